@@ -1,0 +1,84 @@
+/**
+ * The one table of error codes. A code never changes its meaning and a retired one is never used again;
+ * messages may improve at any time. `status` is what an HTTP door answers when the error ends a request.
+ */
+
+export const EDGE_ERRORS = {
+  // Deploying
+  EDGE_SCRIPT_SYNTAX: { status: 400, text: 'the script does not parse' },
+  EDGE_SCRIPT_THREW: { status: 400, text: 'the global scope of the script threw' },
+  EDGE_SCRIPT_IMPORT: { status: 400, text: 'an import names what is not in the deployment' },
+  EDGE_SCRIPT_NO_HANDLER: { status: 400, text: 'the script exports no handler' },
+  EDGE_SCRIPT_TOO_LARGE: { status: 413, text: 'the script is larger than the plan allows' },
+  EDGE_STARTUP_LIMIT: { status: 400, text: 'parsing and running the global scope took too long' },
+  EDGE_CONFIG_INVALID: { status: 400, text: 'the configuration file is not valid' },
+  EDGE_LIMIT_EXCEEDED: { status: 403, text: 'a limit of the plan does not allow it' },
+
+  // Running
+  EDGE_HANDLER_THREW: { status: 500, text: 'the handler threw' },
+  EDGE_NO_RESPONSE: { status: 500, text: 'the handler returned no Response' },
+  EDGE_CPU_LIMIT: { status: 503, text: 'the invocation used more CPU time than its limit' },
+  EDGE_MEMORY_LIMIT: { status: 503, text: 'the isolate used more memory than its limit' },
+  EDGE_WALL_TIME_LIMIT: { status: 503, text: 'the invocation took longer than its limit' },
+  EDGE_ISOLATE_LOST: { status: 503, text: 'the isolate ended while the invocation was running' },
+  EDGE_CELL_LOST: { status: 503, text: 'the process of the account ended while the invocation was running' },
+  EDGE_CELL_START: { status: 503, text: 'the process of the account could not be started' },
+  EDGE_OVERLOADED: { status: 503, text: 'too much work is waiting' },
+  EDGE_PROTOCOL: { status: 502, text: 'the isolate broke the protocol' },
+  EDGE_CANCELED: { status: 499, text: 'the invocation was canceled' },
+  EDGE_RESPONSE_STREAM: { status: 502, text: 'the body of the response ended with an error' },
+
+  // Requests
+  EDGE_BODY_TOO_LARGE: { status: 413, text: 'Request entity too large' },
+  EDGE_URL_TOO_LONG: { status: 414, text: 'the URL is too long' },
+  EDGE_HEADERS_TOO_LARGE: { status: 431, text: 'the request headers are too large' },
+  EDGE_REQUEST_MALFORMED: { status: 400, text: 'the request is malformed' },
+  EDGE_RATE_LIMITED: { status: 429, text: 'too many requests' },
+  EDGE_DAILY_LIMIT: { status: 429, text: 'the daily request limit is reached' },
+  EDGE_NO_ROUTE: { status: 404, text: 'no function is attached to the URL' },
+
+  // What a function asks of the host
+  EDGE_SUBREQUEST_LIMIT: { status: 500, text: 'too many subrequests' },
+  EDGE_CONNECTION_CANCELED: { status: 500, text: 'the connection was canceled to break a deadlock' },
+  EDGE_EGRESS_DENIED: { status: 502, text: 'the egress policy does not allow the address' },
+  EDGE_EGRESS_FAILED: { status: 502, text: 'the outgoing request failed' },
+  EDGE_NOT_SUPPORTED: { status: 501, text: 'not supported' },
+
+  // The host itself
+  EDGE_CLOSED: { status: 503, text: 'the host is closed' },
+  EDGE_STORAGE_LOCKED: { status: 503, text: 'another host uses the storage directory' },
+  EDGE_STORAGE_CORRUPT: { status: 500, text: 'the storage is damaged' },
+  EDGE_STORAGE_FORMAT: { status: 500, text: 'the storage has a foreign or newer format' },
+  EDGE_STORAGE_FULL: { status: 507, text: 'the disk is full' },
+  EDGE_SANDBOX: { status: 503, text: 'the sandbox asked for cannot be had' },
+  EDGE_INTERNAL: { status: 500, text: 'internal error' },
+} as const;
+
+export type EdgeErrorCode = keyof typeof EDGE_ERRORS;
+
+/**
+ * An error that an operator or a program reacts to. Decide by `code`, never by `instanceof` or by the message:
+ * errors cross processes and realms.
+ */
+export class EdgeError extends Error {
+  readonly code: EdgeErrorCode;
+  /** The HTTP status that a door answers when this error ends a request. */
+  readonly status: number;
+
+  constructor(code: EdgeErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'EdgeError';
+    this.code = code;
+    this.status = EDGE_ERRORS[code].status;
+  }
+}
+
+/** The `code` property of an unknown error, when it has one that is a string. */
+export function errorCode(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+export function isEdgeErrorCode(code: string): code is EdgeErrorCode {
+  return Object.hasOwn(EDGE_ERRORS, code);
+}
