@@ -1,0 +1,182 @@
+import type { ServiceBody } from '../service.js';
+import type { StoreStorageClass } from './types.js';
+
+/**
+ * What a bucket can do, in plain data: the one interface behind the binding, `host.bucket()` and the S3 door.
+ * Everything is checked before it comes here; times are milliseconds since the epoch, hashes and etags lower-case hex.
+ */
+
+export type HashName = 'md5' | 'sha1' | 'sha256' | 'sha384' | 'sha512';
+
+export interface HttpMetadata {
+  readonly contentType?: string;
+  readonly contentLanguage?: string;
+  readonly contentDisposition?: string;
+  readonly contentEncoding?: string;
+  readonly cacheControl?: string;
+  readonly cacheExpiry?: number;
+}
+
+/** A checksum of the S3 door (`x-amz-checksum-*`), kept as it was given and answered when asked for. Base64. */
+export interface TransferChecksum {
+  readonly algorithm: 'CRC32' | 'CRC32C' | 'CRC64NVME' | 'SHA1' | 'SHA256';
+  readonly value: string;
+  readonly type: 'FULL_OBJECT' | 'COMPOSITE';
+}
+
+export interface ObjectRecord {
+  /** As it was last uploaded. */
+  readonly key: string;
+  readonly version: string;
+  readonly size: number;
+  readonly etag: string;
+  readonly uploaded: number;
+  readonly httpMetadata: HttpMetadata;
+  readonly customMetadata: Readonly<Record<string, string>>;
+  readonly checksums: Readonly<Partial<Record<HashName, string>>>;
+  readonly storageClass: StoreStorageClass;
+  readonly transferChecksum?: TransferChecksum;
+  /** Set on objects that were uploaded in parts. */
+  readonly partSizes?: readonly number[];
+}
+
+export type ByteRange =
+  | { readonly kind: 'offset'; readonly offset: number; readonly length?: number }
+  | { readonly kind: 'suffix'; readonly suffix: number };
+
+/** Preconditions, evaluated by `conditions.ts`. Lists of etags are without quotes; `*` stands for any existing object. */
+export interface Condition {
+  readonly etagMatches?: readonly EtagPattern[];
+  readonly etagDoesNotMatch?: readonly EtagPattern[];
+  readonly uploadedBefore?: number;
+  readonly uploadedAfter?: number;
+  /** Compare dates cut to whole seconds, as with HTTP headers. */
+  readonly secondsGranularity?: boolean;
+}
+
+export type EtagPattern =
+  | { readonly kind: 'any' }
+  | { readonly kind: 'strong'; readonly value: string }
+  | { readonly kind: 'weak'; readonly value: string };
+
+/** The bytes of an object: `open` reads the snapshot taken by `get`; call `open` or `release` exactly once. */
+export interface ObjectContent {
+  readonly offset: number;
+  readonly length: number;
+  /** All of the bytes for a small value (no stream needed), else a stream. */
+  open(): ServiceBody;
+  release(): void;
+}
+
+export type GetOutcome =
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'failed'; readonly object: ObjectRecord }
+  | { readonly kind: 'found'; readonly object: ObjectRecord; readonly content: ObjectContent };
+
+export interface PutOptions {
+  readonly condition?: Condition;
+  readonly httpMetadata?: HttpMetadata;
+  readonly customMetadata?: Readonly<Record<string, string>>;
+  /** To be verified against the received bytes, and kept. */
+  readonly hashes?: Readonly<Partial<Record<HashName, string>>>;
+  readonly storageClass?: StoreStorageClass;
+  /** Known after the body has been read (a trailer), hence a function; a rejection fails the put and nothing is stored. */
+  readonly transferChecksum?: () => Promise<TransferChecksum | undefined>;
+  readonly signal?: AbortSignal;
+}
+
+export interface UploadOptions {
+  readonly httpMetadata?: HttpMetadata;
+  readonly customMetadata?: Readonly<Record<string, string>>;
+  readonly storageClass?: StoreStorageClass;
+  readonly transferChecksum?: Pick<TransferChecksum, 'algorithm' | 'type'>;
+}
+
+export interface PartRecord {
+  readonly partNumber: number;
+  readonly etag: string;
+  readonly size: number;
+  readonly uploaded: number;
+  readonly transferChecksum?: TransferChecksum;
+}
+
+export interface UploadRecord extends UploadOptions {
+  readonly key: string;
+  readonly uploadId: string;
+  readonly initiated: number;
+}
+
+export interface ListQuery {
+  /** 1 to 1000, objects and prefixes together. */
+  readonly limit: number;
+  readonly prefix?: string;
+  /** Opaque, from the page before. */
+  readonly cursor?: string;
+  readonly startAfter?: string;
+  readonly delimiter?: string;
+  readonly includeHttpMetadata: boolean;
+  readonly includeCustomMetadata: boolean;
+}
+
+export interface ListPage {
+  readonly objects: readonly ObjectRecord[];
+  /** With their trailing delimiter; doors that answer without it cut it off. */
+  readonly delimitedPrefixes: readonly string[];
+  readonly truncated: boolean;
+  readonly cursor?: string;
+}
+
+/** Errors are BucketError (bucket/errors.ts) with the codes of the table there. */
+export interface BucketEngine {
+  readonly name: string;
+  readonly storageClass: StoreStorageClass;
+  head(key: string): Promise<ObjectRecord | null>;
+  /** The condition is checked before the range; a range that cannot be satisfied is error 10039. */
+  get(key: string, options: { readonly condition?: Condition; readonly range?: ByteRange }): Promise<GetOutcome>;
+  /** Durable when it resolves. null: the condition failed, nothing was stored. */
+  put(key: string, body: ServiceBody, options: PutOptions): Promise<ObjectRecord | null>;
+  delete(keys: readonly string[]): Promise<void>;
+  list(query: ListQuery): Promise<ListPage>;
+  createUpload(key: string, options: UploadOptions): Promise<UploadRecord>;
+  uploadPart(
+    key: string,
+    uploadId: string,
+    partNumber: number,
+    body: ServiceBody,
+    options: Pick<PutOptions, 'hashes' | 'transferChecksum' | 'signal'>,
+  ): Promise<PartRecord>;
+  completeUpload(
+    key: string,
+    uploadId: string,
+    parts: readonly { readonly partNumber: number; readonly etag: string }[],
+    options?: { readonly condition?: Condition; readonly transferChecksum?: TransferChecksum },
+  ): Promise<ObjectRecord>;
+  abortUpload(key: string, uploadId: string): Promise<void>;
+  /** null: no such open upload. */
+  findUpload(key: string, uploadId: string): Promise<UploadRecord | null>;
+  listParts(uploadId: string, after: number, limit: number): Promise<{ parts: PartRecord[]; truncated: boolean }>;
+  listUploads(query: {
+    readonly prefix?: string;
+    readonly afterKey?: string;
+    readonly afterUploadId?: string;
+    readonly limit: number;
+  }): Promise<{ uploads: UploadRecord[]; truncated: boolean }>;
+}
+
+export interface BucketInfo {
+  readonly name: string;
+  readonly created: number;
+  readonly storageClass: StoreStorageClass;
+}
+
+/** The buckets of one account. */
+export interface BucketDirectory {
+  /** Opens the bucket and makes it first when it does not exist (a binding names its bucket, and that is enough). */
+  open(name: string): Promise<BucketEngine>;
+  /** null: no such bucket. */
+  find(name: string): Promise<BucketEngine | null>;
+  create(name: string, options?: { readonly storageClass?: StoreStorageClass }): Promise<{ readonly created: boolean }>;
+  /** Fails with a clear error when the bucket is not empty. */
+  delete(name: string): Promise<void>;
+  list(): Promise<BucketInfo[]>;
+}
