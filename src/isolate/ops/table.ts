@@ -1,0 +1,144 @@
+/**
+ * The numbers of the bridge, the only constants both realms share. `Op`: what the guest asks of the host realm through
+ * `hostCall(op, a, b, c, d)`. `Ev`: what the host realm tells the guest through `enter(ev, a, b, c, d)`.
+ *
+ * Arguments and results are undefined, booleans, numbers, strings, or byte arrays that the guest allocated.
+ * "exchange" ids name an invocation (even, opened by the host) or a call to a service (odd, opened by the isolate).
+ */
+
+/** hostCall answers this when the op failed; `Op.LastError` then tells why. No op has it as a result. */
+export const FAILED = -0x7fffffff;
+
+/** Body sizes on the bridge: the number of bytes when all of them are there, else one of these. */
+export const BODY_NONE = -1;
+export const BODY_STREAM = -2;
+
+/** Answers of Op.BodyAvailable that are not a number of bytes. */
+export const BODY_ENDED = -1;
+export const BODY_FAILED = -2;
+
+export enum Op {
+  /** () => "Name\nmessage\ncode" of the error that made the last op fail. */
+  LastError = 0,
+  /** (target: bytes) => bytes copied. Fetches the byte result of the op or event just before. */
+  Take,
+  /** (level: 0 debug, 1 info, 2 log, 3 warn, 4 error; text) */
+  Log,
+  /** () => milliseconds since the isolate's time origin, coarse. */
+  Now,
+  /** (target: bytes): fills with random bytes. */
+  Random,
+  /** (timer id, delay ms, 1 for repeating) */
+  TimerStart,
+  /** (timer id) */
+  TimerClear,
+  /** (): the entry module has run; the handlers are registered. (kinds: "fetch,scheduled,queue") */
+  Loaded,
+  /** (text: JSON of name, message, stack): loading failed. */
+  LoadFailed,
+
+  /** (invocation, status, head, body text or undefined): the whole answer. */
+  Reply,
+  /** (invocation, status, head, body bytes): the whole answer. */
+  ReplyBytes,
+  /** (invocation, status, head): the head; the body follows by BodyWrite and BodyEnd on the same exchange. */
+  ReplyStream,
+  /** (invocation, text: JSON of name, message, stack, code): the handler failed. */
+  ReplyFailed,
+  /** (invocation): passThroughOnException was called. */
+  PassThrough,
+  /** (invocation): all that waitUntil was given has settled. */
+  Done,
+
+  /** (service, head text, body text or undefined) => exchange */
+  Call,
+  /** (service, head text, body bytes) => exchange */
+  CallBytes,
+  /** (service, head text) => exchange; the body follows by BodyWrite and BodyEnd. */
+  CallStream,
+  /** (exchange): the call is given up. */
+  CallAbort,
+
+  /** (exchange, chunk) => bytes that may still be written before Ev.Credit; zero or less: wait for it. */
+  BodyWrite,
+  /** (exchange) */
+  BodyEnd,
+  /** (exchange, message): the body that the guest writes has failed. */
+  BodyFail,
+  /** (exchange) => bytes ready to be read; 0: Ev.Data will tell; BODY_ENDED; BODY_FAILED (Op.LastError tells why). */
+  BodyAvailable,
+  /** (exchange, target: bytes) => bytes copied and consumed. */
+  BodyRead,
+  /** (exchange) => the whole body as text, UTF-8 decoded without its BOM; only when all of it is there. */
+  BodyText,
+  /** (exchange): the guest wants no more of the body. */
+  BodyStop,
+  /** (from exchange, to exchange): the rest of one body becomes the other, without passing the guest. */
+  BodyPipe,
+
+  /** Ops of the web platform, by file in src/isolate/ops. */
+  UrlParse,
+  UrlUpdate,
+  DomainToASCII,
+  TextDecode,
+  TextDecoderOpen,
+  TextDecoderChunk,
+  TextDecoderClose,
+  TextEncode,
+  Base64Encode,
+  Base64Decode,
+  Digest,
+  DigestOpen,
+  DigestUpdate,
+  DigestFinish,
+  TimingSafeEqual,
+  RandomUuid,
+  CryptoOp,
+  CryptoKeyDrop,
+  CompressOpen,
+  CompressWrite,
+  CompressClose,
+  StackText,
+
+  /** Always last: the number of ops. */
+  Count,
+}
+
+export enum Ev {
+  /** (JSON of the function's configuration: env, flags, name) */
+  Setup = 0,
+  /** (module namespace or undefined): the script has been evaluated. */
+  Evaluated,
+  /** (error): evaluation failed. The error is a guest value that the host has not looked at. */
+  EvaluationFailed,
+  /** (invocation, head, body size) */
+  Fetch,
+  /** (invocation, cron, scheduled time in ms) */
+  Scheduled,
+  /** (invocation, JSON of the batch) */
+  Queue,
+  /** (invocation): the client went away; the request's signal fires. */
+  Abort,
+  /** (timer id) */
+  Timer,
+  /** (async op id, 1 for success, number or string or undefined; on failure "Name\nmessage\ncode"; byte count in d when there is a byte result, to be fetched by Op.Take at once) */
+  Settle,
+  /** (exchange, status, head, body size): a call was answered. */
+  CallReply,
+  /** (exchange, "Name\nmessage\ncode"): a call failed. */
+  CallFailed,
+  /** (exchange): there is more to read, or the end or failure of the body. */
+  Data,
+  /** (exchange): writing may go on. */
+  Credit,
+  /** (exchange, message): the reader of a body the guest writes wants no more. */
+  Stopped,
+  /** (reason, promise): both are guest values. */
+  UnhandledRejection,
+}
+
+/** Services by number, for Op.Call. */
+export enum ServiceId {
+  Fetch = 0,
+  Bucket = 1,
+}
