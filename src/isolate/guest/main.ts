@@ -4,9 +4,18 @@
  */
 import './harden.ts';
 import { connect, enter } from './bridge.ts';
-import './host-body.ts';
+import { dynamicImport, imported, moduleBytes } from './loader.ts';
+import './invocation.ts';
 
-export function install(hostCall: Parameters<typeof connect>[0]): typeof enter {
+/** What the host realm holds of the guest: functions that it calls, or gives to the trampolines of modules. */
+export interface GuestEntry {
+  readonly enter: typeof enter;
+  readonly imported: typeof imported;
+  readonly dynamicImport: typeof dynamicImport;
+  readonly moduleBytes: typeof moduleBytes;
+}
+
+export function install(hostCall: Parameters<typeof connect>[0]): GuestEntry {
   connect(hostCall);
-  return enter;
+  return { enter, imported, dynamicImport, moduleBytes };
 }
