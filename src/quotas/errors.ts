@@ -64,13 +64,23 @@ export class EdgeError extends Error {
   readonly code: EdgeErrorCode;
   /** The HTTP status that a door answers when this error ends a request. */
   readonly status: number;
+  /** The limit that was passed, when it was one: its name in the table of limits, and figures in its unit. */
+  readonly limit?: ExceededLimit;
 
-  constructor(code: EdgeErrorCode, message: string, options?: { cause?: unknown }) {
-    super(message, options);
+  constructor(code: EdgeErrorCode, message: string, options?: { cause?: unknown; limit?: ExceededLimit }) {
+    super(message, options?.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'EdgeError';
     this.code = code;
     this.status = EDGE_ERRORS[code].status;
+    if (options?.limit !== undefined) this.limit = options.limit;
   }
+}
+
+/** A limit and the figure that went past it. */
+export interface ExceededLimit {
+  readonly name: string;
+  readonly figure: number;
+  readonly allowed: number;
 }
 
 /** The `code` property of an unknown error, when it has one that is a string. */
