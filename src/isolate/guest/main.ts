@@ -3,9 +3,11 @@
  * The order of the imports is the order of evaluation: hardening comes first (rule R4).
  */
 import './harden.ts';
+import './errors.ts';
 import { connect, enter } from './bridge.ts';
+import { fetchClasses, fetchFunctions } from './fetch-globals.ts';
 import { dynamicImport, imported, moduleBytes } from './loader.ts';
-import './invocation.ts';
+import './startup.ts';
 
 /** What the host realm holds of the guest: functions that it calls, or gives to the trampolines of modules. */
 export interface GuestEntry {
@@ -17,5 +19,6 @@ export interface GuestEntry {
 
 export function install(hostCall: Parameters<typeof connect>[0]): GuestEntry {
   connect(hostCall);
+  Object.assign(globalThis, fetchClasses, fetchFunctions);
   return { enter, imported, dynamicImport, moduleBytes };
 }
