@@ -19,6 +19,7 @@ import { FunctionStats } from './function-stats.js';
 import type { InvocationContext } from './invocation.js';
 import { type AccountOptions, type LoadOptions, type ResolvedLoadOptions, resolveLoadOptions } from './options.js';
 import { compilePattern, type Router } from './router.js';
+import { rememberRunner } from './runners.js';
 
 /** What an account has from its host. */
 export interface AccountHost {
@@ -78,6 +79,7 @@ export class Account {
     if (Object.keys(resolved.buckets).length > 0) await this.#host.directory();
     await runner.load();
     const loaded = { runner, function: new EdgeFunction(runner, stats, () => this.#unload(resolved.name, runner)) };
+    rememberRunner(loaded.function, runner);
     const previous = this.#functions.get(resolved.name);
     this.#functions.set(resolved.name, loaded);
     for (const { pattern, mode } of resolved.routes) this.#host.router.add({ pattern, mode, target: runner });
@@ -119,7 +121,12 @@ export class Account {
     });
   }
 
-  #context(options: ResolvedLoadOptions, version: string, limits: ResolvedLimits, stats: FunctionStats): InvocationContext {
+  #context(
+    options: ResolvedLoadOptions,
+    version: string,
+    limits: ResolvedLimits,
+    stats: FunctionStats,
+  ): InvocationContext {
     const behaviour = bucketBehaviour({ date: options.compatibilityDate, flags: options.compatibilityFlags });
     const buckets = new Map<string, Service>();
     for (const [binding, name] of Object.entries(options.buckets)) {

@@ -15,7 +15,8 @@ export type OptionSchema = Readonly<Record<string, OptionKind>>;
 /** `where` names the call: `new EdgeHost()`, `load()`. */
 export function checkOptions(where: string, options: unknown, schema: OptionSchema): void {
   if (options === undefined) return;
-  if (!isPlainObject(options)) throw new TypeError(`The options of ${where} are ${describe(options)}, expected an object`);
+  if (!isPlainObject(options))
+    throw new TypeError(`The options of ${where} are ${describe(options)}, expected an object`);
   for (const [name, value] of Object.entries(options)) {
     const kind = Object.hasOwn(schema, name) ? schema[name] : undefined;
     if (kind === undefined) {
@@ -34,8 +35,10 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 /** How an error message shows what was given: short, with its type. */
 export function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value);
-  if (typeof value === 'string') return `the string ${JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)}`;
-  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return `the ${typeof value} ${value}`;
+  if (typeof value === 'string')
+    return `the string ${JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)}`;
+  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
+    return `the ${typeof value} ${value}`;
   if (Array.isArray(value)) return 'an array';
   return typeof value === 'function' ? 'a function' : 'an object';
 }

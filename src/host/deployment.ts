@@ -19,7 +19,8 @@ export interface Deployment {
 
 const KINDS: readonly ModuleKind[] = ['esm', 'script', 'json', 'text', 'data'];
 /** An import or export statement at the start of a line makes text a module; a classic script registers listeners instead. */
-const MODULE_SYNTAX = /(?:^|[;}\n])\s*(?:export\s*(?:default\b|\{|\*|(?:async\s+)?function\b|class\b|const\b|let\b|var\b)|import\s*(?:["'{*]|[\w$]+\s*(?:,|from\b)))/;
+const MODULE_SYNTAX =
+  /(?:^|[;}\n])\s*(?:export\s*(?:default\b|\{|\*|(?:async\s+)?function\b|class\b|const\b|let\b|var\b)|import\s*(?:["'{*]|[\w$]+\s*(?:,|from\b)))/;
 const LISTENER_SYNTAX = /\baddEventListener\s*\(/;
 
 /** @throws TypeError when the source is no string and no `{ main, modules }` */
@@ -43,7 +44,9 @@ function modulesOf(source: unknown): Entry[] {
   }
   const { main, modules } = source;
   if (typeof main !== 'string' || !isPlainObject(modules)) {
-    throw new TypeError(`The source of load() is { main: ${describe(main)}, modules: ${describe(modules)} }, expected a name and an object of modules`);
+    throw new TypeError(
+      `The source of load() is { main: ${describe(main)}, modules: ${describe(modules)} }, expected a name and an object of modules`,
+    );
   }
   if (!Object.hasOwn(modules, main)) {
     throw new TypeError(`The main module "${main}" is not among the modules (${Object.keys(modules).join(', ')})`);
@@ -59,7 +62,9 @@ function entryOf(role: 'main' | 'other', name: string, value: unknown): Entry {
     const kind = KINDS.find(known => known === value.type);
     const { source } = value;
     if (kind === undefined) {
-      throw new TypeError(`The type of module "${name}" is ${describe(value.type)}, expected one of ${KINDS.join(', ')}`);
+      throw new TypeError(
+        `The type of module "${name}" is ${describe(value.type)}, expected one of ${KINDS.join(', ')}`,
+      );
     }
     if (typeof source === 'string') return { name, kind, bytes: Buffer.from(source) };
     if (source instanceof Uint8Array) return { name, kind, bytes: Buffer.from(source) };

@@ -30,6 +30,7 @@ import {
   resolveHostOptions,
 } from './options.js';
 import { Router } from './router.js';
+import { runnerOf } from './runners.js';
 
 /** The account of functions that are loaded on the host itself. */
 const DEFAULT_ACCOUNT = 'default';
@@ -41,7 +42,12 @@ export interface HostHealth {
   readonly isolation: 'process' | 'thread';
   readonly isolates: number;
   readonly accounts: number;
-  readonly cells: readonly { readonly account: string; readonly pid: number | undefined; readonly isolates: number; readonly residentBytes: number | undefined }[];
+  readonly cells: readonly {
+    readonly account: string;
+    readonly pid: number | undefined;
+    readonly isolates: number;
+    readonly residentBytes: number | undefined;
+  }[];
   readonly storage: { readonly location: string; readonly isOpen: boolean };
   readonly isClosed: boolean;
 }
@@ -81,10 +87,12 @@ export class EdgeHost extends EventEmitter<HostEvents> {
    * exists is a TypeError.
    */
   account(id: string, options?: AccountOptions): Account {
-    if (this.#closing !== undefined) throw new EdgeError('EDGE_CLOSED', `Cannot use account "${id}": the host is closed`);
+    if (this.#closing !== undefined)
+      throw new EdgeError('EDGE_CLOSED', `Cannot use account "${id}": the host is closed`);
     const known = this.#accounts.get(id);
     if (known !== undefined) {
-      if (options !== undefined) throw new TypeError(`Account "${id}" exists already; its options are given with its first use`);
+      if (options !== undefined)
+        throw new TypeError(`Account "${id}" exists already; its options are given with its first use`);
       return known;
     }
     checkName('an account', id);
@@ -143,7 +151,9 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       isolation: this.#options.isolation,
       isolates: this.#cache.size,
       accounts: this.#accounts.size,
-      cells: [...this.#accounts.values()].flatMap(account => account.cells.map(cell => ({ account: account.id, ...cell }))),
+      cells: [...this.#accounts.values()].flatMap(account =>
+        account.cells.map(cell => ({ account: account.id, ...cell })),
+      ),
       storage: { location: this.#options.storage, isOpen: this.#isStorageOpen },
       isClosed: this.#closing !== undefined,
     };

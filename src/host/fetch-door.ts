@@ -74,7 +74,11 @@ class FetchSink implements ResponseSink {
       this.#resolve(new Response(content, { status, statusText, headers: pairs }));
       if (isComplete) this.#finish();
     } catch (error) {
-      this.fail(new EdgeError('EDGE_PROTOCOL', `The response of the function cannot be passed on: ${String(error)}`, { cause: error }));
+      this.fail(
+        new EdgeError('EDGE_PROTOCOL', `The response of the function cannot be passed on: ${String(error)}`, {
+          cause: error,
+        }),
+      );
       this.#invocation?.abort();
     }
   }

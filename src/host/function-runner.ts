@@ -49,7 +49,10 @@ export class FunctionRunner {
     const live = this.live();
     if (live !== undefined) return new Invocation(this.context, live, start, sink);
     if (this.#waiting >= MAX_WAITING) {
-      throw new EdgeError('EDGE_OVERLOADED', `Function "${this.context.function}" has ${this.#waiting} requests waiting for its start`);
+      throw new EdgeError(
+        'EDGE_OVERLOADED',
+        `Function "${this.context.function}" has ${this.#waiting} requests waiting for its start`,
+      );
     }
     this.#waiting++;
     try {
@@ -127,5 +130,8 @@ function goneError(context: InvocationContext, error: IsolateGone): EdgeError {
       `Cannot load function "${context.function}": its global scope used more memory than limit memoryBytes, ${context.limits.memoryBytes} bytes (option limits.memoryBytes)`,
     );
   }
-  return new EdgeError('EDGE_ISOLATE_LOST', `Cannot load function "${context.function}": its isolate ended (${error.reason}) ${error.message}`);
+  return new EdgeError(
+    'EDGE_ISOLATE_LOST',
+    `Cannot load function "${context.function}": its isolate ended (${error.reason}) ${error.message}`,
+  );
 }

@@ -52,7 +52,8 @@ class Histogram {
   #max = 0;
 
   record(ms: number): void {
-    const bucket = ms <= LEAST_MS ? 0 : Math.min(BUCKETS - 1, Math.ceil(Math.log2(ms / LEAST_MS) * BUCKETS_PER_DOUBLING));
+    const bucket =
+      ms <= LEAST_MS ? 0 : Math.min(BUCKETS - 1, Math.ceil(Math.log2(ms / LEAST_MS) * BUCKETS_PER_DOUBLING));
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
     this.#count++;
     this.#sum += ms;

@@ -21,7 +21,15 @@ export function headOfRequest(request: Request): string {
 }
 
 /** Headers that belong to one connection and are never the function's to set. */
-const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']);
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
 
 /** The function wrote it: names and values are checked where they are used. Hop-by-hop headers are left out. */
 export function parseResponseHead(head: string): ResponseHead {

@@ -8,8 +8,8 @@ import type { InvocationPort, IsolateHandle, LossReason } from '../pool/isolate-
 import { EdgeError, type EdgeErrorCode } from '../quotas/errors.js';
 import type { InvocationKind } from '../quotas/limits.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
-import type { InvocationEvent, InvocationOutcome, LogEvent, LogLevel } from './events.js';
 import { Deadlines } from './deadlines.js';
+import type { InvocationEvent, InvocationOutcome, LogEvent, LogLevel } from './events.js';
 import { Ledger } from './ledger.js';
 import { answerCall, type FunctionServices } from './services.js';
 
@@ -151,8 +151,19 @@ export class Invocation implements InvocationPort {
     // The isolate's end is told by onLost, which knows why.
     if (!this.#isolate.isUsable) return;
     if (reason === 'EDGE_CPU_LIMIT') this.#fail(this.#limitError('EDGE_CPU_LIMIT', 'exceededCpu'), 'exceededCpu');
-    else if (this.#isAnswered) this.#fail(new EdgeError('EDGE_RESPONSE_STREAM', `The response body of function "${this.#context.function}" failed: ${reason}`), 'exception');
-    else this.#fail(new EdgeError('EDGE_HANDLER_THREW', `Function "${this.#context.function}" ended without an answer: ${reason}`), 'exception');
+    else if (this.#isAnswered)
+      this.#fail(
+        new EdgeError(
+          'EDGE_RESPONSE_STREAM',
+          `The response body of function "${this.#context.function}" failed: ${reason}`,
+        ),
+        'exception',
+      );
+    else
+      this.#fail(
+        new EdgeError('EDGE_HANDLER_THREW', `Function "${this.#context.function}" ended without an answer: ${reason}`),
+        'exception',
+      );
   }
 
   onLog(level: number, message: string): void {
@@ -190,7 +201,10 @@ export class Invocation implements InvocationPort {
 
   onDone(cpuMs: number, peakBytes: number): void {
     if (!this.#isAnswered && this.#outcome === 'ok') {
-      this.#fail(new EdgeError('EDGE_HANDLER_THREW', `Function "${this.#context.function}" ended without an answer`), 'exception');
+      this.#fail(
+        new EdgeError('EDGE_HANDLER_THREW', `Function "${this.#context.function}" ended without an answer`),
+        'exception',
+      );
     }
     this.#over(cpuMs, peakBytes);
   }
@@ -267,7 +281,10 @@ export class Invocation implements InvocationPort {
     const plan = `plan ${limits.plan}`;
     if (outcome === 'exceededCpu') {
       const allowed = limits.cpuMs[this.#kind];
-      return new EdgeError(code, `${subject} used more CPU time than its limit: limit cpuMs is ${allowed} ms (${plan}, option limits.cpuMs)`);
+      return new EdgeError(
+        code,
+        `${subject} used more CPU time than its limit: limit cpuMs is ${allowed} ms (${plan}, option limits.cpuMs)`,
+      );
     }
     const mebibytes = Math.round(limits.memoryBytes / 1024 / 1024);
     return new EdgeError(

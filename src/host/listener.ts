@@ -35,10 +35,18 @@ export function createListener(find: FindRunner, options: ListenerOptions): Node
       const runner = find(target.host, target.path);
       if (runner === undefined) {
         if (next !== undefined) next();
-        else sendError(request, response, new EdgeError('EDGE_NO_ROUTE', `No function is attached to ${target.host}${target.path}`));
+        else
+          sendError(
+            request,
+            response,
+            new EdgeError('EDGE_NO_ROUTE', `No function is attached to ${target.host}${target.path}`),
+          );
         return;
       }
-      checkRequestHead({ method: request.method ?? 'GET', url: target.url, headers: request.rawHeaders }, runner.context.limits);
+      checkRequestHead(
+        { method: request.method ?? 'GET', url: target.url, headers: request.rawHeaders },
+        runner.context.limits,
+      );
       serve(runner, request, response, target.url, next);
     } catch (error) {
       sendError(request, response, error);
@@ -54,7 +62,8 @@ interface Target {
 
 /** What the client asked for, also where a framework has cut the mount path off `request.url`. */
 function targetOf(request: IncomingMessage, options: ListenerOptions): Target {
-  const original = 'originalUrl' in request && typeof request.originalUrl === 'string' ? request.originalUrl : undefined;
+  const original =
+    'originalUrl' in request && typeof request.originalUrl === 'string' ? request.originalUrl : undefined;
   const target = original ?? request.url ?? '/';
   const { headers } = request;
   const isTrusted = options.trustProxy === true;
@@ -71,7 +80,10 @@ function targetOf(request: IncomingMessage, options: ListenerOptions): Target {
 /** `GET http://host/path`, or `OPTIONS *`, which belongs to the server and not to a function. */
 function absoluteTarget(target: string): Target {
   if (!URL.canParse(target)) {
-    throw new EdgeError('EDGE_REQUEST_MALFORMED', `Cannot serve the request: its target is ${JSON.stringify(target.slice(0, 100))}`);
+    throw new EdgeError(
+      'EDGE_REQUEST_MALFORMED',
+      `Cannot serve the request: its target is ${JSON.stringify(target.slice(0, 100))}`,
+    );
   }
   const { href, host, pathname } = new URL(target);
   return { url: href, host, path: pathname };
@@ -81,7 +93,13 @@ function firstOf(header: string | string[] | undefined): string | undefined {
   return (Array.isArray(header) ? header[0] : header)?.split(',', 1)[0]?.trim();
 }
 
-function serve(runner: FunctionRunner, request: IncomingMessage, response: ServerResponse, url: string, next: Next | undefined): void {
+function serve(
+  runner: FunctionRunner,
+  request: IncomingMessage,
+  response: ServerResponse,
+  url: string,
+  next: Next | undefined,
+): void {
   const head = headOfRaw(request.method ?? 'GET', url, request.rawHeaders);
   const sink = new NodeSink(request, response, runner.context.limits.bodyBytes, next);
   const { headers } = request;
@@ -185,7 +203,11 @@ class NodeSink implements ResponseSink, RequestBodySource {
       const { statusText, headers } = parseResponseHead(head);
       if (isNullBodyStatus(status) || this.#request.method === 'HEAD') {
         if (!isComplete) exchange.stopReading('The response has no body');
-        response.writeHead(status, statusText, this.#request.method === 'HEAD' ? [...headers] : withoutLength(headers));
+        response.writeHead(
+          status,
+          statusText,
+          this.#request.method === 'HEAD' ? headOnly(headers, isComplete ? body.length : 0) : withoutLength(headers),
+        );
         response.end();
         return;
       }
@@ -204,7 +226,11 @@ class NodeSink implements ResponseSink, RequestBodySource {
       this.#isStreaming = true;
       this.bodyReady();
     } catch (error) {
-      this.fail(new EdgeError('EDGE_PROTOCOL', `The response of the function cannot be sent: ${String(error)}`, { cause: error }));
+      this.fail(
+        new EdgeError('EDGE_PROTOCOL', `The response of the function cannot be sent: ${String(error)}`, {
+          cause: error,
+        }),
+      );
       this.#invocation?.abort();
     }
   }
@@ -249,6 +275,11 @@ class NodeSink implements ResponseSink, RequestBodySource {
   }
 }
 
+/** HEAD tells the length that GET would have; a function may give it, or the body itself. */
+function headOnly(headers: readonly string[], bodyBytes: number): string[] {
+  return bodyBytes === 0 ? [...headers] : [...withoutLength(headers), 'content-length', String(bodyBytes)];
+}
+
 function withoutLength(headers: readonly string[]): string[] {
   const bare: string[] = [];
   for (let at = 0; at < headers.length; at += 2) {
@@ -257,4 +288,3 @@ function withoutLength(headers: readonly string[]): string[] {
   }
   return bare;
 }
-

@@ -5,11 +5,19 @@ import { EdgeError } from '../quotas/errors.js';
 export function loadFailure(context: { readonly function: string }, failure: ScriptFailure): EdgeError {
   const position = failure.file === undefined ? positionIn(failure.stack) : failure;
   const { file, line, column } = position ?? {};
-  const where = file === undefined ? '' : ` (${file}${line === undefined ? '' : `:${line}`}${column === undefined ? '' : `:${column}`})`;
-  const error = new EdgeError(failure.code, `Cannot load function "${context.function}": ${describe(failure)}${where}`, {
-    location: { file, line, column },
-  });
-  if (failure.stack !== undefined && failure.stack !== '') error.stack = `${error.name}: ${error.message}\n${frames(failure.stack)}`;
+  const where =
+    file === undefined
+      ? ''
+      : ` (${file}${line === undefined ? '' : `:${line}`}${column === undefined ? '' : `:${column}`})`;
+  const error = new EdgeError(
+    failure.code,
+    `Cannot load function "${context.function}": ${describe(failure)}${where}`,
+    {
+      location: { file, line, column },
+    },
+  );
+  if (failure.stack !== undefined && failure.stack !== '')
+    error.stack = `${error.name}: ${error.message}\n${frames(failure.stack)}`;
   return error;
 }
 

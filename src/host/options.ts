@@ -1,6 +1,7 @@
 /** The options of the public API, and the one place where they are checked and their defaults stand. */
-import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
+
 import { isBindingName } from '../bindings/binding-name.js';
+import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
 import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';
 import type { LimitOverrides } from '../quotas/resolve-limits.js';
 import { checkOptions, describe, isPlainObject, type OptionSchema } from './check-options.js';
@@ -151,7 +152,9 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 /** An account or function name: also part of keys and file names of stacks. */
 export function checkName(what: string, name: unknown): string {
   if (typeof name !== 'string' || !NAME.test(name)) {
-    throw new TypeError(`The name of ${what} is ${describe(name)}, expected 1 to 63 letters, digits, ".", "_" or "-", beginning with a letter or digit`);
+    throw new TypeError(
+      `The name of ${what} is ${describe(name)}, expected 1 to 63 letters, digits, ".", "_" or "-", beginning with a letter or digit`,
+    );
   }
   return name;
 }
@@ -186,7 +189,9 @@ function checkedVars(name: string, vars: LoadOptions['vars']): Record<string, un
   for (const [key, value] of Object.entries(vars ?? {})) {
     const text = value === undefined ? undefined : JSON.stringify(value);
     if (text === undefined) {
-      throw new TypeError(`Variable "${key}" of function "${name}" is ${describe(value)}, expected a string or what JSON can hold`);
+      throw new TypeError(
+        `Variable "${key}" of function "${name}" is ${describe(value)}, expected a string or what JSON can hold`,
+      );
     }
     checked[key] = JSON.parse(text);
   }
@@ -207,7 +212,8 @@ function checkRoutes(routes: LoadOptions['routes']): Required<RouteOptions>[] {
   if (!Array.isArray(routes)) throw new TypeError(`Option routes of load() is ${describe(routes)}, expected an array`);
   return routes.map((route: unknown) => {
     const value = typeof route === 'string' ? { pattern: route } : route;
-    if (!isPlainObject(value)) throw new TypeError(`A route of load() is ${describe(route)}, expected a pattern or { pattern, mode }`);
+    if (!isPlainObject(value))
+      throw new TypeError(`A route of load() is ${describe(route)}, expected a pattern or { pattern, mode }`);
     checkOptions('a route of load()', value, { pattern: 'string', mode: ['fail-open', 'fail-closed'] });
     if (typeof value.pattern !== 'string') throw new TypeError('A route of load() has no pattern');
     return { pattern: value.pattern, mode: value.mode === 'fail-open' ? 'fail-open' : 'fail-closed' };

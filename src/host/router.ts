@@ -25,7 +25,9 @@ export function compilePattern(pattern: string): Omit<Compiled<never>, 'target' 
   const isPrefix = path.endsWith('*');
   const pathText = isPrefix ? path.slice(0, -1) : path;
   if ((hostText === '' && !isAnyHost) || hostText.includes('*') || pathText.includes('*') || /[?#\s]/.test(bare)) {
-    throw new TypeError(`Route pattern "${pattern}" is not host/path with "*" at the start of the host or the end of the path only`);
+    throw new TypeError(
+      `Route pattern "${pattern}" is not host/path with "*" at the start of the host or the end of the path only`,
+    );
   }
   return {
     pattern,

@@ -56,7 +56,12 @@ export async function answerCall(
   }
 }
 
-async function send(exchange: Exchange, io: ExchangeIo, reply: ServiceReply, connection: Connection | undefined): Promise<void> {
+async function send(
+  exchange: Exchange,
+  io: ExchangeIo,
+  reply: ServiceReply,
+  connection: Connection | undefined,
+): Promise<void> {
   const head = JSON.stringify(reply.head ?? null);
   const body = reply.body ?? null;
   if (body === null || body instanceof Uint8Array) {

@@ -29,6 +29,13 @@ export class IsolateCache {
     return this.#handles.size;
   }
 
+  /** Invocations that are not over, of all isolates. */
+  get inFlight(): number {
+    let sum = 0;
+    for (const handle of this.#handles.values()) sum += handle.inFlight;
+    return sum;
+  }
+
   /** Counts as a use. */
   get(key: string): IsolateHandle | undefined {
     return this.#handles.get(key);
