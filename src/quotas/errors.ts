@@ -66,14 +66,28 @@ export class EdgeError extends Error {
   readonly status: number;
   /** The limit that was passed, when it was one: its name in the table of limits, and figures in its unit. */
   readonly limit?: ExceededLimit;
+  /** Where in the function's own files, when the error is about them. Lines and columns count from 1. */
+  readonly location?: SourceLocation;
 
-  constructor(code: EdgeErrorCode, message: string, options?: { cause?: unknown; limit?: ExceededLimit }) {
+  constructor(
+    code: EdgeErrorCode,
+    message: string,
+    options?: { cause?: unknown; limit?: ExceededLimit; location?: SourceLocation },
+  ) {
     super(message, options?.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'EdgeError';
     this.code = code;
     this.status = EDGE_ERRORS[code].status;
     if (options?.limit !== undefined) this.limit = options.limit;
+    if (options?.location !== undefined) this.location = options.location;
   }
+}
+
+/** A place in the files of a deployment. */
+export interface SourceLocation {
+  readonly file?: string | undefined;
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
 }
 
 /** A limit and the figure that went past it. */

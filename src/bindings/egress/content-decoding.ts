@@ -77,9 +77,9 @@ class AnyInflate extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
-    if (chunk.length === 0) return callback();
-    this.#inflate ??= this.#start(chunk);
-    this.#inflate.write(chunk, callback);
+    if (chunk.length > 0) this.#inflate ??= this.#start(chunk);
+    if (this.#inflate === undefined) callback();
+    else this.#inflate.write(chunk, callback);
   }
 
   override _final(callback: (error?: Error | null) => void): void {

@@ -215,9 +215,12 @@ class OutgoingRequest {
   #discard({ body, headers }: HopAnswer): void {
     if (body === null) return;
     const length = Number(headerValue(headers, 'content-length') ?? Number.NaN);
-    if (!(length <= MAX_DISCARDED_BYTES)) return destroyQuietly(body);
-    this.#leftovers.push(body);
-    body.on('error', () => {}).resume();
+    if (length <= MAX_DISCARDED_BYTES) {
+      this.#leftovers.push(body);
+      body.on('error', () => {}).resume();
+    } else {
+      destroyQuietly(body);
+    }
   }
 
   /** What the caller gets: the reason of its own signal when that fired, else the error. */
