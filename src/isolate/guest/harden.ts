@@ -1,10 +1,12 @@
 /**
- * Takes out of the guest realm what would reach the host realm (rules R3 and R4). Must be evaluated before anything else of the
- * bundle, and nothing here may throw.
+ * Takes out of the guest realm what would reach the host realm or escape its meters (rules R3 and R4), and fixes what the host
+ * realm itself relies on. Must be evaluated before anything else of the bundle, and nothing here may throw.
  */
 
+const { construct, defineProperty, deleteProperty, getOwnPropertyDescriptor, ownKeys } = Reflect;
+
 // No error of this realm captures a stack from here on, so Node's stack formatter is never called from guest code.
-Object.defineProperty(Error, 'stackTraceLimit', {
+defineProperty(Error, 'stackTraceLimit', {
   __proto__: null,
   value: undefined,
   writable: false,
@@ -13,5 +15,70 @@ Object.defineProperty(Error, 'stackTraceLimit', {
 } as PropertyDescriptor);
 
 for (const name of ['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'FinalizationRegistry', 'ShadowRealm', 'console']) {
-  Reflect.deleteProperty(globalThis, name);
+  deleteProperty(globalThis, name);
 }
+
+/**
+ * A property that function code can neither replace nor redefine, but that does not stop an object further down the prototype
+ * chain from having its own by assignment, as a read-only property would.
+ */
+function lock(target: object, key: PropertyKey): void {
+  const value: unknown = getOwnPropertyDescriptor(target, key)?.value;
+  const accessor = {
+    get locked(): unknown {
+      return value;
+    },
+    set locked(replacement: unknown) {
+      if (typeof this !== 'object' || this === null || this === target) return;
+      defineProperty(this, key, {
+        __proto__: null,
+        value: replacement,
+        writable: true,
+        configurable: true,
+        enumerable: true,
+      } as PropertyDescriptor);
+    },
+  };
+  const { get, set } = getOwnPropertyDescriptor(accessor, 'locked') ?? {};
+  defineProperty(target, key, {
+    __proto__: null,
+    get,
+    set,
+    configurable: false,
+    enumerable: false,
+  } as PropertyDescriptor);
+}
+
+/**
+ * Node awaits the promise of a module's evaluation in the host realm: it reads `constructor` and `then` of a promise of this
+ * realm and calls the `then` it finds with functions of the host realm. So both must be the engine's own, whatever function
+ * code does before, and so must the species that `then` looks up.
+ */
+lock(Promise.prototype, 'then');
+lock(Promise.prototype, 'constructor');
+defineProperty(Promise, Symbol.species, {
+  __proto__: null,
+  ...getOwnPropertyDescriptor(Promise, Symbol.species),
+  configurable: false,
+} as PropertyDescriptor);
+
+/** Resizable buffers are not counted as external memory by the engine, and node APIs read past their end: there are none. */
+function replaceArrayBuffer(): void {
+  const Native = ArrayBuffer;
+  const NativeTypeError = TypeError;
+  function FixedArrayBuffer(this: unknown, length?: unknown, options?: unknown): object {
+    if (new.target === undefined) throw new NativeTypeError("Constructor ArrayBuffer requires 'new'");
+    if (typeof options === 'object' && options !== null && 'maxByteLength' in options) {
+      if (options.maxByteLength !== undefined) throw new NativeTypeError('A resizable ArrayBuffer is not supported');
+    }
+    return construct(Native, [length], new.target);
+  }
+  for (const key of ownKeys(Native)) {
+    const descriptor = getOwnPropertyDescriptor(Native, key);
+    if (descriptor !== undefined) defineProperty(FixedArrayBuffer, key, descriptor);
+  }
+  const constructorProperty = { __proto__: null, value: FixedArrayBuffer, writable: true, configurable: true };
+  defineProperty(Native.prototype, 'constructor', constructorProperty as PropertyDescriptor);
+  defineProperty(globalThis, 'ArrayBuffer', constructorProperty as PropertyDescriptor);
+}
+replaceArrayBuffer();
