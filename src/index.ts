@@ -1,2 +1,20 @@
 export type * from './bindings/bucket/types.js';
-export { EdgeError, type EdgeErrorCode } from './quotas/errors.js';
+export type { OutboundHandler } from './bindings/egress/outbound-transport.js';
+export type { Account } from './host/account.js';
+export type { ModuleSource, ScriptSource } from './host/deployment.js';
+export type { EdgeFunction } from './host/edge-function.js';
+export { EdgeHost, type HostHealth } from './host/edge-host.js';
+export type {
+  HostEvents,
+  InvocationEvent,
+  InvocationOutcome,
+  InvocationWarning,
+  LogEvent,
+  LogLevel,
+} from './host/events.js';
+export type { FunctionStatsSnapshot, HistogramSnapshot } from './host/function-stats.js';
+export type { ListenerOptions, NodeListener } from './host/listener.js';
+export type { AccountOptions, EdgeHostOptions, EgressOptions, LoadOptions, RouteOptions } from './host/options.js';
+export { EdgeError, type EdgeErrorCode, type ExceededLimit, type SourceLocation } from './quotas/errors.js';
+export type { InvocationKind, Plan, ZonePlan } from './quotas/limits.js';
+export type { LimitOverrides } from './quotas/resolve-limits.js';

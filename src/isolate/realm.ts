@@ -13,6 +13,10 @@ export interface Realm {
   readonly context: GuestContext;
   /** The guest's `enter(ev, a, b, c, d)`. */
   readonly enter: GuestFunction;
+  /** For the trampolines of modules only, see modules.ts. */
+  readonly imported: GuestFunction;
+  readonly dynamicImport: GuestFunction;
+  readonly moduleBytes: GuestFunction;
 }
 
 const bundleUrl = new URL('./guest.bundle.js', import.meta.url);
@@ -24,7 +28,9 @@ export function createRealm(hostCall: HostCall): Realm {
   source ??= readFileSync(bundleUrl, 'utf8');
   const script = new vm.Script(source, { filename: 'edgehost:guest', ...(codeCache && { cachedData: codeCache }) });
   const install: GuestFunction = script.runInContext(context);
-  const enter = Reflect.apply(install, undefined, [hostCall]) as GuestFunction; // what install returns, by its type
+  // Only the bundle has run in this realm so far, so what it returns is as its type says (guest/main.ts).
+  const entry = Reflect.apply(install, undefined, [hostCall]) as Omit<Realm, 'context'>;
+  const { enter, imported, dynamicImport, moduleBytes } = entry;
   codeCache ??= script.createCachedData();
-  return { context, enter };
+  return { context, enter, imported, dynamicImport, moduleBytes };
 }

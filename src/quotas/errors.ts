@@ -64,13 +64,37 @@ export class EdgeError extends Error {
   readonly code: EdgeErrorCode;
   /** The HTTP status that a door answers when this error ends a request. */
   readonly status: number;
+  /** The limit that was passed, when it was one: its name in the table of limits, and figures in its unit. */
+  readonly limit?: ExceededLimit;
+  /** Where in the function's own files, when the error is about them. Lines and columns count from 1. */
+  readonly location?: SourceLocation;
 
-  constructor(code: EdgeErrorCode, message: string, options?: { cause?: unknown }) {
-    super(message, options);
+  constructor(
+    code: EdgeErrorCode,
+    message: string,
+    options?: { cause?: unknown; limit?: ExceededLimit; location?: SourceLocation },
+  ) {
+    super(message, options?.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'EdgeError';
     this.code = code;
     this.status = EDGE_ERRORS[code].status;
+    if (options?.limit !== undefined) this.limit = options.limit;
+    if (options?.location !== undefined) this.location = options.location;
   }
+}
+
+/** A place in the files of a deployment. */
+export interface SourceLocation {
+  readonly file?: string | undefined;
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+}
+
+/** A limit and the figure that went past it. */
+export interface ExceededLimit {
+  readonly name: string;
+  readonly figure: number;
+  readonly allowed: number;
 }
 
 /** The `code` property of an unknown error, when it has one that is a string. */

@@ -7,13 +7,22 @@ import './harden.ts';
 import './errors.ts';
 import { connect, enter } from './bridge.ts';
 import { installGlobals } from './globals.ts';
-import './host-body.ts';
+import { dynamicImport, imported, moduleBytes } from './loader.ts';
+import './invocation.ts';
 import { startClock } from './web/clock.ts';
 
 installGlobals();
 
-export function install(hostCall: Parameters<typeof connect>[0]): typeof enter {
+/** What the host realm holds of the guest: functions that it calls, or gives to the trampolines of modules. */
+export interface GuestEntry {
+  readonly enter: typeof enter;
+  readonly imported: typeof imported;
+  readonly dynamicImport: typeof dynamicImport;
+  readonly moduleBytes: typeof moduleBytes;
+}
+
+export function install(hostCall: Parameters<typeof connect>[0]): GuestEntry {
   connect(hostCall);
   startClock();
-  return enter;
+  return { enter, imported, dynamicImport, moduleBytes };
 }

@@ -36,6 +36,10 @@ export enum Op {
   Loaded,
   /** (text: JSON of name, message, stack): loading failed. */
   LoadFailed,
+  /** (index of a module) => number of bytes: the content of a data module, for Op.Take. */
+  ModuleBytes,
+  /** (referrer, specifier) => import id: import() of a module of the deployment; answered through the loader. */
+  Import,
 
   /** (invocation, status, head, body text or undefined): the whole answer. */
   Reply,
@@ -124,9 +128,9 @@ export enum Op {
 export enum Ev {
   /** (JSON of the function's configuration: env, flags, name) */
   Setup = 0,
-  /** (module namespace or undefined): the script has been evaluated. */
+  /** (): the classic script has been evaluated. Modules tell by the loader's `imported(0, namespace)`. */
   Evaluated,
-  /** (error): evaluation failed. The error is a guest value that the host has not looked at. */
+  /** (import id, 0 for the main module; error): evaluation failed. The error is a guest value that the host has not looked at. */
   EvaluationFailed,
   /** (invocation, head, body size) */
   Fetch,

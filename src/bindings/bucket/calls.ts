@@ -1,0 +1,74 @@
+/**
+ * What the client of a bucket and its service say to each other: plain data, as it is after JSON. The client turns what a
+ * function gives into these shapes without judging it; the service trusts none of it.
+ */
+
+/** Times in milliseconds since the epoch, hashes in hex. */
+export interface WireObject {
+  readonly key: string;
+  readonly version: string;
+  readonly size: number;
+  readonly etag: string;
+  readonly uploaded: number;
+  /** Absent in a listing that did not ask for it; so is customMetadata. */
+  readonly httpMetadata?: WireHttpMetadata;
+  readonly customMetadata?: Readonly<Record<string, string>>;
+  readonly checksums: Readonly<Record<string, string>>;
+  readonly storageClass: 'Standard' | 'InfrequentAccess';
+  /** Of get and head. */
+  readonly range?: { readonly offset: number; readonly length: number };
+  /** Of get: the value follows as the body of the answer. */
+  readonly hasBody?: true;
+}
+
+export interface WireHttpMetadata {
+  readonly contentType?: string;
+  readonly contentLanguage?: string;
+  readonly contentDisposition?: string;
+  readonly contentEncoding?: string;
+  readonly cacheControl?: string;
+  readonly cacheExpiry?: number;
+}
+
+export interface WireList {
+  readonly objects: readonly WireObject[];
+  readonly delimitedPrefixes: readonly string[];
+  readonly truncated: boolean;
+  readonly cursor?: string;
+}
+
+/** The headers that say what a Headers object stands for, by lower-case name; absent ones are left out. */
+export interface WireHeaders {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Arguments by method, before they are checked: every field may be anything. */
+export interface WireArguments {
+  head: { key: string };
+  get: { key: string; onlyIf?: unknown; range?: unknown };
+  put: {
+    key: string;
+    onlyIf?: unknown;
+    httpMetadata?: unknown;
+    customMetadata?: unknown;
+    storageClass?: unknown;
+    md5?: unknown;
+    sha1?: unknown;
+    sha256?: unknown;
+    sha384?: unknown;
+    sha512?: unknown;
+  };
+  delete: { keys: readonly string[] };
+  list: {
+    limit?: unknown;
+    prefix?: unknown;
+    cursor?: unknown;
+    delimiter?: unknown;
+    startAfter?: unknown;
+    include?: unknown;
+  };
+  createMultipartUpload: { key: string; httpMetadata?: unknown; customMetadata?: unknown; storageClass?: unknown };
+  uploadPart: { key: string; uploadId: string; partNumber: unknown };
+  completeMultipartUpload: { key: string; uploadId: string; parts: unknown };
+  abortMultipartUpload: { key: string; uploadId: string };
+}

@@ -1,0 +1,98 @@
+import { setMaxListeners } from 'node:events';
+import * as streams from 'node:stream';
+import { ReadableStream } from 'node:stream/web';
+import type { Service, ServiceBody } from '../service.js';
+import { type ClientStream, createBucketClient } from './client.js';
+import { INLINE_BYTES } from './limits.js';
+import type { StoreBucket } from './types.js';
+
+/** The bucket for the application itself, in its own process: the client that functions have, on the same service. */
+export function hostBucket(service: Service): StoreBucket {
+  return createBucketClient<ReadableStream<Uint8Array>, Blob>({
+    call: async (method, args, body) => {
+      const reply = await service({ method, args, body: body === null ? null : ownedBody(body), signal: NEVER });
+      return { head: reply.head, body: answerBody(reply.body) };
+    },
+    ReadableStream,
+    Blob,
+    TextDecoder,
+    isDisturbed,
+  });
+}
+
+/** The application ends its calls by itself. */
+const NEVER = new AbortController().signal;
+setMaxListeners(0, NEVER);
+
+/** What is read while the application may change its buffer is read from a copy. */
+function ownedBody(body: string | Uint8Array | ClientStream): ServiceBody {
+  if (typeof body === 'string') return Buffer.from(body);
+  if (!(body instanceof Uint8Array)) return chunksOf(body);
+  return body.byteLength <= INLINE_BYTES ? new Uint8Array(body) : copies(body);
+}
+
+const COPY_BYTES = 256 * 1024;
+
+async function* copies(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.byteLength; at += COPY_BYTES) yield new Uint8Array(bytes.subarray(at, at + COPY_BYTES));
+}
+
+/** Reads a stream of any make. Left early, it is cancelled. */
+async function* chunksOf(stream: ClientStream): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader();
+  let isDone = false;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) {
+        isDone = true;
+        return;
+      }
+      yield bytesOf(value);
+    }
+  } finally {
+    if (!isDone) await reader.cancel().catch(() => {});
+    reader.releaseLock();
+  }
+}
+
+function bytesOf(chunk: unknown): Uint8Array {
+  if (chunk instanceof Uint8Array) return chunk;
+  if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  if (chunk instanceof ArrayBuffer) return new Uint8Array(chunk);
+  throw new TypeError(`The stream given as the value has a chunk of type ${typeof chunk}, its chunks must be bytes`);
+}
+
+function answerBody(body: ServiceBody | null | undefined): Uint8Array | ReadableStream<Uint8Array> | null {
+  if (body === null || body === undefined) return null;
+  return body instanceof Uint8Array ? body : streamOf(body);
+}
+
+/** Asks for a chunk when the reader does. */
+function streamOf(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  return new ReadableStream(
+    {
+      type: 'bytes',
+      async pull(controller) {
+        const { done, value } = await iterator.next();
+        if (!done) controller.enqueue(value);
+        else {
+          controller.close();
+          // A reader that brought its own buffer waits for an answer.
+          controller.byobRequest?.respond(0);
+        }
+      },
+      async cancel() {
+        await iterator.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function isDisturbed(stream: ReadableStream): boolean {
+  // Node answers for web streams too, which its types do not say.
+  const ask: unknown = Reflect.get(streams, 'isDisturbed');
+  return typeof ask === 'function' && ask(stream) === true;
+}

@@ -1,0 +1,27 @@
+/** The figures of buckets. Sizes in bytes. */
+export const BUCKET_LIMITS = {
+  /** Of a key, in UTF-8. */
+  keyBytes: 1024,
+  /** Keys and values of the custom metadata together, in UTF-8. */
+  customMetadataBytes: 8192,
+  /** One put or one part: 5 GiB less 5 MiB. */
+  uploadBytes: 5 * 2 ** 30 - 5 * 2 ** 20,
+  /** A whole object: 5 TiB less 5 GiB. */
+  objectBytes: 5 * 2 ** 40 - 5 * 2 ** 30,
+  partNumber: 10_000,
+  /** Every part but the last. */
+  minPartBytes: 5 * 2 ** 20,
+  deleteKeys: 1000,
+  listEntries: 1000,
+  /** A page ends early when the metadata asked for is more than this. */
+  listMetadataBytes: 256 * 1024,
+  /** Uploads are aborted when this old: 7 days. */
+  uploadAgeMs: 7 * 24 * 3_600_000,
+  /** The six HTTP metadata fields together. A bound of this store. */
+  httpMetadataBytes: 8192,
+} as const;
+
+/** Values up to this many bytes are kept in the record of their object: one read, but in the way of listings. */
+export const EMBEDDED_BYTES = 2048;
+/** Values up to this many bytes are kept in LevelDB, larger ones in files. */
+export const INLINE_BYTES = 64 * 1024;

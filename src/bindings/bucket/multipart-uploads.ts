@@ -1,0 +1,346 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { ServiceBody } from '../service.js';
+import { afterPrefix, compareKeys, type LevelOperation } from '../storage/level-database.js';
+import { type BodyRef, type BodySegment, bodyList } from '../storage/reclaimer.js';
+import { recordKeys } from '../storage/record-keys.js';
+import type { StorageParts } from '../storage/storage-parts.js';
+import { checkParts, type NamedPart } from './check-parts.js';
+import { conditionHolds } from './conditions.js';
+import type { BucketEngine, ObjectRecord, PartRecord, PutOptions, UploadOptions, UploadRecord } from './engine.js';
+import { BucketError, type BucketMethod } from './errors.js';
+import { BUCKET_LIMITS } from './limits.js';
+import { decodeObject, encodeObject, type StoredBody } from './object-codec.js';
+import { commitReceived, newVersion } from './object-writer.js';
+import { receiveBody } from './receive-body.js';
+import {
+  decodePart,
+  decodeUpload,
+  encodePart,
+  encodeUpload,
+  type StoredPart,
+  type StoredUpload,
+} from './upload-codec.js';
+
+/** The uploads in parts of one bucket. Keys are normalised and checked by the caller. */
+export class MultipartUploads {
+  readonly #parts: StorageParts;
+  readonly #bucketId: string;
+  readonly #minPartBytes: number;
+
+  constructor(parts: StorageParts, bucketId: string, minPartBytes: number) {
+    this.#parts = parts;
+    this.#bucketId = bucketId;
+    this.#minPartBytes = minPartBytes;
+  }
+
+  async create(key: string, givenKey: string, options: UploadOptions): Promise<UploadRecord> {
+    const upload: UploadRecord = {
+      ...options,
+      key: givenKey,
+      uploadId: randomBytes(24).toString('base64url'),
+      initiated: this.#parts.now(),
+    };
+    const operations: LevelOperation[] = [
+      { type: 'put', key: this.#recordKey(key, upload.uploadId), value: encodeUpload({ state: 'open', upload }) },
+      {
+        type: 'put',
+        key: recordKeys.expiry(upload.initiated + BUCKET_LIMITS.uploadAgeMs, this.#bucketId, upload.uploadId),
+        value: Buffer.from(key),
+      },
+    ];
+    await this.#parts.records.claim(operations);
+    await this.#parts.records.commit(operations);
+    return upload;
+  }
+
+  async uploadPart(
+    key: string,
+    uploadId: string,
+    partNumber: number,
+    body: ServiceBody,
+    options: Pick<PutOptions, 'hashes' | 'transferChecksum' | 'signal'>,
+  ): Promise<PartRecord> {
+    const parts = this.#parts;
+    await this.#checkOpen('uploadPart', key, uploadId);
+    const received = await receiveBody('uploadPart', body, {
+      bodies: parts.bodies,
+      hashes: options.hashes,
+      signal: options.signal,
+      transferChecksum: options.transferChecksum,
+    });
+    const { transferChecksum } = received;
+    const part: PartRecord = {
+      partNumber,
+      etag: received.md5,
+      size: received.size,
+      uploaded: parts.now(),
+      ...(transferChecksum === undefined ? undefined : { transferChecksum }),
+    };
+    await parts.mutex.run(this.#recordKey(key, uploadId), () =>
+      commitReceived(
+        parts,
+        received,
+        async ref => {
+          await this.#checkOpen('uploadPart', key, uploadId);
+          const recordKey = recordKeys.part(uploadId, partNumber);
+          const before = await parts.records.get(recordKey);
+          // The value of a part is never in its record (embeddedBytes is below 0).
+          const partBody = ref?.kind === 'file' ? ref : { kind: 'inline' as const, id: ref?.id ?? '' };
+          return {
+            operations: [{ type: 'put', key: recordKey, value: encodePart({ part, body: partBody }) }],
+            drops: before === undefined ? undefined : decodePart(before).body,
+          };
+        },
+        -1,
+      ),
+    );
+    return part;
+  }
+
+  async complete(
+    key: string,
+    givenKey: string,
+    uploadId: string,
+    named: readonly NamedPart[],
+    options: NonNullable<Parameters<BucketEngine['completeUpload']>[3]> & { readonly objectKey: string },
+  ): Promise<ObjectRecord> {
+    const parts = this.#parts;
+    return parts.mutex.run(this.#recordKey(key, uploadId), async () => {
+      const stored = await this.#stored(key, uploadId);
+      if (stored === undefined) throw unknownUpload('completeMultipartUpload');
+      if (stored.state !== 'open') throw noSuchUpload('completeMultipartUpload', stored.state);
+      const uploaded = await this.#allParts(uploadId);
+      const chosen = checkParts(named, uploaded, this.#minPartBytes);
+      const { upload } = stored;
+      const { transferChecksum } = options;
+      const object: ObjectRecord = {
+        key: givenKey,
+        version: newVersion(),
+        size: chosen.reduce((sum, { part }) => sum + part.size, 0),
+        etag: multipartEtag(chosen),
+        uploaded: parts.now(),
+        httpMetadata: upload.httpMetadata ?? {},
+        customMetadata: upload.customMetadata ?? {},
+        checksums: {},
+        storageClass: upload.storageClass ?? 'Standard',
+        ...(transferChecksum === undefined ? undefined : { transferChecksum }),
+        partSizes: chosen.map(({ part }) => part.size),
+      };
+      const listId = parts.newId();
+      const operations: LevelOperation[] = [
+        { type: 'put', key: recordKeys.bodyList(listId), value: bodyList(chosen.map(segment)) },
+        { type: 'put', key: this.#recordKey(key, uploadId), value: encodeUpload({ ...stored, state: 'completed' }) },
+      ];
+      const dropped = this.#dropParts(uploadId, uploaded.values(), new Set(chosen), operations);
+      await parts.mutex.run(options.objectKey, async () => {
+        const before = await parts.records.get(options.objectKey);
+        const previous = before === undefined ? undefined : decodeObject(before, key, false);
+        if (!conditionHolds(options.condition, previous?.object))
+          throw new BucketError('completeMultipartUpload', 10031);
+        const body: StoredBody = { kind: 'list', id: listId };
+        operations.push({ type: 'put', key: options.objectKey, value: encodeObject({ object, body }, key) });
+        if (previous !== undefined && previous.body.kind !== 'embedded') {
+          operations.push(parts.reclaimer.dropping(previous.body));
+          dropped.push(previous.body);
+        }
+        await parts.records.claim(operations);
+        await parts.records.commit(operations);
+      });
+      for (const body of dropped) parts.reclaimer.dropped(body);
+      return object;
+    });
+  }
+
+  /** Does nothing to an upload that is over. */
+  async abort(key: string, uploadId: string): Promise<void> {
+    await this.#parts.mutex.run(this.#recordKey(key, uploadId), async () => {
+      const stored = await this.#stored(key, uploadId);
+      if (stored === undefined) throw unknownUpload('abortMultipartUpload');
+      if (stored.state === 'open') await this.#end(key, stored, []);
+    });
+  }
+
+  /** Aborts the upload, whatever its age says, and removes its record at the second time. For the sweep. */
+  async expire(key: string, uploadId: string, expiryKey: string): Promise<void> {
+    await this.#parts.mutex.run(this.#recordKey(key, uploadId), async () => {
+      const record = await this.#parts.records.get(this.#recordKey(key, uploadId));
+      const stored = record === undefined ? undefined : decodeUpload(record);
+      if (stored?.state === 'open') {
+        // Remembered for as long again, as aborted.
+        const until = stored.upload.initiated + 2 * BUCKET_LIMITS.uploadAgeMs;
+        await this.#end(key, stored, [
+          { type: 'del', key: expiryKey },
+          { type: 'put', key: recordKeys.expiry(until, this.#bucketId, uploadId), value: Buffer.from(key) },
+        ]);
+        return;
+      }
+      await this.#parts.records.commit([
+        { type: 'del', key: this.#recordKey(key, uploadId) },
+        { type: 'del', key: expiryKey },
+      ]);
+    });
+  }
+
+  /** null: no such open upload. */
+  async find(key: string, uploadId: string): Promise<UploadRecord | null> {
+    const stored = await this.#stored(key, uploadId);
+    return stored?.state === 'open' ? stored.upload : null;
+  }
+
+  async listParts(
+    uploadId: string,
+    after: number,
+    limit: number,
+  ): Promise<{ parts: PartRecord[]; truncated: boolean }> {
+    if (!isUploadId(uploadId)) return { parts: [], truncated: false };
+    const range = { gte: recordKeys.part(uploadId, after + 1), lt: afterPrefix(recordKeys.parts(uploadId)) };
+    const found: PartRecord[] = [];
+    for await (const page of this.#parts.records.pages(range, Math.min(limit + 1, 1000))) {
+      for (const [, record] of page) {
+        if (found.length >= limit) return { parts: found, truncated: true };
+        found.push(decodePart(record).part);
+      }
+    }
+    return { parts: found, truncated: false };
+  }
+
+  async list(
+    query: Parameters<BucketEngine['listUploads']>[0],
+  ): Promise<{ uploads: UploadRecord[]; truncated: boolean }> {
+    const root = recordKeys.uploads(this.#bucketId);
+    const { afterKey, afterUploadId } = query;
+    // Behind all uploads of the key, or behind the one named.
+    const start =
+      afterKey === undefined
+        ? root
+        : afterUploadId === undefined
+          ? afterPrefix(recordKeys.upload(this.#bucketId, afterKey.normalize(), ''))
+          : `${recordKeys.upload(this.#bucketId, afterKey.normalize(), afterUploadId)}\0`;
+    const prefix = recordKeys.uploadsOf(this.#bucketId, query.prefix?.normalize() ?? '');
+    const uploads: UploadRecord[] = [];
+    const gte = compareKeys(start, prefix) > 0 ? start : prefix;
+    if (compareKeys(gte, afterPrefix(prefix)) >= 0) return { uploads, truncated: false };
+    for await (const page of this.#parts.records.pages({ gte, lt: afterPrefix(prefix) })) {
+      for (const [, record] of page) {
+        const stored = this.#aged(decodeUpload(record));
+        if (stored.state !== 'open') continue;
+        if (uploads.length >= query.limit) return { uploads, truncated: true };
+        uploads.push(stored.upload);
+      }
+    }
+    return { uploads, truncated: false };
+  }
+
+  /** Aborts what is open and forgets what is over, when the bucket goes. */
+  async clear(): Promise<void> {
+    const root = recordKeys.uploads(this.#bucketId);
+    for await (const page of this.#parts.records.pages({ gte: root, lt: afterPrefix(root) }, 100)) {
+      for (const [recordKey, record] of page) {
+        const { key, initiated, uploadId } = decodeUpload(record).upload;
+        await this.#parts.mutex.run(recordKey, async () => {
+          const now = await this.#parts.records.get(recordKey);
+          const stored = now === undefined ? undefined : decodeUpload(now);
+          if (stored?.state === 'open') await this.#end(key.normalize(), stored, []);
+        });
+        await this.#parts.records.commit([
+          { type: 'del', key: recordKey },
+          { type: 'del', key: recordKeys.expiry(initiated + BUCKET_LIMITS.uploadAgeMs, this.#bucketId, uploadId) },
+          { type: 'del', key: recordKeys.expiry(initiated + 2 * BUCKET_LIMITS.uploadAgeMs, this.#bucketId, uploadId) },
+        ]);
+      }
+    }
+  }
+
+  async #end(key: string, stored: StoredUpload, more: readonly LevelOperation[]): Promise<void> {
+    const { uploadId } = stored.upload;
+    const operations: LevelOperation[] = [
+      { type: 'put', key: this.#recordKey(key, uploadId), value: encodeUpload({ ...stored, state: 'aborted' }) },
+      ...more,
+    ];
+    const uploaded = await this.#allParts(uploadId);
+    const dropped = this.#dropParts(uploadId, uploaded.values(), new Set(), operations);
+    await this.#parts.records.commit(operations);
+    for (const body of dropped) this.#parts.reclaimer.dropped(body);
+  }
+
+  /** Removes the records of all parts; the bodies of those kept live on in the object. */
+  #dropParts(
+    uploadId: string,
+    uploaded: Iterable<StoredPart>,
+    kept: ReadonlySet<StoredPart>,
+    operations: LevelOperation[],
+  ): BodyRef[] {
+    const dropped: BodyRef[] = [];
+    for (const stored of uploaded) {
+      operations.push({ type: 'del', key: recordKeys.part(uploadId, stored.part.partNumber) });
+      if (kept.has(stored)) continue;
+      operations.push(this.#parts.reclaimer.dropping(stored.body));
+      dropped.push(stored.body);
+    }
+    return dropped;
+  }
+
+  async #allParts(uploadId: string): Promise<Map<number, StoredPart>> {
+    const prefix = recordKeys.parts(uploadId);
+    const all = new Map<number, StoredPart>();
+    for await (const page of this.#parts.records.pages({ gte: prefix, lt: afterPrefix(prefix) })) {
+      for (const [, record] of page) {
+        const stored = decodePart(record);
+        all.set(stored.part.partNumber, stored);
+      }
+    }
+    return all;
+  }
+
+  async #checkOpen(method: BucketMethod, key: string, uploadId: string): Promise<void> {
+    const stored = await this.#stored(key, uploadId);
+    if (stored?.state !== 'open') throw noSuchUpload(method, stored?.state ?? 'unknown');
+  }
+
+  /** undefined: unknown, or of another key. */
+  async #stored(key: string, uploadId: string): Promise<StoredUpload | undefined> {
+    if (!isUploadId(uploadId)) return undefined;
+    const record = await this.#parts.records.get(this.#recordKey(key, uploadId));
+    return record === undefined ? undefined : this.#aged(decodeUpload(record));
+  }
+
+  /** An upload past its time is aborted, whether the sweep has come by or not. */
+  #aged(stored: StoredUpload): StoredUpload {
+    const isOver = stored.upload.initiated + BUCKET_LIMITS.uploadAgeMs <= this.#parts.now();
+    return isOver && stored.state === 'open' ? { ...stored, state: 'aborted' } : stored;
+  }
+
+  #recordKey(key: string, uploadId: string): string {
+    return recordKeys.upload(this.#bucketId, key, uploadId);
+  }
+}
+
+/** MD5 over the binary MD5s of the parts, and their count. */
+export function multipartEtag(parts: readonly { readonly part: Pick<PartRecord, 'etag'> }[]): string {
+  const hash = createHash('md5');
+  for (const { part } of parts) hash.update(part.etag, 'hex');
+  return `${hash.digest('hex')}-${parts.length}`;
+}
+
+/** What is no id of ours names no upload, and must not become part of a key of the database. */
+function isUploadId(uploadId: string): boolean {
+  return /^[A-Za-z0-9_-]{32}$/.test(uploadId);
+}
+
+function segment({ part, body }: StoredPart): BodySegment {
+  return { kind: body.kind, id: body.id, size: part.size };
+}
+
+function unknownUpload(method: BucketMethod): BucketError {
+  return new BucketError(method, 10001, 'there was never an upload with this uploadId for this key');
+}
+
+function noSuchUpload(method: BucketMethod, state: string): BucketError {
+  return new BucketError(
+    method,
+    10024,
+    state === 'unknown'
+      ? 'there is no upload with this uploadId for this key'
+      : `the upload is over, it was ${state} before or by its age of 7 days`,
+  );
+}

@@ -1,0 +1,158 @@
+import { createHash, type Hash } from 'node:crypto';
+import type { ServiceBody } from '../service.js';
+import type { Bodies, BodyWriter } from '../storage/bodies.js';
+import type { HashName, PutOptions, TransferChecksum } from './engine.js';
+import { BucketError, type BucketMethod } from './errors.js';
+import { BUCKET_LIMITS, INLINE_BYTES } from './limits.js';
+
+/** A body that was received: small, or in a file that waits for its record. */
+export interface ReceivedBody {
+  readonly size: number;
+  readonly md5: string;
+  /** Those asked for, computed. Hex. */
+  readonly hashes: Readonly<Partial<Record<HashName, string>>>;
+  readonly transferChecksum: TransferChecksum | undefined;
+  readonly content:
+    | { readonly kind: 'small'; readonly bytes: Uint8Array }
+    | { readonly kind: 'file'; readonly writer: BodyWriter };
+}
+
+/**
+ * Takes a body in, hashes it as it flows and verifies the hashes given. What is more than INLINE_BYTES goes to a file, in
+ * bounded memory. When it rejects nothing is left, and the body is cancelled: 10037 (checksum), 100100 (too large), the
+ * reason of `signal`, or the error of the body itself.
+ */
+export async function receiveBody(
+  method: BucketMethod,
+  body: ServiceBody,
+  options: {
+    readonly bodies: Bodies;
+    readonly hashes: Readonly<Partial<Record<HashName, string>>> | undefined;
+    readonly transferChecksum: PutOptions['transferChecksum'];
+    readonly signal: AbortSignal | undefined;
+  },
+): Promise<ReceivedBody> {
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const intake = new Intake(method, options);
+  if (body instanceof Uint8Array) {
+    if (body.byteLength <= INLINE_BYTES) return intake.small(body);
+    return intake.all(slices(body), signal);
+  }
+  return intake.all(body, signal);
+}
+
+/** Tiny chunks are put together when there are so many: each costs memory beside its bytes. */
+const MAX_CHUNKS = 512;
+
+class Intake {
+  readonly #method: BucketMethod;
+  readonly #bodies: Bodies;
+  readonly #expected: readonly (readonly [HashName, string])[];
+  readonly #hashers: Map<HashName, Hash>;
+  readonly #transferChecksum: PutOptions['transferChecksum'];
+  #size = 0;
+  #small: Uint8Array[] = [];
+  #writer: BodyWriter | undefined;
+
+  constructor(
+    method: BucketMethod,
+    options: Pick<Parameters<typeof receiveBody>[2], 'bodies' | 'hashes' | 'transferChecksum'>,
+  ) {
+    this.#method = method;
+    this.#bodies = options.bodies;
+    this.#transferChecksum = options.transferChecksum;
+    const { hashes } = options;
+    this.#expected = hashes === undefined ? [] : HASH_NAMES.flatMap(name => pair(name, hashes[name]));
+    this.#hashers = new Map([['md5', createHash('md5')]]);
+    for (const [name] of this.#expected) {
+      if (name !== 'md5') this.#hashers.set(name, createHash(name));
+    }
+  }
+
+  async small(bytes: Uint8Array): Promise<ReceivedBody> {
+    this.#take(bytes);
+    return await this.#received({ kind: 'small', bytes });
+  }
+
+  async all(body: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): Promise<ReceivedBody> {
+    // Leaving the loop by an error cancels the body.
+    try {
+      for await (const chunk of body) {
+        signal?.throwIfAborted();
+        const wait = this.#writer === undefined ? this.#gather(chunk) : this.#writer.write(chunk);
+        // The chunk is hashed while it is written.
+        this.#take(chunk);
+        if (wait !== undefined) await wait;
+      }
+      signal?.throwIfAborted();
+      if (this.#writer === undefined) return await this.#received({ kind: 'small', bytes: Buffer.concat(this.#small) });
+      await this.#writer.finish();
+      return await this.#received({ kind: 'file', writer: this.#writer });
+    } catch (error) {
+      await this.#writer?.abandon();
+      throw error;
+    }
+  }
+
+  #gather(chunk: Uint8Array): Promise<void> | undefined {
+    if (this.#small.push(chunk) >= MAX_CHUNKS) this.#small = [Buffer.concat(this.#small)];
+    return this.#size + chunk.byteLength > INLINE_BYTES ? this.#toFile() : undefined;
+  }
+
+  async #toFile(): Promise<void> {
+    this.#writer = await this.#bodies.create();
+    const gathered = this.#small;
+    this.#small = [];
+    for (const chunk of gathered) await this.#writer.write(chunk);
+  }
+
+  #take(chunk: Uint8Array): void {
+    this.#size += chunk.byteLength;
+    if (this.#size > BUCKET_LIMITS.uploadBytes) {
+      throw new BucketError(
+        this.#method,
+        100100,
+        `the value is larger than the most that one upload takes, ${BUCKET_LIMITS.uploadBytes} bytes`,
+      );
+    }
+    for (const hasher of this.#hashers.values()) hasher.update(chunk);
+  }
+
+  async #received(content: ReceivedBody['content']): Promise<ReceivedBody> {
+    const digests = new Map([...this.#hashers].map(([name, hasher]) => [name, hasher.digest('hex')]));
+    const hashes: Partial<Record<HashName, string>> = {};
+    for (const [name, given] of this.#expected) {
+      const computed = digests.get(name) ?? '';
+      if (given !== computed) {
+        throw new BucketError(
+          this.#method,
+          10037,
+          `the ${HASH_TITLES[name]} checksum given, ${given}, is not that of the value received, ${computed}`,
+        );
+      }
+      hashes[name] = computed;
+    }
+    const transferChecksum = await this.#transferChecksum?.();
+    return { size: this.#size, md5: digests.get('md5') ?? '', hashes, transferChecksum, content };
+  }
+}
+
+function pair(name: HashName, value: string | undefined): (readonly [HashName, string])[] {
+  return value === undefined ? [] : [[name, value]];
+}
+
+export const HASH_NAMES: readonly HashName[] = ['md5', 'sha1', 'sha256', 'sha384', 'sha512'];
+
+const HASH_TITLES: Readonly<Record<HashName, string>> = {
+  md5: 'MD5',
+  sha1: 'SHA-1',
+  sha256: 'SHA-256',
+  sha384: 'SHA-384',
+  sha512: 'SHA-512',
+};
+
+/** A large value in pieces, so that hashing and writing take turns. */
+async function* slices(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.byteLength; at += INLINE_BYTES) yield bytes.subarray(at, at + INLINE_BYTES);
+}

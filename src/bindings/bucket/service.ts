@@ -1,0 +1,303 @@
+import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../service.js';
+import type { WireList, WireObject } from './calls.js';
+import {
+  checkCondition,
+  checkFields,
+  checkHashes,
+  checkKeys,
+  checkMetadata,
+  checkNamedParts,
+  checkPartNumber,
+  checkRange,
+  checkString,
+  describe,
+  type UncheckedFields,
+} from './check-arguments.js';
+import type { BucketEngine, GetOutcome, ObjectContent, ObjectRecord } from './engine.js';
+import { BucketError, type BucketMethod, bucketErrorCode } from './errors.js';
+import { BUCKET_LIMITS } from './limits.js';
+import { decodeCursor } from './list-cursor.js';
+
+/** How a bucket behaves for one function. */
+export interface BucketServiceOptions {
+  /** false: list returns both kinds of metadata whatever `include` says. See `listHonorsInclude`. @default true */
+  readonly honorsInclude?: boolean;
+  /** Whether delimitedPrefixes end with the delimiter (flag `store_list_prefix_keeps_delimiter`). @default false */
+  readonly keepsDelimiter?: boolean;
+}
+
+/**
+ * The options that a function's compatibility date and flags ask for (specification, "List rules", 3): `include` is
+ * honoured from 2022-08-04 on, or with the flag `store_list_honor_include`.
+ */
+export function bucketBehaviour(compatibility: {
+  /** YYYY-MM-DD */
+  readonly date: string;
+  readonly flags: readonly string[];
+}): Required<BucketServiceOptions> {
+  return {
+    honorsInclude: compatibility.date >= '2022-08-04' || compatibility.flags.includes('store_list_honor_include'),
+    keepsDelimiter: compatibility.flags.includes('store_list_prefix_keeps_delimiter'),
+  };
+}
+
+type Answer = (
+  bucket: BucketEngine,
+  args: UncheckedFields,
+  call: ServiceCall,
+  options: BucketServiceOptions,
+) => Promise<ServiceReply>;
+
+/**
+ * Answers the calls of a bucket's client (calls.ts). The bucket is opened at the first call. Rejects with TypeError and
+ * RangeError for wrong arguments, BucketError by the codes of errors.ts, EdgeError for the storage itself.
+ */
+export function bucketService(open: () => Promise<BucketEngine>, options: BucketServiceOptions = {}): Service {
+  let opening: Promise<BucketEngine> | undefined;
+  let bucket: BucketEngine | undefined;
+  return async call => {
+    const answer = ANSWERS.get(call.method);
+    if (answer === undefined) throw new TypeError(`A bucket has no method ${describe(call.method)}`);
+    try {
+      const args = checkFields(answer.name, 'the argument', call.args);
+      if (bucket === undefined) {
+        opening ??= open().finally(() => {
+          opening = undefined;
+        });
+        bucket = await opening;
+      }
+      return await answer.run(bucket, args, call, options);
+    } catch (error) {
+      cancelBody(call.body);
+      throw error;
+    }
+  };
+}
+
+const ANSWERS: ReadonlyMap<string, { readonly name: BucketMethod; readonly run: Answer }> = new Map(
+  (
+    [
+      ['head', head],
+      ['get', get],
+      ['put', put],
+      ['delete', remove],
+      ['list', list],
+      ['createMultipartUpload', createUpload],
+      ['uploadPart', uploadPart],
+      ['completeMultipartUpload', completeUpload],
+      ['abortMultipartUpload', abortUpload],
+    ] as const
+  ).map(([name, run]) => [name, { name, run }]),
+);
+
+async function head(bucket: BucketEngine, args: UncheckedFields): Promise<ServiceReply> {
+  const object = await bucket.head(checkString('head', 'the key', args.key));
+  return { head: object === null ? null : wireObject(object, { offset: 0, length: object.size }) };
+}
+
+async function get(bucket: BucketEngine, args: UncheckedFields, call: ServiceCall): Promise<ServiceReply> {
+  const key = checkString('get', 'the key', args.key);
+  const condition = checkCondition('get', args.onlyIf);
+  const { range, isHeader } = checkRange('get', args.range);
+  const given = condition === undefined ? {} : { condition };
+  let outcome: GetOutcome;
+  try {
+    outcome = await bucket.get(key, range === undefined ? given : { ...given, range });
+  } catch (error) {
+    if (!isHeader || bucketErrorCode(error) !== 10039) throw error;
+    outcome = await bucket.get(key, given);
+  }
+  if (outcome.kind === 'missing') return { head: null };
+  if (outcome.kind === 'failed') return { head: wireObject(outcome.object) };
+  const { object, content } = outcome;
+  const { offset, length } = content;
+  return {
+    head: { ...wireObject(object, { offset, length }), hasBody: true },
+    body: openContent(content, call.signal),
+  };
+}
+
+async function put(bucket: BucketEngine, args: UncheckedFields, call: ServiceCall): Promise<ServiceReply> {
+  const key = checkString('put', 'the key', args.key);
+  const condition = checkCondition('put', args.onlyIf);
+  const hashes = checkHashes(args);
+  const object = await bucket.put(key, call.body ?? NOTHING, {
+    ...checkMetadata('put', args),
+    ...(condition === undefined ? undefined : { condition }),
+    ...(hashes === undefined ? undefined : { hashes }),
+    signal: call.signal,
+  });
+  return { head: object === null ? null : wireObject(object) };
+}
+
+async function remove(bucket: BucketEngine, args: UncheckedFields): Promise<ServiceReply> {
+  await bucket.delete(checkKeys(args.keys));
+  return { head: null };
+}
+
+async function list(
+  bucket: BucketEngine,
+  args: UncheckedFields,
+  _call: ServiceCall,
+  options: BucketServiceOptions,
+): Promise<ServiceReply> {
+  const include = checkInclude(args.include);
+  const honorsInclude = options.honorsInclude ?? true;
+  const includeHttpMetadata = !honorsInclude || include.has('httpMetadata');
+  const includeCustomMetadata = !honorsInclude || include.has('customMetadata');
+  const cursor = optionalString(args, 'cursor');
+  if (cursor !== undefined && decodeCursor(cursor) === undefined) {
+    throw new TypeError(`list: the cursor is ${describe(cursor)}, it must be the cursor of a page before`);
+  }
+  const delimiter = optionalString(args, 'delimiter');
+  const prefix = optionalString(args, 'prefix');
+  const startAfter = optionalString(args, 'startAfter');
+  const page = await bucket.list({
+    limit: checkLimit(args.limit),
+    includeHttpMetadata,
+    includeCustomMetadata,
+    ...(prefix === undefined ? undefined : { prefix }),
+    ...(cursor === undefined ? undefined : { cursor }),
+    ...(startAfter === undefined ? undefined : { startAfter }),
+    ...(delimiter === undefined ? undefined : { delimiter }),
+  });
+  const cut = options.keepsDelimiter ? 0 : (delimiter?.normalize().length ?? 0);
+  const head: WireList = {
+    objects: page.objects.map(object => wireListed(object, includeHttpMetadata, includeCustomMetadata)),
+    delimitedPrefixes:
+      cut === 0 ? page.delimitedPrefixes : page.delimitedPrefixes.map(group => group.slice(0, group.length - cut)),
+    truncated: page.truncated,
+    ...(page.cursor === undefined ? undefined : { cursor: page.cursor }),
+  };
+  return { head };
+}
+
+async function createUpload(bucket: BucketEngine, args: UncheckedFields): Promise<ServiceReply> {
+  const key = checkString('createMultipartUpload', 'the key', args.key);
+  const { uploadId } = await bucket.createUpload(key, checkMetadata('createMultipartUpload', args));
+  return { head: { uploadId } };
+}
+
+async function uploadPart(bucket: BucketEngine, args: UncheckedFields, call: ServiceCall): Promise<ServiceReply> {
+  const key = checkString('uploadPart', 'the key', args.key);
+  const uploadId = checkString('uploadPart', 'the uploadId', args.uploadId);
+  const partNumber = checkPartNumber('uploadPart', args.partNumber);
+  if (call.body === null) throw new TypeError('uploadPart: there is no value, a part needs one');
+  const { etag } = await bucket.uploadPart(key, uploadId, partNumber, call.body, { signal: call.signal });
+  return { head: { partNumber, etag } };
+}
+
+async function completeUpload(bucket: BucketEngine, args: UncheckedFields): Promise<ServiceReply> {
+  const key = checkString('completeMultipartUpload', 'the key', args.key);
+  const uploadId = checkString('completeMultipartUpload', 'the uploadId', args.uploadId);
+  return { head: wireObject(await bucket.completeUpload(key, uploadId, checkNamedParts(args.parts))) };
+}
+
+async function abortUpload(bucket: BucketEngine, args: UncheckedFields): Promise<ServiceReply> {
+  const key = checkString('abortMultipartUpload', 'the key', args.key);
+  await bucket.abortUpload(key, checkString('abortMultipartUpload', 'the uploadId', args.uploadId));
+  return { head: null };
+}
+
+const NOTHING = new Uint8Array(0);
+
+function wireObject(object: ObjectRecord, range?: WireObject['range']): WireObject {
+  return {
+    key: object.key,
+    version: object.version,
+    size: object.size,
+    etag: object.etag,
+    uploaded: object.uploaded,
+    httpMetadata: object.httpMetadata,
+    customMetadata: object.customMetadata,
+    checksums: object.checksums,
+    storageClass: object.storageClass,
+    ...(range === undefined ? undefined : { range }),
+  };
+}
+
+function wireListed(object: ObjectRecord, withHttpMetadata: boolean, withCustomMetadata: boolean): WireObject {
+  if (withHttpMetadata && withCustomMetadata) return wireObject(object);
+  const { httpMetadata, customMetadata, ...others } = wireObject(object);
+  return {
+    ...others,
+    ...(withHttpMetadata && httpMetadata !== undefined ? { httpMetadata } : undefined),
+    ...(withCustomMetadata && customMetadata !== undefined ? { customMetadata } : undefined),
+  };
+}
+
+function optionalString(args: UncheckedFields, name: string): string | undefined {
+  const value = args[name];
+  return value === undefined ? undefined : checkString('list', name, value);
+}
+
+function checkLimit(value: unknown): number {
+  const most = BUCKET_LIMITS.listEntries;
+  if (value === undefined) return most;
+  if (typeof value !== 'number' && value !== null) {
+    throw new TypeError(`list: limit is ${describe(value)}, it must be a whole number from 1 to ${most}`);
+  }
+  if (value === null || !Number.isInteger(value) || value < 1 || value > most) {
+    throw new BucketError('list', 10022, `limit is ${describe(value)}, it must be a whole number from 1 to ${most}`);
+  }
+  return value;
+}
+
+function checkInclude(value: unknown): ReadonlySet<string> {
+  if (value === undefined) return new Set();
+  if (!Array.isArray(value)) throw new TypeError(`list: include is ${describe(value)}, it must be an array`);
+  for (const word of value) {
+    if (word !== 'httpMetadata' && word !== 'customMetadata') {
+      throw new RangeError(`list: include holds ${describe(word)}, it may hold "httpMetadata" and "customMetadata"`);
+    }
+  }
+  return new Set(value);
+}
+
+/** Opens the content, which is released also when its reader goes away before it began to read. */
+function openContent(content: ObjectContent, signal: AbortSignal): ServiceBody {
+  const body = content.open();
+  if (body instanceof Uint8Array) return body;
+  const release = () => content.release();
+  if (signal.aborted) release();
+  else signal.addEventListener('abort', release, { once: true });
+  return withEnd(body, () => signal.removeEventListener('abort', release));
+}
+
+/** The same chunks; `end` is called when they end, fail, or are given up. */
+function withEnd(chunks: AsyncIterable<Uint8Array>, end: () => void): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = chunks[Symbol.asyncIterator]();
+      return {
+        async next() {
+          try {
+            const result = await iterator.next();
+            if (result.done) end();
+            return result;
+          } catch (error) {
+            end();
+            throw error;
+          }
+        },
+        async return() {
+          end();
+          await iterator.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}
+
+/** A body nobody reads is cancelled, or its sender would wait for ever. */
+function cancelBody(body: ServiceBody | null): void {
+  if (body === null || body instanceof Uint8Array) return;
+  try {
+    body[Symbol.asyncIterator]()
+      .return?.()
+      .catch(() => {});
+  } catch {
+    // It was read before, and cancelled by its reader.
+  }
+}

@@ -1,0 +1,32 @@
+import type { BodyRef } from '../storage/reclaimer.js';
+import type { PartRecord, UploadRecord } from './engine.js';
+
+/**
+ * A record of an upload. It stays for a while when the upload is over, so that a late call learns that it was completed
+ * or aborted, and not that it never was.
+ */
+export interface StoredUpload {
+  readonly state: 'open' | 'aborted' | 'completed';
+  readonly upload: UploadRecord;
+}
+
+export interface StoredPart {
+  readonly part: PartRecord;
+  readonly body: Extract<BodyRef, { kind: 'inline' | 'file' }>;
+}
+
+export function encodeUpload(stored: StoredUpload): Buffer {
+  return Buffer.from(JSON.stringify(stored));
+}
+
+export function decodeUpload(record: Buffer): StoredUpload {
+  return JSON.parse(record.toString());
+}
+
+export function encodePart(stored: StoredPart): Buffer {
+  return Buffer.from(JSON.stringify(stored));
+}
+
+export function decodePart(record: Buffer): StoredPart {
+  return JSON.parse(record.toString());
+}

@@ -1,0 +1,304 @@
+/**
+ * Outgoing fetch, a service of the host process: it makes the requests of functions, which have no network of their own.
+ * What comes from a function is checked here; where it may go is decided by the address policy, or by the application.
+ */
+
+import type { Readable } from 'node:stream';
+
+import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { LIMITS } from '../../quotas/limits.js';
+import type { ServiceBody } from '../service.js';
+import { AddressPolicy, type AddressPolicyOptions } from './address-policy.js';
+import { bodyStream, destroyQuietly } from './body-stream.js';
+import { createConnector, createResolver, type ResolveHost } from './connector.js';
+import { ACCEPT_ENCODING, decodedBody } from './content-decoding.js';
+import { NetworkTransport } from './network-transport.js';
+import { type OutboundHandler, OutboundTransport } from './outbound-transport.js';
+import { type Hop, isBadPort, isRedirect, nextHop } from './redirect.js';
+import { checkHead, headerValue } from './request-head.js';
+import type { HopAnswer, Transport } from './transport.js';
+
+export interface EgressOptions extends AddressPolicyOptions {
+  /** Answers every request in place of the network. Then no address policy applies. */
+  readonly outbound?: OutboundHandler;
+  /** Finds the addresses of a host name. @default DNS, without /etc/hosts */
+  readonly resolve?: ResolveHost;
+  /** Certificates to trust in place of the usual ones, PEM. */
+  readonly ca?: string | readonly string[];
+  /** @default 10,000 */
+  readonly connectTimeoutMs?: number;
+  /** How long a server may take to begin its answer. @default 300,000 */
+  readonly headersTimeoutMs?: number;
+  /** How long a server may pause within a body. @default 300,000 */
+  readonly bodyTimeoutMs?: number;
+  /** Largest head of an answer. @default 65,536 */
+  readonly maxHeaderBytes?: number;
+  /** Sockets to one origin, for each account; more requests wait. @default 100 */
+  readonly connectionsPerOrigin?: number;
+  /** Origins with sockets kept, all accounts together. @default 500 */
+  readonly maxOrigins?: number;
+  /** How long an idle socket is kept. @default 4,000 */
+  readonly keepAliveMs?: number;
+  /** Sent when the function names none. @default 'edgehost' */
+  readonly userAgent?: string;
+}
+
+export interface EgressRequest {
+  readonly account: string;
+  readonly function: string;
+  /** A `RequestHead`, as the function wrote it: checked here. */
+  readonly head: unknown;
+  /** Bytes can be sent again after a redirect; a stream cannot, as in the Fetch standard. Ended here in every case. */
+  readonly body: ServiceBody | null;
+  /** Ends the request, or the body of its answer. */
+  readonly signal: AbortSignal;
+  /**
+   * Called before each hop, the first is number 0. What it throws ends the request and is thrown on: the place to count
+   * subrequests, and to refuse URLs that are routes of the same host.
+   */
+  readonly onHop?: (url: URL, hop: number) => void;
+}
+
+export interface EgressResponse {
+  readonly status: number;
+  readonly statusText: string;
+  /** Names and values in turn, as received: also Content-Encoding and Content-Length of a body that is decoded now. */
+  readonly headers: readonly string[];
+  /** The URL of the last hop. */
+  readonly url: string;
+  readonly redirected: boolean;
+  /** Whether content codings were taken off: whoever sends the body on leaves Content-Encoding and Content-Length out. */
+  readonly decoded: boolean;
+  /** To be read to its end, or ended by `return()` on its iterator: until then it holds a socket. */
+  readonly body: AsyncIterable<Uint8Array> | null;
+}
+
+export interface Egress {
+  /**
+   * Makes a request of a function. Follows up to 20 redirects when the head says so (the default), each under the same policy.
+   *
+   * @throws TypeError when the head is not one that `fetch` could make
+   * @throws EdgeError EDGE_EGRESS_DENIED when the policy allows no address of a host, EDGE_EGRESS_FAILED when there is no
+   *   answer; what `onHop` throws; the reason of `signal` when it fires
+   */
+  fetch(request: EgressRequest): Promise<EgressResponse>;
+  /** Ends all sockets. What is under way fails. */
+  close(): Promise<void>;
+}
+
+/**
+ * Outgoing fetch for functions.
+ *
+ * @throws TypeError or RangeError for an option that is not what it must be
+ */
+export function createEgress(options: EgressOptions = {}): Egress {
+  const transport = options.outbound === undefined ? network(options) : new OutboundTransport(options.outbound);
+  const defaults = ['accept', '*/*', 'accept-encoding', ACCEPT_ENCODING, 'user-agent', options.userAgent ?? 'edgehost'];
+  let isClosed = false;
+  return {
+    async fetch(request) {
+      if (isClosed) throw new EdgeError('EDGE_CLOSED', 'Cannot fetch: the host is closed');
+      return new OutgoingRequest(transport, request, defaults).run();
+    },
+    async close() {
+      isClosed = true;
+      await transport.close();
+    },
+  };
+}
+
+/** One call of fetch, through all its hops. */
+class OutgoingRequest {
+  readonly #transport: Transport;
+  readonly #request: EgressRequest;
+  readonly #defaults: readonly string[];
+  readonly #ending = new AbortController();
+  /** Bodies of redirects: small ones are read to their end so that their sockets can be used again. */
+  readonly #leftovers: Readable[] = [];
+  #isBodyTaken = false;
+
+  constructor(transport: Transport, request: EgressRequest, defaults: readonly string[]) {
+    this.#transport = transport;
+    this.#request = request;
+    this.#defaults = defaults;
+  }
+
+  async run(): Promise<EgressResponse> {
+    const { signal } = this.#request;
+    // A signal of our own: the caller's may be that of an invocation with any number of requests and listeners.
+    const end = (): void => this.#ending.abort(signal.reason);
+    signal.addEventListener('abort', end, { once: true });
+    const release = (): void => {
+      signal.removeEventListener('abort', end);
+      for (const leftover of this.#leftovers) destroyQuietly(leftover);
+    };
+    try {
+      signal.throwIfAborted();
+      const response = await this.#follow(release);
+      if (response.body === null) release();
+      return response;
+    } catch (error) {
+      release();
+      if (!this.#isBodyTaken) endBody(this.#request.body);
+      throw this.#toError(error);
+    }
+  }
+
+  async #follow(release: () => void): Promise<EgressResponse> {
+    const { redirect, ...head } = checkHead(this.#request.head);
+    let hop: Hop = { ...head, headers: withDefaults(head.headers, this.#defaults), body: this.#request.body };
+    for (let count = 0; ; count++) {
+      this.#request.onHop?.(hop.url, count);
+      const answer = await this.#send(hop);
+      if (redirect === 'error' && isRedirect(answer.status)) {
+        this.#discard(answer);
+        throw failed(hop.url, 'it answered with a redirect, and the redirect mode is error');
+      }
+      const next = redirect === 'follow' ? this.#next(hop, answer) : undefined;
+      if (next === undefined) return this.#response(hop, answer, count > 0, release);
+      this.#discard(answer);
+      if (count === MAX_REDIRECTS)
+        throw failed(hop.url, `it is the end of ${MAX_REDIRECTS} redirects and redirects again`);
+      hop = next;
+    }
+  }
+
+  #next(hop: Hop, answer: HopAnswer): Hop | undefined {
+    try {
+      return nextHop(hop, answer);
+    } catch (error) {
+      this.#discard(answer);
+      throw error;
+    }
+  }
+
+  async #send(hop: Hop): Promise<HopAnswer> {
+    const { account, function: name } = this.#request;
+    if (isBadPort(hop.url))
+      throw failed(hop.url, `port ${hop.url.port} is not one for HTTP (Fetch standard, bad port)`);
+    const isGetOrHead = hop.method === 'GET' || hop.method === 'HEAD';
+    if (isGetOrHead && hop.body !== null) throw new TypeError(`Cannot fetch: a ${hop.method} request has no body`);
+    this.#isBodyTaken ||= hop.body !== null;
+    try {
+      return await this.#transport.send({ ...hop, account, function: name, signal: this.#ending.signal });
+    } catch (error) {
+      // The policy does not know the URL, and a function must not learn what a name resolves to inside: no cause text.
+      if (errorCode(error) === 'EDGE_EGRESS_DENIED') throw error;
+      throw failed(hop.url, reasonOf(error), error);
+    }
+  }
+
+  #response(hop: Hop, answer: HopAnswer, redirected: boolean, release: () => void): EgressResponse {
+    const { status, statusText, headers } = answer;
+    let decoded: Readable | undefined;
+    try {
+      if (answer.body !== null && answer.isEncoded) decoded = decodedBody(answer.body, contentEncoding(headers));
+    } catch (error) {
+      this.#discard(answer);
+      throw failed(hop.url, reasonOf(error), error);
+    }
+    const body = decoded ?? answer.body;
+    body?.once('close', release);
+    const toError = (error: unknown): Error =>
+      this.#toError(failed(hop.url, `the body of the answer broke off (${reasonOf(error)})`, error));
+    return {
+      status,
+      statusText,
+      headers,
+      url: hop.url.href,
+      redirected,
+      decoded: decoded !== undefined,
+      body: body === null ? null : bodyStream(body, toError),
+    };
+  }
+
+  #discard({ body, headers }: HopAnswer): void {
+    if (body === null) return;
+    const length = Number(headerValue(headers, 'content-length') ?? Number.NaN);
+    if (length <= MAX_DISCARDED_BYTES) {
+      this.#leftovers.push(body);
+      body.on('error', () => {}).resume();
+    } else {
+      destroyQuietly(body);
+    }
+  }
+
+  /** What the caller gets: the reason of its own signal when that fired, else the error. */
+  #toError(error: unknown): Error {
+    const { signal } = this.#request;
+    const told = signal.aborted ? signal.reason : error;
+    return told instanceof Error ? told : new EdgeError('EDGE_CANCELED', 'Cannot fetch: the request was canceled');
+  }
+}
+
+function network(options: EgressOptions): NetworkTransport {
+  const policy = new AddressPolicy(options);
+  const ms = (name: 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'keepAliveMs', byDefault: number) =>
+    checkNumber(name, options[name] ?? byDefault, 2 ** 31 - 1);
+  return new NetworkTransport({
+    connect: createConnector({
+      policy,
+      resolve: options.resolve ?? createResolver(),
+      connectTimeoutMs: ms('connectTimeoutMs', 10_000),
+      ca: options.ca,
+    }),
+    connectionsPerOrigin: checkNumber('connectionsPerOrigin', options.connectionsPerOrigin ?? 100, 65_535),
+    maxOrigins: checkNumber('maxOrigins', options.maxOrigins ?? 500, 65_535),
+    maxHeaderBytes: checkNumber('maxHeaderBytes', options.maxHeaderBytes ?? 64 * 1024, 2 ** 24),
+    keepAliveMs: ms('keepAliveMs', 4000),
+    headersTimeoutMs: ms('headersTimeoutMs', 300_000),
+    bodyTimeoutMs: ms('bodyTimeoutMs', 300_000),
+  });
+}
+
+function checkNumber(name: string, value: unknown, max: number): number {
+  if (typeof value !== 'number') throw new TypeError(`Option egress.${name} is ${typeof value}, expected a number`);
+  if (Number.isInteger(value) && value >= 1 && value <= max) return value;
+  throw new RangeError(`Option egress.${name} is ${value}, expected a whole number from 1 to ${max}`);
+}
+
+function withDefaults(headers: string[], defaults: readonly string[]): string[] {
+  const result = [...headers];
+  for (let i = 0; i + 1 < defaults.length; i += 2) {
+    const name = defaults[i] ?? '';
+    if (headerValue(headers, name) === undefined) result.push(name, defaults[i + 1] ?? '');
+  }
+  return result;
+}
+
+function contentEncoding(headers: readonly string[]): string {
+  return headers.filter((_, i) => i % 2 === 1 && headers[i - 1]?.toLowerCase() === 'content-encoding').join(',');
+}
+
+function failed(url: URL, why: string, cause?: unknown): EdgeError {
+  return new EdgeError('EDGE_EGRESS_FAILED', `Cannot fetch ${url.origin}: ${why}`, { cause });
+}
+
+/** The code or the text of an error, without the addresses that the text of a system error may name. */
+function reasonOf(error: unknown): string {
+  const code = errorCode(error);
+  if (code !== undefined) return REASONS.get(code) ?? code;
+  return error instanceof Error ? error.message : 'unknown reason';
+}
+
+function endBody(body: ServiceBody | null): void {
+  if (body === null || body instanceof Uint8Array) return;
+  // Whether the producer can end well is its own matter; nobody waits for it.
+  void body[Symbol.asyncIterator]()
+    .return?.()
+    ?.catch(() => {});
+}
+
+const MAX_REDIRECTS = LIMITS.redirects.values.standard;
+const MAX_DISCARDED_BYTES = 16 * 1024;
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'the connection was refused'],
+  ['ECONNRESET', 'the connection was reset'],
+  ['ENOTFOUND', 'the host name has no address'],
+  ['UND_ERR_BODY_TIMEOUT', 'the server paused for too long within the body (option egress.bodyTimeoutMs)'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'connecting took too long (option egress.connectTimeoutMs)'],
+  ['UND_ERR_HEADERS_OVERFLOW', 'the head of the answer is too large (option egress.maxHeaderBytes)'],
+  ['UND_ERR_HEADERS_TIMEOUT', 'the server took too long to answer (option egress.headersTimeoutMs)'],
+  ['UND_ERR_SOCKET', 'the server closed the connection'],
+]);

@@ -1,0 +1,38 @@
+/** How one hop of an outgoing request gets its answer: over the network, or from the application's own handler. */
+
+import type { Readable } from 'node:stream';
+
+import type { ServiceBody } from '../service.js';
+
+/** One request as it is sent: no redirects, no policy but that of the address. */
+export interface HopRequest {
+  /** The tenant: sockets are not shared between accounts. */
+  readonly account: string;
+  readonly function: string;
+  readonly method: string;
+  readonly url: URL;
+  /** Names in lower case and values in turn. */
+  readonly headers: readonly string[];
+  readonly body: ServiceBody | null;
+  /** The length of a streamed body, when the function gave it. */
+  readonly contentLength: number | undefined;
+  /** Ends the request and, later, the body of the answer. */
+  readonly signal: AbortSignal;
+}
+
+export interface HopAnswer {
+  readonly status: number;
+  readonly statusText: string;
+  /** Names and values in turn, as received. Values are bytes as characters. */
+  readonly headers: readonly string[];
+  /** With its content codings on, when it came over the network. */
+  readonly body: Readable | null;
+  /** Whether content codings are still to be taken off the body. */
+  readonly isEncoded: boolean;
+}
+
+export interface Transport {
+  send(request: HopRequest): Promise<HopAnswer>;
+  /** Ends every socket. What is under way fails. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,182 @@
+import { randomBytes } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, rmdir, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { EdgeError, errorCode } from '../../quotas/errors.js';
+import type { Bodies, BodyReader, BodyWriter } from './bodies.js';
+import type { DiskSpace } from './disk-space.js';
+import { FileBodyWriter } from './file-body-writer.js';
+import type { KeyValueStore } from './key-value-store.js';
+import { afterPrefix, type LevelOperation } from './level-database.js';
+import { recordKeys } from './record-keys.js';
+import { storageError } from './storage-error.js';
+import { syncDirectory } from './sync-directory.js';
+
+/** Files to a directory: enough that directories are few, few enough that one is read at once. */
+const FILES_PER_DIRECTORY = 1024;
+const BODY_ID = /^[a-z0-9]+-\d+\/\d+$/;
+const DIRECTORY_NAME = /^[a-z0-9]+-\d+$/;
+
+/**
+ * Bodies in files, `<directory>/<number>`. Each opening of the storage writes into directories of its own, and notes
+ * each in LevelDB before its first file; the note goes when the storage is closed in order. So after a crash only the
+ * directories noted are looked through for files that no object refers to.
+ */
+export class FileBodies implements Bodies {
+  readonly #root: string;
+  readonly #records: KeyValueStore;
+  readonly #space: DiskSpace;
+  readonly #session = randomBytes(6).toString('hex');
+  readonly #notes: string[] = [];
+  #count = 0;
+  /** Bodies that are being written, or whose record is not committed yet. */
+  #unsettled = 0;
+  #directory: { readonly name: string; readonly ready: Promise<void> } | undefined;
+
+  constructor(options: { root: string; records: KeyValueStore; space: DiskSpace }) {
+    this.#root = options.root;
+    this.#records = options.records;
+    this.#space = options.space;
+  }
+
+  async create(): Promise<BodyWriter> {
+    const number = this.#count++;
+    const name = `${this.#session}-${Math.floor(number / FILES_PER_DIRECTORY)}`;
+    if (this.#directory?.name !== name) this.#directory = { name, ready: this.#makeDirectory(name) };
+    const directory = this.#directory;
+    try {
+      await directory.ready;
+      const id = `${name}/${number % FILES_PER_DIRECTORY}`;
+      const handle = await open(this.#path(id), 'wx');
+      this.#unsettled++;
+      return new FileBodyWriter({
+        id,
+        handle,
+        space: this.#space,
+        directoryOnDisk: syncDirectory(join(this.#root, name)),
+        remove: () => this.remove(id),
+        settle: () => {
+          this.#unsettled--;
+        },
+      });
+    } catch (error) {
+      if (this.#directory === directory) this.#directory = undefined;
+      throw storageError('write the body of an object', error);
+    }
+  }
+
+  async open(id: string, size: number): Promise<BodyReader> {
+    let handle: FileHandle;
+    try {
+      handle = await open(this.#path(id), 'r');
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT') throw storageError('read the body of an object', error);
+      throw new EdgeError(
+        'EDGE_STORAGE_CORRUPT',
+        `Cannot read the body of an object: its file (${size} bytes) is missing`,
+        {
+          cause: error,
+        },
+      );
+    }
+    const found = (await handle.stat()).size;
+    if (found !== size) {
+      await handle.close();
+      throw new EdgeError(
+        'EDGE_STORAGE_CORRUPT',
+        `Cannot read the body of an object: its file has ${found} bytes, its record says ${size}`,
+      );
+    }
+    return new FileBodyReader(handle);
+  }
+
+  async remove(id: string): Promise<void> {
+    try {
+      await unlink(this.#path(id));
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT') throw storageError('remove the body of an object', error);
+    }
+    const directory = id.slice(0, id.indexOf('/'));
+    // Goes when it is empty; the directory being filled stays.
+    if (directory !== this.#directory?.name) await rmdir(join(this.#root, directory)).catch(() => {});
+  }
+
+  /** Gives back the space of files that were written before a crash and belong to no object. */
+  async collect(): Promise<{ removed: number }> {
+    let removed = 0;
+    const prefix = recordKeys.shard('');
+    for await (const page of this.#records.pages({ gte: prefix, lt: afterPrefix(prefix) })) {
+      const done: LevelOperation[] = [];
+      for (const [key] of page) {
+        removed += await this.#collectDirectory(key.slice(prefix.length));
+        done.push({ type: 'del', key });
+      }
+      await this.#records.commit(done);
+    }
+    return { removed };
+  }
+
+  /** The last operations before the database is closed: nothing is left to be collected, unless something is being written still. */
+  closing(): LevelOperation[] {
+    if (this.#unsettled > 0) return [];
+    return this.#notes.map(name => ({ type: 'del', key: recordKeys.shard(name) }));
+  }
+
+  async #makeDirectory(name: string): Promise<void> {
+    await mkdir(join(this.#root, name), { recursive: true });
+    await Promise.all([
+      syncDirectory(this.#root),
+      this.#records.commit([{ type: 'put', key: recordKeys.shard(name), value: new Uint8Array(0) }]),
+    ]);
+    this.#notes.push(name);
+  }
+
+  async #collectDirectory(name: string): Promise<number> {
+    if (!DIRECTORY_NAME.test(name)) return 0;
+    const files = await readdir(join(this.#root, name)).catch(error => {
+      if (errorCode(error) === 'ENOENT') return [];
+      throw storageError('look for bodies left over by a crash', error);
+    });
+    const ids = files.filter(file => /^\d+$/.test(file)).map(file => `${name}/${file}`);
+    const used = await this.#records.getMany(ids.map(recordKeys.fileBody));
+    let removed = 0;
+    for (const [index, id] of ids.entries()) {
+      if (used[index] !== undefined) continue;
+      await this.remove(id);
+      removed++;
+    }
+    await rmdir(join(this.#root, name)).catch(() => {});
+    return removed;
+  }
+
+  #path(id: string): string {
+    // A damaged record must not name a file elsewhere.
+    if (!BODY_ID.test(id))
+      throw new EdgeError('EDGE_STORAGE_CORRUPT', 'Cannot read the body of an object: its record is damaged');
+    return join(this.#root, id);
+  }
+}
+
+class FileBodyReader implements BodyReader {
+  readonly #handle: FileHandle;
+
+  constructor(handle: FileHandle) {
+    this.#handle = handle;
+  }
+
+  async read(position: number, length: number): Promise<Uint8Array> {
+    const bytes = Buffer.allocUnsafeSlow(length);
+    let done = 0;
+    while (done < length) {
+      const { bytesRead } = await this.#handle.read(bytes, done, length - done, position + done);
+      if (bytesRead === 0) {
+        throw new EdgeError('EDGE_STORAGE_CORRUPT', 'Cannot read the body of an object: its file ends early');
+      }
+      done += bytesRead;
+    }
+    return bytes;
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+}

@@ -1,0 +1,180 @@
+import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { CommitQueue } from './commit-queue.js';
+import type { DiskSpace } from './disk-space.js';
+import type { LevelDatabase, LevelIterator, LevelOperation, LevelRange } from './level-database.js';
+import { storageError } from './storage-error.js';
+
+/** Entries that one read of an iterator brings are bounded by this, whatever their number. */
+const READ_AHEAD_BYTES = 2 ** 20;
+
+/**
+ * The records of a storage: reads, and durable writes through one commit queue.
+ *
+ * After a write that failed LevelDB goes on behind the torn end of its log, and what it then acknowledges can be lost at
+ * the next opening. So the first write after a failure closes the database and opens it again, which recovers the log up
+ * to the last whole record; until that worked nothing more is written. Reads go on in the meantime.
+ */
+export class KeyValueStore {
+  readonly #database: LevelDatabase;
+  readonly #space: DiskSpace | undefined;
+  readonly #queue: CommitQueue;
+  /** Set while the database is being opened again. */
+  #reopening: Promise<void> | undefined;
+  #isSound = true;
+  #isOpen = true;
+  #isClosed = false;
+  #whenRecovered: (() => void)[] = [];
+
+  /** `database` is open. */
+  constructor(database: LevelDatabase, space?: DiskSpace) {
+    this.#database = database;
+    this.#space = space;
+    this.#queue = new CommitQueue(operations => this.#writeGroup(operations));
+  }
+
+  async get(key: string): Promise<Buffer | undefined> {
+    if (!this.#isOpen || this.#reopening) await this.#whenOpen();
+    try {
+      return await this.#database.get(key);
+    } catch (error) {
+      throw this.#readError(error);
+    }
+  }
+
+  async getMany(keys: string[]): Promise<(Buffer | undefined)[]> {
+    if (!this.#isOpen || this.#reopening) await this.#whenOpen();
+    try {
+      return await this.#database.getMany(keys);
+    } catch (error) {
+      throw this.#readError(error);
+    }
+  }
+
+  /**
+   * Counts what the operations make the storage grow by. Before a commit that grows it; what gives space back is
+   * committed without, so that a full disk does not refuse it. Rejects with EDGE_STORAGE_FULL.
+   */
+  claim(operations: readonly LevelOperation[]): Promise<void> | undefined {
+    if (this.#space === undefined) return undefined;
+    let bytes = 0;
+    for (const operation of operations) {
+      bytes += operation.key.length + (operation.type === 'put' ? operation.value.byteLength : 0);
+    }
+    return this.#space.claim(bytes);
+  }
+
+  /**
+   * Writes the operations, all or none; they are on disk when it resolves.
+   * Rejects with EDGE_STORAGE_FULL, EDGE_STORAGE_CORRUPT, EDGE_CLOSED or EDGE_INTERNAL.
+   */
+  async commit(operations: readonly LevelOperation[]): Promise<void> {
+    if (this.#isClosed) throw closedError();
+    await this.#queue.commit(operations);
+  }
+
+  /** Writes the operations with one of the next commits. For what is done again at the next opening when it got lost. */
+  ride(operations: readonly LevelOperation[]): void {
+    if (!this.#isClosed) this.#queue.ride(operations);
+  }
+
+  /** Runs `task` when it is known what became of a commit that failed: at once, or after the database was opened again. */
+  whenSound(task: () => void): void {
+    if (this.#isSound && this.#isOpen) task();
+    else this.#whenRecovered.push(task);
+  }
+
+  /** The entries of the range, in pages. */
+  async *pages(range: LevelRange, size = 1000): AsyncGenerator<[string, Buffer][]> {
+    const iterator = await this.iterator(range);
+    try {
+      for (;;) {
+        const page = await iterator.nextv(size);
+        if (page.length === 0) return;
+        yield page;
+      }
+    } finally {
+      await iterator.close();
+    }
+  }
+
+  async iterator(range: LevelRange): Promise<LevelIterator<[string, Buffer]>> {
+    if (!this.#isOpen || this.#reopening) await this.#whenOpen();
+    return this.#guard(this.#database.iterator({ ...range, highWaterMarkBytes: READ_AHEAD_BYTES }));
+  }
+
+  async keys(range: LevelRange): Promise<LevelIterator<string>> {
+    if (!this.#isOpen || this.#reopening) await this.#whenOpen();
+    return this.#guard(this.#database.keys({ ...range, highWaterMarkBytes: READ_AHEAD_BYTES }));
+  }
+
+  /** Refuses new writes, writes what is waiting, then what `last` gives, and closes the database. */
+  async close(last: () => LevelOperation[] = () => []): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#queue.drain();
+    const operations = last();
+    if (operations.length > 0) await this.#queue.commit(operations).catch(() => {});
+    await this.#reopening?.catch(() => {});
+    await this.#database.close();
+    this.#isOpen = false;
+  }
+
+  async #writeGroup(operations: LevelOperation[]): Promise<void> {
+    if (!this.#isSound || !this.#isOpen) await this.#recover();
+    try {
+      await this.#database.batch(operations, { sync: true });
+    } catch (error) {
+      this.#isSound = false;
+      throw error;
+    }
+  }
+
+  async #recover(): Promise<void> {
+    // Opening writes the recovered log as a table, and must not stop half way for want of space.
+    await this.#space?.claim(1);
+    this.#reopening ??= this.#reopen();
+    await this.#reopening;
+  }
+
+  async #reopen(): Promise<void> {
+    try {
+      this.#isOpen = false;
+      await this.#database.close();
+      await this.#database.open();
+      this.#isOpen = true;
+      this.#isSound = true;
+      const tasks = this.#whenRecovered;
+      this.#whenRecovered = [];
+      for (const task of tasks) task();
+    } catch (error) {
+      throw storageError('open the storage again after a write that failed', error);
+    } finally {
+      this.#reopening = undefined;
+    }
+  }
+
+  async #whenOpen(): Promise<void> {
+    if (this.#reopening === undefined && !this.#isClosed) this.#reopening = this.#reopen();
+    await this.#reopening;
+    if (!this.#isOpen) throw closedError();
+  }
+
+  #guard<Entry>(iterator: LevelIterator<Entry>): LevelIterator<Entry> {
+    return {
+      nextv: size => iterator.nextv(size).catch(error => Promise.reject(this.#readError(error))),
+      seek: target => iterator.seek(target),
+      close: () => iterator.close(),
+    };
+  }
+
+  #readError(error: unknown): EdgeError {
+    const code = errorCode(error);
+    if (this.#isClosed && (code === 'LEVEL_DATABASE_NOT_OPEN' || code === 'LEVEL_ITERATOR_NOT_OPEN'))
+      return closedError();
+    return storageError('read from the storage', error);
+  }
+}
+
+function closedError(): EdgeError {
+  return new EdgeError('EDGE_CLOSED', 'Cannot use the storage: the host is closed');
+}

@@ -1,0 +1,55 @@
+/**
+ * The part of a `level` database that the storage uses, so that LevelDB and memory-level stand behind one name. Keys are
+ * strings, ordered by their UTF-8 bytes; values are bytes.
+ */
+export interface LevelDatabase {
+  open(): Promise<void>;
+  close(): Promise<void>;
+  get(key: string): Promise<Buffer | undefined>;
+  getMany(keys: string[]): Promise<(Buffer | undefined)[]>;
+  batch(operations: LevelOperation[], options: { sync: boolean }): Promise<void>;
+  iterator(options: LevelRange & { highWaterMarkBytes: number }): LevelIterator<[string, Buffer]>;
+  keys(options: LevelRange & { highWaterMarkBytes: number }): LevelIterator<string>;
+}
+
+export type LevelOperation =
+  | { readonly type: 'put'; readonly key: string; readonly value: Uint8Array }
+  | { readonly type: 'del'; readonly key: string };
+
+export interface LevelRange {
+  /** Inclusive. */
+  readonly gte: string;
+  /** Exclusive. */
+  readonly lt: string;
+  readonly reverse?: boolean;
+}
+
+/** Reads the snapshot that was current when it was made. */
+export interface LevelIterator<Entry> {
+  /** Up to `size` entries, fewer for their bytes; none at the end. */
+  nextv(size: number): Promise<Entry[]>;
+  /** Goes on at the first key that is not before `target`. */
+  seek(target: string): void;
+  close(): Promise<void>;
+}
+
+/**
+ * The smallest string that is after every string that starts with `prefix`: the bound to seek to. The order of UTF-8
+ * bytes is the order of code points, so the last code point is raised by one.
+ */
+export function afterPrefix(prefix: string): string {
+  const points = Array.from(prefix);
+  for (let last = points.pop(); last !== undefined; last = points.pop()) {
+    const point = last.codePointAt(0) ?? 0;
+    if (point < 0x10ffff) {
+      // Surrogates are no code points of their own.
+      return points.join('') + String.fromCodePoint(point === 0xd7ff ? 0xe000 : point + 1);
+    }
+  }
+  throw new RangeError('No string is after every string that starts with U+10FFFF');
+}
+
+/** The order of LevelDB: by UTF-8 bytes, which is not that of `<` for characters outside the basic plane. */
+export function compareKeys(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}

@@ -1,0 +1,58 @@
+import { readdir } from 'node:fs/promises';
+import { Level } from 'level';
+import { EdgeError, errorCode } from '../../quotas/errors.js';
+import type { LevelDatabase } from './level-database.js';
+import { storageError } from './storage-error.js';
+
+/** Opens the LevelDB at `location`, in `directory` for messages. Never makes a new one over the remains of an old one. */
+export async function openLevel(location: string, directory: string): Promise<LevelDatabase> {
+  const database = new Level<string, Buffer>(location, { keyEncoding: 'utf8', valueEncoding: 'buffer' });
+  try {
+    await database.open({ createIfMissing: await isFresh(location) });
+    return database;
+  } catch (error) {
+    throw storageError(`open the storage directory "${directory}"`, error);
+  }
+}
+
+/**
+ * Saves what can be read of a damaged LevelDB: tables and logs that hold no damage stay, damaged files are moved to its
+ * folder `lost`. Deleted records of damaged files may be there again.
+ */
+export async function repairLevel(location: string, directory: string): Promise<void> {
+  try {
+    // Repairing takes no lock of its own; opening does, before it looks at any file.
+    const database = new Level<string, Buffer>(location);
+    await database.open({ createIfMissing: false });
+    await database.close();
+  } catch (error) {
+    const reason = storageError(`repair the storage directory "${directory}"`, error);
+    if (reason.code === 'EDGE_STORAGE_LOCKED') throw reason;
+  }
+  try {
+    // Typed by the package below `level` alone; Level is that class in Node.
+    if (!('repair' in Level) || typeof Level.repair !== 'function') throw new Error('LevelDB has no repair here');
+    await Level.repair(location);
+  } catch (error) {
+    throw storageError(`repair the storage directory "${directory}"`, error);
+  }
+}
+
+/** Whether there is nothing yet. LevelDB would start anew where its file CURRENT is missing, and delete the tables. */
+async function isFresh(location: string): Promise<boolean> {
+  let files: string[];
+  try {
+    files = await readdir(location);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return true;
+    throw error;
+  }
+  if (files.includes('CURRENT')) return false;
+  // The first opening writes CURRENT before there is any of these.
+  const data = files.find(file => /\.(ldb|sst|log)$/.test(file));
+  if (data === undefined) return true;
+  throw new EdgeError(
+    'EDGE_STORAGE_CORRUPT',
+    `its database has data ("${data}") and no file CURRENT; Storage.repair(directory) saves what can be read, copy the directory first`,
+  );
+}

@@ -1,0 +1,96 @@
+import { mkdir, open, readdir, readFile, realpath, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { storageError } from './storage-error.js';
+import { syncDirectory } from './sync-directory.js';
+
+/** Names what the directory holds, before anything else is written to it. */
+const MARKER_FILE = 'FORMAT';
+const FORMAT = 'edgehost storage';
+/** Raised when an older host could not read what a newer one writes. */
+export const STORAGE_VERSION = 1;
+
+/**
+ * Makes the directory when it does not exist, checks that it is a storage of a version this host can read, and marks an
+ * empty one. Answers its real path, by which LevelDB notices a second opening in the same process.
+ * Rejects with EDGE_STORAGE_FORMAT, and leaves a directory that is not ours as it is.
+ */
+export async function prepareDirectory(directory: string): Promise<string> {
+  try {
+    await mkdir(directory, { recursive: true });
+    const path = await realpath(directory);
+    const marker = await readMarker(path);
+    if (marker !== undefined) checkMarker(marker, directory);
+    else {
+      await checkEmpty(path, directory);
+      await writeMarker(path);
+    }
+    await mkdir(join(path, 'bodies'), { recursive: true });
+    await syncDirectory(path);
+    return path;
+  } catch (error) {
+    throw storageError(`open the storage directory "${directory}"`, error);
+  }
+}
+
+async function readMarker(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(join(path, MARKER_FILE), 'utf8');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function checkMarker(marker: string, directory: string): void {
+  const found = parseMarker(marker);
+  if (found === undefined) {
+    throw new EdgeError(
+      'EDGE_STORAGE_FORMAT',
+      `Cannot open the storage directory "${directory}": its file ${MARKER_FILE} is not that of a storage`,
+    );
+  }
+  if (found > STORAGE_VERSION) {
+    throw new EdgeError(
+      'EDGE_STORAGE_FORMAT',
+      `Cannot open the storage directory "${directory}": it has format version ${found}, this host reads up to ${STORAGE_VERSION}; use a newer release`,
+    );
+  }
+}
+
+function parseMarker(marker: string): number | undefined {
+  try {
+    const parsed: unknown = JSON.parse(marker);
+    if (typeof parsed !== 'object' || parsed === null || !('format' in parsed) || !('version' in parsed))
+      return undefined;
+    const { format, version } = parsed;
+    return format === FORMAT && Number.isSafeInteger(version) && typeof version === 'number' && version > 0
+      ? version
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function checkEmpty(path: string, directory: string): Promise<void> {
+  // A fresh volume has lost+found, a directory under version control its dot files, a crash leaves the unrenamed marker.
+  const foreign = (await readdir(path)).filter(name => !name.startsWith('.') && name !== 'lost+found');
+  if (foreign.length > 0) {
+    throw new EdgeError(
+      'EDGE_STORAGE_FORMAT',
+      `Cannot open the storage directory "${directory}": it holds other files ("${foreign[0]}"${foreign.length > 1 ? `, and ${foreign.length - 1} more` : ''}) and no ${MARKER_FILE}; use an empty directory`,
+    );
+  }
+}
+
+async function writeMarker(path: string): Promise<void> {
+  const temporary = join(path, `.${MARKER_FILE}.${process.pid}`);
+  const handle = await open(temporary, 'w');
+  try {
+    await handle.writeFile(`${JSON.stringify({ format: FORMAT, version: STORAGE_VERSION })}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(temporary, join(path, MARKER_FILE));
+}

@@ -1,0 +1,175 @@
+import { randomBytes } from 'node:crypto';
+import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MemoryLevel } from 'memory-level';
+import { createBucketDirectory } from '../bucket/bucket-directory.js';
+import type { BucketDirectory } from '../bucket/engine.js';
+import { expireUploads } from '../bucket/expire-uploads.js';
+import type { Bodies } from './bodies.js';
+import { DiskSpace } from './disk-space.js';
+import { FileBodies } from './file-bodies.js';
+import { KeyValueStore } from './key-value-store.js';
+import { KeyedMutex } from './keyed-mutex.js';
+import type { LevelOperation } from './level-database.js';
+import { MemoryBodies } from './memory-bodies.js';
+import { openLevel, repairLevel } from './open-level.js';
+import { Reclaimer } from './reclaimer.js';
+import { prepareDirectory } from './storage-format.js';
+import type { StorageParts } from './storage-parts.js';
+import { type Sublevel, sublevel } from './sublevel.js';
+
+export interface StorageOptions {
+  /** Milliseconds since the epoch: the times of objects, and the age of uploads. @default Date.now */
+  readonly now?: () => number;
+  /** The smallest part, but the last, of an upload in parts, in bytes. @default 5 MiB */
+  readonly minPartBytes?: number;
+  /** What grows is refused with EDGE_STORAGE_FULL when less than this is free on the disk. @default 32 MiB */
+  readonly reserveBytes?: number;
+  /** Of ':memory:': the bodies above 64 KiB, together, in bytes. @default 1 GiB */
+  readonly memoryLimitBytes?: number;
+  /** How often uploads past their 7 days are looked for while the storage is open. @default one hour */
+  readonly expiryIntervalMs?: number;
+}
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Everything a host keeps: records in LevelDB, bodies above 64 KiB in files beside it. One host has it open at a time.
+ * What a write acknowledged is on disk.
+ */
+export class Storage {
+  readonly #parts: StorageParts;
+  readonly #close: () => Promise<void>;
+  readonly #minPartBytes: number | undefined;
+  readonly #directories = new Map<string, BucketDirectory>();
+  #expiry: Promise<unknown> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  private constructor(parts: StorageParts, close: () => Promise<void>, minPartBytes: number | undefined) {
+    this.#parts = parts;
+    this.#close = close;
+    this.#minPartBytes = minPartBytes;
+  }
+
+  /**
+   * @param location a directory, made when it does not exist, or ':memory:' for a storage that ends with the process.
+   * Rejects with EDGE_STORAGE_LOCKED (another host has it open), EDGE_STORAGE_FORMAT (a directory with other contents, or
+   * of a newer host), EDGE_STORAGE_CORRUPT (see `repair`) or EDGE_STORAGE_FULL; nothing is changed then.
+   */
+  static async open(location: string, options: StorageOptions = {}): Promise<Storage> {
+    const now = options.now ?? Date.now;
+    const storage =
+      location === ':memory:' ? await openMemory(options, now) : await openDirectory(location, options, now);
+    const opened = new Storage(storage.parts, storage.close, options.minPartBytes);
+    try {
+      await opened.#start(options.expiryIntervalMs ?? HOUR_MS);
+    } catch (error) {
+      await opened.close();
+      throw error;
+    }
+    return opened;
+  }
+
+  /**
+   * Saves what can be read of a storage that opening found damaged. Damaged database files are moved to `level/lost` in
+   * the directory, none is deleted; copy the directory first all the same. Objects whose records were lost are gone, and
+   * deleted ones may be there again. Rejects with EDGE_STORAGE_LOCKED or EDGE_STORAGE_FORMAT.
+   */
+  static async repair(directory: string): Promise<void> {
+    const path = await prepareDirectory(directory);
+    await repairLevel(join(path, 'level'), directory);
+  }
+
+  /** The records of one part of the host. The same name is the same sublevel. */
+  sublevel(name: string): Sublevel {
+    if (!/^[a-z][a-z0-9-]{0,63}$/.test(name)) {
+      throw new TypeError(`Cannot open the sublevel "${name}": a name is up to 64 lower-case letters, digits and "-"`);
+    }
+    return sublevel(this.#parts.records, name);
+  }
+
+  /** The buckets of one account. */
+  buckets(accountId: string): BucketDirectory {
+    const known = this.#directories.get(accountId);
+    if (known !== undefined) return known;
+    const directory = createBucketDirectory(this.#parts, accountId, { minPartBytes: this.#minPartBytes });
+    this.#directories.set(accountId, directory);
+    return directory;
+  }
+
+  /** Writes what is waiting and gives the directory free. Later calls of buckets reject with EDGE_CLOSED. */
+  close(): Promise<void> {
+    this.#closing ??= this.#expiry.catch(() => {}).then(this.#close);
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #start(intervalMs: number): Promise<void> {
+    await expireUploads(this.#parts);
+    const timer = setInterval(() => {
+      if (this.#closing !== undefined) clearInterval(timer);
+      // What could not be done, for a full disk say, is tried again at the next time.
+      else this.#expiry = expireUploads(this.#parts).catch(() => {});
+    }, intervalMs);
+    timer.unref();
+  }
+}
+
+interface Opened {
+  readonly parts: StorageParts;
+  readonly close: () => Promise<void>;
+}
+
+async function openMemory(options: StorageOptions, now: () => number): Promise<Opened> {
+  const database = new MemoryLevel<string, Buffer>({ keyEncoding: 'utf8', valueEncoding: 'buffer' });
+  await database.open();
+  const records = new KeyValueStore(database);
+  const bodies = new MemoryBodies(options.memoryLimitBytes ?? 2 ** 30);
+  const parts = storageParts(records, bodies, now);
+  return { parts, close: () => close(parts, () => []) };
+}
+
+async function openDirectory(directory: string, options: StorageOptions, now: () => number): Promise<Opened> {
+  const path = await prepareDirectory(directory);
+  const database = await openLevel(join(path, 'level'), directory);
+  const space = new DiskSpace({
+    readFreeBytes: async () => {
+      const { bavail, bsize } = await statfs(path);
+      return bavail * bsize;
+    },
+    reserveBytes: options.reserveBytes ?? DiskSpace.DEFAULT_RESERVE_BYTES,
+    now: Date.now,
+  });
+  const records = new KeyValueStore(database, space);
+  try {
+    const bodies = new FileBodies({ root: join(path, 'bodies'), records, space });
+    const parts = storageParts(records, bodies, now);
+    await bodies.collect();
+    await parts.reclaimer.collect();
+    return { parts, close: () => close(parts, () => bodies.closing()) };
+  } catch (error) {
+    await records.close();
+    throw error;
+  }
+}
+
+function storageParts(records: KeyValueStore, bodies: Bodies, now: () => number): StorageParts {
+  const session = randomBytes(8).toString('hex');
+  let count = 0;
+  return {
+    records,
+    bodies,
+    reclaimer: new Reclaimer(records, bodies),
+    mutex: new KeyedMutex(),
+    now,
+    newId: () => `${session}${(count++).toString(36).padStart(8, '0')}`,
+  };
+}
+
+async function close(parts: StorageParts, last: () => LevelOperation[]): Promise<void> {
+  await parts.reclaimer.idle();
+  await parts.records.close(last);
+}

@@ -1,0 +1,179 @@
+/** One tenant: its plan, its functions, its buckets, and the cell that its functions run in. */
+import type { BucketDirectory } from '../bindings/bucket/engine.js';
+import { hostBucket } from '../bindings/bucket/host-bucket.js';
+import { bucketBehaviour, bucketService } from '../bindings/bucket/service.js';
+import type { StoreBucket } from '../bindings/bucket/types.js';
+import type { Egress } from '../bindings/egress/egress.js';
+import { egressService } from '../bindings/egress/egress-service.js';
+import type { Service } from '../bindings/service.js';
+import type { LoadHead } from '../isolate/protocol/messages.js';
+import type { CellSupervisor } from '../pool/cell-supervisor.js';
+import type { IsolateCache } from '../pool/isolate-cache.js';
+import type { ByKind } from '../quotas/limits.js';
+import { type LimitOverrides, type ResolvedLimits, resolveLimits } from '../quotas/resolve-limits.js';
+import { readDeployment, type ScriptSource } from './deployment.js';
+import { EdgeFunction } from './edge-function.js';
+import type { InvocationEvent, LogEvent } from './events.js';
+import { FunctionRunner } from './function-runner.js';
+import { FunctionStats } from './function-stats.js';
+import type { InvocationContext } from './invocation.js';
+import { type AccountOptions, type LoadOptions, type ResolvedLoadOptions, resolveLoadOptions } from './options.js';
+import { compilePattern, type Router } from './router.js';
+import { rememberRunner } from './runners.js';
+
+/** What an account has from its host. */
+export interface AccountHost {
+  readonly limits: LimitOverrides;
+  readonly plan: ResolvedLimits['plan'];
+  readonly zonePlan: ResolvedLimits['zonePlan'];
+  readonly cache: IsolateCache;
+  readonly router: Router<FunctionRunner>;
+  readonly egress: Egress;
+  directory(): Promise<BucketDirectory>;
+  emitLog(event: LogEvent): void;
+  wantsInvocations(): boolean;
+  emitInvocation(event: InvocationEvent): void;
+  warn(error: Error): void;
+}
+
+interface Loaded {
+  readonly runner: FunctionRunner;
+  readonly function: EdgeFunction;
+}
+
+export class Account {
+  readonly id: string;
+  readonly #options: AccountOptions;
+  readonly #host: AccountHost;
+  readonly #supervisor: CellSupervisor;
+  readonly #functions = new Map<string, Loaded>();
+
+  /** Accounts are made by `host.account(id)`. */
+  constructor(id: string, options: AccountOptions, host: AccountHost, supervisor: CellSupervisor) {
+    this.id = id;
+    this.#options = options;
+    this.#host = host;
+    this.#supervisor = supervisor;
+  }
+
+  /**
+   * Loads a function, or a new version of one: the old version serves until the new one is ready, and ends what it has begun.
+   * Rejects with TypeError for a wrong option and EdgeError for what is wrong with the script: EDGE_SCRIPT_SYNTAX, EDGE_SCRIPT_THREW,
+   * EDGE_SCRIPT_IMPORT, EDGE_SCRIPT_NO_HANDLER, EDGE_STARTUP_LIMIT; nothing has changed then.
+   */
+  async load(source: ScriptSource, options?: LoadOptions): Promise<EdgeFunction> {
+    const resolved = resolveLoadOptions(options);
+    for (const { pattern } of resolved.routes) compilePattern(pattern);
+    const deployment = readDeployment(source, resolved.name);
+    const limits = this.#limits(resolved.limits);
+    const stats = new FunctionStats();
+    const context = this.#context(resolved, deployment.version, limits, stats);
+    const runner = new FunctionRunner({
+      context,
+      deployment,
+      head: loadHead(resolved, deployment.modules, limits),
+      cache: this.#host.cache,
+      acquire: () => this.#supervisor.acquire(),
+    });
+    // Opened now, so that a storage that cannot be had is told here and not by the first request.
+    if (Object.keys(resolved.buckets).length > 0) await this.#host.directory();
+    await runner.load();
+    const loaded = { runner, function: new EdgeFunction(runner, stats, () => this.#unload(resolved.name, runner)) };
+    rememberRunner(loaded.function, runner);
+    const previous = this.#functions.get(resolved.name);
+    this.#functions.set(resolved.name, loaded);
+    for (const { pattern, mode } of resolved.routes) this.#host.router.add({ pattern, mode, target: runner });
+    if (previous !== undefined) this.#retire(previous.runner);
+    return loaded.function;
+  }
+
+  /** The function of this name, if it is loaded. */
+  function(name: string): EdgeFunction | undefined {
+    return this.#functions.get(name)?.function;
+  }
+
+  /** The functions that are loaded. */
+  functions(): EdgeFunction[] {
+    return [...this.#functions.values()].map(loaded => loaded.function);
+  }
+
+  /** A bucket of this account, for the application itself. It is made when it is first used. */
+  bucket(name: string): StoreBucket {
+    return hostBucket(this.#bucketService(name, { honorsInclude: true }));
+  }
+
+  /** Cells of this account: one, or two while one is being replaced. */
+  get cells(): CellSupervisor['cells'] {
+    return this.#supervisor.cells;
+  }
+
+  async close(): Promise<void> {
+    for (const { runner } of this.#functions.values()) this.#retire(runner);
+    this.#functions.clear();
+    await this.#supervisor.close();
+  }
+
+  #limits(overrides: LimitOverrides): ResolvedLimits {
+    return resolveLimits({
+      plan: this.#options.plan ?? this.#host.plan,
+      zonePlan: this.#options.zonePlan ?? this.#host.zonePlan,
+      overrides: [this.#host.limits, this.#options.limits, overrides],
+    });
+  }
+
+  #context(
+    options: ResolvedLoadOptions,
+    version: string,
+    limits: ResolvedLimits,
+    stats: FunctionStats,
+  ): InvocationContext {
+    const behaviour = bucketBehaviour({ date: options.compatibilityDate, flags: options.compatibilityFlags });
+    const buckets = new Map<string, Service>();
+    for (const [binding, name] of Object.entries(options.buckets)) {
+      buckets.set(binding, this.#bucketService(name, behaviour));
+    }
+    const caller = { account: this.id, function: options.name };
+    return {
+      ...caller,
+      version,
+      limits,
+      services: { buckets, fetch: onHop => egressService(this.#host.egress, { ...caller, onHop }) },
+      emitLog: event => this.#host.emitLog(event),
+      over: (outcome, { cpuMs, wallMs }, event) => {
+        stats.record(outcome, cpuMs, wallMs);
+        if (this.#host.wantsInvocations()) this.#host.emitInvocation(event());
+      },
+    };
+  }
+
+  #bucketService(name: string, behaviour: Parameters<typeof bucketService>[1]): Service {
+    return bucketService(async () => (await this.#host.directory()).open(name), behaviour);
+  }
+
+  #unload(name: string, runner: FunctionRunner): void {
+    if (this.#functions.get(name)?.runner === runner) this.#functions.delete(name);
+    this.#retire(runner);
+  }
+
+  #retire(runner: FunctionRunner): void {
+    this.#host.router.remove(runner);
+    runner.retire();
+  }
+}
+
+function loadHead(options: ResolvedLoadOptions, modules: LoadHead['modules'], limits: ResolvedLimits): LoadHead {
+  const finite = (ms: number): number | null => (Number.isFinite(ms) ? ms : null);
+  const cpu: ByKind<number> = limits.cpuMs;
+  return {
+    name: options.name,
+    modules,
+    env: options.env,
+    buckets: Object.keys(options.buckets),
+    flags: options.compatibilityFlags,
+    limits: {
+      startupMs: limits.startupMs,
+      memoryBytes: limits.memoryBytes,
+      cpuMs: { fetch: finite(cpu.http), scheduled: finite(cpu.cron), queue: finite(cpu.queue) },
+    },
+  };
+}

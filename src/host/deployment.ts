@@ -1,0 +1,80 @@
+/** A deployment: what load() was given, checked and turned into the modules that an isolate gets. */
+import { createHash } from 'node:crypto';
+import type { ModuleHead, ModuleKind } from '../isolate/protocol/messages.js';
+import { describe, isPlainObject } from './check-options.js';
+
+/** Text is an ES module or JSON or text by its name's ending; bytes are a data module. */
+export type ModuleSource = string | Uint8Array | { readonly type: ModuleKind; readonly source: string | Uint8Array };
+
+/** An ES module or classic script as text, or several modules that import each other. */
+export type ScriptSource = string | { readonly main: string; readonly modules: Readonly<Record<string, ModuleSource>> };
+
+export interface Deployment {
+  readonly modules: readonly ModuleHead[];
+  /** The modules' bytes, one after the other. */
+  readonly body: Uint8Array;
+  /** A hash of the modules: the same source has the same version. */
+  readonly version: string;
+}
+
+const KINDS: readonly ModuleKind[] = ['esm', 'script', 'json', 'text', 'data'];
+/** An import or export statement at the start of a line makes text a module; a classic script registers listeners instead. */
+const MODULE_SYNTAX =
+  /(?:^|[;}\n])\s*(?:export\s*(?:default\b|\{|\*|(?:async\s+)?function\b|class\b|const\b|let\b|var\b)|import\s*(?:["'{*]|[\w$]+\s*(?:,|from\b)))/;
+const LISTENER_SYNTAX = /\baddEventListener\s*\(/;
+
+/** @throws TypeError when the source is no string and no `{ main, modules }` */
+export function readDeployment(source: unknown, name: string): Deployment {
+  const entries = typeof source === 'string' ? [entryOf('main', `${name}.js`, source)] : modulesOf(source);
+  const modules = entries.map(({ name: file, kind, bytes }) => ({ name: file, kind, bytes: bytes.length }));
+  const body = Buffer.concat(entries.map(entry => entry.bytes));
+  const hash = createHash('sha256').update(JSON.stringify(modules)).update(body);
+  return { modules, body, version: hash.digest('hex').slice(0, 32) };
+}
+
+interface Entry {
+  readonly name: string;
+  readonly kind: ModuleKind;
+  readonly bytes: Buffer;
+}
+
+function modulesOf(source: unknown): Entry[] {
+  if (!isPlainObject(source)) {
+    throw new TypeError(`The source of load() is ${describe(source)}, expected a string or { main, modules }`);
+  }
+  const { main, modules } = source;
+  if (typeof main !== 'string' || !isPlainObject(modules)) {
+    throw new TypeError(
+      `The source of load() is { main: ${describe(main)}, modules: ${describe(modules)} }, expected a name and an object of modules`,
+    );
+  }
+  if (!Object.hasOwn(modules, main)) {
+    throw new TypeError(`The main module "${main}" is not among the modules (${Object.keys(modules).join(', ')})`);
+  }
+  const names = [main, ...Object.keys(modules).filter(name => name !== main)];
+  return names.map(name => entryOf(name === main ? 'main' : 'other', name, modules[name]));
+}
+
+function entryOf(role: 'main' | 'other', name: string, value: unknown): Entry {
+  if (typeof value === 'string') return { name, kind: kindOfText(role, name, value), bytes: Buffer.from(value) };
+  if (value instanceof Uint8Array) return { name, kind: 'data', bytes: Buffer.from(value) };
+  if (isPlainObject(value)) {
+    const kind = KINDS.find(known => known === value.type);
+    const { source } = value;
+    if (kind === undefined) {
+      throw new TypeError(
+        `The type of module "${name}" is ${describe(value.type)}, expected one of ${KINDS.join(', ')}`,
+      );
+    }
+    if (typeof source === 'string') return { name, kind, bytes: Buffer.from(source) };
+    if (source instanceof Uint8Array) return { name, kind, bytes: Buffer.from(source) };
+  }
+  throw new TypeError(`Module "${name}" is ${describe(value)}, expected a string, a Uint8Array or { type, source }`);
+}
+
+function kindOfText(role: 'main' | 'other', name: string, text: string): ModuleKind {
+  if (name.endsWith('.json')) return 'json';
+  if (name.endsWith('.txt') || name.endsWith('.html') || name.endsWith('.css') || name.endsWith('.sql')) return 'text';
+  if (role === 'main' && !MODULE_SYNTAX.test(text) && LISTENER_SYNTAX.test(text)) return 'script';
+  return 'esm';
+}

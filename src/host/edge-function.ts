@@ -1,0 +1,62 @@
+/** A loaded function. */
+import { HostOpens } from '../isolate/protocol/messages.js';
+import { fetchThrough } from './fetch-door.js';
+import type { FunctionRunner } from './function-runner.js';
+import type { FunctionStats, FunctionStatsSnapshot } from './function-stats.js';
+import { runToEnd } from './run-to-end.js';
+
+export class EdgeFunction {
+  readonly name: string;
+  readonly account: string;
+  /** A hash of the deployed modules: the same source has the same version. */
+  readonly version: string;
+  readonly #runner: FunctionRunner;
+  readonly #stats: FunctionStats;
+  readonly #unload: () => void;
+
+  /** Functions are made by `host.load()` and `account.load()`. */
+  constructor(runner: FunctionRunner, stats: FunctionStats, unload: () => void) {
+    this.#runner = runner;
+    this.#stats = stats;
+    this.#unload = unload;
+    this.name = runner.context.function;
+    this.account = runner.context.account;
+    this.version = runner.context.version;
+  }
+
+  /** Milliseconds that parsing and the global scope took at the last start. */
+  get startupTimeMs(): number {
+    return this.#runner.startupTimeMs;
+  }
+
+  /** Events that the function handles: 'fetch', 'scheduled', 'queue'. */
+  get handlers(): readonly string[] {
+    return this.#runner.handlers;
+  }
+
+  /**
+   * Answers a request. The response's body is a stream, and so may the request's be; `request.signal` cancels.
+   * Rejects with EdgeError: EDGE_HANDLER_THREW, EDGE_NO_RESPONSE, EDGE_CPU_LIMIT, EDGE_MEMORY_LIMIT, EDGE_ISOLATE_LOST,
+   * EDGE_CELL_LOST, EDGE_OVERLOADED, EDGE_CLOSED and the codes of loading, when the function had to be started again.
+   */
+  fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {
+    const request = input instanceof Request && init === undefined ? input : new Request(input, init);
+    return fetchThrough(this.#runner, request);
+  }
+
+  /** Runs the function's scheduled handler, waitUntil included. Rejects like `fetch`. */
+  scheduled(options: { readonly cron?: string; readonly scheduledTime?: Date } = {}): Promise<void> {
+    const time = options.scheduledTime ?? new Date();
+    return runToEnd(this.#runner, HostOpens.Scheduled, `${time.getTime()}\n${options.cron ?? ''}`);
+  }
+
+  /** Figures since loading. */
+  stats(): FunctionStatsSnapshot {
+    return this.#stats.snapshot();
+  }
+
+  /** Takes the function off the host: no new requests; what runs goes on to its end. */
+  unload(): void {
+    this.#unload();
+  }
+}

@@ -1,0 +1,235 @@
+/** The SDK's entry: hosts functions of many accounts inside an application's own process. */
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import process from 'node:process';
+import type { BucketDirectory } from '../bindings/bucket/engine.js';
+import type { StoreBucket } from '../bindings/bucket/types.js';
+import { createEgress, type Egress } from '../bindings/egress/egress.js';
+import { Storage } from '../bindings/storage/storage.js';
+import type { Cell, CellEvents, CellOptions } from '../pool/cell.js';
+import { CellSupervisor } from '../pool/cell-supervisor.js';
+import { IsolateCache } from '../pool/isolate-cache.js';
+import { ProcessCell } from '../pool/process-cell.js';
+import { ThreadCell } from '../pool/thread-cell.js';
+import { EdgeError } from '../quotas/errors.js';
+import { resolveLimits } from '../quotas/resolve-limits.js';
+import { Account, type AccountHost } from './account.js';
+import type { ScriptSource } from './deployment.js';
+import type { EdgeFunction } from './edge-function.js';
+import type { HostEvents } from './events.js';
+import { fetchThrough } from './fetch-door.js';
+import type { FunctionRunner } from './function-runner.js';
+import { createListener, type ListenerOptions } from './listener.js';
+import {
+  type AccountOptions,
+  checkAccountOptions,
+  checkName,
+  type EdgeHostOptions,
+  type LoadOptions,
+  type ResolvedHostOptions,
+  resolveHostOptions,
+} from './options.js';
+import { Router } from './router.js';
+import { runnerOf } from './runners.js';
+
+/** The account of functions that are loaded on the host itself. */
+const DEFAULT_ACCOUNT = 'default';
+/** A cell may hold so much besides the memory of its isolates before isolates are ended. */
+const CELL_BASE_BYTES = 256 * 1024 * 1024;
+
+/** State of a host, for health checks. */
+export interface HostHealth {
+  readonly isolation: 'process' | 'thread';
+  readonly isolates: number;
+  readonly accounts: number;
+  readonly cells: readonly {
+    readonly account: string;
+    readonly pid: number | undefined;
+    readonly isolates: number;
+    readonly residentBytes: number | undefined;
+  }[];
+  readonly storage: { readonly location: string; readonly isOpen: boolean };
+  readonly isClosed: boolean;
+}
+
+export class EdgeHost extends EventEmitter<HostEvents> {
+  readonly #options: ResolvedHostOptions;
+  readonly #accounts = new Map<string, Account>();
+  readonly #router = new Router<FunctionRunner>();
+  readonly #cache: IsolateCache;
+  readonly #egress: Egress;
+  #storage: Promise<Storage> | undefined;
+  #isStorageOpen = false;
+  #closing: Promise<void> | undefined;
+
+  /**
+   * Nothing is started or opened yet: storage opens with the first bucket or load that needs it, a cell with the first load of its account.
+   * Throws TypeError or RangeError for an option that is unknown, of a wrong type or out of bounds.
+   */
+  constructor(options?: EdgeHostOptions) {
+    super();
+    this.#options = resolveHostOptions(options);
+    // Checks the figures now, not at the first load.
+    resolveLimits({ plan: this.#options.plan, zonePlan: this.#options.zonePlan, overrides: [this.#options.limits] });
+    this.#cache = new IsolateCache({ max: this.#options.maxIsolates, idleMs: this.#options.idleMs });
+    const { egress, outbound } = this.#options;
+    this.#egress = createEgress({ ...egress, ...(outbound !== undefined && { outbound }) });
+    ignoreInspectorSignal();
+  }
+
+  /** Loads a function into the default account. See {@link Account.load}. */
+  load(source: ScriptSource, options?: LoadOptions): Promise<EdgeFunction> {
+    return this.account(DEFAULT_ACCOUNT).load(source, options);
+  }
+
+  /**
+   * The account of this id, made when it is first named. Options are those of the first call; giving them again for an account that
+   * exists is a TypeError.
+   */
+  account(id: string, options?: AccountOptions): Account {
+    if (this.#closing !== undefined)
+      throw new EdgeError('EDGE_CLOSED', `Cannot use account "${id}": the host is closed`);
+    const known = this.#accounts.get(id);
+    if (known !== undefined) {
+      if (options !== undefined)
+        throw new TypeError(`Account "${id}" exists already; its options are given with its first use`);
+      return known;
+    }
+    checkName('an account', id);
+    const checked = checkAccountOptions(options);
+    const limits = resolveLimits({
+      plan: checked.plan ?? this.#options.plan,
+      zonePlan: checked.zonePlan ?? this.#options.zonePlan,
+      overrides: [this.#options.limits, checked.limits],
+    });
+    const { maxIsolatesPerAccount, spareIsolates } = this.#options;
+    const supervisor = new CellSupervisor({
+      account: id,
+      // One more thread than isolates, so that a full account can still replace a function by its new version.
+      maxThreads: maxIsolatesPerAccount + spareIsolates + 1,
+      spares: spareIsolates,
+      heapBytes: limits.memoryBytes,
+      cellMemoryBytes: CELL_BASE_BYTES + limits.memoryBytes * 2,
+      create: (cellOptions, events) => this.#createCell(cellOptions, events),
+    });
+    const account = new Account(id, checked, this.#accountHost(id), supervisor);
+    this.#accounts.set(id, account);
+    return account;
+  }
+
+  /** A bucket of the default account. */
+  bucket(name: string): StoreBucket {
+    return this.account(DEFAULT_ACCOUNT).bucket(name);
+  }
+
+  /** Answers a request by the routes of the loaded functions. Rejects with EDGE_NO_ROUTE when none matches. */
+  fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {
+    const request = input instanceof Request && init === undefined ? input : new Request(input, init);
+    const { host, pathname } = new URL(request.url);
+    const route = this.#router.find(host, pathname);
+    if (route === undefined) {
+      return Promise.reject(new EdgeError('EDGE_NO_ROUTE', `No function is attached to ${host}${pathname}`));
+    }
+    return fetchThrough(route.target, request);
+  }
+
+  /**
+   * A listener for `http.createServer`, or middleware for Express, Connect and Fastify's raw requests: with `function` everything goes
+   * to that function, else by route; what matches no route goes to `next` where there is one, else is answered with 404.
+   */
+  listener(
+    options: { readonly function?: EdgeFunction } & ListenerOptions = {},
+  ): (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void {
+    const { function: fixed, ...listenerOptions } = options;
+    const runner = fixed === undefined ? undefined : runnerOf(fixed);
+    return createListener((host, path) => runner ?? this.#router.find(host, path)?.target, listenerOptions);
+  }
+
+  /** What the host is doing, for health checks. */
+  health(): HostHealth {
+    return {
+      isolation: this.#options.isolation,
+      isolates: this.#cache.size,
+      accounts: this.#accounts.size,
+      cells: [...this.#accounts.values()].flatMap(account =>
+        account.cells.map(cell => ({ account: account.id, ...cell })),
+      ),
+      storage: { location: this.#options.storage, isOpen: this.#isStorageOpen },
+      isClosed: this.#closing !== undefined,
+    };
+  }
+
+  /**
+   * Ends everything: lets what runs finish for up to `drainMs`, then ends the cells and closes the storage. Nothing is left running.
+   * @param options.drainMs @default 5000
+   */
+  close(options: { readonly drainMs?: number } = {}): Promise<void> {
+    this.#closing ??= this.#close(options.drainMs ?? 5000);
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(drainMs: number): Promise<void> {
+    const deadline = performance.now() + drainMs;
+    while (this.#cache.inFlight > 0 && performance.now() < deadline) {
+      await new Promise(resolve => setTimeout(resolve, 5));
+    }
+    this.#cache.close();
+    await Promise.all([...this.#accounts.values()].map(account => account.close()));
+    await this.#egress.close();
+    const storage = await this.#storage?.catch(() => undefined);
+    await storage?.close();
+    this.#isStorageOpen = false;
+  }
+
+  #createCell(options: CellOptions, events: CellEvents): Cell {
+    return this.#options.isolation === 'thread' ? new ThreadCell(options, events) : new ProcessCell(options, events);
+  }
+
+  async #directory(account: string): Promise<BucketDirectory> {
+    if (this.#closing !== undefined) throw new EdgeError('EDGE_CLOSED', 'Cannot use a bucket: the host is closed');
+    this.#storage ??= Storage.open(this.#options.storage).then(
+      storage => {
+        this.#isStorageOpen = true;
+        return storage;
+      },
+      (error: unknown) => {
+        // A later use tries again: the directory may be free by then.
+        this.#storage = undefined;
+        throw error;
+      },
+    );
+    return (await this.#storage).buckets(account);
+  }
+
+  #accountHost(id: string): AccountHost {
+    return {
+      limits: this.#options.limits,
+      plan: this.#options.plan,
+      zonePlan: this.#options.zonePlan,
+      cache: this.#cache,
+      router: this.#router,
+      egress: this.#egress,
+      directory: () => this.#directory(id),
+      emitLog: event => this.emit('log', event),
+      wantsInvocations: () => this.listenerCount('invocation') > 0,
+      emitInvocation: event => this.emit('invocation', event),
+      warn: error => this.emit('warning', error),
+    };
+  }
+}
+
+let isInspectorSignalIgnored = false;
+
+/**
+ * A function that has escaped into a cell of the same user could open the application's inspector with SIGUSR1 and take it over (rule
+ * R27). An application that has a listener of its own keeps it.
+ */
+function ignoreInspectorSignal(): void {
+  if (isInspectorSignalIgnored || process.platform === 'win32') return;
+  isInspectorSignalIgnored = true;
+  if (process.listenerCount('SIGUSR1') === 0) process.on('SIGUSR1', () => {});
+}

@@ -1,0 +1,71 @@
+/** What a host tells its application. */
+import type { EdgeErrorCode } from '../quotas/errors.js';
+import type { InvocationKind } from '../quotas/limits.js';
+
+/** How an invocation ended. */
+export type InvocationOutcome =
+  | 'ok'
+  | 'exception'
+  | 'exceededCpu'
+  | 'exceededMemory'
+  | 'exceededWallTime'
+  | 'canceled'
+  | 'responseStreamDisconnected'
+  | 'isolateLost';
+
+/** A limit that an invocation came near to. */
+export interface InvocationWarning {
+  readonly limit: string;
+  readonly figure: number;
+  readonly allowed: number;
+  readonly message: string;
+}
+
+/** One event for each invocation, when all of it is over (waitUntil included). */
+export interface InvocationEvent {
+  readonly account: string;
+  readonly function: string;
+  readonly version: string;
+  /** Unique on this host. */
+  readonly invocation: string;
+  readonly kind: InvocationKind;
+  readonly outcome: InvocationOutcome;
+  /** Of the response; undefined when there was none. */
+  readonly status: number | undefined;
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly cpuMs: number;
+  /** From the event to the end of everything, waitUntil included. */
+  readonly wallMs: number;
+  /** Heap and off-heap memory of the isolate, the most seen at the end of a turn. */
+  readonly peakMemoryBytes: number;
+  readonly subrequests: number;
+  /** Connection attempts that had to wait. */
+  readonly connectionsWaited: number;
+  readonly logLines: number;
+  readonly warnings: readonly InvocationWarning[];
+  /** What ended it, unless the outcome is ok. `stack` has the function's own files and lines. */
+  readonly error:
+    | { readonly code: EdgeErrorCode; readonly name: string; readonly message: string; readonly stack: string }
+    | undefined;
+}
+
+export type LogLevel = 'debug' | 'info' | 'log' | 'warn' | 'error';
+
+/** One line of a function's console. */
+export interface LogEvent {
+  readonly account: string;
+  readonly function: string;
+  readonly invocation: string;
+  readonly level: LogLevel;
+  readonly message: string;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+}
+
+export interface HostEvents {
+  invocation: [event: InvocationEvent];
+  log: [event: LogEvent];
+  /** Something went wrong that belongs to no invocation: a cell died, a background write failed. */
+  warning: [error: Error];
+}

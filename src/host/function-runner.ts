@@ -1,0 +1,137 @@
+/** Runs one function: has its isolate, loads it when there is none, and starts invocations in it. */
+import type { LoadHead } from '../isolate/protocol/messages.js';
+import type { IsolateCache } from '../pool/isolate-cache.js';
+import { IsolateGone, type IsolateHandle } from '../pool/isolate-handle.js';
+import { EdgeError } from '../quotas/errors.js';
+import type { Deployment } from './deployment.js';
+import { Invocation, type InvocationContext, type InvocationStart, type ResponseSink } from './invocation.js';
+import { loadFailure } from './load-failure.js';
+
+export interface RunnerOptions {
+  readonly context: InvocationContext;
+  readonly deployment: Deployment;
+  readonly head: LoadHead;
+  readonly cache: IsolateCache;
+  /** An isolate with an empty realm. */
+  readonly acquire: () => Promise<IsolateHandle>;
+}
+
+/** Invocations that may wait while the isolate is being loaded. */
+const MAX_WAITING = 10_000;
+/** Evaluation that waits for what never comes uses no CPU time; it is given up so long after the limit. */
+const STARTUP_SLACK_MS = 2000;
+
+let serial = 0;
+
+export class FunctionRunner {
+  readonly context: InvocationContext;
+  readonly #options: RunnerOptions;
+  /** Of this deployment in the cache: a new version of the function is another entry. */
+  readonly #key = `${++serial}`;
+  #loading: Promise<IsolateHandle> | undefined;
+  #waiting = 0;
+  #isRetired = false;
+  handlers: readonly string[] = [];
+  startupTimeMs = 0;
+
+  constructor(options: RunnerOptions) {
+    this.context = options.context;
+    this.#options = options;
+  }
+
+  /** Loads the function for the first time. Rejects with the EdgeError that says what is wrong with it. */
+  async load(): Promise<void> {
+    await this.#isolate();
+  }
+
+  /** Starts an invocation. Rejects when no isolate can be had; everything later is told to the sink. */
+  async run(start: InvocationStart, sink: ResponseSink): Promise<Invocation> {
+    const live = this.live();
+    if (live !== undefined) return new Invocation(this.context, live, start, sink);
+    if (this.#waiting >= MAX_WAITING) {
+      throw new EdgeError(
+        'EDGE_OVERLOADED',
+        `Function "${this.context.function}" has ${this.#waiting} requests waiting for its start`,
+      );
+    }
+    this.#waiting++;
+    try {
+      return new Invocation(this.context, await this.#isolate(), start, sink);
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  /** The same without a promise, when the isolate is there. */
+  runNow(start: InvocationStart, sink: ResponseSink): Invocation | undefined {
+    const live = this.live();
+    return live === undefined ? undefined : new Invocation(this.context, live, start, sink);
+  }
+
+  live(): IsolateHandle | undefined {
+    const handle = this.#options.cache.get(this.#key);
+    return handle?.isUsable === true ? handle : undefined;
+  }
+
+  /** No new invocations; the isolate ends with those that run. */
+  retire(): void {
+    this.#isRetired = true;
+    this.#options.cache.delete(this.#key);
+  }
+
+  #isolate(): Promise<IsolateHandle> {
+    const live = this.live();
+    if (live !== undefined) return Promise.resolve(live);
+    if (this.#isRetired) {
+      return Promise.reject(new EdgeError('EDGE_CLOSED', `Function "${this.context.function}" has been unloaded`));
+    }
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  async #load(): Promise<IsolateHandle> {
+    const { acquire, head, deployment, cache, context } = this.#options;
+    const handle = await acquire();
+    const { startupMs } = context.limits;
+    const timer = setTimeout(() => handle.end(), startupMs + STARTUP_SLACK_MS);
+    try {
+      const answer = await handle.load(head, deployment.body);
+      if (answer.kind === 'failed') throw loadFailure(context, answer.failure);
+      if (answer.startupTimeMs > startupMs) throw startupError(context, answer.startupTimeMs);
+      this.handlers = answer.handlers;
+      this.startupTimeMs = answer.startupTimeMs;
+    } catch (error) {
+      handle.end();
+      throw error instanceof IsolateGone ? goneError(context, error) : error;
+    } finally {
+      clearTimeout(timer);
+    }
+    if (this.#isRetired) handle.end();
+    else cache.set(this.#key, handle);
+    return handle;
+  }
+}
+
+function startupError(context: InvocationContext, tookMs: number | undefined): EdgeError {
+  const took = tookMs === undefined ? 'did not finish' : `took ${Math.round(tookMs)} ms`;
+  return new EdgeError(
+    'EDGE_STARTUP_LIMIT',
+    `Cannot load function "${context.function}": parsing it and running its global scope ${took}, limit startupMs is ${context.limits.startupMs} ms (option limits.startupMs)`,
+  );
+}
+
+function goneError(context: InvocationContext, error: IsolateGone): EdgeError {
+  if (error.reason === 'startup' || error.reason === 'closed') return startupError(context, undefined);
+  if (error.reason === 'memory') {
+    return new EdgeError(
+      'EDGE_MEMORY_LIMIT',
+      `Cannot load function "${context.function}": its global scope used more memory than limit memoryBytes, ${context.limits.memoryBytes} bytes (option limits.memoryBytes)`,
+    );
+  }
+  return new EdgeError(
+    'EDGE_ISOLATE_LOST',
+    `Cannot load function "${context.function}": its isolate ended (${error.reason}) ${error.message}`,
+  );
+}

@@ -1,0 +1,315 @@
+/**
+ * One invocation on the host's side: the response on its way out, the calls to services, and the books that become its event.
+ * Every policy is kept here, where function code cannot be.
+ */
+import type { Exchange } from '../isolate/protocol/channel.js';
+import { type HandlerFailure, HostOpens } from '../isolate/protocol/messages.js';
+import type { InvocationPort, IsolateHandle, LossReason } from '../pool/isolate-handle.js';
+import { EdgeError, type EdgeErrorCode } from '../quotas/errors.js';
+import type { InvocationKind } from '../quotas/limits.js';
+import type { ResolvedLimits } from '../quotas/resolve-limits.js';
+import { Deadlines } from './deadlines.js';
+import type { InvocationEvent, InvocationOutcome, LogEvent, LogLevel } from './events.js';
+import { Ledger } from './ledger.js';
+import { answerCall, type FunctionServices } from './services.js';
+
+/** Where the answer goes. One of `respond` and `fail` is called first, once; after `respond`, `fail` breaks the stream. */
+export interface ResponseSink {
+  /** `body` is a view valid during the call, whole when `isComplete`; else it comes by `exchange.read` and `bodyReady`. */
+  respond(status: number, head: string, body: Buffer, isComplete: boolean, exchange: Exchange): void;
+  bodyReady(): void;
+  fail(error: EdgeError): void;
+}
+
+/** What feeds the request body, when it is a stream. */
+export interface RequestBodySource {
+  /** Writing may go on. */
+  resume(): void;
+  /** The function reads no more. */
+  stop(): void;
+}
+
+/** What an invocation needs to know of its function. */
+export interface InvocationContext {
+  readonly account: string;
+  readonly function: string;
+  readonly version: string;
+  readonly limits: ResolvedLimits;
+  readonly services: FunctionServices;
+  emitLog(event: LogEvent): void;
+  /** The invocation is over. `event` makes the event; nothing is made when nobody listens. */
+  over(outcome: InvocationOutcome, figures: { cpuMs: number; wallMs: number }, event: () => InvocationEvent): void;
+}
+
+/** What starts an invocation. */
+export interface InvocationStart {
+  readonly kind: HostOpens.Fetch | HostOpens.Scheduled | HostOpens.Queue;
+  readonly head: string;
+  readonly isUtf8: boolean;
+  readonly body: Uint8Array | string | null;
+  /** The body is all of it; else it is written to the exchange by `source`. */
+  readonly isComplete: boolean;
+}
+
+const LEVELS: readonly LogLevel[] = ['debug', 'info', 'log', 'warn', 'error'];
+const MAX_LOG_LINES = 10_000;
+
+const graces = new Deadlines<Invocation>(invocation => invocation.close());
+
+let serial = 0;
+/** Parts the invocations of different hosts and runs. */
+const RUN = Math.floor(Math.random() * 0x1_0000_0000)
+  .toString(16)
+  .padStart(8, '0');
+
+export class Invocation implements InvocationPort {
+  readonly exchange: Exchange;
+  readonly #context: InvocationContext;
+  readonly #isolate: IsolateHandle;
+  readonly #start: InvocationStart;
+  readonly #sink: ResponseSink;
+  readonly #serial = ++serial;
+  readonly #startedMs = performance.now();
+  source: RequestBodySource | undefined;
+  #ledger: Ledger | undefined;
+  #status: number | undefined;
+  #failure: EdgeError | undefined;
+  #failureName = '';
+  #failureStack = '';
+  #outcome: InvocationOutcome = 'ok';
+  #logLines = 0;
+  #passesThrough = false;
+  #isAnswered = false;
+  #isOver = false;
+
+  constructor(context: InvocationContext, isolate: IsolateHandle, start: InvocationStart, sink: ResponseSink) {
+    this.#context = context;
+    this.#isolate = isolate;
+    this.#start = start;
+    this.#sink = sink;
+    this.exchange = isolate.invoke(start.kind, start.head, start.isUtf8, start.body, start.isComplete, this);
+  }
+
+  get id(): string {
+    return `${RUN}${this.#serial.toString(16).padStart(8, '0')}`;
+  }
+
+  /** The function asked that errors of its own hand the request on to what is behind it. */
+  get passesThrough(): boolean {
+    return this.#passesThrough;
+  }
+
+  /** The client went away: all of it is canceled, but what waitUntil holds, for as long as the limit says. */
+  abort(): void {
+    if (this.#isOver) return;
+    if (this.#outcome === 'ok') this.#outcome = this.#isAnswered ? 'responseStreamDisconnected' : 'canceled';
+    this.exchange.fail('The client disconnected');
+    this.#startGrace();
+  }
+
+  /** The time of waitUntil is up: nothing of it goes on in the isolate. */
+  close(): void {
+    this.#isolate.closeInvocation(this.exchange.id);
+  }
+
+  /** All bytes of the response have been handed over. */
+  bodyEnded(): void {
+    if (!this.#isOver) this.#startGrace();
+  }
+
+  // --- InvocationPort ---
+
+  onReply(status: number, head: string, body: Buffer, isComplete: boolean): void {
+    this.#isAnswered = true;
+    if (status === 0) {
+      this.#fail(this.#failure ?? new EdgeError('EDGE_HANDLER_THREW', 'The handler failed'), 'exception');
+      return;
+    }
+    if (status < 100 || status > 999) {
+      this.#fail(new EdgeError('EDGE_PROTOCOL', `The isolate answered with status ${status}`), 'exception');
+      return;
+    }
+    this.#status = status;
+    this.#sink.respond(status, head, body, isComplete, this.exchange);
+    if (isComplete && !this.#isOver) this.#startGrace();
+  }
+
+  onData(): void {
+    this.#sink.bodyReady();
+  }
+
+  onCredit(): void {
+    this.source?.resume();
+  }
+
+  onStop(): void {
+    this.source?.stop();
+  }
+
+  onFail(reason: string): void {
+    this.source?.stop();
+    // The isolate's end is told by onLost, which knows why.
+    if (!this.#isolate.isUsable) return;
+    if (reason === 'EDGE_CPU_LIMIT') this.#fail(this.#limitError('EDGE_CPU_LIMIT', 'exceededCpu'), 'exceededCpu');
+    else if (this.#isAnswered)
+      this.#fail(
+        new EdgeError(
+          'EDGE_RESPONSE_STREAM',
+          `The response body of function "${this.#context.function}" failed: ${reason}`,
+        ),
+        'exception',
+      );
+    else
+      this.#fail(
+        new EdgeError('EDGE_HANDLER_THREW', `Function "${this.#context.function}" ended without an answer: ${reason}`),
+        'exception',
+      );
+  }
+
+  onLog(level: number, message: string): void {
+    if (++this.#logLines > MAX_LOG_LINES) return;
+    this.#context.emitLog({
+      account: this.#context.account,
+      function: this.#context.function,
+      invocation: this.id,
+      level: LEVELS[level] ?? 'log',
+      message,
+      time: Date.now(),
+    });
+  }
+
+  onPassThrough(): void {
+    this.#passesThrough = true;
+  }
+
+  onHandlerFailed(failure: HandlerFailure): void {
+    this.#failureName = failure.name;
+    this.#failureStack = failure.stack;
+    this.#failure = new EdgeError(
+      failure.code,
+      failure.code === 'EDGE_NO_RESPONSE'
+        ? `The handler of function "${this.#context.function}" returned no Response: ${failure.message}`
+        : `The handler of function "${this.#context.function}" threw ${failure.name}: ${failure.message}`,
+    );
+  }
+
+  onCall(exchange: Exchange, service: number, head: string, _body: Buffer, isComplete: boolean): void {
+    if (isComplete) exchange.keepWhole(_body);
+    this.#ledger ??= new Ledger(this.#context.limits, this.#context.function);
+    void answerCall(this.#context.services, this.#ledger, exchange, service, head, isComplete);
+  }
+
+  onDone(cpuMs: number, peakBytes: number): void {
+    if (!this.#isAnswered && this.#outcome === 'ok') {
+      this.#fail(
+        new EdgeError('EDGE_HANDLER_THREW', `Function "${this.#context.function}" ended without an answer`),
+        'exception',
+      );
+    }
+    this.#over(cpuMs, peakBytes);
+  }
+
+  onLost(reason: LossReason, detail: string): void {
+    const { code, outcome } = LOSSES[reason];
+    if (this.#outcome === 'ok') this.#fail(this.#lossError(code, reason, detail), outcome);
+    this.#over(performance.now() - this.#startedMs, 0);
+  }
+
+  // --- the end ---
+
+  #fail(error: EdgeError, outcome: InvocationOutcome): void {
+    this.#failure = error;
+    if (this.#outcome === 'ok') this.#outcome = outcome;
+    this.#sink.fail(error);
+  }
+
+  /** From the end of the response waitUntil has so long. */
+  #startGrace(): void {
+    const { waitUntilMs } = this.#context.limits;
+    if (waitUntilMs !== Number.POSITIVE_INFINITY) graces.add(this, waitUntilMs);
+  }
+
+  #over(cpuMs: number, peakBytes: number): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    graces.delete(this);
+    this.#ledger?.gate.close();
+    const wallMs = performance.now() - this.#startedMs;
+    this.#context.over(this.#outcome, { cpuMs, wallMs }, () => this.#event(cpuMs, wallMs, peakBytes));
+  }
+
+  #event(cpuMs: number, wallMs: number, peakMemoryBytes: number): InvocationEvent {
+    const error = this.#failure;
+    const [method, url] = this.#start.kind === HostOpens.Fetch ? this.#start.head.split('\n', 2) : [];
+    return {
+      account: this.#context.account,
+      function: this.#context.function,
+      version: this.#context.version,
+      invocation: this.id,
+      kind: this.#kind,
+      outcome: this.#outcome,
+      status: this.#status,
+      method,
+      url,
+      cpuMs,
+      wallMs,
+      peakMemoryBytes,
+      subrequests: this.#ledger?.subrequests ?? 0,
+      connectionsWaited: this.#ledger?.gate.waitedCount ?? 0,
+      logLines: this.#logLines,
+      warnings: [],
+      error:
+        error === undefined
+          ? undefined
+          : {
+              code: error.code,
+              name: this.#failureName || error.name,
+              message: error.message,
+              stack: this.#failureStack,
+            },
+    };
+  }
+
+  get #kind(): InvocationKind {
+    if (this.#start.kind === HostOpens.Fetch) return 'http';
+    return this.#start.kind === HostOpens.Scheduled ? 'cron' : 'queue';
+  }
+
+  #limitError(code: EdgeErrorCode, outcome: InvocationOutcome): EdgeError {
+    const { limits, function: name } = this.#context;
+    const subject = `Function "${name}" of account "${this.#context.account}"`;
+    const plan = `plan ${limits.plan}`;
+    if (outcome === 'exceededCpu') {
+      const allowed = limits.cpuMs[this.#kind];
+      return new EdgeError(
+        code,
+        `${subject} used more CPU time than its limit: limit cpuMs is ${allowed} ms (${plan}, option limits.cpuMs)`,
+      );
+    }
+    const mebibytes = Math.round(limits.memoryBytes / 1024 / 1024);
+    return new EdgeError(
+      code,
+      `${subject} used more memory than its limit: limit memoryBytes is ${mebibytes} MiB (${plan}, option limits.memoryBytes)`,
+    );
+  }
+
+  #lossError(code: EdgeErrorCode, reason: LossReason, detail: string): EdgeError {
+    if (reason === 'cpu' || reason === 'memory') return this.#limitError(code, LOSSES[reason].outcome);
+    const what = reason === 'cell' ? 'the process of its account ended' : `its isolate ended (${reason})`;
+    return new EdgeError(
+      code,
+      `Function "${this.#context.function}" was interrupted: ${what}${detail === '' ? '' : `: ${detail}`}`,
+    );
+  }
+}
+
+const LOSSES: Readonly<Record<LossReason, { readonly code: EdgeErrorCode; readonly outcome: InvocationOutcome }>> = {
+  cpu: { code: 'EDGE_CPU_LIMIT', outcome: 'exceededCpu' },
+  startup: { code: 'EDGE_STARTUP_LIMIT', outcome: 'exceededCpu' },
+  memory: { code: 'EDGE_MEMORY_LIMIT', outcome: 'exceededMemory' },
+  closed: { code: 'EDGE_CLOSED', outcome: 'canceled' },
+  exit: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
+  failed: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
+  cell: { code: 'EDGE_CELL_LOST', outcome: 'isolateLost' },
+  protocol: { code: 'EDGE_PROTOCOL', outcome: 'isolateLost' },
+};

@@ -1,0 +1,290 @@
+/**
+ * The door of node:http, and the hottest path of all: from the parsed head straight to a frame, and from the answering frame to the
+ * socket, without a Request or Response in between.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Exchange } from '../isolate/protocol/channel.js';
+import { INLINE_BODY_BYTES } from '../isolate/protocol/frames.js';
+import { HostOpens } from '../isolate/protocol/messages.js';
+import { EdgeError } from '../quotas/errors.js';
+import { checkRequestHead } from '../quotas/request-checks.js';
+import { sendError } from './error-response.js';
+import type { FunctionRunner } from './function-runner.js';
+import { headOfRaw, isNullBodyStatus, parseResponseHead } from './http-head.js';
+import type { Invocation, InvocationStart, RequestBodySource, ResponseSink } from './invocation.js';
+
+export interface ListenerOptions {
+  /**
+   * Take scheme and host of the URL that the function sees from X-Forwarded-Proto and X-Forwarded-Host. Only behind a proxy that sets
+   * them. @default false
+   */
+  readonly trustProxy?: boolean;
+}
+
+type Next = (error?: unknown) => void;
+export type NodeListener = (request: IncomingMessage, response: ServerResponse, next?: Next) => void;
+export type FindRunner = (host: string, path: string) => FunctionRunner | undefined;
+
+const MAX_PIECE_BYTES = 64 * 1024;
+
+export function createListener(find: FindRunner, options: ListenerOptions): NodeListener {
+  return (request, response, next) => {
+    let target: Target;
+    try {
+      target = targetOf(request, options);
+      const runner = find(target.host, target.path);
+      if (runner === undefined) {
+        if (next !== undefined) next();
+        else
+          sendError(
+            request,
+            response,
+            new EdgeError('EDGE_NO_ROUTE', `No function is attached to ${target.host}${target.path}`),
+          );
+        return;
+      }
+      checkRequestHead(
+        { method: request.method ?? 'GET', url: target.url, headers: request.rawHeaders },
+        runner.context.limits,
+      );
+      serve(runner, request, response, target.url, next);
+    } catch (error) {
+      sendError(request, response, error);
+    }
+  };
+}
+
+interface Target {
+  readonly url: string;
+  readonly host: string;
+  readonly path: string;
+}
+
+/** What the client asked for, also where a framework has cut the mount path off `request.url`. */
+function targetOf(request: IncomingMessage, options: ListenerOptions): Target {
+  const original =
+    'originalUrl' in request && typeof request.originalUrl === 'string' ? request.originalUrl : undefined;
+  const target = original ?? request.url ?? '/';
+  const { headers } = request;
+  const isTrusted = options.trustProxy === true;
+  const forwardedHost = isTrusted ? firstOf(headers['x-forwarded-host']) : undefined;
+  const forwardedProto = isTrusted ? firstOf(headers['x-forwarded-proto']) : undefined;
+  const isEncrypted = 'encrypted' in request.socket && request.socket.encrypted === true;
+  const scheme = forwardedProto === 'https' || (forwardedProto === undefined && isEncrypted) ? 'https' : 'http';
+  if (target.charCodeAt(0) !== 47) return absoluteTarget(target);
+  const host = forwardedHost ?? headers.host ?? 'localhost';
+  const query = target.indexOf('?');
+  return { url: `${scheme}://${host}${target}`, host, path: query < 0 ? target : target.slice(0, query) };
+}
+
+/** `GET http://host/path`, or `OPTIONS *`, which belongs to the server and not to a function. */
+function absoluteTarget(target: string): Target {
+  if (!URL.canParse(target)) {
+    throw new EdgeError(
+      'EDGE_REQUEST_MALFORMED',
+      `Cannot serve the request: its target is ${JSON.stringify(target.slice(0, 100))}`,
+    );
+  }
+  const { href, host, pathname } = new URL(target);
+  return { url: href, host, path: pathname };
+}
+
+function firstOf(header: string | string[] | undefined): string | undefined {
+  return (Array.isArray(header) ? header[0] : header)?.split(',', 1)[0]?.trim();
+}
+
+function serve(
+  runner: FunctionRunner,
+  request: IncomingMessage,
+  response: ServerResponse,
+  url: string,
+  next: Next | undefined,
+): void {
+  const head = headOfRaw(request.method ?? 'GET', url, request.rawHeaders);
+  const sink = new NodeSink(request, response, runner.context.limits.bodyBytes, next);
+  const { headers } = request;
+  const length = headers['content-length'];
+  if ((length === undefined || length === '0') && headers['transfer-encoding'] === undefined) {
+    begin(runner, sink, { kind: HostOpens.Fetch, head, isUtf8: false, body: null, isComplete: true });
+    return;
+  }
+  if (Number(length) <= INLINE_BODY_BYTES) {
+    // A small body mostly comes with the head, and is there a tick later: then it travels in the same frame.
+    process.nextTick(() => {
+      const body = request.readableLength === Number(length) ? request.read() : null;
+      const isComplete = body instanceof Buffer;
+      begin(runner, sink, { kind: HostOpens.Fetch, head, isUtf8: false, body: isComplete ? body : null, isComplete });
+    });
+    return;
+  }
+  begin(runner, sink, { kind: HostOpens.Fetch, head, isUtf8: false, body: null, isComplete: false });
+}
+
+function begin(runner: FunctionRunner, sink: NodeSink, start: InvocationStart): void {
+  const invocation = runner.runNow(start, sink);
+  if (invocation !== undefined) sink.started(invocation, start.isComplete);
+  else {
+    runner.run(start, sink).then(
+      started => sink.started(started, start.isComplete),
+      (error: unknown) => sink.refuse(error),
+    );
+  }
+}
+
+class NodeSink implements ResponseSink, RequestBodySource {
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #maxBodyBytes: number;
+  readonly #next: Next | undefined;
+  #invocation: Invocation | undefined;
+  #exchange: Exchange | undefined;
+  #bodyBytes = 0;
+  #isStreaming = false;
+  #isGone = false;
+
+  constructor(request: IncomingMessage, response: ServerResponse, maxBodyBytes: number, next: Next | undefined) {
+    this.#request = request;
+    this.#response = response;
+    this.#maxBodyBytes = maxBodyBytes;
+    this.#next = next;
+    response.once('close', () => this.#closed());
+  }
+
+  started(invocation: Invocation, isComplete: boolean): void {
+    this.#invocation = invocation;
+    if (this.#isGone) {
+      invocation.abort();
+      return;
+    }
+    if (isComplete) return;
+    invocation.source = this;
+    this.#request.on('data', (chunk: Buffer) => this.#receive(chunk));
+    this.#request.once('end', () => invocation.exchange.end());
+    this.#request.once('error', () => {}); // the response's close event tells
+    if (this.#request.readableEnded) invocation.exchange.end();
+  }
+
+  /** The function could not be started. */
+  refuse(error: unknown): void {
+    sendError(this.#request, this.#response, error);
+  }
+
+  // --- RequestBodySource ---
+
+  resume(): void {
+    this.#request.resume();
+  }
+
+  /** The function reads no more: the rest is read and dropped, so that the connection can be used again. */
+  stop(): void {
+    this.#request.removeAllListeners('data');
+    this.#request.resume();
+  }
+
+  #receive(chunk: Buffer): void {
+    const exchange = this.#invocation?.exchange;
+    if (exchange === undefined || exchange.isOutgoingOver) return;
+    this.#bodyBytes += chunk.length;
+    if (this.#bodyBytes > this.#maxBodyBytes) {
+      this.stop();
+      this.fail(new EdgeError('EDGE_BODY_TOO_LARGE', 'Request entity too large'));
+      this.#invocation?.abort();
+      return;
+    }
+    if (exchange.write(chunk) <= 0) this.#request.pause();
+  }
+
+  // --- ResponseSink ---
+
+  respond(status: number, head: string, body: Buffer, isComplete: boolean, exchange: Exchange): void {
+    const response = this.#response;
+    if (this.#isGone) return;
+    try {
+      const { statusText, headers } = parseResponseHead(head);
+      if (isNullBodyStatus(status) || this.#request.method === 'HEAD') {
+        if (!isComplete) exchange.stopReading('The response has no body');
+        response.writeHead(
+          status,
+          statusText,
+          this.#request.method === 'HEAD' ? headOnly(headers, isComplete ? body.length : 0) : withoutLength(headers),
+        );
+        response.end();
+        return;
+      }
+      if (isComplete) {
+        const bare = withoutLength(headers);
+        bare.push('content-length', String(body.length));
+        response.writeHead(status, statusText, bare);
+        if (body.length === 0) response.end();
+        else response.end(body);
+        return;
+      }
+      // A declared length is kept to by the server: a function cannot desynchronise a connection that others use.
+      response.strictContentLength = true;
+      response.writeHead(status, statusText, [...headers]);
+      this.#exchange = exchange;
+      this.#isStreaming = true;
+      this.bodyReady();
+    } catch (error) {
+      this.fail(
+        new EdgeError('EDGE_PROTOCOL', `The response of the function cannot be sent: ${String(error)}`, {
+          cause: error,
+        }),
+      );
+      this.#invocation?.abort();
+    }
+  }
+
+  bodyReady(): void {
+    const exchange = this.#exchange;
+    const response = this.#response;
+    if (exchange === undefined || this.#isGone || response.writableNeedDrain) return;
+    try {
+      for (;;) {
+        const piece = exchange.read(MAX_PIECE_BYTES);
+        if (piece === undefined) break;
+        if (!response.write(piece)) {
+          response.once('drain', () => this.bodyReady());
+          return;
+        }
+      }
+      if (exchange.incoming !== 'ended') return;
+      this.#exchange = undefined;
+      response.end();
+      this.#invocation?.bodyEnded();
+    } catch {
+      // More bytes than the declared length, or fewer: nobody can tell where the next response begins.
+      response.destroy();
+    }
+  }
+
+  fail(error: EdgeError): void {
+    if (this.#isGone) return;
+    if (this.#isStreaming || this.#response.headersSent) {
+      this.#response.destroy(error);
+      return;
+    }
+    if (this.#invocation?.passesThrough === true && this.#next !== undefined) this.#next();
+    else sendError(this.#request, this.#response, error);
+  }
+
+  #closed(): void {
+    if (this.#response.writableFinished) return;
+    this.#isGone = true;
+    this.#invocation?.abort();
+  }
+}
+
+/** HEAD tells the length that GET would have; a function may give it, or the body itself. */
+function headOnly(headers: readonly string[], bodyBytes: number): string[] {
+  return bodyBytes === 0 ? [...headers] : [...withoutLength(headers), 'content-length', String(bodyBytes)];
+}
+
+function withoutLength(headers: readonly string[]): string[] {
+  const bare: string[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] ?? '';
+    if (name.length !== 14 || name.toLowerCase() !== 'content-length') bare.push(name, headers[at + 1] ?? '');
+  }
+  return bare;
+}

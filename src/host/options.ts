@@ -1,0 +1,227 @@
+/** The options of the public API, and the one place where they are checked and their defaults stand. */
+
+import { isBindingName } from '../bindings/binding-name.js';
+import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
+import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';
+import type { LimitOverrides } from '../quotas/resolve-limits.js';
+import { checkOptions, describe, isPlainObject, type OptionSchema } from './check-options.js';
+
+export interface EgressOptions {
+  /** CIDR ranges that may be reached besides the public internet. */
+  readonly allow?: readonly string[];
+  /** CIDR ranges that may not. Wins over `allow`. */
+  readonly deny?: readonly string[];
+}
+
+export interface EdgeHostOptions {
+  /** A directory for LevelDB and bucket bodies, or ':memory:'. @default './.edgehost' */
+  readonly storage?: string;
+  /** Plan of accounts that name none. @default 'standard' */
+  readonly plan?: Plan;
+  /** Zone plan of accounts that name none; sets the size of request bodies. @default 'free' */
+  readonly zonePlan?: ZonePlan;
+  /** Figures that replace those of the plan, for every account. */
+  readonly limits?: LimitOverrides;
+  /** 'process': each account's functions run in a child process. 'thread': in threads of this one, for trusted code. @default 'process' */
+  readonly isolation?: 'process' | 'thread';
+  /** 'auto' takes what the system offers, 'strict' refuses to start without all of it, 'off' takes none. @default 'auto' */
+  readonly sandbox?: 'auto' | 'strict' | 'off';
+  /** Isolates alive at once on this host, all accounts together. The least recently used idle one goes first. @default 256 */
+  readonly maxIsolates?: number;
+  /** Isolates alive at once in one account. @default 16 */
+  readonly maxIsolatesPerAccount?: number;
+  /** Isolates kept warm and empty for each account that is in use. @default 1 */
+  readonly spareIsolates?: number;
+  /** An isolate that got no request for so long is ended; it comes back with the next one. @default 600000 (10 minutes) */
+  readonly idleMs?: number;
+  readonly egress?: EgressOptions;
+  readonly outbound?: OutboundHandler;
+}
+
+export interface AccountOptions {
+  /** @default the host's */
+  readonly plan?: Plan;
+  /** @default the host's */
+  readonly zonePlan?: ZonePlan;
+  readonly limits?: LimitOverrides;
+}
+
+export interface RouteOptions {
+  /** Host and path, each may begin or end with `*`: `example.com/api/*`, `*.example.com/*`. */
+  readonly pattern: string;
+  /** What happens beyond the daily limit: as if no function were attached, or an error page. @default 'fail-closed' */
+  readonly mode?: 'fail-open' | 'fail-closed';
+}
+
+export interface LoadOptions {
+  /** Names the function within its account; loading the same name again replaces it. @default 'function' */
+  readonly name?: string;
+  /** Binding name to bucket name. */
+  readonly buckets?: Readonly<Record<string, string>>;
+  /** Environment variables. */
+  readonly vars?: Readonly<Record<string, unknown>>;
+  /** Environment variables that no listing shows. */
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** `YYYY-MM-DD`. @default today */
+  readonly compatibilityDate?: string;
+  readonly compatibilityFlags?: readonly string[];
+  readonly routes?: readonly (string | RouteOptions)[];
+  readonly limits?: LimitOverrides;
+}
+
+const HOST_SCHEMA: OptionSchema = {
+  storage: 'string',
+  plan: PLANS,
+  zonePlan: ZONE_PLANS,
+  limits: 'object',
+  isolation: ['process', 'thread'],
+  sandbox: ['auto', 'strict', 'off'],
+  maxIsolates: 'number',
+  maxIsolatesPerAccount: 'number',
+  spareIsolates: 'number',
+  idleMs: 'number',
+  egress: 'object',
+  outbound: 'function',
+};
+
+const ACCOUNT_SCHEMA: OptionSchema = { plan: PLANS, zonePlan: ZONE_PLANS, limits: 'object' };
+
+const LOAD_SCHEMA: OptionSchema = {
+  name: 'string',
+  buckets: 'object of strings',
+  vars: 'object',
+  secrets: 'object of strings',
+  compatibilityDate: 'string',
+  compatibilityFlags: 'array of strings',
+  routes: 'object',
+  limits: 'object',
+};
+
+export interface ResolvedHostOptions {
+  readonly storage: string;
+  readonly plan: Plan;
+  readonly zonePlan: ZonePlan;
+  readonly limits: LimitOverrides;
+  readonly isolation: 'process' | 'thread';
+  readonly sandbox: 'auto' | 'strict' | 'off';
+  readonly maxIsolates: number;
+  readonly maxIsolatesPerAccount: number;
+  readonly spareIsolates: number;
+  readonly idleMs: number;
+  readonly egress: EgressOptions;
+  readonly outbound: OutboundHandler | undefined;
+}
+
+export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostOptions {
+  const where = 'new EdgeHost()';
+  checkOptions(where, options, HOST_SCHEMA);
+  checkOptions(`${where}, egress`, options.egress, { allow: 'array of strings', deny: 'array of strings' });
+  return Object.freeze({
+    storage: options.storage ?? './.edgehost',
+    plan: options.plan ?? 'standard',
+    zonePlan: options.zonePlan ?? 'free',
+    limits: options.limits ?? {},
+    isolation: options.isolation ?? 'process',
+    sandbox: options.sandbox ?? 'auto',
+    maxIsolates: checkCount(where, 'maxIsolates', options.maxIsolates ?? 256, 1, 100_000),
+    maxIsolatesPerAccount: checkCount(where, 'maxIsolatesPerAccount', options.maxIsolatesPerAccount ?? 16, 1, 1000),
+    spareIsolates: checkCount(where, 'spareIsolates', options.spareIsolates ?? 1, 0, 16),
+    idleMs: checkCount(where, 'idleMs', options.idleMs ?? 600_000, 1, Number.POSITIVE_INFINITY),
+    egress: options.egress ?? {},
+    outbound: options.outbound,
+  });
+}
+
+export function checkAccountOptions(options: AccountOptions | undefined): AccountOptions {
+  checkOptions('account()', options, ACCOUNT_SCHEMA);
+  return options ?? {};
+}
+
+export interface ResolvedLoadOptions {
+  readonly name: string;
+  readonly buckets: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, unknown>>;
+  readonly compatibilityDate: string;
+  readonly compatibilityFlags: readonly string[];
+  readonly routes: readonly Required<RouteOptions>[];
+  readonly limits: LimitOverrides;
+}
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+
+/** An account or function name: also part of keys and file names of stacks. */
+export function checkName(what: string, name: unknown): string {
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    throw new TypeError(
+      `The name of ${what} is ${describe(name)}, expected 1 to 63 letters, digits, ".", "_" or "-", beginning with a letter or digit`,
+    );
+  }
+  return name;
+}
+
+export function resolveLoadOptions(options: LoadOptions = {}): ResolvedLoadOptions {
+  const where = 'load()';
+  checkOptions(where, options, LOAD_SCHEMA);
+  const name = checkName('a function', options.name ?? 'function');
+  const bindings = new Set<string>();
+  for (const source of [options.buckets, options.vars, options.secrets]) {
+    for (const binding of Object.keys(source ?? {})) {
+      if (!isBindingName(binding)) {
+        throw new TypeError(`Binding "${binding}" of function "${name}" is not a valid JavaScript variable name`);
+      }
+      if (bindings.has(binding)) throw new TypeError(`Binding "${binding}" of function "${name}" is given twice`);
+      bindings.add(binding);
+    }
+  }
+  return Object.freeze({
+    name,
+    buckets: { ...options.buckets },
+    env: { ...checkedVars(name, options.vars), ...options.secrets },
+    compatibilityDate: checkDate(options.compatibilityDate),
+    compatibilityFlags: [...(options.compatibilityFlags ?? [])],
+    routes: checkRoutes(options.routes),
+    limits: options.limits ?? {},
+  });
+}
+
+function checkedVars(name: string, vars: LoadOptions['vars']): Record<string, unknown> {
+  const checked: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(vars ?? {})) {
+    const text = value === undefined ? undefined : JSON.stringify(value);
+    if (text === undefined) {
+      throw new TypeError(
+        `Variable "${key}" of function "${name}" is ${describe(value)}, expected a string or what JSON can hold`,
+      );
+    }
+    checked[key] = JSON.parse(text);
+  }
+  return checked;
+}
+
+function checkDate(date: string | undefined): string {
+  if (date === undefined) return new Date().toISOString().slice(0, 10);
+  const time = /^\d{4}-\d{2}-\d{2}$/.test(date) ? Date.parse(`${date}T00:00:00Z`) : Number.NaN;
+  if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== date) {
+    throw new TypeError(`Option compatibilityDate of load() is ${describe(date)}, expected a date as YYYY-MM-DD`);
+  }
+  return date;
+}
+
+function checkRoutes(routes: LoadOptions['routes']): Required<RouteOptions>[] {
+  if (routes === undefined) return [];
+  if (!Array.isArray(routes)) throw new TypeError(`Option routes of load() is ${describe(routes)}, expected an array`);
+  return routes.map((route: unknown) => {
+    const value = typeof route === 'string' ? { pattern: route } : route;
+    if (!isPlainObject(value))
+      throw new TypeError(`A route of load() is ${describe(route)}, expected a pattern or { pattern, mode }`);
+    checkOptions('a route of load()', value, { pattern: 'string', mode: ['fail-open', 'fail-closed'] });
+    if (typeof value.pattern !== 'string') throw new TypeError('A route of load() has no pattern');
+    return { pattern: value.pattern, mode: value.mode === 'fail-open' ? 'fail-open' : 'fail-closed' };
+  });
+}
+
+function checkCount(where: string, name: string, value: number, min: number, max: number): number {
+  const isWhole = Number.isInteger(value) || value === Number.POSITIVE_INFINITY;
+  if (isWhole && value >= min && value <= max) return value;
+  throw new RangeError(`Option ${name} of ${where} is ${value}, expected a whole number from ${min} to ${max}`);
+}

@@ -1,0 +1,110 @@
+/** The joint between the calls of a function and the services of the host process. */
+import type { Service, ServiceBody, ServiceReply } from '../bindings/service.js';
+import { ServiceId } from '../isolate/ops/table.js';
+import type { Exchange } from '../isolate/protocol/channel.js';
+import { ExchangeIo, failureText } from '../isolate/protocol/exchange-io.js';
+import type { Connection } from '../quotas/connection-gate.js';
+import { isPlainObject } from './check-options.js';
+import type { Ledger } from './ledger.js';
+
+/** The services that one function may call. */
+export interface FunctionServices {
+  /** Outgoing fetch of one invocation; `onHop` is called before each hop, and may refuse it. */
+  readonly fetch: (onHop: (url: URL, hop: number) => void) => Service;
+  /** By binding name: a function reaches only the buckets it is bound to. */
+  readonly buckets: ReadonlyMap<string, Service>;
+}
+
+/** The shape of a call's head. Written by the function. */
+interface CallHead {
+  readonly method: string;
+  readonly args: unknown;
+  /** The binding, for services that have several. */
+  readonly binding: string;
+}
+
+/** Runs one call and answers it on its exchange; never rejects. */
+export async function answerCall(
+  services: FunctionServices,
+  ledger: Ledger,
+  exchange: Exchange,
+  serviceId: number,
+  headText: string,
+  isComplete: boolean,
+): Promise<void> {
+  const io = new ExchangeIo(exchange);
+  let connection: Connection | undefined;
+  try {
+    const head = parseHead(headText);
+    const service = find(services, ledger, serviceId, head);
+    const needsConnection = ledger.countCall(serviceId, head.method);
+    if (needsConnection) connection = ledger.gate.tryOpen() ?? (await ledger.gate.open(io.signal));
+    const reply = await service({
+      method: head.method,
+      args: head.args,
+      body: incomingBody(exchange, io, isComplete),
+      get signal() {
+        return io.signal;
+      },
+    });
+    connection?.answered();
+    await send(exchange, io, reply, connection);
+  } catch (error) {
+    exchange.fail(failureText(connection?.error ?? error));
+  } finally {
+    connection?.close();
+  }
+}
+
+async function send(
+  exchange: Exchange,
+  io: ExchangeIo,
+  reply: ServiceReply,
+  connection: Connection | undefined,
+): Promise<void> {
+  const head = JSON.stringify(reply.head ?? null);
+  const body = reply.body ?? null;
+  if (body === null || body instanceof Uint8Array) {
+    exchange.reply(200, head, true, body, true);
+    return;
+  }
+  exchange.reply(200, head, true, null, false);
+  connection?.signal.addEventListener('abort', () => io.cancel(connection.error), { once: true });
+  await io.send(connection === undefined ? body : metered(body, connection));
+}
+
+/** Tells the gate when something is being read, so that it can see a deadlock. */
+async function* metered(body: AsyncIterable<Uint8Array>, connection: Connection): AsyncGenerator<Uint8Array> {
+  const iterator = body[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      connection.beginRead();
+      const { value, done } = await iterator.next();
+      connection.endRead();
+      if (done === true) return;
+      yield value;
+    }
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+function incomingBody(exchange: Exchange, io: ExchangeIo, isComplete: boolean): ServiceBody | null {
+  if (!isComplete) return io.chunks();
+  const bytes = exchange.read(Number.MAX_SAFE_INTEGER);
+  return bytes ?? null;
+}
+
+function parseHead(text: string): CallHead {
+  const value: unknown = JSON.parse(text);
+  if (!isPlainObject(value) || typeof value.method !== 'string') throw new TypeError('The call is malformed');
+  return { method: value.method, args: value.args, binding: typeof value.bucket === 'string' ? value.bucket : '' };
+}
+
+function find(services: FunctionServices, ledger: Ledger, serviceId: number, head: CallHead): Service {
+  // The first hop was counted with the call.
+  if (serviceId === ServiceId.Fetch) return services.fetch((_url, hop) => hop > 0 && ledger.countFetch());
+  const service = serviceId === ServiceId.Bucket ? services.buckets.get(head.binding) : undefined;
+  if (service === undefined) throw new TypeError(`The function has no binding ${JSON.stringify(head.binding)}`);
+  return service;
+}

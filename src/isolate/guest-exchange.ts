@@ -1,0 +1,131 @@
+/**
+ * An exchange as the guest sees it: events reach the guest only when it waits for them, and a body can be piped into another
+ * exchange without passing the guest.
+ */
+import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
+import type { Exchange, ExchangeListener } from './protocol/channel.js';
+import type { TurnQueue } from './turns.js';
+
+export class GuestExchange implements ExchangeListener {
+  readonly exchange: Exchange;
+  /** The invocation that it is, or that made the call. */
+  readonly invocationId: number;
+  readonly #turns: TurnQueue;
+  readonly #onOver: (exchange: GuestExchange) => void;
+  /** The guest asked for more and there was none. */
+  #wantsData = false;
+  /** The guest wrote as much as the credit. */
+  #wantsCredit = false;
+  /** The other end of a pipe, which gets what this exchange reads. */
+  #pipedTo: GuestExchange | undefined;
+  #pipedFrom: GuestExchange | undefined;
+
+  /** `onOver`: the exchange has failed, or a pipe into it has ended. */
+  constructor(exchange: Exchange, invocationId: number, turns: TurnQueue, onOver: (exchange: GuestExchange) => void) {
+    this.exchange = exchange;
+    this.invocationId = invocationId;
+    this.#turns = turns;
+    this.#onOver = onOver;
+    exchange.listener = this;
+  }
+
+  get id(): number {
+    return this.exchange.id;
+  }
+
+  get isInvocation(): boolean {
+    return this.id === this.invocationId;
+  }
+
+  /** Bytes that the guest can read now; an answer of 0 promises an Ev.Data. */
+  awaitData(): number {
+    const available = this.exchange.queuedBytes;
+    this.#wantsData = available === 0;
+    return available;
+  }
+
+  /** Writes; an answer of zero or less promises an Ev.Credit. */
+  write(bytes: Uint8Array): number {
+    const credit = this.exchange.write(bytes);
+    this.#wantsCredit = credit <= 0;
+    return credit;
+  }
+
+  pipeTo(target: GuestExchange): void {
+    this.#pipedTo = target;
+    target.#pipedFrom = this;
+    this.#pump();
+  }
+
+  onReply(status: number, head: string, body: Buffer, isComplete: boolean): void {
+    if (isComplete) this.exchange.keepWhole(body);
+    const size = isComplete ? (body.length > 0 ? body.length : BODY_NONE) : BODY_STREAM;
+    this.#turns.push(this.invocationId, Ev.CallReply, this.id, status, head, size);
+  }
+
+  onData(): void {
+    if (this.#pipedTo !== undefined) this.#pump();
+    else if (this.#wantsData) this.#tellData();
+  }
+
+  onCredit(): void {
+    if (this.#pipedFrom !== undefined) this.#pipedFrom.#pump();
+    else if (this.#wantsCredit) {
+      this.#wantsCredit = false;
+      this.#turns.push(this.invocationId, Ev.Credit, this.id);
+    }
+  }
+
+  onStop(reason: string): void {
+    const source = this.#pipedFrom;
+    if (source === undefined) {
+      this.#turns.push(this.invocationId, Ev.Stopped, this.id, `Error\n${reason}\n`);
+      return;
+    }
+    this.#pipedFrom = undefined;
+    source.#pipedTo = undefined;
+    source.exchange.stopReading(reason);
+    source.#onOver(source);
+    this.#onOver(this);
+  }
+
+  onFail(reason: string): void {
+    if (this.#pipedTo !== undefined) this.#pump();
+    if (this.#pipedFrom !== undefined) this.onStop(reason);
+    if (this.#wantsData) this.#tellData();
+    if (this.#wantsCredit) this.#turns.push(this.invocationId, Ev.Stopped, this.id, errorText(reason));
+    if (this.isInvocation) this.#turns.push(this.invocationId, Ev.Abort, this.id);
+    else if (!this.exchange.isReplied) this.#turns.push(this.invocationId, Ev.CallFailed, this.id, errorText(reason));
+    this.#onOver(this);
+  }
+
+  #tellData(): void {
+    this.#wantsData = false;
+    this.#turns.push(this.invocationId, Ev.Data, this.id);
+  }
+
+  /** Moves what has been read to the other end, as fast as that end takes it. */
+  #pump(): void {
+    const target = this.#pipedTo;
+    if (target === undefined) return;
+    const to = target.exchange;
+    while (to.credit > 0 && !to.isOutgoingOver) {
+      const piece = this.exchange.read(to.credit);
+      if (piece === undefined) break;
+      to.write(piece);
+    }
+    const { incoming } = this.exchange;
+    if (incoming === 'open') return;
+    this.#pipedTo = undefined;
+    target.#pipedFrom = undefined;
+    if (incoming === 'ended') to.end();
+    else to.fail(this.exchange.failReason);
+    this.#onOver(this);
+    target.#onOver(target);
+  }
+}
+
+/** A reason off the wire is "Name\nmessage\ncode" already, or plain text. */
+export function errorText(reason: string): string {
+  return reason.includes('\n') ? reason : `Error\n${reason}\n`;
+}

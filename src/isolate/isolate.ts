@@ -1,0 +1,270 @@
+/**
+ * One instance of one function: the guest realm with its ops and turns on one side, the channel to the host process on the other.
+ * Lives in an isolate thread; knows nothing of Piscina or of how its channel is carried.
+ */
+import { createHostCall } from './bridge.js';
+import { GuestExchange } from './guest-exchange.js';
+import { loadModules } from './load.js';
+import { InvocationMeter } from './meter.js';
+import type { ModuleGraph } from './modules.js';
+import { OpError } from './ops/arguments.js';
+import { basicOps } from './ops/basics.js';
+import { exchangeOps } from './ops/exchange.js';
+import { loadingOps } from './ops/loading.js';
+import type { OpContext, OpSet } from './ops/op-set.js';
+import { BODY_NONE, BODY_STREAM, Ev, type ServiceId } from './ops/table.js';
+import { Timers } from './ops/timers.js';
+import { Channel, type ChannelOwner, type Exchange } from './protocol/channel.js';
+import { HostOpens, type LoadAnswer, type LoadHead, NoteKind, type ScriptFailure } from './protocol/messages.js';
+import type { Transport } from './protocol/transport.js';
+import { createRealm, type Realm } from './realm.js';
+import { TurnQueue } from './turns.js';
+import type { WatchBlock } from './watch-block.js';
+
+/** Async ops under way in one isolate; a guest that starts more is told so. */
+const MAX_PENDING_OPS = 4096;
+
+interface Invocation {
+  readonly exchange: GuestExchange;
+  readonly calls: Set<GuestExchange>;
+  /** The handler has answered and everything given to waitUntil has settled. */
+  isHandled: boolean;
+}
+
+export class Isolate implements OpContext, ChannelOwner {
+  readonly #realm: Realm;
+  readonly #turns: TurnQueue;
+  readonly #meter: InvocationMeter;
+  readonly #timers: Timers;
+  readonly #exchanges = new Map<number, GuestExchange>();
+  readonly #invocations = new Map<number, Invocation>();
+  #channel: Channel | undefined;
+  #left: Uint8Array | undefined;
+  #pendingOps = 0;
+  #nextOp = 1;
+  #modules: ModuleGraph | undefined;
+  #isLoading = false;
+  #onLoaded: ((answer: { handlers: readonly string[] } | { failure: ScriptFailure }) => void) | undefined;
+  readonly #forget = (exchange: GuestExchange): void => {
+    if (exchange.isInvocation) {
+      this.#finishIfOver(exchange.id);
+      return;
+    }
+    this.#exchanges.delete(exchange.id);
+    this.#invocations.get(exchange.invocationId)?.calls.delete(exchange);
+  };
+
+  /** Builds the realm; the function comes later, so a spare can wait warm. `platformOps` are those of the web platform. */
+  constructor(watch: WatchBlock, platformOps: (context: OpContext) => readonly OpSet[]) {
+    this.#timers = new Timers((invocation, id) => {
+      this.#turns.push(invocation, Ev.Timer, id);
+    });
+    this.#realm = createRealm(
+      createHostCall([
+        basicOps({
+          currentInvocation: () => this.currentInvocation(),
+          leaveBytes: bytes => this.leaveBytes(bytes),
+          begin: work => this.begin(work),
+          log: (level, text) => this.#log(level, text),
+          takeBytes: () => {
+            const bytes = this.#left;
+            this.#left = undefined;
+            return bytes;
+          },
+        }),
+        loadingOps({
+          context: this,
+          loaded: handlers => this.#onLoaded?.({ handlers }),
+          failed: failure => this.#onLoaded?.({ failure }),
+          modules: () => this.#modules,
+        }),
+        exchangeOps({
+          find: id => this.#exchanges.get(id),
+          call: (service, head, body, isComplete) => this.#call(service, head, body, isComplete),
+          forget: this.#forget,
+          failed: (exchange, failure) => this.#channel?.note(exchange.id, NoteKind.HandlerFailed, failure),
+          passThrough: exchange => this.#channel?.note(exchange.id, NoteKind.PassThrough, ''),
+          handled: exchange => {
+            const invocation = this.#invocations.get(exchange.id);
+            if (invocation !== undefined) invocation.isHandled = true;
+          },
+        }),
+        this.#timers.ops(this),
+        ...platformOps(this),
+      ]),
+    );
+    this.#meter = new InvocationMeter(watch, {
+      onTurnEnd: invocation => this.#finishIfOver(invocation),
+      onCpuExceeded: invocation => this.#fail(invocation, 'EDGE_CPU_LIMIT'),
+    });
+    this.#turns = new TurnQueue(this.#realm.enter, this.#meter);
+  }
+
+  /** Starts to listen to the host; `onClose` when the connection has ended. */
+  connect(transport: Transport, onClose: () => void): void {
+    this.#onClosed = onClose;
+    this.#channel = new Channel(transport, 'isolate', this);
+  }
+
+  #onClosed: () => void = () => {};
+
+  /** A promise of the guest was rejected and nobody listens. Both are guest values and go back unseen. */
+  unhandledRejection(reason: unknown, promise: unknown): void {
+    this.#turns.push(this.#turns.current, Ev.UnhandledRejection, reason, promise);
+  }
+
+  // --- OpContext ---
+
+  currentInvocation(): number {
+    return this.#turns.current;
+  }
+
+  leaveBytes(bytes: Uint8Array): number {
+    this.#left = bytes;
+    return bytes.length;
+  }
+
+  begin(work: Promise<number | string | undefined | Uint8Array>): number {
+    if (this.#pendingOps >= MAX_PENDING_OPS) {
+      work.catch(() => {});
+      throw new OpError('Error', `More than ${MAX_PENDING_OPS} operations are under way`);
+    }
+    const invocation = this.currentInvocation();
+    const id = this.#nextOp++;
+    this.#pendingOps++;
+    work.then(
+      value => {
+        this.#pendingOps--;
+        if (value instanceof Uint8Array) {
+          const before = (): boolean => this.leaveBytes(value) >= 0;
+          this.#turns.push(invocation, Ev.Settle, id, 1, undefined, value.length, before);
+        } else {
+          this.#turns.push(invocation, Ev.Settle, id, 1, value, -1);
+        }
+      },
+      (error: unknown) => {
+        this.#pendingOps--;
+        const text =
+          error instanceof OpError
+            ? `${error.name}\n${error.message}\n${error.code}`
+            : 'OperationError\nThe operation failed\n';
+        this.#turns.push(invocation, Ev.Settle, id, 0, text, -1);
+      },
+    );
+    return id;
+  }
+
+  // --- ChannelOwner ---
+
+  onOpen(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): void {
+    if (kind === HostOpens.Load) {
+      this.#load(exchange, head, body, isComplete);
+      return;
+    }
+    const guest = new GuestExchange(exchange, exchange.id, this.#turns, this.#forget);
+    this.#exchanges.set(exchange.id, guest);
+    this.#invocations.set(exchange.id, { exchange: guest, calls: new Set(), isHandled: false });
+    this.#meter.open(exchange.id, kind);
+    switch (kind) {
+      case HostOpens.Fetch: {
+        if (isComplete) exchange.keepWhole(body);
+        const size = isComplete ? (body.length > 0 ? body.length : BODY_NONE) : BODY_STREAM;
+        this.#turns.push(exchange.id, Ev.Fetch, exchange.id, head, size);
+        return;
+      }
+      case HostOpens.Scheduled: {
+        const at = head.indexOf('\n');
+        this.#turns.push(exchange.id, Ev.Scheduled, exchange.id, head.slice(at + 1), Number(head.slice(0, at)));
+        return;
+      }
+      case HostOpens.Queue:
+        this.#turns.push(exchange.id, Ev.Queue, exchange.id, head);
+        return;
+      default:
+        exchange.fail('Not supported');
+    }
+  }
+
+  onNote(id: number, kind: number): void {
+    if (kind === NoteKind.Close) this.#finish(id);
+  }
+
+  onClose(): void {
+    this.#onClosed();
+  }
+
+  // --- loading ---
+
+  #load(exchange: Exchange, head: string, body: Buffer, isComplete: boolean): void {
+    if (this.#isLoading) {
+      exchange.fail('This isolate has its function already');
+      return;
+    }
+    this.#isLoading = true;
+    const load: LoadHead = JSON.parse(head); // the host wrote it
+    const answer = (value: LoadAnswer): void => exchange.reply(200, JSON.stringify(value), true, null, true);
+    this.#meter.setLimits(load.limits);
+    if (isComplete) exchange.keepWhole(body);
+    loadModules({
+      exchange,
+      load,
+      realm: this.#realm,
+      turns: this.#turns,
+      setModules: modules => {
+        this.#modules = modules;
+      },
+      whenLoaded: listener => {
+        this.#onLoaded = listener;
+      },
+    }).then(answer, () => exchange.fail('Loading failed'));
+  }
+
+  // --- calls and the end of an invocation ---
+
+  #call(service: ServiceId, head: string, body: Uint8Array | string | null, isComplete: boolean): GuestExchange {
+    const invocation = this.#invocations.get(this.currentInvocation());
+    if (invocation === undefined || this.#channel === undefined) {
+      throw new OpError(
+        'Error',
+        'Services cannot be called outside of a request; the global scope may only prepare what handlers use',
+      );
+    }
+    const exchange = this.#channel.open(service, `${invocation.exchange.id}\n${head}`, true, body, isComplete);
+    const guest = new GuestExchange(exchange, invocation.exchange.id, this.#turns, this.#forget);
+    this.#exchanges.set(guest.id, guest);
+    invocation.calls.add(guest);
+    return guest;
+  }
+
+  #log(level: number, text: string): void {
+    const levelByte = String.fromCharCode(level);
+    this.#channel?.note(this.currentInvocation(), NoteKind.Log, levelByte + text);
+  }
+
+  #fail(id: number, code: string): void {
+    this.#invocations.get(id)?.exchange.exchange.fail(code);
+    this.#finish(id);
+  }
+
+  /** The invocation is over once it is handled and its answer has been sent. */
+  #finishIfOver(id: number): void {
+    const invocation = this.#invocations.get(id);
+    if (invocation?.isHandled === true && invocation.exchange.exchange.isOutgoingOver) this.#finish(id);
+  }
+
+  #finish(id: number): void {
+    const invocation = this.#invocations.get(id);
+    if (invocation === undefined) return;
+    this.#invocations.delete(id);
+    this.#exchanges.delete(id);
+    for (const call of invocation.calls) {
+      this.#exchanges.delete(call.id);
+      call.exchange.fail('AbortError\nThe request that this belongs to is over\n');
+    }
+    this.#timers.clearInvocation(id);
+    const { exchange } = invocation.exchange;
+    exchange.stopReading('The invocation is over');
+    if (!exchange.isOutgoingOver) exchange.fail('The invocation is over');
+    this.#channel?.note(id, NoteKind.Done, this.#meter.close(id));
+  }
+}

@@ -1,0 +1,78 @@
+/** Loads a deployment into a fresh realm: collects its modules, hands the configuration to the guest, evaluates, and waits to be told. */
+import { callGuest } from './bridge.js';
+import { type DeployedModule, LoadError, ModuleGraph } from './modules.js';
+import { Ev } from './ops/table.js';
+import type { Exchange } from './protocol/channel.js';
+import type { LoadAnswer, LoadHead, ScriptFailure } from './protocol/messages.js';
+import type { Realm } from './realm.js';
+import type { TurnQueue } from './turns.js';
+
+export interface LoadRequest {
+  readonly exchange: Exchange;
+  readonly load: LoadHead;
+  readonly realm: Realm;
+  readonly turns: TurnQueue;
+  setModules(modules: ModuleGraph): void;
+  whenLoaded(listener: (answer: { handlers: readonly string[] } | { failure: ScriptFailure }) => void): void;
+}
+
+export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
+  const { load, realm, turns } = request;
+  const body = await readAll(request.exchange);
+  const modules = cutModules(load, body);
+  const main = modules[0];
+  if (main === undefined) throw new Error('A deployment without modules');
+  const startedMs = performance.now();
+  const outcome = new Promise<{ handlers: readonly string[] } | { failure: ScriptFailure }>(resolve => {
+    request.whenLoaded(resolve);
+  });
+  const fail = (importId: number, error: unknown): void => turns.push(0, Ev.EvaluationFailed, importId, error);
+  const graph = new ModuleGraph(realm, modules, { onFailed: fail });
+  request.setModules(graph);
+  callGuest(realm.enter, [
+    Ev.Setup,
+    JSON.stringify({ name: load.name, env: load.env, buckets: load.buckets, flags: load.flags }),
+  ]);
+  try {
+    turns.meterStart();
+    if (main.kind === 'script') {
+      const thrown = graph.runScript(main);
+      if (thrown === undefined) callGuest(realm.enter, [Ev.Evaluated]);
+      else callGuest(realm.enter, [Ev.EvaluationFailed, 0, thrown.error]);
+    } else {
+      await graph.evaluate(main.name, 0);
+    }
+  } catch (error) {
+    if (error instanceof LoadError) return { kind: 'failed', failure: error.failure };
+    throw error;
+  } finally {
+    turns.meterEnd();
+  }
+  const result = await outcome;
+  if ('failure' in result) return { kind: 'failed', failure: result.failure };
+  return { kind: 'loaded', handlers: result.handlers, startupTimeMs: performance.now() - startedMs };
+}
+
+function readAll(exchange: Exchange): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    const read = (): void => {
+      for (let piece = exchange.read(Number.MAX_SAFE_INTEGER); piece !== undefined; ) {
+        pieces.push(Buffer.from(piece));
+        piece = exchange.read(Number.MAX_SAFE_INTEGER);
+      }
+      if (exchange.incoming === 'ended') resolve(Buffer.concat(pieces));
+      else if (exchange.incoming === 'failed') reject(new Error(exchange.failReason));
+    };
+    exchange.listener = { onReply() {}, onData: read, onCredit() {}, onStop() {}, onFail: read };
+    read();
+  });
+}
+
+function cutModules(load: LoadHead, body: Buffer): DeployedModule[] {
+  let at = 0;
+  return load.modules.map(({ name, kind, bytes }) => {
+    at += bytes;
+    return { name, kind, bytes: body.subarray(at - bytes, at) };
+  });
+}

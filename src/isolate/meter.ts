@@ -1,0 +1,107 @@
+/**
+ * CPU time and memory of each invocation, taken turn by turn. A turn's time on the wall stands for its CPU time as long as it is short;
+ * the thread's own clock is asked when it is not, so that a busy machine is not put on the bill.
+ */
+import { getHeapStatistics } from 'node:v8';
+import { HostOpens, type IsolateLimits } from './protocol/messages.js';
+import { threadCpuMs } from './thread-clock.js';
+import type { TurnMeter } from './turns.js';
+import type { WatchBlock } from './watch-block.js';
+
+/** Turns longer than this are measured by the thread's clock. */
+const LONG_TURN_MS = 1;
+/** Heap statistics are looked at once in so many turns, and after every long one. */
+const MEMORY_EVERY_TURNS = 16;
+
+interface Account {
+  usedMs: number;
+  readonly limitMs: number;
+  peakBytes: number;
+}
+
+export interface MeterEvents {
+  onTurnEnd(invocation: number): void;
+  onCpuExceeded(invocation: number): void;
+}
+
+export class InvocationMeter implements TurnMeter {
+  readonly #watch: WatchBlock;
+  readonly #events: MeterEvents;
+  readonly #accounts = new Map<number, Account>();
+  #limits: IsolateLimits = {
+    startupMs: 400,
+    memoryBytes: Number.POSITIVE_INFINITY,
+    cpuMs: { fetch: null, scheduled: null, queue: null },
+  };
+  #startedMs = 0;
+  /** The thread's clock when it was last asked, and the short turns measured by the wall since. */
+  #clockMs = threadCpuMs();
+  #wallSinceMs = 0;
+  #turnsSinceMemory = 0;
+
+  constructor(watch: WatchBlock, events: MeterEvents) {
+    this.#watch = watch;
+    this.#events = events;
+  }
+
+  setLimits(limits: IsolateLimits): void {
+    this.#limits = limits;
+  }
+
+  open(invocation: number, kind: HostOpens): void {
+    const { fetch, scheduled, queue } = this.#limits.cpuMs;
+    const limit = kind === HostOpens.Fetch ? fetch : kind === HostOpens.Scheduled ? scheduled : queue;
+    this.#accounts.set(invocation, { usedMs: 0, limitMs: limit ?? Number.POSITIVE_INFINITY, peakBytes: 0 });
+  }
+
+  /** What the host is told: u32 CPU microseconds | u32 peak KiB. */
+  close(invocation: number): Buffer {
+    const account = this.#accounts.get(invocation);
+    this.#accounts.delete(invocation);
+    const report = Buffer.allocUnsafe(8);
+    report.writeUInt32LE(Math.min(0xffff_ffff, Math.round((account?.usedMs ?? 0) * 1000)), 0);
+    report.writeUInt32LE(Math.min(0xffff_ffff, Math.round((account?.peakBytes ?? 0) / 1024)), 4);
+    return report;
+  }
+
+  begin(invocation: number): void {
+    const account = this.#accounts.get(invocation);
+    const budgetMs = account === undefined ? this.#limits.startupMs : account.limitMs - account.usedMs;
+    this.#startedMs = performance.now();
+    this.#watch.beginTurn(invocation, performance.timeOrigin + this.#startedMs, Math.max(0, budgetMs));
+  }
+
+  end(invocation: number): void {
+    this.#watch.endTurn();
+    const wallMs = performance.now() - this.#startedMs;
+    const isLong = wallMs > LONG_TURN_MS;
+    const usedMs = isLong ? this.#longTurnMs(wallMs) : wallMs;
+    if (!isLong) this.#wallSinceMs += wallMs;
+    const account = this.#accounts.get(invocation);
+    if (isLong || ++this.#turnsSinceMemory >= MEMORY_EVERY_TURNS) this.#checkMemory(account);
+    if (account !== undefined) {
+      account.usedMs += usedMs;
+      if (account.usedMs > account.limitMs) this.#events.onCpuExceeded(invocation);
+    }
+    this.#events.onTurnEnd(invocation);
+  }
+
+  /** CPU time of the turn that just ended: the clock's advance less what short turns since the last look have used. */
+  #longTurnMs(wallMs: number): number {
+    const clockMs = threadCpuMs();
+    if (clockMs === undefined || this.#clockMs === undefined) return wallMs;
+    const sinceMs = clockMs - this.#clockMs - this.#wallSinceMs;
+    this.#clockMs = clockMs;
+    this.#wallSinceMs = 0;
+    return Math.min(wallMs, Math.max(0, sinceMs));
+  }
+
+  #checkMemory(account: Account | undefined): void {
+    this.#turnsSinceMemory = 0;
+    const { used_heap_size: heap, external_memory: external } = getHeapStatistics();
+    const bytes = heap + external;
+    this.#watch.memoryBytes = bytes;
+    if (account !== undefined && bytes > account.peakBytes) account.peakBytes = bytes;
+    if (bytes > this.#limits.memoryBytes) this.#watch.giveVerdict();
+  }
+}

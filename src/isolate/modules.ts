@@ -1,0 +1,300 @@
+/**
+ * Compiles, links and evaluates a deployment in the guest realm. Modules only import each other; `import()` is rewritten to a guest
+ * function before compilation, since every answer that the engine's own hook can give hands out a host object (rule R12).
+ */
+import { types } from 'node:util';
+import vm from 'node:vm';
+import { type Node, parse } from 'acorn';
+import { ancestor } from 'acorn-walk';
+import type { GuestFunction } from './bridge.js';
+import type { ModuleKind, ScriptFailure } from './protocol/messages.js';
+import type { Realm } from './realm.js';
+
+export interface DeployedModule {
+  readonly name: string;
+  readonly kind: ModuleKind;
+  readonly bytes: Buffer;
+}
+
+const LOADER = 'edgehost:loader';
+/** Names that the rewriting puts into a module's scope. An author's own use of them does not compile, which is as it should be. */
+const DYNAMIC_IMPORT = '$edgehost_import$';
+
+/** What ends loading before function code could tell: the deployment itself is at fault. */
+export class LoadError {
+  readonly failure: ScriptFailure;
+
+  constructor(failure: ScriptFailure) {
+    this.failure = failure;
+  }
+}
+
+export interface ModuleEvents {
+  /** The error is a guest value. */
+  onFailed(importId: number, error: unknown): void;
+}
+
+export class ModuleGraph {
+  readonly #realm: Realm;
+  readonly #events: ModuleEvents;
+  readonly #deployed = new Map<string, DeployedModule>();
+  readonly #modules = new Map<string, vm.Module>();
+  readonly #loader: vm.SyntheticModule;
+
+  constructor(realm: Realm, modules: readonly DeployedModule[], events: ModuleEvents) {
+    this.#realm = realm;
+    this.#events = events;
+    for (const module of modules) this.#deployed.set(module.name, module);
+    const exports: Record<string, GuestFunction> = {
+      imported: realm.imported,
+      dynamicImport: realm.dynamicImport,
+      moduleBytes: realm.moduleBytes,
+    };
+    this.#loader = new vm.SyntheticModule(
+      Object.keys(exports),
+      () => {
+        for (const [name, value] of Object.entries(exports)) this.#loader.setExport(name, value);
+      },
+      { context: realm.context, identifier: LOADER },
+    );
+  }
+
+  bytesOf(index: number): Buffer | undefined {
+    return [...this.#deployed.values()][index]?.bytes;
+  }
+
+  /** The guest is told that an import of a module of the deployment came to nothing. */
+  reportFailure(importId: number): void {
+    this.#events.onFailed(importId, undefined);
+  }
+
+  /** Runs a classic script: strict, and without import(). What it throws is a guest value, and answered unseen. */
+  runScript(script: DeployedModule): { readonly error: unknown } | undefined {
+    const source = script.bytes.toString('utf8');
+    const prefix = "'use strict';";
+    let compiled: vm.Script;
+    try {
+      refuseImports(source, script.name);
+      compiled = new vm.Script(prefix + source, {
+        filename: script.name,
+        columnOffset: -prefix.length,
+        importModuleDynamically: refuseDynamicImport,
+      });
+    } catch (error) {
+      throw compileFailure(error, script.name, source);
+    }
+    try {
+      compiled.runInContext(this.#realm.context);
+      return undefined;
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  /** Compiles and links all of the graph, then evaluates. The guest's `imported(importId, namespace)` tells when it is done. */
+  async evaluate(name: string, importId: number): Promise<void> {
+    const trampoline = new vm.SourceTextModule(
+      `import * as namespace from ${JSON.stringify(name)};import { imported } from ${JSON.stringify(LOADER)};imported(${importId}, namespace);`,
+      { context: this.#realm.context, identifier: 'edgehost:start', importModuleDynamically: refuseDynamicImport },
+    );
+    await trampoline.link((specifier, referrer) => {
+      if (specifier === LOADER) return this.#loader;
+      return this.#module(referrer === trampoline ? specifier : this.#resolve(specifier, referrer.identifier));
+    });
+    const evaluation: unknown = trampoline.evaluate();
+    // In Node 20 a promise of this realm; where it is the guest's own, the guest's trampoline is all that tells.
+    if (types.isPromise(evaluation) && Object.getPrototypeOf(evaluation) === Promise.prototype) {
+      evaluation.then(undefined, () => this.#events.onFailed(importId, trampoline.error));
+    }
+  }
+
+  /** The name of the deployed module that `specifier` means in `referrer`; throws LoadError when there is none. */
+  #resolve(specifier: string, referrer: string): string {
+    const name = this.find(specifier, referrer);
+    if (name !== undefined) return name;
+    throw new LoadError({
+      code: 'EDGE_SCRIPT_IMPORT',
+      name: 'Error',
+      message: `"${referrer}" imports "${specifier}", which is not among the modules of the deployment (${[...this.#deployed.keys()].join(', ')})`,
+      file: referrer,
+      ...positionOf(this.#deployed.get(referrer)?.bytes.toString('utf8') ?? '', specifier),
+    });
+  }
+
+  find(specifier: string, referrer: string): string | undefined {
+    for (const candidate of candidates(specifier, referrer)) if (this.#deployed.has(candidate)) return candidate;
+    return undefined;
+  }
+
+  #module(name: string): vm.Module {
+    const known = this.#modules.get(name);
+    if (known !== undefined) return known;
+    const deployed = this.#deployed.get(name);
+    if (deployed === undefined) throw new Error(`No module ${name}`);
+    const module = this.#compile(deployed);
+    this.#modules.set(name, module);
+    return module;
+  }
+
+  #compile(deployed: DeployedModule): vm.SourceTextModule {
+    const { name } = deployed;
+    const text = deployed.kind === 'data' ? '' : deployed.bytes.toString('utf8');
+    const options = { context: this.#realm.context, identifier: name, importModuleDynamically: refuseDynamicImport };
+    switch (deployed.kind) {
+      case 'json':
+        try {
+          JSON.parse(text);
+        } catch (error) {
+          throw new LoadError({
+            code: 'EDGE_SCRIPT_SYNTAX',
+            name: 'SyntaxError',
+            message: messageOf(error),
+            file: name,
+          });
+        }
+        return new vm.SourceTextModule(`export default JSON.parse(${JSON.stringify(text)});`, options);
+      case 'text':
+        return new vm.SourceTextModule(`export default ${JSON.stringify(text)};`, options);
+      case 'data': {
+        const index = [...this.#deployed.keys()].indexOf(name);
+        return new vm.SourceTextModule(
+          `import { moduleBytes } from ${JSON.stringify(LOADER)};export default moduleBytes(${index});`,
+          options,
+        );
+      }
+      default:
+        try {
+          const { prefix, source } = rewriteImports(text, name);
+          return new vm.SourceTextModule(prefix + source, { ...options, columnOffset: -prefix.length });
+        } catch (error) {
+          throw compileFailure(error, name, text);
+        }
+    }
+  }
+}
+
+/** `./a.js` relative to the referrer, a bare name as it is; an extension may be left out. */
+function candidates(specifier: string, referrer: string): string[] {
+  let name = specifier;
+  if (specifier.startsWith('./') || specifier.startsWith('../')) {
+    const parts = referrer.split('/').slice(0, -1);
+    for (const part of specifier.split('/')) {
+      if (part === '..') parts.pop();
+      else if (part !== '.') parts.push(part);
+    }
+    name = parts.join('/');
+  }
+  return [name, `./${name}`, `${name}.js`, `${name}.mjs`];
+}
+
+/** The hook is never reached by rewritten code. A primitive, so that nothing of this realm is thrown into the guest. */
+function refuseDynamicImport(): never {
+  throw 'import() is not available';
+}
+
+interface ImportExpression extends Node {
+  readonly source: Node;
+  readonly options?: Node | null;
+}
+
+/** Parses as a module, the goal that runs it, and turns each import() into a call of the loader's function. */
+function rewriteImports(source: string, name: string): { prefix: string; source: string } {
+  // Without the word there can be no import expression: keywords cannot be written with escapes.
+  if (!source.includes('import')) return { prefix: '', source };
+  const tree = parse(source, { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true });
+  const edits: { start: number; end: number; text: string }[] = [];
+  ancestor(tree, {
+    ImportExpression(node: Node) {
+      const { source: argument, options } = node as ImportExpression; // what acorn makes for this node type
+      if (options != null) edits.push({ start: argument.end, end: node.end - 1, text: '' });
+      edits.push({ start: node.start, end: argument.start, text: `${DYNAMIC_IMPORT}(${JSON.stringify(name)}, ` });
+    },
+    MetaProperty(node: Node) {
+      if (source.slice(node.start, node.end).startsWith('import')) {
+        edits.push({ start: node.start, end: node.end, text: `({ url: ${JSON.stringify(`file:///${name}`)} })` });
+      }
+    },
+  });
+  if (edits.length === 0) return { prefix: '', source };
+  edits.sort((a, b) => a.start - b.start);
+  let rewritten = '';
+  let at = 0;
+  for (const edit of edits) {
+    rewritten += source.slice(at, edit.start) + edit.text;
+    at = edit.end;
+  }
+  return {
+    prefix: `import { dynamicImport as ${DYNAMIC_IMPORT} } from ${JSON.stringify(LOADER)};`,
+    source: rewritten + source.slice(at),
+  };
+}
+
+/** Classic scripts have no modules to import. */
+function refuseImports(source: string, name: string): void {
+  if (!source.includes('import')) return;
+  const tree = parse(source, { ecmaVersion: 'latest', sourceType: 'script', allowHashBang: true });
+  ancestor(tree, {
+    ImportExpression(node: Node) {
+      throw new LoadError({
+        code: 'EDGE_SCRIPT_SYNTAX',
+        name: 'SyntaxError',
+        message: 'import() is not available in a classic script; deploy an ES module',
+        file: name,
+        ...lineAndColumn(source, node.start),
+      });
+    },
+  });
+}
+
+interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+function lineAndColumn(source: string, index: number): Position {
+  const before = source.slice(0, index);
+  const lineStart = before.lastIndexOf('\n') + 1;
+  return { line: before.split('\n').length, column: index - lineStart + 1 };
+}
+
+/** Where an import names the specifier. */
+function positionOf(source: string, specifier: string): Position | undefined {
+  const index = Math.max(source.indexOf(`'${specifier}'`), source.indexOf(`"${specifier}"`));
+  return index < 0 ? undefined : lineAndColumn(source, index);
+}
+
+/** Compile errors are errors of this realm: Node makes them before any guest code runs. */
+function compileFailure(error: unknown, file: string, source: string): LoadError {
+  if (error instanceof LoadError) return error;
+  return new LoadError({
+    code: 'EDGE_SCRIPT_SYNTAX',
+    name: 'SyntaxError',
+    message: messageOf(error).replace(/ \(\d+:\d+\)$/, ''),
+    file,
+    ...(parserPosition(source) ?? arrowPosition(error)),
+  });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'The script does not parse';
+}
+
+/** acorn knows line and column where V8's decorated stack has only a picture of them. */
+function parserPosition(source: string): Position | undefined {
+  try {
+    parse(source, { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true });
+    return undefined;
+  } catch (error) {
+    if (typeof error !== 'object' || error === null || !('pos' in error) || typeof error.pos !== 'number')
+      return undefined;
+    return lineAndColumn(source, error.pos);
+  }
+}
+
+/** "file:line\nsource\n   ^^^\n" at the top of the stack of a compile error. */
+function arrowPosition(error: unknown): Position | undefined {
+  const stack = error instanceof Error ? (error.stack ?? '') : '';
+  const match = /^[^\n]*:(\d+)\n[^\n]*\n( *)\^/.exec(stack);
+  if (match === null) return undefined;
+  return { line: Number(match[1]), column: (match[2] ?? '').length + 1 };
+}

@@ -1,0 +1,149 @@
+/** Ops that answer invocations, make calls to services and move bodies. The policies are all the host's; here is only form. */
+import type { GuestExchange } from '../guest-exchange.js';
+import { checkedInteger, checkedText, copyIn, copyOut, guestByteLength, OpError, optionalText } from './arguments.js';
+import type { OpSet } from './op-set.js';
+import { BODY_ENDED, BODY_FAILED, Op, ServiceId } from './table.js';
+
+/** What these ops need of the isolate. */
+export interface ExchangeBooks {
+  /** The exchange, if it is the guest's to use. */
+  find(id: number): GuestExchange | undefined;
+  /** Opens a call on behalf of the invocation whose turn it is; OpError when there is none. */
+  call(service: ServiceId, head: string, body: Uint8Array | string | null, isComplete: boolean): GuestExchange;
+  /** The guest has no more use for the call. */
+  forget(exchange: GuestExchange): void;
+  failed(invocation: GuestExchange, failure: string): void;
+  passThrough(invocation: GuestExchange): void;
+  handled(invocation: GuestExchange): void;
+}
+
+const MAX_HEAD_CHARACTERS = 2 * 1024 * 1024;
+const MAX_CHUNK_BYTES = 1024 * 1024;
+/** A whole body may be as large as the isolate's memory: it is in there already. */
+const MAX_WHOLE_BYTES = 512 * 1024 * 1024;
+
+export function exchangeOps(books: ExchangeBooks): OpSet {
+  const exchange = (id: unknown): GuestExchange => {
+    const found = books.find(checkedInteger(id, 1, 0xffff_ffff));
+    if (found === undefined) throw new OpError('Error', 'The request that this belongs to is over');
+    return found;
+  };
+  const invocation = (id: unknown): GuestExchange => {
+    const found = exchange(id);
+    if (!found.isInvocation) throw new OpError('Error', 'Not an invocation');
+    return found;
+  };
+  const reply = (
+    id: unknown,
+    status: unknown,
+    head: unknown,
+    body: Uint8Array | string | null,
+    isComplete: boolean,
+  ) => {
+    invocation(id).exchange.reply(
+      checkedInteger(status, 100, 999),
+      checkedText(head, MAX_HEAD_CHARACTERS),
+      false,
+      body,
+      isComplete,
+    );
+    return undefined;
+  };
+  const call = (service: unknown, head: unknown, body: Uint8Array | string | null, isComplete: boolean): number =>
+    books.call(
+      checkedInteger(service, 0, Object.keys(ServiceId).length / 2 - 1),
+      checkedText(head, MAX_HEAD_CHARACTERS),
+      body,
+      isComplete,
+    ).id;
+
+  return {
+    [Op.Reply]: (id, status, head, body) => reply(id, status, head, optionalText(body, MAX_WHOLE_BYTES) ?? null, true),
+    [Op.ReplyBytes]: (id, status, head, body) => reply(id, status, head, copyIn(body, MAX_WHOLE_BYTES), true),
+    [Op.ReplyStream]: (id, status, head) => reply(id, status, head, null, false),
+    [Op.ReplyFailed]: (id, failure) => {
+      const found = invocation(id);
+      books.failed(found, checkedText(failure, MAX_HEAD_CHARACTERS));
+      found.exchange.reply(0, '', false, null, true);
+      return undefined;
+    },
+    [Op.PassThrough]: id => {
+      books.passThrough(invocation(id));
+      return undefined;
+    },
+    [Op.Done]: id => {
+      books.handled(invocation(id));
+      return undefined;
+    },
+
+    [Op.Call]: (service, head, body) => call(service, head, optionalText(body, MAX_WHOLE_BYTES) ?? null, true),
+    [Op.CallBytes]: (service, head, body) => call(service, head, copyIn(body, MAX_WHOLE_BYTES), true),
+    [Op.CallStream]: (service, head) => call(service, head, null, false),
+    [Op.CallAbort]: id => {
+      const found = exchange(id);
+      found.exchange.fail('AbortError\nThe call was aborted\n');
+      books.forget(found);
+      return undefined;
+    },
+
+    [Op.BodyWrite]: (id, chunk) => exchange(id).write(copyIn(chunk, MAX_CHUNK_BYTES)),
+    [Op.BodyEnd]: id => {
+      exchange(id).exchange.end();
+      return undefined;
+    },
+    [Op.BodyFail]: (id, message) => {
+      exchange(id).exchange.fail(checkedText(message, MAX_HEAD_CHARACTERS).slice(0, 4096));
+      return undefined;
+    },
+    [Op.BodyAvailable]: id => {
+      const found = exchange(id);
+      const available = found.awaitData();
+      if (available > 0) return available;
+      const { incoming } = found.exchange;
+      if (incoming === 'open') return 0;
+      if (!found.isInvocation) books.forget(found);
+      return incoming === 'ended' ? BODY_ENDED : BODY_FAILED;
+    },
+    [Op.BodyRead]: (id, target) => {
+      const { exchange: source } = exchange(id);
+      const room = guestByteLength(target, MAX_WHOLE_BYTES);
+      let at = 0;
+      while (at < room) {
+        const piece = source.read(room - at);
+        if (piece === undefined) break;
+        copyOut(target, piece, at);
+        at += piece.length;
+      }
+      return at;
+    },
+    [Op.BodyText]: id => {
+      const found = exchange(id);
+      if (!found.exchange.hasWholeBody) throw new OpError('Error', 'The body is not complete');
+      const pieces: Buffer[] = [];
+      for (let piece = found.exchange.read(MAX_WHOLE_BYTES); piece !== undefined; ) {
+        pieces.push(piece);
+        piece = found.exchange.read(MAX_WHOLE_BYTES);
+      }
+      if (!found.isInvocation) books.forget(found);
+      return withoutBom(pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces));
+    },
+    [Op.BodyStop]: id => {
+      const found = exchange(id);
+      found.exchange.stopReading('The function reads no more');
+      if (!found.isInvocation) books.forget(found);
+      return undefined;
+    },
+    [Op.BodyPipe]: (from, to) => {
+      const source = exchange(from);
+      const target = exchange(to);
+      if (source === target && !source.isInvocation) throw new OpError('Error', 'A call cannot be piped to itself');
+      source.pipeTo(target);
+      return undefined;
+    },
+  };
+}
+
+function withoutBom(bytes: Buffer): string {
+  const hasBom = bytes.length >= 3 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return bytes.toString('utf8', hasBom ? 3 : 0);
+}

@@ -1,0 +1,74 @@
+/** Ops of the loader: what the guest tells of its start, and what it asks for while it runs. */
+import type { ModuleGraph } from '../modules.js';
+import type { ScriptFailure } from '../protocol/messages.js';
+import { checkedInteger, checkedText, OpError } from './arguments.js';
+import type { OpContext, OpSet } from './op-set.js';
+import { Op } from './table.js';
+
+export interface LoadingOwner {
+  readonly context: Pick<OpContext, 'leaveBytes'>;
+  loaded(handlers: readonly string[]): void;
+  failed(failure: ScriptFailure): void;
+  modules(): ModuleGraph | undefined;
+}
+
+const MAX_TEXT = 64 * 1024;
+const HANDLERS = ['fetch', 'scheduled', 'queue'];
+let nextImport = 1;
+
+export function loadingOps(owner: LoadingOwner): OpSet {
+  return {
+    [Op.Loaded]: kinds => {
+      owner.loaded(
+        checkedText(kinds, MAX_TEXT)
+          .split(',')
+          .filter(kind => HANDLERS.includes(kind)),
+      );
+      return undefined;
+    },
+    [Op.LoadFailed]: text => {
+      owner.failed(parseFailure(checkedText(text, MAX_TEXT * 4)));
+      return undefined;
+    },
+    [Op.ModuleBytes]: index => {
+      const bytes = owner.modules()?.bytesOf(checkedInteger(index, 0, 0xffff));
+      if (bytes === undefined) throw new OpError('Error', 'There is no such module');
+      return owner.context.leaveBytes(bytes);
+    },
+    [Op.Import]: (referrer, specifier) => {
+      const from = checkedText(referrer, MAX_TEXT);
+      const wanted = checkedText(specifier, MAX_TEXT);
+      const modules = owner.modules();
+      const name = modules?.find(wanted, from);
+      if (modules === undefined || name === undefined) {
+        throw new OpError('TypeError', `import("${wanted}"): it is not among the modules of the deployment`);
+      }
+      const id = nextImport++;
+      // In a turn of its own, so that the engine is not entered from inside an op.
+      setImmediate(() => {
+        modules.evaluate(name, id).catch(() => modules.reportFailure(id));
+      });
+      return id;
+    },
+  };
+}
+
+/** The guest wrote it, perhaps after function code ran: every field is checked. */
+function parseFailure(text: string): ScriptFailure {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  const field = (name: string): string => {
+    const found = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+    return typeof found === 'string' ? found.slice(0, MAX_TEXT) : '';
+  };
+  return {
+    code: field('code') === 'EDGE_SCRIPT_NO_HANDLER' ? 'EDGE_SCRIPT_NO_HANDLER' : 'EDGE_SCRIPT_THREW',
+    name: field('name') || 'Error',
+    message: field('message'),
+    stack: field('stack'),
+  };
+}

@@ -1,0 +1,125 @@
+/**
+ * An exchange as async iteration: what services read from a call and write back. One object is the listener of the exchange for its
+ * whole life.
+ */
+import type { Exchange, ExchangeListener } from './channel.js';
+
+/** Chunks handed on are at most this long. */
+const MAX_PIECE_BYTES = 64 * 1024;
+
+export class ExchangeIo implements ExchangeListener {
+  readonly #exchange: Exchange;
+  #wakeReader: (() => void) | undefined;
+  #wakeWriter: (() => void) | undefined;
+  #controller: AbortController | undefined;
+  #failReason: string | undefined;
+
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange;
+    exchange.listener = this;
+  }
+
+  /** Fires when the peer gives the exchange up. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#failReason !== undefined) this.#controller.abort(new Error(this.#failReason));
+    }
+    return this.#controller.signal;
+  }
+
+  /** The peer has given the exchange up. */
+  get isFailed(): boolean {
+    return this.#failReason !== undefined;
+  }
+
+  /** The incoming body. Leaving the iteration early tells the peer to stop. */
+  async *chunks(): AsyncGenerator<Uint8Array, void, undefined> {
+    const exchange = this.#exchange;
+    try {
+      for (;;) {
+        const piece = exchange.read(MAX_PIECE_BYTES);
+        if (piece !== undefined) {
+          yield piece;
+          continue;
+        }
+        const { incoming } = exchange;
+        if (incoming === 'ended') return;
+        if (incoming === 'failed') throw new Error(exchange.failReason);
+        await new Promise<void>(resolve => {
+          this.#wakeReader = resolve;
+        });
+      }
+    } finally {
+      exchange.stopReading('No more is read');
+    }
+  }
+
+  /** Sends a body as the outgoing one, as fast as the peer reads it, and ends it. Failing to read it fails the exchange. */
+  async send(body: AsyncIterable<Uint8Array>): Promise<void> {
+    const exchange = this.#exchange;
+    try {
+      for await (const chunk of body) {
+        for (let at = 0; at < chunk.length; at += MAX_PIECE_BYTES) {
+          if (exchange.isOutgoingOver) return;
+          if (exchange.write(chunk.length > MAX_PIECE_BYTES ? chunk.subarray(at, at + MAX_PIECE_BYTES) : chunk) <= 0) {
+            await new Promise<void>(resolve => {
+              this.#wakeWriter = resolve;
+            });
+          }
+        }
+        if (exchange.isOutgoingOver) return;
+      }
+      exchange.end();
+    } catch (error) {
+      exchange.fail(failureText(error));
+    }
+  }
+
+  /** Ends the exchange from this side. */
+  cancel(error: unknown): void {
+    this.#exchange.fail(failureText(error));
+    this.onFail(error instanceof Error ? error.message : '');
+  }
+
+  onReply(): void {}
+
+  onData(): void {
+    const wake = this.#wakeReader;
+    this.#wakeReader = undefined;
+    wake?.();
+  }
+
+  onCredit(): void {
+    const wake = this.#wakeWriter;
+    this.#wakeWriter = undefined;
+    wake?.();
+  }
+
+  onStop(): void {
+    this.onCredit();
+  }
+
+  onFail(reason: string): void {
+    this.#failReason = reason;
+    this.#controller?.abort(new Error(reason));
+    this.onData();
+    this.onCredit();
+  }
+}
+
+/**
+ * "Name\nmessage\ncode", the form in which errors travel to a guest: without stack, path or cause. Errors that were not made for a
+ * guest to see (no code of ours, no plain TypeError or RangeError) say nothing.
+ */
+export function failureText(error: unknown): string {
+  if (!(error instanceof Error)) return INTERNAL;
+  const code = 'code' in error ? error.code : undefined;
+  const isMeant =
+    typeof code === 'number' ||
+    (typeof code === 'string' && code.startsWith('EDGE_')) ||
+    (code === undefined && (error.name === 'TypeError' || error.name === 'RangeError'));
+  return isMeant ? `${error.name}\n${error.message.replaceAll('\n', ' ')}\n${code ?? ''}` : INTERNAL;
+}
+
+const INTERNAL = 'Error\nInternal error\n';

@@ -1,0 +1,362 @@
+/**
+ * Frames on the wire: `u32 payload length | u8 type | u32 id | payload`, little-endian. Heads are Latin-1 when they hold HTTP
+ * (method, URL and headers are byte strings) and UTF-8 when they hold JSON; the flag says which.
+ *
+ * The reader takes nothing on trust: the peer of the host is a process that may have been taken over.
+ */
+
+export enum FrameType {
+  /** Opens an exchange: u8 kind | u8 flags | u32 head length | head | body. */
+  Open = 1,
+  /** Answers it: u16 status | u8 flags | u32 head length | head | body. */
+  Reply = 2,
+  /** Bytes of the sender's body; delivered in pieces as they arrive. */
+  Data = 3,
+  /** The sender's body is complete. */
+  End = 4,
+  /** u32: so many more bytes may be sent. */
+  Credit = 5,
+  /** UTF-8 reason. The sender's side of the exchange has failed; both bodies are over. */
+  Fail = 6,
+  /** UTF-8 reason. The sender reads no more of the peer's body. */
+  Stop = 7,
+  /** One-way message that belongs to an exchange: u8 kind | payload. */
+  Note = 8,
+}
+
+/** The body is complete in this frame; no Data or End follows. */
+export const FLAG_END = 1;
+/** The head is UTF-8 instead of Latin-1. */
+export const FLAG_UTF8 = 2;
+
+export const HEADER_BYTES = 9;
+/** The largest payload of any frame but Data, whose pieces are never held together. */
+export const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
+export const MAX_DATA_BYTES = 1024 * 1024;
+/** Bodies up to this size travel in the frame of their head. */
+export const INLINE_BODY_BYTES = 64 * 1024;
+
+export class ProtocolError extends Error {
+  readonly code = 'EDGE_PROTOCOL';
+}
+
+/** Gets the frames of one connection. Buffers are views of what was read: copy what must outlive the call. */
+export interface FrameSink {
+  onOpen(id: number, kind: number, head: string, body: Buffer, isComplete: boolean): void;
+  onReply(id: number, status: number, head: string, body: Buffer, isComplete: boolean): void;
+  onData(id: number, piece: Buffer): void;
+  onEnd(id: number): void;
+  onCredit(id: number, bytes: number): void;
+  onFail(id: number, reason: string): void;
+  onStop(id: number, reason: string): void;
+  onNote(id: number, kind: number, payload: Buffer): void;
+}
+
+/** Cuts what is read into frames. Throws ProtocolError for what no honest peer sends. */
+export class FrameReader {
+  readonly #sink: FrameSink;
+  /** The beginning of a frame whose rest has not arrived. */
+  #partial: Buffer[] = [];
+  #partialBytes = 0;
+  /** How many bytes `#partial` must reach before it is looked at again. */
+  #needed = 0;
+  /** While inside a Data frame: its id and how much of it is still to come. */
+  #dataId = 0;
+  #dataLeft = 0;
+
+  constructor(sink: FrameSink) {
+    this.#sink = sink;
+  }
+
+  push(chunk: Buffer): void {
+    let buffer = chunk;
+    if (this.#partialBytes > 0) {
+      this.#partial.push(chunk);
+      this.#partialBytes += chunk.length;
+      if (this.#partialBytes < this.#needed) return;
+      buffer = Buffer.concat(this.#partial, this.#partialBytes);
+      this.#partial = [];
+      this.#partialBytes = 0;
+    }
+    const rest = this.#consume(buffer);
+    if (rest < buffer.length) {
+      const left = buffer.subarray(rest);
+      this.#partial.push(left);
+      this.#partialBytes = left.length;
+    }
+  }
+
+  /** Answers the offset of what could not be consumed yet. */
+  #consume(buffer: Buffer): number {
+    let at = 0;
+    while (at < buffer.length) {
+      if (this.#dataLeft > 0) {
+        const take = Math.min(this.#dataLeft, buffer.length - at);
+        this.#dataLeft -= take;
+        this.#sink.onData(this.#dataId, buffer.subarray(at, at + take));
+        at += take;
+        continue;
+      }
+      if (buffer.length - at < HEADER_BYTES) {
+        this.#needed = HEADER_BYTES;
+        return at;
+      }
+      const length = buffer.readUInt32LE(at);
+      const type = buffer.readUInt8(at + 4);
+      const id = buffer.readUInt32LE(at + 5);
+      if (type === FrameType.Data) {
+        if (length > MAX_DATA_BYTES) throw new ProtocolError(`A data frame has ${length} bytes`);
+        this.#dataId = id;
+        this.#dataLeft = length;
+        at += HEADER_BYTES;
+        continue;
+      }
+      if (length > MAX_PAYLOAD_BYTES) throw new ProtocolError(`A frame has ${length} bytes`);
+      if (buffer.length - at - HEADER_BYTES < length) {
+        this.#needed = HEADER_BYTES + length;
+        return at;
+      }
+      at += HEADER_BYTES;
+      this.#deliver(type, id, buffer, at, at + length);
+      at += length;
+    }
+    return at;
+  }
+
+  #deliver(type: number, id: number, buffer: Buffer, start: number, end: number): void {
+    switch (type) {
+      case FrameType.Open: {
+        checkLength(start, end, 6);
+        const flags = buffer.readUInt8(start + 1);
+        const bodyStart = start + 6 + buffer.readUInt32LE(start + 2);
+        checkHead(bodyStart, end);
+        this.#sink.onOpen(
+          id,
+          buffer.readUInt8(start),
+          readHead(buffer, flags, start + 6, bodyStart),
+          buffer.subarray(bodyStart, end),
+          (flags & FLAG_END) !== 0,
+        );
+        return;
+      }
+      case FrameType.Reply: {
+        checkLength(start, end, 7);
+        const flags = buffer.readUInt8(start + 2);
+        const bodyStart = start + 7 + buffer.readUInt32LE(start + 3);
+        checkHead(bodyStart, end);
+        this.#sink.onReply(
+          id,
+          buffer.readUInt16LE(start),
+          readHead(buffer, flags, start + 7, bodyStart),
+          buffer.subarray(bodyStart, end),
+          (flags & FLAG_END) !== 0,
+        );
+        return;
+      }
+      case FrameType.End:
+        this.#sink.onEnd(id);
+        return;
+      case FrameType.Credit:
+        checkLength(start, end, 4);
+        this.#sink.onCredit(id, buffer.readUInt32LE(start));
+        return;
+      case FrameType.Fail:
+        this.#sink.onFail(id, buffer.toString('utf8', start, end));
+        return;
+      case FrameType.Stop:
+        this.#sink.onStop(id, buffer.toString('utf8', start, end));
+        return;
+      case FrameType.Note:
+        checkLength(start, end, 1);
+        this.#sink.onNote(id, buffer.readUInt8(start), buffer.subarray(start + 1, end));
+        return;
+      default:
+        throw new ProtocolError(`A frame has the unknown type ${type}`);
+    }
+  }
+}
+
+function checkLength(start: number, end: number, least: number): void {
+  if (end - start < least) throw new ProtocolError(`A frame of ${end - start} bytes is too short`);
+}
+
+function checkHead(bodyStart: number, end: number): void {
+  if (bodyStart > end) throw new ProtocolError('A head is longer than its frame');
+}
+
+function readHead(buffer: Buffer, flags: number, start: number, end: number): string {
+  return buffer.toString((flags & FLAG_UTF8) === 0 ? 'latin1' : 'utf8', start, end);
+}
+
+const SLAB_BYTES = 64 * 1024;
+/** Bodies from this size on are written from where they are instead of being copied into the slab. */
+const BY_REFERENCE_BYTES = 8 * 1024;
+
+/**
+ * Gathers frames until `take`. A caller that hands over a body of BY_REFERENCE_BYTES or more must leave it unchanged
+ * until it has been written.
+ */
+export class FrameWriter {
+  #parts: Buffer[] = [];
+  #slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+  #start = 0;
+  #end = 0;
+
+  get isEmpty(): boolean {
+    return this.#end === this.#start && this.#parts.length === 0;
+  }
+
+  /** What has been gathered since the last call. */
+  take(): Buffer[] {
+    this.#seal();
+    const parts = this.#parts;
+    this.#parts = [];
+    return parts;
+  }
+
+  open(
+    id: number,
+    kind: number,
+    head: string,
+    isUtf8: boolean,
+    body: Uint8Array | string | null,
+    isComplete: boolean,
+  ): void {
+    const at = this.#message(FrameType.Open, id, 2, head, isUtf8, body);
+    this.#slab.writeUInt8(kind, at);
+    this.#slab.writeUInt8((isComplete ? FLAG_END : 0) | (isUtf8 ? FLAG_UTF8 : 0), at + 1);
+  }
+
+  reply(
+    id: number,
+    status: number,
+    head: string,
+    isUtf8: boolean,
+    body: Uint8Array | string | null,
+    isComplete: boolean,
+  ): void {
+    const at = this.#message(FrameType.Reply, id, 3, head, isUtf8, body);
+    this.#slab.writeUInt16LE(status, at);
+    this.#slab.writeUInt8((isComplete ? FLAG_END : 0) | (isUtf8 ? FLAG_UTF8 : 0), at + 2);
+  }
+
+  data(id: number, bytes: Uint8Array): void {
+    const at = this.#reserve(HEADER_BYTES + (bytes.length < BY_REFERENCE_BYTES ? bytes.length : 0));
+    this.#header(at, bytes.length, FrameType.Data, id);
+    this.#end = at + HEADER_BYTES;
+    this.#body(bytes);
+  }
+
+  end(id: number): void {
+    this.#header(this.#reserve(HEADER_BYTES), 0, FrameType.End, id);
+    this.#end += HEADER_BYTES;
+  }
+
+  credit(id: number, bytes: number): void {
+    const at = this.#reserve(HEADER_BYTES + 4);
+    this.#header(at, 4, FrameType.Credit, id);
+    this.#slab.writeUInt32LE(bytes, at + HEADER_BYTES);
+    this.#end = at + HEADER_BYTES + 4;
+  }
+
+  fail(id: number, reason: string): void {
+    this.#text(FrameType.Fail, id, reason);
+  }
+
+  stop(id: number, reason: string): void {
+    this.#text(FrameType.Stop, id, reason);
+  }
+
+  note(id: number, kind: number, payload: Uint8Array | string): void {
+    const size = typeof payload === 'string' ? payload.length * 3 : payload.length;
+    const at = this.#reserve(HEADER_BYTES + 1 + size);
+    const bodyAt = at + HEADER_BYTES + 1;
+    let length = size;
+    if (typeof payload === 'string') length = this.#slab.write(payload, bodyAt, 'utf8');
+    else this.#slab.set(payload, bodyAt);
+    this.#header(at, 1 + length, FrameType.Note, id);
+    this.#slab.writeUInt8(kind, at + HEADER_BYTES);
+    this.#end = bodyAt + length;
+  }
+
+  #text(type: FrameType, id: number, text: string): void {
+    const at = this.#reserve(HEADER_BYTES + text.length * 3);
+    const length = this.#slab.write(text, at + HEADER_BYTES, 'utf8');
+    this.#header(at, length, type, id);
+    this.#end = at + HEADER_BYTES + length;
+  }
+
+  /** A frame with a head and perhaps a body; answers where its `fixed` bytes go. */
+  #message(
+    type: FrameType,
+    id: number,
+    fixed: number,
+    head: string,
+    isUtf8: boolean,
+    body: Uint8Array | string | null,
+  ): number {
+    const headSize = isUtf8 ? head.length * 3 : head.length;
+    const bodySize = body === null ? 0 : typeof body === 'string' ? body.length * 3 : body.length;
+    const isCopied = typeof body === 'string' || bodySize < BY_REFERENCE_BYTES;
+    const at = this.#reserve(HEADER_BYTES + fixed + 4 + headSize + (isCopied ? bodySize : 0));
+    const fixedAt = at + HEADER_BYTES;
+    const headAt = fixedAt + fixed + 4;
+    const slab = this.#slab;
+    const headLength = slab.write(head, headAt, isUtf8 ? 'utf8' : 'latin1');
+    slab.writeUInt32LE(headLength, fixedAt + fixed);
+    this.#end = headAt + headLength;
+    let bodyLength = bodySize;
+    if (typeof body === 'string') {
+      bodyLength = slab.write(body, this.#end, 'utf8');
+      this.#end += bodyLength;
+    }
+    this.#header(at, fixed + 4 + headLength + bodyLength, type, id);
+    if (body !== null && typeof body !== 'string') {
+      // The caller writes the fixed bytes into the slab that is current now, so a large body is added after them.
+      if (isCopied) this.#body(body);
+      else this.#later(body, slab);
+    }
+    return fixedAt;
+  }
+
+  /** Seals the slab behind a head and puts the body after it; the sealed part is a view, so the fixed bytes may still be written. */
+  #later(body: Uint8Array, slab: Buffer): void {
+    this.#parts.push(slab.subarray(this.#start, this.#end));
+    this.#start = this.#end;
+    this.#parts.push(asBuffer(body));
+  }
+
+  #body(bytes: Uint8Array): void {
+    if (bytes.length < BY_REFERENCE_BYTES) {
+      this.#slab.set(bytes, this.#end);
+      this.#end += bytes.length;
+    } else {
+      this.#later(bytes, this.#slab);
+    }
+  }
+
+  #header(at: number, length: number, type: FrameType, id: number): void {
+    this.#slab.writeUInt32LE(length, at);
+    this.#slab.writeUInt8(type, at + 4);
+    this.#slab.writeUInt32LE(id, at + 5);
+  }
+
+  #reserve(bytes: number): number {
+    if (this.#slab.length - this.#end < bytes) {
+      this.#seal();
+      this.#slab = Buffer.allocUnsafeSlow(Math.max(SLAB_BYTES, bytes));
+      this.#start = 0;
+      this.#end = 0;
+    }
+    return this.#end;
+  }
+
+  #seal(): void {
+    if (this.#end > this.#start) this.#parts.push(this.#slab.subarray(this.#start, this.#end));
+    this.#start = this.#end;
+  }
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,84 @@
+/** What the two ends of an isolate channel say to each other, beyond frames. JSON shapes here are checked by the reader. */
+
+/** Kinds of an exchange that the host opens. */
+export enum HostOpens {
+  /** Head: JSON of LoadHead. Body: the modules' bytes, one after the other. Answered with JSON of LoadAnswer. */
+  Load = 0,
+  /** Head: "METHOD\nURL\nname\nvalue..." in Latin-1. Answered with the response: "statusText\nname\nvalue...". */
+  Fetch = 1,
+  /** Head: JSON {cron, scheduledTime}. */
+  Scheduled = 2,
+  /** Head: JSON of the batch. */
+  Queue = 3,
+}
+
+/** Kinds of a note; the id is that of the invocation. */
+export enum NoteKind {
+  /** Isolate to host: u8 level | UTF-8 text. */
+  Log = 0,
+  /** Isolate to host: the invocation is over. u32 CPU microseconds | u32 peak external+heap KiB. */
+  Done = 1,
+  /** Isolate to host: passThroughOnException was called. */
+  PassThrough = 2,
+  /** Isolate to host: the handler failed; JSON of HandlerFailure. The reply that follows has status 0. */
+  HandlerFailed = 3,
+  /** Host to isolate: the client is gone; only what waitUntil holds may go on. */
+  Abort = 4,
+  /** Host to isolate: the invocation's time is up; nothing of it goes on. */
+  Close = 5,
+}
+
+export type ModuleKind = 'esm' | 'script' | 'json' | 'text' | 'data';
+
+export interface ModuleHead {
+  /** The file name the function's author sees in imports and stacks. */
+  readonly name: string;
+  readonly kind: ModuleKind;
+  /** Length of its bytes in the body. */
+  readonly bytes: number;
+}
+
+export interface LoadHead {
+  readonly name: string;
+  /** The first is the main module. */
+  readonly modules: readonly ModuleHead[];
+  readonly env: Readonly<Record<string, unknown>>;
+  /** Binding name to bucket name. */
+  readonly buckets: readonly string[];
+  readonly flags: readonly string[];
+  readonly limits: IsolateLimits;
+}
+
+/** What the isolate and its watchdog keep to; everything else is enforced by the host. */
+export interface IsolateLimits {
+  readonly startupMs: number;
+  readonly memoryBytes: number;
+  /** CPU time of one invocation, by what started it. Infinity is sent as null. */
+  readonly cpuMs: { readonly fetch: number | null; readonly scheduled: number | null; readonly queue: number | null };
+}
+
+export interface ScriptFailure {
+  readonly code:
+    | 'EDGE_SCRIPT_SYNTAX'
+    | 'EDGE_SCRIPT_THREW'
+    | 'EDGE_SCRIPT_IMPORT'
+    | 'EDGE_SCRIPT_NO_HANDLER'
+    | 'EDGE_STARTUP_LIMIT';
+  readonly name: string;
+  readonly message: string;
+  readonly stack?: string;
+  readonly file?: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
+export type LoadAnswer =
+  | { readonly kind: 'loaded'; readonly handlers: readonly string[]; readonly startupTimeMs: number }
+  | { readonly kind: 'failed'; readonly failure: ScriptFailure };
+
+export interface HandlerFailure {
+  readonly code: 'EDGE_HANDLER_THREW' | 'EDGE_NO_RESPONSE';
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string;
+}

@@ -1,0 +1,103 @@
+/**
+ * The few words of shared memory through which an isolate thread shows its turns to the watchdog, which runs in a thread that guest
+ * code never blocks. Written by the isolate, read by the watchdog; a torn read costs one poll.
+ */
+
+const BYTES = 64;
+
+enum Word {
+  /** Odd while a turn is running. */
+  Sequence = 0,
+  Invocation = 1,
+  /** Set by the isolate when it wants to be ended: the off-heap memory is over its limit. */
+  Verdict = 2,
+  /** The thread's id in /proc, 0 when unknown. */
+  ThreadId = 3,
+}
+
+enum Figure {
+  /** CPU milliseconds that the current turn may take. */
+  BudgetMs = 3,
+  /** Monotonic milliseconds at the start of the turn. */
+  StartedMs = 4,
+  /** Heap and external bytes at the end of the last turn. */
+  MemoryBytes = 5,
+}
+
+export class WatchBlock {
+  readonly buffer: SharedArrayBuffer;
+  readonly #words: Int32Array;
+  readonly #figures: Float64Array;
+
+  constructor(buffer = new SharedArrayBuffer(BYTES)) {
+    this.buffer = buffer;
+    this.#words = new Int32Array(buffer, 0, 4);
+    this.#figures = new Float64Array(buffer);
+  }
+
+  // --- the isolate ---
+
+  beginTurn(invocation: number, startedMs: number, budgetMs: number): void {
+    this.#figures[Figure.StartedMs] = startedMs;
+    this.#figures[Figure.BudgetMs] = budgetMs;
+    this.#words[Word.Invocation] = invocation;
+    Atomics.add(this.#words, Word.Sequence, 1);
+  }
+
+  endTurn(): void {
+    Atomics.add(this.#words, Word.Sequence, 1);
+  }
+
+  set threadId(id: number) {
+    Atomics.store(this.#words, Word.ThreadId, id);
+  }
+
+  giveVerdict(): void {
+    Atomics.store(this.#words, Word.Verdict, 1);
+  }
+
+  set memoryBytes(bytes: number) {
+    this.#figures[Figure.MemoryBytes] = bytes;
+  }
+
+  // --- the watchdog ---
+
+  /** Changes with every turn; odd while one is running. */
+  get sequence(): number {
+    return Atomics.load(this.#words, Word.Sequence);
+  }
+
+  get isInTurn(): boolean {
+    return (this.sequence & 1) === 1;
+  }
+
+  /** The turn is the start-up of the function, which belongs to no invocation. */
+  get isStarting(): boolean {
+    return this.#words[Word.Invocation] === 0;
+  }
+
+  get threadId(): number {
+    return Atomics.load(this.#words, Word.ThreadId);
+  }
+
+  get isOverMemory(): boolean {
+    return Atomics.load(this.#words, Word.Verdict) === 1;
+  }
+
+  get budgetMs(): number {
+    return this.#figures[Figure.BudgetMs] ?? 0;
+  }
+
+  get startedMs(): number {
+    return this.#figures[Figure.StartedMs] ?? 0;
+  }
+
+  get memoryBytes(): number {
+    return this.#figures[Figure.MemoryBytes] ?? 0;
+  }
+}
+
+/** The same clock in every thread of the process. */
+export function monotonicMs(): number {
+  return performance.timeOrigin + performance.now();
+}

@@ -1,0 +1,46 @@
+/**
+ * The file that Piscina runs in an isolate thread. One task is one lease: it opens its connection, builds the realm and serves one
+ * function until the connection or the thread ends. Nothing is ever returned, and a thread never serves a second lease.
+ *
+ * No top-level await here: Piscina loads the file with require() where code generation is off.
+ */
+import { readlinkSync } from 'node:fs';
+import process from 'node:process';
+import type { MessagePort } from 'node:worker_threads';
+import { hardenThread } from './harden-thread.js';
+import { Isolate } from './isolate.js';
+import { platformOps } from './ops/platform.js';
+import { descriptorTransport, portTransport } from './protocol/transport.js';
+import { WatchBlock } from './watch-block.js';
+
+export interface Lease {
+  /** Where the host is reached: an inherited descriptor in a cell, a port when isolates run in the host process. */
+  readonly connection: { readonly fd: number } | { readonly port: MessagePort };
+  readonly watch: SharedArrayBuffer;
+}
+
+const { exit } = process;
+
+export default function serve(lease: Lease): Promise<never> {
+  const watch = new WatchBlock(lease.watch);
+  watch.threadId = ownThreadId();
+  let isolate: Isolate | undefined;
+  // Neither callback touches its argument: it is a guest value (rules R10 and R11).
+  process.setUncaughtExceptionCaptureCallback(() => {});
+  process.on('unhandledRejection', (reason: unknown, promise: unknown) => isolate?.unhandledRejection(reason, promise));
+  hardenThread();
+  isolate = new Isolate(watch, platformOps);
+  const { connection } = lease;
+  const transport = 'fd' in connection ? descriptorTransport(connection.fd) : portTransport(connection.port);
+  isolate.connect(transport, () => exit(0));
+  return new Promise(() => {});
+}
+
+/** The thread's id in /proc, by which the watchdog finds its CPU clock; 0 where there is none. */
+function ownThreadId(): number {
+  try {
+    return Number(readlinkSync('/proc/thread-self').split('/').at(-1)) || 0;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,39 @@
+/** The command line of a cell (rules R23 and R24), by what the running Node understands. */
+import process from 'node:process';
+import { readableFolders } from './package-paths.js';
+
+const [major = 20] = process.versions.node.split('.').map(Number);
+
+/** Node 20's name for the permission model, until it became stable. */
+const PERMISSION = process.allowedNodeEnvironmentFlags.has('--permission')
+  ? '--permission'
+  : '--experimental-permission';
+
+function fsRead(paths: readonly string[]): string[] {
+  return paths.map(path => `--allow-fs-read=${path}`);
+}
+
+/** Flags of the cell's process. V8's own flags reach its threads from here. */
+export function cellFlags(): string[] {
+  return [
+    '--disallow-code-generation-from-strings',
+    '--disable-proto=delete',
+    '--no-addons',
+    '--no-warnings',
+    '--no-deprecation',
+    ...(major >= 24 ? ['--disable-sigusr1', '--no-experimental-sqlite'] : []),
+    PERMISSION,
+    '--allow-worker',
+    ...fsRead([...readableFolders(), '/proc/']),
+  ];
+}
+
+/** Flags of an isolate thread. It has a permission model of its own only because it is given here. */
+export function isolateFlags(): string[] {
+  return [
+    PERMISSION,
+    ...fsRead([...readableFolders(), '/proc/thread-self']),
+    '--experimental-vm-modules',
+    '--no-warnings',
+  ];
+}

@@ -1,0 +1,45 @@
+/**
+ * The main thread of a cell: starts, watches and ends isolate threads. It reads nothing but its control connection, and ends with it:
+ * when the application is gone, however it went, the connection closes and so does the cell.
+ */
+import process from 'node:process';
+import { Channel } from '../isolate/protocol/channel.js';
+import { descriptorTransport } from '../isolate/protocol/transport.js';
+import { type CellSettings, Control } from './control.js';
+import { LeasePool } from './lease-pool.js';
+
+const CONTROL_FD = 3;
+
+let pool: LeasePool | undefined;
+
+const channel = new Channel(descriptorTransport(CONTROL_FD), 'isolate', {
+  onOpen(exchange) {
+    exchange.fail('Not supported');
+  },
+  onNote(lease, kind, payload) {
+    switch (kind) {
+      case Control.Settings:
+        pool = createPool(JSON.parse(payload.toString('utf8'))); // written by the host
+        channel.note(0, Control.Ready, '');
+        return;
+      case Control.Start:
+        pool?.start(lease, { fd: payload.readUInt32LE(0) });
+        return;
+      case Control.End:
+        pool?.end(lease, 'closed');
+        return;
+      default:
+    }
+  },
+  onClose() {
+    process.exit(0);
+  },
+});
+
+function createPool(settings: CellSettings): LeasePool {
+  return new LeasePool({
+    ...settings,
+    residentBytes: () => process.memoryUsage.rss(),
+    onEnd: (lease, end, detail) => channel.note(lease, Control.Ended, `${end}\n${detail}`),
+  });
+}

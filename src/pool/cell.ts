@@ -1,0 +1,43 @@
+/**
+ * A cell as the host sees it: where isolates come from. Two kinds with one contract: a supervised child process (process-cell.ts), or
+ * threads of the host process for trusted code (thread-cell.ts).
+ */
+import type { Transport } from '../isolate/protocol/transport.js';
+import type { LeaseEnd } from './lease-pool.js';
+
+export interface LeaseConnection {
+  readonly lease: number;
+  readonly transport: Transport;
+}
+
+export interface CellEvents {
+  /** A lease is over; its transport closes before or after. */
+  onLeaseEnd(lease: number, end: LeaseEnd, detail: string): void;
+  /** The cell itself has ended, with all of its leases. `detail` says how. */
+  onExit(detail: string): void;
+}
+
+export interface CellOptions {
+  /** Isolate threads at once. */
+  readonly maxThreads: number;
+  /** Heap of one isolate, in bytes. */
+  readonly heapBytes: number;
+  /** Resident bytes of the whole cell beyond which isolates are ended. */
+  readonly cellMemoryBytes: number;
+}
+
+export interface Cell {
+  /** Resolves when the cell can take leases. */
+  readonly ready: Promise<void>;
+  /** Leases that may still be started before the cell must be replaced. */
+  readonly leasesLeft: number;
+  /** Starts an isolate thread with an empty realm. */
+  start(): LeaseConnection;
+  /** Ends one lease. */
+  end(lease: number): void;
+  /** Ends the cell and all that runs in it; resolves when it is gone. */
+  close(): Promise<void>;
+  /** Resident bytes, when known. */
+  residentBytes(): number | undefined;
+  readonly pid: number | undefined;
+}

@@ -1,0 +1,37 @@
+/**
+ * What host and cell say to each other on the control connection: notes whose id is the lease. Both ends check what they read; the
+ * cell's end can be written to by a function that has escaped.
+ */
+import { ProtocolError } from '../isolate/protocol/frames.js';
+import type { LeaseEnd } from './lease-pool.js';
+
+export enum Control {
+  /** Host to cell, once and first: JSON of CellSettings. */
+  Settings = 0,
+  /** Host to cell: a lease on a descriptor. u32 descriptor. */
+  Start = 1,
+  /** Host to cell: end the lease. */
+  End = 2,
+  /** Cell to host: the cell is up. */
+  Ready = 3,
+  /** Cell to host: a lease is over: "reason\ndetail". */
+  Ended = 4,
+}
+
+export interface CellSettings {
+  readonly maxThreads: number;
+  readonly execArgv: readonly string[];
+  readonly heapBytes: number;
+  readonly cellMemoryBytes: number;
+}
+
+const LEASE_ENDS: readonly LeaseEnd[] = ['cpu', 'startup', 'memory', 'closed', 'exit', 'failed'];
+
+export function parseEnded(payload: Buffer): { readonly end: LeaseEnd; readonly detail: string } {
+  const text = payload.toString('utf8', 0, 2048);
+  const at = text.indexOf('\n');
+  const word = at < 0 ? text : text.slice(0, at);
+  const end = LEASE_ENDS.find(known => known === word);
+  if (end === undefined) throw new ProtocolError('A lease ended for an unknown reason');
+  return { end, detail: at < 0 ? '' : text.slice(at + 1) };
+}

@@ -1,0 +1,204 @@
+/**
+ * One isolate as the host sees it: its channel, the invocations that run in it, and how it ends. Everything that comes from the
+ * isolate is bound here to an invocation that is open, before anything else sees it.
+ */
+import { Channel, type ChannelOwner, type Exchange, type ExchangeListener } from '../isolate/protocol/channel.js';
+import type { ProtocolError } from '../isolate/protocol/frames.js';
+import {
+  type HandlerFailure,
+  HostOpens,
+  type LoadAnswer,
+  type LoadHead,
+  NoteKind,
+} from '../isolate/protocol/messages.js';
+import type { LeaseConnection } from './cell.js';
+import { parseHandlerFailure, parseLoadAnswer } from './isolate-messages.js';
+import type { LeaseEnd } from './lease-pool.js';
+
+/** Why invocations ended with their isolate. */
+export type LossReason = LeaseEnd | 'cell' | 'protocol';
+
+/** What the isolate says of one invocation. */
+export interface InvocationPort extends ExchangeListener {
+  onLog(level: number, text: string): void;
+  onPassThrough(): void;
+  onHandlerFailed(failure: HandlerFailure): void;
+  /** The function calls a service. `head` was written by the function; `body` is a view, whole when `isComplete`. */
+  onCall(exchange: Exchange, service: number, head: string, body: Buffer, isComplete: boolean): void;
+  /** Everything of the invocation is over in the isolate. */
+  onDone(cpuMs: number, peakBytes: number): void;
+  /** The isolate is gone, and the invocation with it. */
+  onLost(reason: LossReason, detail: string): void;
+}
+
+/** After its connection closed, how long to wait for the cell to say why. */
+const REASON_WITHIN_MS = 500;
+
+export class IsolateHandle implements ChannelOwner {
+  readonly lease: number;
+  readonly #channel: Channel;
+  readonly #endLease: () => void;
+  readonly #invocations = new Map<number, InvocationPort>();
+  #onGone: (reason: LossReason, detail: string) => void = () => {};
+  #onIdle: (() => void) | undefined;
+  #isClosed = false;
+  #gone: { readonly reason: LossReason; readonly detail: string } | undefined;
+  #isToldGone = false;
+
+  constructor(connection: LeaseConnection, endLease: () => void) {
+    this.lease = connection.lease;
+    this.#endLease = endLease;
+    this.#channel = new Channel(connection.transport, 'host', this);
+  }
+
+  get isUsable(): boolean {
+    return !this.#isClosed && this.#gone === undefined;
+  }
+
+  /** Invocations that are not over, waitUntil included. */
+  get inFlight(): number {
+    return this.#invocations.size;
+  }
+
+  /** Called once, when the isolate is gone, after its invocations were told. */
+  set onGone(listener: (reason: LossReason, detail: string) => void) {
+    this.#onGone = listener;
+  }
+
+  load(head: LoadHead, body: Uint8Array): Promise<LoadAnswer> {
+    return new Promise((resolve, reject) => {
+      const fail = (reason: string): void => reject(new IsolateGone(this.#gone?.reason ?? 'closed', reason));
+      const exchange = this.#channel.open(HostOpens.Load, JSON.stringify(head), true, body, true);
+      const pieces: Buffer[] = [];
+      exchange.listener = {
+        onReply: (_status, text) => {
+          try {
+            resolve(parseLoadAnswer(text));
+          } catch (error) {
+            reject(error);
+          }
+        },
+        onData: () => pieces.length,
+        onCredit: () => {},
+        onStop: () => {},
+        onFail: reason => {
+          if (!this.isUsable) this.#whenGone(() => fail(this.#gone?.detail ?? reason));
+          else fail(reason);
+        },
+      };
+    });
+  }
+
+  /** Delivers an event. A body that is not complete follows by `write` and `end` on the exchange that is answered. */
+  invoke(
+    kind: HostOpens,
+    head: string,
+    isUtf8: boolean,
+    body: Uint8Array | string | null,
+    isComplete: boolean,
+    port: InvocationPort,
+  ): Exchange {
+    const exchange = this.#channel.open(kind, head, isUtf8, body, isComplete, port);
+    this.#invocations.set(exchange.id, port);
+    return exchange;
+  }
+
+  /** The invocation's time is up: nothing of it goes on in the isolate. */
+  closeInvocation(id: number): void {
+    this.#channel.note(id, NoteKind.Close, '');
+  }
+
+  /** The cell says that the lease is over, and why. */
+  leaseEnded(reason: LossReason, detail: string): void {
+    this.#gone ??= { reason, detail };
+    this.#channel.close();
+    this.#tellGone();
+  }
+
+  /** Ends the isolate when nothing runs in it any more; at once when nothing does. */
+  retire(): void {
+    if (this.#invocations.size === 0) this.end();
+    else this.#onIdle = () => this.end();
+  }
+
+  end(): void {
+    if (this.#gone !== undefined) return;
+    this.#gone = { reason: 'closed', detail: '' };
+    this.#endLease();
+    this.#channel.close();
+    this.#tellGone();
+  }
+
+  // --- ChannelOwner ---
+
+  onOpen(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): void {
+    const at = head.indexOf('\n');
+    const port = this.#invocations.get(Number(head.slice(0, at)));
+    if (at < 0 || port === undefined) exchange.fail('Error\nThe invocation is over\n');
+    else port.onCall(exchange, kind, head.slice(at + 1), body, isComplete);
+  }
+
+  onNote(id: number, kind: number, payload: Buffer): void {
+    const port = this.#invocations.get(id);
+    if (port === undefined) return;
+    switch (kind) {
+      case NoteKind.Log:
+        if (payload.length > 0) port.onLog(payload.readUInt8(0), payload.toString('utf8', 1));
+        return;
+      case NoteKind.PassThrough:
+        port.onPassThrough();
+        return;
+      case NoteKind.HandlerFailed:
+        port.onHandlerFailed(parseHandlerFailure(payload.toString('utf8')));
+        return;
+      case NoteKind.Done:
+        if (payload.length < 8) return;
+        this.#invocations.delete(id);
+        port.onDone(payload.readUInt32LE(0) / 1000, payload.readUInt32LE(4) * 1024);
+        if (this.#invocations.size === 0) this.#onIdle?.();
+        return;
+      default:
+    }
+  }
+
+  onClose(error: ProtocolError | undefined): void {
+    this.#isClosed = true;
+    if (error !== undefined) {
+      this.#gone = { reason: 'protocol', detail: error.message };
+      this.#endLease();
+    }
+    this.#whenGone(() => this.#tellGone());
+  }
+
+  /** The cell's word on why usually comes at the same time as the end of the connection. */
+  #whenGone(then: () => void): void {
+    if (this.#gone !== undefined) {
+      then();
+      return;
+    }
+    setTimeout(() => {
+      this.#gone ??= { reason: 'exit', detail: '' };
+      then();
+    }, REASON_WITHIN_MS);
+  }
+
+  #tellGone(): void {
+    if (this.#isToldGone) return;
+    this.#isToldGone = true;
+    const { reason, detail } = this.#gone ?? { reason: 'exit' as const, detail: '' };
+    const lost = [...this.#invocations.values()];
+    this.#invocations.clear();
+    for (const port of lost) port.onLost(reason, detail);
+    this.#onGone(reason, detail);
+  }
+}
+
+/** The isolate ended before it answered. */
+export class IsolateGone extends Error {
+  readonly reason: LossReason;
+
+  constructor(reason: LossReason, detail: string) {
+    super(detail);
+    this.reason = reason;
+  }
+}

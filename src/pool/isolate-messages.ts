@@ -1,0 +1,67 @@
+/** Reads what an isolate writes. An isolate may have been taken over: every field is checked, and nothing is passed on unseen. */
+import { ProtocolError } from '../isolate/protocol/frames.js';
+import type { HandlerFailure, LoadAnswer, ScriptFailure } from '../isolate/protocol/messages.js';
+
+const MAX_TEXT = 64 * 1024;
+const SCRIPT_FAILURES: readonly ScriptFailure['code'][] = [
+  'EDGE_SCRIPT_SYNTAX',
+  'EDGE_SCRIPT_THREW',
+  'EDGE_SCRIPT_IMPORT',
+  'EDGE_SCRIPT_NO_HANDLER',
+  'EDGE_STARTUP_LIMIT',
+];
+
+export function parseLoadAnswer(text: string): LoadAnswer {
+  const value = parseObject(text);
+  if (value.kind === 'loaded' && Array.isArray(value.handlers) && typeof value.startupTimeMs === 'number') {
+    const handlers = value.handlers.filter(handler => typeof handler === 'string');
+    return { kind: 'loaded', handlers, startupTimeMs: value.startupTimeMs };
+  }
+  if (value.kind === 'failed' && isObject(value.failure)) {
+    const { failure } = value;
+    const code = SCRIPT_FAILURES.find(known => known === failure.code);
+    if (code !== undefined) {
+      return {
+        kind: 'failed',
+        failure: {
+          code,
+          name: textOf(failure.name) || 'Error',
+          message: textOf(failure.message),
+          stack: textOf(failure.stack),
+          ...(typeof failure.file === 'string' && { file: textOf(failure.file) }),
+          ...(typeof failure.line === 'number' && { line: failure.line }),
+          ...(typeof failure.column === 'number' && { column: failure.column }),
+        },
+      };
+    }
+  }
+  throw new ProtocolError('The answer to a load is malformed');
+}
+
+export function parseHandlerFailure(text: string): HandlerFailure {
+  const value = parseObject(text);
+  return {
+    code: value.code === 'EDGE_NO_RESPONSE' ? 'EDGE_NO_RESPONSE' : 'EDGE_HANDLER_THREW',
+    name: textOf(value.name) || 'Error',
+    message: textOf(value.message),
+    stack: textOf(value.stack),
+  };
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isObject(value)) return value;
+  } catch {
+    // Falls through: what is not JSON is malformed like what is not an object.
+  }
+  throw new ProtocolError('A message is not a JSON object');
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, MAX_TEXT) : '';
+}

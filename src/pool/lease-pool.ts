@@ -1,0 +1,92 @@
+/**
+ * The isolate threads of one process: a Piscina pool in which each task is a lease, with the watchdog that ends leases. Runs in a
+ * cell's main thread, or in the host process with `isolation: 'thread'`.
+ */
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
+import { WatchBlock } from '../isolate/watch-block.js';
+import type { Lease } from '../isolate/worker.js';
+import { errorCode } from '../quotas/errors.js';
+import { type Verdict, Watchdog } from './watchdog.js';
+
+/** Why a lease is over. */
+export type LeaseEnd = Verdict | 'closed' | 'exit' | 'failed';
+
+export interface LeasePoolOptions {
+  readonly maxThreads: number;
+  readonly execArgv: readonly string[];
+  /** Heap of one isolate. */
+  readonly heapBytes: number;
+  readonly cellMemoryBytes: number;
+  readonly residentBytes: () => number;
+  readonly onEnd: (lease: number, end: LeaseEnd, detail: string) => void;
+}
+
+const MEBIBYTE = 1024 * 1024;
+
+export class LeasePool {
+  readonly #pool: Piscina<Lease, never>;
+  readonly #options: LeasePoolOptions;
+  readonly #watchdog: Watchdog;
+  readonly #controllers = new Map<number, AbortController>();
+  readonly #verdicts = new Map<number, LeaseEnd>();
+
+  constructor(options: LeasePoolOptions) {
+    this.#options = options;
+    this.#watchdog = new Watchdog(options);
+    this.#pool = new Piscina<Lease, never>({
+      filename: fileURLToPath(new URL('../isolate/worker.js', import.meta.url)),
+      minThreads: 0,
+      maxThreads: options.maxThreads,
+      concurrentTasksPerWorker: 1,
+      atomics: 'disabled',
+      recordTiming: false,
+      env: {},
+      execArgv: [...options.execArgv],
+      resourceLimits: {
+        maxOldGenerationSizeMb: Math.ceil(options.heapBytes / MEBIBYTE),
+        maxYoungGenerationSizeMb: 16,
+        stackSizeMb: 4,
+      },
+    });
+  }
+
+  get leases(): number {
+    return this.#controllers.size;
+  }
+
+  start(lease: number, connection: Lease['connection']): void {
+    const block = new WatchBlock();
+    const controller = new AbortController();
+    this.#controllers.set(lease, controller);
+    this.#watchdog.watch(lease, block, verdict => this.end(lease, verdict));
+    const task: Lease = { connection, watch: block.buffer };
+    const transferList = 'port' in connection ? [connection.port] : [];
+    this.#pool.run(task, { signal: controller.signal, transferList }).catch((error: unknown) => {
+      this.#controllers.delete(lease);
+      this.#watchdog.forget(lease);
+      const verdict = this.#verdicts.get(lease);
+      this.#verdicts.delete(lease);
+      this.#options.onEnd(lease, verdict ?? endOf(error), error instanceof Error ? error.message : '');
+    });
+  }
+
+  /** Tells the thread to end. `onEnd` follows at once; the thread itself has ended when its connection closes. */
+  end(lease: number, reason: LeaseEnd): void {
+    const controller = this.#controllers.get(lease);
+    if (controller === undefined || this.#verdicts.has(lease)) return;
+    this.#verdicts.set(lease, reason);
+    controller.abort();
+  }
+
+  async close(): Promise<void> {
+    for (const lease of this.#controllers.keys()) this.end(lease, 'closed');
+    await this.#pool.destroy();
+  }
+}
+
+function endOf(error: unknown): LeaseEnd {
+  const code = errorCode(error);
+  if (code === 'ERR_WORKER_OUT_OF_MEMORY') return 'memory';
+  return error instanceof Error && /exit/i.test(error.message) ? 'exit' : 'failed';
+}

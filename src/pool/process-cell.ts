@@ -1,0 +1,153 @@
+/** A cell as a supervised child process: inherited socket pairs, no environment, no files, nothing of the application. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { Socket } from 'node:net';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { Channel } from '../isolate/protocol/channel.js';
+import { socketTransport } from '../isolate/protocol/transport.js';
+import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
+import { cellFlags, isolateFlags } from './cell-flags.js';
+import { type CellSettings, Control, parseEnded } from './control.js';
+
+/** Socket pairs of one cell. Each serves one lease; a cell that runs out is replaced. */
+const LEASE_SOCKETS = 32;
+const CONTROL_FD = 3;
+const FIRST_LEASE_FD = 4;
+/** What a cell may print to its standard error before it is ignored. */
+const MAX_STDERR_BYTES = 16 * 1024;
+/** A native fill kept a thread busy for 1.1 s after it was told to end when measured; beyond this it is stuck. */
+const STUCK_AFTER_MS = 3000;
+/** A cell that is told to close and does not is killed. */
+const CLOSE_WITHIN_MS = 2000;
+const PAGE_BYTES = 4096;
+
+interface RunningLease {
+  readonly socket: Socket;
+  isEnded: boolean;
+}
+
+export class ProcessCell implements Cell {
+  readonly ready: Promise<void>;
+  readonly #child: ChildProcess;
+  readonly #control: Channel;
+  readonly #events: CellEvents;
+  readonly #leases = new Map<number, RunningLease>();
+  readonly #exited: Promise<void>;
+  #nextSocket = 0;
+  #stderr = '';
+  #isOver = false;
+
+  constructor(options: CellOptions, events: CellEvents) {
+    this.#events = events;
+    const child = spawn(process.execPath, [...cellFlags(), fileURLToPath(new URL('./cell-main.js', import.meta.url))], {
+      cwd: '/',
+      env: {},
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...Array.from({ length: LEASE_SOCKETS }, () => 'pipe' as const)],
+      detached: false,
+    });
+    this.#child = child;
+    child.stderr?.on('data', (chunk: Buffer) => {
+      if (this.#stderr.length < MAX_STDERR_BYTES) this.#stderr += chunk.toString('utf8', 0, MAX_STDERR_BYTES);
+    });
+    this.#exited = new Promise(resolve => {
+      child.once('error', error => this.#over(error.message, resolve));
+      child.once('exit', (code, signal) => this.#over(signal ?? `exit code ${code}`, resolve));
+    });
+    let onReady: () => void = () => {};
+    let onFailed: (error: Error) => void = () => {};
+    this.ready = new Promise((resolve, reject) => {
+      onReady = resolve;
+      onFailed = reject;
+    });
+    this.ready.catch(() => {});
+    this.#control = new Channel(socketTransport(this.#socket(CONTROL_FD)), 'host', {
+      onOpen: exchange => exchange.fail('Not supported'),
+      onNote: (lease, kind, payload) => {
+        if (kind === Control.Ready) onReady();
+        else if (kind === Control.Ended) {
+          const { end, detail } = parseEnded(payload);
+          this.#leaseEnded(lease);
+          this.#events.onLeaseEnd(lease, end, detail);
+        }
+      },
+      onClose: error => {
+        onFailed(new Error(error?.message ?? `The cell ended: ${this.#stderr.trim() || 'no message'}`));
+        this.kill();
+      },
+    });
+    const settings: CellSettings = { ...options, execArgv: isolateFlags() };
+    this.#control.note(0, Control.Settings, JSON.stringify(settings));
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  get leasesLeft(): number {
+    return this.#isOver ? 0 : LEASE_SOCKETS - this.#nextSocket;
+  }
+
+  start(): LeaseConnection {
+    const index = this.#nextSocket++;
+    const lease = index + 1;
+    const socket = this.#socket(FIRST_LEASE_FD + index);
+    this.#leases.set(lease, { socket, isEnded: false });
+    socket.once('close', () => this.#leases.delete(lease));
+    const payload = Buffer.allocUnsafe(4);
+    payload.writeUInt32LE(FIRST_LEASE_FD + index);
+    this.#control.note(lease, Control.Start, payload);
+    return { lease, transport: socketTransport(socket) };
+  }
+
+  end(lease: number): void {
+    if (!this.#leases.has(lease)) return;
+    this.#control.note(lease, Control.End, '');
+    this.#leaseEnded(lease);
+  }
+
+  residentBytes(): number | undefined {
+    try {
+      return Number(readFileSync(`/proc/${this.#child.pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
+    } catch {
+      return undefined;
+    }
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isOver) {
+      this.#control.close();
+      const timer = setTimeout(() => this.kill(), CLOSE_WITHIN_MS);
+      await this.#exited;
+      clearTimeout(timer);
+    }
+  }
+
+  #socket(fd: number): Socket {
+    const stream = this.#child.stdio[fd];
+    if (!(stream instanceof Socket)) throw new Error(`The cell has no socket ${fd}`);
+    return stream;
+  }
+
+  /** The thread has been told to end; when its connection does not close in time, only the end of the cell helps. */
+  #leaseEnded(lease: number): void {
+    const running = this.#leases.get(lease);
+    if (running === undefined || running.isEnded) return;
+    running.isEnded = true;
+    const timer = setTimeout(() => this.kill(), STUCK_AFTER_MS);
+    timer.unref();
+    running.socket.once('close', () => clearTimeout(timer));
+  }
+
+  #over(detail: string, resolve: () => void): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    for (const stream of this.#child.stdio) stream?.destroy();
+    resolve();
+    this.#events.onExit(this.#stderr === '' ? detail : `${detail}: ${this.#stderr.trim()}`);
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * Isolates in threads of the host process itself, for trusted code: the same contract as a process cell, but a memory bomb of some
+ * kinds ends the application with it.
+ */
+import { MessageChannel } from 'node:worker_threads';
+import { portTransport } from '../isolate/protocol/transport.js';
+import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
+import { LeasePool } from './lease-pool.js';
+
+export class ThreadCell implements Cell {
+  readonly ready = Promise.resolve();
+  readonly pid = undefined;
+  readonly leasesLeft = Number.POSITIVE_INFINITY;
+  readonly #pool: LeasePool;
+  readonly #events: CellEvents;
+  #nextLease = 1;
+
+  constructor(options: CellOptions, events: CellEvents) {
+    this.#events = events;
+    this.#pool = new LeasePool({
+      ...options,
+      execArgv: ['--experimental-vm-modules', '--no-warnings'],
+      // The process is the application's: its size says nothing about the isolates, whose own figures are watched.
+      cellMemoryBytes: Number.POSITIVE_INFINITY,
+      residentBytes: () => 0,
+      onEnd: (lease, end, detail) => this.#events.onLeaseEnd(lease, end, detail),
+    });
+  }
+
+  start(): LeaseConnection {
+    const lease = this.#nextLease++;
+    const { port1, port2 } = new MessageChannel();
+    this.#pool.start(lease, { port: port2 });
+    return { lease, transport: portTransport(port1) };
+  }
+
+  end(lease: number): void {
+    this.#pool.end(lease, 'closed');
+  }
+
+  residentBytes(): undefined {
+    return undefined;
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close();
+    this.#events.onExit('closed');
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Ends isolates that will not end by themselves: a turn that outlasts its CPU budget, memory beyond its limit. Runs in a thread that
+ * guest code never blocks, and only while something is inside a turn.
+ */
+import { ThreadClock } from '../isolate/thread-clock.js';
+import { monotonicMs, type WatchBlock } from '../isolate/watch-block.js';
+
+export type Verdict = 'cpu' | 'startup' | 'memory';
+
+const POLL_MS = 10;
+/** With nobody in a turn the watchdog looks this rarely; a turn cannot be missed for longer. */
+const IDLE_POLL_MS = 25;
+
+interface Watched {
+  readonly block: WatchBlock;
+  readonly end: (verdict: Verdict) => void;
+  clock: ThreadClock | undefined;
+  /** The turn seen at the last poll, and the thread's CPU time then. */
+  seenSequence: number;
+  clockAtFirstSight: number;
+  wallAtFirstSight: number;
+}
+
+export interface WatchdogOptions {
+  /** Resident bytes of this process beyond which the isolate inside a turn is ended. */
+  readonly cellMemoryBytes: number;
+  readonly residentBytes: () => number;
+}
+
+export class Watchdog {
+  readonly #watched = new Map<number, Watched>();
+  readonly #options: WatchdogOptions;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: WatchdogOptions) {
+    this.#options = options;
+  }
+
+  watch(lease: number, block: WatchBlock, end: (verdict: Verdict) => void): void {
+    this.#watched.set(lease, {
+      block,
+      end,
+      clock: undefined,
+      seenSequence: 0,
+      clockAtFirstSight: 0,
+      wallAtFirstSight: 0,
+    });
+    this.#schedule(IDLE_POLL_MS);
+  }
+
+  forget(lease: number): void {
+    this.#watched.get(lease)?.clock?.close();
+    this.#watched.delete(lease);
+    if (this.#watched.size > 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #schedule(delayMs: number): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      const isBusy = this.#poll();
+      if (this.#watched.size > 0) this.#schedule(isBusy ? POLL_MS : IDLE_POLL_MS);
+    }, delayMs);
+  }
+
+  #poll(): boolean {
+    let isBusy = false;
+    for (const watched of this.#watched.values()) {
+      if (watched.block.isOverMemory) watched.end('memory');
+      else if (watched.block.isInTurn) {
+        isBusy = true;
+        this.#checkTurn(watched);
+      }
+    }
+    if (isBusy && this.#options.residentBytes() > this.#options.cellMemoryBytes) this.#endLargest();
+    return isBusy;
+  }
+
+  #checkTurn(watched: Watched): void {
+    const { block } = watched;
+    const { sequence, startedMs } = block;
+    watched.clock ??= block.threadId > 0 ? new ThreadClock(block.threadId) : undefined;
+    const clockMs = watched.clock?.read();
+    const nowMs = monotonicMs();
+    if (sequence !== watched.seenSequence) {
+      watched.seenSequence = sequence;
+      watched.clockAtFirstSight = clockMs ?? 0;
+      watched.wallAtFirstSight = nowMs;
+    }
+    // Before the first sight the turn may have run on the CPU all the time; from then on the thread's clock tells.
+    const beforeMs = Math.max(0, watched.wallAtFirstSight - startedMs);
+    const sinceMs = clockMs === undefined ? nowMs - watched.wallAtFirstSight : clockMs - watched.clockAtFirstSight;
+    if (beforeMs + sinceMs <= block.budgetMs) return;
+    // The turn may have ended meanwhile, and the figures belong to the next one.
+    if (block.sequence === sequence) watched.end(block.isStarting ? 'startup' : 'cpu');
+  }
+
+  /** Of those inside a turn the one that held most at the end of its last turn is the likeliest to blame. */
+  #endLargest(): void {
+    let largest: Watched | undefined;
+    for (const watched of this.#watched.values()) {
+      if (!watched.block.isInTurn) continue;
+      if (largest === undefined || watched.block.memoryBytes > largest.block.memoryBytes) largest = watched;
+    }
+    largest?.end('memory');
+  }
+}

@@ -1,0 +1,149 @@
+/** What a deployment must keep to before it is loaded (specification: Limits, Per plan and rule 11; Bucket binding). */
+
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+
+import { EdgeError } from './errors.js';
+import { limitError } from './limit-error.js';
+import type { PlainLimitName } from './limits.js';
+import type { ResolvedLimits } from './resolve-limits.js';
+
+/** A value of the function's environment: text, or what can be written as JSON. */
+export type EnvValue = unknown;
+
+export interface DeploymentToCheck {
+  readonly name: string;
+  /** Every module of the script: text in UTF-8, or bytes. */
+  readonly modules: readonly (string | Uint8Array)[];
+  readonly vars?: Readonly<Record<string, EnvValue>>;
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** Names of buckets, services and everything else that stands in the environment beside vars and secrets. */
+  readonly bindings?: readonly string[];
+}
+
+/** What checking found out. */
+export interface CheckedDeployment {
+  /** The size of the script after gzip, the figure that the limit is about. */
+  readonly scriptBytes: number;
+}
+
+/**
+ * Checks a deployment against the limits of its plan.
+ *
+ * @throws TypeError for a binding that is no valid JavaScript identifier, or that stands twice
+ * @throws EdgeError EDGE_SCRIPT_TOO_LARGE, EDGE_LIMIT_EXCEEDED
+ */
+export async function checkDeployment(
+  deployment: DeploymentToCheck,
+  limits: ResolvedLimits,
+): Promise<CheckedDeployment> {
+  const { name, modules, vars = {}, secrets = {}, bindings = [] } = deployment;
+  const subject = `load function ${JSON.stringify(name)}`;
+  checkBindingNames([...Object.keys(vars), ...Object.keys(secrets), ...bindings], subject);
+
+  const variables = [...Object.entries(vars), ...Object.entries(secrets)];
+  checkCount('envVars', variables.length, limits, subject);
+  for (const [variable, value] of variables) {
+    const figure = envValueBytes(value, variable, subject);
+    if (figure > limits.envVarBytes) {
+      throw limitError('EDGE_LIMIT_EXCEEDED', {
+        limit: 'envVarBytes',
+        subject,
+        measured: `environment variable ${JSON.stringify(variable)}`,
+        figure,
+        allowed: limits.envVarBytes,
+        plan: limits.plan,
+      });
+    }
+  }
+
+  const scriptBytes = await gzippedBytes(modules);
+  if (scriptBytes > limits.scriptBytes) {
+    const { scriptBytes: allowed, plan } = limits;
+    throw limitError('EDGE_SCRIPT_TOO_LARGE', { limit: 'scriptBytes', subject, figure: scriptBytes, allowed, plan });
+  }
+  return { scriptBytes };
+}
+
+/** The limits on how many of something there may be. */
+export type CountLimitName = Extract<
+  PlainLimitName,
+  'envVars' | 'envVarsPerAccount' | 'functions' | 'cronTriggers' | 'routesPerZone' | 'zonesPerFunction'
+>;
+
+/**
+ * Checks how many of something there would be: functions or cron triggers of the account, routes of a zone, zones of a
+ * function.
+ *
+ * @param subject what cannot be done otherwise: `load function "hello"`
+ * @throws EdgeError EDGE_LIMIT_EXCEEDED
+ */
+export function checkCount(limit: CountLimitName, figure: number, limits: ResolvedLimits, subject: string): void {
+  const allowed = limits[limit];
+  if (figure <= allowed) return;
+  throw limitError('EDGE_LIMIT_EXCEEDED', { limit, subject, figure, allowed, plan: limits.plan });
+}
+
+/** Whether a name can stand as a variable in JavaScript modules: an identifier that is no reserved word. */
+export function isBindingName(name: string): boolean {
+  return name.length <= MAX_NAME_LENGTH && IDENTIFIER.test(name) && !RESERVED.has(name);
+}
+
+function checkBindingNames(names: readonly string[], subject: string): void {
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (!isBindingName(name)) {
+      throw new TypeError(
+        `Cannot ${subject}: the binding ${JSON.stringify(name.slice(0, 100))} is not a valid JavaScript identifier`,
+      );
+    }
+    if (seen.has(name)) throw new TypeError(`Cannot ${subject}: the binding ${JSON.stringify(name)} stands twice`);
+    seen.add(name);
+  }
+}
+
+function envValueBytes(value: EnvValue, variable: string, subject: string): number {
+  const text = typeof value === 'string' ? value : toJson(value);
+  if (text !== undefined) return Buffer.byteLength(text);
+  throw new TypeError(`Cannot ${subject}: environment variable ${JSON.stringify(variable)} is no text and no JSON`);
+}
+
+function toJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The modules one after the other, as an upload would carry them, in a thread of the pool. */
+async function gzippedBytes(modules: readonly (string | Uint8Array)[]): Promise<number> {
+  const bytes = modules.map(module => (typeof module === 'string' ? Buffer.from(module) : module));
+  const rawBytes = bytes.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  if (rawBytes > MAX_RAW_BYTES) {
+    throw new EdgeError(
+      'EDGE_SCRIPT_TOO_LARGE',
+      `Cannot load a script of ${rawBytes} bytes before gzip: more than ${MAX_RAW_BYTES} bytes never fit the memory of an isolate`,
+    );
+  }
+  return (await promisify(gzip)(Buffer.concat(bytes))).byteLength;
+}
+
+/** A script that gzip makes small is still held as text: beyond this it cannot run, so it is not compressed to find out. */
+const MAX_RAW_BYTES = 256 * 1024 * 1024;
+const MAX_NAME_LENGTH = 256;
+
+/** ECMAScript, IdentifierName, without escapes. */
+const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
+
+/**
+ * ECMAScript, ReservedWord, with those of strict code and modules; `arguments` and `eval`, which strict code cannot bind;
+ * `undefined`, `NaN` and `Infinity`, which cannot be declared; and `__proto__`, which sets the prototype of many an object.
+ */
+const RESERVED: ReadonlySet<string> = new Set(
+  (
+    'await break case catch class const continue debugger default delete do else enum export extends false finally for ' +
+    'function if import in instanceof new null return super switch this throw true try typeof var void while with yield ' +
+    'let static implements interface package private protected public arguments eval undefined NaN Infinity __proto__'
+  ).split(' '),
+);

@@ -1,0 +1,64 @@
+/** The one place where the text of a limit error is made, so that each names the limit, the figure, and the option. */
+
+import { EdgeError, type EdgeErrorCode } from './errors.js';
+import { type LimitName, type LimitUnit, limitRow, type Plan, type ZonePlan } from './limits.js';
+
+/** A figure past its limit. Figures are in the unit of the limit's row. */
+export interface LimitBreach {
+  readonly limit: LimitName;
+  /** What cannot be done: `load function "hello"`. */
+  readonly subject: string;
+  /** What was found. */
+  readonly figure: number;
+  /** What is allowed. */
+  readonly allowed: number;
+  readonly plan: Plan | ZonePlan;
+  /** What was measured, when the label of the limit is too general: `environment variable "TOKEN"`. */
+  readonly measured?: string;
+  /** @default `limits.` and the name of the limit */
+  readonly option?: string;
+}
+
+/**
+ * The error of a limit:
+ * `Cannot load function "hello": the source after gzip is 12.4 MiB, limit scriptBytes is 10 MiB (plan standard, option limits.scriptBytes)`.
+ */
+export function limitError(code: EdgeErrorCode, breach: LimitBreach, options?: { cause?: unknown }): EdgeError {
+  const { limit, figure, allowed } = breach;
+  return new EdgeError(code, limitMessage(breach), { ...options, limit: { name: limit, figure, allowed } });
+}
+
+function limitMessage({ limit, subject, figure, allowed, plan, measured, option }: LimitBreach): string {
+  const { unit, label } = limitRow(limit);
+  const [found, bound] = formatPair(figure, allowed, unit);
+  const where = `plan ${plan}, option ${option ?? `limits.${limit}`}`;
+  return `Cannot ${subject}: ${measured ?? label} is ${found}, limit ${limit} is ${bound} (${where})`;
+}
+
+/** A figure with its unit: `10 MiB`, `1.5 s`, `50`. */
+export function formatFigure(figure: number, unit: LimitUnit): string {
+  if (figure === Number.POSITIVE_INFINITY) return 'none';
+  if (unit === 'count') return figure.toLocaleString('en-US');
+  const scales = unit === 'bytes' ? BYTE_SCALES : TIME_SCALES;
+  const [factor, name] = scales.find(([least]) => figure >= least) ?? [1, unit];
+  return `${Number((figure / factor).toFixed(factor === 1 ? 3 : 1))} ${name}`;
+}
+
+/** Both figures, exact where rounding would make them look alike. */
+function formatPair(figure: number, allowed: number, unit: LimitUnit): [string, string] {
+  const pair: [string, string] = [formatFigure(figure, unit), formatFigure(allowed, unit)];
+  if (pair[0] !== pair[1] || unit === 'count') return pair;
+  return [`${figure.toLocaleString('en-US')} ${unit}`, `${allowed.toLocaleString('en-US')} ${unit}`];
+}
+
+const BYTE_SCALES: readonly (readonly [number, string])[] = [
+  [1024 ** 3, 'GiB'],
+  [1024 ** 2, 'MiB'],
+  [1024, 'KiB'],
+];
+
+const TIME_SCALES: readonly (readonly [number, string])[] = [
+  [86_400_000, 'd'],
+  [60_000, 'min'],
+  [1000, 's'],
+];

@@ -1,0 +1,39 @@
+/** Says once for each limit that an invocation is near it, before anything fails. */
+
+import { formatFigure } from './limit-error.js';
+import { type LimitName, limitRow } from './limits.js';
+
+/** From this share of a limit on, an invocation's event carries a warning. */
+export const WARNING_SHARE = 0.8;
+
+/** An invocation that used most of a limit. Figures are in the unit of the limit's row. */
+export interface LimitWarning {
+  readonly limit: LimitName;
+  /** The figure when 80 % were reached. */
+  readonly figure: number;
+  readonly allowed: number;
+  /** `number of subrequests is 40 of 50, option limits.subrequests` */
+  readonly message: string;
+}
+
+/** The warnings of one invocation. Costs a comparison until there is one. */
+export class LimitWarnings {
+  #warnings: LimitWarning[] | undefined;
+
+  /** In the order in which they arose. */
+  get all(): readonly LimitWarning[] {
+    return this.#warnings ?? NONE;
+  }
+
+  /** Notes what was used of a limit; warns the first time that it is 80 % or more. */
+  note(limit: LimitName, figure: number, allowed: number): void {
+    if (figure < allowed * WARNING_SHARE || allowed === 0) return;
+    if (this.#warnings?.some(warning => warning.limit === limit) === true) return;
+    const { label, unit } = limitRow(limit);
+    const message = `${label} is ${formatFigure(figure, unit)} of ${formatFigure(allowed, unit)}, option limits.${limit}`;
+    this.#warnings ??= [];
+    this.#warnings.push({ limit, figure, allowed, message });
+  }
+}
+
+const NONE: readonly LimitWarning[] = Object.freeze([]);

@@ -1,0 +1,431 @@
+/**
+ * The one table of limits: every row of the specification's section "Limits", by plan. Option checks, messages, the
+ * tables in the documentation and the boundary tests are made from it. KB and MB of the specification are read as
+ * 1,024 and 1,048,576 bytes; `Infinity` is its "none".
+ */
+
+import type { EdgeErrorCode } from './errors.js';
+
+/** The plan and usage model of an account. The last three are paid. */
+export const PLANS = ['free', 'bundled', 'unbound', 'standard'] as const;
+export type Plan = (typeof PLANS)[number];
+
+/** The plan of the account's zones: it sets the size of request bodies and cache files, apart from {@link Plan}. */
+export const ZONE_PLANS = ['free', 'pro', 'business', 'enterprise'] as const;
+export type ZonePlan = (typeof ZONE_PLANS)[number];
+
+/** What starts an invocation. */
+export const INVOCATION_KINDS = ['http', 'cron', 'queue', 'alarm'] as const;
+export type InvocationKind = (typeof INVOCATION_KINDS)[number];
+
+export type LimitUnit = 'count' | 'bytes' | 'ms';
+
+export type ByPlan<T> = Readonly<Record<Plan, T>>;
+export type ByZonePlan<T> = Readonly<Record<ZonePlan, T>>;
+export type ByKind<T> = Readonly<Record<InvocationKind, T>>;
+
+/** One row: what is limited, in what unit, by how much, and the words of the specification it comes from. */
+export type LimitRow = {
+  /** What is measured, as messages name it. */
+  readonly label: string;
+  readonly unit: LimitUnit;
+  /** Where the figure comes from: the specification's section "Limits", or the reason for a figure of our own. */
+  readonly source: string;
+  /** The code of the error that ends what went past the limit; null where the limit shapes an answer instead. */
+  readonly code: EdgeErrorCode | null;
+  /** The smallest and the largest figure an override may give; `max: Infinity` allows "none". */
+  readonly min: number;
+  readonly max: number;
+} & (
+  | { readonly by: 'plan'; readonly values: ByPlan<number> }
+  | { readonly by: 'zonePlan'; readonly values: ByZonePlan<number> }
+  | { readonly by: 'kind'; readonly values: ByPlan<ByKind<number>> }
+);
+
+const KB = 1024;
+const MB = 1024 * KB;
+const GB = 1024 * MB;
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const DAY = 24 * 60 * MINUTE;
+const NONE = Number.POSITIVE_INFINITY;
+
+export const LIMITS = {
+  // Running
+  cpuMs: {
+    label: 'CPU time',
+    unit: 'ms',
+    source: 'Usage models, CPU time; rule 3. Kinds without a figure take the one of an HTTP request',
+    code: 'EDGE_CPU_LIMIT',
+    min: 1,
+    max: NONE,
+    by: 'kind',
+    values: {
+      free: kinds(10),
+      bundled: kinds(50),
+      unbound: { http: 30 * SECOND, cron: 15 * MINUTE, queue: 15 * MINUTE, alarm: 30 * SECOND },
+      standard: { http: 30 * SECOND, cron: 15 * MINUTE, queue: 15 * MINUTE, alarm: 30 * SECOND },
+    },
+  },
+  cpuOverrunMs: {
+    label: 'CPU time that unused time of earlier invocations can lend',
+    unit: 'ms',
+    source: 'Rule 3 gives no figure; never more than cpuMs is lent',
+    code: 'EDGE_CPU_LIMIT',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: plans(10, 50, SECOND, SECOND),
+  },
+  wallMs: {
+    label: 'wall time',
+    unit: 'ms',
+    source: 'Usage models, Duration; rule 1',
+    code: 'EDGE_WALL_TIME_LIMIT',
+    min: 1,
+    max: NONE,
+    by: 'kind',
+    values: {
+      free: kinds(NONE),
+      bundled: kinds(NONE),
+      unbound: { http: NONE, cron: 15 * MINUTE, queue: 15 * MINUTE, alarm: 15 * MINUTE },
+      standard: { http: NONE, cron: 15 * MINUTE, queue: 15 * MINUTE, alarm: 15 * MINUTE },
+    },
+  },
+  waitUntilMs: {
+    label: 'time that waitUntil adds',
+    unit: 'ms',
+    source: 'Rule 2',
+    code: 'EDGE_CANCELED',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: everyPlan(30 * SECOND),
+  },
+  memoryBytes: {
+    label: 'memory',
+    unit: 'bytes',
+    source: 'Usage models, Memory; rule 13. Below 16 MB an isolate does not start',
+    code: 'EDGE_MEMORY_LIMIT',
+    min: 16 * MB,
+    max: 4 * GB,
+    by: 'plan',
+    values: everyPlan(128 * MB),
+  },
+  instances: {
+    label: 'instances of one function on one host',
+    unit: 'count',
+    source: 'Rule 13',
+    code: null,
+    min: 1,
+    max: 1,
+    by: 'plan',
+    values: everyPlan(1),
+  },
+  startupMs: {
+    label: 'startup time',
+    unit: 'ms',
+    source: 'Per plan, Startup time; rule 15',
+    code: 'EDGE_STARTUP_LIMIT',
+    min: 1,
+    max: 10 * MINUTE,
+    by: 'plan',
+    values: everyPlan(400),
+  },
+  subrequests: {
+    label: 'number of subrequests',
+    unit: 'count',
+    source: 'Per plan, Subrequests per request; rule 6: each redirect hop counts, cache calls share it',
+    code: 'EDGE_SUBREQUEST_LIMIT',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: plans(50, 50, 1000, 1000),
+  },
+  internalSubrequests: {
+    label: 'number of subrequests to internal services',
+    unit: 'count',
+    source: 'Rule 6',
+    code: 'EDGE_SUBREQUEST_LIMIT',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: everyPlan(1000),
+  },
+  cacheCalls: {
+    label: 'number of cache calls',
+    unit: 'count',
+    source: 'Rule 6: within subrequests, not beside them',
+    code: 'EDGE_SUBREQUEST_LIMIT',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: plans(50, 50, 1000, 1000),
+  },
+  connections: {
+    label: 'number of open connections',
+    unit: 'count',
+    source: 'Per plan, Simultaneous outgoing connections; rule 7: more attempts wait',
+    code: null,
+    min: 1,
+    max: NONE,
+    by: 'plan',
+    values: everyPlan(6),
+  },
+  redirects: {
+    label: 'number of redirects',
+    unit: 'count',
+    source: 'Fetch standard, HTTP-redirect fetch',
+    code: 'EDGE_EGRESS_FAILED',
+    min: 0,
+    max: 20,
+    by: 'plan',
+    values: everyPlan(20),
+  },
+  logBytes: {
+    label: 'recorded data',
+    unit: 'bytes',
+    source: 'Rule 12: beyond it nothing more is recorded',
+    code: null,
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: everyPlan(128 * KB),
+  },
+
+  // Requests
+  requestsPerDay: {
+    label: 'number of requests today (UTC)',
+    unit: 'count',
+    source: 'Usage models, Requests; rule 4',
+    code: 'EDGE_DAILY_LIMIT',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: plans(100_000, NONE, NONE, NONE),
+  },
+  requestsPerMinute: {
+    label: 'number of requests this minute',
+    unit: 'count',
+    source: 'Usage models, Requests; rule 4',
+    code: 'EDGE_RATE_LIMITED',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: plans(1000, NONE, NONE, NONE),
+  },
+  addressRequestsPerSecond: {
+    label: 'number of requests this second from one client address',
+    unit: 'count',
+    source: 'Rule 5: "many thousands of requests per second from a small number of client IP addresses"',
+    code: 'EDGE_RATE_LIMITED',
+    min: 1,
+    max: NONE,
+    by: 'zonePlan',
+    values: { free: 4000, pro: 4000, business: 4000, enterprise: NONE },
+  },
+  urlBytes: {
+    label: 'the URL',
+    unit: 'bytes',
+    source: 'Rule 8',
+    code: 'EDGE_URL_TOO_LONG',
+    min: 1,
+    max: NONE,
+    by: 'plan',
+    values: everyPlan(16 * KB),
+  },
+  headersBytes: {
+    label: 'the headers together',
+    unit: 'bytes',
+    source: 'Rule 8',
+    code: 'EDGE_HEADERS_TOO_LARGE',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: everyPlan(32 * KB),
+  },
+  headerBytes: {
+    label: 'a header',
+    unit: 'bytes',
+    source: 'Rule 8',
+    code: 'EDGE_HEADERS_TOO_LARGE',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: everyPlan(16 * KB),
+  },
+  bodyBytes: {
+    label: 'the request body',
+    unit: 'bytes',
+    source: 'Rule 9',
+    code: 'EDGE_BODY_TOO_LARGE',
+    min: 0,
+    max: NONE,
+    by: 'zonePlan',
+    values: { free: 100 * MB, pro: 100 * MB, business: 200 * MB, enterprise: 500 * MB },
+  },
+  responseBytes: {
+    label: 'the response',
+    unit: 'bytes',
+    source: 'Rule 10: not limited',
+    code: 'EDGE_RESPONSE_STREAM',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: everyPlan(NONE),
+  },
+
+  // Deploying
+  scriptBytes: {
+    label: 'the source after gzip',
+    unit: 'bytes',
+    source: 'Per plan, Function size',
+    code: 'EDGE_SCRIPT_TOO_LARGE',
+    min: 1,
+    max: NONE,
+    by: 'plan',
+    values: plans(MB, 10 * MB, 10 * MB, 10 * MB),
+  },
+  envVars: {
+    label: 'number of environment variables',
+    unit: 'count',
+    source: 'Per plan, Environment variables per function: secret and text together',
+    code: 'EDGE_LIMIT_EXCEEDED',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: plans(64, 128, 128, 128),
+  },
+  envVarBytes: {
+    label: 'an environment variable',
+    unit: 'bytes',
+    source: 'Per plan, Environment variable size',
+    code: 'EDGE_LIMIT_EXCEEDED',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: everyPlan(5 * KB),
+  },
+  envVarsPerAccount: {
+    label: 'number of environment variables of the account',
+    unit: 'count',
+    source: 'Per plan, below the table: no limit',
+    code: 'EDGE_LIMIT_EXCEEDED',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: everyPlan(NONE),
+  },
+  functions: {
+    label: 'number of functions of the account',
+    unit: 'count',
+    source: 'Per plan, Functions per account',
+    code: 'EDGE_LIMIT_EXCEEDED',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: plans(100, 500, 500, 500),
+  },
+  cronTriggers: {
+    label: 'number of cron triggers of the account',
+    unit: 'count',
+    source: 'Per plan, Cron triggers per account',
+    code: 'EDGE_LIMIT_EXCEEDED',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: plans(5, 250, 250, 250),
+  },
+  routesPerZone: {
+    label: 'number of routes of the zone',
+    unit: 'count',
+    source: 'Rule 11',
+    code: 'EDGE_LIMIT_EXCEEDED',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: everyPlan(1000),
+  },
+  zonesPerFunction: {
+    label: 'number of zones of the function',
+    unit: 'count',
+    source: 'Rule 11',
+    code: 'EDGE_LIMIT_EXCEEDED',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: everyPlan(1000),
+  },
+
+  // Storing
+  cacheObjectBytes: {
+    label: 'a cached object',
+    unit: 'bytes',
+    source: 'Rule 6',
+    code: 'EDGE_LIMIT_EXCEEDED',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: everyPlan(512 * MB),
+  },
+  cacheFileBytes: {
+    label: 'a file in the cache before the function',
+    unit: 'bytes',
+    source: 'Rule 10',
+    code: null,
+    min: 0,
+    max: NONE,
+    by: 'zonePlan',
+    values: { free: 512 * MB, pro: 512 * MB, business: 512 * MB, enterprise: 5 * GB },
+  },
+  listEntries: {
+    label: 'number of entries of one list call',
+    unit: 'count',
+    source: 'Rule 14',
+    code: null,
+    min: 1,
+    max: 1000,
+    by: 'plan',
+    values: everyPlan(1000),
+  },
+  multipartUploadMs: {
+    label: 'age of an uncompleted multipart upload',
+    unit: 'ms',
+    source: 'Rule 14',
+    code: null,
+    min: 1,
+    max: NONE,
+    by: 'plan',
+    values: everyPlan(7 * DAY),
+  },
+} as const satisfies Record<string, LimitRow>;
+
+export type LimitName = keyof typeof LIMITS;
+
+/** Limits with a figure for each kind of invocation. */
+export type KindLimitName = { [N in LimitName]: (typeof LIMITS)[N]['by'] extends 'kind' ? N : never }[LimitName];
+/** Limits with one figure. */
+export type PlainLimitName = Exclude<LimitName, KindLimitName>;
+
+export const LIMIT_NAMES: readonly LimitName[] = Object.keys(LIMITS).filter(isLimitName);
+
+export function isLimitName(name: string): name is LimitName {
+  return Object.hasOwn(LIMITS, name);
+}
+
+/** The row of a limit, in the shape that all rows share. */
+export function limitRow(name: LimitName): LimitRow {
+  return LIMITS[name];
+}
+
+function kinds(value: number): ByKind<number> {
+  return { http: value, cron: value, queue: value, alarm: value };
+}
+
+function plans(free: number, bundled: number, unbound: number, standard: number): ByPlan<number> {
+  return { free, bundled, unbound, standard };
+}
+
+function everyPlan(value: number): ByPlan<number> {
+  return plans(value, value, value, value);
+}

@@ -1,0 +1,52 @@
+/**
+ * How much is recorded of one request: console output, exceptions, request metadata and headers together (specification:
+ * Limits, rule 12). What goes beyond is not recorded, which is said once.
+ */
+
+export class LogBudget {
+  readonly #logBytes: number;
+  #usedBytes = 0;
+  #isTruncated = false;
+
+  /** @param logBytes the limit of that name; `Infinity` for none */
+  constructor(logBytes: number) {
+    this.#logBytes = logBytes;
+  }
+
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  /** Whether something was not recorded. */
+  get isTruncated(): boolean {
+    return this.#isTruncated;
+  }
+
+  /**
+   * What is to be recorded of a text: all of it; its beginning, when it is the one that passes the limit; and null for
+   * everything after that. Bytes are those of UTF-8, and no character is cut in two.
+   *
+   * @param onTruncated called once, when the limit is passed: record that something is missing
+   */
+  admit(text: string, onTruncated?: () => void): string | null {
+    if (this.#isTruncated) return null;
+    const left = this.#logBytes - this.#usedBytes;
+    const bytes = Buffer.byteLength(text);
+    if (bytes <= left) {
+      this.#usedBytes += bytes;
+      return text;
+    }
+    this.#isTruncated = true;
+    onTruncated?.();
+    const part = cut(text, left);
+    this.#usedBytes += Buffer.byteLength(part);
+    return part === '' ? null : part;
+  }
+}
+
+/** The longest beginning of a text that has at most so many bytes in UTF-8. */
+function cut(text: string, bytes: number): string {
+  // encodeInto() stops before the first character that does not fit.
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
+  return text.slice(0, read);
+}

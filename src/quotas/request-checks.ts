@@ -1,0 +1,146 @@
+/** What an incoming request must keep to before a function sees it (specification: Limits, rules 8 and 9; Errors). */
+
+import { EdgeError } from './errors.js';
+import { limitError } from './limit-error.js';
+import type { ResolvedLimits } from './resolve-limits.js';
+
+export interface RequestHeadToCheck {
+  readonly method: string;
+  /** As received: absolute, or the path with the query. */
+  readonly url: string;
+  /** Names and values in turn (`rawHeaders` of `node:http`), or pairs (a `Headers` object). */
+  readonly headers: readonly string[] | Iterable<readonly [string, string]>;
+}
+
+/** The limits that a request head is checked against. */
+export type RequestLimits = Pick<
+  ResolvedLimits,
+  'plan' | 'zonePlan' | 'urlBytes' | 'headersBytes' | 'headerBytes' | 'bodyBytes'
+>;
+
+/** What is known of a request once its head has passed. */
+export interface CheckedRequestHead {
+  /** The body's length in bytes, when the head says it. */
+  readonly contentLength: number | undefined;
+}
+
+/**
+ * Checks the head of a request. The bytes of a header are those of its name and its value.
+ *
+ * @throws EdgeError EDGE_URL_TOO_LONG, EDGE_HEADERS_TOO_LARGE, EDGE_BODY_TOO_LARGE when Content-Length says so already,
+ *   EDGE_REQUEST_MALFORMED for Transfer-Encoding with Content-Length or a Content-Length that is no length
+ */
+export function checkRequestHead(head: RequestHeadToCheck, limits: RequestLimits): CheckedRequestHead {
+  const subject = `serve the ${head.method} request`;
+  // What came over HTTP has one character for each byte, in the URL and in the headers.
+  const urlBytes = head.url.length;
+  if (urlBytes > limits.urlBytes) {
+    throw limitError('EDGE_URL_TOO_LONG', {
+      limit: 'urlBytes',
+      subject,
+      figure: urlBytes,
+      allowed: limits.urlBytes,
+      plan: limits.plan,
+    });
+  }
+
+  let headersBytes = 0;
+  let contentLength: string | undefined;
+  let hasTransferEncoding = false;
+  const headers = flat(head.headers);
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i] ?? '';
+    const value = headers[i + 1] ?? '';
+    const bytes = name.length + value.length;
+    headersBytes += bytes;
+    if (bytes > limits.headerBytes) {
+      throw limitError('EDGE_HEADERS_TOO_LARGE', {
+        limit: 'headerBytes',
+        subject,
+        measured: `the header ${shown(name)}`,
+        figure: bytes,
+        allowed: limits.headerBytes,
+        plan: limits.plan,
+      });
+    }
+    // Names are compared only where they can match: this runs for every header of every request.
+    if (name.length === 14 && name.toLowerCase() === 'content-length') {
+      if (contentLength !== undefined && contentLength !== value)
+        throw malformed(subject, 'it has two Content-Lengths');
+      contentLength = value;
+    } else if (name.length === 17 && name.toLowerCase() === 'transfer-encoding') {
+      hasTransferEncoding = true;
+    }
+  }
+  if (headersBytes > limits.headersBytes) {
+    throw limitError('EDGE_HEADERS_TOO_LARGE', {
+      limit: 'headersBytes',
+      subject,
+      figure: headersBytes,
+      allowed: limits.headersBytes,
+      plan: limits.plan,
+    });
+  }
+  if (contentLength === undefined) return { contentLength: undefined };
+  if (hasTransferEncoding) throw malformed(subject, 'it has both Transfer-Encoding and Content-Length');
+  const length = /^\d{1,15}$/.test(contentLength) ? Number(contentLength) : undefined;
+  if (length === undefined) throw malformed(subject, `its Content-Length is ${shown(contentLength)}`);
+  if (length > limits.bodyBytes) throw bodyTooLarge(subject, length, limits);
+  return { contentLength: length };
+}
+
+/**
+ * Counts the bytes of a request body as they pass: for bodies whose length the head does not tell, and those whose head
+ * lies. Nothing is kept.
+ */
+export class BodyCounter {
+  readonly #limits: RequestLimits;
+  #bytes = 0;
+
+  constructor(limits: RequestLimits) {
+    this.#limits = limits;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** @throws EdgeError EDGE_BODY_TOO_LARGE when the body is now longer than allowed: do not pass the chunk on */
+  add(byteLength: number): void {
+    this.#bytes += byteLength;
+    if (this.#bytes > this.#limits.bodyBytes) throw bodyTooLarge('serve the request', this.#bytes, this.#limits);
+  }
+}
+
+/**
+ * A body that ends with EDGE_BODY_TOO_LARGE, and ends its source, when it is longer than the plan of the zone allows.
+ * Backpressure passes through; nothing is kept.
+ */
+export async function* limitedBody(
+  body: AsyncIterable<Uint8Array>,
+  limits: RequestLimits,
+): AsyncGenerator<Uint8Array, void, void> {
+  const counter = new BodyCounter(limits);
+  for await (const chunk of body) {
+    counter.add(chunk.byteLength);
+    yield chunk;
+  }
+}
+
+function bodyTooLarge(subject: string, figure: number, limits: RequestLimits): EdgeError {
+  const { bodyBytes: allowed, zonePlan: plan } = limits;
+  return limitError('EDGE_BODY_TOO_LARGE', { limit: 'bodyBytes', subject, figure, allowed, plan });
+}
+
+function malformed(subject: string, why: string): EdgeError {
+  return new EdgeError('EDGE_REQUEST_MALFORMED', `Cannot ${subject}: ${why}`);
+}
+
+function flat(headers: RequestHeadToCheck['headers']): readonly string[] {
+  const entries: (string | readonly [string, string])[] = Array.isArray(headers) ? headers : [...headers];
+  return entries.flat();
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, 100));
+}

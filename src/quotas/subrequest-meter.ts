@@ -1,0 +1,86 @@
+/** Counts the subrequests of one invocation (specification: Limits, rule 6). */
+
+import { limitError } from './limit-error.js';
+import type { LimitWarnings } from './limit-warnings.js';
+import type { ResolvedLimits } from './resolve-limits.js';
+
+/** What a function asks for that counts, and against which quota. */
+export const SUBREQUEST_KINDS = {
+  /** A request of `fetch`, and each redirect that it follows. */
+  fetch: 'subrequests',
+  /** A call of another function over a service binding. */
+  service: 'subrequests',
+  /** A TCP socket opened with `connect()`. */
+  socket: 'subrequests',
+  /** put, match or delete of a cache: they share the quota of fetch. */
+  cache: 'subrequests',
+  bucket: 'internalSubrequests',
+  kv: 'internalSubrequests',
+  queue: 'internalSubrequests',
+  sql: 'internalSubrequests',
+  stateful: 'internalSubrequests',
+} as const;
+
+export type SubrequestKind = keyof typeof SUBREQUEST_KINDS;
+
+export type SubrequestLimits = Pick<ResolvedLimits, 'plan' | 'subrequests' | 'internalSubrequests' | 'cacheCalls'>;
+
+export class SubrequestMeter {
+  readonly #limits: SubrequestLimits;
+  readonly #warnings: LimitWarnings | undefined;
+  #subrequests = 0;
+  #internalSubrequests = 0;
+  #cacheCalls = 0;
+
+  /** @param warnings where it is said that 80 % of a limit are used */
+  constructor(limits: SubrequestLimits, warnings?: LimitWarnings) {
+    this.#limits = limits;
+    this.#warnings = warnings;
+  }
+
+  /** Subrequests so far, those to internal services not among them. */
+  get subrequests(): number {
+    return this.#subrequests;
+  }
+
+  get internalSubrequests(): number {
+    return this.#internalSubrequests;
+  }
+
+  get cacheCalls(): number {
+    return this.#cacheCalls;
+  }
+
+  /** All of them. */
+  get total(): number {
+    return this.#subrequests + this.#internalSubrequests;
+  }
+
+  /**
+   * Counts one subrequest before it is made. One that is refused does not count.
+   *
+   * @throws EdgeError EDGE_SUBREQUEST_LIMIT when there is none left
+   */
+  count(kind: SubrequestKind): void {
+    if (SUBREQUEST_KINDS[kind] === 'internalSubrequests') {
+      this.#check('internalSubrequests', this.#internalSubrequests + 1);
+      this.#internalSubrequests++;
+      return;
+    }
+    this.#check('subrequests', this.#subrequests + 1);
+    if (kind === 'cache') {
+      this.#check('cacheCalls', this.#cacheCalls + 1);
+      this.#cacheCalls++;
+    }
+    this.#subrequests++;
+  }
+
+  #check(limit: 'subrequests' | 'internalSubrequests' | 'cacheCalls', figure: number): void {
+    const allowed = this.#limits[limit];
+    if (figure > allowed) {
+      const { plan } = this.#limits;
+      throw limitError('EDGE_SUBREQUEST_LIMIT', { limit, subject: 'make the subrequest', figure, allowed, plan });
+    }
+    this.#warnings?.note(limit, figure, allowed);
+  }
+}
