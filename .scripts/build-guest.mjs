@@ -1,6 +1,19 @@
 // Bundles the guest realm's code into one script, dist/src/isolate/guest.bundle.js, whose completion value is `install`.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { build } from 'esbuild';
+
+// The streams library looks for the classes it works with by their global names: it gets ours, whatever the global object holds.
+const streamsGlobals = {
+  name: 'streams-globals',
+  setup({ onLoad }) {
+    onLoad({ filter: /web-streams-polyfill[\\/]dist[\\/]ponyfill\.mjs$/ }, ({ path }) => {
+      const realm = JSON.stringify(resolve('src/isolate/guest/web/streams-realm.ts'));
+      const names = 'AbortController, globalThis, queueMicrotask, structuredClone';
+      return { contents: `import { ${names} } from ${realm};\n${readFileSync(path, 'utf8')}`, loader: 'js' };
+    });
+  },
+};
 
 const { outputFiles } = await build({
   entryPoints: ['src/isolate/guest/main.ts'],
@@ -15,6 +28,7 @@ const { outputFiles } = await build({
   charset: 'utf8',
   minifySyntax: true,
   logLevel: 'warning',
+  plugins: [streamsGlobals],
 });
 mkdirSync('dist/src/isolate', { recursive: true });
 // A function's own scope, so that the bundle makes no global variable.

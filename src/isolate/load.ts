@@ -31,7 +31,13 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
   request.setModules(graph);
   callGuest(realm.enter, [
     Ev.Setup,
-    JSON.stringify({ name: load.name, env: load.env, buckets: load.buckets, flags: load.flags }),
+    JSON.stringify({
+      name: load.name,
+      env: load.env,
+      buckets: load.buckets,
+      flags: load.flags,
+      isScript: main.kind === 'script',
+    }),
   ]);
   try {
     turns.meterStart();

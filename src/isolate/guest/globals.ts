@@ -2,6 +2,7 @@
  * What function code finds on globalThis beside the language itself: the one table of it, in alphabetical order. Interfaces,
  * namespaces and objects are not enumerable, operations are, as in browsers.
  */
+import { fetchClasses, fetchFunctions } from './fetch-globals.ts';
 import { AbortController, AbortSignal } from './web/abort.ts';
 import { atob, btoa } from './web/base64.ts';
 import { console } from './web/console.ts';
@@ -81,8 +82,10 @@ const handlers = ['error', 'rejectionhandled', 'unhandledrejection'] as const;
 
 export function installGlobals(): void {
   install(interfaces, false);
+  install(fetchClasses, false);
   install(attributes, false);
   install(operations, true);
+  install(fetchFunctions, true);
   for (const type of handlers) defineHandler(globalThis, type);
 }
 

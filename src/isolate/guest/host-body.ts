@@ -22,6 +22,7 @@ export class HostBody {
   readonly exchange: number;
   /** The number of bytes when all of them are there from the start, else BODY_STREAM. */
   readonly size: number;
+  #failure: { readonly reason: unknown } | undefined;
 
   constructor(exchange: number, size: number) {
     this.exchange = exchange;
@@ -47,6 +48,7 @@ export class HostBody {
   /** The next chunk, or undefined at the end. Call it again only after it settled. */
   async next(): Promise<Uint8Array | undefined> {
     for (;;) {
+      if (this.#failure !== undefined) throw this.#failure.reason;
       const available = opNumber(Op.BodyAvailable, this.exchange);
       if (available > 0) {
         const target = new Uint8ArrayCtor(available < MAX_CHUNK_BYTES ? available : MAX_CHUNK_BYTES);
@@ -63,7 +65,17 @@ export class HostBody {
 
   /** No more of it is wanted. */
   stop(): void {
-    op(Op.BodyStop, this.exchange);
+    try {
+      op(Op.BodyStop, this.exchange);
+    } catch {
+      // The exchange is over already.
+    }
+    wakeReader(this.exchange);
+  }
+
+  /** Whoever reads it finds that it has failed. */
+  fail(reason: unknown): void {
+    this.#failure = { reason };
     wakeReader(this.exchange);
   }
 

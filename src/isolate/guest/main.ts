@@ -8,7 +8,7 @@ import './errors.ts';
 import { connect, enter } from './bridge.ts';
 import { installGlobals } from './globals.ts';
 import { dynamicImport, imported, moduleBytes } from './loader.ts';
-import './invocation.ts';
+import './startup.ts';
 import { startClock } from './web/clock.ts';
 
 installGlobals();

@@ -34,9 +34,10 @@ export function encodingOps(): OpSet {
   }
 
   function decodeWhole(bytes: Buffer, encoding: string, flags: number): string {
-    if (encoding === 'utf-8' && (flags & DecodeFlag.KeepBom) !== 0) {
+    if (encoding === 'utf-8') {
       if ((flags & DecodeFlag.Fatal) !== 0 && !isUtf8(bytes)) throw invalidData(encoding);
-      return bytes.toString();
+      const hasBom = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+      return bytes.toString('utf8', hasBom && (flags & DecodeFlag.KeepBom) === 0 ? 3 : 0);
     }
     const key = `${encoding} ${flags}`;
     let decoder = wholes.get(key);

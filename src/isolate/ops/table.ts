@@ -126,7 +126,7 @@ export enum Op {
 }
 
 export enum Ev {
-  /** (JSON of the function's configuration: env, flags, name) */
+  /** (JSON of the function's configuration: name, env, buckets, flags, isScript) */
   Setup = 0,
   /** (): the classic script has been evaluated. Modules tell by the loader's `imported(0, namespace)`. */
   Evaluated,

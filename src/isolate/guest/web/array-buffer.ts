@@ -42,12 +42,3 @@ export function detachArrayBuffer(buffer: ArrayBuffer): void {
   if (nativeTransfer !== undefined) nativeTransfer(buffer);
   else op(Op.Detach, new Uint8ArrayCtor(buffer));
 }
-
-export function isArrayBuffer(value: unknown): value is ArrayBuffer {
-  try {
-    arrayBufferByteLength(value);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -15,9 +15,9 @@ import {
   typedArraySubarray,
   Uint8ArrayCtor,
 } from '../primordials.ts';
+import { type EncodeIntoResult, encodeUtf8, encodeUtf8Into } from '../utf8.ts';
 import { bytesOf } from './buffer-source.ts';
 import { defineInterface, requireArguments, toDictionary, toDOMString } from './idl.ts';
-import { type EncodeIntoResult, utf8Encode, utf8EncodeInto } from './utf8.ts';
 
 export class TextEncoder {
   readonly #isEncoder = true;
@@ -29,7 +29,7 @@ export class TextEncoder {
 
   encode(input: unknown = ''): Uint8Array {
     void this.#isEncoder;
-    return utf8Encode(toDOMString(input));
+    return encodeUtf8(toDOMString(input));
   }
 
   encodeInto(source: unknown, destination: unknown): EncodeIntoResult {
@@ -38,7 +38,7 @@ export class TextEncoder {
     const text = toDOMString(source);
     if (typedArrayName(destination) !== 'Uint8Array') throw new TypeErrorCtor('The destination is not a Uint8Array');
     const target = destination as Uint8Array; // its internal slot says so
-    return utf8EncodeInto(text, target, typedArrayLength(target));
+    return encodeUtf8Into(text, target, typedArrayLength(target));
   }
 }
 

@@ -39,7 +39,8 @@ import {
   Uint8ArrayCtor,
   uncurry,
 } from '../primordials.ts';
-import { copyArrayBuffer, detachArrayBuffer, isArrayBuffer, isDetached } from './array-buffer.ts';
+import { copyArrayBuffer, detachArrayBuffer, isDetached } from './array-buffer.ts';
+import { isArrayBuffer } from './buffers.ts';
 import { DOMException, isDOMException } from './dom-exception.ts';
 import {
   defineValue,
@@ -117,7 +118,7 @@ export function cloneWithTransfer(
 }
 
 function createTarget(item: object): object {
-  if (isBuffer(item)) {
+  if (isArrayBuffer(item)) {
     if (isDetached(item)) throw dataCloneError('An ArrayBuffer of the transfer list is detached');
     return new ArrayBufferCtor(arrayBufferByteLength(item));
   }
@@ -127,17 +128,13 @@ function createTarget(item: object): object {
 }
 
 function move(item: object, target: object): void {
-  if (!isBuffer(item)) {
+  if (!isArrayBuffer(item)) {
     cloneableOf(item)?.move?.(item, target);
     return;
   }
   if (isDetached(item)) throw dataCloneError('An ArrayBuffer of the transfer list is detached');
-  if (isBuffer(target)) typedArraySet(new Uint8ArrayCtor(target), new Uint8ArrayCtor(item));
+  if (isArrayBuffer(target)) typedArraySet(new Uint8ArrayCtor(target), new Uint8ArrayCtor(item));
   detachArrayBuffer(item);
-}
-
-function isBuffer(value: object): value is ArrayBuffer {
-  return isArrayBuffer(value);
 }
 
 function clone(memory: Memory, value: unknown): unknown {

@@ -1,13 +1,13 @@
 /** UTF-8 for short strings in this realm, for long ones in the host's. */
-import { DecodeFlag, Op } from '../../ops/table.ts';
-import { op, opNumber, opString } from '../bridge.ts';
-import { stringCharCodeAt, typedArraySubarray, Uint8ArrayCtor } from '../primordials.ts';
+import { DecodeFlag, Op } from '../ops/table.ts';
+import { op, opNumber, opString } from './bridge.ts';
+import { stringCharCodeAt, typedArrayLength, Uint8ArrayCtor } from './primordials.ts';
 
 /** Up to this length a loop here is faster than a call of the bridge. */
 const SHORT = 48;
 
 /** The UTF-8 bytes of a string; lone surrogates become U+FFFD. */
-export function utf8Encode(text: string): Uint8Array {
+export function encodeUtf8(text: string): Uint8Array {
   const { length } = text;
   const target = new Uint8ArrayCtor(length);
   if (length <= SHORT) {
@@ -32,7 +32,7 @@ export interface EncodeIntoResult {
 }
 
 /** Writes as many whole characters as there is room for. */
-export function utf8EncodeInto(text: string, target: Uint8Array, room: number): EncodeIntoResult {
+export function encodeUtf8Into(text: string, target: Uint8Array, room: number): EncodeIntoResult {
   const { length } = text;
   if (length <= SHORT && room >= length) {
     let i = 0;
@@ -47,9 +47,12 @@ export function utf8EncodeInto(text: string, target: Uint8Array, room: number): 
   return { read, written: opNumber(Op.TextEncodeWritten) };
 }
 
-/** Decodes without fail and keeps a BOM: "UTF-8 decode without BOM" of the Encoding standard. */
-export function utf8DecodeLossy(bytes: Uint8Array, length: number = bytes.length): string {
-  if (length === 0) return '';
-  const exact = length === bytes.length ? bytes : typedArraySubarray(bytes, 0, length);
-  return opString(Op.TextDecode, exact, 'utf-8', DecodeFlag.KeepBom);
+/** "UTF-8 decode": without the BOM, malformed sequences become U+FFFD. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  return typedArrayLength(bytes) === 0 ? '' : opString(Op.TextDecode, bytes, 'utf-8', 0);
+}
+
+/** "UTF-8 decode without BOM": a BOM stays. @see https://encoding.spec.whatwg.org/#utf-8-decode-without-bom */
+export function decodeUtf8WithBom(bytes: Uint8Array): string {
+  return typedArrayLength(bytes) === 0 ? '' : opString(Op.TextDecode, bytes, 'utf-8', DecodeFlag.KeepBom);
 }

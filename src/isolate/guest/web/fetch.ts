@@ -1,0 +1,137 @@
+/** fetch(): a call of the fetch service of the host process. @see https://fetch.spec.whatwg.org/#fetch-method */
+import { Op, ServiceId } from '../../ops/table.ts';
+import { MAX_WHOLE_BYTES, sendBytes, sendStream } from '../body-out.ts';
+import { type CallReply, openCall } from '../calls.ts';
+import { HostBody } from '../host-body.ts';
+import {
+  jsonParse,
+  jsonStringify,
+  PromiseCtor,
+  promiseReject,
+  stringToLowerCase,
+  TypeErrorCtor,
+  typedArrayLength,
+} from '../primordials.ts';
+import { requireHandler } from '../scope.ts';
+import { addAbortAlgorithm, removeAbortAlgorithm } from './abort.ts';
+import { blobBytes, isBlob } from './blob.ts';
+import { Body, bodyLength, isUnusable, streamOf, takeSource } from './body.ts';
+import { appendPair, type HeaderPairs, hasName } from './header-list.ts';
+import { requireArguments } from './idl.ts';
+import { buildRequest, type RequestState } from './request.ts';
+import { createResponse, isNullBodyStatus, type Response, ResponseState } from './response.ts';
+import { cancel } from './streams.ts';
+
+/** The head of the service's reply. */
+interface ReplyHead {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: HeaderPairs;
+  readonly url: string;
+  readonly redirected: boolean;
+  readonly decoded?: boolean;
+}
+
+export function fetch(input: unknown, init: unknown = undefined): Promise<Response> {
+  try {
+    requireArguments(arguments.length, 1, 'fetch');
+    requireHandler('fetch()');
+    // 2: what the Request constructor refuses, fetch rejects with.
+    return send(buildRequest(input, init));
+  } catch (error) {
+    return promiseReject(error);
+  }
+}
+
+function send(request: RequestState): Promise<Response> {
+  const signal = request.activeSignal();
+  if (signal?.aborted === true) {
+    // 4: aborted already. The body goes with it.
+    if (request.body?.stream !== undefined && !isUnusable(request.body)) cancel(request.body.stream, signal.reason);
+    return promiseReject(signal.reason);
+  }
+  return new PromiseCtor((resolve, reject) => {
+    let responseBody: HostBody | null = null;
+    const call = start(request, {
+      onReply: (head, body) => {
+        responseBody = body;
+        resolve(toResponse(head, body));
+      },
+      onFailed: error => {
+        if (signal !== undefined) removeAbortAlgorithm(signal, abort);
+        reject(error);
+      },
+    });
+    // 11: abort at any time, also while the answer's body is read.
+    const abort = (): void => {
+      reject(signal?.reason);
+      call.abort();
+      responseBody?.fail(signal?.reason);
+    };
+    if (signal !== undefined) addAbortAlgorithm(signal, abort);
+  });
+}
+
+function start(request: RequestState, reply: CallReply): { abort(): void } {
+  const { body } = request;
+  const pairs = request.headerPairs();
+  if (body === null) return openCall(Op.Call, ServiceId.Fetch, headText(request, pairs), undefined, reply);
+  if (isUnusable(body)) throw new TypeErrorCtor('fetch: the body of the request has been read already, or is locked');
+  const length = bodyLength(body);
+  const source = takeSource(body);
+  if (typeof source === 'string') {
+    return openCall(Op.Call, ServiceId.Fetch, headText(request, pairs), source, reply);
+  }
+  if (source === undefined || source instanceof HostBody) {
+    if (length !== undefined && !hasName(pairs, 'content-length')) appendPair(pairs, 'content-length', `${length}`);
+    const call = openCall(Op.CallStream, ServiceId.Fetch, headText(request, pairs), undefined, reply);
+    if (source === undefined) sendStream(streamOf(body), call.exchange);
+    else source.pipeTo(call.exchange);
+    return call;
+  }
+  const bytes = isBlob(source) ? blobBytes(source) : source;
+  if (typedArrayLength(bytes) <= MAX_WHOLE_BYTES) {
+    return openCall(Op.CallBytes, ServiceId.Fetch, headText(request, pairs), bytes, reply);
+  }
+  appendPair(pairs, 'content-length', `${typedArrayLength(bytes)}`);
+  const call = openCall(Op.CallStream, ServiceId.Fetch, headText(request, pairs), undefined, reply);
+  sendBytes(bytes, call.exchange);
+  return call;
+}
+
+/** The JSON that the service reads, written text by text: no object here has properties that function code could add to. */
+function headText(request: RequestState, pairs: HeaderPairs): string {
+  let headers = '';
+  for (let i = 0; i < pairs.length; i++) headers += i === 0 ? quote(pairs[i]) : `,${quote(pairs[i])}`;
+  const { method, url, redirect } = request;
+  return `{"method":"fetch","args":{"method":${quote(method)},"url":${quote(url)},"redirect":"${redirect}","headers":[${headers}]}}`;
+}
+
+function quote(text: string | undefined): string {
+  return jsonStringify(text ?? '');
+}
+
+function toResponse(headJson: string, body: HostBody | null): Response {
+  const head: ReplyHead = jsonParse(headJson); // the service of the host process wrote it
+  const state = new ResponseState();
+  state.status = head.status;
+  state.statusText = head.statusText;
+  state.url = head.url;
+  state.isRedirected = head.redirected;
+  state.isImmutable = true;
+  state.pairs = toPairs(head);
+  if (body !== null && !isNullBodyStatus(head.status)) state.body = new Body(body);
+  else body?.stop();
+  return createResponse(state);
+}
+
+/** Without the headers that describe what the body was before its content codings were taken off. */
+function toPairs({ headers, decoded }: ReplyHead): HeaderPairs {
+  const pairs: HeaderPairs = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = stringToLowerCase(headers[i] ?? '');
+    if (decoded === true && (name === 'content-encoding' || name === 'content-length')) continue;
+    appendPair(pairs, name, headers[i + 1] ?? '');
+  }
+  return pairs;
+}

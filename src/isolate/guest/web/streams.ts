@@ -1,0 +1,153 @@
+/**
+ * Streams: web-streams-polyfill, bundled with the classes of this realm that it uses in place of global names (see
+ * .scripts/build-guest.mjs), and the parts of its streams that bodies need, called by captured methods.
+ * @see https://streams.spec.whatwg.org/
+ */
+import {
+  ByteLengthQueuingStrategy,
+  CountQueuingStrategy,
+  ReadableByteStreamController,
+  ReadableStream,
+  ReadableStreamBYOBReader,
+  ReadableStreamBYOBRequest,
+  ReadableStreamDefaultController,
+  ReadableStreamDefaultReader,
+  TransformStream,
+  TransformStreamDefaultController,
+  WritableStream,
+  WritableStreamDefaultController,
+  WritableStreamDefaultWriter,
+} from 'web-streams-polyfill';
+import { getterOf, TypeErrorCtor, typedArrayLength, uncurry } from '../primordials.ts';
+import { isUint8Array } from './buffers.ts';
+
+export {
+  ByteLengthQueuingStrategy,
+  CountQueuingStrategy,
+  ReadableByteStreamController,
+  ReadableStream,
+  ReadableStreamBYOBReader,
+  ReadableStreamBYOBRequest,
+  ReadableStreamDefaultController,
+  ReadableStreamDefaultReader,
+  TransformStream,
+  TransformStreamDefaultController,
+  WritableStream,
+  WritableStreamDefaultController,
+  WritableStreamDefaultWriter,
+};
+
+const getLocked = getterOf<boolean>(ReadableStream.prototype, 'locked');
+const getReader = uncurry(ReadableStream.prototype.getReader as (this: ReadableStream) => ReadableStreamDefaultReader);
+const readChunk = uncurry(ReadableStreamDefaultReader.prototype.read);
+const cancelReader = uncurry(ReadableStreamDefaultReader.prototype.cancel);
+const teeStream = uncurry(ReadableStream.prototype.tee);
+const cancelStream = uncurry(ReadableStream.prototype.cancel);
+const enqueueBytes = uncurry(ReadableByteStreamController.prototype.enqueue);
+const closeBytes = uncurry(ReadableByteStreamController.prototype.close);
+const getByobRequest = getterOf<ReadableStreamBYOBRequest | null>(
+  ReadableByteStreamController.prototype,
+  'byobRequest',
+);
+const respondByob = uncurry(ReadableStreamBYOBRequest.prototype.respond);
+
+/** The field of the polyfill that says whether a stream has been read from or cancelled. */
+interface Disturbable {
+  _disturbed: boolean;
+}
+
+export function isReadableStream(value: unknown): value is ReadableStream {
+  if (typeof value !== 'object' || value === null) return false;
+  try {
+    getLocked(value); // throws for everything that is no stream
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function isLocked(stream: ReadableStream): boolean {
+  return getLocked(stream);
+}
+
+export function isDisturbed(stream: ReadableStream): boolean {
+  return (stream as unknown as Disturbable)._disturbed; // the polyfill's own field, see above
+}
+
+/** Takes a stream away from its holder without reading it: locked and disturbed from now on. */
+export function detach(stream: ReadableStream): void {
+  getReader(stream);
+  (stream as unknown as Disturbable)._disturbed = true; // the polyfill's own field, see above
+}
+
+export function cancel(stream: ReadableStream, reason: unknown): Promise<void> {
+  return cancelStream(stream, reason);
+}
+
+export function tee(stream: ReadableStream): [ReadableStream, ReadableStream] {
+  return teeStream(stream);
+}
+
+/** Where the bytes of a stream come from. */
+export interface ByteSource {
+  /** The next chunk, not empty; undefined at the end. */
+  pull(): Promise<Uint8Array | undefined> | Uint8Array | undefined;
+  cancel?(reason: unknown): Promise<void> | void;
+}
+
+/** A byte stream that asks its source only when somebody reads. */
+export function createByteStream(source: ByteSource): ReadableStream<Uint8Array> {
+  async function pull(controller: ReadableByteStreamController): Promise<void> {
+    const pulled = source.pull();
+    const chunk = pulled === undefined || isUint8Array(pulled) ? pulled : await pulled;
+    if (chunk !== undefined) {
+      enqueueBytes(controller, chunk);
+      return;
+    }
+    closeBytes(controller);
+    const request = getByobRequest(controller);
+    if (request !== null) respondByob(request, 0);
+  }
+  return new ReadableStream({
+    __proto__: null,
+    type: 'bytes',
+    pull,
+    cancel: (reason: unknown) => source.cancel?.(reason),
+  } as never); // an underlying byte source without inherited members
+}
+
+/** Reads a stream of bytes to its end, chunk by chunk; cancels it when `onChunk` throws. */
+export class ByteReader {
+  readonly #reader: ReadableStreamDefaultReader;
+
+  constructor(stream: ReadableStream) {
+    this.#reader = getReader(stream);
+  }
+
+  /** The next chunk, undefined at the end. Rejects for a chunk that is not a Uint8Array. */
+  async next(): Promise<Uint8Array | undefined> {
+    const { done, value } = await readChunk(this.#reader);
+    if (done) return undefined;
+    if (isUint8Array(value)) return value;
+    const error = new TypeErrorCtor(
+      `A body is made of Uint8Array chunks, but its stream has a chunk of type ${typeof value}`,
+    );
+    this.cancel(error);
+    throw error;
+  }
+
+  cancel(reason: unknown): void {
+    cancelReader(this.#reader, reason).then(undefined, () => {});
+  }
+}
+
+export async function readAll(stream: ReadableStream): Promise<{ chunks: Uint8Array[]; total: number }> {
+  const reader = new ByteReader(stream);
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) {
+    chunks[chunks.length] = chunk;
+    total += typedArrayLength(chunk);
+  }
+  return { chunks, total };
+}
