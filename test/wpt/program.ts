@@ -1,0 +1,100 @@
+/**
+ * One function out of a test and what it needs: a classic script whose fetch handler runs the test harness and answers with the
+ * results. Nothing can be done outside of a handler, so that is where the tests run.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestFile } from './meta.js';
+
+/** The origin under which tests find the files of the checkout. */
+export const ORIGIN = 'http://web-platform.test:8000';
+
+export interface SubtestResult {
+  readonly name: string;
+  /** 0 pass, 1 fail, 2 timeout, 3 not run, 4 precondition failed. */
+  readonly status: number;
+  readonly message: string | null;
+}
+
+export interface RunResult {
+  readonly subtests: readonly SubtestResult[];
+  /** 0 when the harness is satisfied. */
+  readonly status: number;
+  readonly message: string | null;
+}
+
+/**
+ * `declared`: names that the test assigns to without a declaration. Functions are strict code, tests need not be.
+ */
+export function buildProgram(checkout: string, test: TestFile, variant: string, declared: readonly string[]): string {
+  const url = new URL(`/${test.path}${variant}`, ORIGIN);
+  const location = {
+    href: url.href,
+    origin: url.origin,
+    pathname: url.pathname,
+    search: url.search,
+    host: url.host,
+    hostname: url.hostname,
+    port: url.port,
+    protocol: url.protocol,
+    hash: '',
+  };
+  const scripts = ['resources/testharness.js', ...test.scripts].map(path => readScript(checkout, path));
+  return `addEventListener('fetch', event => event.respondWith(new Promise($answer => $run($answer))));
+function $prelude() {
+  globalThis.self ??= globalThis;
+  const location = ${JSON.stringify(location)};
+  location.toString = () => location.href;
+  Object.defineProperty(globalThis, 'location', { value: location, writable: true, configurable: true });
+  globalThis.GLOBAL = { isWindow: () => false, isWorker: () => false, isShadowRealm: () => false };
+  // Functions have no base URL; the tests' own resources are named relative to the document that they are meant for.
+  const absolute = input => {
+    const isRelative = typeof input === 'string' && !URL.canParse(input) && URL.canParse(input, location.href);
+    return isRelative ? new URL(input, location.href).href : input;
+  };
+  const { fetch, Request } = globalThis;
+  globalThis.fetch = function (...args) {
+    if (args.length > 0) args[0] = absolute(args[0]);
+    return fetch(...args);
+  };
+  globalThis.Request = new Proxy(Request, {
+    construct(target, args, newTarget) {
+      if (args.length > 0) args[0] = absolute(args[0]);
+      return Reflect.construct(target, args, newTarget);
+    },
+  });
+  Request.prototype.constructor = globalThis.Request;
+}
+function $run($answer) {
+$prelude();
+${declared.map(name => `var ${name};`).join('')}
+${scripts[0]}
+add_completion_callback((tests, status) => {
+  const subtests = tests.map(({ name, status, message }) => ({ name, status, message }));
+  $answer(Response.json({ subtests, status: status.status, message: status.message }));
+});
+${scripts.slice(1).join('\n;\n')}
+;
+${substitute(test.path, test.source)}
+;
+}`;
+}
+
+function readScript(checkout: string, path: string): string {
+  const file = join(checkout, path);
+  return existsSync(file)
+    ? readFileSync(file, 'utf8')
+    : `throw new Error(${JSON.stringify(`no such script: ${path}`)});`;
+}
+
+/** What the tests' server puts into files with ".sub." in their names. */
+function substitute(path: string, source: string): string {
+  if (!path.includes('.sub.')) return source;
+  const { hostname, port } = new URL(ORIGIN);
+  return source
+    .replace(/\{\{host\}\}/g, hostname)
+    .replace(/\{\{ports\[\w+\]\[\d\]\}\}/g, port)
+    .replace(/\{\{(?:domains|hosts\[\w*\])\[(\w*)\]\}\}/g, (_, name: string) =>
+      name === '' ? hostname : `${name}.${hostname}`,
+    );
+}
