@@ -1,6 +1,6 @@
 /** A loaded function. */
 import { HostOpens } from '../isolate/protocol/messages.js';
-import { fetchThrough } from './fetch-door.js';
+import { fetchInput, fetchThrough } from './fetch-door.js';
 import type { FunctionRunner } from './function-runner.js';
 import type { FunctionStats, FunctionStatsSnapshot } from './function-stats.js';
 import { runToEnd } from './run-to-end.js';
@@ -39,9 +39,8 @@ export class EdgeFunction {
    * Rejects with EdgeError: EDGE_HANDLER_THREW, EDGE_NO_RESPONSE, EDGE_CPU_LIMIT, EDGE_MEMORY_LIMIT, EDGE_ISOLATE_LOST,
    * EDGE_CELL_LOST, EDGE_OVERLOADED, EDGE_CLOSED and the codes of loading, when the function had to be started again.
    */
-  fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {
-    const request = input instanceof Request && init === undefined ? input : new Request(input, init);
-    return fetchThrough(this.#runner, request);
+  async fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {
+    return fetchThrough(this.#runner, fetchInput(input, init));
   }
 
   /** Runs the function's scheduled handler, waitUntil included. Rejects like `fetch`. */

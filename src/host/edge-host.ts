@@ -17,7 +17,7 @@ import { Account, type AccountHost } from './account.js';
 import type { ScriptSource } from './deployment.js';
 import type { EdgeFunction } from './edge-function.js';
 import type { HostEvents } from './events.js';
-import { fetchThrough } from './fetch-door.js';
+import { fetchInput, fetchThrough } from './fetch-door.js';
 import type { FunctionRunner } from './function-runner.js';
 import { createListener, type ListenerOptions } from './listener.js';
 import {
@@ -123,13 +123,11 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   }
 
   /** Answers a request by the routes of the loaded functions. Rejects with EDGE_NO_ROUTE when none matches. */
-  fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {
-    const request = input instanceof Request && init === undefined ? input : new Request(input, init);
+  async fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {
+    const request = fetchInput(input, init);
     const { host, pathname } = new URL(request.url);
     const route = this.#router.find(host, pathname);
-    if (route === undefined) {
-      return Promise.reject(new EdgeError('EDGE_NO_ROUTE', `No function is attached to ${host}${pathname}`));
-    }
+    if (route === undefined) throw new EdgeError('EDGE_NO_ROUTE', `No function is attached to ${host}${pathname}`);
     return fetchThrough(route.target, request);
   }
 

@@ -9,31 +9,64 @@ import type { Invocation, InvocationStart, RequestBodySource, ResponseSink } fro
 /** Chunks of a response body handed to the reader are at most this long. */
 const MAX_PIECE_BYTES = 64 * 1024;
 
+/** What a door asks for, before it has become a frame. */
+export interface FetchInput {
+  readonly url: string;
+  readonly head: string;
+  readonly body: ReadableStream<Uint8Array> | null;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * The plain cases without a Request, which costs more to make than all the rest of a small invocation: a URL alone is a GET without
+ * headers.
+ *
+ * @throws TypeError for what `new Request(input, init)` refuses
+ */
+export function fetchInput(input: Request | string | URL, init: RequestInit | undefined): FetchInput {
+  if (init === undefined) {
+    if (typeof input === 'string' && URL.canParse(input)) return bareGet(new URL(input));
+    if (input instanceof URL) return bareGet(input);
+  }
+  const request = input instanceof Request && init === undefined ? input : new Request(input, init);
+  return { url: request.url, head: headOfRequest(request), body: request.body, signal: request.signal };
+}
+
+function bareGet(url: URL): FetchInput {
+  if (url.username !== '' || url.password !== '')
+    throw new TypeError(`A request cannot be made from a URL with credentials: ${url.href}`);
+  const bare = url.hash === '' ? url.href : url.href.slice(0, -url.hash.length);
+  return { url: bare, head: `GET\n${bare}`, body: null, signal: undefined };
+}
+
 /** Rejects with the EdgeError that ended the invocation, or with the reason of the request's signal. */
-export function fetchThrough(runner: FunctionRunner, request: Request): Promise<Response> {
+export function fetchThrough(runner: FunctionRunner, input: FetchInput): Promise<Response> {
   return new Promise((resolve, reject) => {
-    const { signal, body } = request;
-    if (signal.aborted) {
-      reject(signal.reason);
+    if (input.signal?.aborted === true) {
+      reject(input.signal.reason);
       return;
     }
     const start: InvocationStart = {
       kind: HostOpens.Fetch,
-      head: headOfRequest(request),
+      head: input.head,
       isUtf8: false,
       body: null,
-      isComplete: body === null,
+      isComplete: input.body === null,
     };
-    const sink = new FetchSink(request, resolve, reject);
-    runner.run(start, sink).then(
-      invocation => sink.started(invocation),
-      (error: unknown) => reject(error),
-    );
+    const sink = new FetchSink(input, resolve, reject);
+    const invocation = runner.runNow(start, sink);
+    if (invocation !== undefined) sink.started(invocation);
+    else {
+      runner.run(start, sink).then(
+        started => sink.started(started),
+        (error: unknown) => reject(error),
+      );
+    }
   });
 }
 
 class FetchSink implements ResponseSink {
-  readonly #request: Request;
+  readonly #input: FetchInput;
   readonly #resolve: (response: Response) => void;
   readonly #reject: (reason: unknown) => void;
   #invocation: Invocation | undefined;
@@ -42,13 +75,14 @@ class FetchSink implements ResponseSink {
   #wake: (() => void) | undefined;
   #isOver = false;
   readonly #onAbort = (): void => {
-    this.#reject(this.#request.signal.reason);
-    this.#end(this.#request.signal.reason);
+    const reason: unknown = this.#input.signal?.reason;
+    this.#reject(reason);
+    this.#end(reason);
     this.#invocation?.abort();
   };
 
-  constructor(request: Request, resolve: (response: Response) => void, reject: (reason: unknown) => void) {
-    this.#request = request;
+  constructor(input: FetchInput, resolve: (response: Response) => void, reject: (reason: unknown) => void) {
+    this.#input = input;
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -56,22 +90,23 @@ class FetchSink implements ResponseSink {
   started(invocation: Invocation): void {
     this.#invocation = invocation;
     if (this.#isOver) return;
-    this.#request.signal.addEventListener('abort', this.#onAbort, { once: true });
-    if (this.#request.body !== null) invocation.source = new RequestBody(this.#request.body, invocation);
+    const { signal, body } = this.#input;
+    signal?.addEventListener('abort', this.#onAbort);
+    if (body !== null) invocation.source = new RequestBody(body, invocation);
   }
 
   respond(status: number, head: string, body: Buffer, isComplete: boolean, exchange: Exchange): void {
     this.#exchange = exchange;
     try {
       const { statusText, headers } = parseResponseHead(head);
-      const pairs: [string, string][] = [];
-      for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at] ?? '', headers[at + 1] ?? '']);
+      const init: { status: number; statusText: string; headers?: [string, string][] } = { status, statusText };
+      if (headers.length > 0) init.headers = pairsOf(headers);
       let content: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null = null;
       if (isNullBodyStatus(status)) {
         if (!isComplete) exchange.stopReading('The status has no body');
       } else if (!isComplete) content = this.#stream();
-      else if (body.length > 0) content = Uint8Array.from(body);
-      this.#resolve(new Response(content, { status, statusText, headers: pairs }));
+      else if (body.length > 0) content = new Uint8Array(body);
+      this.#resolve(new Response(content, init));
       if (isComplete) this.#finish();
     } catch (error) {
       this.fail(
@@ -113,7 +148,7 @@ class FetchSink implements ResponseSink {
     while (exchange !== undefined && !this.#isOver) {
       const piece = exchange.read(MAX_PIECE_BYTES);
       if (piece !== undefined) {
-        this.#controller?.enqueue(Uint8Array.from(piece));
+        this.#controller?.enqueue(new Uint8Array(piece));
         return;
       }
       if (exchange.incoming !== 'open') {
@@ -139,8 +174,14 @@ class FetchSink implements ResponseSink {
 
   #finish(): void {
     this.#isOver = true;
-    this.#request.signal.removeEventListener('abort', this.#onAbort);
+    this.#input.signal?.removeEventListener('abort', this.#onAbort);
   }
+}
+
+function pairsOf(headers: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at] ?? '', headers[at + 1] ?? '']);
+  return pairs;
 }
 
 /** Pumps a request's body into the invocation, as fast as the function reads it. */
@@ -181,7 +222,7 @@ class RequestBody implements RequestBodySource {
         }
         if (!(value instanceof Uint8Array)) throw new TypeError('The request body is not a stream of bytes');
         // The bytes are on their way when write returns; a caller may use its buffer again.
-        exchange.write(Uint8Array.from(value));
+        exchange.write(new Uint8Array(value));
       }
     } catch {
       this.#isOver = true;
