@@ -1,5 +1,6 @@
 /** The ops of the web platform, all of them. */
 import { base64Ops } from './base64.js';
+import { compressionOps } from './compression.js';
 import { cryptoOps } from './crypto.js';
 import { detachOps } from './detach.js';
 import { encodingOps } from './encoding.js';
@@ -7,6 +8,6 @@ import type { OpContext, OpSet } from './op-set.js';
 import { stackOps } from './stacks.js';
 import { urlOps } from './url.js';
 
-export function platformOps(_context: OpContext): readonly OpSet[] {
-  return [base64Ops, cryptoOps, detachOps(), encodingOps(), stackOps(), urlOps];
+export function platformOps(context: OpContext): readonly OpSet[] {
+  return [base64Ops, compressionOps(context), cryptoOps, detachOps(), encodingOps(), stackOps(), urlOps];
 }

@@ -113,8 +113,11 @@ export enum Op {
   RandomUuid,
   CryptoOp,
   CryptoKeyDrop,
+  /** (CompressFormat, 1 to decompress) => codec */
   CompressOpen,
+  /** (codec, bytes, 1 for the last) => async op: bytes of output; call it again without bytes until there are none. */
   CompressWrite,
+  /** (codec) */
   CompressClose,
   /** () => number of the remembered stack, 0 when there is none. */
   StackCapture,
@@ -181,6 +184,13 @@ export enum DecodeFlag {
   Fatal = 1,
   /** A byte order mark is part of the text. */
   KeepBom = 2,
+}
+
+/** The formats of Op.CompressOpen. */
+export enum CompressFormat {
+  Deflate = 0,
+  DeflateRaw,
+  Gzip,
 }
 
 /** Services by number, for Op.Call. */
