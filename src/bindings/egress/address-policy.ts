@@ -5,6 +5,8 @@
 
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 
+import { ipv6Groups } from '../../quotas/ip-address.js';
+
 export interface AddressPolicyOptions {
   /** Addresses and CIDR ranges allowed though they are not public: `127.0.0.0/8`, `fd00::/8`, `10.0.0.7`. */
   readonly allow?: readonly string[];
@@ -87,21 +89,6 @@ function embeddedIPv4(address: string): string | undefined {
   const isNat64 = a === 0x64 && b === 0xff9b && (c | d | e | f) === 0;
   if (!isMapped && !isTranslated && !isCompatible && !isNat64) return undefined;
   return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
-}
-
-/** The eight 16-bit groups of an address that `net.isIPv6` accepts. */
-function ipv6Groups(address: string): number[] {
-  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
-  const [, start = address, ...octets] = dotted ?? [];
-  const [o1 = 0, o2 = 0, o3 = 0, o4 = 0] = octets.map(Number);
-  const text = dotted === null ? address : `${start}${((o1 << 8) | o2).toString(16)}:${((o3 << 8) | o4).toString(16)}`;
-  const [head = '', tail] = text.split('::');
-  const parse = (part: string): number[] =>
-    part === '' ? [] : part.split(':').map(group => Number.parseInt(group, 16));
-  const before = parse(head);
-  if (tail === undefined) return before;
-  const after = parse(tail);
-  return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
 }
 
 function isListed(list: BlockList, address: string): boolean {
