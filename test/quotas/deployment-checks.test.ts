@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
 
-import { type CountLimitName, checkCount, checkDeployment, isBindingName } from '../../src/quotas/deployment-checks.js';
+import { isBindingName } from '../../src/quotas/binding-name.js';
+import { type CountLimitName, checkCount, checkDeployment } from '../../src/quotas/deployment-checks.js';
 import { PLANS } from '../../src/quotas/limits.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
 
