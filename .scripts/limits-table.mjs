@@ -12,12 +12,8 @@ const figure = (value, unit) =>
 
 function figureByKind(row, plan) {
   const byKind = row.values[plan];
-  const kinds = Map.groupBy
-    ? Map.groupBy(INVOCATION_KINDS, kind => byKind[kind])
-    : INVOCATION_KINDS.reduce(
-        (map, kind) => map.set(byKind[kind], [...(map.get(byKind[kind]) ?? []), kind]),
-        new Map(),
-      );
+  const kinds = new Map();
+  for (const kind of INVOCATION_KINDS) kinds.set(byKind[kind], [...(kinds.get(byKind[kind]) ?? []), kind]);
   if (kinds.size === 1) return figure(byKind.http, row.unit);
   return [...kinds].map(([value, names]) => `${figure(value, row.unit)} (${names.join(', ')})`).join('; ');
 }

@@ -1,9 +1,13 @@
 /**
  * Which addresses a function may reach: the public internet, less what `deny` lists, plus what `allow` lists. It judges
  * addresses, never names: names are resolved first, and the address judged is the address connected to.
+ *
+ * The machine's own addresses are not the internet, though they may be public: what is sent to them never passes the
+ * firewall that keeps the internet from the machine's other services.
  */
 
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import { networkInterfaces } from 'node:os';
 
 import { ipv6Groups } from '../../quotas/ip-address.js';
 
@@ -14,18 +18,22 @@ export interface AddressPolicyOptions {
   readonly deny?: readonly string[];
   /** Whether public addresses are allowed. `false` leaves `allow` alone. @default true */
   readonly publicInternet?: boolean;
+  /** The machine's own addresses. @default those of its network interfaces */
+  readonly ownAddresses?: () => readonly string[];
 }
 
 export class AddressPolicy {
   readonly #allow: BlockList;
   readonly #deny: BlockList;
   readonly #publicInternet: boolean;
+  readonly #ownAddresses: () => readonly string[];
 
   /** @throws TypeError for what is neither an address nor a CIDR range */
   constructor(options: AddressPolicyOptions = {}) {
     this.#allow = ranges('egress.allow', options.allow ?? []);
     this.#deny = ranges('egress.deny', options.deny ?? []);
     this.#publicInternet = options.publicInternet ?? true;
+    this.#ownAddresses = options.ownAddresses ?? interfaceAddresses;
   }
 
   /** Whether an IPv4 or IPv6 address, in any notation that `net.isIP` knows, may be connected to. */
@@ -36,7 +44,15 @@ export class AddressPolicy {
     if (isListed(this.#deny, address) || (embedded !== undefined && isListed(this.#deny, embedded))) return false;
     const judged = embedded ?? address;
     if (isListed(this.#allow, judged)) return true;
-    return this.#publicInternet && isPublic(judged);
+    return this.#publicInternet && isPublic(judged) && !this.#isOwn(judged);
+  }
+
+  #isOwn(address: string): boolean {
+    const own = new BlockList();
+    for (const entry of this.#ownAddresses()) {
+      if (isIP(entry) !== 0) own.addAddress(entry, isIPv4(entry) ? 'ipv4' : 'ipv6');
+    }
+    return isListed(own, address);
   }
 }
 
@@ -89,6 +105,11 @@ function embeddedIPv4(address: string): string | undefined {
   const isNat64 = a === 0x64 && b === 0xff9b && (c | d | e | f) === 0;
   if (!isMapped && !isTranslated && !isCompatible && !isNat64) return undefined;
   return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+}
+
+/** Asked for each new connection to the internet, some 30 us: interfaces come and go. */
+function interfaceAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap(addresses => addresses?.map(({ address }) => address) ?? []);
 }
 
 function isListed(list: BlockList, address: string): boolean {
