@@ -63,18 +63,24 @@ export class AbuseGuard {
 
 /** Whoever has one IPv6 address has the 2^64 of its network: they count as one. */
 function networkOf(address: string): string {
-  if (!address.includes(':') || !isIPv6(address)) return address;
+  if (!address.includes(':')) return address;
+  // Most addresses have their four first groups written out: no need to parse the rest.
+  let groupsSeen = 0;
+  for (let i = 0; i < address.length; i++) {
+    if (address[i] !== ':') continue;
+    groupsSeen++;
+    if (groupsSeen === 4) return `${address.slice(0, i)}::/64`;
+    if (address[i + 1] === ':') break;
+  }
+  if (!isIPv6(address)) return address;
   const groups = ipv6Groups(address);
   const isMapped = groups[5] === 0xffff && groups.slice(0, 5).every(group => group === 0);
-  if (isMapped)
-    return groups
-      .slice(6)
-      .flatMap(group => [group >> 8, group & 0xff])
-      .join('.');
-  return `${groups
-    .slice(0, 4)
-    .map(group => group.toString(16))
-    .join(':')}::/64`;
+  if (isMapped) {
+    const octets = groups.slice(6).flatMap(group => [group >> 8, group & 0xff]);
+    return octets.join('.');
+  }
+  const network = groups.slice(0, 4).map(group => group.toString(16));
+  return `${network.join(':')}::/64`;
 }
 
 interface Window {

@@ -13,6 +13,7 @@ const STEPS = [
   'endRead',
   'beginWrite',
   'endWrite',
+  'read',
   'close',
   'giveUp',
   'check',
@@ -150,6 +151,10 @@ function apply(step: Step, model: Model, driven: Driven): void {
         model.use(modelled, -1);
       }
       break;
+    case 'read':
+      model.use(modelled, 1);
+      model.use(modelled, -1);
+      break;
     case 'beginRead':
     case 'beginWrite':
       model.use(modelled, 1);
@@ -160,19 +165,23 @@ function apply(step: Step, model: Model, driven: Driven): void {
       break;
   }
   try {
-    connection?.[step.kind]();
+    if (step.kind === 'read') {
+      connection?.beginRead();
+      connection?.endRead();
+    } else {
+      connection?.[step.kind]();
+    }
   } catch (error) {
     if (modelled.state !== 'canceled') throw error;
   }
 }
 
 test('the gate opens, queues and cancels as the table of the specification says, in any order of events', async t => {
-  const step = fc.record({
-    kind: fc.constantFrom(...STEPS, 'open', 'open'),
-    which: fc.nat({ max: 30 }),
-  });
+  // Deadlocks are rare among events of equal weight: answers, whole reads and checks come more often than the rest.
+  const often = ['open', 'open', 'answered', 'answered', 'answered', 'read', 'read', 'check'] as const;
+  const step = fc.record({ kind: fc.constantFrom(...STEPS, ...often), which: fc.nat({ max: 12 }) });
   const steps = fc.array(step, { minLength: 10, maxLength: 80 });
-  const property = fc.asyncProperty(fc.integer({ min: 1, max: 6 }), steps, async (limit, sequence) => {
+  const property = fc.asyncProperty(fc.integer({ min: 1, max: 4 }), steps, async (limit, sequence) => {
     const model = new Model(limit);
     const driven = new Driven(limit);
     for (const next of sequence) {
