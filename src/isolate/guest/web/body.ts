@@ -156,7 +156,8 @@ function createStream(body: Body): ReadableStream {
 
 const STREAM_CHUNK_BYTES = 65_536;
 
-function bytesOf(source: string | Uint8Array | Blob | undefined): Uint8Array {
+/** The bytes of a body's source; not to be changed. */
+export function bytesOf(source: string | Uint8Array | Blob | undefined): Uint8Array {
   if (typeof source === 'string') return encodeUtf8(source);
   return source === undefined ? encodeUtf8('') : isBlob(source) ? blobBytes(source) : source;
 }
