@@ -90,7 +90,7 @@ export class GuestExchange implements ExchangeListener {
     source.#pipedTo = undefined;
     source.exchange.stopReading(reason);
     source.#onOver(source);
-    this.#onOver(this);
+    this.#outgoingIsOver();
   }
 
   onFail(reason: string): void {
@@ -125,7 +125,12 @@ export class GuestExchange implements ExchangeListener {
     if (incoming === 'ended') to.end();
     else to.fail(this.exchange.failReason);
     this.#onOver(this);
-    target.#onOver(target);
+    target.#outgoingIsOver();
+  }
+
+  /** A call still has its answer to come; an invocation is over when its answer is. */
+  #outgoingIsOver(): void {
+    if (this.isInvocation) this.#onOver(this);
   }
 }
 
