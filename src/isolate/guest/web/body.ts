@@ -31,7 +31,7 @@ import {
   isReadableStream,
   type ReadableStream,
   readAll,
-  tee,
+  teeCloned,
 } from './streams.ts';
 import { pairsOf, parseQuery, serializeQuery } from './url-search-params.ts';
 
@@ -175,7 +175,7 @@ export function cloneBody(body: Body): Body {
     clone.isShared = true;
     return clone;
   }
-  const [first, second] = tee(streamOf(body));
+  const [first, second] = teeCloned(streamOf(body));
   const clone = new Body(undefined, second);
   clone.length = body.length;
   (body as { source: BodySource | undefined }).source = undefined; // its bytes come by way of the tee from now on
