@@ -13,9 +13,8 @@ export const FAILED = -0x7fffffff;
 export const BODY_NONE = -1;
 export const BODY_STREAM = -2;
 
-/** Answers of Op.BodyAvailable that are not a number of bytes. */
+/** The answer of Op.BodyAvailable that is not a number of bytes. */
 export const BODY_ENDED = -1;
-export const BODY_FAILED = -2;
 
 export enum Op {
   /** () => "Name\nmessage\ncode" of the error that made the last op fail. */
@@ -69,7 +68,7 @@ export enum Op {
   BodyEnd,
   /** (exchange, message): the body that the guest writes has failed. */
   BodyFail,
-  /** (exchange) => bytes ready to be read; 0: Ev.Data will tell; BODY_ENDED; BODY_FAILED (Op.LastError tells why). */
+  /** (exchange) => bytes ready to be read; 0: Ev.Data will tell; BODY_ENDED. Fails as the body has failed. */
   BodyAvailable,
   /** (exchange, target: bytes) => bytes copied and consumed. */
   BodyRead,
