@@ -10,6 +10,7 @@ import { Crypto, crypto } from './web/crypto.ts';
 import { CryptoKey } from './web/crypto-key.ts';
 import { DOMException } from './web/dom-exception.ts';
 import { TextDecoder, TextEncoder } from './web/encoding.ts';
+import { TextDecoderStream, TextEncoderStream } from './web/encoding-streams.ts';
 import { reportError } from './web/error-reporting.ts';
 import { CustomEvent, ErrorEvent, Event, PromiseRejectionEvent } from './web/event.ts';
 import { defineHandler, EventTarget } from './web/event-target.ts';
@@ -52,7 +53,9 @@ const interfaces = {
   Scheduler,
   SubtleCrypto,
   TextDecoder,
+  TextDecoderStream,
   TextEncoder,
+  TextEncoderStream,
   URL,
   URLSearchParams,
 } as const;
