@@ -25,6 +25,7 @@ import { structuredClone } from './web/structured-clone.ts';
 import { SubtleCrypto } from './web/subtle.ts';
 import { clearInterval, clearTimeout, setInterval, setTimeout } from './web/timers.ts';
 import { URL } from './web/url.ts';
+import { URLPattern } from './web/url-pattern.ts';
 import { URLSearchParams } from './web/url-search-params.ts';
 
 const { addEventListener, dispatchEvent, removeEventListener } = EventTarget.prototype;
@@ -57,6 +58,7 @@ const interfaces = {
   TextEncoder,
   TextEncoderStream,
   URL,
+  URLPattern,
   URLSearchParams,
 } as const;
 
