@@ -36,7 +36,8 @@ export async function listObjects(
   const ticket = known.startReading();
   const read = await readGroups(records, root, prefix, delimiter, range, query);
   // A page that its metadata cut short is not what another listing wants.
-  if (!read.entries.isTruncated || read.entries.entries.length === query.limit) known.keep(ticket, listing, read.entries);
+  if (!read.entries.isTruncated || read.entries.entries.length === query.limit)
+    known.keep(ticket, listing, read.entries);
   return read.build();
 }
 
@@ -113,7 +114,9 @@ async function readGroups(
         group = groupOf(key, prefix, delimiter);
         seenOfGroup = 1;
         const added =
-          group === undefined ? page.addObject(key.slice(root.length), record) : page.addGroup(group.slice(root.length));
+          group === undefined
+            ? page.addObject(key.slice(root.length), record)
+            : page.addGroup(group.slice(root.length));
         if (!added) return page;
       }
       if (group === undefined) size = Math.min(size * 4, LARGEST_READ);
