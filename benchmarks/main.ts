@@ -1,4 +1,4 @@
-/** \`npm run bench\`: runs benchmarks one after the other and writes the report. Exits with 1 when one could not be measured. */
+/** `npm run bench`: runs benchmarks one after the other and writes the report. Exits with 1 when one could not be measured. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';

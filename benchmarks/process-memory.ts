@@ -45,22 +45,3 @@ export async function peakGrowth(pids: readonly number[], work: () => Promise<un
   await work();
   return pids.map((pid, at) => residentPeak(pid) - (before[at] ?? Number.NaN));
 }
-
-/** CPU milliseconds that a process and all of its threads have used. */
-export function cpuMsOf(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  // The name may hold spaces; fields are counted after its closing bracket. Times are in ticks of 10 ms.
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-/** Waits until a process has done next to nothing for a while: threads have started, garbage is collected. */
-export async function settle(pid: number, quietMs = 200): Promise<void> {
-  const until = Date.now() + 10_000;
-  for (let last = cpuMsOf(pid); Date.now() < until; ) {
-    await new Promise(resolve => setTimeout(resolve, quietMs));
-    const now = cpuMsOf(pid);
-    if (now - last <= 10) return;
-    last = now;
-  }
-}

@@ -9,6 +9,8 @@ export interface RunningServer {
   readonly pid: number;
   /** Processes that the server has started. */
   readonly children: readonly number[];
+  /** Sends a message and hears the `answer` of the next one. */
+  ask(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -28,7 +30,7 @@ export async function startServer(
   context.defer(stop);
   const [ready] = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => [undefined])]);
   const { port, children } = parseReady(program, ready);
-  return { url: `http://127.0.0.1:${port}/`, pid: child.pid ?? 0, children, stop };
+  return { url: `http://127.0.0.1:${port}/`, pid: child.pid ?? 0, children, ask: () => ask(child), stop };
 }
 
 function parseReady(program: string, message: unknown): { port: number; children: number[] } {
@@ -37,6 +39,13 @@ function parseReady(program: string, message: unknown): { port: number; children
     return { port: message.port, children };
   }
   throw new Error(`The server program ${program} ended before it listened`);
+}
+
+async function ask(child: ChildProcess): Promise<string> {
+  const answered = once(child, 'message');
+  child.send({});
+  const [message] = await answered;
+  return String(Reflect.get(message, 'answer'));
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -4,7 +4,7 @@ import process from 'node:process';
 import type { EdgeFunction } from '../../src/index.js';
 import type { Benchmark } from '../benchmark.js';
 import { cellPid, startHost } from '../host.js';
-import { settle } from '../process-memory.js';
+import { settle } from '../process-cpu.js';
 import { alternate } from '../rounds.js';
 import { largeFunction } from '../sources.js';
 import { median } from '../statistics.js';

@@ -1,8 +1,8 @@
 import type { Benchmark } from '../benchmark.js';
 import { startHost } from '../host.js';
-import { importText } from '../import-text.js';
 import { alternate } from '../rounds.js';
 import { median } from '../statistics.js';
+import { startServer } from '../subprocess.js';
 import { timed } from '../workload.js';
 
 /** The same text runs in the function and in Node. Plain JavaScript, no API of either. */
@@ -66,9 +66,10 @@ export const cpu: Benchmark = {
   floor: 'the same JavaScript in Node itself.',
   async run(context) {
     const fn = await startHost(context).load(FUNCTION);
-    const { work } = await importText(WORK);
+    // In a process of its own and asked by message, as the function is: one that computes all the time is scheduled otherwise.
+    const node = await startServer(context, 'worker', [WORK]);
     const subject = async (): Promise<string> => (await fn.fetch('https://example.com/')).text();
-    const floor = async (): Promise<string> => String(work?.());
+    const floor = (): Promise<string> => node.ask();
     for (let at = 0; at < RUNS_PER_ROUND; at++) {
       const [guest, bare] = [await subject(), await floor()];
       if (guest !== bare) throw new Error(`The function computed ${guest}, Node ${bare}`);

@@ -1,5 +1,7 @@
+import process from 'node:process';
 import type { Benchmark } from '../benchmark.js';
-import { startHost } from '../host.js';
+import { cellPid, startHost } from '../host.js';
+import { CpuBill } from '../process-cpu.js';
 import { alternate } from '../rounds.js';
 import { TEXT_FUNCTION } from '../sources.js';
 import { callsPerSecond, medianMicroseconds } from '../workload.js';
@@ -26,8 +28,10 @@ export const dispatch: Benchmark = {
       'function, body unread': () => medianMicroseconds(callOnly, seconds),
       'direct, 1 in flight': () => medianMicroseconds(direct, Math.min(1, seconds)),
     });
+    const hostBill = new CpuBill([process.pid]);
+    const cellBill = new CpuBill([cellPid(host)]);
     const rates = await alternate(context, {
-      'function, 64 in flight': () => callsPerSecond(call, 64, seconds),
+      'function, 64 in flight': () => hostBill.around(() => cellBill.around(() => callsPerSecond(call, 64, seconds))),
       'function, body unread, 64 in flight': () => callsPerSecond(callOnly, 64, seconds),
       'direct, 64 in flight': () => callsPerSecond(direct, 64, Math.min(1, seconds)),
     });
@@ -60,6 +64,8 @@ export const dispatch: Benchmark = {
         samples: rates['function, body unread, 64 in flight'],
         floor: direct64,
       },
+      { name: 'CPU time of the application per call, 64 in flight', unit: 'us', samples: hostBill.samples },
+      { name: 'CPU time of the cell per call, 64 in flight', unit: 'us', samples: cellBill.samples },
     ];
   },
 };

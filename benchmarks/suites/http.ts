@@ -1,5 +1,6 @@
 import type { Benchmark } from '../benchmark.js';
 import { type HttpLoad, hasWrk, requestsPerSecond } from '../http-load.js';
+import { CpuBill } from '../process-cpu.js';
 import { alternate } from '../rounds.js';
 import { TEXT_FUNCTION } from '../sources.js';
 import { startServer } from '../subprocess.js';
@@ -44,9 +45,12 @@ export const http: Benchmark = {
     const body: Kind = { body: JSON.stringify({ name: 'a small body', values: [1, 2, 3] }) };
 
     for (const { url } of [bare, host, postHost]) await load(url);
+    const bareBill = new CpuBill([bare.pid]);
+    const hostBill = new CpuBill([host.pid]);
+    const cellBill = new CpuBill(host.children);
     const samples = await alternate(context, {
-      GET: () => load(host.url),
-      'GET, bare': () => load(bare.url),
+      GET: () => hostBill.around(() => cellBill.around(() => load(host.url))),
+      'GET, bare': () => bareBill.around(() => load(bare.url)),
       headers: () => load(host.url, headers),
       'headers, bare': () => load(bare.url, headers),
       POST: () => load(postHost.url, body),
@@ -60,6 +64,13 @@ export const http: Benchmark = {
         floor: { name: 'bare node:http', samples: samples['GET, bare'] },
         target: { of: 'ratio', atLeast: 0.45 },
       },
+      {
+        name: 'CPU time of the application per GET',
+        unit: 'us',
+        samples: hostBill.samples,
+        floor: { name: 'bare node:http', samples: bareBill.samples },
+      },
+      { name: 'CPU time of the cell per GET', unit: 'us', samples: cellBill.samples },
       {
         name: 'GET with 10 headers',
         unit: 'requests/s',

@@ -1,7 +1,8 @@
 import process from 'node:process';
 import type { Benchmark } from '../benchmark.js';
 import { cellPid, startHost } from '../host.js';
-import { memoryOf, type ProcessMemory, settle } from '../process-memory.js';
+import { settle } from '../process-cpu.js';
+import { memoryOf, type ProcessMemory } from '../process-memory.js';
 import { largeFunction } from '../sources.js';
 
 const FUNCTIONS = 12;
