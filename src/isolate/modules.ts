@@ -40,6 +40,8 @@ export class ModuleGraph {
   readonly #deployed = new Map<string, DeployedModule>();
   readonly #modules = new Map<string, vm.Module>();
   readonly #loader: vm.SyntheticModule;
+  /** Deployed modules into which a use of the loader was written. */
+  readonly #usesLoader = new Set<string>();
 
   constructor(realm: Realm, modules: readonly DeployedModule[], events: ModuleEvents) {
     this.#realm = realm;
@@ -97,15 +99,24 @@ export class ModuleGraph {
       `import * as namespace from ${JSON.stringify(name)};import { imported } from ${JSON.stringify(LOADER)};imported(${importId}, namespace);`,
       { context: this.#realm.context, identifier: 'edgehost:start', importModuleDynamically: refuseDynamicImport },
     );
-    await trampoline.link((specifier, referrer) => {
-      if (specifier === LOADER) return this.#loader;
-      return this.#module(referrer === trampoline ? specifier : this.#resolve(specifier, referrer.identifier));
-    });
+    try {
+      await trampoline.link((specifier, referrer) => {
+        // Only what this file wrote may import the loader; an author's import of it is one of a missing module.
+        if (specifier === LOADER && this.#mayUseLoader(referrer)) return this.#loader;
+        return this.#module(referrer === trampoline ? specifier : this.#resolve(specifier, referrer.identifier));
+      });
+    } catch (error) {
+      throw linkFailure(error);
+    }
     const evaluation: unknown = trampoline.evaluate();
     // In Node 20 a promise of this realm; where it is the guest's own, the guest's trampoline is all that tells.
     if (types.isPromise(evaluation) && Object.getPrototypeOf(evaluation) === Promise.prototype) {
       evaluation.then(undefined, () => this.#events.onFailed(importId, trampoline.error));
     }
+  }
+
+  #mayUseLoader(referrer: vm.Module): boolean {
+    return !this.#deployed.has(referrer.identifier) || this.#usesLoader.has(referrer.identifier);
   }
 
   /** The name of the deployed module that `specifier` means in `referrer`; throws LoadError when there is none. */
@@ -157,6 +168,7 @@ export class ModuleGraph {
         return new vm.SourceTextModule(`export default ${JSON.stringify(text)};`, options);
       case 'data': {
         const index = [...this.#deployed.keys()].indexOf(name);
+        this.#usesLoader.add(name);
         return new vm.SourceTextModule(
           `import { moduleBytes } from ${JSON.stringify(LOADER)};export default moduleBytes(${index});`,
           options,
@@ -165,6 +177,7 @@ export class ModuleGraph {
       default:
         try {
           const { prefix, source } = rewriteImports(text, name);
+          if (prefix !== '') this.#usesLoader.add(name);
           return new vm.SourceTextModule(prefix + source, { ...options, columnOffset: -prefix.length });
         } catch (error) {
           throw compileFailure(error, name, text);
@@ -275,8 +288,33 @@ function compileFailure(error: unknown, file: string, source: string): LoadError
   });
 }
 
+/**
+ * The message of an error that the engine made while compiling or linking, perhaps in the guest realm: an ordinary object whose message
+ * is a data property. Nothing else of it is read.
+ */
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'The script does not parse';
+  if (typeof error !== 'object' || error === null || types.isProxy(error)) return 'The script does not parse';
+  const message: unknown = Reflect.getOwnPropertyDescriptor(error, 'message')?.value;
+  return typeof message === 'string' ? message : 'The script does not parse';
+}
+
+/** An import of a name that the other module does not export; Node wraps what the linker throws. */
+function linkFailure(error: unknown): LoadError {
+  if (error instanceof LoadError) return error;
+  if (error instanceof Error && error.cause instanceof LoadError) return error.cause;
+  const match = /^[^\n]*?([^\s:]+):(\d+)\n[^\n]*\n( *)\^/.exec(stackOf(error));
+  return new LoadError({
+    code: 'EDGE_SCRIPT_IMPORT',
+    name: 'SyntaxError',
+    message: messageOf(error),
+    ...(match?.[1] !== undefined && { file: match[1], line: Number(match[2]), column: (match[3] ?? '').length + 1 }),
+  });
+}
+
+function stackOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null || types.isProxy(error)) return '';
+  const stack: unknown = Reflect.getOwnPropertyDescriptor(error, 'stack')?.value;
+  return typeof stack === 'string' ? stack : '';
 }
 
 /** acorn knows line and column where V8's decorated stack has only a picture of them. */
@@ -293,8 +331,7 @@ function parserPosition(source: string): Position | undefined {
 
 /** "file:line\nsource\n   ^^^\n" at the top of the stack of a compile error. */
 function arrowPosition(error: unknown): Position | undefined {
-  const stack = error instanceof Error ? (error.stack ?? '') : '';
-  const match = /^[^\n]*:(\d+)\n[^\n]*\n( *)\^/.exec(stack);
+  const match = /^[^\n]*:(\d+)\n[^\n]*\n( *)\^/.exec(stackOf(error));
   if (match === null) return undefined;
   return { line: Number(match[1]), column: (match[2] ?? '').length + 1 };
 }

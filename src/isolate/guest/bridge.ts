@@ -4,6 +4,7 @@
  * the call throws at the edge of the stack belongs to the host realm.
  */
 import { Ev, FAILED, Op } from '../ops/table.ts';
+import { setStackSource } from './errors.ts';
 import {
   defineProperty,
   ErrorCtor,
@@ -29,6 +30,29 @@ let hostCall: HostCall;
 
 export function connect(call: HostCall): void {
   hostCall = call;
+  setStackSource(captureStack, stackText);
+}
+
+/** The host remembers the stack of the function's code up to here; 0 when it cannot. */
+function captureStack(): number {
+  let result: BridgeResult;
+  try {
+    result = hostCall(Op.StackCapture);
+  } catch {
+    result = 0;
+  }
+  return typeof result === 'number' && result > 0 ? result : 0;
+}
+
+function stackText(number: number): string {
+  if (number === 0) return '';
+  let result: BridgeResult;
+  try {
+    result = hostCall(Op.StackText, number);
+  } catch {
+    result = '';
+  }
+  return typeof result === 'string' ? result : '';
 }
 
 /** One op; throws an error of this realm when it fails. */

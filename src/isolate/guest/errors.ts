@@ -6,7 +6,7 @@
  * Evaluated before everything that captures an Error constructor, so that the errors of the bundle have stacks as well.
  */
 
-const { apply, construct, defineProperty, ownKeys, getOwnPropertyDescriptor, setPrototypeOf } = Reflect;
+const { apply, construct, defineProperty, deleteProperty, ownKeys, getOwnPropertyDescriptor, setPrototypeOf } = Reflect;
 const remembered = new WeakMap<object, number>();
 const { get: weakMapGet, set: weakMapSet } = WeakMap.prototype;
 const NativeError = Error;
@@ -29,7 +29,7 @@ export function rememberStack(error: object): void {
 }
 
 /** "Name: message", as Error.prototype.toString has it, for anything. Never throws. */
-function headline(error: object): string {
+export function headline(error: object): string {
   try {
     const { name, message } = error as Error; // both are read as unknown: the template makes text of whatever they are
     const title = name === undefined ? 'Error' : `${name}`;
@@ -81,6 +81,7 @@ function captureStackTrace(target: unknown): void {
 function wrap(Native: ErrorConstructor, parent: object | undefined): ErrorConstructor {
   function Wrapped(...args: unknown[]): object {
     const error: object = construct(Native, args, new.target ?? Wrapped);
+    deleteProperty(error, 'stack'); // the engine's, undefined for want of a capture
     const number = remember();
     if (number > 0) apply(weakMapSet, remembered, [error, number]);
     return error;

@@ -1,13 +1,17 @@
 /**
  * The guest bundle. Evaluated once in each guest realm before any function code; its completion value is `install`.
- * The order of the imports is the order of evaluation: hardening comes first (rule R4).
+ * The order of the imports is the order of evaluation: hardening comes first (rule R4), then
+ * the errors, which the rest captures.
  */
 import './harden.ts';
 import './errors.ts';
 import { connect, enter } from './bridge.ts';
-import { fetchClasses, fetchFunctions } from './fetch-globals.ts';
+import { installGlobals } from './globals.ts';
 import { dynamicImport, imported, moduleBytes } from './loader.ts';
 import './startup.ts';
+import { startClock } from './web/clock.ts';
+
+installGlobals();
 
 /** What the host realm holds of the guest: functions that it calls, or gives to the trampolines of modules. */
 export interface GuestEntry {
@@ -19,6 +23,6 @@ export interface GuestEntry {
 
 export function install(hostCall: Parameters<typeof connect>[0]): GuestEntry {
   connect(hostCall);
-  Object.assign(globalThis, fetchClasses, fetchFunctions);
+  startClock();
   return { enter, imported, dynamicImport, moduleBytes };
 }

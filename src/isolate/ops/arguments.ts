@@ -85,3 +85,9 @@ export function copyOut(guestBytes: unknown, source: Uint8Array, offset = 0): vo
   if (offset + source.length > guestLength(guestBytes)) throw new OpError('RangeError', 'The array is too small');
   apply(setBytes, guestBytes, [source, offset]);
 }
+
+/** The buffer of a guest's byte array, for an engine function that takes nothing else of it than its memory. */
+export function guestBuffer(value: unknown): ArrayBuffer {
+  guestLength(value);
+  return apply(bufferOf, value, []) as ArrayBuffer; // guestLength has refused everything else
+}

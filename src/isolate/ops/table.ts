@@ -81,16 +81,30 @@ export enum Op {
   BodyPipe,
 
   /** Ops of the web platform, by file in src/isolate/ops. */
+  /** (url, base or undefined) => href, or undefined when it is no URL. */
   UrlParse,
+  /** (href, UrlField, value) => href with that component set by the rules of the URL class. */
   UrlUpdate,
-  DomainToASCII,
+  /** (label) => name of the encoding, or undefined. */
+  TextDecoderLabel,
+  /** (bytes, encoding, DecodeFlag) => text of the whole. */
   TextDecode,
+  /** (encoding, DecodeFlag) => decoder, for encodings whose state cannot be told from the last bytes. */
   TextDecoderOpen,
+  /** (decoder, bytes, 1 for the last, which closes it) => text. */
   TextDecoderChunk,
+  /** (decoder) */
   TextDecoderClose,
+  /** (text, target: bytes) => characters read; as many as there is room for. */
   TextEncode,
+  /** () => bytes that the last TextEncode wrote. */
+  TextEncodeWritten,
+  /** (text) => its length in UTF-8. */
+  TextLength,
   Base64Encode,
   Base64Decode,
+  /** (bytes of a whole buffer): detaches the buffer, where the language cannot. */
+  Detach,
   Digest,
   DigestOpen,
   DigestUpdate,
@@ -102,6 +116,9 @@ export enum Op {
   CompressOpen,
   CompressWrite,
   CompressClose,
+  /** () => number of the remembered stack, 0 when there is none. */
+  StackCapture,
+  /** (number) => its frames, "\n    at ..." each; empty when they are forgotten. */
   StackText,
 
   /** Always last: the number of ops. */
@@ -139,8 +156,31 @@ export enum Ev {
   Stopped,
   /** (reason, promise): both are guest values. */
   UnhandledRejection,
+  /** (reason, promise): the same, when somebody listens after all. */
   RejectionHandled,
+  /** (timer id): the invocation of the timer is over, it never fires. */
   TimerDropped,
+}
+
+/** The components of Op.UrlUpdate. */
+export enum UrlField {
+  Protocol = 0,
+  Username,
+  Password,
+  Host,
+  Hostname,
+  Port,
+  Pathname,
+  Search,
+  Hash,
+}
+
+/** Flags of decoders, to be added. */
+export enum DecodeFlag {
+  /** Bytes that are not valid fail instead of becoming U+FFFD. */
+  Fatal = 1,
+  /** A byte order mark is part of the text. */
+  KeepBom = 2,
 }
 
 /** Services by number, for Op.Call. */

@@ -82,10 +82,10 @@ export class EventTarget {
     let signal: object | undefined;
     if (isObject(options)) {
       const members: { readonly [member: string]: unknown } = options as never; // every object can be read from
-      isCapture = !!members['capture'];
-      isOnce = !!members['once'];
-      isPassive = !!members['passive'];
-      const given = members['signal'];
+      isCapture = !!members.capture;
+      isOnce = !!members.once;
+      isPassive = !!members.passive;
+      const given = members.signal;
       if (given !== undefined) {
         if (!isObject(given) || signals?.isSignal(given) !== true) {
           throw new TypeErrorCtor('The signal of the listener is not an AbortSignal');

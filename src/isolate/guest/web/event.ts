@@ -47,9 +47,9 @@ export class Event {
     requireArguments(arguments.length, 1, 'Event constructor');
     this.#type = toDOMString(type);
     const options = toDictionary(init, 'The init of the event');
-    this.#bubbles = !!options?.['bubbles'];
-    this.#cancelable = !!options?.['cancelable'];
-    this.#composed = !!options?.['composed'];
+    this.#bubbles = !!options?.bubbles;
+    this.#cancelable = !!options?.cancelable;
+    this.#composed = !!options?.composed;
     this.#timeStamp = monotonicNow();
     defineProperty(this, 'isTrusted', isTrustedDescriptor);
   }
@@ -181,7 +181,7 @@ export class CustomEvent extends Event {
   constructor(type: unknown, init: unknown = undefined) {
     requireArguments(arguments.length, 1, 'CustomEvent constructor');
     super(type, init);
-    const detail = toDictionary(init, 'The init of the event')?.['detail'];
+    const detail = toDictionary(init, 'The init of the event')?.detail;
     this.#detail = detail === undefined ? null : detail;
   }
 
@@ -251,10 +251,10 @@ export class PromiseRejectionEvent extends Event {
     requireArguments(arguments.length, 2, 'PromiseRejectionEvent constructor');
     super(type, init);
     const options = toDictionary(init, 'The init of the event');
-    const promise = options?.['promise'];
+    const promise = options?.promise;
     if (typeof promise !== 'object' || promise === null) throw new TypeErrorCtor('The init has no promise');
     this.#promise = promise;
-    this.#reason = options?.['reason'];
+    this.#reason = options?.reason;
   }
 
   get promise(): object {

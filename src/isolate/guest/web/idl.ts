@@ -9,9 +9,13 @@ import {
   mathFloor,
   mathRound,
   mathTrunc,
+  numberIsNaN,
   ownKeys,
   RangeErrorCtor,
   reflectApply,
+  SetCtor,
+  setAdd,
+  setHas,
   stringCharCodeAt,
   stringToWellFormed,
   TypeErrorCtor,
@@ -70,7 +74,7 @@ export function toEnum<T extends string>(value: unknown, values: readonly T[], w
 
 export function toDouble(value: unknown, what: string): number {
   const number = +(value as number); // unary plus is ToNumber for every value
-  if (number !== number || number === Infinity || number === -Infinity) {
+  if (numberIsNaN(number) || number === Infinity || number === -Infinity) {
     throw new TypeErrorCtor(`${what} is not a finite number`);
   }
   return number;
@@ -96,7 +100,7 @@ export function toUnsignedShort(value: unknown): number {
 /** `[Clamp] long long` and the like. */
 export function toClampedInteger(value: unknown, min: number, max: number): number {
   const number = +(value as number); // unary plus is ToNumber for every value
-  if (number !== number) return 0;
+  if (numberIsNaN(number)) return 0;
   if (number <= min) return min;
   if (number >= max) return max;
   const floor = mathFloor(number);
@@ -143,10 +147,25 @@ export function toSequence<T>(value: unknown, convert: (item: unknown) => T, wha
 type Interface = abstract new (...args: never[]) => object;
 
 /** Makes a class look as Web IDL wants it: operations and attributes enumerable, its name as @@toStringTag. */
-export function defineInterface(constructor: Interface, name = constructor.name): void {
+export function defineInterface(constructor: Interface, name = nameOf(constructor)): void {
+  if (constructor.name !== name) defineValue(constructor, 'name', name, false);
+  setAdd(platformPrototypes, constructor.prototype);
   makeEnumerable(constructor.prototype, 'constructor');
   makeEnumerable(constructor, 'prototype', 'name', 'length');
   defineValue(constructor.prototype, Symbol.toStringTag, name, false);
+}
+
+/** The bundler puts an underscore before the name of a class that refers to itself. */
+function nameOf(constructor: Interface): string {
+  const { name } = constructor;
+  return name[0] === '_' ? name.slice(1) : name;
+}
+
+const platformPrototypes = new SetCtor<object>();
+
+/** Whether objects that inherit from this prototype are platform objects. */
+export function isPlatformPrototype(prototype: object): boolean {
+  return setHas(platformPrototypes, prototype);
 }
 
 /** Constants of an interface, on the class and on its prototype. */

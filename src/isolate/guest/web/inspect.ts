@@ -3,6 +3,7 @@
  * large object costs little. Getters are not called.
  */
 import { brandOf, isError as isErrorObject } from '../brands.ts';
+import { headline } from '../errors.ts';
 import {
   arrayJoin,
   arrayPush,
@@ -13,7 +14,6 @@ import {
   isArray,
   jsonStringify,
   mapForEach,
-  objectToString,
   ownKeys,
   setForEach,
   stringRepeat,
@@ -148,7 +148,7 @@ function errorText(error: object): string {
   const own = dataProperty(error, 'stack');
   if (typeof own === 'string') return own;
   const stack: unknown = (error as Error).stack; // the accessor of errors.ts, or whatever function code put there
-  return typeof stack === 'string' && stack !== '' ? stack : objectToString(error);
+  return typeof stack === 'string' && stack !== '' ? stack : headline(error);
 }
 
 function itemsOf(state: Inspection, value: object, brand: string, depth: number): string[] {
@@ -159,14 +159,14 @@ function itemsOf(state: Inspection, value: object, brand: string, depth: number)
     else more++;
   };
   if (isArray(value)) {
-    const shown = value.length < MAX_ITEMS ? value.length : MAX_ITEMS;
+    const shown = Math.min(value.length, MAX_ITEMS);
     for (let i = 0; i < shown; i++) {
       add(() => (hasOwn(value, i) ? propertyText(state, value, `${i}`, depth, true) : '<empty item>'));
     }
     more += value.length - shown;
   } else if (brand === 'TypedArray') {
     const length = typedArrayLength(value);
-    const shown = length < MAX_ITEMS ? length : MAX_ITEMS;
+    const shown = Math.min(length, MAX_ITEMS);
     const numbers = value as unknown as ArrayLike<number | bigint>; // a typed array is one
     for (let i = 0; i < shown; i++) arrayPush(items, formatPrimitive(numbers[i], true));
     more = length - shown;

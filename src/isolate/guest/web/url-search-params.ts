@@ -11,7 +11,9 @@ import {
   stringIndexOf,
   stringSlice,
   TypeErrorCtor,
+  typedArraySubarray,
 } from '../primordials.ts';
+import { decodeUtf8WithBom, encodeUtf8 } from '../utf8.ts';
 import {
   defineInterface,
   defineValue,
@@ -22,7 +24,6 @@ import {
   requireArguments,
   toUSVString,
 } from './idl.ts';
-import { utf8DecodeLossy, utf8Encode } from './utf8.ts';
 
 /** Names and values by turns. */
 type Pairs = string[];
@@ -278,7 +279,7 @@ function decodePart(part: string): string {
 
 /** Percent-decoding that takes everything: what is no escape stays, and what is no UTF-8 becomes U+FFFD. */
 function percentDecode(text: string): string {
-  const bytes = utf8Encode(text);
+  const bytes = encodeUtf8(text);
   let length = 0;
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i] ?? 0;
@@ -291,7 +292,7 @@ function percentDecode(text: string): string {
       i += 2;
     }
   }
-  return utf8DecodeLossy(bytes, length);
+  return decodeUtf8WithBom(typedArraySubarray(bytes, 0, length));
 }
 
 function hexDigit(byte: number | undefined): number {

@@ -1,0 +1,97 @@
+/**
+ * What function code finds on globalThis beside the language itself: the one table of it, in alphabetical order. Interfaces,
+ * namespaces and objects are not enumerable, operations are, as in browsers.
+ */
+import { fetchClasses, fetchFunctions } from './fetch-globals.ts';
+import { AbortController, AbortSignal } from './web/abort.ts';
+import { atob, btoa } from './web/base64.ts';
+import { console } from './web/console.ts';
+import { Crypto, crypto } from './web/crypto.ts';
+import { DOMException } from './web/dom-exception.ts';
+import { TextDecoder, TextEncoder } from './web/encoding.ts';
+import { reportError } from './web/error-reporting.ts';
+import { CustomEvent, ErrorEvent, Event, PromiseRejectionEvent } from './web/event.ts';
+import { defineHandler, EventTarget } from './web/event-target.ts';
+import { MessageChannel, MessageEvent, MessagePort } from './web/messaging.ts';
+import { queueMicrotask } from './web/microtask.ts';
+import { Navigator, navigator } from './web/navigator.ts';
+import { Performance, performance } from './web/performance.ts';
+import { PerformanceEntry, PerformanceMark, PerformanceMeasure } from './web/performance-entry.ts';
+import { PerformanceObserver, PerformanceObserverEntryList } from './web/performance-observer.ts';
+import { Scheduler, scheduler } from './web/scheduler.ts';
+import { structuredClone } from './web/structured-clone.ts';
+import { clearInterval, clearTimeout, setInterval, setTimeout } from './web/timers.ts';
+import { URL } from './web/url.ts';
+import { URLSearchParams } from './web/url-search-params.ts';
+
+const { addEventListener, dispatchEvent, removeEventListener } = EventTarget.prototype;
+
+const interfaces = {
+  AbortController,
+  AbortSignal,
+  Crypto,
+  CustomEvent,
+  DOMException,
+  ErrorEvent,
+  Event,
+  EventTarget,
+  MessageChannel,
+  MessageEvent,
+  MessagePort,
+  Navigator,
+  Performance,
+  PerformanceEntry,
+  PerformanceMark,
+  PerformanceMeasure,
+  PerformanceObserver,
+  PerformanceObserverEntryList,
+  PromiseRejectionEvent,
+  Scheduler,
+  TextDecoder,
+  TextEncoder,
+  URL,
+  URLSearchParams,
+} as const;
+
+/** Attributes of the global scope; a function may replace them. */
+const attributes = {
+  console,
+  crypto,
+  navigator,
+  performance,
+  scheduler,
+  self: globalThis,
+} as const;
+
+const operations = {
+  addEventListener,
+  atob,
+  btoa,
+  clearInterval,
+  clearTimeout,
+  dispatchEvent,
+  queueMicrotask,
+  removeEventListener,
+  reportError,
+  setInterval,
+  setTimeout,
+  structuredClone,
+} as const;
+
+const handlers = ['error', 'rejectionhandled', 'unhandledrejection'] as const;
+
+export function installGlobals(): void {
+  install(interfaces, false);
+  install(fetchClasses, false);
+  install(attributes, false);
+  install(operations, true);
+  install(fetchFunctions, true);
+  for (const type of handlers) defineHandler(globalThis, type);
+}
+
+function install(table: { readonly [name: string]: unknown }, enumerable: boolean): void {
+  for (const name of Object.keys(table)) {
+    const value = table[name];
+    Object.defineProperty(globalThis, name, { value, writable: true, enumerable, configurable: true });
+  }
+}

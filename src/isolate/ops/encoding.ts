@@ -1,0 +1,118 @@
+/**
+ * Text in all encodings, by Node's ICU. Bytes of the guest are copied before they are decoded; a buffer that is kept for that
+ * spares the allocation for all but long texts.
+ */
+import { isUtf8 } from 'node:buffer';
+import { TextDecoder, TextEncoder } from 'node:util';
+import { checkedInteger, checkedText, copyIn, copyInto, guestByteLength, OpError } from './arguments.js';
+import type { OpSet } from './op-set.js';
+import { DecodeFlag, Op } from './table.js';
+
+const MAX_TEXT = 0x1fff_ffff;
+const MAX_BYTES = 0x1fff_ffff;
+const MAX_LABEL = 256;
+const SCRATCH_BYTES = 65_536;
+/** Decoders that wait for more; those of a function that leaves them behind are a leak of its own. */
+const MAX_DECODERS = 1000;
+const ALL_FLAGS = DecodeFlag.Fatal | DecodeFlag.KeepBom;
+
+/** The ops of one isolate. */
+export function encodingOps(): OpSet {
+  const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
+  const encoder = new TextEncoder();
+  const wholes = new Map<string, TextDecoder>();
+  const decoders = new Map<number, TextDecoder>();
+  let nextDecoder = 1;
+  let written = 0;
+
+  /** A copy of the guest's bytes, valid until the next one. */
+  function bytesOf(value: unknown): Buffer {
+    const length = guestByteLength(value, MAX_BYTES);
+    if (length > SCRATCH_BYTES) return Buffer.from(copyIn(value, MAX_BYTES).buffer);
+    copyInto(scratch, 0, value);
+    return scratch.subarray(0, length);
+  }
+
+  function decodeWhole(bytes: Buffer, encoding: string, flags: number): string {
+    if (encoding === 'utf-8') {
+      if ((flags & DecodeFlag.Fatal) !== 0 && !isUtf8(bytes)) throw invalidData(encoding);
+      const hasBom = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+      return bytes.toString('utf8', hasBom && (flags & DecodeFlag.KeepBom) === 0 ? 3 : 0);
+    }
+    const key = `${encoding} ${flags}`;
+    let decoder = wholes.get(key);
+    if (decoder === undefined) {
+      decoder = createDecoder(encoding, flags);
+      wholes.set(key, decoder);
+    }
+    return decodeWith(decoder, bytes, false);
+  }
+
+  return {
+    [Op.TextDecoderLabel]: label => {
+      const text = checkedText(label, MAX_TEXT);
+      if (text.length > MAX_LABEL) return undefined;
+      try {
+        return new TextDecoder(text).encoding;
+      } catch {
+        return undefined;
+      }
+    },
+    [Op.TextDecode]: (bytes, encoding, flags) =>
+      decodeWhole(bytesOf(bytes), checkedText(encoding, MAX_LABEL), checkedInteger(flags, 0, ALL_FLAGS)),
+    [Op.TextDecoderOpen]: (encoding, flags) => {
+      if (decoders.size >= MAX_DECODERS) {
+        throw new OpError('RangeError', `More than ${MAX_DECODERS} decoders are in the middle of a stream`);
+      }
+      decoders.set(nextDecoder, createDecoder(checkedText(encoding, MAX_LABEL), checkedInteger(flags, 0, ALL_FLAGS)));
+      return nextDecoder++;
+    },
+    [Op.TextDecoderChunk]: (id, bytes, last) => {
+      const decoder = typeof id === 'number' ? decoders.get(id) : undefined;
+      if (decoder === undefined) throw new OpError('TypeError', 'The decoder is closed');
+      if (last === 1) decoders.delete(Number(id));
+      return decodeWith(decoder, bytesOf(bytes), last !== 1);
+    },
+    [Op.TextDecoderClose]: id => {
+      decoders.delete(Number(checkedInteger(id, 0, Number.MAX_SAFE_INTEGER)));
+      return undefined;
+    },
+    [Op.TextEncode]: (text, target) => {
+      const source = checkedText(text, MAX_TEXT);
+      guestByteLength(target, Number.MAX_SAFE_INTEGER);
+      // A synchronous write: the target was checked above to be a Uint8Array on a buffer that cannot shrink meanwhile.
+      const result = encoder.encodeInto(source, target as Uint8Array);
+      written = result.written;
+      return result.read;
+    },
+    [Op.TextEncodeWritten]: () => written,
+    [Op.TextLength]: text => Buffer.byteLength(checkedText(text, MAX_TEXT)),
+  };
+}
+
+function createDecoder(encoding: string, flags: number): TextDecoder {
+  try {
+    return new TextDecoder(encoding, {
+      fatal: (flags & DecodeFlag.Fatal) !== 0,
+      ignoreBOM: (flags & DecodeFlag.KeepBom) !== 0,
+    });
+  } catch {
+    throw new OpError('RangeError', 'The encoding is not supported');
+  }
+}
+
+function decodeWith(decoder: TextDecoder, bytes: Buffer, stream: boolean): string {
+  try {
+    return decoder.decode(bytes, { stream });
+  } catch {
+    throw invalidData(decoder.encoding);
+  }
+}
+
+function invalidData(encoding: string): OpError {
+  return new OpError(
+    'TypeError',
+    `The encoded data was not valid for encoding ${encoding}`,
+    'ERR_ENCODING_INVALID_ENCODED_DATA',
+  );
+}

@@ -1,0 +1,50 @@
+/**
+ * Stacks of the function's code (rule R4 (a)). An error of this realm, made while the guest waits in hostCall, has the guest's
+ * frames on its stack; it stays here, and what the guest may ask for is text with the frames of its own files alone.
+ */
+import { checkedInteger } from './arguments.js';
+import type { OpSet } from './op-set.js';
+import { Op } from './table.js';
+
+/** Stacks remembered, and so held in memory with all that their frames hold; older ones are forgotten. */
+const MAX_REMEMBERED = 64;
+/** Captured with the frames of the bridge and of the bundle, which are cut away. */
+const CAPTURED_FRAMES = 30;
+const SHOWN_FRAMES = 10;
+/** Places of frames that are not the function's. */
+const FOREIGN = ['edgehost:', 'node:', 'file:', '<anonymous>'];
+
+// Here, since Error is frozen once the thread is hardened.
+Error.stackTraceLimit = CAPTURED_FRAMES;
+
+export function stackOps(): OpSet {
+  const remembered: (Error | undefined)[] = new Array(MAX_REMEMBERED).fill(undefined);
+  let last = 0;
+  return {
+    [Op.StackCapture]: () => {
+      remembered[++last % MAX_REMEMBERED] = new Error();
+      return last;
+    },
+    [Op.StackText]: number => {
+      const wanted = checkedInteger(number, 1, Number.MAX_SAFE_INTEGER);
+      if (wanted > last || wanted <= last - MAX_REMEMBERED) return '';
+      const slot = wanted % MAX_REMEMBERED;
+      const stack = remembered[slot]?.stack;
+      return typeof stack === 'string' ? framesOf(stack) : '';
+    },
+  };
+}
+
+function framesOf(stack: string): string {
+  let text = '';
+  let shown = 0;
+  for (const line of stack.split('\n')) {
+    if (!line.startsWith('    at ') || shown === SHOWN_FRAMES) continue;
+    const open = line.lastIndexOf('(');
+    const place = open < 0 ? line.slice('    at '.length).replace(/^async /, '') : line.slice(open + 1);
+    if (FOREIGN.some(prefix => place.startsWith(prefix)) || !place.includes(':')) continue;
+    text += `\n${line}`;
+    shown++;
+  }
+  return text;
+}

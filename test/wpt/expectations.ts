@@ -1,0 +1,60 @@
+/** What is known of each test: how many subtests pass, and why the others do not. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { RunResult } from './program.js';
+
+export interface FileExpectation {
+  readonly passed: number;
+  /** Subtests that fail, by name, with the reason. */
+  readonly failed?: Readonly<Record<string, string>>;
+  /** The file as a whole gives no results, or the harness reports an error: the reason. */
+  readonly broken?: string;
+}
+
+export interface Expectations {
+  /** Files and folders (with a slash at the end) that are not run, with the reason. */
+  readonly skipped: Readonly<Record<string, string>>;
+  /** By path and variant. */
+  readonly files: Record<string, FileExpectation>;
+}
+
+export const UNEXPLAINED = 'to be explained: ';
+
+export function readExpectations(file: URL): Expectations {
+  return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+export function writeExpectations(file: URL, expectations: Expectations): void {
+  const files = Object.fromEntries(Object.entries(expectations.files).sort(([a], [b]) => (a < b ? -1 : 1)));
+  writeFileSync(file, `${JSON.stringify({ skipped: expectations.skipped, files }, undefined, 2)}\n`);
+}
+
+/** What a run gave, in the form of an expectation; reasons that are known are kept. */
+export function toExpectation(result: RunResult | Error, known: FileExpectation | undefined): FileExpectation {
+  if (result instanceof Error) {
+    return { passed: 0, broken: known?.broken ?? `${UNEXPLAINED}${result.message.slice(0, 300)}` };
+  }
+  const failed: Record<string, string> = {};
+  let passed = 0;
+  for (const { name, status, message } of result.subtests) {
+    if (status === 0) passed++;
+    else failed[name] = known?.failed?.[name] ?? `${UNEXPLAINED}${(message ?? 'no result').slice(0, 200)}`;
+  }
+  return {
+    passed,
+    ...(Object.keys(failed).length > 0 && { failed }),
+    ...(result.status !== 0 && { broken: known?.broken ?? `${UNEXPLAINED}${(result.message ?? '').slice(0, 200)}` }),
+  };
+}
+
+/** What got worse, in words. */
+export function regressions(path: string, now: FileExpectation, known: FileExpectation | undefined): string[] {
+  const found: string[] = [];
+  if (now.broken !== undefined && known?.broken === undefined) found.push(`${path}: ${now.broken}`);
+  for (const [name, reason] of Object.entries(now.failed ?? {})) {
+    if (known?.failed?.[name] === undefined) found.push(`${path}: "${name}": ${reason}`);
+  }
+  if (known !== undefined && now.passed < known.passed && found.length === 0) {
+    found.push(`${path}: ${now.passed} subtests pass, ${known.passed} are expected to`);
+  }
+  return found;
+}

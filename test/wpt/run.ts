@@ -1,0 +1,139 @@
+/**
+ * Runs the web-platform-tests of a checkout, each in an isolate of its own, and compares with test/guest/wpt/expectations.json.
+ *
+ *   npm run wpt -- --wpt <checkout> [--update] [--jobs N] [--verbose] [path ...]
+ *
+ * `path`: files or folders of the checkout; default all that are known to matter. `--update` writes the expectations: reasons
+ * that stand there are kept, new ones start with "to be explained". A regression makes the exit code 1.
+ */
+import { readdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { readExpectations, regressions, toExpectation, writeExpectations } from './expectations.js';
+import { readTest } from './meta.js';
+import { buildProgram } from './program.js';
+import { runProgram } from './run-test.js';
+
+/** The folders of the standards that functions have. */
+const FOLDERS = [
+  'FileAPI',
+  'WebCryptoAPI',
+  'compression',
+  'console',
+  'dom/abort',
+  'dom/events',
+  'encoding',
+  'fetch/api',
+  'fetch/content-type',
+  'fetch/data-urls',
+  'hr-time',
+  'html/webappapis',
+  'performance-timeline',
+  'streams',
+  'url',
+  'urlpattern',
+  'user-timing',
+  'webidl',
+  'webmessaging',
+  'xhr/formdata',
+];
+const TIMEOUT_MS = 20_000;
+const LONG_TIMEOUT_MS = 120_000;
+
+const { values: options, positionals } = parseArgs({
+  options: {
+    wpt: { type: 'string' },
+    update: { type: 'boolean', default: false },
+    verbose: { type: 'boolean', default: false },
+    jobs: { type: 'string', default: '2' },
+  },
+  allowPositionals: true,
+});
+if (options.wpt === undefined || statSync(options.wpt, { throwIfNoEntry: false }) === undefined) {
+  console.log('Skipped: no web-platform-tests. Give a checkout: npm run wpt -- --wpt <checkout>');
+  process.exit(0);
+}
+const checkout = resolve(options.wpt);
+// From dist/test/wpt to the file in the source tree.
+const expectationsFile = new URL('../../../test/guest/wpt/expectations.json', import.meta.url);
+const expectations = readExpectations(expectationsFile);
+
+interface Job {
+  readonly path: string;
+  readonly variant: string;
+}
+
+const jobs: Job[] = [];
+for (const path of (positionals.length > 0 ? positionals : FOLDERS).flatMap(find).sort()) {
+  if (isSkipped(path)) continue;
+  for (const variant of readTest(checkout, path).variants) jobs.push({ path, variant });
+}
+
+const worse: string[] = [];
+const better: string[] = [];
+const totals = new Map<string, { passed: number; known: number }>();
+let next = 0;
+await Promise.all(Array.from({ length: Number(options.jobs) }, work));
+
+for (const [folder, { passed, known }] of [...totals].sort()) console.log(`${folder.padEnd(28)} ${passed} of ${known}`);
+const all = [...totals.values()];
+const sum = (key: 'passed' | 'known'): number => all.reduce((total, count) => total + count[key], 0);
+console.log(`${'total'.padEnd(28)} ${sum('passed')} of ${sum('known')} subtests pass, ${jobs.length} runs`);
+if (options.update) writeExpectations(expectationsFile, expectations);
+else {
+  for (const line of better) console.log(`better: ${line}`);
+  for (const line of worse) console.log(`REGRESSION ${line}`);
+  if (worse.length > 0) process.exitCode = 1;
+}
+
+async function work(): Promise<void> {
+  for (let job = jobs[next++]; job !== undefined; job = jobs[next++]) {
+    const { path, variant } = job;
+    const test = readTest(checkout, path);
+    const key = path + variant;
+    const known = expectations.files[key];
+    const result = await runProgram(
+      checkout,
+      buildProgram(checkout, test, variant),
+      test.isLong ? LONG_TIMEOUT_MS : TIMEOUT_MS,
+    ).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
+    const now = toExpectation(result, known);
+    const failures = Object.keys(now.failed ?? {}).length;
+    count(path, now.passed, now.passed + failures);
+    if (options.verbose) report(key, now);
+    worse.push(...regressions(key, now, known));
+    if (known !== undefined && now.passed > known.passed)
+      better.push(`${key}: ${now.passed} pass, ${known.passed} before`);
+    expectations.files[key] = now;
+  }
+}
+
+function report(key: string, { passed, failed, broken }: (typeof expectations.files)[string]): void {
+  console.log(`${key}: ${passed} pass`);
+  if (broken !== undefined) console.log(`  broken: ${broken}`);
+  for (const [name, reason] of Object.entries(failed ?? {})) console.log(`  ${name}\n      ${reason}`);
+}
+
+function count(path: string, passed: number, known: number): void {
+  const folder = FOLDERS.find(candidate => path.startsWith(`${candidate}/`)) ?? path;
+  const total = totals.get(folder) ?? { passed: 0, known: 0 };
+  totals.set(folder, { passed: total.passed + passed, known: total.known + known });
+}
+
+/** The tests at a path of the checkout. */
+function find(path: string): string[] {
+  const stat = statSync(join(checkout, path), { throwIfNoEntry: false });
+  if (stat === undefined) return [];
+  if (stat.isFile()) return [path];
+  return readdirSync(join(checkout, path), { withFileTypes: true }).flatMap(entry => {
+    const inside = `${path}/${entry.name}`;
+    if (entry.isDirectory()) return ['resources', 'support', 'tools'].includes(entry.name) ? [] : find(inside);
+    return entry.name.endsWith('.any.js') ? [inside] : [];
+  });
+}
+
+function isSkipped(path: string): boolean {
+  return Object.keys(expectations.skipped).some(skipped =>
+    skipped.endsWith('/') ? path.startsWith(skipped) : path === skipped,
+  );
+}
