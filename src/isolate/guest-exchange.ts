@@ -20,7 +20,7 @@ export class GuestExchange implements ExchangeListener {
   #pipedTo: GuestExchange | undefined;
   #pipedFrom: GuestExchange | undefined;
 
-  /** `onOver`: the exchange has failed, or a pipe into it has ended. */
+  /** `onOver`: the exchange has failed, or its outgoing body has been sent. */
   constructor(exchange: Exchange, invocationId: number, turns: TurnQueue, onOver: (exchange: GuestExchange) => void) {
     this.exchange = exchange;
     this.invocationId = invocationId;
@@ -60,7 +60,7 @@ export class GuestExchange implements ExchangeListener {
   onReply(status: number, head: string, body: Buffer, isComplete: boolean): void {
     if (isComplete) this.exchange.keepWhole(body);
     const size = isComplete ? (body.length > 0 ? body.length : BODY_NONE) : BODY_STREAM;
-    this.#turns.push(this.invocationId, Ev.CallReply, this.id, status, head, size);
+    this.#turns.push(this.invocationId, [Ev.CallReply, this.id, status, head, size]);
   }
 
   onData(): void {
@@ -72,14 +72,18 @@ export class GuestExchange implements ExchangeListener {
     if (this.#pipedFrom !== undefined) this.#pipedFrom.#pump();
     else if (this.#wantsCredit) {
       this.#wantsCredit = false;
-      this.#turns.push(this.invocationId, Ev.Credit, this.id);
+      this.#turns.push(this.invocationId, [Ev.Credit, this.id]);
     }
+  }
+
+  onSent(): void {
+    this.#onOver(this);
   }
 
   onStop(reason: string): void {
     const source = this.#pipedFrom;
     if (source === undefined) {
-      this.#turns.push(this.invocationId, Ev.Stopped, this.id, `Error\n${reason}\n`);
+      this.#turns.push(this.invocationId, [Ev.Stopped, this.id, `Error\n${reason}\n`]);
       return;
     }
     this.#pipedFrom = undefined;
@@ -93,15 +97,15 @@ export class GuestExchange implements ExchangeListener {
     if (this.#pipedTo !== undefined) this.#pump();
     if (this.#pipedFrom !== undefined) this.onStop(reason);
     if (this.#wantsData) this.#tellData();
-    if (this.#wantsCredit) this.#turns.push(this.invocationId, Ev.Stopped, this.id, errorText(reason));
-    if (this.isInvocation) this.#turns.push(this.invocationId, Ev.Abort, this.id);
-    else if (!this.exchange.isReplied) this.#turns.push(this.invocationId, Ev.CallFailed, this.id, errorText(reason));
+    if (this.#wantsCredit) this.#turns.push(this.invocationId, [Ev.Stopped, this.id, errorText(reason)]);
+    if (this.isInvocation) this.#turns.push(this.invocationId, [Ev.Abort, this.id]);
+    else if (!this.exchange.isReplied) this.#turns.push(this.invocationId, [Ev.CallFailed, this.id, errorText(reason)]);
     this.#onOver(this);
   }
 
   #tellData(): void {
     this.#wantsData = false;
-    this.#turns.push(this.invocationId, Ev.Data, this.id);
+    this.#turns.push(this.invocationId, [Ev.Data, this.id]);
   }
 
   /** Moves what has been read to the other end, as fast as that end takes it. */

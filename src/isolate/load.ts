@@ -26,8 +26,8 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
   const outcome = new Promise<{ handlers: readonly string[] } | { failure: ScriptFailure }>(resolve => {
     request.whenLoaded(resolve);
   });
-  const fail = (importId: number, error: unknown): void => turns.push(0, Ev.EvaluationFailed, importId, error);
-  const graph = new ModuleGraph(realm, modules, { onFailed: fail });
+  const fail = (importId: number, error: unknown): void => turns.push(0, [Ev.EvaluationFailed, importId, error]);
+  const graph = new ModuleGraph(realm, modules, turns, fail);
   request.setModules(graph);
   callGuest(realm.enter, [
     Ev.Setup,
@@ -40,19 +40,17 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
     }),
   ]);
   try {
-    turns.meterStart();
     if (main.kind === 'script') {
-      const thrown = graph.runScript(main);
-      if (thrown === undefined) callGuest(realm.enter, [Ev.Evaluated]);
-      else callGuest(realm.enter, [Ev.EvaluationFailed, 0, thrown.error]);
+      await turns.run(0, () => {
+        const thrown = graph.runScript(main);
+        callGuest(realm.enter, thrown === undefined ? [Ev.Evaluated] : [Ev.EvaluationFailed, 0, thrown.error]);
+      });
     } else {
-      await graph.evaluate(main.name, 0);
+      await graph.evaluate(main.name, 0, 0);
     }
   } catch (error) {
     if (error instanceof LoadError) return { kind: 'failed', failure: error.failure };
     throw error;
-  } finally {
-    turns.meterEnd();
   }
   const result = await outcome;
   if ('failure' in result) return { kind: 'failed', failure: result.failure };
@@ -70,7 +68,7 @@ function readAll(exchange: Exchange): Promise<Buffer> {
       if (exchange.incoming === 'ended') resolve(Buffer.concat(pieces));
       else if (exchange.incoming === 'failed') reject(new Error(exchange.failReason));
     };
-    exchange.listener = { onReply() {}, onData: read, onCredit() {}, onStop() {}, onFail: read };
+    exchange.listener = { onReply() {}, onData: read, onCredit() {}, onSent() {}, onStop() {}, onFail: read };
     read();
   });
 }
