@@ -3,7 +3,7 @@ import type { Exchange } from '../isolate/protocol/channel.js';
 import { HostOpens } from '../isolate/protocol/messages.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { FunctionRunner } from './function-runner.js';
-import { headOfRequest, isNullBodyStatus, parseResponseHead } from './http-head.js';
+import { headOfRequest, isNullBodyStatus, parseResponseHead, withoutFragment } from './http-head.js';
 import type { Invocation, InvocationStart, RequestBodySource, ResponseSink } from './invocation.js';
 
 /** Chunks of a response body handed to the reader are at most this long. */
@@ -35,7 +35,7 @@ export function fetchInput(input: Request | string | URL, init: RequestInit | un
 function bareGet(url: URL): FetchInput {
   if (url.username !== '' || url.password !== '')
     throw new TypeError(`A request cannot be made from a URL with credentials: ${url.href}`);
-  const bare = url.hash === '' ? url.href : url.href.slice(0, -url.hash.length);
+  const bare = withoutFragment(url.href);
   return { url: bare, head: `GET\n${bare}`, body: null, signal: undefined };
 }
 

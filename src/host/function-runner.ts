@@ -18,8 +18,11 @@ export interface RunnerOptions {
 
 /** Invocations that may wait while the isolate is being loaded. */
 const MAX_WAITING = 10_000;
-/** Evaluation that waits for what never comes uses no CPU time; it is given up so long after the limit. */
-const STARTUP_SLACK_MS = 2000;
+/**
+ * The limit is on CPU time, and the isolate's watchdog keeps it; on the wall a load may take as long as this, so that a cell that does not
+ * answer at all is given up.
+ */
+const LOAD_WALL_MS = 30_000;
 
 let serial = 0;
 
@@ -109,7 +112,7 @@ export class FunctionRunner {
     const timer = setTimeout(() => {
       isTooLate = true;
       handle.end();
-    }, startupMs + STARTUP_SLACK_MS);
+    }, startupMs + LOAD_WALL_MS);
     try {
       const answer = await handle.load(head, deployment.body);
       if (answer.kind === 'failed') throw loadFailure(context, answer.failure);

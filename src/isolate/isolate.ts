@@ -210,6 +210,7 @@ export class Isolate implements OpContext, ChannelOwner {
       load,
       realm: this.#realm,
       turns: this.#turns,
+      quiet: () => this.#quiet(),
       setModules: modules => {
         this.#modules = modules;
       },
@@ -217,6 +218,12 @@ export class Isolate implements OpContext, ChannelOwner {
         this.#onLoaded = listener;
       },
     }).then(answer, () => exchange.fail('Loading failed'));
+  }
+
+  async #quiet(): Promise<void> {
+    do {
+      await new Promise(resolve => setTimeout(resolve, 1));
+    } while (this.#pendingOps > 0 || !this.#turns.isIdle);
   }
 
   // --- calls and the end of an invocation ---

@@ -50,6 +50,10 @@ export class TurnQueue {
     this.#meter = meter;
   }
 
+  get isIdle(): boolean {
+    return !this.#isRunning;
+  }
+
   /**
    * A turn in which the host realm itself enters the guest, by the engine: start-up, and the evaluation of imported modules. Resolves
    * after the turn; rejects with what `enter` throws.

@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'acorn';
 import type { TestFile } from './meta.js';
 
 /** The origin under which tests find the files of the checkout. */
@@ -23,7 +24,10 @@ export interface RunResult {
   readonly message: string | null;
 }
 
-export function buildProgram(checkout: string, test: TestFile, variant: string): string {
+/**
+ * `declared`: names that the test assigns to without a declaration. Functions are strict code, tests need not be.
+ */
+export function buildProgram(checkout: string, test: TestFile, variant: string, declared: readonly string[]): string {
   const url = new URL(`/${test.path}${variant}`, ORIGIN);
   const location = {
     href: url.href,
@@ -45,24 +49,48 @@ function $prelude() {
   Object.defineProperty(globalThis, 'location', { value: location, writable: true, configurable: true });
   globalThis.GLOBAL = { isWindow: () => false, isWorker: () => false, isShadowRealm: () => false };
   // Functions have no base URL; the tests' own resources are named relative to the document that they are meant for.
-  const { fetch } = globalThis;
-  globalThis.fetch = function (input, init) {
-    const isRelative = typeof input === 'string' && !/^[a-z][a-z0-9+.-]*:/i.test(input);
-    return fetch(isRelative ? new URL(input, location.href).href : input, init);
+  const absolute = input => {
+    const isRelative = typeof input === 'string' && !URL.canParse(input) && URL.canParse(input, location.href);
+    return isRelative ? new URL(input, location.href).href : input;
   };
+  const { fetch, Request } = globalThis;
+  globalThis.fetch = function (...args) {
+    if (args.length > 0) args[0] = absolute(args[0]);
+    return fetch(...args);
+  };
+  globalThis.Request = new Proxy(Request, {
+    construct(target, args, newTarget) {
+      if (args.length > 0) args[0] = absolute(args[0]);
+      return Reflect.construct(target, args, newTarget);
+    },
+  });
+  Request.prototype.constructor = globalThis.Request;
 }
 function $run($answer) {
 $prelude();
+Object.assign(globalThis, { ${functionNames(scripts.slice(1)).join(', ')} });
+${declared.map(name => `var ${name};`).join('')}
 ${scripts[0]}
+// Interface tests ask what kind of global object this is.
+globalThis.Window = class Window { static [Symbol.hasInstance](value) { return value === globalThis; } };
 add_completion_callback((tests, status) => {
   const subtests = tests.map(({ name, status, message }) => ({ name, status, message }));
   $answer(Response.json({ subtests, status: status.status, message: status.message }));
 });
 ${scripts.slice(1).join('\n;\n')}
 ;
-${test.source}
+${substitute(test.path, test.source)}
 ;
 }`;
+}
+
+/** Functions that scripts declare, which would be global ones elsewhere. */
+function functionNames(scripts: readonly string[]): string[] {
+  return scripts.flatMap(script =>
+    parse(script, { ecmaVersion: 'latest', sourceType: 'script' }).body.flatMap(statement =>
+      statement.type === 'FunctionDeclaration' ? [statement.id.name] : [],
+    ),
+  );
 }
 
 function readScript(checkout: string, path: string): string {
@@ -70,4 +98,16 @@ function readScript(checkout: string, path: string): string {
   return existsSync(file)
     ? readFileSync(file, 'utf8')
     : `throw new Error(${JSON.stringify(`no such script: ${path}`)});`;
+}
+
+/** What the tests' server puts into files with ".sub." in their names. */
+function substitute(path: string, source: string): string {
+  if (!path.includes('.sub.')) return source;
+  const { hostname, port } = new URL(ORIGIN);
+  return source
+    .replace(/\{\{host\}\}/g, hostname)
+    .replace(/\{\{ports\[\w+\]\[\d\]\}\}/g, port)
+    .replace(/\{\{(?:domains|hosts\[\w*\])\[(\w*)\]\}\}/g, (_, name: string) =>
+      name === '' ? hostname : `${name}.${hostname}`,
+    );
 }

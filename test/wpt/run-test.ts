@@ -82,7 +82,7 @@ function invoke(checkout: string, handle: IsolateHandle): Promise<string> {
       onStop: () => {},
       onFail: reason => reject(new Error(reason)),
       onLog: (_level, text) => {
-        if (process.env['WPT_LOG'] === '1') console.log(text);
+        if (process.env.WPT_LOG === '1') console.log(text);
       },
       onPassThrough: () => {},
       onHandlerFailed: found => {

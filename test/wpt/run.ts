@@ -10,8 +10,8 @@ import { readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readExpectations, regressions, toExpectation, writeExpectations } from './expectations.js';
-import { readTest } from './meta.js';
-import { buildProgram } from './program.js';
+import { readTest, type TestFile } from './meta.js';
+import { buildProgram, type RunResult } from './program.js';
 import { runProgram } from './run-test.js';
 
 /** The folders of the standards that functions have. */
@@ -92,11 +92,7 @@ async function work(): Promise<void> {
     const test = readTest(checkout, path);
     const key = path + variant;
     const known = expectations.files[key];
-    const result = await runProgram(
-      checkout,
-      buildProgram(checkout, test, variant),
-      test.isLong ? LONG_TIMEOUT_MS : TIMEOUT_MS,
-    ).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
+    const result = await runTest(test, variant);
     const now = toExpectation(result, known);
     const failures = Object.keys(now.failed ?? {}).length;
     count(path, now.passed, now.passed + failures);
@@ -105,6 +101,22 @@ async function work(): Promise<void> {
     if (known !== undefined && now.passed > known.passed)
       better.push(`${key}: ${now.passed} pass, ${known.passed} before`);
     expectations.files[key] = now;
+  }
+}
+
+/** Runs a test, and again with a declaration for each name that it assigns to undeclared. */
+async function runTest(test: TestFile, variant: string): Promise<RunResult | Error> {
+  const declared: string[] = [];
+  for (;;) {
+    const source = buildProgram(checkout, test, variant, declared);
+    const result = await runProgram(checkout, source, test.isLong ? LONG_TIMEOUT_MS : TIMEOUT_MS).catch(
+      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+    );
+    const message = result instanceof Error ? result.message : '';
+    const [, undeclared] = /^ReferenceError: ([A-Za-z_]\w*) is not defined$/.exec(message) ?? [];
+    const isAssigned = undeclared !== undefined && new RegExp(`\\b${undeclared}\\s*(=[^=>]|in|of)`).test(test.source);
+    if (!isAssigned || declared.includes(undeclared)) return result;
+    declared.push(undeclared);
   }
 }
 

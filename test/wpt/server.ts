@@ -16,13 +16,13 @@ const TYPES: Readonly<Record<string, string>> = {
 export function answerCall(checkout: string, call: Exchange, head: string, _body: Buffer, _isComplete: boolean): void {
   const { args }: { args: { url: string; method: string } } = JSON.parse(head);
   const url = new URL(args.url);
-  const file = resolve(checkout, `.${decodeURIComponent(url.pathname)}`);
+  const file = resolve(checkout, `.${decodePath(url.pathname)}`);
   const isInside = url.origin === ORIGIN && file.startsWith(checkout + sep);
   if (!isInside) {
     call.fail(`TypeError\nfetch failed: ${args.url} is not a file of the tests\n`);
     return;
   }
-  const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() === true;
+  const isFile = !file.includes('\0') && statSync(file, { throwIfNoEntry: false })?.isFile() === true;
   const bytes = isFile && args.method !== 'HEAD' ? readFileSync(file) : Buffer.alloc(0);
   const answer = {
     status: isFile ? 200 : 404,
@@ -33,4 +33,12 @@ export function answerCall(checkout: string, call: Exchange, head: string, _body
     decoded: false,
   };
   call.reply(200, JSON.stringify(answer), true, bytes, true);
+}
+
+function decodePath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }

@@ -265,6 +265,7 @@ export class BucketStore implements BucketEngine {
     const { body, object } = stored;
     const { records, reclaimer } = this.#parts;
     if (body.kind === 'embedded') return bytesContent(body.bytes, range);
+    if (range.length === 0) return bytesContent(new Uint8Array(0), range);
     if (body.kind === 'inline') {
       const bytes = await records.get(recordKeys.inlineBody(body.id));
       if (bytes !== undefined) return bytesContent(bytes, range);

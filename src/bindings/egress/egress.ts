@@ -33,10 +33,12 @@ export interface EgressOptions extends AddressPolicyOptions {
   readonly bodyTimeoutMs?: number;
   /** Largest head of an answer. @default 65,536 */
   readonly maxHeaderBytes?: number;
-  /** Sockets to one origin, for each account; more requests wait. @default 100 */
+  /** Sockets of one account to one origin; more requests wait. @default 100 */
   readonly connectionsPerOrigin?: number;
-  /** Origins with sockets kept, all accounts together. @default 500 */
-  readonly maxOrigins?: number;
+  /** Origins of one account whose sockets are kept for later requests; the least recently used are let go. @default 100 */
+  readonly originsPerAccount?: number;
+  /** Sockets of one account; more requests fail. @default 1,000 */
+  readonly socketsPerAccount?: number;
   /** How long an idle socket is kept. @default 4,000 */
   readonly keepAliveMs?: number;
   /** Sent when the function names none. @default 'edgehost' */
@@ -52,6 +54,8 @@ export interface EgressRequest {
   readonly body: ServiceBody | null;
   /** Ends the request, or the body of its answer. */
   readonly signal: AbortSignal;
+  /** How many redirects are followed, `redirects` of the limits: 0 to 20. @default 20 */
+  readonly redirects?: number;
   /**
    * Called before each hop, the first is number 0. What it throws ends the request and is thrown on: the place to count
    * subrequests, and to refuse URLs that are routes of the same host.
@@ -147,6 +151,7 @@ class OutgoingRequest {
   async #follow(release: () => void): Promise<EgressResponse> {
     const { redirect, ...head } = checkHead(this.#request.head);
     let hop: Hop = { ...head, headers: withDefaults(head.headers, this.#defaults), body: this.#request.body };
+    const maxRedirects = Math.min(this.#request.redirects ?? MAX_REDIRECTS, MAX_REDIRECTS);
     for (let count = 0; ; count++) {
       this.#request.onHop?.(hop.url, count);
       const answer = await this.#send(hop);
@@ -157,8 +162,9 @@ class OutgoingRequest {
       const next = redirect === 'follow' ? this.#next(hop, answer) : undefined;
       if (next === undefined) return this.#response(hop, answer, count > 0, release);
       this.#discard(answer);
-      if (count === MAX_REDIRECTS)
-        throw failed(hop.url, `it is the end of ${MAX_REDIRECTS} redirects and redirects again`);
+      if (count >= maxRedirects) {
+        throw failed(hop.url, `it is the end of ${maxRedirects} redirects and redirects again`);
+      }
       hop = next;
     }
   }
@@ -233,23 +239,28 @@ class OutgoingRequest {
 
 function network(options: EgressOptions): NetworkTransport {
   const policy = new AddressPolicy(options);
-  const ms = (name: 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'keepAliveMs', byDefault: number) =>
-    checkNumber(name, options[name] ?? byDefault, 2 ** 31 - 1);
+  const number = (name: NumberOption, byDefault: number, max: number): number =>
+    checkNumber(name, options[name] ?? byDefault, max);
   return new NetworkTransport({
     connect: createConnector({
       policy,
       resolve: options.resolve ?? createResolver(),
-      connectTimeoutMs: ms('connectTimeoutMs', 10_000),
+      connectTimeoutMs: number('connectTimeoutMs', 10_000, MAX_TIMER_MS),
       ca: options.ca,
     }),
-    connectionsPerOrigin: checkNumber('connectionsPerOrigin', options.connectionsPerOrigin ?? 100, 65_535),
-    maxOrigins: checkNumber('maxOrigins', options.maxOrigins ?? 500, 65_535),
-    maxHeaderBytes: checkNumber('maxHeaderBytes', options.maxHeaderBytes ?? 64 * 1024, 2 ** 24),
-    keepAliveMs: ms('keepAliveMs', 4000),
-    headersTimeoutMs: ms('headersTimeoutMs', 300_000),
-    bodyTimeoutMs: ms('bodyTimeoutMs', 300_000),
+    connectionsPerOrigin: number('connectionsPerOrigin', 100, 65_535),
+    originsPerAccount: number('originsPerAccount', 100, 65_535),
+    socketsPerAccount: number('socketsPerAccount', 1000, 1_000_000),
+    maxHeaderBytes: number('maxHeaderBytes', 64 * 1024, 2 ** 24),
+    keepAliveMs: number('keepAliveMs', 4000, MAX_TIMER_MS),
+    headersTimeoutMs: number('headersTimeoutMs', 300_000, MAX_TIMER_MS),
+    bodyTimeoutMs: number('bodyTimeoutMs', 300_000, MAX_TIMER_MS),
   });
 }
+
+type NumberOption = {
+  [K in keyof EgressOptions]-?: number extends EgressOptions[K] ? K : never;
+}[keyof EgressOptions];
 
 function checkNumber(name: string, value: unknown, max: number): number {
   if (typeof value !== 'number') throw new TypeError(`Option egress.${name} is ${typeof value}, expected a number`);
@@ -289,6 +300,8 @@ function endBody(body: ServiceBody | null): void {
     ?.catch(() => {});
 }
 
+/** The longest time that a timer of Node takes. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 const MAX_REDIRECTS = LIMITS.redirects.values.standard;
 const MAX_DISCARDED_BYTES = 16 * 1024;
 

@@ -7,6 +7,7 @@ import { AbortController, AbortSignal } from './web/abort.ts';
 import { atob, btoa } from './web/base64.ts';
 import { console } from './web/console.ts';
 import { Crypto, crypto } from './web/crypto.ts';
+import { CryptoKey } from './web/crypto-key.ts';
 import { DOMException } from './web/dom-exception.ts';
 import { TextDecoder, TextEncoder } from './web/encoding.ts';
 import { reportError } from './web/error-reporting.ts';
@@ -20,6 +21,7 @@ import { PerformanceEntry, PerformanceMark, PerformanceMeasure } from './web/per
 import { PerformanceObserver, PerformanceObserverEntryList } from './web/performance-observer.ts';
 import { Scheduler, scheduler } from './web/scheduler.ts';
 import { structuredClone } from './web/structured-clone.ts';
+import { SubtleCrypto } from './web/subtle.ts';
 import { clearInterval, clearTimeout, setInterval, setTimeout } from './web/timers.ts';
 import { URL } from './web/url.ts';
 import { URLSearchParams } from './web/url-search-params.ts';
@@ -30,6 +32,7 @@ const interfaces = {
   AbortController,
   AbortSignal,
   Crypto,
+  CryptoKey,
   CustomEvent,
   DOMException,
   ErrorEvent,
@@ -47,6 +50,7 @@ const interfaces = {
   PerformanceObserverEntryList,
   PromiseRejectionEvent,
   Scheduler,
+  SubtleCrypto,
   TextDecoder,
   TextEncoder,
   URL,

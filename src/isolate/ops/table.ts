@@ -105,16 +105,23 @@ export enum Op {
   Base64Decode,
   /** (bytes of a whole buffer): detaches the buffer, where the language cannot. */
   Detach,
-  Digest,
+  /** (algorithm, token) => digest */
   DigestOpen,
+  /** (digest, bytes) */
   DigestUpdate,
+  /** (digest) => number of bytes, for Op.Take. Closes it. */
   DigestFinish,
+  /** (bytes, bytes of the same length) => 1 when they are equal, else 0. */
   TimingSafeEqual,
+  /** () => a random UUID, version 4. */
   RandomUuid,
+  /** (method of SubtleCrypto, JSON of its arguments, bytes that they refer to, token of the keys made) => async op, see ops/subtle.ts. */
   CryptoOp,
-  CryptoKeyDrop,
+  /** (CompressFormat, 1 to decompress) => codec */
   CompressOpen,
+  /** (codec, bytes, 1 for the last) => async op: bytes of output; call it again without bytes until there are none. */
   CompressWrite,
+  /** (codec) */
   CompressClose,
   /** () => number of the remembered stack, 0 when there is none. */
   StackCapture,
@@ -181,6 +188,13 @@ export enum DecodeFlag {
   Fatal = 1,
   /** A byte order mark is part of the text. */
   KeepBom = 2,
+}
+
+/** The formats of Op.CompressOpen. */
+export enum CompressFormat {
+  Deflate = 0,
+  DeflateRaw,
+  Gzip,
 }
 
 /** Services by number, for Op.Call. */

@@ -25,6 +25,7 @@ import {
   ByteReader,
   createByteStream,
   detach,
+  disturb,
   isDisturbed,
   isLocked,
   isReadableStream,
@@ -294,5 +295,6 @@ export function takeBody(body: Body, what: string): Body {
 /** "Create a proxy": the same chunks from a new stream, the old one locked. */
 function passThrough(stream: ReadableStream): ReadableStream {
   const reader = new ByteReader(stream);
+  disturb(stream);
   return createByteStream({ pull: () => reader.next(), cancel: reason => reader.cancel(reason) });
 }

@@ -5,6 +5,7 @@ import { TypeErrorCtor, typedArrayByteLength, typedArrayName } from '../primordi
 import { bytesOf } from './buffer-source.ts';
 import { DOMException } from './dom-exception.ts';
 import { defineInterface, isObject, requireArguments } from './idl.ts';
+import { type SubtleCrypto, subtle } from './subtle.ts';
 
 const MAX_RANDOM_BYTES = 65_536;
 const INTEGER_ARRAYS: readonly string[] = [
@@ -26,6 +27,11 @@ export class Crypto {
 
   constructor() {
     if (!isConstructing) throw new TypeErrorCtor('Illegal constructor');
+  }
+
+  get subtle(): SubtleCrypto {
+    void this.#isCrypto;
+    return subtle;
   }
 
   getRandomValues(array: unknown): object {

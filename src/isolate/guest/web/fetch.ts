@@ -114,6 +114,7 @@ function quote(text: string | undefined): string {
 function toResponse(headJson: string, body: HostBody | null): Response {
   const head: ReplyHead = jsonParse(headJson); // the service of the host process wrote it
   const state = new ResponseState();
+  state.type = 'basic';
   state.status = head.status;
   state.statusText = head.statusText;
   state.url = head.url;

@@ -18,7 +18,7 @@ import {
   WritableStreamDefaultController,
   WritableStreamDefaultWriter,
 } from 'web-streams-polyfill';
-import { getterOf, TypeErrorCtor, typedArrayLength, uncurry } from '../primordials.ts';
+import { getPrototypeOf, getterOf, setPrototypeOf, TypeErrorCtor, typedArrayLength, uncurry } from '../primordials.ts';
 import { isUint8Array } from './buffers.ts';
 
 export {
@@ -51,6 +51,11 @@ const getByobRequest = getterOf<ReadableStreamBYOBRequest | null>(
 );
 const respondByob = uncurry(ReadableStreamBYOBRequest.prototype.respond);
 
+// The library makes a prototype of its own for its asynchronous iterators.
+const AsyncIteratorPrototype: object = getPrototypeOf(getPrototypeOf(async function* () {}.prototype) ?? {}) ?? {};
+const iteratorPrototype = getPrototypeOf(new ReadableStream().values());
+if (iteratorPrototype !== null) setPrototypeOf(iteratorPrototype, AsyncIteratorPrototype);
+
 /** The field of the polyfill that says whether a stream has been read from or cancelled. */
 interface Disturbable {
   _disturbed: boolean;
@@ -77,6 +82,11 @@ export function isDisturbed(stream: ReadableStream): boolean {
 /** Takes a stream away from its holder without reading it: locked and disturbed from now on. */
 export function detach(stream: ReadableStream): void {
   getReader(stream);
+  disturb(stream);
+}
+
+/** Marks a stream as read from. */
+export function disturb(stream: ReadableStream): void {
   (stream as unknown as Disturbable)._disturbed = true; // the polyfill's own field, see above
 }
 
@@ -150,4 +160,40 @@ export async function readAll(stream: ReadableStream): Promise<{ chunks: Uint8Ar
     total += typedArrayLength(chunk);
   }
   return { chunks, total };
+}
+
+const getTransformReadable = getterOf<ReadableStream>(TransformStream.prototype, 'readable');
+const getTransformWritable = getterOf<WritableStream>(TransformStream.prototype, 'writable');
+const enqueueTransformed = uncurry(
+  TransformStreamDefaultController.prototype.enqueue as (
+    this: TransformStreamDefaultController<unknown>,
+    chunk: unknown,
+  ) => void,
+);
+
+/** The two ends of a transform stream that lives inside another object. */
+export interface Transform {
+  readonly readable: ReadableStream;
+  readonly writable: WritableStream;
+}
+
+export interface Transformer {
+  transform(chunk: unknown, enqueue: (chunk: unknown) => void): Promise<void> | void;
+  flush?(enqueue: (chunk: unknown) => void): Promise<void> | void;
+  cancel?(reason: unknown): void;
+}
+
+/** "Set up a TransformStream". @see https://streams.spec.whatwg.org/#transformstream-set-up */
+export function createTransform(transformer: Transformer): Transform {
+  let enqueue: (chunk: unknown) => void = () => {};
+  const stream = new TransformStream({
+    __proto__: null,
+    start: (controller: TransformStreamDefaultController<unknown>) => {
+      enqueue = chunk => enqueueTransformed(controller, chunk);
+    },
+    transform: (chunk: unknown) => transformer.transform(chunk, enqueue),
+    flush: () => transformer.flush?.(enqueue),
+    cancel: (reason: unknown) => transformer.cancel?.(reason),
+  } as never); // a transformer without inherited members
+  return { readable: getTransformReadable(stream), writable: getTransformWritable(stream) };
 }
