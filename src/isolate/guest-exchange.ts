@@ -20,7 +20,7 @@ export class GuestExchange implements ExchangeListener {
   #pipedTo: GuestExchange | undefined;
   #pipedFrom: GuestExchange | undefined;
 
-  /** `onOver`: the exchange has failed, or its outgoing body has been sent. */
+  /** `onOver`: a call has nothing more for the guest; or the answer to an invocation has been sent, or has failed. */
   constructor(exchange: Exchange, invocationId: number, turns: TurnQueue, onOver: (exchange: GuestExchange) => void) {
     this.exchange = exchange;
     this.invocationId = invocationId;
@@ -77,7 +77,7 @@ export class GuestExchange implements ExchangeListener {
   }
 
   onSent(): void {
-    this.#onOver(this);
+    if (this.isInvocation) this.#onOver(this);
   }
 
   onStop(reason: string): void {
@@ -89,8 +89,8 @@ export class GuestExchange implements ExchangeListener {
     this.#pipedFrom = undefined;
     source.#pipedTo = undefined;
     source.exchange.stopReading(reason);
-    source.#onOver(source);
-    this.#onOver(this);
+    source.#pipeEnded();
+    this.onSent();
   }
 
   onFail(reason: string): void {
@@ -100,7 +100,8 @@ export class GuestExchange implements ExchangeListener {
     if (this.#wantsCredit) this.#turns.push(this.invocationId, [Ev.Stopped, this.id, errorText(reason)]);
     if (this.isInvocation) this.#turns.push(this.invocationId, [Ev.Abort, this.id]);
     else if (!this.exchange.isReplied) this.#turns.push(this.invocationId, [Ev.CallFailed, this.id, errorText(reason)]);
-    this.#onOver(this);
+    // A call that was answered stays until the guest has seen that its body failed.
+    if (this.isInvocation || !this.exchange.isReplied) this.#onOver(this);
   }
 
   #tellData(): void {
@@ -124,8 +125,13 @@ export class GuestExchange implements ExchangeListener {
     target.#pipedFrom = undefined;
     if (incoming === 'ended') to.end();
     else to.fail(this.exchange.failReason);
-    this.#onOver(this);
-    target.#onOver(target);
+    this.#pipeEnded();
+    target.onSent();
+  }
+
+  /** All that was to be read of a call has been; the body of an invocation is not all there is to it. */
+  #pipeEnded(): void {
+    if (!this.isInvocation) this.#onOver(this);
   }
 }
 
