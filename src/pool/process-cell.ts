@@ -122,7 +122,15 @@ export class ProcessCell implements Cell {
     }
   }
 
+  /** Behind a wrapper it is the cell that is ended: the wrapper waits for it, so that nothing is left when the wrapper has exited. */
   kill(): void {
+    if (this.#isOver) return;
+    const inner = this.#isWrapped ? childOf(this.#child.pid) : undefined;
+    try {
+      if (inner !== undefined && process.kill(inner, 'SIGKILL')) return;
+    } catch {
+      // It has ended, or is not ours to end; the wrapper takes it along.
+    }
     this.#child.kill('SIGKILL');
   }
 
