@@ -26,7 +26,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import test, { type ExecutionContext } from 'ava';
-import { type Door, KEYS, openDoor } from '../bindings/bucket/s3/door.js';
+import { type Door, exchange, KEYS, openDoor } from '../bindings/bucket/s3/door.js';
 
 const Bucket = 'files';
 
@@ -378,7 +378,6 @@ test('client-s3 works in virtual-host style', async t => {
   // `files.s3.localhost` needs no name server: the connection goes where the test says.
   const url = new URL(await getSignedUrl(s3, new PutObjectCommand({ Bucket, Key: '/x//y' })));
   t.is(url.hostname, 'files.s3.localhost');
-  const { exchange } = await import('../bindings/bucket/s3/door.js');
   const reply = await exchange(
     door.port,
     'PUT',
