@@ -9,8 +9,8 @@ const CRC64NVME_POLYNOMIAL = 0x9a6c9329ac4bc9b5n;
 
 /** Low and high words of the eight tables: [k * 256 + byte] is the CRC of the byte followed by k zero bytes. */
 interface Tables {
-  readonly low: Uint32Array;
-  readonly high: Uint32Array;
+  readonly low: Int32Array;
+  readonly high: Int32Array;
 }
 
 const CRC32C_TABLES = makeTables(CRC32C_POLYNOMIAL);
@@ -19,11 +19,12 @@ const CRC64NVME_TABLES = makeTables(CRC64NVME_POLYNOMIAL);
 /** Continues `crc` (0 at the beginning) with more bytes. */
 export function crc32c(bytes: Uint8Array, crc = 0): number {
   const t = CRC32C_TABLES.low;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let c = ~crc;
   let i = 0;
   for (const end = bytes.length - 7; i < end; i += 8) {
-    c ^= word(bytes, i);
-    const d = word(bytes, i + 4);
+    c ^= view.getInt32(i, true);
+    const d = view.getInt32(i + 4, true);
     c =
       at(t, 1792 + (c & 255)) ^
       at(t, 1536 + ((c >>> 8) & 255)) ^
@@ -47,12 +48,13 @@ export interface Crc64 {
 /** Continues `crc` ({low: 0, high: 0} at the beginning) with more bytes. */
 export function crc64nvme(bytes: Uint8Array, crc: Crc64): Crc64 {
   const { low: tl, high: th } = CRC64NVME_TABLES;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let l = ~crc.low;
   let h = ~crc.high;
   let i = 0;
   for (const end = bytes.length - 7; i < end; i += 8) {
-    l ^= word(bytes, i);
-    h ^= word(bytes, i + 4);
+    l ^= view.getInt32(i, true);
+    h ^= view.getInt32(i + 4, true);
     const a = 1792 + (l & 255);
     const b = 1536 + ((l >>> 8) & 255);
     const c = 1280 + ((l >>> 16) & 255);
@@ -110,8 +112,8 @@ function apply(matrix: readonly bigint[], vector: bigint): bigint {
 }
 
 function makeTables(polynomial: bigint): Tables {
-  const low = new Uint32Array(2048);
-  const high = new Uint32Array(2048);
+  const low = new Int32Array(2048);
+  const high = new Int32Array(2048);
   const first: bigint[] = [];
   for (let byte = 0; byte < 256; byte++) {
     let crc = BigInt(byte);
@@ -121,19 +123,15 @@ function makeTables(polynomial: bigint): Tables {
   let row = first;
   for (let k = 0; k < 8; k++) {
     row.forEach((crc, byte) => {
-      low[k * 256 + byte] = Number(crc & 0xffffffffn);
-      high[k * 256 + byte] = Number(crc >> 32n);
+      low[k * 256 + byte] = Number(BigInt.asIntN(32, crc));
+      high[k * 256 + byte] = Number(BigInt.asIntN(32, crc >> 32n));
     });
     row = row.map(crc => (first[Number(crc & 255n)] ?? 0n) ^ (crc >> 8n));
   }
   return { low, high };
 }
 
-function word(bytes: Uint8Array, i: number): number {
-  return at(bytes, i) | (at(bytes, i + 1) << 8) | (at(bytes, i + 2) << 16) | (at(bytes, i + 3) << 24);
-}
-
 /** Every index here is in bounds by construction; the compiler cannot know it. */
-function at(array: Uint8Array | Uint32Array, i: number): number {
+function at(array: Uint8Array | Int32Array, i: number): number {
   return array[i] ?? 0;
 }
