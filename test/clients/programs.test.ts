@@ -201,3 +201,20 @@ clientTest('aws', 'aws copies a tree up and down, and does the plain calls', asy
   await aws('s3', 'rm', '--recursive', '--quiet', 's3://second/');
   await aws('s3', 'rb', 's3://second');
 });
+
+clientTest('curl', 'curl signs an upload, a download and a listing', async (t, { door, tree, down, run }) => {
+  const keys = `${KEYS.accessKeyId}:${KEYS.secretAccessKey}`;
+  const signed = [
+    '--aws-sigv4',
+    'aws:amz:us-east-1:s3',
+    '--user',
+    keys,
+    '-H',
+    'x-amz-content-sha256: UNSIGNED-PAYLOAD',
+  ];
+  const curl = (...args: string[]) => run('curl', ['--silent', '--show-error', '--fail', ...signed, ...args]);
+  await curl('-T', join(tree, 'big.bin'), `${door.endpoint}/files/big.bin`);
+  await curl('-o', down, `${door.endpoint}/files/big.bin`);
+  t.true((await readFile(down)).equals(await readFile(join(tree, 'big.bin'))));
+  t.regex(await curl(`${door.endpoint}/files`), /<Key>big\.bin<\/Key>/);
+});

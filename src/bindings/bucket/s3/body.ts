@@ -41,7 +41,7 @@ interface Expectation {
 
 /**
  * @param headers those of the request itself: a presigned query does not speak of the body.
- * @param compute an algorithm to compute when the client gives no checksum.
+ * @param compute the algorithm that is wanted; it is computed when the client gives no checksum, and no other is taken.
  */
 export async function receiveBody(
   headers: ReadonlyMap<string, string>,
@@ -52,6 +52,12 @@ export async function receiveBody(
   const length = readLength(headers, payload);
   const expectation = readExpectation(headers, payload);
   const algorithm = expectation?.algorithm ?? compute;
+  if (compute !== undefined && algorithm !== compute) {
+    throw new S3Error(
+      'InvalidRequest',
+      `The upload was begun with the checksum algorithm ${compute}, not ${algorithm}.`,
+    );
+  }
   let failure: S3Error | undefined;
   let verified: TransferChecksum | undefined;
 

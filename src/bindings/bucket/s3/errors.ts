@@ -117,7 +117,8 @@ export function toS3Error(error: unknown): S3Error {
   if (typeof error === 'object' && error !== null && 'code' in error) {
     const code = BY_BUCKET_CODE.get(error.code);
     if (code !== undefined) {
-      const text = code === 'InsufficientStorage' || code === 'ServiceUnavailable' ? '' : messageOf(error);
+      // The texts of the other codes, which are strings, speak of the host and not of the request.
+      const text = typeof error.code === 'number' ? messageOf(error) : '';
       return new S3Error(code, text === '' ? S3_ERRORS[code].text : text, { cause: error });
     }
   }
@@ -125,7 +126,9 @@ export function toS3Error(error: unknown): S3Error {
 }
 
 function messageOf(error: object): string {
-  return 'message' in error && typeof error.message === 'string' ? error.message : '';
+  const message = 'message' in error && typeof error.message === 'string' ? error.message : '';
+  // `<method>: <text> (<code>)`, of which the client knows its own method and has a code of this door.
+  return message.replace(/^\w+: /, '').replace(/ \(\d+\)$/, '.');
 }
 
 function cut(value: string): string {

@@ -56,7 +56,8 @@ async function answer(raw: S3RawRequest, settings: S3Settings): Promise<S3RawRes
   } catch (error) {
     const failure = toS3Error(error);
     // A client that went away makes errors of all kinds; nobody reads the answer, and nothing is wrong here.
-    if (failure.code === 'InternalError' && raw.signal?.aborted !== true) settings.onError(failure.cause ?? failure);
+    const isOurs = failure.status >= 500 && failure.code !== 'NotImplemented';
+    if (isOurs && raw.signal?.aborted !== true) settings.onError(failure.cause ?? failure);
     result = errorAnswer(failure, raw, requestId);
   }
   const headers: (readonly [string, string])[] = [['x-amz-request-id', requestId], ...result.headers];

@@ -26,7 +26,9 @@ async function serve(
   awaitsContinue: boolean,
 ): Promise<void> {
   const gone = new AbortController();
-  response.once('close', () => gone.abort());
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort();
+  });
   let isContinued = !awaitsContinue;
   const answer = await handle({
     method: request.method ?? '',

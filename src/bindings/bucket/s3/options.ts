@@ -34,7 +34,7 @@ export interface S3Options {
   readonly now?: () => Date;
   /** Largest XML body of a request, in bytes; it is held in memory. @default 6 MiB, enough for 1000 keys of 1024 bytes */
   readonly xmlBytes?: number;
-  /** Told of each error answered with InternalError, whose text the client does not see. @default nothing */
+  /** Told of each error that is the host's own (status 500, 503, 507); the client does not see its text. @default nothing */
   readonly onError?: (error: unknown) => void;
 }
 

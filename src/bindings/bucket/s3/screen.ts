@@ -68,7 +68,8 @@ export function screen(request: S3Request, name: OperationName, operation: Opera
     throw notImplemented(`The query parameter ${JSON.stringify(parameter.slice(0, 100))} of ${name}`);
   }
   for (const header of request.headers.keys()) {
-    if (!header.startsWith('x-amz-') && !header.startsWith('if-')) continue;
+    // A Content-Range asks for a part of the object to be written (RFC 9110 section 14.5).
+    if (!header.startsWith('x-amz-') && !header.startsWith('if-') && header !== 'content-range') continue;
     if (COMMON_HEADERS.has(header) || operation.headers?.some(known => isKnown(known, header))) continue;
     throw notImplemented(`The header ${header.slice(0, 100)} of ${name}`);
   }

@@ -100,6 +100,7 @@ test('an operation refuses a header it does not know, by name, and stores nothin
     'x-amz-metadata-directive',
     'x-amz-checksum-sha512',
     'if-range',
+    'content-range',
   ];
   for (const name of headers) {
     const reply = await door.send('PUT', '/files/k', { body: 'x', headers: { [name]: '1' } });
@@ -514,6 +515,17 @@ test('UploadPart and CompleteMultipartUpload refuse what does not fit the upload
   );
   t.is(done.status, 200, done.text);
   t.is((await complete([[1, one]])).code, 'NoSuchUpload');
+});
+
+test('UploadPart computes the checksum the upload was begun with, and refuses another', async t => {
+  const door = await openDoor(t);
+  const begun = await door.send('POST', '/files/k?uploads', { headers: { 'x-amz-checksum-algorithm': 'SHA256' } });
+  t.is(begun.headers['x-amz-checksum-type'], 'COMPOSITE');
+  const target = `/files/k?partNumber=1&uploadId=${/<UploadId>([^<]*)/.exec(begun.text)?.[1]}`;
+  const other = await door.send('PUT', target, { body: 'x', headers: { 'x-amz-checksum-crc32': 'jNwQgw==' } });
+  t.is(other.code, 'InvalidRequest');
+  const part = await door.send('PUT', target, { body: 'x' });
+  t.is(part.headers['x-amz-checksum-sha256'], 'LXEWQrcmsEQBYnyp+6wy9chTD7GQPMTbAiWHF5IaSIE=');
 });
 
 test('an upload begun at one door ends at the other', async t => {

@@ -1,4 +1,5 @@
 import { parseRangeHeader } from '../../byte-range.js';
+import { conditionHolds } from '../../conditions.js';
 import type { BucketEngine, Condition, GetOutcome, ObjectRecord } from '../../engine.js';
 import { failedStatus, parseCondition, preconditionFailed } from '../conditions.js';
 import { invalidArgument, S3Error } from '../errors.js';
@@ -41,11 +42,13 @@ async function read(request: S3Request, bucket: BucketEngine, key: string, isBod
   const range = number === undefined ? parseRangeHeader(headers.get('range') ?? '') : undefined;
   if (number !== undefined && headers.has('range'))
     throw new S3Error('InvalidRequest', 'Range and partNumber exclude each other.');
+  if (!isBodyWanted && range === undefined && number === undefined)
+    return headWhole(request, bucket, key, condition, overrides);
   const outcome =
     number === undefined
       ? await getRange(bucket, key, { ...(condition && { condition }), ...(range && { range }) })
       : await getPart(bucket, key, partNumber(number), condition);
-  if (outcome.kind === 'missing') throw new S3Error('NoSuchKey', undefined, { details: { Key: key } });
+  if (outcome.kind === 'missing') throw noSuchKey(key);
   if (outcome.kind === 'failed') return notRead(outcome.object, condition);
 
   const { object, content } = outcome;
@@ -59,13 +62,39 @@ async function read(request: S3Request, bucket: BucketEngine, key: string, isBod
   if (number !== undefined && object.partSizes !== undefined)
     answer.set('x-amz-mp-parts-count', String(object.partSizes.length));
   // Of the whole object, so a client that checks it against a part of the bytes must not get it.
-  if (!isPartial && headers.get('x-amz-checksum-mode')?.toUpperCase() === 'ENABLED') {
+  if (!isPartial && wantsChecksum(headers)) {
     for (const [name, value] of checksumHeaders(object)) answer.set(name, value);
   }
   const status = isPartial ? 206 : 200;
   if (isBodyWanted) return { status, headers: answer, body: content.open() };
   content.release();
   return { status, headers: answer, body: null };
+}
+
+/** The plain HEAD: no content is opened that nobody reads. */
+async function headWhole(
+  { headers }: S3Request,
+  bucket: BucketEngine,
+  key: string,
+  condition: Condition | undefined,
+  overrides: readonly [string, string][],
+): Promise<S3Answer> {
+  const object = await bucket.head(key);
+  if (object === null) throw noSuchKey(key);
+  if (!conditionHolds(condition, object)) return notRead(object, condition);
+  const answer = objectHeaders(object);
+  for (const [name, value] of overrides) answer.set(name, value);
+  answer.set('Content-Length', String(object.size));
+  if (wantsChecksum(headers)) for (const [name, value] of checksumHeaders(object)) answer.set(name, value);
+  return { status: 200, headers: answer, body: null };
+}
+
+function wantsChecksum(headers: ReadonlyMap<string, string>): boolean {
+  return headers.get('x-amz-checksum-mode')?.toUpperCase() === 'ENABLED';
+}
+
+function noSuchKey(key: string): S3Error {
+  return new S3Error('NoSuchKey', undefined, { details: { Key: key } });
 }
 
 async function getRange(
