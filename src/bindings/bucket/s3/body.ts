@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ServiceBody } from '../../service.js';
 import type { TransferChecksum } from '../engine.js';
+import { BUCKET_LIMITS } from '../limits.js';
 import type { Payload } from './authenticate.js';
 import {
   algorithmOfHeader,
@@ -50,6 +51,10 @@ export async function receiveBody(
   compute?: ChecksumAlgorithm,
 ): Promise<ReceivedBody> {
   const length = readLength(headers, payload);
+  // Said at once: the store would say it too, 5 GiB later.
+  if (length !== undefined && length > BUCKET_LIMITS.uploadBytes) {
+    throw new S3Error('EntityTooLarge', `The body has ${length} bytes; allowed are ${BUCKET_LIMITS.uploadBytes}.`);
+  }
   const expectation = readExpectation(headers, payload);
   const algorithm = expectation?.algorithm ?? compute;
   if (compute !== undefined && algorithm !== compute) {
