@@ -93,7 +93,7 @@ async function operate(raw: S3RawRequest, settings: S3Settings): Promise<S3Answe
       return existing(await directory.find(name), name);
     },
     receive: options => body.receive(options?.compute),
-    receiveXml: root => body.xml(root),
+    receiveXml: (root, elementsMax) => body.xml(root, elementsMax),
   };
   try {
     switch (operation.level) {
@@ -159,7 +159,7 @@ class RequestBody {
     return this.#received;
   }
 
-  async xml(root: string): ReturnType<OperationContext['receiveXml']> {
+  async xml(root: string, elementsMax: number): ReturnType<OperationContext['receiveXml']> {
     const length = Number(this.#headers.get('content-length') ?? 0);
     if (length > this.#xmlBytes) {
       throw new S3Error('MaxMessageLengthExceeded', `The body has ${length} bytes; allowed are ${this.#xmlBytes}.`);
@@ -168,7 +168,7 @@ class RequestBody {
     const bytes = body instanceof Uint8Array ? body : await collect(body, this.#xmlBytes);
     if (md5 !== undefined && md5 !== md5Of(bytes))
       throw new S3Error('BadDigest', 'Content-MD5 does not match the body.');
-    return bytes.byteLength === 0 ? undefined : parseXml(bytes, root);
+    return bytes.byteLength === 0 ? undefined : parseXml(bytes, root, elementsMax);
   }
 
   failure(): S3Error | undefined {

@@ -43,7 +43,7 @@ async function serve(
   response.statusCode = answer.status;
   for (const [name, value] of answer.headers) response.setHeader(name, value);
   // The client waits for a word to send its body, and may or may not send it after this answer.
-  if (!isContinued) response.setHeader('Connection', 'close');
+  if (!isContinued && request.httpVersionMajor < 2) response.setHeader('Connection', 'close');
   await send(answer.body, response);
   if (!request.readableEnded) drain(request);
 }

@@ -18,8 +18,8 @@ export interface OperationContext {
   readonly openBucket: (name: string) => Promise<BucketEngine>;
   /** The body, verified as it flows. Once. */
   readonly receive: (options?: { readonly compute?: ChecksumAlgorithm }) => Promise<ReceivedBody>;
-  /** The body as XML with that root; undefined: the body is empty. Instead of `receive`. */
-  readonly receiveXml: (root: string) => Promise<ParsedElement | undefined>;
+  /** The body as XML with that root and at most so many elements; undefined: it is empty. Instead of `receive`. */
+  readonly receiveXml: (root: string, elementsMax: number) => Promise<ParsedElement | undefined>;
 }
 
 export interface S3Answer {

@@ -32,7 +32,7 @@ export interface S3Options {
   readonly basePath?: string;
   /** The clock that skew and expiry are measured with. @default () => new Date() */
   readonly now?: () => Date;
-  /** Largest XML body of a request, in bytes; it is held in memory. @default 6 MiB, enough for 1000 keys of 1024 bytes */
+  /** Largest XML body of a request, in bytes; it is held in memory. @default 3 MiB, enough for 10,000 parts with checksums */
   readonly xmlBytes?: number;
   /** Told of each error that is the host's own (status 500, 503, 507); the client does not see its text. @default nothing */
   readonly onError?: (error: unknown) => void;
@@ -62,7 +62,7 @@ export function resolveS3Options(options: S3Options): S3Settings {
   if (basePath !== '' && !/^(\/[A-Za-z0-9\-._~]+)+$/.test(basePath)) {
     throw new TypeError(`option basePath is ${show(basePath)}; it must be like "/s3"`);
   }
-  const xmlBytes = options.xmlBytes ?? 6 * 1024 * 1024;
+  const xmlBytes = options.xmlBytes ?? 3 * 1024 * 1024;
   if (!Number.isInteger(xmlBytes) || xmlBytes < 1024) {
     throw new RangeError(`option xmlBytes is ${show(xmlBytes)}; allowed are whole numbers from 1024`);
   }

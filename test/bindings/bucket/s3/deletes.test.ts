@@ -16,6 +16,7 @@ test('DeleteObjects refuses XML that is not plain', async t => {
     [`<Delete>${object('&#xD800;')}</Delete>`, 'MalformedXML'],
     [`<Delete>${object('<![CDATA[k]]>')}</Delete>`, 'MalformedXML'],
     [`<Delete>${object('k').repeat(1001)}</Delete>`, 'MalformedXML'],
+    [`<Delete>${'<a/>'.repeat(10_000)}</Delete>`, 'MalformedXML'],
     [`<Delete>${'<a>'.repeat(10_000)}</Delete>`, 'MalformedXML'],
     [`<Delete>${'<Object>'.repeat(500)}${'</Object>'.repeat(500)}</Delete>`, 'MalformedXML'],
     ['<Delete><Object><Key>k</Key><Key>l</Key></Object></Delete>', 'MalformedXML'],

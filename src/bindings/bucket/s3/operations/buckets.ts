@@ -46,7 +46,7 @@ export async function createBucket(context: OperationContext, name: string): Pro
       `The bucket name ${JSON.stringify(name.slice(0, 100))} is not valid; allowed are 3 to 63 lower-case letters, digits and "-".`,
     );
   }
-  const configuration = await context.receiveXml('CreateBucketConfiguration');
+  const configuration = await context.receiveXml('CreateBucketConfiguration', 20);
   const other = configuration?.names.find(element => element !== 'LocationConstraint');
   if (other !== undefined) {
     throw new S3Error('NotImplemented', `The element ${other} of CreateBucketConfiguration is not supported here.`);

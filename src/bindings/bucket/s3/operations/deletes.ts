@@ -16,7 +16,7 @@ export async function deleteObject(
 
 /** Keys that are not there count as deleted. One that cannot be a key fails alone. */
 export async function deleteObjects(context: OperationContext, bucket: BucketEngine): Promise<S3Answer> {
-  const request = await context.receiveXml('Delete');
+  const request = await context.receiveXml('Delete', BUCKET_LIMITS.deleteKeys * 3 + 2);
   const objects = request?.elements('Object') ?? [];
   if (request === undefined || objects.length < 1 || objects.length > BUCKET_LIMITS.deleteKeys) {
     throw new S3Error(

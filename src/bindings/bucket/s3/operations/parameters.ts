@@ -1,3 +1,4 @@
+import { BUCKET_LIMITS } from '../../limits.js';
 import { parseCount, uriEncode } from '../encoding.js';
 import { invalidArgument, notImplemented } from '../errors.js';
 import type { S3Request } from '../request.js';
@@ -14,7 +15,9 @@ export function pageSize(request: S3Request, name: string): number {
 
 export function partNumber(text: string): number {
   const number = parseCount(text);
-  if (number === undefined || number < 1 || number > 10_000) throw invalidArgument('partNumber', text, '1 to 10000');
+  if (number === undefined || number < 1 || number > BUCKET_LIMITS.partNumber) {
+    throw invalidArgument('partNumber', text, `1 to ${BUCKET_LIMITS.partNumber}`);
+  }
   return number;
 }
 

@@ -1,4 +1,5 @@
 import type { BucketEngine, PartRecord, TransferChecksum, UploadRecord } from '../../engine.js';
+import { BUCKET_LIMITS } from '../../limits.js';
 import {
   CHECKSUM_ALGORITHMS,
   CHECKSUMS,
@@ -15,6 +16,9 @@ import { emptyAnswer, type OperationContext, type S3Answer, xmlAnswer } from '..
 import type { ParsedElement } from '../xml.js';
 import { checksumElements, readAlgorithm } from './checksum-fields.js';
 import { partNumber } from './parameters.js';
+
+/** Of one upload. */
+const PARTS_MAX = BUCKET_LIMITS.partNumber;
 
 /** Uploads in parts: begin, upload a part, complete, abort. Each may as well have begun at another door of the bucket. */
 
@@ -64,7 +68,7 @@ export async function uploadPart(context: OperationContext, bucket: BucketEngine
 export async function completeUpload(context: OperationContext, bucket: BucketEngine, key: string): Promise<S3Answer> {
   const { request } = context;
   const condition = parseCondition(request.headers);
-  const named = readParts(await context.receiveXml('CompleteMultipartUpload'));
+  const named = readParts(await context.receiveXml('CompleteMultipartUpload', PARTS_MAX * 5 + 1));
   const upload = await findUpload(bucket, key, request.query.get('uploadId') ?? '');
   const parts = await matchParts(bucket, upload, named, request.headers.get('x-amz-mp-object-size'));
   const transferChecksum = wholeChecksum(upload, parts, request.headers);
@@ -126,8 +130,11 @@ interface NamedPart {
 
 function readParts(request: ParsedElement | undefined): NamedPart[] {
   const parts = (request?.elements('Part') ?? []).map(readPart);
-  if (parts.length < 1 || parts.length > 10_000) {
-    throw new S3Error('MalformedXML', `CompleteMultipartUpload names ${parts.length} parts; allowed are 1 to 10000.`);
+  if (parts.length < 1 || parts.length > PARTS_MAX) {
+    throw new S3Error(
+      'MalformedXML',
+      `CompleteMultipartUpload names ${parts.length} parts; allowed are 1 to ${PARTS_MAX}.`,
+    );
   }
   parts.forEach((part, i) => {
     if (i > 0 && part.number <= (parts[i - 1]?.number ?? 0)) throw new S3Error('InvalidPartOrder');
