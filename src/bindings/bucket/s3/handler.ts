@@ -190,7 +190,7 @@ function errorAnswer(error: S3Error, raw: S3RawRequest, requestId: string): S3An
       Resource: raw.target.split('?', 1)[0]?.slice(0, 2048) ?? '',
       RequestId: requestId,
     },
-    { namespace: false },
+    { namespace: null },
   );
   return {
     status: error.status,

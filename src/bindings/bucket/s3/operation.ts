@@ -5,7 +5,7 @@ import type { ReceivedBody } from './body.js';
 import type { ChecksumAlgorithm } from './checksum.js';
 import type { S3Permission, S3Settings } from './options.js';
 import type { S3Request } from './request.js';
-import { buildXml, type ParsedElement, type XmlElement } from './xml.js';
+import { buildXml, type ParsedElement, type XmlElement, type XmlOptions } from './xml.js';
 
 /** What an operation is given, what it gives back, and what it declares of itself. */
 
@@ -52,8 +52,9 @@ export function xmlAnswer(
   root: string,
   content: XmlElement,
   headers: Iterable<readonly [string, string]> = [],
+  options: XmlOptions = {},
 ): S3Answer {
-  const body = buildXml(root, content);
+  const body = buildXml(root, content, options);
   return { status: 200, headers: [...headers, ['Content-Type', 'application/xml']], body };
 }
 

@@ -29,12 +29,28 @@ const PARSER = new XMLParser({
   isArray: name => REPEATED.has(name),
 });
 
-/** A whole document, as bytes. */
-export function buildXml(root: string, content: XmlElement, options: { namespace?: boolean } = {}): Uint8Array {
-  const attributes = options.namespace === false ? {} : { '@xmlns': NAMESPACE };
-  const text: unknown = BUILDER.build({ [root]: { ...attributes, ...escapeElement(content) } });
-  return Buffer.from(`<?xml version="1.0" encoding="UTF-8"?>\n${String(text)}`, 'utf8');
+export interface XmlOptions {
+  /** @default that of S3 */
+  readonly namespace?: null;
+  /**
+   * Keys may hold characters that XML 1.0 cannot. A listing writes them as references, as S3 does: without a key nothing
+   * can be done, and clients that mind ask for encoding-type=url. Elsewhere they only tell a client what it said itself,
+   * and strict parsers take the whole answer for an error: U+FFFD stands for them.
+   * @default false
+   */
+  readonly isLossless?: boolean;
 }
+
+/** A whole document, as bytes. */
+export function buildXml(root: string, content: XmlElement, options: XmlOptions = {}): Uint8Array {
+  const attributes = options.namespace === null ? {} : { '@xmlns': NAMESPACE };
+  const built = String(BUILDER.build({ [root]: { ...attributes, ...escapeElement(content) } }));
+  const text = options.isLossless === true ? built : built.replace(FORBIDDEN_REFERENCE, '\ufffd');
+  return Buffer.from(`<?xml version="1.0" encoding="UTF-8"?>\n${text}`, 'utf8');
+}
+
+/** A reference to what is no character of XML 1.0. Only escaping makes references: an & of a value is escaped itself. */
+const FORBIDDEN_REFERENCE = /&#x(?:[0-8BCEF]|1[0-9A-F]|D[89A-F][0-9A-F]{2}|FFF[EF]);/g;
 
 /**
  * The content of the document's root, which must be `root`. Throws S3Error MalformedXML.
@@ -110,7 +126,6 @@ function escapeElement(element: XmlElement): Record<string, unknown> {
   return out;
 }
 
-/** Keys may hold any character, also those XML 1.0 cannot: they are written as references, as S3 itself does. */
 function escapeText(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   return text.replace(/[\x00-\x1f&<>"\x7f-\x9f\ufffe\uffff]|\p{Surrogate}/gu, char => {

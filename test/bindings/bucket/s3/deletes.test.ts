@@ -50,3 +50,14 @@ test('DeleteObjects answers a key that is too long for itself and deletes the ot
   t.regex(reply.text, /<Deleted><Key>k<\/Key><\/Deleted><Error><Key>l+<\/Key><Code>KeyTooLongError<\/Code>/);
   t.is((await door.send('HEAD', '/files/k')).status, 404);
 });
+
+test('an answer is XML for strict parsers, whatever the keys; a listing has every character', async t => {
+  const door = await openDoor(t);
+  await door.send('PUT', '/files/a%01%0D%EF%BF%BEb', { body: 'x' });
+  t.true((await door.send('GET', '/files')).text.includes('<Key>a&#x1;&#xD;&#xFFFE;b</Key>'));
+  const body = '<Delete><Object><Key>a&#1;&#13;&#xfffe;b</Key></Object></Delete>';
+  const reply = await door.send('POST', '/files?delete', { body });
+  t.true(reply.text.includes('<Key>a\ufffd&#xD;\ufffdb</Key>'), reply.text);
+  t.true((await door.send('GET', '/files/a%01b')).text.includes('<Key>a\ufffdb</Key>'));
+  t.false((await door.send('GET', '/files')).text.includes('<Key>'));
+});

@@ -24,7 +24,7 @@ export async function listObjects({ request }: OperationContext, bucket: BucketE
     ...(isGroup ? { cursor: encodeCursor({ kind: 'group', key: marker }) } : { startAfter: marker }),
   });
   const next = decodeCursor(page.cursor ?? '')?.key;
-  return xmlAnswer('ListBucketResult', {
+  return listAnswer({
     Name: bucket.name,
     Prefix: encode(prefix),
     Marker: encode(marker),
@@ -55,7 +55,7 @@ export async function listObjectsV2({ request }: OperationContext, bucket: Bucke
     startAfter,
     ...(token === undefined ? {} : { cursor: token }),
   });
-  return xmlAnswer('ListBucketResult', {
+  return listAnswer({
     Name: bucket.name,
     Prefix: encode(prefix),
     ...(delimiter === '' ? {} : { Delimiter: encode(delimiter) }),
@@ -68,6 +68,10 @@ export async function listObjectsV2({ request }: OperationContext, bucket: Bucke
     IsTruncated: page.truncated,
     ...entries(page, encode, query.get('fetch-owner')?.toLowerCase() === 'true'),
   });
+}
+
+function listAnswer(content: XmlElement): S3Answer {
+  return xmlAnswer('ListBucketResult', content, [], { isLossless: true });
 }
 
 interface PageQuery {

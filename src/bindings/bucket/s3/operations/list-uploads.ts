@@ -54,28 +54,33 @@ export async function listMultipartUploads({ request }: OperationContext, bucket
   ].map(name => query.get(name));
   const limit = pageSize(request, 'max-uploads');
   const page = await uploadsPage(bucket, limit, { prefix, delimiter, keyMarker, idMarker });
-  return xmlAnswer('ListMultipartUploadsResult', {
-    Bucket: bucket.name,
-    KeyMarker: encode(keyMarker),
-    UploadIdMarker: idMarker,
-    Prefix: encode(prefix),
-    ...(delimiter === '' ? {} : { Delimiter: encode(delimiter) }),
-    ...(page.next === undefined ? {} : { NextKeyMarker: encode(page.next.key), NextUploadIdMarker: page.next.id }),
-    MaxUploads: limit,
-    EncodingType: type,
-    IsTruncated: page.next !== undefined,
-    Upload: page.uploads.map(upload => ({
-      Key: encode(upload.key),
-      UploadId: upload.uploadId,
-      Initiator: OWNER,
-      Owner: OWNER,
-      StorageClass: nameOfClass(upload.storageClass ?? bucket.storageClass),
-      ChecksumAlgorithm: upload.transferChecksum?.algorithm,
-      ChecksumType: upload.transferChecksum?.type,
-      Initiated: new Date(upload.initiated).toISOString(),
-    })),
-    CommonPrefixes: page.groups.map(group => ({ Prefix: encode(group) })),
-  });
+  return xmlAnswer(
+    'ListMultipartUploadsResult',
+    {
+      Bucket: bucket.name,
+      KeyMarker: encode(keyMarker),
+      UploadIdMarker: idMarker,
+      Prefix: encode(prefix),
+      ...(delimiter === '' ? {} : { Delimiter: encode(delimiter) }),
+      ...(page.next === undefined ? {} : { NextKeyMarker: encode(page.next.key), NextUploadIdMarker: page.next.id }),
+      MaxUploads: limit,
+      EncodingType: type,
+      IsTruncated: page.next !== undefined,
+      Upload: page.uploads.map(upload => ({
+        Key: encode(upload.key),
+        UploadId: upload.uploadId,
+        Initiator: OWNER,
+        Owner: OWNER,
+        StorageClass: nameOfClass(upload.storageClass ?? bucket.storageClass),
+        ChecksumAlgorithm: upload.transferChecksum?.algorithm,
+        ChecksumType: upload.transferChecksum?.type,
+        Initiated: new Date(upload.initiated).toISOString(),
+      })),
+      CommonPrefixes: page.groups.map(group => ({ Prefix: encode(group) })),
+    },
+    [],
+    { isLossless: true },
+  );
 }
 
 interface UploadsPage {
