@@ -3,7 +3,11 @@
 import { ApiError } from './envelope.js';
 
 /** @throws ApiError BODY_TOO_LARGE, BODY_INCOMPLETE */
-export async function readBytes(request: Request, limitBytes: number, limitMs: number): Promise<Uint8Array<ArrayBuffer>> {
+export async function readBytes(
+  request: Request,
+  limitBytes: number,
+  limitMs: number,
+): Promise<Uint8Array<ArrayBuffer>> {
   const declared = Number(request.headers.get('content-length') ?? 0);
   if (declared > limitBytes) throw tooLarge(limitBytes);
   if (request.body === null) return new Uint8Array(0);
@@ -45,7 +49,10 @@ export async function readBytes(request: Request, limitBytes: number, limitMs: n
 export async function readJson(request: Request, limitBytes: number, limitMs: number): Promise<unknown> {
   const type = mediaType(request);
   if (type !== 'application/json' && type !== 'application/merge-patch+json') {
-    throw new ApiError('MEDIA_TYPE', `The body must be application/json, got ${type === '' ? 'no content type' : type}`);
+    throw new ApiError(
+      'MEDIA_TYPE',
+      `The body must be application/json, got ${type === '' ? 'no content type' : type}`,
+    );
   }
   return parseJson(await readBytes(request, limitBytes, limitMs));
 }
@@ -64,7 +71,10 @@ export function parseJson(bytes: Uint8Array): unknown {
 export async function readForm(request: Request, limitBytes: number, limitMs: number): Promise<FormData> {
   const type = mediaType(request);
   if (type !== 'multipart/form-data') {
-    throw new ApiError('MEDIA_TYPE', `The body must be multipart/form-data, got ${type === '' ? 'no content type' : type}`);
+    throw new ApiError(
+      'MEDIA_TYPE',
+      `The body must be multipart/form-data, got ${type === '' ? 'no content type' : type}`,
+    );
   }
   const body = await readBytes(request, limitBytes, limitMs);
   const headers = { 'content-type': request.headers.get('content-type') ?? '' };

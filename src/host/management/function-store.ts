@@ -47,7 +47,8 @@ export class FunctionStore {
   /** @throws ApiError NOT_FOUND */
   async version(account: string, name: string, id: string): Promise<VersionRecord> {
     const stored = await this.#stores.versions.get(account, name, id);
-    if (stored === undefined) throw new ApiError('NOT_FOUND', `The function ${JSON.stringify(name)} has no version ${id}`);
+    if (stored === undefined)
+      throw new ApiError('NOT_FOUND', `The function ${JSON.stringify(name)} has no version ${id}`);
     return stored.value;
   }
 
@@ -97,7 +98,8 @@ export class FunctionStore {
     const modules: FunctionModule[] = [];
     for (const [index, module] of version.modules.entries()) {
       const content = await this.#stores.contents.get(account, name, version.content_id, String(index));
-      if (content === undefined) throw new Error(`Module ${index} of version ${version.content_id} is not in the storage`);
+      if (content === undefined)
+        throw new Error(`Module ${index} of version ${version.content_id} is not in the storage`);
       modules.push({ name: module.name, type: module.type, content });
     }
     return modules;
@@ -113,7 +115,8 @@ export class FunctionStore {
 
   async triggers(account: string, name: string): Promise<FunctionTriggers> {
     const routes: { pattern: string; mode: 'fail-open' | 'fail-closed' }[] = [];
-    for await (const { pattern, mode } of this.#stores.functionRoutes.below(account, name)) routes.push({ pattern, mode });
+    for await (const { pattern, mode } of this.#stores.functionRoutes.below(account, name))
+      routes.push({ pattern, mode });
     const stored = await this.#stores.functions.get(account, name);
     return { routes, crons: stored?.value.crons.map(({ cron }) => cron) ?? [] };
   }
@@ -174,7 +177,12 @@ export class FunctionStore {
   }
 
   /** The same for triggers alone. */
-  async setTriggers(account: string, name: string, triggers: FunctionTriggers, write: () => Promise<void>): Promise<void> {
+  async setTriggers(
+    account: string,
+    name: string,
+    triggers: FunctionTriggers,
+    write: () => Promise<void>,
+  ): Promise<void> {
     const previous = await this.triggers(account, name);
     await this.#port.setTriggers(account, name, triggers);
     try {
@@ -192,7 +200,9 @@ export class FunctionStore {
     versions.sort((a, b) => a.number - b.number);
     const excess = versions.length + 1 - this.#versionsKept;
     const gone = excess > 0 ? versions.filter(version => !keep.includes(version.id)).slice(0, excess) : [];
-    const contentsInUse = new Set(versions.filter(version => !gone.includes(version)).map(version => version.content_id));
+    const contentsInUse = new Set(
+      versions.filter(version => !gone.includes(version)).map(version => version.content_id),
+    );
     const operations = gone.map(version => this.#stores.versions.del(account, name, version.id));
     for (const contentId of new Set(gone.map(version => version.content_id))) {
       if (contentsInUse.has(contentId) || keep.includes(contentId)) continue;
@@ -210,7 +220,11 @@ export class FunctionStore {
   }
 
   /** Every function with the version that serves, to be loaded again after a restart; one at a time in memory. */
-  async *stored(): AsyncGenerator<{ readonly account: string; readonly name: string; load(): Promise<FunctionDeployment> }> {
+  async *stored(): AsyncGenerator<{
+    readonly account: string;
+    readonly name: string;
+    load(): Promise<FunctionDeployment>;
+  }> {
     for await (const [key, { name, version_id }] of this.#stores.functions.entries()) {
       const account = key.slice(0, key.length - name.length - 1);
       yield {

@@ -1,6 +1,6 @@
 /** The one place where errors of the host (its functions, buckets and storage) become answers of the API. */
 
-import { errorCode, isEdgeErrorCode, type EdgeErrorCode } from '../../quotas/errors.js';
+import { type EdgeErrorCode, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import type { ApiCode } from './codes.js';
 import { ApiError } from './envelope.js';
 
@@ -27,7 +27,8 @@ const BY_EDGE_CODE: Readonly<Partial<Record<EdgeErrorCode, ApiCode>>> = {
 
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (isStorageFull(error)) return new ApiError('STORAGE_FULL', 'The disk is full: nothing was changed', { cause: error });
+  if (isStorageFull(error))
+    return new ApiError('STORAGE_FULL', 'The disk is full: nothing was changed', { cause: error });
   const code = errorCode(error);
   if (code !== undefined && isEdgeErrorCode(code)) {
     const known = BY_EDGE_CODE[code];

@@ -14,7 +14,10 @@ const uuid: Parameter = {
 };
 /** Identifiers of what the owner of the host keeps. */
 const foreign: Parameter = { schema: { type: 'string', pattern: '^[A-Za-z0-9._~-]{1,128}$' }, example: 'a1b2c3' };
-const account: Parameter = { schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' }, example: 'acme' };
+const account: Parameter = {
+  schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' },
+  example: 'acme',
+};
 const zone = hexId('023e105f4ecef8ad9ca31a8372d0c353');
 
 const PARAMETERS: Readonly<Record<string, Parameter>> = {

@@ -10,7 +10,10 @@ import { ApiError } from './envelope.js';
 export function requireMatch(headers: Headers, etag: string | undefined): void {
   const match = headers.get('if-match');
   if (match !== null && !matches(match, etag)) {
-    throw new ApiError('PRECONDITION_FAILED', `If-Match is ${match}, the resource has ${etag === undefined ? 'no ETag' : `"${etag}"`}`);
+    throw new ApiError(
+      'PRECONDITION_FAILED',
+      `If-Match is ${match}, the resource has ${etag === undefined ? 'no ETag' : `"${etag}"`}`,
+    );
   }
   const noneMatch = headers.get('if-none-match');
   if (noneMatch !== null && matches(noneMatch, etag)) {

@@ -26,7 +26,8 @@ export class RateLimits {
 
   constructor(options: RateLimitOptions) {
     for (const [name, value] of Object.entries(options)) {
-      if (!Number.isInteger(value) || value < 1) throw new RangeError(`rateLimit.${name} must be an integer from 1 on, got ${value}`);
+      if (!Number.isInteger(value) || value < 1)
+        throw new RangeError(`rateLimit.${name} must be an integer from 1 on, got ${value}`);
     }
     const duration = options.windowSeconds;
     this.#requests = new RateLimiterMemory({ points: options.requests, duration });
@@ -52,10 +53,16 @@ async function consume(limiter: RateLimiterMemory, key: string): Promise<void> {
   } catch (refusal) {
     if (refusal instanceof Error) throw refusal;
     const waitMs =
-      typeof refusal === 'object' && refusal !== null && 'msBeforeNext' in refusal ? Number(refusal.msBeforeNext) : 1000;
+      typeof refusal === 'object' && refusal !== null && 'msBeforeNext' in refusal
+        ? Number(refusal.msBeforeNext)
+        : 1000;
     const seconds = Math.max(1, Math.ceil(waitMs / 1000));
-    throw new ApiError('RATE_LIMITED', `Too many requests: ${limiter.points} are allowed in ${limiter.duration} s, retry in ${seconds} s`, {
-      headers: { 'retry-after': String(seconds) },
-    });
+    throw new ApiError(
+      'RATE_LIMITED',
+      `Too many requests: ${limiter.points} are allowed in ${limiter.duration} s, retry in ${seconds} s`,
+      {
+        headers: { 'retry-after': String(seconds) },
+      },
+    );
   }
 }

@@ -149,7 +149,8 @@ export async function pageOf<T>(
 export function recordKey(parts: readonly string[]): string {
   for (const part of parts) {
     // A part with a slash would reach into the records of another owner.
-    if (part.includes('/')) throw new RangeError(`A part of a record key cannot contain a slash: ${JSON.stringify(part)}`);
+    if (part.includes('/'))
+      throw new RangeError(`A part of a record key cannot contain a slash: ${JSON.stringify(part)}`);
   }
   return parts.join('/');
 }

@@ -24,7 +24,11 @@ import type { ResultName } from './schemas.js';
 
 const one = (schema: ResultName): Answer => ({ kind: 'one', schema, status: 200 });
 const created = (schema: ResultName): Answer => ({ kind: 'one', schema, status: 201 });
-const list = (schema: ResultName, paged: 'pages' | 'cursor' | 'no' = 'pages'): Answer => ({ kind: 'list', schema, paged });
+const list = (schema: ResultName, paged: 'pages' | 'cursor' | 'no' = 'pages'): Answer => ({
+  kind: 'list',
+  schema,
+  paged,
+});
 const text = { type: 'string', minLength: 1, maxLength: 255 };
 
 const ZONE = '/zones/{zone_id}';
@@ -108,11 +112,20 @@ const RESOURCES: readonly Route[] = [
 ];
 
 /** Routes that take over from deprecated families; the same handlers of the owner answer them. */
-const SUCCESSORS: readonly { readonly family: FamilyId; readonly methods: readonly Method[]; readonly path: string }[] = [
-  { family: 'page-shield', methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'], path: `${ZONE}/page_shield` },
-  { family: 'page-shield', methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'], path: `${ZONE}/page_shield/{path...}` },
-  { family: 'image-direct-upload', methods: ['POST'], path: '/accounts/{account_identifier}/images/v2/direct_upload' },
-];
+const SUCCESSORS: readonly { readonly family: FamilyId; readonly methods: readonly Method[]; readonly path: string }[] =
+  [
+    { family: 'page-shield', methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'], path: `${ZONE}/page_shield` },
+    {
+      family: 'page-shield',
+      methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      path: `${ZONE}/page_shield/{path...}`,
+    },
+    {
+      family: 'image-direct-upload',
+      methods: ['POST'],
+      path: '/accounts/{account_identifier}/images/v2/direct_upload',
+    },
+  ];
 
 /** All routes. The schedule is asked for the paths of the families: its owner may have renamed a segment. */
 export function allRoutes(schedule: Schedule): readonly Route[] {
@@ -130,7 +143,14 @@ export function allRoutes(schedule: Schedule): readonly Route[] {
   return [...RESOURCES, ...families, ...successors];
 }
 
-function familyRoute(family: FamilyId, method: Method, path: string, current: string, index: number, infix = 'route'): Route {
+function familyRoute(
+  family: FamilyId,
+  method: Method,
+  path: string,
+  current: string,
+  index: number,
+  infix = 'route',
+): Route {
   return {
     method,
     path,
@@ -149,7 +169,14 @@ function deprecatedSetting(zone: string, name: string, method: 'PATCH' | 'POST')
   const id = `setting-${name.replaceAll('_', '-')}`;
   return [
     route(
-      { method: 'GET', path, id: `${id}-get`, access: 'zones:read', summary: `The setting ${name}`, answer: one('ZoneSetting') },
+      {
+        method: 'GET',
+        path,
+        id: `${id}-get`,
+        access: 'zones:read',
+        summary: `The setting ${name}`,
+        answer: one('ZoneSetting'),
+      },
       zoneSettings.getSetting(name),
     ),
     routeWithBody(

@@ -47,7 +47,9 @@ export function announce(request: ScheduledRequest, headers: Headers): void {
 export function announcements({ rows, at }: ScheduledRequest): ErrorItem[] {
   return rows
     .filter(row => !isOver(row, at))
-    .map(row => errorItem('CHANGE_AHEAD', `From ${new Date(row.endsAt).toISOString().slice(0, 10)} on: ${row.summary}`));
+    .map(row =>
+      errorItem('CHANGE_AHEAD', `From ${new Date(row.endsAt).toISOString().slice(0, 10)} on: ${row.summary}`),
+    );
 }
 
 /** The result as it is on the date of the request. */

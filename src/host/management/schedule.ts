@@ -46,7 +46,9 @@ export class Schedule {
   constructor(overrides: ScheduleOverrides = {}) {
     for (const id of [...Object.keys(overrides.endOfLife ?? {}), ...Object.keys(overrides.deprecatedSince ?? {})]) {
       if (!isDeprecationId(id)) {
-        throw new RangeError(`Schedule has no row ${JSON.stringify(id)}; rows: ${DEPRECATIONS.map(r => r.id).join(', ')}`);
+        throw new RangeError(
+          `Schedule has no row ${JSON.stringify(id)}; rows: ${DEPRECATIONS.map(r => r.id).join(', ')}`,
+        );
       }
     }
     this.rows = DEPRECATIONS.map(row => schedule(row, row.id, overrides));
@@ -110,7 +112,9 @@ function schedule(row: Deprecation, id: DeprecationId, overrides: ScheduleOverri
 function renamed(routes: Deprecation['routes'], segment: string | undefined): Deprecation['routes'] {
   if (segment === undefined) return routes;
   if (!/^[\w-]+$/.test(segment)) {
-    throw new RangeError(`acceleratorSegment must be one path segment of letters, digits, _ and -, got ${JSON.stringify(segment)}`);
+    throw new RangeError(
+      `acceleratorSegment must be one path segment of letters, digits, _ and -, got ${JSON.stringify(segment)}`,
+    );
   }
   return routes.map(route => ({ ...route, path: route.path.replace(`/${ACCELERATOR_SEGMENT}`, `/${segment}`) }));
 }

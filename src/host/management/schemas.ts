@@ -3,7 +3,13 @@
  * References are those of the document, `#/components/schemas/Name`.
  */
 
-import { RECORD_TYPE_NAMES, RECORD_TYPES, type JsonSchema, type RecordData, type RecordType } from './dns/record-types.js';
+import {
+  type JsonSchema,
+  RECORD_TYPE_NAMES,
+  RECORD_TYPES,
+  type RecordData,
+  type RecordType,
+} from './dns/record-types.js';
 import { PERMISSIONS, type Permission } from './permissions.js';
 import type { RouteMode, UsageModel } from './ports.js';
 
@@ -93,8 +99,8 @@ const moduleName = { type: 'string', pattern: '^[^\\u0000-\\u001f\\u007f]+$', mi
 const version = { type: 'string', format: 'uuid' };
 
 const recordInput = {
-  'type': { enum: [...RECORD_TYPE_NAMES] },
-  'name': { ...string, minLength: 1, maxLength: 255 },
+  type: { enum: [...RECORD_TYPE_NAMES] },
+  name: { ...string, minLength: 1, maxLength: 255 },
   'content?': { ...string, minLength: 1, maxLength: 8192 },
   'data?': { type: 'object' },
   'ttl?': {
@@ -122,7 +128,11 @@ const optional = (properties: Readonly<Record<string, JsonSchema>>) =>
 const bindingInput: JsonSchema = {
   oneOf: [
     object({ type: { const: 'plain_text' }, name: identifier, text: string }),
-    object({ type: { const: 'store_bucket' }, name: identifier, bucket_name: { ...string, minLength: 1, maxLength: 255 } }),
+    object({
+      type: { const: 'store_bucket' },
+      name: identifier,
+      bucket_name: { ...string, minLength: 1, maxLength: 255 },
+    }),
     object({ type: { const: 'secret_text' }, name: identifier, 'text?': string }),
   ],
 };
@@ -222,7 +232,12 @@ const RESULT_SCHEMAS = {
   }),
   DnsSetting: object({ value: boolean }),
   DnsSettings: object({ multi_provider: boolean, secondary_overrides: boolean }),
-  ZoneSetting: object({ id: string, value: {}, editable: boolean, modified_on: nullable('string', { format: 'date-time' }) }),
+  ZoneSetting: object({
+    id: string,
+    value: {},
+    editable: boolean,
+    modified_on: nullable('string', { format: 'date-time' }),
+  }),
   Route: object({ id: zoneId, pattern: string, function: string, mode: { enum: ['fail-open', 'fail-closed'] } }),
   Function: object(functionFields),
   FunctionVersion: object({
@@ -321,8 +336,37 @@ const DATA_SCHEMAS = Object.fromEntries(
   }),
 );
 
-export const SCHEMAS: Readonly<Record<string, JsonSchema>> = { ...REQUEST_SCHEMAS, ...RESULT_SCHEMAS, ...DATA_SCHEMAS };
+/** One body for each that is accepted, shown in the document. */
+const EXAMPLES = {
+  ZoneCreate: { name: 'example.com', account: { id: 'acme' } },
+  DnsRecordCreate: { type: 'A', name: 'www', content: '192.0.2.1', ttl: 3600 },
+  DnsRecordReplace: { type: 'A', name: 'www', content: '192.0.2.2' },
+  DnsRecordUpdate: { ttl: 300 },
+  DnsSettingsUpdate: { multi_provider: true },
+  DnsSettingUpdate: { value: true },
+  ZoneSettingUpdate: { value: 'on' },
+  RouteInput: { pattern: 'example.com/api/*', function: 'hello', mode: 'fail-open' },
+  FunctionMetadata: { main_module: 'index.js', bindings: [{ type: 'plain_text', name: 'GREETING', text: 'hi' }] },
+  FunctionSettingsUpdate: { limits: { cpu_ms: 50 } },
+  Bindings: [{ type: 'store_bucket', name: 'FILES', bucket_name: 'files' }],
+  SecretInput: { name: 'API_KEY', text: 'correct horse battery staple' },
+  Schedules: [{ cron: '*/5 * * * *' }],
+  DeploymentCreate: { versions: [{ version_id: '6f1d3c0e-6d0f-4c4e-8a53-2f5c6a1b7c9d', percentage: 100 }] },
+  BucketCreate: { name: 'files' },
+  TokenCreate: { name: 'deploys', permissions: ['functions:edit'] },
+} satisfies Readonly<Record<BodyName, unknown>>;
+
+export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
+  ...Object.fromEntries(Object.entries(REQUEST_SCHEMAS).map(([name, schema]) => [name, withExample(name, schema)])),
+  ...RESULT_SCHEMAS,
+  ...DATA_SCHEMAS,
+};
 
 export function dataSchemaName(type: RecordType): string {
   return `DnsData_${type}`;
+}
+
+function withExample(name: string, schema: JsonSchema): JsonSchema {
+  const example = Object.entries(EXAMPLES).find(([key]) => key === name)?.[1];
+  return { ...schema, examples: [example] };
 }

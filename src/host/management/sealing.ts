@@ -39,9 +39,13 @@ export class Sealing {
       const text = decipher.update(bytes.subarray(IV_BYTES, bytes.length - TAG_BYTES));
       return Buffer.concat([text, decipher.final()]).toString('utf8');
     } catch (cause) {
-      throw new EdgeError('EDGE_STORAGE_CORRUPT', `Cannot open the secret ${place}: is secretsKey the one it was sealed with?`, {
-        cause,
-      });
+      throw new EdgeError(
+        'EDGE_STORAGE_CORRUPT',
+        `Cannot open the secret ${place}: is secretsKey the one it was sealed with?`,
+        {
+          cause,
+        },
+      );
     }
   }
 }

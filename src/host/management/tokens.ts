@@ -125,7 +125,9 @@ function resolve(token: ConfiguredToken, id: string): Configured {
   const permissions = token.permissions === 'all' ? PERMISSIONS : token.permissions;
   for (const permission of permissions) {
     if (!isPermission(permission)) {
-      throw new RangeError(`Token ${JSON.stringify(token.name)} has the unknown permission ${JSON.stringify(permission)}`);
+      throw new RangeError(
+        `Token ${JSON.stringify(token.name)} has the unknown permission ${JSON.stringify(permission)}`,
+      );
     }
   }
   const expiresOn = token.expiresOn?.getTime() ?? null;
@@ -145,7 +147,9 @@ function resolve(token: ConfiguredToken, id: string): Configured {
 function hashOf({ name, token }: ConfiguredToken): Buffer {
   if (typeof token !== 'string') {
     if (!/^[0-9a-f]{64}$/i.test(token.sha256)) {
-      throw new RangeError(`Token ${JSON.stringify(name)} must have a sha256 of 64 hex digits, got ${token.sha256.length} characters`);
+      throw new RangeError(
+        `Token ${JSON.stringify(name)} must have a sha256 of 64 hex digits, got ${token.sha256.length} characters`,
+      );
     }
     return Buffer.from(token.sha256, 'hex');
   }

@@ -35,11 +35,15 @@ export async function parseUpload(form: FormData, maxModules: number): Promise<P
   for (const [name, part] of form) {
     if (name === METADATA) continue;
     if (names.has(name)) throw new ApiError('UPLOAD_INVALID', `Two parts have the name ${JSON.stringify(name)}`);
-    if (names.size === maxModules) throw new ApiError('UPLOAD_INVALID', `The upload has more than ${maxModules} modules`);
+    if (names.size === maxModules)
+      throw new ApiError('UPLOAD_INVALID', `The upload has more than ${maxModules} modules`);
     names.add(name);
     checkModuleName(name);
     if (typeof part === 'string') {
-      throw new ApiError('UPLOAD_INVALID', `The part ${JSON.stringify(name)} must be a file: give it a filename and a content type`);
+      throw new ApiError(
+        'UPLOAD_INVALID',
+        `The part ${JSON.stringify(name)} must be a file: give it a filename and a content type`,
+      );
     }
     const type = moduleType(name, part.type, isScript);
     modules.push({ name, type, content: new Uint8Array(await part.arrayBuffer()) });
@@ -47,16 +51,31 @@ export async function parseUpload(form: FormData, maxModules: number): Promise<P
   const mainModule = modules.find(module => module.name === main);
   const field = isScript ? 'body_part' : 'main_module';
   if (mainModule === undefined) {
-    throw new ApiError('UPLOAD_INVALID', `The metadata names ${field} ${JSON.stringify(main)}, and no part has that name`);
+    throw new ApiError(
+      'UPLOAD_INVALID',
+      `The metadata names ${field} ${JSON.stringify(main)}, and no part has that name`,
+    );
   }
   if (mainModule.type !== (isScript ? 'script' : 'esm')) {
-    throw new ApiError('UPLOAD_INVALID', `The part ${JSON.stringify(main)} is ${field}, so it must be JavaScript, not ${mainModule.type}`);
+    throw new ApiError(
+      'UPLOAD_INVALID',
+      `The part ${JSON.stringify(main)} is ${field}, so it must be JavaScript, not ${mainModule.type}`,
+    );
   }
   if (isScript && modules.length > 1) {
-    throw new ApiError('UPLOAD_INVALID', `A classic script is a single part, got ${modules.length}: use main_module for ES modules`);
+    throw new ApiError(
+      'UPLOAD_INVALID',
+      `A classic script is a single part, got ${modules.length}: use main_module for ES modules`,
+    );
   }
   const { bindings, secrets } = splitBindings(metadata.bindings ?? []);
-  return { main, modules, secrets, configuration: configurationOf(metadata, bindings), message: metadata.message ?? null };
+  return {
+    main,
+    modules,
+    secrets,
+    configuration: configurationOf(metadata, bindings),
+    message: metadata.message ?? null,
+  };
 }
 
 /**
@@ -74,7 +93,10 @@ export function splitBindings(all: readonly Binding[]): {
   const kept: string[] = [];
   for (const [index, binding] of all.entries()) {
     if (names.has(binding.name)) {
-      throw new ApiError('BODY_INVALID', `/bindings/${index}/name ${JSON.stringify(binding.name)} is taken by another binding`);
+      throw new ApiError(
+        'BODY_INVALID',
+        `/bindings/${index}/name ${JSON.stringify(binding.name)} is taken by another binding`,
+      );
     }
     names.add(binding.name);
     if (binding.type !== 'secret_text') bindings.push(binding);
@@ -111,13 +133,21 @@ function moduleType(name: string, partType: string, isScript: boolean): ModuleTy
   const media = (partType.split(';')[0] ?? '').trim().toLowerCase();
   const type = MODULE_TYPES[media];
   if (type === undefined) {
-    throw new ApiError('UPLOAD_INVALID', `The part ${JSON.stringify(name)} has the type ${JSON.stringify(media)}; allowed: ${Object.keys(MODULE_TYPES).join(', ')}`);
+    throw new ApiError(
+      'UPLOAD_INVALID',
+      `The part ${JSON.stringify(name)} has the type ${JSON.stringify(media)}; allowed: ${Object.keys(MODULE_TYPES).join(', ')}`,
+    );
   }
   // Beside a main module every script is a module: what it imports cannot be a classic script.
   return type === 'script' && !isScript ? 'esm' : type;
 }
 
 function checkModuleName(name: string): void {
-  const wrong = name.length === 0 || name.length > 255 || [...name].some(character => character < ' ' || character === '\x7f');
-  if (wrong) throw new ApiError('UPLOAD_INVALID', `A part has the name ${JSON.stringify(name.slice(0, 80))}: 1 to 255 printable characters`);
+  const wrong =
+    name.length === 0 || name.length > 255 || [...name].some(character => character < ' ' || character === '\x7f');
+  if (wrong)
+    throw new ApiError(
+      'UPLOAD_INVALID',
+      `A part has the name ${JSON.stringify(name.slice(0, 80))}: 1 to 255 printable characters`,
+    );
 }

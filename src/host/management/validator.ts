@@ -57,8 +57,14 @@ function validatorOf(name: string): ValidateFunction {
 
 function makeAjv(coerceTypes: boolean): Ajv2020 {
   // Not allErrors: a hostile body would choose how many errors are collected.
-  const made = new Ajv2020({ coerceTypes, useDefaults: coerceTypes, strict: true, strictRequired: false, allowUnionTypes: true });
-  made.addVocabulary(['components', 'deprecated']);
+  const made = new Ajv2020({
+    coerceTypes,
+    useDefaults: coerceTypes,
+    strict: true,
+    strictRequired: false,
+    allowUnionTypes: true,
+  });
+  made.addKeyword('components');
   // The package is CommonJS: its function is the property `default` of what an ES module imports.
   addFormats.default(made);
   return made;
@@ -66,7 +72,9 @@ function makeAjv(coerceTypes: boolean): Ajv2020 {
 
 function describe(errors: readonly ErrorObject[]): string[] {
   // Of the branches of anyOf and oneOf the deepest failure says most.
-  const branches = errors.filter(error => error.keyword !== 'oneOf' && error.keyword !== 'anyOf' && error.keyword !== 'if');
+  const branches = errors.filter(
+    error => error.keyword !== 'oneOf' && error.keyword !== 'anyOf' && error.keyword !== 'if',
+  );
   const [deepest] = [...(branches.length > 0 ? branches : errors)].sort((a, b) => depth(b) - depth(a));
   return deepest === undefined ? [] : [describeOne(deepest)];
 }

@@ -28,7 +28,11 @@ const DEPRECATED: Readonly<Record<string, ZoneSettingDefinition & { readonly dep
     deprecation: 'setting-minify',
   },
   mobile_redirect: {
-    schema: flags({ status: onOff, mobile_subdomain: { type: ['string', 'null'], maxLength: 253 }, strip_uri: { type: 'boolean' } }),
+    schema: flags({
+      status: onOff,
+      mobile_subdomain: { type: ['string', 'null'], maxLength: 253 },
+      strip_uri: { type: 'boolean' },
+    }),
     default: { status: 'off', mobile_subdomain: null, strip_uri: false },
     deprecation: 'setting-mobile-redirect',
   },
@@ -48,7 +52,8 @@ export function resolveZoneSettings(own: Readonly<Record<string, ZoneSettingDefi
     }
     const problems = compileSchema(definition.schema);
     const [problem] = problems(definition.default);
-    if (problem !== undefined) throw new RangeError(`zoneSettings.${name}.default: ${problem.replace('the body', 'it')}`);
+    if (problem !== undefined)
+      throw new RangeError(`zoneSettings.${name}.default: ${problem.replace('the body', 'it')}`);
     settings.set(name, { default: definition.default, problems, deprecation: null });
   }
   return settings;

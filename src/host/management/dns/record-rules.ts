@@ -68,7 +68,10 @@ function splitSrv(body: DnsRecordBody, fieldsOver: boolean): { name: string; dat
   if (sent.length === 0) return { name: body.name, data: body.data };
   if (fieldsOver) {
     const fields = sent.map(([field]) => `/data/${field}`).join(', ');
-    throw new ApiError('DNS_SRV_FIELDS', `${fields} must not be set for SRV records: use the top-level /name, such as _sip._tcp.example.com`);
+    throw new ApiError(
+      'DNS_SRV_FIELDS',
+      `${fields} must not be set for SRV records: use the top-level /name, such as _sip._tcp.example.com`,
+    );
   }
   if (typeof service !== 'string' || typeof proto !== 'string' || typeof name !== 'string') {
     throw new ApiError('DNS_DATA', '/data must have service, proto and name, all three as text, or none of them');
@@ -84,10 +87,13 @@ function valueOf(
   const { type, priority } = body;
   const { shape } = rules;
   if (shape.kind === 'content') {
-    if (body.data !== undefined) throw new ApiError('DNS_FIELD', `/data must not be set: a record of type ${type} has /content`);
-    if (body.content === undefined) throw new ApiError('DNS_CONTENT', `/content must be set for a record of type ${type}`);
+    if (body.data !== undefined)
+      throw new ApiError('DNS_FIELD', `/data must not be set: a record of type ${type} has /content`);
+    if (body.content === undefined)
+      throw new ApiError('DNS_CONTENT', `/content must be set for a record of type ${type}`);
     const content = contentOf(body.content, shape.content, rules);
-    if (type === 'CNAME' && content === name) throw new ApiError('DNS_CONTENT', '/content must not be the name of the record itself');
+    if (type === 'CNAME' && content === name)
+      throw new ApiError('DNS_CONTENT', '/content must not be the name of the record itself');
     return { content, ...priorityOf(type, priority, rules, undefined) };
   }
   if (body.data === undefined) throw new ApiError('DNS_DATA', `/data must be set for a record of type ${type}`);

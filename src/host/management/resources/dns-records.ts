@@ -31,7 +31,10 @@ export async function createRecord(context: Context, body: Bodies['DnsRecordCrea
   return inZone(context, async () => {
     const count = await stores.dnsRecords.count(zone.id);
     if (count >= limits.recordsPerZone) {
-      throw new ApiError('LIMIT_EXCEEDED', `The zone has ${count} records, at most ${limits.recordsPerZone} are allowed`);
+      throw new ApiError(
+        'LIMIT_EXCEEDED',
+        `The zone has ${count} records, at most ${limits.recordsPerZone} are allowed`,
+      );
     }
     const time = now().toISOString();
     const record = { ...checked, id: randomBytes(16).toString('hex'), created_on: time, modified_on: time };
@@ -61,7 +64,10 @@ export async function deleteRecord(context: Context): Promise<Reply> {
   return inZone(context, async () => {
     const { value, etag } = await find(context);
     requireMatch(context.request.headers, etag);
-    await context.commit([stores.dnsRecords.del(zone.id, value.id), stores.dnsNames.del(zone.id, value.name, value.id)]);
+    await context.commit([
+      stores.dnsRecords.del(zone.id, value.id),
+      stores.dnsNames.del(zone.id, value.name, value.id),
+    ]);
     return { result: { id: value.id } };
   });
 }
@@ -114,7 +120,10 @@ async function refuseConflicts(context: Context, record: DnsRecord): Promise<voi
       throw new ApiError('DNS_DUPLICATE', `An identical record exists: ${other.id}`);
     }
     if (other.type === 'CNAME' || record.type === 'CNAME') {
-      throw new ApiError('DNS_CONFLICT', `${record.name} has a record of type ${other.type}: a CNAME must be alone under its name`);
+      throw new ApiError(
+        'DNS_CONFLICT',
+        `${record.name} has a record of type ${other.type}: a CNAME must be alone under its name`,
+      );
     }
   }
 }

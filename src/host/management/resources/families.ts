@@ -10,7 +10,10 @@ import { fillPath } from '../path-table.js';
 export async function answerFamily(context: Context, family: FamilyId, route: string): Promise<Response> {
   const handler = context.services.families[family];
   if (handler === undefined) {
-    throw new ApiError('NOT_MOUNTED', `This host does not serve the routes of ${family}: its owner mounts a handler in families[${JSON.stringify(family)}]`);
+    throw new ApiError(
+      'NOT_MOUNTED',
+      `This host does not serve the routes of ${family}: its owner mounts a handler in families[${JSON.stringify(family)}]`,
+    );
   }
   const { request, params } = context;
   const url = new URL(request.url);

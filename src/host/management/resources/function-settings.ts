@@ -63,7 +63,8 @@ async function reconfigure(
     const secrets = await functionStore.secrets(account, name);
     const split = allBindings === undefined ? null : splitBindings(allBindings);
     for (const kept of split?.kept ?? []) {
-      if (!secrets.has(kept)) throw new ApiError('BODY_INVALID', `The secret ${JSON.stringify(kept)} is not stored: give its text`);
+      if (!secrets.has(kept))
+        throw new ApiError('BODY_INVALID', `The secret ${JSON.stringify(kept)} is not stored: give its text`);
     }
     for (const [secret, text] of split?.secrets ?? []) secrets.set(secret, text);
     const version: VersionRecord = {
@@ -93,7 +94,9 @@ async function reconfigure(
         ...pruned,
         put.operation,
         stores.versions.put([account, name, version.id], { ...version, startup_time_ms }).operation,
-        ...[...(split?.secrets ?? [])].map(([secret, text]) => functionStore.putSecret(account, name, secret, text, time)),
+        ...[...(split?.secrets ?? [])].map(([secret, text]) =>
+          functionStore.putSecret(account, name, secret, text, time),
+        ),
         deploymentEntry(context, record, startup_time_ms, null),
       ]),
     );

@@ -7,7 +7,7 @@ import { ApiError, type Reply } from '../envelope.js';
 import type { Upload } from '../function-store.js';
 import { requireMatch } from '../preconditions.js';
 import type { FunctionRecord, VersionRecord } from '../stores.js';
-import { parseUpload, type ParsedUpload } from '../uploads.js';
+import { type ParsedUpload, parseUpload } from '../uploads.js';
 
 export async function listFunctions(context: Context): Promise<Reply> {
   const { stores } = context.services;
@@ -111,7 +111,9 @@ export async function deleteFunction(context: Context): Promise<Reply> {
 export async function withUpload(context: Context, use: (upload: ParsedUpload) => Promise<Reply>): Promise<Reply> {
   const { uploads, limits, stores } = context.services;
   if (uploads.size >= limits.uploadsWaiting) {
-    throw new ApiError('UNAVAILABLE', `${uploads.size} uploads are waiting: retry later`, { headers: { 'retry-after': '10' } });
+    throw new ApiError('UNAVAILABLE', `${uploads.size} uploads are waiting: retry later`, {
+      headers: { 'retry-after': '10' },
+    });
   }
   return stores.lock.run(`upload/${context.account}`, () =>
     uploads.add(async () => {
@@ -121,7 +123,12 @@ export async function withUpload(context: Context, use: (upload: ParsedUpload) =
   );
 }
 
-export function deploymentEntry(context: Context, record: FunctionRecord, startupTimeMs: number, message: Upload['message']) {
+export function deploymentEntry(
+  context: Context,
+  record: FunctionRecord,
+  startupTimeMs: number,
+  message: Upload['message'],
+) {
   const entry = {
     id: record.deployment_id,
     created_on: record.modified_on,

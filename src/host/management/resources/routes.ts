@@ -36,7 +36,8 @@ export async function replaceRoute(context: Context, body: Bodies['RouteInput'])
   return inZone(context, [body.function, value.function], async () => {
     const before = await find(context);
     requireMatch(context.request.headers, before.etag);
-    if (before.value.function !== value.function) throw new ApiError('PRECONDITION_FAILED', 'The route has changed: read it again');
+    if (before.value.function !== value.function)
+      throw new ApiError('PRECONDITION_FAILED', 'The route has changed: read it again');
     return write(context, { ...input(context, body), id: value.id, zone: value.zone }, before.value);
   });
 }
@@ -49,7 +50,8 @@ export async function deleteRoute(context: Context): Promise<Reply> {
     const before = await find(context);
     requireMatch(context.request.headers, before.etag);
     const route = before.value;
-    if (route.function !== value.function) throw new ApiError('PRECONDITION_FAILED', 'The route has changed: read it again');
+    if (route.function !== value.function)
+      throw new ApiError('PRECONDITION_FAILED', 'The route has changed: read it again');
     const triggers = await functionStore.triggers(account, route.function);
     await functionStore.setTriggers(account, route.function, without(triggers, route.pattern), () =>
       context.commit(removal(context, route)),
@@ -110,7 +112,10 @@ async function requireRoomForZone(context: Context, route: RouteRecord): Promise
   const zones = new Set([route.zone]);
   for await (const other of stores.functionRoutes.below(context.account, route.function)) zones.add(other.zone);
   if (zones.size > limits.zonesPerFunction) {
-    throw new ApiError('LIMIT_EXCEEDED', `The function ${route.function} would have routes in ${zones.size} zones, at most ${limits.zonesPerFunction} are allowed`);
+    throw new ApiError(
+      'LIMIT_EXCEEDED',
+      `The function ${route.function} would have routes in ${zones.size} zones, at most ${limits.zonesPerFunction} are allowed`,
+    );
   }
 }
 
@@ -129,10 +134,16 @@ function checkPattern(text: string, zone: string): string {
   const bare = host.replace(/^\*\.?/, '');
   const inside = bare === zone || bare.endsWith(`.${zone}`);
   if (!inside || !/^[a-z0-9._-]+$/.test(bare)) {
-    throw new ApiError('BODY_INVALID', `/pattern ${JSON.stringify(text)} must begin with a host in the zone ${zone}, such as ${zone}/* or *.${zone}/*`);
+    throw new ApiError(
+      'BODY_INVALID',
+      `/pattern ${JSON.stringify(text)} must begin with a host in the zone ${zone}, such as ${zone}/* or *.${zone}/*`,
+    );
   }
   if (/[?#\s]/.test(text) || /\*./.test(match?.[2] ?? '')) {
-    throw new ApiError('BODY_INVALID', `/pattern ${JSON.stringify(text)}: a path has no query, and * stands at its end only`);
+    throw new ApiError(
+      'BODY_INVALID',
+      `/pattern ${JSON.stringify(text)}: a path has no query, and * stands at its end only`,
+    );
   }
   return text;
 }

@@ -17,7 +17,8 @@ export async function replaceSchedules(context: Context, body: Bodies['Schedules
   const name = param(context, 'function_name');
   const crons = body.map(({ cron }, index) => checkCron(cron, `/${index}/cron`));
   const twice = crons.find((cron, index) => crons.indexOf(cron) !== index);
-  if (twice !== undefined) throw new ApiError('BODY_INVALID', `The cron expression ${JSON.stringify(twice)} stands there twice`);
+  if (twice !== undefined)
+    throw new ApiError('BODY_INVALID', `The cron expression ${JSON.stringify(twice)} stands there twice`);
   return functionStore.locked(account, name, async () => {
     const stored = await functionStore.get(account, name);
     requireMatch(context.request.headers, stored.etag);
@@ -38,13 +39,16 @@ export async function replaceSchedules(context: Context, body: Bodies['Schedules
 function checkCron(text: string, place: string): string {
   const cron = text.trim().replace(/\s+/g, ' ');
   const fields = cron.split(' ').length;
-  if (fields !== 5) throw new ApiError('BODY_INVALID', `${place} must have five fields, got ${fields}: ${JSON.stringify(text)}`);
+  if (fields !== 5)
+    throw new ApiError('BODY_INVALID', `${place} must have five fields, got ${fields}: ${JSON.stringify(text)}`);
   try {
     // Without a function nothing is scheduled.
     new Cron(cron, { timezone: 'UTC' });
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'it does not parse';
-    throw new ApiError('BODY_INVALID', `${place} ${JSON.stringify(text)} is no cron expression: ${reason}`, { cause: error });
+    throw new ApiError('BODY_INVALID', `${place} ${JSON.stringify(text)} is no cron expression: ${reason}`, {
+      cause: error,
+    });
   }
   return cron;
 }

@@ -31,7 +31,8 @@ export async function putSecret(context: Context, body: Bodies['SecretInput']): 
 export async function deleteSecret(context: Context): Promise<Reply> {
   const secret = param(context, 'secret_name');
   return change(context, (secrets, name) => {
-    if (!secrets.delete(secret)) throw new ApiError('NOT_FOUND', `The function has no secret ${JSON.stringify(secret)}`);
+    if (!secrets.delete(secret))
+      throw new ApiError('NOT_FOUND', `The function has no secret ${JSON.stringify(secret)}`);
     return { result: { id: secret }, operation: context.services.stores.secrets.del(context.account, name, secret) };
   });
 }

@@ -19,17 +19,25 @@ export async function createToken(context: Context, body: Bodies['TokenCreate'])
   const { stores, tokens, limits, now } = context.services;
   const { account, principal } = context;
   const missing = body.permissions.find(permission => !permits(principal.permissions, permission));
-  if (missing !== undefined) throw new ApiError('PERMISSION', `/permissions: the token that asks lacks ${missing} itself`);
+  if (missing !== undefined)
+    throw new ApiError('PERMISSION', `/permissions: the token that asks lacks ${missing} itself`);
   const time = now();
   const expiresOn = body.expires_on === undefined ? null : Date.parse(body.expires_on);
-  if (expiresOn !== null && expiresOn <= time.getTime()) throw new ApiError('BODY_INVALID', '/expires_on must be in the future');
+  if (expiresOn !== null && expiresOn <= time.getTime())
+    throw new ApiError('BODY_INVALID', '/expires_on must be in the future');
   if (principal.expiresOn !== null && (expiresOn === null || expiresOn > principal.expiresOn)) {
-    throw new ApiError('PERMISSION', `/expires_on must not be after ${new Date(principal.expiresOn).toISOString()}, when the token that asks expires`);
+    throw new ApiError(
+      'PERMISSION',
+      `/expires_on must not be after ${new Date(principal.expiresOn).toISOString()}, when the token that asks expires`,
+    );
   }
   return stores.lock.run(`tokens/${account}`, async () => {
     const { info } = await stores.tokens.page([], { page: 1, perPage: 1 }, token => token.account === account);
     if (info.total_count >= limits.tokensPerAccount) {
-      throw new ApiError('LIMIT_EXCEEDED', `The account has ${info.total_count} tokens, at most ${limits.tokensPerAccount} are allowed`);
+      throw new ApiError(
+        'LIMIT_EXCEEDED',
+        `The account has ${info.total_count} tokens, at most ${limits.tokensPerAccount} are allowed`,
+      );
     }
     const spec = {
       name: body.name,

@@ -19,7 +19,9 @@ export async function listVersions(context: Context): Promise<Reply> {
 
 export async function getVersion(context: Context): Promise<Reply> {
   const name = param(context, 'function_name');
-  return { result: shown(await context.services.functionStore.version(context.account, name, param(context, 'version_id'))) };
+  return {
+    result: shown(await context.services.functionStore.version(context.account, name, param(context, 'version_id'))),
+  };
 }
 
 export async function createVersion(context: Context): Promise<Reply> {
@@ -31,7 +33,10 @@ export async function createVersion(context: Context): Promise<Reply> {
       const stored = await functionStore.get(account, name);
       requireMatch(context.request.headers, stored.etag);
       if (upload.secrets.size > 0) {
-        throw new ApiError('BODY_INVALID', 'metadata: secrets are not part of a version: set them at the route /secrets');
+        throw new ApiError(
+          'BODY_INVALID',
+          'metadata: secrets are not part of a version: set them at the route /secrets',
+        );
       }
       const draft = functionStore.draft(upload, stored.value.next_version, now());
       const deployment = await functionStore.deployment(account, name, draft, { modules: upload.modules });

@@ -31,7 +31,10 @@ export function updateSetting(name?: string): (context: Context, body: Bodies['Z
     const { id } = zoneOf(context);
     const [problem] = definitionOf(context, setting).problems(body.value);
     if (problem !== undefined) {
-      throw new ApiError('BODY_INVALID', problem.startsWith('/') ? `/value${problem}` : problem.replace('the body', '/value'));
+      throw new ApiError(
+        'BODY_INVALID',
+        problem.startsWith('/') ? `/value${problem}` : problem.replace('the body', '/value'),
+      );
     }
     return stores.lock.run(`zone/${id}`, async () => {
       if (!(await stores.zones.has(id))) throw new ApiError('NOT_FOUND', 'There is no such zone');
@@ -39,7 +42,10 @@ export function updateSetting(name?: string): (context: Context, body: Bodies['Z
       const record = { value: body.value, modified_on: now().toISOString() };
       const put = stores.zoneSettings.put([id, setting], record);
       await context.commit([put.operation]);
-      return { result: { id: setting, value: body.value, editable: true, modified_on: record.modified_on }, etag: put.etag };
+      return {
+        result: { id: setting, value: body.value, editable: true, modified_on: record.modified_on },
+        etag: put.etag,
+      };
     });
   };
 }

@@ -32,12 +32,16 @@ export async function createZone(context: Context, body: Bodies['ZoneCreate']): 
   const checked = checkName(body.name, { wildcard: false });
   if (!checked.ok) throw new ApiError('BODY_INVALID', `/name ${JSON.stringify(body.name)} ${checked.reason}`);
   const { name } = checked;
-  if (!name.includes('.')) throw new ApiError('BODY_INVALID', `/name ${JSON.stringify(name)} must have two labels or more`);
+  if (!name.includes('.'))
+    throw new ApiError('BODY_INVALID', `/name ${JSON.stringify(name)} must have two labels or more`);
   return stores.lock.run('zones', async () => {
     if (await stores.zoneNames.has(name)) throw new ApiError('ALREADY_EXISTS', `The zone ${name} exists already`);
     const { info } = await stores.zones.page([], { page: 1, perPage: 1 }, zone => zone.account === account);
     if (info.total_count >= limits.zonesPerAccount) {
-      throw new ApiError('LIMIT_EXCEEDED', `The account has ${info.total_count} zones, at most ${limits.zonesPerAccount} are allowed`);
+      throw new ApiError(
+        'LIMIT_EXCEEDED',
+        `The account has ${info.total_count} zones, at most ${limits.zonesPerAccount} are allowed`,
+      );
     }
     const time = now().toISOString();
     const zone = { id: randomBytes(16).toString('hex'), name, account, created_on: time, modified_on: time };
