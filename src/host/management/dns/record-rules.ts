@@ -27,7 +27,7 @@ export function checkRecord(body: DnsRecordBody, zone: string, srvFieldsOver: bo
   if (proxied && !rules.proxiable) {
     throw new ApiError('DNS_FIELD', `/proxied must be false: records of type ${body.type} cannot be proxied`);
   }
-  const value = valueOf({ ...body, ...(givenData === undefined ? {} : { data: givenData }) }, rules, name.name);
+  const value = recordValue({ ...body, ...(givenData === undefined ? {} : { data: givenData }) }, rules, name.name);
   return {
     type: body.type,
     name: name.name,
@@ -79,7 +79,7 @@ function splitSrv(body: DnsRecordBody, fieldsOver: boolean): { name: string; dat
   return { name: name === '@' ? `${service}.${proto}` : `${service}.${proto}.${name}`, data };
 }
 
-function valueOf(
+function recordValue(
   body: DnsRecordBody,
   rules: RecordRules,
   name: string,
