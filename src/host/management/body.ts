@@ -20,6 +20,7 @@ export async function readBytes(
     late = true;
     void reader.cancel().catch(() => {});
   }, limitMs);
+  timer.unref();
   try {
     for (;;) {
       const { done, value } = await reader.read();

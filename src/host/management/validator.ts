@@ -20,6 +20,8 @@ export interface QueryValues {
 const ajv = makeAjv(false).addSchema({ $id: DOCUMENT, components: { schemas: SCHEMAS } });
 const queryAjv = makeAjv(true);
 const compiled = new Map<string, ValidateFunction>();
+/** By the text of the schema; there are only those of the table of routes. */
+const compiledQueries = new Map<string, ValidateFunction<QueryValues>>();
 
 /** The reasons why a value is not what the schema says, each with the place it is about; empty when it is. */
 export function problems(schema: string, value: unknown): string[] {
@@ -36,13 +38,20 @@ export function compileQuery(
   properties: Readonly<Record<string, JsonSchema>>,
 ): (values: Record<string, unknown>) => { readonly query: QueryValues } | { readonly problems: string[] } {
   const schema = { type: 'object', properties, additionalProperties: false };
-  const validate = queryAjv.compile<QueryValues>(schema);
-  return values => (validate(values) ? { query: values } : { problems: describe(validate.errors ?? []) });
+  const key = JSON.stringify(schema);
+  const validate = compiledQueries.get(key) ?? queryAjv.compile<QueryValues>(schema);
+  compiledQueries.set(key, validate);
+  return values => {
+    if (!validate(values)) return { problems: describe(validate.errors ?? []) };
+    // Ajv takes 1e400 for an integer and compares what is not finite with no bound.
+    const endless = Object.entries(values).find(([, value]) => typeof value === 'number' && !Number.isFinite(value));
+    return endless === undefined ? { query: values } : { problems: [`/${endless[0]} must be finite`] };
+  };
 }
 
 /** For a schema that is not in the table, such as those of the owner's zone settings. @throws Error it is no schema */
 export function compileSchema(schema: JsonSchema): (value: unknown) => string[] {
-  const validate = makeAjv(false).compile(schema);
+  const validate = ajv.compile(schema);
   return value => (validate(value) ? [] : describe(validate.errors ?? []));
 }
 
