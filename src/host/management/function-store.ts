@@ -5,6 +5,7 @@
  */
 
 import { createHash, randomUUID } from 'node:crypto';
+import { isBindingName } from '../../bindings/binding-name.js';
 import { ApiError } from './envelope.js';
 import type { FunctionDeployment, FunctionModule, FunctionPort, FunctionTriggers } from './ports.js';
 import type { Operation, Stored } from './records.js';
@@ -68,6 +69,14 @@ export class FunctionStore {
     const vars = new Map<string, string>();
     const buckets = new Map<string, string>();
     const taken = new Set(secrets.keys());
+    for (const binding of [...taken, ...version.bindings.map(each => each.name)]) {
+      if (!isBindingName(binding)) {
+        throw new ApiError(
+          'BODY_INVALID',
+          `The name ${JSON.stringify(binding)} of a binding or secret is no JavaScript variable`,
+        );
+      }
+    }
     for (const binding of version.bindings) {
       if (taken.has(binding.name)) {
         throw new ApiError('BODY_INVALID', `Two bindings or secrets have the name ${JSON.stringify(binding.name)}`);

@@ -1,5 +1,7 @@
 /** The one place where errors of the host (its functions, buckets and storage) become answers of the API. */
 
+import { type BucketErrorCode, bucketErrorCode } from '../../bindings/bucket/errors.js';
+import { storageError } from '../../bindings/storage/storage-error.js';
 import { type EdgeErrorCode, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import type { ApiCode } from './codes.js';
 import { ApiError } from './envelope.js';
@@ -25,33 +27,30 @@ const BY_EDGE_CODE: Readonly<Partial<Record<EdgeErrorCode, ApiCode>>> = {
   EDGE_STORAGE_FULL: 'STORAGE_FULL',
 };
 
+const BY_BUCKET_CODE: Readonly<Partial<Record<BucketErrorCode, ApiCode>>> = {
+  10006: 'NOT_FOUND',
+  10008: 'IN_USE',
+};
+
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (isStorageFull(error))
-    return new ApiError('STORAGE_FULL', 'The disk is full: nothing was changed', { cause: error });
   const code = errorCode(error);
   if (code !== undefined && isEdgeErrorCode(code)) {
     const known = BY_EDGE_CODE[code];
     // A code of the host's table comes with a message for the owner of the function.
     if (known !== undefined) return new ApiError(known, `${code}: ${messageOf(error)}`, { cause: error });
   }
-  if (error instanceof Error && error.name === 'BucketError') {
-    return new ApiError('BUCKET_INVALID', error.message, { cause: error });
+  const bucketCode = bucketErrorCode(error);
+  if (bucketCode !== undefined && bucketCode !== 10001) {
+    return new ApiError(BY_BUCKET_CODE[bucketCode] ?? 'BUCKET_INVALID', messageOf(error), { cause: error });
+  }
+  if (storageError('write', error).code === 'EDGE_STORAGE_FULL') {
+    return new ApiError('STORAGE_FULL', 'The disk is full: nothing was changed', { cause: error });
   }
   if (code !== undefined && /^LEVEL_(DATABASE_NOT_OPEN|ITERATOR_NOT_OPEN|BATCH_NOT_OPEN)$/.test(code)) {
     return new ApiError('UNAVAILABLE', 'The host is closed', { cause: error });
   }
   return new ApiError('INTERNAL', undefined, { cause: error });
-}
-
-function isStorageFull(error: unknown): boolean {
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
-    const code = errorCode(at);
-    if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EDGE_STORAGE_FULL') return true;
-    // LevelDB reports what the system said as text only.
-    if (code?.startsWith('LEVEL_') && /no space left|quota exceeded/i.test(at.message)) return true;
-  }
-  return false;
 }
 
 function messageOf(error: unknown): string {

@@ -1,5 +1,7 @@
 /** What the API itself allows. The limits of functions are the host's, see `FunctionPort`. */
 
+import { LIMITS } from '../../quotas/limits.js';
+
 export interface ManagementLimits {
   /** A body of JSON. @default 1 MiB */
   readonly bodyBytes: number;
@@ -13,9 +15,9 @@ export interface ManagementLimits {
   readonly uploadsAtOnce: number;
   /** Uploads that wait; beyond, the answer is 503. @default 50 */
   readonly uploadsWaiting: number;
-  /** Specification, Limits, rule 11. @default 1000 */
+  /** @default that of quotas/limits.ts, the same for every plan */
   readonly routesPerZone: number;
-  /** Specification, Limits, rule 11. @default 1000 */
+  /** @default that of quotas/limits.ts, the same for every plan */
   readonly zonesPerFunction: number;
   /** @default 10000 */
   readonly zonesPerAccount: number;
@@ -34,8 +36,8 @@ const DEFAULTS: ManagementLimits = {
   uploadModules: 1000,
   uploadsAtOnce: 2,
   uploadsWaiting: 50,
-  routesPerZone: 1000,
-  zonesPerFunction: 1000,
+  routesPerZone: LIMITS.routesPerZone.values.standard,
+  zonesPerFunction: LIMITS.zonesPerFunction.values.standard,
   zonesPerAccount: 10_000,
   recordsPerZone: 3500,
   versionsKept: 25,

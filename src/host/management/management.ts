@@ -33,7 +33,7 @@ export interface ManagementOptions {
   readonly tokens?: readonly ConfiguredToken[];
   /** The clock of the schedule, of expiry and of every date that is stored. @default () => new Date() */
   readonly now?: () => Date;
-  /** Path in front of every route, such as `/client/v4`. @default '' */
+  /** Path in front of every route, such as `/client/v4`; where a framework mounts the listener, its mount path. @default '' */
   readonly basePath?: string;
   /** Other dates than those of the specification: schedules slip. */
   readonly schedule?: ScheduleOverrides;
@@ -51,7 +51,7 @@ export interface ManagementOptions {
   readonly rateLimit?: Partial<RateLimitOptions>;
   /** 32 bytes: secrets of functions are stored under AES-256-GCM. @default none, secrets are stored as they are */
   readonly secretsKey?: Uint8Array;
-  /** Gets every error that was answered as 8000, Internal error. @default nothing is done */
+  /** Gets every error that was answered as 8000, Internal error; must not throw. @default nothing is done */
   readonly onError?: (error: unknown) => void;
 }
 

@@ -49,8 +49,10 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | Ap
       headers.append(incoming.rawHeaders[at] ?? '', incoming.rawHeaders[at + 1] ?? '');
     }
     const method = incoming.method ?? 'GET';
-    // Frameworks cut the path they are mounted under off `url`; what is left is what the API is asked.
-    const url = new URL(incoming.url ?? '/', `http://${incoming.headers.host ?? 'localhost'}`);
+    // What the client asked for, also where a framework has cut its mount path off `url`: basePath names the whole of it.
+    const original =
+      'originalUrl' in incoming && typeof incoming.originalUrl === 'string' ? incoming.originalUrl : undefined;
+    const url = new URL(original ?? incoming.url ?? '/', `http://${incoming.headers.host ?? 'localhost'}`);
     if (method === 'GET' || method === 'HEAD') return new Request(url, { method, headers, signal });
     return new Request(url, { method, headers, signal, body: bodyOf(incoming), duplex: 'half' });
   } catch (error) {

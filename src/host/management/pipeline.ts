@@ -65,7 +65,7 @@ export class Pipeline {
       response = await this.#handle(request, url, routed, scheduled, clientAddress);
     } catch (thrown) {
       const error = toApiError(thrown);
-      if (error.code === 'INTERNAL') this.#parts.onError(thrown);
+      if (error.code === 'INTERNAL') this.#report(thrown);
       const headers = new Headers(error.headers);
       announce(scheduled, headers);
       response = envelopeResponse(failure(shapeErrors(scheduled, error)), error.status, headers);
@@ -73,6 +73,15 @@ export class Pipeline {
     return request.method === 'HEAD'
       ? new Response(null, { status: response.status, headers: response.headers })
       : response;
+  }
+
+  /** An owner's callback that throws must not take the answer with it. */
+  #report(error: unknown): void {
+    try {
+      this.#parts.onError(error);
+    } catch {
+      // There is nobody left to tell.
+    }
   }
 
   async #handle(

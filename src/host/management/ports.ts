@@ -1,12 +1,14 @@
 /** What the management API needs of the host around it; the host implements these few methods. */
 
 import type { BucketDirectory } from '../../bindings/bucket/engine.js';
+import type { ModuleKind } from '../../isolate/protocol/messages.js';
+import type { Plan } from '../../quotas/limits.js';
 import type { FamilyId } from './deprecations.js';
 import type { PathParams } from './path-table.js';
 
-export type UsageModel = 'free' | 'bundled' | 'unbound' | 'standard';
+export type UsageModel = Plan;
 export type RouteMode = 'fail-open' | 'fail-closed';
-export type ModuleType = 'esm' | 'script' | 'text' | 'json' | 'data';
+export type ModuleType = ModuleKind;
 
 export interface FunctionModule {
   /** Unique in the deployment, as it was uploaded: `index.js`, `lib/a.js`. */

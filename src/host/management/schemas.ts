@@ -3,6 +3,7 @@
  * References are those of the document, `#/components/schemas/Name`.
  */
 
+import { PLANS } from '../../quotas/limits.js';
 import {
   type JsonSchema,
   RECORD_TYPE_NAMES,
@@ -142,7 +143,7 @@ const configuration = {
   'compatibility_flags?': { ...list({ ...string, minLength: 1, maxLength: 100 }), maxItems: 100, uniqueItems: true },
   'bindings?': ref('Bindings'),
   'limits?': object({ 'cpu_ms?': { type: 'integer', minimum: 1 } }),
-  'usage_model?': { enum: ['free', 'bundled', 'unbound', 'standard'] },
+  'usage_model?': { enum: [...PLANS] },
 };
 
 const functionFields = {

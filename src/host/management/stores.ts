@@ -1,8 +1,8 @@
 /** Everything that the API keeps, by kind, and the shapes it is kept in. */
 
+import { KeyedMutex } from '../../bindings/storage/keyed-mutex.js';
 import type { AuditEntry } from './audit-log.js';
 import type { RecordData, RecordType } from './dns/record-types.js';
-import { KeyedLock } from './keyed-lock.js';
 import type { ModuleType, RouteMode, UsageModel } from './ports.js';
 import { Contents, type ManagementStorage, Records } from './records.js';
 import type { Binding } from './schemas.js';
@@ -91,7 +91,7 @@ export interface SecretRecord {
 
 export class Stores {
   readonly storage: ManagementStorage;
-  readonly lock = new KeyedLock();
+  readonly lock = new KeyedMutex();
 
   /** zone id */
   readonly zones: Records<ZoneRecord>;

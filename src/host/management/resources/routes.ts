@@ -1,6 +1,7 @@
 /** Routes of a zone: under which URLs a function answers. */
 
 import { randomBytes } from 'node:crypto';
+import { compilePattern } from '../../router.js';
 import { type Context, pageQuery, param, zoneOf } from '../context.js';
 import { ApiError, type Reply } from '../envelope.js';
 import type { FunctionTriggers } from '../ports.js';
@@ -129,23 +130,21 @@ function input(context: Context, body: Bodies['RouteInput']): Pick<RouteRecord, 
 
 /** `example.com/api/*`, `*.example.com/*`, with or without a scheme; the host must be in the zone. */
 function checkPattern(text: string, zone: string): string {
-  const match = /^(?:https?:\/\/)?([^/]+)(\/.*)?$/.exec(text);
-  const host = match?.[1]?.toLowerCase() ?? '';
-  const bare = host.replace(/^\*\.?/, '');
-  const inside = bare === zone || bare.endsWith(`.${zone}`);
-  if (!inside || !/^[a-z0-9._-]+$/.test(bare)) {
-    throw new ApiError(
-      'BODY_INVALID',
-      `/pattern ${JSON.stringify(text)} must begin with a host in the zone ${zone}, such as ${zone}/* or *.${zone}/*`,
-    );
+  const suggestion = `${zone}/* or *.${zone}/*`;
+  try {
+    const { host, hostKind } = compilePattern(text);
+    // A suffix begins with the dot of `*.example.com`, or reaches `notexample.com` too.
+    const inside = host === zone || host.endsWith(`.${zone}`);
+    if (hostKind !== 'any' && inside && (hostKind === 'exact' || host.startsWith('.'))) return text;
+  } catch (error) {
+    throw new ApiError('BODY_INVALID', `/pattern: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
   }
-  if (/[?#\s]/.test(text) || /\*./.test(match?.[2] ?? '')) {
-    throw new ApiError(
-      'BODY_INVALID',
-      `/pattern ${JSON.stringify(text)}: a path has no query, and * stands at its end only`,
-    );
-  }
-  return text;
+  throw new ApiError(
+    'BODY_INVALID',
+    `/pattern ${JSON.stringify(text)} must begin with a host in the zone ${zone}, such as ${suggestion}`,
+  );
 }
 
 function without(triggers: FunctionTriggers, pattern: string): FunctionTriggers {

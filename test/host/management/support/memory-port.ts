@@ -1,6 +1,7 @@
 /** The ports of the management API over plain memory: real enough to serve, small enough to fail on demand. */
 
 import type { BucketDirectory, BucketInfo } from '../../../../src/bindings/bucket/engine.js';
+import { BucketError } from '../../../../src/bindings/bucket/errors.js';
 import type {
   AccountUsage,
   FunctionDeployment,
@@ -97,9 +98,7 @@ export class MemoryBuckets implements BucketDirectory {
 
   async delete(name: string): Promise<void> {
     if (this.full.has(name)) {
-      const error = new Error(`Cannot delete the bucket ${name}: it is not empty`);
-      error.name = 'BucketError';
-      throw error;
+      throw new BucketError('deleteBucket', 10008);
     }
     this.#buckets.delete(name);
   }
