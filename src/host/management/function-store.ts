@@ -5,7 +5,7 @@
  */
 
 import { createHash, randomUUID } from 'node:crypto';
-import { isBindingName } from '../../bindings/binding-name.js';
+import { isBindingName } from '../../quotas/binding-name.js';
 import { ApiError } from './envelope.js';
 import type { FunctionDeployment, FunctionModule, FunctionPort, FunctionTriggers } from './ports.js';
 import type { Operation, Stored } from './records.js';
