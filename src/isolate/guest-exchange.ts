@@ -99,7 +99,8 @@ export class GuestExchange implements ExchangeListener {
     if (this.#wantsData) this.#tellData();
     if (this.#wantsCredit) this.#turns.push(this.invocationId, [Ev.Stopped, this.id, errorText(reason)]);
     if (this.isInvocation) this.#turns.push(this.invocationId, [Ev.Abort, this.id]);
-    else if (this.exchange.isReplied) return; // whoever reads the answer finds the failure, see Op.BodyAvailable
+    else if (this.exchange.isReplied)
+      return; // whoever reads the answer finds the failure, see Op.BodyAvailable
     else this.#turns.push(this.invocationId, [Ev.CallFailed, this.id, errorText(reason)]);
     this.#onOver(this);
   }
