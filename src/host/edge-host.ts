@@ -10,6 +10,7 @@ import type { Cell, CellEvents, CellOptions } from '../pool/cell.js';
 import { CellSupervisor } from '../pool/cell-supervisor.js';
 import { IsolateCache } from '../pool/isolate-cache.js';
 import { ProcessCell } from '../pool/process-cell.js';
+import { type Sandbox, type SandboxState, sandboxFor } from '../pool/sandbox.js';
 import { ThreadCell } from '../pool/thread-cell.js';
 import { EdgeError } from '../quotas/errors.js';
 import { resolveLimits } from '../quotas/resolve-limits.js';
@@ -40,6 +41,8 @@ const CELL_BASE_BYTES = 256 * 1024 * 1024;
 /** State of a host, for health checks. */
 export interface HostHealth {
   readonly isolation: 'process' | 'thread';
+  /** Layers around the cells; undefined before the first cell was asked for, and with isolation 'thread', which has none. */
+  readonly sandbox: SandboxState | undefined;
   readonly isolates: number;
   readonly accounts: number;
   readonly cells: readonly {
@@ -58,6 +61,8 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   readonly #router = new Router<FunctionRunner>();
   readonly #cache: IsolateCache;
   readonly #egress: Egress;
+  /** Known when the first cell has been asked for; never with isolation 'thread'. */
+  #sandbox: Sandbox | undefined;
   #storage: Promise<Storage> | undefined;
   #isStorageOpen = false;
   #closing: Promise<void> | undefined;
@@ -110,6 +115,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       spares: spareIsolates,
       heapBytes: limits.memoryBytes,
       cellMemoryBytes: CELL_BASE_BYTES + limits.memoryBytes * 2,
+      prepare: () => this.#prepareSandbox(),
       create: (cellOptions, events) => this.#createCell(cellOptions, events),
     });
     const account = new Account(id, checked, this.#accountHost(id), supervisor);
@@ -147,6 +153,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   health(): HostHealth {
     return {
       isolation: this.#options.isolation,
+      sandbox: this.#sandbox?.state,
       isolates: this.#cache.size,
       accounts: this.#accounts.size,
       cells: [...this.#accounts.values()].flatMap(account =>
@@ -183,8 +190,14 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     this.#isStorageOpen = false;
   }
 
+  async #prepareSandbox(): Promise<void> {
+    if (this.#options.isolation === 'process') this.#sandbox = await sandboxFor(this.#options.sandbox);
+  }
+
   #createCell(options: CellOptions, events: CellEvents): Cell {
-    return this.#options.isolation === 'thread' ? new ThreadCell(options, events) : new ProcessCell(options, events);
+    return this.#sandbox === undefined
+      ? new ThreadCell(options, events)
+      : new ProcessCell(options, events, this.#sandbox);
   }
 
   async #directory(account: string): Promise<BucketDirectory> {

@@ -3,8 +3,9 @@ import type { Exchange } from '../isolate/protocol/channel.js';
 import { HostOpens } from '../isolate/protocol/messages.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { FunctionRunner } from './function-runner.js';
-import { headOfRequest, isNullBodyStatus, parseResponseHead } from './http-head.js';
+import { headOfRequest, isNullBodyStatus, parseResponseHead, withoutFragment } from './http-head.js';
 import type { Invocation, InvocationStart, RequestBodySource, ResponseSink } from './invocation.js';
+import { WholeResponse } from './whole-response.js';
 
 /** Chunks of a response body handed to the reader are at most this long. */
 const MAX_PIECE_BYTES = 64 * 1024;
@@ -35,7 +36,7 @@ export function fetchInput(input: Request | string | URL, init: RequestInit | un
 function bareGet(url: URL): FetchInput {
   if (url.username !== '' || url.password !== '')
     throw new TypeError(`A request cannot be made from a URL with credentials: ${url.href}`);
-  const bare = url.hash === '' ? url.href : url.href.slice(0, -url.hash.length);
+  const bare = withoutFragment(url.href);
   return { url: bare, head: `GET\n${bare}`, body: null, signal: undefined };
 }
 
@@ -101,12 +102,14 @@ class FetchSink implements ResponseSink {
       const { statusText, headers } = parseResponseHead(head);
       const init: { status: number; statusText: string; headers?: [string, string][] } = { status, statusText };
       if (headers.length > 0) init.headers = pairsOf(headers);
-      let content: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null = null;
+      let response: Response;
       if (isNullBodyStatus(status)) {
         if (!isComplete) exchange.stopReading('The status has no body');
-      } else if (!isComplete) content = this.#stream();
-      else if (body.length > 0) content = new Uint8Array(body);
-      this.#resolve(new Response(content, init));
+        response = new Response(null, init);
+      } else if (!isComplete) response = new Response(this.#stream(), init);
+      else if (body.length > 0) response = new WholeResponse(new Uint8Array(body), init);
+      else response = new Response(null, init);
+      this.#resolve(response);
       if (isComplete) this.#finish();
     } catch (error) {
       this.fail(

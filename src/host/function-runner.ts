@@ -2,7 +2,7 @@
 import type { LoadHead } from '../isolate/protocol/messages.js';
 import type { IsolateCache } from '../pool/isolate-cache.js';
 import { IsolateGone, type IsolateHandle } from '../pool/isolate-handle.js';
-import { EdgeError } from '../quotas/errors.js';
+import { EdgeError, errorCode } from '../quotas/errors.js';
 import type { Deployment } from './deployment.js';
 import { Invocation, type InvocationContext, type InvocationStart, type ResponseSink } from './invocation.js';
 import { loadFailure } from './load-failure.js';
@@ -18,8 +18,11 @@ export interface RunnerOptions {
 
 /** Invocations that may wait while the isolate is being loaded. */
 const MAX_WAITING = 10_000;
-/** Evaluation that waits for what never comes uses no CPU time; it is given up so long after the limit. */
-const STARTUP_SLACK_MS = 2000;
+/**
+ * The limit is on CPU time, and the isolate's watchdog keeps it; on the wall a load may take as long as this, so that a cell that does not
+ * answer at all is given up.
+ */
+const LOAD_WALL_MS = 30_000;
 
 let serial = 0;
 
@@ -92,10 +95,24 @@ export class FunctionRunner {
   }
 
   async #load(): Promise<IsolateHandle> {
+    try {
+      return await this.#loadOnce();
+    } catch (error) {
+      // The cell died under it, through another function perhaps: one more try, in the cell that takes its place.
+      if (errorCode(error) !== 'EDGE_ISOLATE_LOST') throw error;
+      return this.#loadOnce();
+    }
+  }
+
+  async #loadOnce(): Promise<IsolateHandle> {
     const { acquire, head, deployment, cache, context } = this.#options;
     const handle = await acquire();
     const { startupMs } = context.limits;
-    const timer = setTimeout(() => handle.end(), startupMs + STARTUP_SLACK_MS);
+    let isTooLate = false;
+    const timer = setTimeout(() => {
+      isTooLate = true;
+      handle.end();
+    }, startupMs + LOAD_WALL_MS);
     try {
       const answer = await handle.load(head, deployment.body);
       if (answer.kind === 'failed') throw loadFailure(context, answer.failure);
@@ -104,6 +121,7 @@ export class FunctionRunner {
       this.startupTimeMs = answer.startupTimeMs;
     } catch (error) {
       handle.end();
+      if (isTooLate) throw startupError(context, undefined);
       throw error instanceof IsolateGone ? goneError(context, error) : error;
     } finally {
       clearTimeout(timer);
@@ -123,7 +141,7 @@ function startupError(context: InvocationContext, tookMs: number | undefined): E
 }
 
 function goneError(context: InvocationContext, error: IsolateGone): EdgeError {
-  if (error.reason === 'startup' || error.reason === 'closed') return startupError(context, undefined);
+  if (error.reason === 'startup') return startupError(context, undefined);
   if (error.reason === 'memory') {
     return new EdgeError(
       'EDGE_MEMORY_LIMIT',

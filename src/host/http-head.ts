@@ -14,10 +14,16 @@ export function headOfRaw(method: string, url: string, rawHeaders: readonly stri
   return rawHeaders.length === 0 ? `${method}\n${url}` : `${method}\n${url}\n${rawHeaders.join('\n')}`;
 }
 
+/** Without the fragment, which no client sends. */
 export function headOfRequest(request: Request): string {
-  let head = `${request.method}\n${request.url}`;
+  let head = `${request.method}\n${withoutFragment(request.url)}`;
   for (const [name, value] of request.headers) head += `\n${name}\n${value}`;
   return head;
+}
+
+export function withoutFragment(url: string): string {
+  const at = url.indexOf('#');
+  return at < 0 ? url : url.slice(0, at);
 }
 
 /** Headers that belong to one connection and are never the function's to set. */

@@ -142,6 +142,8 @@ export class Invocation implements InvocationPort {
     this.source?.resume();
   }
 
+  onSent(): void {}
+
   onStop(): void {
     this.source?.stop();
   }

@@ -1,7 +1,7 @@
 /** The options of the public API, and the one place where they are checked and their defaults stand. */
 
-import { isBindingName } from '../bindings/binding-name.js';
 import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
+import { isBindingName } from '../quotas/binding-name.js';
 import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';
 import type { LimitOverrides } from '../quotas/resolve-limits.js';
 import { checkOptions, describe, isPlainObject, type OptionSchema } from './check-options.js';

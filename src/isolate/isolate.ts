@@ -57,8 +57,8 @@ export class Isolate implements OpContext, ChannelOwner {
   /** Builds the realm; the function comes later, so a spare can wait warm. `platformOps` are those of the web platform. */
   constructor(watch: WatchBlock, platformOps: (context: OpContext) => readonly OpSet[]) {
     this.#timers = new Timers(
-      (invocation, id) => this.#turns.push(invocation, Ev.Timer, id),
-      id => this.#turns.push(0, Ev.TimerDropped, id),
+      (invocation, id) => this.#turns.push(invocation, [Ev.Timer, id]),
+      id => this.#turns.push(0, [Ev.TimerDropped, id]),
     );
     this.#realm = createRealm(
       createHostCall([
@@ -111,7 +111,7 @@ export class Isolate implements OpContext, ChannelOwner {
 
   /** A promise of the guest was rejected and nobody listens. Both are guest values and go back unseen. */
   unhandledRejection(reason: unknown, promise: unknown): void {
-    this.#turns.push(this.#turns.current, Ev.UnhandledRejection, reason, promise);
+    this.#turns.push(this.#turns.current, [Ev.UnhandledRejection, reason, promise]);
   }
 
   // --- OpContext ---
@@ -138,9 +138,9 @@ export class Isolate implements OpContext, ChannelOwner {
         this.#pendingOps--;
         if (value instanceof Uint8Array) {
           const before = (): boolean => this.leaveBytes(value) >= 0;
-          this.#turns.push(invocation, Ev.Settle, id, 1, undefined, value.length, before);
+          this.#turns.push(invocation, [Ev.Settle, id, 1, undefined, value.length], before);
         } else {
-          this.#turns.push(invocation, Ev.Settle, id, 1, value, -1);
+          this.#turns.push(invocation, [Ev.Settle, id, 1, value, -1]);
         }
       },
       (error: unknown) => {
@@ -149,7 +149,7 @@ export class Isolate implements OpContext, ChannelOwner {
           error instanceof OpError
             ? `${error.name}\n${error.message}\n${error.code}`
             : 'OperationError\nThe operation failed\n';
-        this.#turns.push(invocation, Ev.Settle, id, 0, text, -1);
+        this.#turns.push(invocation, [Ev.Settle, id, 0, text, -1]);
       },
     );
     return id;
@@ -170,16 +170,16 @@ export class Isolate implements OpContext, ChannelOwner {
       case HostOpens.Fetch: {
         if (isComplete) exchange.keepWhole(body);
         const size = isComplete ? (body.length > 0 ? body.length : BODY_NONE) : BODY_STREAM;
-        this.#turns.push(exchange.id, Ev.Fetch, exchange.id, head, size);
+        this.#turns.push(exchange.id, [Ev.Fetch, exchange.id, head, size]);
         return;
       }
       case HostOpens.Scheduled: {
         const at = head.indexOf('\n');
-        this.#turns.push(exchange.id, Ev.Scheduled, exchange.id, head.slice(at + 1), Number(head.slice(0, at)));
+        this.#turns.push(exchange.id, [Ev.Scheduled, exchange.id, head.slice(at + 1), Number(head.slice(0, at))]);
         return;
       }
       case HostOpens.Queue:
-        this.#turns.push(exchange.id, Ev.Queue, exchange.id, head);
+        this.#turns.push(exchange.id, [Ev.Queue, exchange.id, head]);
         return;
       default:
         exchange.fail('Not supported');
@@ -211,6 +211,7 @@ export class Isolate implements OpContext, ChannelOwner {
       load,
       realm: this.#realm,
       turns: this.#turns,
+      quiet: () => this.#quiet(),
       setModules: modules => {
         this.#modules = modules;
       },
@@ -218,6 +219,12 @@ export class Isolate implements OpContext, ChannelOwner {
         this.#onLoaded = listener;
       },
     }).then(answer, () => exchange.fail('Loading failed'));
+  }
+
+  async #quiet(): Promise<void> {
+    do {
+      await new Promise(resolve => setTimeout(resolve, 1));
+    } while (this.#pendingOps > 0 || !this.#turns.isIdle);
   }
 
   // --- calls and the end of an invocation ---

@@ -9,6 +9,7 @@ import { ancestor } from 'acorn-walk';
 import type { GuestFunction } from './bridge.js';
 import type { ModuleKind, ScriptFailure } from './protocol/messages.js';
 import type { Realm } from './realm.js';
+import type { TurnQueue } from './turns.js';
 
 export interface DeployedModule {
   readonly name: string;
@@ -29,23 +30,23 @@ export class LoadError {
   }
 }
 
-export interface ModuleEvents {
-  /** The error is a guest value. */
-  onFailed(importId: number, error: unknown): void;
-}
+/** An evaluation failed; the error is a guest value. */
+export type EvaluationFailed = (importId: number, error: unknown) => void;
 
 export class ModuleGraph {
   readonly #realm: Realm;
-  readonly #events: ModuleEvents;
+  readonly #turns: TurnQueue;
+  readonly #onFailed: EvaluationFailed;
   readonly #deployed = new Map<string, DeployedModule>();
   readonly #modules = new Map<string, vm.Module>();
   readonly #loader: vm.SyntheticModule;
   /** Deployed modules into which a use of the loader was written. */
   readonly #usesLoader = new Set<string>();
 
-  constructor(realm: Realm, modules: readonly DeployedModule[], events: ModuleEvents) {
+  constructor(realm: Realm, modules: readonly DeployedModule[], turns: TurnQueue, onFailed: EvaluationFailed) {
     this.#realm = realm;
-    this.#events = events;
+    this.#turns = turns;
+    this.#onFailed = onFailed;
     for (const module of modules) this.#deployed.set(module.name, module);
     const exports: Record<string, GuestFunction> = {
       imported: realm.imported,
@@ -67,7 +68,7 @@ export class ModuleGraph {
 
   /** The guest is told that an import of a module of the deployment came to nothing. */
   reportFailure(importId: number): void {
-    this.#events.onFailed(importId, undefined);
+    this.#onFailed(importId, undefined);
   }
 
   /** Runs a classic script: strict, and without import(). What it throws is a guest value, and answered unseen. */
@@ -93,8 +94,11 @@ export class ModuleGraph {
     }
   }
 
-  /** Compiles and links all of the graph, then evaluates. The guest's `imported(importId, namespace)` tells when it is done. */
-  async evaluate(name: string, importId: number): Promise<void> {
+  /**
+   * Compiles and links all of the graph, then evaluates it in a turn of the invocation. The guest's `imported(importId, namespace)` tells
+   * when it is done.
+   */
+  async evaluate(name: string, importId: number, invocation: number): Promise<void> {
     const trampoline = new vm.SourceTextModule(
       `import * as namespace from ${JSON.stringify(name)};import { imported } from ${JSON.stringify(LOADER)};imported(${importId}, namespace);`,
       { context: this.#realm.context, identifier: 'edgehost:start', importModuleDynamically: refuseDynamicImport },
@@ -106,13 +110,29 @@ export class ModuleGraph {
         return this.#module(referrer === trampoline ? specifier : this.#resolve(specifier, referrer.identifier));
       });
     } catch (error) {
-      throw linkFailure(error);
+      throw this.#linkFailure(error);
     }
-    const evaluation: unknown = trampoline.evaluate();
-    // In Node 20 a promise of this realm; where it is the guest's own, the guest's trampoline is all that tells.
-    if (types.isPromise(evaluation) && Object.getPrototypeOf(evaluation) === Promise.prototype) {
-      evaluation.then(undefined, () => this.#events.onFailed(importId, trampoline.error));
+    await this.#turns.run(invocation, () => {
+      const evaluation: unknown = trampoline.evaluate();
+      // In Node 20 a promise of this realm; where it is the guest's own, the guest's trampoline is all that tells.
+      if (types.isPromise(evaluation) && Object.getPrototypeOf(evaluation) === Promise.prototype) {
+        evaluation.then(undefined, () => this.#onFailed(importId, trampoline.error));
+      }
+    });
+  }
+
+  /** An import of a name that the other module does not export. Node wraps what the linker throws. */
+  #linkFailure(error: unknown): LoadError {
+    if (error instanceof LoadError) return error;
+    if (error instanceof Error && error.cause instanceof LoadError) return error.cause;
+    const message = messageOf(error);
+    const specifier = /^The requested module '([^']+)'/.exec(message)?.[1] ?? '';
+    for (const { name, kind, bytes } of this.#deployed.values()) {
+      const position = kind === 'esm' ? positionOf(bytes.toString('utf8'), specifier) : undefined;
+      if (position === undefined) continue;
+      return new LoadError({ code: 'EDGE_SCRIPT_IMPORT', name: 'SyntaxError', message, file: name, ...position });
     }
+    return new LoadError({ code: 'EDGE_SCRIPT_IMPORT', name: 'SyntaxError', message });
   }
 
   #mayUseLoader(referrer: vm.Module): boolean {
@@ -296,19 +316,6 @@ function messageOf(error: unknown): string {
   if (typeof error !== 'object' || error === null || types.isProxy(error)) return 'The script does not parse';
   const message: unknown = Reflect.getOwnPropertyDescriptor(error, 'message')?.value;
   return typeof message === 'string' ? message : 'The script does not parse';
-}
-
-/** An import of a name that the other module does not export; Node wraps what the linker throws. */
-function linkFailure(error: unknown): LoadError {
-  if (error instanceof LoadError) return error;
-  if (error instanceof Error && error.cause instanceof LoadError) return error.cause;
-  const match = /^[^\n]*?([^\s:]+):(\d+)\n[^\n]*\n( *)\^/.exec(stackOf(error));
-  return new LoadError({
-    code: 'EDGE_SCRIPT_IMPORT',
-    name: 'SyntaxError',
-    message: messageOf(error),
-    ...(match?.[1] !== undefined && { file: match[1], line: Number(match[2]), column: (match[3] ?? '').length + 1 }),
-  });
 }
 
 function stackOf(error: unknown): string {

@@ -20,13 +20,13 @@ export interface TurnMeter {
 
 interface Turn {
   readonly invocation: number;
-  readonly ev: Ev;
-  readonly a: unknown;
-  readonly b: unknown;
-  readonly c: unknown;
-  readonly d: unknown;
-  /** Runs in the host realm just before the guest is entered. False: the turn is skipped. */
+  /** What the guest's `enter` is called with. */
+  readonly args: readonly unknown[] | undefined;
   readonly before: (() => boolean) | undefined;
+  /** In place of `args`. */
+  readonly enter: (() => void) | undefined;
+  readonly resolve: (() => void) | undefined;
+  readonly reject: ((error: unknown) => void) | undefined;
 }
 
 export class TurnQueue {
@@ -50,17 +50,27 @@ export class TurnQueue {
     this.#meter = meter;
   }
 
-  /** Start-up enters the guest outside of the queue: the engine evaluates its modules. */
-  meterStart(): void {
-    this.#meter.begin(0);
+  get isIdle(): boolean {
+    return !this.#isRunning;
   }
 
-  meterEnd(): void {
-    this.#meter.end(0);
+  /**
+   * A turn in which the host realm itself enters the guest, by the engine: start-up, and the evaluation of imported modules. Resolves
+   * after the turn; rejects with what `enter` throws.
+   */
+  run(invocation: number, enter: () => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#add({ invocation, args: undefined, before: undefined, enter, resolve, reject });
+    });
   }
 
-  push(invocation: number, ev: Ev, a?: unknown, b?: unknown, c?: unknown, d?: unknown, before?: () => boolean): void {
-    this.#turns.push({ invocation, ev, a, b, c, d, before });
+  /** `before` runs in the host realm just before the guest is entered; when it answers false the turn is skipped. */
+  push(invocation: number, args: readonly [Ev, ...unknown[]], before?: () => boolean): void {
+    this.#add({ invocation, args, before, enter: undefined, resolve: undefined, reject: undefined });
+  }
+
+  #add(turn: Turn): void {
+    this.#turns.push(turn);
     if (this.#isRunning) return;
     this.#isRunning = true;
     nextTick(this.#run);
@@ -83,9 +93,19 @@ export class TurnQueue {
       if (turn.before !== undefined && !turn.before()) continue;
       this.current = turn.invocation;
       this.#meter.begin(turn.invocation);
-      callGuest(this.#enter, [turn.ev, turn.a, turn.b, turn.c, turn.d]);
+      if (turn.args !== undefined) callGuest(this.#enter, turn.args);
+      else this.#runEntering(turn);
       queueMicrotask(this.#afterMicrotasks);
       return;
+    }
+  }
+
+  #runEntering(turn: Turn): void {
+    try {
+      turn.enter?.();
+      turn.resolve?.();
+    } catch (error) {
+      turn.reject?.(error);
     }
   }
 }

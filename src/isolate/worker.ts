@@ -1,8 +1,6 @@
 /**
- * The file that Piscina runs in an isolate thread. One task is one lease: it opens its connection, builds the realm and serves one
+ * What runs in an isolate thread, by way of worker-entry.cts. One task is one lease: it opens its connection, builds the realm and serves one
  * function until the connection or the thread ends. Nothing is ever returned, and a thread never serves a second lease.
- *
- * No top-level await here: Piscina loads the file with require() where code generation is off.
  */
 import { readlinkSync } from 'node:fs';
 import process from 'node:process';

@@ -32,7 +32,7 @@ export function cellFlags(): string[] {
 export function isolateFlags(): string[] {
   return [
     PERMISSION,
-    ...fsRead([...readableFolders(), '/proc/thread-self']),
+    ...fsRead([...readableFolders(), '/proc/thread-self', '/proc/thread-self/schedstat']),
     '--experimental-vm-modules',
     '--no-warnings',
   ];

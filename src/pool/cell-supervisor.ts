@@ -3,13 +3,15 @@
  * low or its memory does not come back, closed when idle. Hands out isolates, warm ones first.
  */
 import { EdgeError } from '../quotas/errors.js';
-import type { Cell, CellEvents, CellOptions } from './cell.js';
+import { type Cell, type CellEvents, type CellOptions, isOutOfMemory } from './cell.js';
 import { IsolateHandle } from './isolate-handle.js';
 
 export interface SupervisorOptions extends CellOptions {
   readonly account: string;
   /** Isolates kept warm and empty. */
   readonly spares: number;
+  /** What has to be known before a cell can be created. */
+  readonly prepare: () => Promise<void>;
   readonly create: (options: CellOptions, events: CellEvents) => Cell;
 }
 
@@ -104,6 +106,7 @@ export class CellSupervisor {
       throw new EdgeError('EDGE_CLOSED', `Cannot start an isolate of account "${this.#options.account}": it is closed`);
     let live = this.#current;
     if (live === undefined || live.isRetired || live.cell.leasesLeft === 0) {
+      await this.#options.prepare();
       await this.#backOff();
       live = this.#current;
       if (live === undefined || live.isRetired || live.cell.leasesLeft === 0) live = this.#create();
@@ -172,7 +175,8 @@ export class CellSupervisor {
       this.#failures = lived > STABLE_AFTER_MS ? 1 : this.#failures + 1;
       this.#notBeforeMs = performance.now() + Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (this.#failures - 1));
     }
-    for (const handle of [...live.handles.values()]) handle.leaseEnded('cell', detail);
+    const reason = isOutOfMemory(detail) ? 'memory' : 'cell';
+    for (const handle of [...live.handles.values()]) handle.leaseEnded(reason, detail);
   }
 
   async #backOff(): Promise<void> {

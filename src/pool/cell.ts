@@ -10,6 +10,11 @@ export interface LeaseConnection {
   readonly transport: Transport;
 }
 
+/** Whether a cell's exit was V8's out-of-memory abort, which some kinds of growth cause in spite of every limit. */
+export function isOutOfMemory(detail: string): boolean {
+  return detail.includes('out of memory');
+}
+
 export interface CellEvents {
   /** A lease is over; its transport closes before or after. */
   onLeaseEnd(lease: number, end: LeaseEnd, detail: string): void;

@@ -41,7 +41,6 @@ export class IsolateHandle implements ChannelOwner {
   readonly #invocations = new Map<number, InvocationPort>();
   #onGone: (reason: LossReason, detail: string) => void = () => {};
   #onIdle: (() => void) | undefined;
-  #isClosed = false;
   #gone: { readonly reason: LossReason; readonly detail: string } | undefined;
   #isToldGone = false;
 
@@ -52,7 +51,7 @@ export class IsolateHandle implements ChannelOwner {
   }
 
   get isUsable(): boolean {
-    return !this.#isClosed && this.#gone === undefined;
+    return !this.#channel.isClosed && this.#gone === undefined;
   }
 
   /** Invocations that are not over, waitUntil included. */
@@ -69,7 +68,6 @@ export class IsolateHandle implements ChannelOwner {
     return new Promise((resolve, reject) => {
       const fail = (reason: string): void => reject(new IsolateGone(this.#gone?.reason ?? 'closed', reason));
       const exchange = this.#channel.open(HostOpens.Load, JSON.stringify(head), true, body, true);
-      const pieces: Buffer[] = [];
       exchange.listener = {
         onReply: (_status, text) => {
           try {
@@ -78,8 +76,9 @@ export class IsolateHandle implements ChannelOwner {
             reject(error);
           }
         },
-        onData: () => pieces.length,
+        onData: () => {},
         onCredit: () => {},
+        onSent: () => {},
         onStop: () => {},
         onFail: reason => {
           if (!this.isUsable) this.#whenGone(() => fail(this.#gone?.detail ?? reason));
@@ -162,7 +161,6 @@ export class IsolateHandle implements ChannelOwner {
   }
 
   onClose(error: ProtocolError | undefined): void {
-    this.#isClosed = true;
     if (error !== undefined) {
       this.#gone = { reason: 'protocol', detail: error.message };
       this.#endLease();

@@ -9,6 +9,7 @@ import { socketTransport } from '../isolate/protocol/transport.js';
 import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
 import { cellFlags, isolateFlags } from './cell-flags.js';
 import { type CellSettings, Control, parseEnded } from './control.js';
+import type { Sandbox } from './sandbox.js';
 
 /** Socket pairs of one cell. Each serves one lease; a cell that runs out is replaced. */
 const LEASE_SOCKETS = 32;
@@ -30,17 +31,24 @@ interface RunningLease {
 export class ProcessCell implements Cell {
   readonly ready: Promise<void>;
   readonly #child: ChildProcess;
+  /** The child is `unshare`, which waits for the cell: its own child. Killing it kills the cell. */
+  readonly #isWrapped: boolean;
+  #pid: number | undefined;
   readonly #control: Channel;
   readonly #events: CellEvents;
   readonly #leases = new Map<number, RunningLease>();
   readonly #exited: Promise<void>;
   #nextSocket = 0;
   #stderr = '';
+  #isClosing = false;
   #isOver = false;
 
-  constructor(options: CellOptions, events: CellEvents) {
+  constructor(options: CellOptions, events: CellEvents, sandbox: Sandbox) {
     this.#events = events;
-    const child = spawn(process.execPath, [...cellFlags(), fileURLToPath(new URL('./cell-main.js', import.meta.url))], {
+    this.#isWrapped = sandbox.state.namespaces;
+    const main = fileURLToPath(new URL('./cell-main.js', import.meta.url));
+    const [command = process.execPath, ...args] = [...sandbox.prefix, process.execPath, ...cellFlags(), main];
+    const child = spawn(command, args, {
       cwd: '/',
       env: {},
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...Array.from({ length: LEASE_SOCKETS }, () => 'pipe' as const)],
@@ -73,7 +81,8 @@ export class ProcessCell implements Cell {
       },
       onClose: error => {
         onFailed(new Error(error?.message ?? `The cell ended: ${this.#stderr.trim() || 'no message'}`));
-        this.kill();
+        // A cell that is told to close ends by itself, and is waited for.
+        if (!this.#isClosing) this.kill();
       },
     });
     const settings: CellSettings = { ...options, execArgv: isolateFlags() };
@@ -81,7 +90,8 @@ export class ProcessCell implements Cell {
   }
 
   get pid(): number | undefined {
-    return this.#child.pid;
+    this.#pid ??= this.#isWrapped ? childOf(this.#child.pid) : this.#child.pid;
+    return this.#pid;
   }
 
   get leasesLeft(): number {
@@ -108,18 +118,26 @@ export class ProcessCell implements Cell {
 
   residentBytes(): number | undefined {
     try {
-      return Number(readFileSync(`/proc/${this.#child.pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
+      return Number(readFileSync(`/proc/${this.pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
     } catch {
       return undefined;
     }
   }
 
   kill(): void {
-    this.#child.kill('SIGKILL');
+    // The cell itself first: `unshare` ends with it, and then both are gone when the child's exit is told.
+    const { pid } = this;
+    try {
+      if (this.#isWrapped && pid !== undefined) process.kill(pid, 'SIGKILL');
+      else this.#child.kill('SIGKILL');
+    } catch {
+      this.#child.kill('SIGKILL'); // it had ended already
+    }
   }
 
   async close(): Promise<void> {
     if (!this.#isOver) {
+      this.#isClosing = true;
       this.#control.close();
       const timer = setTimeout(() => this.kill(), CLOSE_WITHIN_MS);
       await this.#exited;
@@ -148,6 +166,15 @@ export class ProcessCell implements Cell {
     this.#isOver = true;
     for (const stream of this.#child.stdio) stream?.destroy();
     resolve();
-    this.#events.onExit(this.#stderr === '' ? detail : `${detail}: ${this.#stderr.trim()}`);
+    const fatal = /^FATAL ERROR: .*$/m.exec(this.#stderr)?.[0];
+    this.#events.onExit(fatal === undefined ? detail : `${detail}, ${fatal}`);
+  }
+}
+
+function childOf(pid: number | undefined): number | undefined {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(' ')[0]) || undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -11,6 +11,10 @@ const POLL_MS = 10;
 /** With nobody in a turn the watchdog looks this rarely; a turn cannot be missed for longer. */
 const IDLE_POLL_MS = 25;
 
+/** A cell that stays above its ceiling for longer is drained and replaced by the host. */
+const TOLERATED_MS = 5000;
+const TOLERATED_GROWTH_BYTES = 128 * 1024 * 1024;
+
 interface Watched {
   readonly block: WatchBlock;
   readonly end: (verdict: Verdict) => void;
@@ -31,6 +35,8 @@ export class Watchdog {
   readonly #watched = new Map<number, Watched>();
   readonly #options: WatchdogOptions;
   #timer: NodeJS.Timeout | undefined;
+  #toleratedBytes = 0;
+  #toleratedUntilMs = 0;
 
   constructor(options: WatchdogOptions) {
     this.#options = options;
@@ -73,8 +79,19 @@ export class Watchdog {
         this.#checkTurn(watched);
       }
     }
-    if (isBusy && this.#options.residentBytes() > this.#options.cellMemoryBytes) this.#endLargest();
+    if (isBusy) this.#checkCell();
     return isBusy;
+  }
+
+  /** After one isolate was ended its memory takes a moment to come back; only growth beyond that ends another. */
+  #checkCell(): void {
+    const resident = this.#options.residentBytes();
+    const now = monotonicMs();
+    if (now > this.#toleratedUntilMs) this.#toleratedBytes = 0;
+    if (resident <= Math.max(this.#options.cellMemoryBytes, this.#toleratedBytes)) return;
+    this.#toleratedBytes = resident + TOLERATED_GROWTH_BYTES;
+    this.#toleratedUntilMs = now + TOLERATED_MS;
+    this.#endLargest();
   }
 
   #checkTurn(watched: Watched): void {

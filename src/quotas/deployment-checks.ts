@@ -3,6 +3,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
+import { isBindingName } from './binding-name.js';
 import { EdgeError } from './errors.js';
 import { limitError } from './limit-error.js';
 import type { PlainLimitName } from './limits.js';
@@ -84,11 +85,6 @@ export function checkCount(limit: CountLimitName, figure: number, limits: Resolv
   throw limitError('EDGE_LIMIT_EXCEEDED', { limit, subject, figure, allowed, plan: limits.plan });
 }
 
-/** Whether a name can stand as a variable in JavaScript modules: an identifier that is no reserved word. */
-export function isBindingName(name: string): boolean {
-  return name.length <= MAX_NAME_LENGTH && IDENTIFIER.test(name) && !RESERVED.has(name);
-}
-
 function checkBindingNames(names: readonly string[], subject: string): void {
   const seen = new Set<string>();
   for (const name of names) {
@@ -131,19 +127,3 @@ async function gzippedBytes(modules: readonly (string | Uint8Array)[]): Promise<
 
 /** A script that gzip makes small is still held as text: beyond this it cannot run, so it is not compressed to find out. */
 const MAX_RAW_BYTES = 256 * 1024 * 1024;
-const MAX_NAME_LENGTH = 256;
-
-/** ECMAScript, IdentifierName, without escapes. */
-const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
-
-/**
- * ECMAScript, ReservedWord, with those of strict code and modules; `arguments` and `eval`, which strict code cannot bind;
- * `undefined`, `NaN` and `Infinity`, which cannot be declared; and `__proto__`, which sets the prototype of many an object.
- */
-const RESERVED: ReadonlySet<string> = new Set(
-  (
-    'await break case catch class const continue debugger default delete do else enum export extends false finally for ' +
-    'function if import in instanceof new null return super switch this throw true try typeof var void while with yield ' +
-    'let static implements interface package private protected public arguments eval undefined NaN Infinity __proto__'
-  ).split(' '),
-);

@@ -40,7 +40,7 @@ export function errorPage({ code, accept, id, retryAfterMs }: ErrorPageOptions):
   const isJson = prefersJson(accept ?? '');
   const body = isJson
     ? `${JSON.stringify({ error: { code, number, status, message: text, id } })}\n`
-    : html({ shown: number === undefined ? code : `Error ${number}`, text: sentence(text), id });
+    : htmlPage({ shown: number === undefined ? code : `Error ${number}`, text: sentence(text), id });
   const headers = [
     'content-type',
     isJson ? 'application/json; charset=utf-8' : 'text/html; charset=utf-8',
@@ -72,7 +72,7 @@ export function prefersJson(accept: string): boolean {
   return json > html;
 }
 
-function html({ shown, text, id }: { shown: string; text: string; id: string | undefined }): string {
+function htmlPage({ shown, text, id }: { shown: string; text: string; id: string | undefined }): string {
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -65,9 +65,9 @@ export class EdgeError extends Error {
   /** The HTTP status that a door answers when this error ends a request. */
   readonly status: number;
   /** The limit that was passed, when it was one: its name in the table of limits, and figures in its unit. */
-  readonly limit?: ExceededLimit;
+  declare readonly limit?: ExceededLimit;
   /** Where in the function's own files, when the error is about them. Lines and columns count from 1. */
-  readonly location?: SourceLocation;
+  declare readonly location?: SourceLocation;
 
   constructor(
     code: EdgeErrorCode,

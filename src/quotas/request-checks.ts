@@ -137,8 +137,11 @@ function malformed(subject: string, why: string): EdgeError {
 }
 
 function flat(headers: RequestHeadToCheck['headers']): readonly string[] {
-  const entries: (string | readonly [string, string])[] = Array.isArray(headers) ? headers : [...headers];
-  return entries.flat();
+  return isFlat(headers) ? headers : [...headers].flat();
+}
+
+function isFlat(headers: RequestHeadToCheck['headers']): headers is readonly string[] {
+  return Array.isArray(headers) && typeof headers[0] !== 'object';
 }
 
 function shown(text: string): string {

@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'acorn';
 import type { TestFile } from './meta.js';
 
 /** The origin under which tests find the files of the checkout. */
@@ -67,8 +68,11 @@ function $prelude() {
 }
 function $run($answer) {
 $prelude();
+Object.assign(globalThis, { ${functionNames(scripts.slice(1)).join(', ')} });
 ${declared.map(name => `var ${name};`).join('')}
 ${scripts[0]}
+// Interface tests ask what kind of global object this is.
+globalThis.Window = class Window { static [Symbol.hasInstance](value) { return value === globalThis; } };
 add_completion_callback((tests, status) => {
   const subtests = tests.map(({ name, status, message }) => ({ name, status, message }));
   $answer(Response.json({ subtests, status: status.status, message: status.message }));
@@ -78,6 +82,15 @@ ${scripts.slice(1).join('\n;\n')}
 ${substitute(test.path, test.source)}
 ;
 }`;
+}
+
+/** Functions that scripts declare, which would be global ones elsewhere. */
+function functionNames(scripts: readonly string[]): string[] {
+  return scripts.flatMap(script =>
+    parse(script, { ecmaVersion: 'latest', sourceType: 'script' }).body.flatMap(statement =>
+      statement.type === 'FunctionDeclaration' ? [statement.id.name] : [],
+    ),
+  );
 }
 
 function readScript(checkout: string, path: string): string {

@@ -78,6 +78,7 @@ function invoke(checkout: string, handle: IsolateHandle): Promise<string> {
       },
       onData: () => read(),
       onCredit: () => {},
+      onSent: () => {},
       onStop: () => {},
       onFail: reason => reject(new Error(reason)),
       onLog: (_level, text) => {

@@ -71,7 +71,8 @@ class Intake {
   }
 
   async small(bytes: Uint8Array): Promise<ReceivedBody> {
-    this.#take(bytes);
+    this.#count(bytes);
+    this.#hash(bytes);
     return await this.#received({ kind: 'small', bytes });
   }
 
@@ -80,9 +81,10 @@ class Intake {
     try {
       for await (const chunk of body) {
         signal?.throwIfAborted();
+        this.#count(chunk);
         const wait = this.#writer === undefined ? this.#gather(chunk) : this.#writer.write(chunk);
         // The chunk is hashed while it is written.
-        this.#take(chunk);
+        this.#hash(chunk);
         if (wait !== undefined) await wait;
       }
       signal?.throwIfAborted();
@@ -97,7 +99,7 @@ class Intake {
 
   #gather(chunk: Uint8Array): Promise<void> | undefined {
     if (this.#small.push(chunk) >= MAX_CHUNKS) this.#small = [Buffer.concat(this.#small)];
-    return this.#size + chunk.byteLength > INLINE_BYTES ? this.#toFile() : undefined;
+    return this.#size > INLINE_BYTES ? this.#toFile() : undefined;
   }
 
   async #toFile(): Promise<void> {
@@ -107,7 +109,7 @@ class Intake {
     for (const chunk of gathered) await this.#writer.write(chunk);
   }
 
-  #take(chunk: Uint8Array): void {
+  #count(chunk: Uint8Array): void {
     this.#size += chunk.byteLength;
     if (this.#size > BUCKET_LIMITS.uploadBytes) {
       throw new BucketError(
@@ -116,6 +118,9 @@ class Intake {
         `the value is larger than the most that one upload takes, ${BUCKET_LIMITS.uploadBytes} bytes`,
       );
     }
+  }
+
+  #hash(chunk: Uint8Array): void {
     for (const hasher of this.#hashers.values()) hasher.update(chunk);
   }
 

@@ -1,9 +1,15 @@
 /**
  * Which addresses a function may reach: the public internet, less what `deny` lists, plus what `allow` lists. It judges
  * addresses, never names: names are resolved first, and the address judged is the address connected to.
+ *
+ * The machine's own addresses are not the internet, though they may be public: what is sent to them never passes the
+ * firewall that keeps the internet from the machine's other services.
  */
 
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import { networkInterfaces } from 'node:os';
+
+import { ipv6Groups } from '../../quotas/ip-address.js';
 
 export interface AddressPolicyOptions {
   /** Addresses and CIDR ranges allowed though they are not public: `127.0.0.0/8`, `fd00::/8`, `10.0.0.7`. */
@@ -12,18 +18,22 @@ export interface AddressPolicyOptions {
   readonly deny?: readonly string[];
   /** Whether public addresses are allowed. `false` leaves `allow` alone. @default true */
   readonly publicInternet?: boolean;
+  /** The machine's own addresses. @default those of its network interfaces */
+  readonly ownAddresses?: () => readonly string[];
 }
 
 export class AddressPolicy {
   readonly #allow: BlockList;
   readonly #deny: BlockList;
   readonly #publicInternet: boolean;
+  readonly #ownAddresses: () => readonly string[];
 
   /** @throws TypeError for what is neither an address nor a CIDR range */
   constructor(options: AddressPolicyOptions = {}) {
     this.#allow = ranges('egress.allow', options.allow ?? []);
     this.#deny = ranges('egress.deny', options.deny ?? []);
     this.#publicInternet = options.publicInternet ?? true;
+    this.#ownAddresses = options.ownAddresses ?? interfaceAddresses;
   }
 
   /** Whether an IPv4 or IPv6 address, in any notation that `net.isIP` knows, may be connected to. */
@@ -34,7 +44,15 @@ export class AddressPolicy {
     if (isListed(this.#deny, address) || (embedded !== undefined && isListed(this.#deny, embedded))) return false;
     const judged = embedded ?? address;
     if (isListed(this.#allow, judged)) return true;
-    return this.#publicInternet && isPublic(judged);
+    return this.#publicInternet && isPublic(judged) && !this.#isOwn(judged);
+  }
+
+  #isOwn(address: string): boolean {
+    const own = new BlockList();
+    for (const entry of this.#ownAddresses()) {
+      if (isIP(entry) !== 0) own.addAddress(entry, isIPv4(entry) ? 'ipv4' : 'ipv6');
+    }
+    return isListed(own, address);
   }
 }
 
@@ -89,19 +107,9 @@ function embeddedIPv4(address: string): string | undefined {
   return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
 }
 
-/** The eight 16-bit groups of an address that `net.isIPv6` accepts. */
-function ipv6Groups(address: string): number[] {
-  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
-  const [, start = address, ...octets] = dotted ?? [];
-  const [o1 = 0, o2 = 0, o3 = 0, o4 = 0] = octets.map(Number);
-  const text = dotted === null ? address : `${start}${((o1 << 8) | o2).toString(16)}:${((o3 << 8) | o4).toString(16)}`;
-  const [head = '', tail] = text.split('::');
-  const parse = (part: string): number[] =>
-    part === '' ? [] : part.split(':').map(group => Number.parseInt(group, 16));
-  const before = parse(head);
-  if (tail === undefined) return before;
-  const after = parse(tail);
-  return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
+/** Asked for each new connection to the internet, some 30 us: interfaces come and go. */
+function interfaceAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap(addresses => addresses?.map(({ address }) => address) ?? []);
 }
 
 function isListed(list: BlockList, address: string): boolean {

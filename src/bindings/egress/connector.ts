@@ -53,7 +53,8 @@ export function createConnector({ policy, resolve, connectTimeoutMs, ca }: Conne
  */
 export function createResolver(): ResolveHost {
   const resolver = new Resolver({ timeout: 2500, tries: 3 });
-  return async hostname => {
+  return async name => {
+    const hostname = name.replace(/\.$/, '');
     if (hostname === 'localhost' || hostname.endsWith('.localhost')) return ['127.0.0.1', '::1'];
     const results = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
     const addresses = results.flatMap(result => (result.status === 'fulfilled' ? result.value : []));

@@ -5,7 +5,7 @@
 
 import type { Readable } from 'node:stream';
 
-import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { LIMITS } from '../../quotas/limits.js';
 import type { ServiceBody } from '../service.js';
 import { AddressPolicy, type AddressPolicyOptions } from './address-policy.js';
@@ -33,10 +33,12 @@ export interface EgressOptions extends AddressPolicyOptions {
   readonly bodyTimeoutMs?: number;
   /** Largest head of an answer. @default 65,536 */
   readonly maxHeaderBytes?: number;
-  /** Sockets to one origin, for each account; more requests wait. @default 100 */
+  /** Sockets of one account to one origin; more requests wait. @default 100 */
   readonly connectionsPerOrigin?: number;
-  /** Origins with sockets kept, all accounts together. @default 500 */
-  readonly maxOrigins?: number;
+  /** Origins of one account whose sockets are kept for later requests; the least recently used are let go. @default 100 */
+  readonly originsPerAccount?: number;
+  /** Sockets of one account; more requests fail. @default 1,000 */
+  readonly socketsPerAccount?: number;
   /** How long an idle socket is kept. @default 4,000 */
   readonly keepAliveMs?: number;
   /** Sent when the function names none. @default 'edgehost' */
@@ -52,6 +54,8 @@ export interface EgressRequest {
   readonly body: ServiceBody | null;
   /** Ends the request, or the body of its answer. */
   readonly signal: AbortSignal;
+  /** How many redirects are followed, `redirects` of the limits: 0 to 20. @default 20 */
+  readonly redirects?: number;
   /**
    * Called before each hop, the first is number 0. What it throws ends the request and is thrown on: the place to count
    * subrequests, and to refuse URLs that are routes of the same host.
@@ -112,7 +116,6 @@ class OutgoingRequest {
   readonly #transport: Transport;
   readonly #request: EgressRequest;
   readonly #defaults: readonly string[];
-  readonly #ending = new AbortController();
   /** Bodies of redirects: small ones are read to their end so that their sockets can be used again. */
   readonly #leftovers: Readable[] = [];
   #isBodyTaken = false;
@@ -124,29 +127,20 @@ class OutgoingRequest {
   }
 
   async run(): Promise<EgressResponse> {
-    const { signal } = this.#request;
-    // A signal of our own: the caller's may be that of an invocation with any number of requests and listeners.
-    const end = (): void => this.#ending.abort(signal.reason);
-    signal.addEventListener('abort', end, { once: true });
-    const release = (): void => {
-      signal.removeEventListener('abort', end);
-      for (const leftover of this.#leftovers) destroyQuietly(leftover);
-    };
     try {
-      signal.throwIfAborted();
-      const response = await this.#follow(release);
-      if (response.body === null) release();
-      return response;
+      this.#request.signal.throwIfAborted();
+      return await this.#follow();
     } catch (error) {
-      release();
+      this.#endLeftovers();
       if (!this.#isBodyTaken) endBody(this.#request.body);
       throw this.#toError(error);
     }
   }
 
-  async #follow(release: () => void): Promise<EgressResponse> {
+  async #follow(): Promise<EgressResponse> {
     const { redirect, ...head } = checkHead(this.#request.head);
     let hop: Hop = { ...head, headers: withDefaults(head.headers, this.#defaults), body: this.#request.body };
+    const maxRedirects = Math.min(this.#request.redirects ?? MAX_REDIRECTS, MAX_REDIRECTS);
     for (let count = 0; ; count++) {
       this.#request.onHop?.(hop.url, count);
       const answer = await this.#send(hop);
@@ -155,10 +149,11 @@ class OutgoingRequest {
         throw failed(hop.url, 'it answered with a redirect, and the redirect mode is error');
       }
       const next = redirect === 'follow' ? this.#next(hop, answer) : undefined;
-      if (next === undefined) return this.#response(hop, answer, count > 0, release);
+      if (next === undefined) return this.#response(hop, answer, count > 0);
       this.#discard(answer);
-      if (count === MAX_REDIRECTS)
-        throw failed(hop.url, `it is the end of ${MAX_REDIRECTS} redirects and redirects again`);
+      if (count >= maxRedirects) {
+        throw failed(hop.url, `it is the end of ${maxRedirects} redirects and redirects again`);
+      }
       hop = next;
     }
   }
@@ -173,14 +168,15 @@ class OutgoingRequest {
   }
 
   async #send(hop: Hop): Promise<HopAnswer> {
-    const { account, function: name } = this.#request;
-    if (isBadPort(hop.url))
+    const { account, function: name, signal } = this.#request;
+    if (isBadPort(hop.url)) {
       throw failed(hop.url, `port ${hop.url.port} is not one for HTTP (Fetch standard, bad port)`);
+    }
     const isGetOrHead = hop.method === 'GET' || hop.method === 'HEAD';
     if (isGetOrHead && hop.body !== null) throw new TypeError(`Cannot fetch: a ${hop.method} request has no body`);
     this.#isBodyTaken ||= hop.body !== null;
     try {
-      return await this.#transport.send({ ...hop, account, function: name, signal: this.#ending.signal });
+      return await this.#transport.send({ ...hop, account, function: name, signal });
     } catch (error) {
       // The policy does not know the URL, and a function must not learn what a name resolves to inside: no cause text.
       if (errorCode(error) === 'EDGE_EGRESS_DENIED') throw error;
@@ -188,7 +184,7 @@ class OutgoingRequest {
     }
   }
 
-  #response(hop: Hop, answer: HopAnswer, redirected: boolean, release: () => void): EgressResponse {
+  #response(hop: Hop, answer: HopAnswer, redirected: boolean): EgressResponse {
     const { status, statusText, headers } = answer;
     let decoded: Readable | undefined;
     try {
@@ -198,7 +194,8 @@ class OutgoingRequest {
       throw failed(hop.url, reasonOf(error), error);
     }
     const body = decoded ?? answer.body;
-    body?.once('close', release);
+    if (body === null) this.#endLeftovers();
+    else if (this.#leftovers.length > 0) body.once('close', () => this.#endLeftovers());
     const toError = (error: unknown): Error =>
       this.#toError(failed(hop.url, `the body of the answer broke off (${reasonOf(error)})`, error));
     return {
@@ -223,6 +220,10 @@ class OutgoingRequest {
     }
   }
 
+  #endLeftovers(): void {
+    for (const leftover of this.#leftovers) destroyQuietly(leftover);
+  }
+
   /** What the caller gets: the reason of its own signal when that fired, else the error. */
   #toError(error: unknown): Error {
     const { signal } = this.#request;
@@ -233,23 +234,28 @@ class OutgoingRequest {
 
 function network(options: EgressOptions): NetworkTransport {
   const policy = new AddressPolicy(options);
-  const ms = (name: 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'keepAliveMs', byDefault: number) =>
-    checkNumber(name, options[name] ?? byDefault, 2 ** 31 - 1);
+  const number = (name: NumberOption, byDefault: number, max: number): number =>
+    checkNumber(name, options[name] ?? byDefault, max);
   return new NetworkTransport({
     connect: createConnector({
       policy,
       resolve: options.resolve ?? createResolver(),
-      connectTimeoutMs: ms('connectTimeoutMs', 10_000),
+      connectTimeoutMs: number('connectTimeoutMs', 10_000, MAX_TIMER_MS),
       ca: options.ca,
     }),
-    connectionsPerOrigin: checkNumber('connectionsPerOrigin', options.connectionsPerOrigin ?? 100, 65_535),
-    maxOrigins: checkNumber('maxOrigins', options.maxOrigins ?? 500, 65_535),
-    maxHeaderBytes: checkNumber('maxHeaderBytes', options.maxHeaderBytes ?? 64 * 1024, 2 ** 24),
-    keepAliveMs: ms('keepAliveMs', 4000),
-    headersTimeoutMs: ms('headersTimeoutMs', 300_000),
-    bodyTimeoutMs: ms('bodyTimeoutMs', 300_000),
+    connectionsPerOrigin: number('connectionsPerOrigin', 100, 65_535),
+    originsPerAccount: number('originsPerAccount', 100, 65_535),
+    socketsPerAccount: number('socketsPerAccount', 1000, 1_000_000),
+    maxHeaderBytes: number('maxHeaderBytes', 64 * 1024, 2 ** 24),
+    keepAliveMs: number('keepAliveMs', 4000, MAX_TIMER_MS),
+    headersTimeoutMs: number('headersTimeoutMs', 300_000, MAX_TIMER_MS),
+    bodyTimeoutMs: number('bodyTimeoutMs', 300_000, MAX_TIMER_MS),
   });
 }
+
+type NumberOption = {
+  [K in keyof EgressOptions]-?: number extends EgressOptions[K] ? K : never;
+}[keyof EgressOptions];
 
 function checkNumber(name: string, value: unknown, max: number): number {
   if (typeof value !== 'number') throw new TypeError(`Option egress.${name} is ${typeof value}, expected a number`);
@@ -274,11 +280,14 @@ function failed(url: URL, why: string, cause?: unknown): EdgeError {
   return new EdgeError('EDGE_EGRESS_FAILED', `Cannot fetch ${url.origin}: ${why}`, { cause });
 }
 
-/** The code or the text of an error, without the addresses that the text of a system error may name. */
+/**
+ * What a function is told of an error: our own text, or a code. The text of any other error is the host's: it may name
+ * addresses inside, or whatever the application's outbound handler threw.
+ */
 function reasonOf(error: unknown): string {
-  const code = errorCode(error);
-  if (code !== undefined) return REASONS.get(code) ?? code;
-  return error instanceof Error ? error.message : 'unknown reason';
+  const code = errorCode(error) ?? '';
+  if (isEdgeErrorCode(code) && error instanceof Error) return error.message;
+  return REASONS.get(code) ?? (/^[A-Z][A-Z0-9_]+$/.test(code) ? code : 'it failed');
 }
 
 function endBody(body: ServiceBody | null): void {
@@ -289,6 +298,8 @@ function endBody(body: ServiceBody | null): void {
     ?.catch(() => {});
 }
 
+/** The longest time that a timer of Node takes. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 const MAX_REDIRECTS = LIMITS.redirects.values.standard;
 const MAX_DISCARDED_BYTES = 16 * 1024;
 

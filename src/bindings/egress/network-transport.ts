@@ -7,15 +7,15 @@ import { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { type buildConnector, Pool } from 'undici';
 
+import { EdgeError } from '../../quotas/errors.js';
 import type { ServiceBody } from '../service.js';
 import type { HopAnswer, HopRequest, Transport } from './transport.js';
 
 export interface NetworkOptions {
   readonly connect: buildConnector.connector;
-  /** Sockets to one origin, for each account. */
   readonly connectionsPerOrigin: number;
-  /** Origins with open sockets, all accounts together. The least recently used one is let go. */
-  readonly maxOrigins: number;
+  readonly originsPerAccount: number;
+  readonly socketsPerAccount: number;
   readonly keepAliveMs: number;
   readonly headersTimeoutMs: number;
   readonly bodyTimeoutMs: number;
@@ -24,13 +24,13 @@ export interface NetworkOptions {
 
 export class NetworkTransport implements Transport {
   readonly #options: NetworkOptions;
-  readonly #pools: LRUCache<string, Pool>;
+  readonly #accounts: LRUCache<string, AccountSockets>;
   /** Pools let go whose last requests are under way. */
   readonly #closing = new Set<Pool>();
 
   constructor(options: NetworkOptions) {
     this.#options = options;
-    this.#pools = new LRUCache({ max: options.maxOrigins, dispose: pool => this.#letGo(pool) });
+    this.#accounts = new LRUCache({ max: MAX_ACCOUNTS, dispose: ({ pools }) => pools.clear() });
   }
 
   async send(request: HopRequest): Promise<HopAnswer> {
@@ -63,20 +63,30 @@ export class NetworkTransport implements Transport {
   }
 
   async close(): Promise<void> {
-    const pools = [...this.#pools.values(), ...this.#closing];
-    await Promise.all(pools.map(pool => pool.destroy()));
-    this.#pools.clear();
+    this.#accounts.clear();
+    await Promise.all([...this.#closing].map(pool => pool.destroy()));
   }
 
   #pool(account: string, origin: string): Pool {
-    // One pool for each account: a tenant can neither use up another one's sockets nor leave something on them.
-    const key = `${account}\n${origin}`;
-    const known = this.#pools.get(key);
-    if (known !== undefined) return known;
-    const { connectionsPerOrigin, keepAliveMs, headersTimeoutMs, bodyTimeoutMs, maxHeaderBytes, connect } =
-      this.#options;
-    const pool = new Pool(origin, {
-      connect,
+    // Each account has its own: a tenant can neither use up another one's sockets nor leave something on them.
+    let sockets = this.#accounts.get(account);
+    if (sockets === undefined) {
+      const { originsPerAccount: max } = this.#options;
+      sockets = { open: 0, pools: new LRUCache({ max, dispose: pool => this.#letGo(pool) }) };
+      this.#accounts.set(account, sockets);
+    }
+    let pool = sockets.pools.get(origin);
+    if (pool === undefined) {
+      pool = this.#makePool(origin, sockets);
+      sockets.pools.set(origin, pool);
+    }
+    return pool;
+  }
+
+  #makePool(origin: string, sockets: AccountSockets): Pool {
+    const { connectionsPerOrigin, keepAliveMs, headersTimeoutMs, bodyTimeoutMs, maxHeaderBytes } = this.#options;
+    return new Pool(origin, {
+      connect: this.#counted(sockets),
       connections: connectionsPerOrigin,
       pipelining: 1,
       keepAliveTimeout: keepAliveMs,
@@ -85,8 +95,28 @@ export class NetworkTransport implements Transport {
       bodyTimeout: bodyTimeoutMs,
       maxHeaderSize: maxHeaderBytes,
     });
-    this.#pools.set(key, pool);
-    return pool;
+  }
+
+  /** Opens sockets while the account has fewer than it may: the process has only so many descriptors for all of them. */
+  #counted(sockets: AccountSockets): buildConnector.connector {
+    const { connect, socketsPerAccount } = this.#options;
+    return (options, callback) => {
+      if (sockets.open >= socketsPerAccount) {
+        const message = `the account has ${sockets.open} sockets open, at most ${socketsPerAccount} are allowed (option egress.socketsPerAccount)`;
+        callback(new EdgeError('EDGE_EGRESS_FAILED', message), null);
+        return;
+      }
+      sockets.open++;
+      connect(options, (...[error, socket]) => {
+        if (error !== null) {
+          sockets.open--;
+          callback(error, null);
+          return;
+        }
+        socket.once('close', () => sockets.open--);
+        callback(null, socket);
+      });
+    };
   }
 
   #letGo(pool: Pool): void {
@@ -95,6 +125,17 @@ export class NetworkTransport implements Transport {
     void pool.close().finally(() => this.#closing.delete(pool));
   }
 }
+
+/** The sockets of one account. */
+interface AccountSockets {
+  /** Open, or about to be. */
+  open: number;
+  /** By origin. */
+  readonly pools: LRUCache<string, Pool>;
+}
+
+/** Accounts whose sockets are kept for later requests. */
+const MAX_ACCOUNTS = 10_000;
 
 /** undici takes whole bytes and Node streams. It destroys the stream when the request fails, which ends the iterable. */
 function toUndiciBody(body: ServiceBody | null): Uint8Array | Readable | null {

@@ -33,6 +33,19 @@ export class DiskSpace {
     return this.#askAndClaim(bytes);
   }
 
+  /** Rejects with EDGE_STORAGE_FULL when less than `bytes` are free, the reserve included: for what the reserve is for. */
+  async checkReserve(bytes: number): Promise<void> {
+    this.#asking ??= this.#ask();
+    await this.#asking;
+    const freeBytes = this.#leftBytes + this.#reserveBytes;
+    if (bytes > freeBytes) {
+      throw new EdgeError(
+        'EDGE_STORAGE_FULL',
+        `Cannot recover the storage: it needs ${bytes} bytes and ${freeBytes} are free, free some and try again`,
+      );
+    }
+  }
+
   async #askAndClaim(bytes: number): Promise<void> {
     this.#asking ??= this.#ask();
     await this.#asking;

@@ -104,6 +104,7 @@ export class FileBodyWriter implements BodyWriter {
     let left = bytes;
     while (left > 0) {
       const { bytesWritten } = await this.#handle.writev(rest);
+      if (bytesWritten === 0) throw new Error(`The file took none of the ${left} bytes left to write`);
       left -= bytesWritten;
       if (left > 0) rest = skipBytes(rest, bytesWritten);
     }

@@ -7,12 +7,15 @@ import { storageError } from './storage-error.js';
 /** Entries that one read of an iterator brings are bounded by this, whatever their number. */
 const READ_AHEAD_BYTES = 2 ** 20;
 
+/** What opening may write: the log that is recovered becomes a table. */
+const RECOVERY_BYTES = 8 * 2 ** 20;
+
 /**
  * The records of a storage: reads, and durable writes through one commit queue.
  *
  * After a write that failed LevelDB goes on behind the torn end of its log, and what it then acknowledges can be lost at
- * the next opening. So the first write after a failure closes the database and opens it again, which recovers the log up
- * to the last whole record; until that worked nothing more is written. Reads go on in the meantime.
+ * the next opening. So after a failure the database is closed and opened again, which recovers the log up to the last
+ * whole record, and the write is tried once more; until that worked nothing else is written. Reads go on in the meantime.
  */
 export class KeyValueStore {
   readonly #database: LevelDatabase;
@@ -120,8 +123,18 @@ export class KeyValueStore {
   }
 
   async #writeGroup(operations: LevelOperation[]): Promise<void> {
-    if (!this.#isSound || !this.#isOpen) await this.#recover();
+    if (this.#isSound && this.#isOpen) {
+      try {
+        await this.#database.batch(operations, { sync: true });
+        return;
+      } catch {
+        // Perhaps not for this batch: LevelDB refuses all after a compaction that failed, also when its reason is gone.
+        this.#isSound = false;
+      }
+    }
+    await this.#recover();
     try {
+      // Writing it twice is writing it once, if it got into the log before.
       await this.#database.batch(operations, { sync: true });
     } catch (error) {
       this.#isSound = false;
@@ -130,8 +143,8 @@ export class KeyValueStore {
   }
 
   async #recover(): Promise<void> {
-    // Opening writes the recovered log as a table, and must not stop half way for want of space.
-    await this.#space?.claim(1);
+    // Without room the database could be closed, but not opened again, and reading would end too.
+    await this.#space?.checkReserve(RECOVERY_BYTES);
     this.#reopening ??= this.#reopen();
     await this.#reopening;
   }

@@ -6,9 +6,15 @@ import { storageError } from './storage-error.js';
 
 /** Opens the LevelDB at `location`, in `directory` for messages. Never makes a new one over the remains of an old one. */
 export async function openLevel(location: string, directory: string): Promise<LevelDatabase> {
-  const database = new Level<string, Buffer>(location, { keyEncoding: 'utf8', valueEncoding: 'buffer' });
   try {
-    await database.open({ createIfMissing: await isFresh(location) });
+    // A database opens by itself soon after it was made: it must know then whether it may make files.
+    const createIfMissing = await isFresh(location);
+    const database = new Level<string, Buffer>(location, {
+      keyEncoding: 'utf8',
+      valueEncoding: 'buffer',
+      createIfMissing,
+    });
+    await database.open();
     return database;
   } catch (error) {
     throw storageError(`open the storage directory "${directory}"`, error);
@@ -22,8 +28,8 @@ export async function openLevel(location: string, directory: string): Promise<Le
 export async function repairLevel(location: string, directory: string): Promise<void> {
   try {
     // Repairing takes no lock of its own; opening does, before it looks at any file.
-    const database = new Level<string, Buffer>(location);
-    await database.open({ createIfMissing: false });
+    const database = new Level<string, Buffer>(location, { createIfMissing: false });
+    await database.open();
     await database.close();
   } catch (error) {
     const reason = storageError(`repair the storage directory "${directory}"`, error);

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MemoryLevel } from 'memory-level';
 import { createBucketDirectory } from '../bucket/bucket-directory.js';
 import type { BucketDirectory } from '../bucket/engine.js';
 import { expireUploads } from '../bucket/expire-uploads.js';
@@ -12,6 +11,7 @@ import { KeyValueStore } from './key-value-store.js';
 import { KeyedMutex } from './keyed-mutex.js';
 import type { LevelOperation } from './level-database.js';
 import { MemoryBodies } from './memory-bodies.js';
+import { openMemoryDatabase } from './memory-database.js';
 import { openLevel, repairLevel } from './open-level.js';
 import { Reclaimer } from './reclaimer.js';
 import { prepareDirectory } from './storage-format.js';
@@ -124,9 +124,7 @@ interface Opened {
 }
 
 async function openMemory(options: StorageOptions, now: () => number): Promise<Opened> {
-  const database = new MemoryLevel<string, Buffer>({ keyEncoding: 'utf8', valueEncoding: 'buffer' });
-  await database.open();
-  const records = new KeyValueStore(database);
+  const records = new KeyValueStore(await openMemoryDatabase());
   const bodies = new MemoryBodies(options.memoryLimitBytes ?? 2 ** 30);
   const parts = storageParts(records, bodies, now);
   return { parts, close: () => close(parts, () => []) };

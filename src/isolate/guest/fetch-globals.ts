@@ -1,7 +1,9 @@
 /** The global names of fetch, bodies and streams. */
 import { Blob, File } from './web/blob.ts';
+import { CompressionStream, DecompressionStream } from './web/compression.ts';
 import { ExtendableEvent, FetchEvent, ScheduledEvent } from './web/extendable-event.ts';
 import { fetch } from './web/fetch.ts';
+import { FixedLengthStream, IdentityTransformStream } from './web/fixed-length.ts';
 import { FormData } from './web/form-data.ts';
 import { Headers } from './web/headers.ts';
 import { Request } from './web/request.ts';
@@ -26,12 +28,16 @@ import {
 export const fetchClasses = {
   Blob,
   ByteLengthQueuingStrategy,
+  CompressionStream,
   CountQueuingStrategy,
+  DecompressionStream,
   ExtendableEvent,
   FetchEvent,
   File,
+  FixedLengthStream,
   FormData,
   Headers,
+  IdentityTransformStream,
   ReadableByteStreamController,
   ReadableStream,
   ReadableStreamBYOBReader,

@@ -2,7 +2,7 @@
  * Bodies that come from the host and bodies that go to it. Reading and writing cross the bridge chunk by chunk, and only as
  * fast as the other side allows.
  */
-import { BODY_ENDED, BODY_FAILED, Ev, Op } from '../ops/table.ts';
+import { BODY_ENDED, Ev, Op } from '../ops/table.ts';
 import { errorFromText, onEvent, op, opNumber, opString } from './bridge.ts';
 import { MapCtor, mapDelete, mapGet, mapSet, PromiseCtor, promiseResolve, Uint8ArrayCtor } from './primordials.ts';
 
@@ -35,11 +35,13 @@ export class HostBody {
 
   /** The whole body, decoded from UTF-8 without its BOM. Only when complete. */
   text(): string {
+    this.#check();
     return opString(Op.BodyText, this.exchange);
   }
 
   /** The whole body. Only when complete. */
   bytes(): Uint8Array {
+    this.#check();
     const target = new Uint8ArrayCtor(this.size);
     if (this.size > 0) op(Op.BodyRead, this.exchange, target);
     return target;
@@ -48,7 +50,7 @@ export class HostBody {
   /** The next chunk, or undefined at the end. Call it again only after it settled. */
   async next(): Promise<Uint8Array | undefined> {
     for (;;) {
-      if (this.#failure !== undefined) throw this.#failure.reason;
+      this.#check();
       const available = opNumber(Op.BodyAvailable, this.exchange);
       if (available > 0) {
         const target = new Uint8ArrayCtor(available < MAX_CHUNK_BYTES ? available : MAX_CHUNK_BYTES);
@@ -56,11 +58,14 @@ export class HostBody {
         return target;
       }
       if (available === BODY_ENDED) return undefined;
-      if (available === BODY_FAILED) throw errorFromText(opString(Op.LastError));
       await new PromiseCtor<void>((resolve, reject) => {
         mapSet(readers, this.exchange, { resolve, reject });
       });
     }
+  }
+
+  #check(): void {
+    if (this.#failure !== undefined) throw this.#failure.reason;
   }
 
   /** No more of it is wanted. */

@@ -6,7 +6,7 @@ import type { OpContext, OpSet } from './op-set.js';
 import { Op } from './table.js';
 
 export interface LoadingOwner {
-  readonly context: Pick<OpContext, 'leaveBytes'>;
+  readonly context: Pick<OpContext, 'leaveBytes' | 'currentInvocation'>;
   loaded(handlers: readonly string[]): void;
   failed(failure: ScriptFailure): void;
   modules(): ModuleGraph | undefined;
@@ -44,10 +44,7 @@ export function loadingOps(owner: LoadingOwner): OpSet {
         throw new OpError('TypeError', `import("${wanted}"): it is not among the modules of the deployment`);
       }
       const id = nextImport++;
-      // In a turn of its own, so that the engine is not entered from inside an op.
-      setImmediate(() => {
-        modules.evaluate(name, id).catch(() => modules.reportFailure(id));
-      });
+      modules.evaluate(name, id, owner.context.currentInvocation()).catch(() => modules.reportFailure(id));
       return id;
     },
   };

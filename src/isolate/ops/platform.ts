@@ -1,5 +1,6 @@
 /** The ops of the web platform, all of them. */
 import { base64Ops } from './base64.js';
+import { compressionOps } from './compression.js';
 import { cryptoOps } from './crypto.js';
 import { detachOps } from './detach.js';
 import { digestOps } from './digest.js';
@@ -10,5 +11,15 @@ import { subtleOps } from './subtle.js';
 import { urlOps } from './url.js';
 
 export function platformOps(context: OpContext): readonly OpSet[] {
-  return [base64Ops, cryptoOps, detachOps(), digestOps(context), encodingOps(), stackOps(), subtleOps(context), urlOps];
+  return [
+    base64Ops,
+    compressionOps(context),
+    cryptoOps,
+    detachOps(),
+    digestOps(context),
+    encodingOps(),
+    stackOps(),
+    subtleOps(context),
+    urlOps,
+  ];
 }

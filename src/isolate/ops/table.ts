@@ -13,9 +13,8 @@ export const FAILED = -0x7fffffff;
 export const BODY_NONE = -1;
 export const BODY_STREAM = -2;
 
-/** Answers of Op.BodyAvailable that are not a number of bytes. */
+/** The answer of Op.BodyAvailable that is not a number of bytes. */
 export const BODY_ENDED = -1;
-export const BODY_FAILED = -2;
 
 export enum Op {
   /** () => "Name\nmessage\ncode" of the error that made the last op fail. */
@@ -69,7 +68,7 @@ export enum Op {
   BodyEnd,
   /** (exchange, message): the body that the guest writes has failed. */
   BodyFail,
-  /** (exchange) => bytes ready to be read; 0: Ev.Data will tell; BODY_ENDED; BODY_FAILED (Op.LastError tells why). */
+  /** (exchange) => bytes ready to be read; 0: Ev.Data will tell; BODY_ENDED. Fails as the body has failed. */
   BodyAvailable,
   /** (exchange, target: bytes) => bytes copied and consumed. */
   BodyRead,
@@ -119,8 +118,11 @@ export enum Op {
   RandomUuid,
   /** (method of SubtleCrypto, JSON of its arguments, bytes that they refer to, token of the keys made) => async op, see ops/subtle.ts. */
   CryptoOp,
+  /** (CompressFormat, 1 to decompress) => codec */
   CompressOpen,
+  /** (codec, bytes, 1 for the last) => async op: bytes of output; call it again without bytes until there are none. */
   CompressWrite,
+  /** (codec) */
   CompressClose,
   /** () => number of the remembered stack, 0 when there is none. */
   StackCapture,
@@ -187,6 +189,13 @@ export enum DecodeFlag {
   Fatal = 1,
   /** A byte order mark is part of the text. */
   KeepBom = 2,
+}
+
+/** The formats of Op.CompressOpen. */
+export enum CompressFormat {
+  Deflate = 0,
+  DeflateRaw,
+  Gzip,
 }
 
 /** Services by number, for Op.Call. */

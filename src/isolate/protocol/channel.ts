@@ -33,6 +33,8 @@ export interface ExchangeListener {
   onData(): void;
   /** `write` may go on. */
   onCredit(): void;
+  /** The last byte of an outgoing body that had to wait for credit has been sent. */
+  onSent(): void;
   /** The peer reads no more of the outgoing body. */
   onStop(reason: string): void;
   /** The peer's side has failed, or the connection is gone: the exchange is over. */
@@ -57,8 +59,11 @@ export class Exchange {
   #incoming: IncomingState | 'stopped' = 'open';
   #isOutgoingOver = false;
   #failReason = '';
-  /** Sends the rest of a body that is there as a whole; in place of the listener's onCredit. */
-  #pump: (() => void) | undefined;
+  /** Written, and waiting for credit. */
+  #backlog: Uint8Array[] = [];
+  #backlogBytes = 0;
+  /** `end` was called and the backlog is still to be sent. */
+  #isEnding = false;
 
   constructor(channel: Channel, id: number) {
     this.#channel = channel;
@@ -130,22 +135,29 @@ export class Exchange {
     return this.#isOutgoingOver;
   }
 
-  /** `bytes` must stay unchanged from here on. Answers the credit that is left. */
+  /**
+   * `bytes` must stay unchanged from here on. What the credit does not cover is kept until it does; answers the credit that is left,
+   * and after an answer of zero or less a caller that wants memory to stay bounded waits for `onCredit`.
+   */
   write(bytes: Uint8Array): number {
-    if (this.#isOutgoingOver) return 0;
-    this.#credit -= bytes.length;
-    for (let at = 0; at < bytes.length; at += MAX_DATA_BYTES) {
-      this.#channel.writer.data(
-        this.id,
-        bytes.length > MAX_DATA_BYTES ? bytes.subarray(at, at + MAX_DATA_BYTES) : bytes,
-      );
+    if (this.#isOutgoingOver || this.#isEnding) return 0;
+    if (this.#backlogBytes > 0 || bytes.length > this.#credit) {
+      this.#backlog.push(bytes);
+      this.#backlogBytes += bytes.length;
+      this.#sendBacklog();
+    } else {
+      this.#send(bytes);
     }
-    this.#channel.scheduleFlush();
-    return this.#credit;
+    return this.#credit - this.#backlogBytes;
   }
 
+  /** The outgoing body is complete. */
   end(): void {
-    if (this.#isOutgoingOver) return;
+    if (this.#isOutgoingOver || this.#isEnding) return;
+    if (this.#backlogBytes > 0) {
+      this.#isEnding = true;
+      return;
+    }
     this.#isOutgoingOver = true;
     this.#channel.writer.end(this.id);
     this.#channel.scheduleFlush();
@@ -159,6 +171,7 @@ export class Exchange {
     this.#incoming = 'failed';
     this.#failReason = reason;
     this.#isOutgoingOver = true;
+    this.#dropBacklog();
     this.#channel.writer.fail(this.id, reason);
     this.#channel.scheduleFlush();
     this.#channel.forgetIfOver(this);
@@ -182,20 +195,36 @@ export class Exchange {
 
   /** Sends a body that is there as a whole, as fast as credit allows, and ends it. */
   sendWhole(bytes: Uint8Array): void {
-    let at = 0;
-    const pump = (): void => {
-      while (at < bytes.length && this.#credit > 0 && !this.#isOutgoingOver) {
-        const piece = bytes.subarray(at, at + Math.min(this.#credit, INLINE_BODY_BYTES));
-        at += piece.length;
-        this.write(piece);
-      }
-      if (at >= bytes.length) {
-        this.#pump = undefined;
-        this.end();
-      }
-    };
-    this.#pump = pump;
-    pump();
+    this.write(bytes);
+    this.end();
+  }
+
+  #send(bytes: Uint8Array): void {
+    this.#credit -= bytes.length;
+    for (let at = 0; at < bytes.length; at += MAX_DATA_BYTES) {
+      this.#channel.writer.data(
+        this.id,
+        bytes.length > MAX_DATA_BYTES ? bytes.subarray(at, at + MAX_DATA_BYTES) : bytes,
+      );
+    }
+    this.#channel.scheduleFlush();
+  }
+
+  #sendBacklog(): void {
+    while (this.#credit > 0) {
+      const first = this.#backlog[0];
+      if (first === undefined) return;
+      const part = first.length > this.#credit ? first.subarray(0, this.#credit) : first;
+      if (part === first) this.#backlog.shift();
+      else this.#backlog[0] = first.subarray(part.length);
+      this.#backlogBytes -= part.length;
+      this.#send(part);
+    }
+  }
+
+  #dropBacklog(): void {
+    this.#backlog = [];
+    this.#backlogBytes = 0;
   }
 
   // --- for the channel ---
@@ -249,15 +278,22 @@ export class Exchange {
   receiveCredit(bytes: number): void {
     if (this.#credit + bytes > WINDOW_BYTES * 2) throw new ProtocolError('More credit was given than the window has');
     this.#credit += bytes;
-    if (this.#credit <= 0) return;
-    if (this.#pump !== undefined) this.#pump();
-    else this.listener?.onCredit();
+    if (this.#isOutgoingOver) return;
+    this.#sendBacklog();
+    if (this.#credit <= 0 || this.#backlogBytes > 0) return;
+    if (this.#isEnding) {
+      this.#isEnding = false;
+      this.end();
+      this.listener?.onSent();
+    } else {
+      this.listener?.onCredit();
+    }
   }
 
   receiveStop(reason: string): void {
     if (this.#isOutgoingOver) return;
     this.#isOutgoingOver = true;
-    this.#pump = undefined;
+    this.#dropBacklog();
     this.#channel.writer.end(this.id);
     this.#channel.scheduleFlush();
     this.listener?.onStop(reason);
@@ -269,7 +305,7 @@ export class Exchange {
     this.#incoming = 'failed';
     this.#failReason = reason;
     this.#isOutgoingOver = true;
-    this.#pump = undefined;
+    this.#dropBacklog();
     this.#channel.forgetIfOver(this);
     this.listener?.onFail(reason);
   }

@@ -60,13 +60,10 @@ export class ExchangeIo implements ExchangeListener {
     const exchange = this.#exchange;
     try {
       for await (const chunk of body) {
-        for (let at = 0; at < chunk.length; at += MAX_PIECE_BYTES) {
-          if (exchange.isOutgoingOver) return;
-          if (exchange.write(chunk.length > MAX_PIECE_BYTES ? chunk.subarray(at, at + MAX_PIECE_BYTES) : chunk) <= 0) {
-            await new Promise<void>(resolve => {
-              this.#wakeWriter = resolve;
-            });
-          }
+        if (exchange.write(chunk) <= 0 && !exchange.isOutgoingOver) {
+          await new Promise<void>(resolve => {
+            this.#wakeWriter = resolve;
+          });
         }
         if (exchange.isOutgoingOver) return;
       }
@@ -95,6 +92,8 @@ export class ExchangeIo implements ExchangeListener {
     this.#wakeWriter = undefined;
     wake?.();
   }
+
+  onSent(): void {}
 
   onStop(): void {
     this.onCredit();

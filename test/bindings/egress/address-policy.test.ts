@@ -107,6 +107,15 @@ test('allows() allows the allow list alone when publicInternet is false', t => {
   t.false(policy.allows('1.1.1.1'));
 });
 
+test("allows() refuses the machine's own addresses though they are public, unless they are listed", t => {
+  const ownAddresses = () => ['8.8.8.8', '2606:4700::1', 'fe80::1%eth0', '127.0.0.1'];
+  const policy = new AddressPolicy({ ownAddresses });
+  for (const address of ['8.8.8.8', '2606:4700::1', '2606:4700:0::1', '::ffff:8.8.8.8'])
+    t.false(policy.allows(address));
+  t.true(policy.allows('8.8.4.4'));
+  t.true(new AddressPolicy({ ownAddresses, allow: ['8.8.8.8'] }).allows('8.8.8.8'));
+});
+
 for (const entry of [
   '',
   '10.0.0.0/33',

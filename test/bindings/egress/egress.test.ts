@@ -207,6 +207,40 @@ test('fetch() follows 20 redirects and fails at the 21st', async t => {
   });
 });
 
+test('fetch() follows no more redirects than it is told', async t => {
+  const origin = await startOrigin(t, redirecting(302, '/there'));
+  const egress = startEgress(t);
+  t.is((await egress.fetch(outgoing(origin.url, { redirects: 1 }))).status, 200);
+  await t.throwsAsync(egress.fetch(outgoing(origin.url, { redirects: 0 })), { code: 'EDGE_EGRESS_FAILED' });
+});
+
+test('fetch() fails when an account has more sockets than it may, and other accounts do not', async t => {
+  const origin = await startOrigin(t, () => {});
+  const egress = startEgress(t, { allow: ['127.0.0.1'], socketsPerAccount: 2 });
+  const stuck = [1, 2].map(() => egress.fetch(outgoing(origin.url)).catch(() => 'closed'));
+  while (origin.requests.length < 2) await once(origin.server, 'request');
+  const message = /2 sockets open, at most 2 .*egress\.socketsPerAccount/;
+  await t.throwsAsync(egress.fetch(outgoing(origin.url)), { code: 'EDGE_EGRESS_FAILED', message });
+  const other = egress.fetch(outgoing(origin.url, { account: 'other' })).catch(() => 'closed');
+  await once(origin.server, 'request');
+  await egress.close();
+  t.deepEqual(await Promise.all([...stuck, other]), ['closed', 'closed', 'closed']);
+});
+
+test('fetch() frees sockets for the account when they close', async t => {
+  const origin = await startOrigin(t, (_request, response) =>
+    response.writeHead(200, { connection: 'close' }).end('ok'),
+  );
+  const egress = startEgress(t, { allow: ['127.0.0.1'], socketsPerAccount: 1 });
+  for (let served = 0; served < 3; ) {
+    // The socket of the request before is closed a moment after its body has ended.
+    const response = await egress.fetch(outgoing(origin.url)).catch(() => undefined);
+    if (response !== undefined && (await readText(response)) === 'ok') served++;
+    await new Promise(resolve => setImmediate(resolve));
+  }
+  t.is(origin.requests.length, 3);
+});
+
 test('fetch() tells each hop before it is made, and ends with what the callback throws', async t => {
   const origin = await startOrigin(t, redirecting(302, '/there'));
   const hops: string[] = [];
@@ -371,10 +405,10 @@ test('fetch() does not share sockets between accounts', async t => {
   t.is(origin.sockets.size, 2);
 });
 
-test('fetch() lets the least recently used origin go when there are more than maxOrigins', async t => {
+test('fetch() lets the least recently used origin go when an account has more than originsPerAccount', async t => {
   const origins = [];
   for (let i = 0; i < 3; i++) origins.push(await startOrigin(t, (_request, response) => response.end('ok')));
-  const egress = startEgress(t, { allow: ['127.0.0.1'], maxOrigins: 2 });
+  const egress = startEgress(t, { allow: ['127.0.0.1'], originsPerAccount: 2 });
   for (const origin of origins) t.is(await readText(await egress.fetch(outgoing(origin.url))), 'ok');
   const [first] = origins;
   for (const socket of first?.sockets ?? []) await once(socket, 'close');
@@ -392,7 +426,10 @@ test('close() ends what is under way and refuses what comes', async t => {
 });
 
 test('createEgress() throws when a number is out of bounds', t => {
-  t.throws(() => createEgress({ maxOrigins: 0 }), { instanceOf: RangeError, message: /egress\.maxOrigins is 0/ });
+  t.throws(() => createEgress({ originsPerAccount: 0 }), {
+    instanceOf: RangeError,
+    message: /egress\.originsPerAccount is 0/,
+  });
   t.throws(() => createEgress({ keepAliveMs: 1.5 }), { instanceOf: RangeError });
   t.throws(() => createEgress({ allow: ['nowhere'] }), { instanceOf: TypeError });
 });

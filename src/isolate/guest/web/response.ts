@@ -24,7 +24,7 @@ import { defineInterface, requireArguments, toByteString, toDictionary, toUnsign
 import type { ReadableStream } from './streams.ts';
 import { parseUrl } from './url-parse.ts';
 
-export type ResponseType = 'default' | 'error';
+export type ResponseType = 'basic' | 'default' | 'error';
 
 export class ResponseState implements BodyOwner {
   status = 200;

@@ -1,6 +1,7 @@
 /** What the streams library finds under global names; its bundle imports them from here (see .scripts/build-guest.mjs). */
-import { promiseResolve, promiseThen, typedArraySet, Uint8ArrayCtor } from '../primordials.ts';
+import { promiseResolve, promiseThen } from '../primordials.ts';
 import { AbortController } from './abort.ts';
+import { copyArrayBuffer, detachArrayBuffer } from './array-buffer.ts';
 import { DOMException } from './dom-exception.ts';
 
 export { AbortController };
@@ -16,9 +17,9 @@ export function queueMicrotask(callback: () => void): void {
   promiseThen(resolved, callback);
 }
 
-/** Only for the transfer of a buffer, on engines without ArrayBuffer.prototype.transfer: there it is a copy. */
+/** The library clones only to transfer a buffer, and only on engines without ArrayBuffer.prototype.transfer. */
 export function structuredClone(buffer: ArrayBuffer): ArrayBuffer {
-  const copy = new Uint8ArrayCtor(buffer.byteLength);
-  typedArraySet(copy, new Uint8ArrayCtor(buffer));
-  return copy.buffer as ArrayBuffer; // made in a buffer of its own
+  const copy = copyArrayBuffer(buffer);
+  detachArrayBuffer(buffer);
+  return copy;
 }

@@ -18,8 +18,9 @@ import {
   WritableStreamDefaultController,
   WritableStreamDefaultWriter,
 } from 'web-streams-polyfill';
-import { getterOf, TypeErrorCtor, typedArrayLength, uncurry } from '../primordials.ts';
+import { getPrototypeOf, getterOf, setPrototypeOf, TypeErrorCtor, typedArrayLength, uncurry } from '../primordials.ts';
 import { isUint8Array } from './buffers.ts';
+import { structuredClone } from './structured-clone.ts';
 
 export {
   ByteLengthQueuingStrategy,
@@ -43,6 +44,13 @@ const readChunk = uncurry(ReadableStreamDefaultReader.prototype.read);
 const cancelReader = uncurry(ReadableStreamDefaultReader.prototype.cancel);
 const teeStream = uncurry(ReadableStream.prototype.tee);
 const cancelStream = uncurry(ReadableStream.prototype.cancel);
+const enqueueDefault = uncurry(
+  ReadableStreamDefaultController.prototype.enqueue as (
+    this: ReadableStreamDefaultController<unknown>,
+    chunk: unknown,
+  ) => void,
+);
+const closeDefault = uncurry(ReadableStreamDefaultController.prototype.close);
 const enqueueBytes = uncurry(ReadableByteStreamController.prototype.enqueue);
 const closeBytes = uncurry(ReadableByteStreamController.prototype.close);
 const getByobRequest = getterOf<ReadableStreamBYOBRequest | null>(
@@ -50,6 +58,11 @@ const getByobRequest = getterOf<ReadableStreamBYOBRequest | null>(
   'byobRequest',
 );
 const respondByob = uncurry(ReadableStreamBYOBRequest.prototype.respond);
+
+// The library makes a prototype of its own for its asynchronous iterators.
+const AsyncIteratorPrototype: object = getPrototypeOf(getPrototypeOf(async function* () {}.prototype) ?? {}) ?? {};
+const iteratorPrototype = getPrototypeOf(new ReadableStream().values());
+if (iteratorPrototype !== null) setPrototypeOf(iteratorPrototype, AsyncIteratorPrototype);
 
 /** The field of the polyfill that says whether a stream has been read from or cancelled. */
 interface Disturbable {
@@ -77,6 +90,11 @@ export function isDisturbed(stream: ReadableStream): boolean {
 /** Takes a stream away from its holder without reading it: locked and disturbed from now on. */
 export function detach(stream: ReadableStream): void {
   getReader(stream);
+  disturb(stream);
+}
+
+/** Marks a stream as read from. */
+export function disturb(stream: ReadableStream): void {
   (stream as unknown as Disturbable)._disturbed = true; // the polyfill's own field, see above
 }
 
@@ -84,8 +102,32 @@ export function cancel(stream: ReadableStream, reason: unknown): Promise<void> {
   return cancelStream(stream, reason);
 }
 
-export function tee(stream: ReadableStream): [ReadableStream, ReadableStream] {
-  return teeStream(stream);
+/** "Tee" with clones for the second branch, so that the two share no memory. */
+export function teeCloned(stream: ReadableStream): [ReadableStream, ReadableStream] {
+  const [first, second] = teeStream(stream);
+  // The branches of a byte stream share none by themselves.
+  if (isByteStream(stream)) return [first, second];
+  const reader = getReader(second);
+  const clones = new ReadableStream(
+    {
+      __proto__: null,
+      async pull(controller: ReadableStreamDefaultController<unknown>) {
+        const { done, value } = await readChunk(reader);
+        if (done) closeDefault(controller);
+        else enqueueDefault(controller, structuredClone(value));
+      },
+      cancel: (reason: unknown) => cancelReader(reader, reason),
+    } as never, // an underlying source without inherited members
+    ON_DEMAND as never, // a strategy without inherited members
+  );
+  return [first, clones];
+}
+
+const ON_DEMAND = { __proto__: null, highWaterMark: 0 };
+
+function isByteStream(stream: ReadableStream): boolean {
+  const { _readableStreamController: controller } = stream as unknown as { _readableStreamController: unknown }; // the polyfill's own field
+  return controller instanceof ReadableByteStreamController;
 }
 
 /** Where the bytes of a stream come from. */
@@ -150,4 +192,40 @@ export async function readAll(stream: ReadableStream): Promise<{ chunks: Uint8Ar
     total += typedArrayLength(chunk);
   }
   return { chunks, total };
+}
+
+const getTransformReadable = getterOf<ReadableStream>(TransformStream.prototype, 'readable');
+const getTransformWritable = getterOf<WritableStream>(TransformStream.prototype, 'writable');
+const enqueueTransformed = uncurry(
+  TransformStreamDefaultController.prototype.enqueue as (
+    this: TransformStreamDefaultController<unknown>,
+    chunk: unknown,
+  ) => void,
+);
+
+/** The two ends of a transform stream that lives inside another object. */
+export interface Transform {
+  readonly readable: ReadableStream;
+  readonly writable: WritableStream;
+}
+
+export interface Transformer {
+  transform(chunk: unknown, enqueue: (chunk: unknown) => void): Promise<void> | void;
+  flush?(enqueue: (chunk: unknown) => void): Promise<void> | void;
+  cancel?(reason: unknown): void;
+}
+
+/** "Set up a TransformStream". @see https://streams.spec.whatwg.org/#transformstream-set-up */
+export function createTransform(transformer: Transformer): Transform {
+  let enqueue: (chunk: unknown) => void = () => {};
+  const stream = new TransformStream({
+    __proto__: null,
+    start: (controller: TransformStreamDefaultController<unknown>) => {
+      enqueue = chunk => enqueueTransformed(controller, chunk);
+    },
+    transform: (chunk: unknown) => transformer.transform(chunk, enqueue),
+    flush: () => transformer.flush?.(enqueue),
+    cancel: (reason: unknown) => transformer.cancel?.(reason),
+  } as never); // a transformer without inherited members
+  return { readable: getTransformReadable(stream), writable: getTransformWritable(stream) };
 }

@@ -1,0 +1,171 @@
+/**
+ * Whether a request may reach a function: the account's requests a minute and a day, and floods from few addresses
+ * (specification: Limits, rules 4 and 5; States, "Free-plan daily request limit mode of a route"; Errors). Answers at once,
+ * without a promise, but for accounts with a rate whose counters are shared with other hosts.
+ */
+
+import { type AbuseEvent, AbuseGuard } from './abuse-guard.js';
+import type { EdgeError } from './errors.js';
+import { limitError } from './limit-error.js';
+import { type AccountCounts, type CountStore, DAY_MS, MINUTE_MS, RequestCounts } from './request-counts.js';
+import type { ResolvedLimits } from './resolve-limits.js';
+import type { SharedCounters } from './shared-counters.js';
+
+/** What becomes of requests to a route when the day's requests are used up. */
+export type RouteMode = 'fail-open' | 'fail-closed';
+
+export interface AdmissionRequest {
+  readonly account: string;
+  readonly limits: AdmissionLimits;
+  readonly mode: RouteMode;
+  /** The client's address, where it is known: behind a proxy the one that the proxy tells, or every client is the proxy. */
+  readonly address?: string | undefined;
+}
+
+export type AdmissionLimits = Pick<
+  ResolvedLimits,
+  'plan' | 'zonePlan' | 'requestsPerDay' | 'requestsPerMinute' | 'addressRequestsPerSecond'
+>;
+
+export type Verdict =
+  | { readonly kind: 'admit' }
+  /** The day's requests are used up and the route is fail open: serve as if no function were attached. */
+  | { readonly kind: 'bypass' }
+  | Refusal;
+
+/** Answer with the error page of `code`: {@link refusalError} gives the error. */
+export interface Refusal {
+  readonly kind: 'refuse';
+  readonly code: 'EDGE_RATE_LIMITED' | 'EDGE_DAILY_LIMIT';
+  readonly limit: 'requestsPerDay' | 'requestsPerMinute' | 'addressRequestsPerSecond';
+  readonly figure: number;
+  readonly allowed: number;
+  /** When the count begins anew. */
+  readonly retryAfterMs: number;
+}
+
+export interface AdmissionOptions {
+  /** Keeps the day's counts over a restart. @default none: they begin anew */
+  readonly store?: CountStore;
+  /** Counters shared with other hosts. While they cannot be reached, each host goes by its own counts. */
+  readonly shared?: SharedCounters;
+  /** Milliseconds since 1970. @default Date.now */
+  readonly now?: () => number;
+  /** The most time between a request and the writing of its count to the store. @default 2,000 */
+  readonly writeIntervalMs?: number;
+  /** Client addresses remembered at once. @default 10,000 */
+  readonly maxAddresses?: number;
+  readonly onAbuse?: (event: AbuseEvent) => void;
+  /** Told when the store or the shared counters fail. Admission goes on. */
+  readonly onError?: (error: unknown) => void;
+}
+
+export class Admission {
+  readonly #now: () => number;
+  readonly #counts: RequestCounts;
+  readonly #guard: AbuseGuard;
+  readonly #shared: SharedCounters | undefined;
+  readonly #onError: ((error: unknown) => void) | undefined;
+
+  constructor(options: AdmissionOptions = {}) {
+    const { now = Date.now, store, shared, onError, onAbuse, writeIntervalMs = 2000, maxAddresses = 10_000 } = options;
+    this.#now = now;
+    this.#shared = shared;
+    this.#onError = onError;
+    this.#guard = new AbuseGuard(maxAddresses, onAbuse);
+    this.#counts = new RequestCounts({ store, writeIntervalMs, now, onStoreError: onError });
+  }
+
+  /** Loads the count of today. Once for each account, before its first request is judged. Never rejects. */
+  attach(account: string): Promise<void> {
+    return this.#counts.load(account);
+  }
+
+  /** Forgets an account that is gone. */
+  detach(account: string): Promise<void> {
+    return this.#counts.forget(account);
+  }
+
+  /** Requests of the account this minute and today, as far as this host knows. Counted only where there is a rate. */
+  usage(account: string): { readonly requestsPerMinute: number; readonly requestsPerDay: number } {
+    const { minuteRequests, dayRequests } = this.#counts.of(account);
+    return { requestsPerMinute: minuteRequests, requestsPerDay: dayRequests };
+  }
+
+  /** Judges a request and counts it when it is admitted. A promise only with shared counters, and it never rejects. */
+  check(request: AdmissionRequest): Verdict | Promise<Verdict> {
+    const { account, limits, address } = request;
+    if (address !== undefined && limits.addressRequestsPerSecond !== Number.POSITIVE_INFINITY) {
+      const now = this.#now();
+      const figure = this.#guard.count(account, address, limits.addressRequestsPerSecond, now);
+      if (figure > 0) return refusal('addressRequestsPerSecond', figure, limits, 1000 - (now % 1000));
+    }
+    if (limits.requestsPerMinute === Number.POSITIVE_INFINITY && limits.requestsPerDay === Number.POSITIVE_INFINITY) {
+      return ADMIT;
+    }
+    const counts = this.#counts.of(account);
+    // The day first: where a function is bypassed, its burst rate says nothing.
+    if (counts.dayRequests >= limits.requestsPerDay) return this.#dayIsOver(request, counts.dayRequests + 1);
+    if (counts.minuteRequests >= limits.requestsPerMinute)
+      return this.#minuteIsOver(request, counts.minuteRequests + 1);
+    counts.minuteRequests++;
+    counts.dayRequests++;
+    this.#counts.noteChange(account);
+    return this.#shared === undefined ? ADMIT : this.#checkShared(request, counts, this.#shared);
+  }
+
+  /** Writes the counts. The shared counters are closed by whoever opened them. */
+  close(): Promise<void> {
+    return this.#counts.close();
+  }
+
+  /** The request is counted here; what all hosts together have counted decides. */
+  async #checkShared(request: AdmissionRequest, counts: AccountCounts, shared: SharedCounters): Promise<Verdict> {
+    const { account, limits } = request;
+    const { minute, day } = counts;
+    try {
+      // One after the other: a request that the minute refuses is none of the day's.
+      if (limits.requestsPerMinute !== Number.POSITIVE_INFINITY) {
+        const figure = await shared.increment(`minute:${minute}:${account}`, 120);
+        if (counts.minute === minute) counts.minuteRequests = Math.max(counts.minuteRequests, figure);
+        if (figure > limits.requestsPerMinute) {
+          if (counts.day === day) counts.dayRequests--;
+          return this.#minuteIsOver(request, figure);
+        }
+      }
+      if (limits.requestsPerDay !== Number.POSITIVE_INFINITY) {
+        const figure = await shared.increment(`day:${day}:${account}`, 2 * (DAY_MS / 1000));
+        if (counts.day === day) counts.dayRequests = Math.max(counts.dayRequests, figure);
+        if (figure > limits.requestsPerDay) return this.#dayIsOver(request, figure);
+      }
+    } catch (error) {
+      this.#onError?.(error);
+    }
+    return ADMIT;
+  }
+
+  #minuteIsOver({ limits }: AdmissionRequest, figure: number): Verdict {
+    return refusal('requestsPerMinute', figure, limits, MINUTE_MS - (this.#now() % MINUTE_MS));
+  }
+
+  #dayIsOver({ limits, mode }: AdmissionRequest, figure: number): Verdict {
+    if (mode === 'fail-open') return BYPASS;
+    return refusal('requestsPerDay', figure, limits, DAY_MS - (this.#now() % DAY_MS));
+  }
+}
+
+/** The error of a refusal. */
+export function refusalError(refusal: Refusal, { account, limits }: AdmissionRequest): EdgeError {
+  const { code, limit, figure, allowed } = refusal;
+  const plan = limit === 'addressRequestsPerSecond' ? limits.zonePlan : limits.plan;
+  const subject = `serve the request of account ${JSON.stringify(account)}`;
+  return limitError(code, { limit, subject, figure, allowed, plan });
+}
+
+function refusal(limit: Refusal['limit'], figure: number, limits: AdmissionLimits, retryAfterMs: number): Refusal {
+  const code = limit === 'requestsPerDay' ? 'EDGE_DAILY_LIMIT' : 'EDGE_RATE_LIMITED';
+  return { kind: 'refuse', code, limit, figure, allowed: limits[limit], retryAfterMs };
+}
+
+const ADMIT: Verdict = Object.freeze({ kind: 'admit' });
+const BYPASS: Verdict = Object.freeze({ kind: 'bypass' });

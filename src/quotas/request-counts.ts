@@ -1,0 +1,154 @@
+/**
+ * How many requests each account had this minute and this day (UTC), in the memory of this process. The day's count is
+ * kept in a store, written in the background, so that a restart does not reset it; a crash loses what was counted since
+ * the last write. Not the memory limiter of rate-limiter-flexible: that one answers by promise, keeps a timer for each key, and
+ * has no clock to inject, and this is asked on every request.
+ */
+
+/** Where the counts of the day are kept. */
+export interface CountStore {
+  get(key: string): Promise<string | undefined>;
+  put(key: string, value: string): Promise<void>;
+}
+
+export interface RequestCountsOptions {
+  readonly store?: CountStore | undefined;
+  /** The most time between a request and the writing of its count. */
+  readonly writeIntervalMs: number;
+  readonly now: () => number;
+  /** Told when the store fails. Counting goes on, and the write is tried again. */
+  readonly onStoreError?: ((error: unknown) => void) | undefined;
+}
+
+/** The counts of one account. `minute` and `day` tell which minute and day since 1970 they are of. */
+export interface AccountCounts {
+  minute: number;
+  minuteRequests: number;
+  day: number;
+  dayRequests: number;
+}
+
+export class RequestCounts {
+  readonly #options: RequestCountsOptions;
+  readonly #accounts = new Map<string, AccountCounts>();
+  readonly #loaded = new Set<string>();
+  readonly #unwritten = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(options: RequestCountsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The counts of an account, of this minute and day. Counts of a time that the clock has not reached again, after it
+   * was set back, go on.
+   */
+  of(account: string): AccountCounts {
+    const now = this.#options.now();
+    const minute = Math.floor(now / MINUTE_MS);
+    const day = Math.floor(now / DAY_MS);
+    let counts = this.#accounts.get(account);
+    if (counts === undefined) {
+      counts = { minute, minuteRequests: 0, day, dayRequests: 0 };
+      this.#accounts.set(account, counts);
+    }
+    if (minute > counts.minute) {
+      counts.minute = minute;
+      counts.minuteRequests = 0;
+    }
+    if (day > counts.day) {
+      counts.day = day;
+      counts.dayRequests = 0;
+    }
+    return counts;
+  }
+
+  /** The count of the day has changed: write it soon. */
+  noteChange(account: string): void {
+    if (this.#options.store === undefined || this.#isClosed) return;
+    this.#unwritten.add(account);
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.write();
+    }, this.#options.writeIntervalMs);
+    this.#timer.unref();
+  }
+
+  /** Adds what the store has of today to the count of an account, the first time. Never rejects. */
+  async load(account: string): Promise<void> {
+    const { store, onStoreError } = this.#options;
+    if (store === undefined || this.#loaded.has(account)) return;
+    this.#loaded.add(account);
+    try {
+      const stored = parseStored(await store.get(keyOf(account)));
+      const counts = this.of(account);
+      if (stored?.day === counts.day) counts.dayRequests += stored.requests;
+    } catch (error) {
+      onStoreError?.(error);
+    }
+  }
+
+  /** Writes every count that has changed. */
+  async write(): Promise<void> {
+    // One write at a time: an older count must not be written over a newer one.
+    while (this.#writing !== undefined) await this.#writing;
+    const writing = this.#writeAll();
+    this.#writing = writing;
+    await writing;
+    this.#writing = undefined;
+  }
+
+  /** Forgets an account that is gone. What the store has of it stays: it may come back within the day. */
+  async forget(account: string): Promise<void> {
+    if (this.#unwritten.has(account)) await this.write();
+    this.#accounts.delete(account);
+    this.#loaded.delete(account);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await this.write();
+  }
+
+  /** Never rejects. */
+  async #writeAll(): Promise<void> {
+    const { store, onStoreError } = this.#options;
+    for (const account of [...this.#unwritten]) {
+      const counts = this.#accounts.get(account);
+      this.#unwritten.delete(account);
+      if (counts === undefined || store === undefined) continue;
+      try {
+        await store.put(keyOf(account), JSON.stringify({ day: counts.day, requests: counts.dayRequests }));
+      } catch (error) {
+        this.noteChange(account);
+        onStoreError?.(error);
+      }
+    }
+  }
+}
+
+export const MINUTE_MS = 60_000;
+export const DAY_MS = 86_400_000;
+
+function keyOf(account: string): string {
+  return `requests-today/${account}`;
+}
+
+/** What the store has, unless it is damaged or of another version: then the day counts from here. */
+function parseStored(text: string | undefined): { day: number; requests: number } | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null || !('day' in value) || !('requests' in value)) return undefined;
+    const { day, requests } = value;
+    if (!Number.isSafeInteger(day) || !Number.isSafeInteger(requests)) return undefined;
+    return Number(requests) >= 0 ? { day: Number(day), requests: Number(requests) } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,265 @@
+import fc from 'fast-check';
+import { hostBucket } from '../../../src/bindings/bucket/host-bucket.js';
+import { bucketService } from '../../../src/bindings/bucket/service.js';
+import type { StoreBucket, StoreListOptions } from '../../../src/bindings/bucket/types.js';
+import { contract } from './stores.js';
+
+async function fill(bucket: StoreBucket, keys: Iterable<string>): Promise<void> {
+  await Promise.all([...keys].map(key => bucket.put(key, key)));
+}
+
+const KEYS = ['a', 'b/1', 'b/2', 'b/c/3', 'd', 'e/4', 'f'];
+
+contract('list() returns all keys in order when nothing is asked for', async (t, { bucket }) => {
+  await fill(bucket, KEYS);
+  const page = await bucket.list();
+  t.deepEqual(
+    page.objects.map(object => object.key),
+    KEYS,
+  );
+  t.deepEqual([page.truncated, page.delimitedPrefixes, 'cursor' in page], [false, [], false]);
+});
+
+contract('list() orders by UTF-8 bytes', async (t, { bucket }) => {
+  const keys = ['\ufffd', '\u{10000}', 'z', 'Z', '\u00e9', '', '\u{10ffff}', '\ue000', '\ud7ff'];
+  await fill(bucket, keys);
+  const expected = [...keys].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  t.deepEqual(
+    (await bucket.list()).objects.map(object => object.key),
+    expected,
+  );
+  t.deepEqual(
+    (await bucket.list({ prefix: '\u{10ffff}' })).objects.map(object => object.key),
+    ['\u{10ffff}'],
+  );
+  t.deepEqual(
+    (await bucket.list({ prefix: '\ud7ff' })).objects.map(object => object.key),
+    ['\ud7ff'],
+  );
+});
+
+contract('list() cuts the delimiter off the groups as the specification says', async (t, { bucket }) => {
+  await fill(bucket, ['foo/bar/baz', 'foo/bar/qux', 'foo/x', 'top']);
+  const top = await bucket.list({ delimiter: '/' });
+  t.deepEqual([top.delimitedPrefixes, top.objects.map(object => object.key)], [['foo'], ['top']]);
+  const below = await bucket.list({ prefix: 'foo/', delimiter: '/' });
+  t.deepEqual([below.delimitedPrefixes, below.objects.map(object => object.key)], [['foo/bar'], ['foo/x']]);
+});
+
+contract('list() groups by a delimiter of several characters, and not by an empty one', async (t, { bucket }) => {
+  await fill(bucket, ['a--b', 'a--c', 'a-d', 'b']);
+  t.deepEqual((await bucket.list({ delimiter: '--' })).delimitedPrefixes, ['a']);
+  t.is((await bucket.list({ delimiter: '' })).objects.length, 4);
+});
+
+contract('list() starts after startAfter, or after the cursor when that is later', async (t, { bucket }) => {
+  await fill(bucket, KEYS);
+  const keys = async (options: StoreListOptions) => (await bucket.list(options)).objects.map(object => object.key);
+  t.deepEqual(await keys({ startAfter: 'd' }), ['e/4', 'f']);
+  t.deepEqual(await keys({ startAfter: 'c' }), ['d', 'e/4', 'f']);
+  const { cursor = '' } = await bucket.list({ limit: 5 });
+  t.deepEqual(await keys({ startAfter: 'a', cursor }), ['e/4', 'f']);
+  t.deepEqual(await keys({ startAfter: 'e/4', cursor }), ['f']);
+});
+
+contract('list() goes on behind the cursor when its key was deleted and others were added', async (t, { bucket }) => {
+  await fill(bucket, ['a', 'b', 'c', 'd']);
+  const { cursor = '' } = await bucket.list({ limit: 2 });
+  await bucket.delete('b');
+  await fill(bucket, ['aa', 'bb']);
+  t.deepEqual(
+    (await bucket.list({ cursor })).objects.map(object => object.key),
+    ['bb', 'c', 'd'],
+  );
+});
+
+contract('list() is empty when the bucket or the prefix has no key', async (t, { bucket }) => {
+  t.deepEqual(await bucket.list(), { objects: [], delimitedPrefixes: [], truncated: false });
+  await fill(bucket, ['b']);
+  t.deepEqual((await bucket.list({ prefix: 'a' })).objects, []);
+  t.deepEqual((await bucket.list({ startAfter: 'z' })).objects, []);
+});
+
+contract('list() returns the metadata that include names, and no other', async (t, { bucket }) => {
+  await bucket.put('key', 'x', { httpMetadata: { contentType: 'a/b' }, customMetadata: { c: 'd' } });
+  const only = async (include?: StoreListOptions['include']) =>
+    (await bucket.list(include === undefined ? {} : { include })).objects[0];
+  const none = await only();
+  if (none === undefined) return t.fail();
+  t.deepEqual([(await only())?.httpMetadata, (await only())?.customMetadata], [undefined, undefined]);
+  t.deepEqual([(await only([]))?.httpMetadata, (await only([]))?.customMetadata], [undefined, undefined]);
+  const http = await only(['httpMetadata']);
+  t.deepEqual([http?.httpMetadata, http?.customMetadata], [{ contentType: 'a/b' }, undefined]);
+  const both = await only(['httpMetadata', 'customMetadata']);
+  t.deepEqual([both?.httpMetadata, both?.customMetadata], [{ contentType: 'a/b' }, { c: 'd' }]);
+  t.throws(() => Reflect.apply(none.writeHttpMetadata, none, [new Headers()]), {
+    instanceOf: TypeError,
+    message: /include/,
+  });
+});
+
+contract('list() ends a page early when the metadata is large', async (t, { bucket }) => {
+  const customMetadata = { large: 'x'.repeat(8000) };
+  await Promise.all(Array.from({ length: 60 }, (_, index) => bucket.put(`k${index + 10}`, '', { customMetadata })));
+  const page = await bucket.list({ include: ['customMetadata'] });
+  t.true(page.truncated);
+  t.true(page.objects.length < 40 && page.objects.length > 20);
+  t.is((await bucket.list()).objects.length, 60);
+});
+
+contract('list() rejects a limit that is none with 10022', async (t, { bucket }) => {
+  for (const limit of [0, 1001, -1, 1.5, Number.NaN]) {
+    await t.throwsAsync(bucket.list({ limit }), {
+      code: 10022,
+      message: /^list: limit is .* from 1 to 1000 \(10022\)$/,
+    });
+  }
+  await t.notThrowsAsync(bucket.list({ limit: 1000 }));
+});
+
+contract('list() refuses a cursor that is none, and options of the wrong type', async (t, { bucket }) => {
+  await t.throwsAsync(bucket.list({ cursor: 'nonsense!' }), {
+    instanceOf: TypeError,
+    message: /^list: the cursor is "nonsense!"/,
+  });
+  await t.throwsAsync(bucket.list({ cursor: '' }), { instanceOf: TypeError });
+  for (const name of ['prefix', 'delimiter', 'startAfter', 'cursor', 'limit', 'include']) {
+    const options: StoreListOptions = {};
+    Reflect.set(options, name, { odd: true });
+    await t.throwsAsync(bucket.list(options), { instanceOf: TypeError }, name);
+  }
+  const options: StoreListOptions = {};
+  Reflect.set(options, 'include', ['everything']);
+  await t.throwsAsync(bucket.list(options), { instanceOf: RangeError, message: /"everything"/ });
+});
+
+/** What a listing is, in the simplest words: filter, group, sort, cut. */
+function modelList(keys: readonly string[], options: StoreListOptions): string[] {
+  const { prefix = '', delimiter = '', startAfter } = options;
+  const bytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
+  const entries = new Set<string>();
+  for (const key of keys) {
+    if (!key.startsWith(prefix) || (startAfter !== undefined && bytes(key, startAfter) <= 0)) continue;
+    const at = delimiter === '' ? -1 : key.indexOf(delimiter, prefix.length);
+    entries.add(at === -1 ? `o:${key}` : `g:${key.slice(0, at)}`);
+  }
+  return [...entries].sort();
+}
+
+const character = fc.constantFrom('a', 'b', '/', '-', '\u00e9', '\u{1f600}', '\0', '\uffff');
+const key = fc.string({ unit: character, maxLength: 6 }).filter(text => text === text.normalize());
+
+contract('list() agrees with the model on any keys, prefix, delimiter, start and page size', async (t, { storage }) => {
+  let count = 0;
+  const options = fc.record(
+    {
+      prefix: fc.string({ unit: character, maxLength: 2 }),
+      delimiter: fc.constantFrom('/', '-', 'a', '//', '\u{1f600}', ''),
+      startAfter: key,
+    },
+    { requiredKeys: [] },
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(key, { maxLength: 25 }),
+      fc.uniqueArray(key, { maxLength: 5 }),
+      fc.array(fc.tuple(options, fc.integer({ min: 1, max: 7 })), { minLength: 1, maxLength: 8 }),
+      async (keys, deleted, queries) => {
+        const engine = await storage.buckets('model').open(`model-${count++}`);
+        const bucket = hostBucket(bucketService(async () => engine));
+        await fill(bucket, keys);
+        if (deleted.length > 0) await bucket.delete(deleted);
+        const left = keys.filter(one => !deleted.includes(one));
+        for (const [query, limit] of queries) {
+          const entries: string[] = [];
+          let cursor: string | undefined;
+          do {
+            const page = await bucket.list({ ...query, limit, ...(cursor === undefined ? undefined : { cursor }) });
+            const found = page.objects.length + page.delimitedPrefixes.length;
+            if (found > limit || (page.truncated && found !== limit)) return false;
+            entries.push(
+              ...page.objects.map(object => `o:${object.key}`),
+              ...page.delimitedPrefixes.map(group => `g:${group}`),
+            );
+            ({ cursor } = page);
+          } while (cursor !== undefined);
+          if (JSON.stringify(entries.sort()) !== JSON.stringify(modelList(left, query))) return false;
+        }
+        return true;
+      },
+    ),
+    { numRuns: 60 },
+  );
+  t.pass();
+});
+
+contract(
+  'list() by delimiter agrees with the model while keys come and go between and during listings',
+  async (t, { storage }) => {
+    let count = 0;
+    const small = fc.string({ unit: fc.constantFrom('a', 'b', '/'), minLength: 1, maxLength: 5 });
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant('put' as const), key: small }),
+      fc.record({ kind: fc.constant('delete' as const), key: small }),
+      fc.record({ kind: fc.constant('complete' as const), key: small }),
+      fc.record({
+        kind: fc.constant('list' as const),
+        prefix: fc.constantFrom('', 'a/', 'b'),
+        limit: fc.constantFrom(3, 1000),
+      }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async steps => {
+        const engine = await storage.buckets('stateful').open(`stateful-${count++}`);
+        const bucket = hostBucket(bucketService(async () => engine));
+        const keys = new Set<string>();
+        for (const one of steps) {
+          if (one.kind === 'list') {
+            const { prefix, limit } = one;
+            const page = await bucket.list({ prefix, limit, delimiter: '/' });
+            const found = [
+              ...page.objects.map(object => `o:${object.key}`),
+              ...page.delimitedPrefixes.map(group => `g:${group}`),
+            ];
+            const model = modelList([...keys], { prefix, delimiter: '/' });
+            if (found.some(entry => !model.includes(entry))) return false;
+            if (page.truncated !== model.length > limit || found.length !== Math.min(model.length, limit)) return false;
+            continue;
+          }
+          // A listing under way must not be kept when it began before the change.
+          const listing = bucket.list({ prefix: '', delimiter: '/' });
+          if (one.kind === 'delete') {
+            await bucket.delete(one.key);
+            keys.delete(one.key);
+          } else {
+            if (one.kind === 'put') await bucket.put(one.key, 'x');
+            else await (await bucket.createMultipartUpload(one.key)).complete([]);
+            keys.add(one.key);
+          }
+          await listing;
+        }
+        return true;
+      }),
+      { numRuns: 60 },
+    );
+    t.pass();
+  },
+);
+
+contract('list() by delimiter finds groups of any size', async (t, { bucket }) => {
+  const sizes = [1, 2, 3, 31, 32, 33, 70, 1, 200, 5];
+  const keys = sizes.flatMap((size, group) => Array.from({ length: size }, (_, index) => `g${group}/${1000 + index}`));
+  await fill(bucket, [...keys, 'g3x', 'z']);
+  for (let turn = 0; turn < 2; turn++) {
+    const page = await bucket.list({ delimiter: '/' });
+    t.deepEqual(
+      page.delimitedPrefixes,
+      sizes.map((_, group) => `g${group}`),
+    );
+    t.deepEqual(
+      page.objects.map(object => object.key),
+      ['g3x', 'z'],
+    );
+    t.false(page.truncated);
+  }
+});

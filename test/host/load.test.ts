@@ -1,0 +1,163 @@
+import test from 'ava';
+import { handler, newHost, textOf } from './new-host.js';
+
+const failing: readonly { name: string; source: unknown; code: string; at?: [string, number, number]; text: RegExp }[] =
+  [
+    {
+      name: 'does not parse',
+      source: 'export default {\n  fetch( { return 1 }\n}',
+      code: 'EDGE_SCRIPT_SYNTAX',
+      at: ['f.js', 2, 12],
+      text: /does not parse/,
+    },
+    {
+      name: 'throws in its global scope',
+      source: 'const a = 1;\nthrow new TypeError("boom");',
+      code: 'EDGE_SCRIPT_THREW',
+      at: ['f.js', 2, 7],
+      text: /global scope threw TypeError: boom/,
+    },
+    { name: 'exports no handler', source: 'export const a = 1;', code: 'EDGE_SCRIPT_NO_HANDLER', text: /no handler/ },
+    {
+      name: 'imports a module that is not there',
+      source: 'import x from "./nope.js";\nexport default { fetch() {} }',
+      code: 'EDGE_SCRIPT_IMPORT',
+      at: ['f.js', 1, 15],
+      text: /"\.\/nope\.js", which is not among the modules/,
+    },
+    {
+      name: 'imports a name that is not exported',
+      source: {
+        main: 'a.js',
+        modules: { 'a.js': 'import { zip } from "./b.js";\nexport default {}', 'b.js': 'export const zap = 1' },
+      },
+      code: 'EDGE_SCRIPT_IMPORT',
+      at: ['a.js', 1, 21],
+      text: /does not provide an export named 'zip'/,
+    },
+    {
+      name: 'imports a module of Node',
+      source: 'import fs from "node:fs"; export default {}',
+      code: 'EDGE_SCRIPT_IMPORT',
+      text: /"node:fs"/,
+    },
+    {
+      name: 'never ends its global scope',
+      source: 'for (;;);',
+      code: 'EDGE_STARTUP_LIMIT',
+      text: /limit startupMs is 400 ms/,
+    },
+  ];
+
+for (const { name, source, code, at, text } of failing) {
+  test(`load() rejects with ${code} when the script ${name}`, async t => {
+    const host = newHost(t);
+    // A wrong source is part of what is tested.
+    const error = await t.throwsAsync(host.load(source as string, { name: 'f' }), { code, message: text });
+    if (at === undefined) return;
+    const [file, line, column] = at;
+    t.like(error, { location: { file, line, column } });
+    t.true(error.message.includes(`${file}:${line}:${column}`));
+  });
+}
+
+test('load() rejects with a TypeError when the source is no string', async t => {
+  const host = newHost(t);
+  const wrong: unknown = 42;
+  await t.throwsAsync(host.load(wrong as string), {
+    instanceOf: TypeError,
+    message: /is the number 42, expected a string/,
+  });
+});
+
+const wrongOptions: readonly [string, object, RegExp][] = [
+  ['an unknown option', { nam: 'x' }, /no option "nam"; its options are name/],
+  ['a name of the wrong type', { name: 5 }, /Option name of load\(\) is the number 5, expected a string/],
+  ['a binding that is no identifier', { vars: { 'a-b': 'x' } }, /"a-b" .* not a valid JavaScript variable name/],
+  ['a reserved word as binding', { buckets: { class: 'x-y-z' } }, /"class"/],
+  ['a binding given twice', { vars: { A: '1' }, secrets: { A: '2' } }, /"A" .* given twice/],
+  ['a compatibility date that is none', { compatibilityDate: '2024-02-31' }, /expected a date as YYYY-MM-DD/],
+  ['a route with a star in the middle', { routes: ['a*b/c'] }, /Route pattern/],
+  ['an unknown limit', { limits: { cpu: 5 } }, /cpu/],
+];
+
+for (const [name, options, message] of wrongOptions) {
+  test(`load() rejects with a clear error when given ${name}`, async t => {
+    await t.throwsAsync(newHost(t).load(handler('return new Response()'), options), { message });
+  });
+}
+
+test('load() links several modules, JSON, text, data and import() of its own', async t => {
+  const host = newHost(t);
+  const fn = await host.load(
+    {
+      main: 'a.js',
+      modules: {
+        'a.js': `import { zip } from './lib/b.js'; import json from './c.json'; import text from './t.txt'; import data from './d.bin';
+          export default { async fetch() {
+            const again = await import('./lib/b.js');
+            const refused = await import('node:fs').catch(error => error.constructor === TypeError);
+            return Response.json([zip, json, text, [...new Uint8Array(data)], again.zip, refused, import.meta.url]);
+          } }`,
+        'lib/b.js': "import { y } from '../y.js'; export const zip = 'zip' + y;",
+        'y.js': "export const y = '!';",
+        'c.json': '{"x":1}',
+        't.txt': 'hello',
+        'd.bin': new Uint8Array([1, 2, 3]),
+      },
+    },
+    { name: 'modules' },
+  );
+  t.deepEqual(JSON.parse(await textOf(fn.fetch('http://x/'))), [
+    'zip!',
+    { x: 1 },
+    'hello',
+    [1, 2, 3],
+    'zip!',
+    true,
+    'file:///a.js',
+  ]);
+});
+
+test('load() runs a classic script', async t => {
+  const fn = await newHost(t).load('addEventListener("fetch", event => event.respondWith(new Response("classic")))');
+  t.is(await textOf(fn.fetch('http://x/')), 'classic');
+});
+
+test('load() gives vars and secrets to the handler', async t => {
+  const fn = await newHost(t).load(handler('return Response.json(env)'), {
+    vars: { A: 'a', B: { c: [1] } },
+    secrets: { S: 's' },
+  });
+  t.deepEqual(JSON.parse(await textOf(fn.fetch('http://x/'))), { A: 'a', B: { c: [1] }, S: 's' });
+});
+
+test('load() of the same name replaces the function, which ends what it has begun', async t => {
+  const host = newHost(t);
+  const first = await host.load(handler('await scheduler.wait(50); return new Response("one")'), { routes: ['x/*'] });
+  const slow = textOf(host.fetch('http://x/'));
+  const second = await host.load(handler('return new Response("two")'), { routes: ['x/*'] });
+  t.is(await textOf(host.fetch('http://x/')), 'two');
+  t.is(await slow, 'one');
+  t.not(first.version, second.version);
+  await t.throwsAsync(first.fetch('http://x/'), { code: 'EDGE_CLOSED' });
+});
+
+test('load() leaves the old version in place when the new one fails', async t => {
+  const host = newHost(t);
+  await host.load(handler('return new Response("one")'), { routes: ['x/*'] });
+  await t.throwsAsync(host.load('throw 1', { routes: ['x/*'] }), { code: 'EDGE_SCRIPT_THREW' });
+  t.is(await textOf(host.fetch('http://x/')), 'one');
+});
+
+test('load() tells the startup time and the handlers', async t => {
+  const fn = await newHost(t).load('export default { fetch() {}, scheduled() {} }');
+  t.deepEqual([...fn.handlers].sort(), ['fetch', 'scheduled']);
+  t.true(fn.startupTimeMs > 0);
+});
+
+test('new EdgeHost() throws a clear error for wrong options', t => {
+  t.throws(() => newHost(t, { storag: 'x' } as object), { message: /no option "storag"/ });
+  t.throws(() => newHost(t, { isolation: 'none' } as object), { message: /expected one of 'process', 'thread'/ });
+  t.throws(() => newHost(t, { maxIsolates: 0 }), { instanceOf: RangeError });
+});

@@ -1,0 +1,36 @@
+/** Hosts for tests: in memory, closed when the test ends. */
+import type { ExecutionContext } from 'ava';
+import { EdgeHost, type EdgeHostOptions, type InvocationEvent } from '../../src/index.js';
+
+export type Isolation = 'process' | 'thread';
+export const ISOLATIONS: readonly Isolation[] = ['process', 'thread'];
+
+export function newHost(t: ExecutionContext, options: EdgeHostOptions = {}): EdgeHost {
+  const host = new EdgeHost({ storage: ':memory:', ...options });
+  t.teardown(() => host.close({ drainMs: 0 }));
+  return host;
+}
+
+/** The next invocation event that `matches`. */
+export function nextInvocation(
+  host: EdgeHost,
+  matches: (event: InvocationEvent) => boolean = () => true,
+): Promise<InvocationEvent> {
+  return new Promise(resolve => {
+    const listener = (event: InvocationEvent): void => {
+      if (!matches(event)) return;
+      host.off('invocation', listener);
+      resolve(event);
+    };
+    host.on('invocation', listener);
+  });
+}
+
+/** A module whose fetch handler has this body; `request`, `env` and `ctx` are in scope. */
+export function handler(body: string): string {
+  return `export default { async fetch(request, env, ctx) { ${body} } };`;
+}
+
+export async function textOf(response: Promise<Response>): Promise<string> {
+  return (await response).text();
+}

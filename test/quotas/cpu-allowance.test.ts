@@ -1,0 +1,81 @@
+import test from 'ava';
+import fc from 'fast-check';
+
+import { CpuAllowance } from '../../src/quotas/cpu-allowance.js';
+
+/** Runs an invocation that wants so much CPU time; says whether it was terminated. */
+function run(allowance: CpuAllowance, wantedMs: number, limitMs = 10): { usedMs: number; isTerminated: boolean } {
+  const usedMs = Math.min(wantedMs, allowance.grant(limitMs));
+  allowance.settle(usedMs, limitMs);
+  return { usedMs, isTerminated: usedMs < wantedMs };
+}
+
+test('grant() forgives an occasional overrun', t => {
+  const allowance = new CpuAllowance({ overrunMs: 10 });
+  for (let round = 0; round < 5; round++) {
+    t.false(run(allowance, 18).isTerminated);
+    for (let i = 0; i < 10; i++) t.false(run(allowance, 1).isTerminated);
+  }
+});
+
+test('grant() terminates consistent overruns at the limit', t => {
+  const allowance = new CpuAllowance({ overrunMs: 10 });
+  t.deepEqual(run(allowance, 1000), { usedMs: 20, isTerminated: true });
+  for (let i = 0; i < 5; i++) t.deepEqual(run(allowance, 1000), { usedMs: 10, isTerminated: true });
+});
+
+test('grant() is the limit alone when nothing is lent', t => {
+  t.is(new CpuAllowance({ overrunMs: 0 }).grant(50), 50);
+  t.is(new CpuAllowance({ overrunMs: 10, balanceMs: 0 }).grant(50), 50);
+});
+
+test('grant() never lends more than the limit itself', t => {
+  t.is(new CpuAllowance({ overrunMs: 1000 }).grant(50), 100);
+});
+
+test('grant() goes on from the balance of the isolate before', t => {
+  const first = new CpuAllowance({ overrunMs: 10 });
+  run(first, 1000);
+  const second = new CpuAllowance({ overrunMs: 10, balanceMs: first.balanceMs });
+  t.is(second.grant(10), 10);
+});
+
+test('settle() fills up with what is unused, to the bound', t => {
+  const allowance = new CpuAllowance({ overrunMs: 10, balanceMs: 0 });
+  allowance.settle(7, 10);
+  t.is(allowance.grant(10), 13);
+  for (let i = 0; i < 10; i++) allowance.settle(0, 10);
+  t.is(allowance.grant(10), 20);
+});
+
+test('settle() remembers what invocations that ran at once have each taken, to a bound', t => {
+  const allowance = new CpuAllowance({ overrunMs: 10 });
+  for (let i = 0; i < 5; i++) allowance.settle(20, 10);
+  t.is(allowance.balanceMs, -10);
+  t.is(allowance.grant(10), 10);
+  allowance.settle(0, 10);
+  t.is(allowance.grant(10), 10);
+  allowance.settle(5, 10);
+  t.is(allowance.grant(10), 15);
+});
+
+test('grant() is Infinity when the limit is', t => {
+  const allowance = new CpuAllowance({ overrunMs: 10 });
+  allowance.settle(1e9, Infinity);
+  t.is(allowance.grant(Infinity), Infinity);
+  t.is(allowance.balanceMs, 10);
+  const endless = new CpuAllowance({ overrunMs: Infinity });
+  endless.settle(15, 10);
+  t.is(endless.grant(10), 20);
+});
+
+test('the average over invocations one after the other never passes the limit by more than one loan', t => {
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: 100 }), { maxLength: 200 }), fc.nat({ max: 50 }), (wanted, overrunMs) => {
+      const allowance = new CpuAllowance({ overrunMs });
+      const used = wanted.reduce((sum, wantedMs) => sum + run(allowance, wantedMs).usedMs, 0);
+      return used <= wanted.length * 10 + overrunMs;
+    }),
+  );
+  t.pass();
+});

@@ -1,0 +1,185 @@
+import test from 'ava';
+
+import {
+  INVOCATION_KINDS,
+  isLimitName,
+  LIMIT_NAMES,
+  LIMITS,
+  limitRow,
+  PLANS,
+  type Plan,
+  ZONE_PLANS,
+} from '../../src/quotas/limits.js';
+import { type LimitOverrides, limitOf, resolveLimits } from '../../src/quotas/resolve-limits.js';
+
+const MB = 1024 * 1024;
+
+/** The specification's tables and rules, written out once more: a slip in either copy shows. */
+const BY_PLAN: Readonly<Record<string, readonly [number, number, number, number]>> = {
+  subrequests: [50, 50, 1000, 1000],
+  connections: [6, 6, 6, 6],
+  envVars: [64, 128, 128, 128],
+  envVarBytes: [5120, 5120, 5120, 5120],
+  scriptBytes: [MB, 10 * MB, 10 * MB, 10 * MB],
+  startupMs: [400, 400, 400, 400],
+  functions: [100, 500, 500, 500],
+  cronTriggers: [5, 250, 250, 250],
+  requestsPerDay: [100_000, Infinity, Infinity, Infinity],
+  requestsPerMinute: [1000, Infinity, Infinity, Infinity],
+  memoryBytes: [128 * MB, 128 * MB, 128 * MB, 128 * MB],
+  internalSubrequests: [1000, 1000, 1000, 1000],
+  cacheCalls: [50, 50, 1000, 1000],
+  cacheObjectBytes: [512 * MB, 512 * MB, 512 * MB, 512 * MB],
+  waitUntilMs: [30_000, 30_000, 30_000, 30_000],
+  urlBytes: [16_384, 16_384, 16_384, 16_384],
+  headersBytes: [32_768, 32_768, 32_768, 32_768],
+  headerBytes: [16_384, 16_384, 16_384, 16_384],
+  responseBytes: [Infinity, Infinity, Infinity, Infinity],
+  routesPerZone: [1000, 1000, 1000, 1000],
+  zonesPerFunction: [1000, 1000, 1000, 1000],
+  logBytes: [131_072, 131_072, 131_072, 131_072],
+  instances: [1, 1, 1, 1],
+  listEntries: [1000, 1000, 1000, 1000],
+  multipartUploadMs: [604_800_000, 604_800_000, 604_800_000, 604_800_000],
+  envVarsPerAccount: [Infinity, Infinity, Infinity, Infinity],
+};
+
+const BY_KIND: readonly (readonly ['cpuMs' | 'wallMs', Plan, readonly [number, number, number]])[] = [
+  ['cpuMs', 'free', [10, 10, 10]],
+  ['cpuMs', 'bundled', [50, 50, 50]],
+  ['cpuMs', 'unbound', [30_000, 900_000, 900_000]],
+  ['cpuMs', 'standard', [30_000, 900_000, 900_000]],
+  ['wallMs', 'free', [Infinity, Infinity, Infinity]],
+  ['wallMs', 'bundled', [Infinity, Infinity, Infinity]],
+  ['wallMs', 'unbound', [Infinity, 900_000, 900_000]],
+  ['wallMs', 'standard', [Infinity, 900_000, 900_000]],
+];
+
+for (const [name, figures] of Object.entries(BY_PLAN)) {
+  test(`LIMITS has the figures of the specification for ${name}`, t => {
+    t.true(isLimitName(name));
+    if (!isLimitName(name)) return;
+    t.deepEqual(
+      PLANS.map(plan => limitOf(resolveLimits({ plan }), name, 'http')),
+      [...figures],
+    );
+  });
+}
+
+for (const [name, plan, [http, cron, queue]] of BY_KIND) {
+  test(`LIMITS has the figures of the specification for ${name} of ${plan}`, t => {
+    t.like(resolveLimits({ plan })[name], { http, cron, queue });
+  });
+}
+
+test('LIMITS has 15 minutes of wall time for alarms of unbound and standard', t => {
+  t.deepEqual(
+    PLANS.map(plan => resolveLimits({ plan }).wallMs.alarm),
+    [Infinity, Infinity, 900_000, 900_000],
+  );
+});
+
+test('LIMITS has body and cache file sizes by the plan of the zone', t => {
+  const figures = ZONE_PLANS.map(zonePlan => resolveLimits({ zonePlan }));
+  t.deepEqual(
+    figures.map(limits => limits.bodyBytes),
+    [100 * MB, 100 * MB, 200 * MB, 500 * MB],
+  );
+  t.deepEqual(
+    figures.map(limits => limits.cacheFileBytes),
+    [512 * MB, 512 * MB, 512 * MB, 5 * 1024 * MB],
+  );
+});
+
+test('LIMITS turns the anti-abuse limit off for enterprise alone', t => {
+  t.deepEqual(
+    ZONE_PLANS.map(zonePlan => resolveLimits({ zonePlan }).addressRequestsPerSecond === Infinity),
+    [false, false, false, true],
+  );
+});
+
+for (const name of LIMIT_NAMES) {
+  test(`LIMITS has only figures for ${name} that an override could give`, t => {
+    const { min, max } = limitRow(name);
+    for (const plan of PLANS) {
+      for (const zonePlan of ZONE_PLANS) {
+        for (const kind of INVOCATION_KINDS) {
+          const figure = limitOf(resolveLimits({ plan, zonePlan }), name, kind);
+          t.true(figure >= min && figure <= max);
+          t.true(figure === Infinity || Number.isSafeInteger(figure));
+        }
+      }
+    }
+  });
+
+  test(`resolveLimits() takes the bounds of ${name} and nothing past them`, t => {
+    const { min, max } = limitRow(name);
+    const resolve = (figure: number) => limitOf(resolveLimits({ overrides: [{ [name]: figure }] }), name, 'http');
+    t.is(resolve(min), min);
+    t.is(resolve(max), max);
+    const message = new RegExp(`limits\\.${name} is .*expected a whole number`);
+    t.throws(() => resolve(min - 1), { instanceOf: RangeError, message });
+    if (max !== Infinity) t.throws(() => resolve(max + 1), { instanceOf: RangeError, message });
+    t.throws(() => resolve(min + 0.5), { instanceOf: RangeError, message });
+    t.throws(() => resolve(Number.NaN), { instanceOf: RangeError, message });
+  });
+}
+
+test('resolveLimits() is complete and frozen, and does not touch the table', t => {
+  const limits = resolveLimits({ overrides: [{ cpuMs: { http: 1 } }] });
+  t.deepEqual(Object.keys(limits).sort(), [...LIMIT_NAMES, 'plan', 'zonePlan'].sort());
+  t.true(Object.isFrozen(limits));
+  t.true(Object.isFrozen(limits.cpuMs));
+  t.is(limits.cpuMs.http, 1);
+  t.is(LIMITS.cpuMs.values.standard.http, 30_000);
+});
+
+test('resolveLimits() takes the plan standard and the zone plan free when none is given', t => {
+  t.like(resolveLimits(), { plan: 'standard', zonePlan: 'free', subrequests: 1000 });
+});
+
+test('resolveLimits() lets function win over account, and account over host', t => {
+  const host: LimitOverrides = { subrequests: 1, envVars: 1, functions: 1 };
+  const account: LimitOverrides = { subrequests: 2, envVars: 2 };
+  const limits = resolveLimits({ plan: 'free', overrides: [host, account, undefined, { subrequests: 3 }] });
+  t.like(limits, { subrequests: 3, envVars: 2, functions: 1, cronTriggers: 5 });
+});
+
+test('resolveLimits() takes one figure for all kinds, or one for some', t => {
+  t.deepEqual(resolveLimits({ overrides: [{ cpuMs: 7 }] }).cpuMs, { http: 7, cron: 7, queue: 7, alarm: 7 });
+  const limits = resolveLimits({ overrides: [{ cpuMs: 7 }, { cpuMs: { cron: 9 } }] });
+  t.deepEqual(limits.cpuMs, { http: 7, cron: 9, queue: 7, alarm: 7 });
+});
+
+test('resolveLimits() leaves a figure alone when an override is undefined', t => {
+  // A JavaScript caller may well write { subrequests: undefined }.
+  const overrides: object = { subrequests: undefined, cpuMs: { http: undefined } };
+  t.like(resolveLimits({ plan: 'free', overrides: [overrides] }), { subrequests: 50, cpuMs: { http: 10 } });
+});
+
+for (const [what, overrides, message] of [
+  ['a limit that does not exist', { subrequest: 1 }, /no limit "subrequest", expected one of .*subrequests/],
+  ['a name of Object.prototype', { constructor: 1 }, /no limit "constructor"/],
+  ['text for a figure', { subrequests: '5' }, /limits\.subrequests is "5" \(string\)/],
+  ['null for a figure', { subrequests: null }, /limits\.subrequests is null/],
+  ['an object where there is one figure', { subrequests: { http: 1 } }, /limits\.subrequests is an object/],
+  ['a kind that does not exist', { cpuMs: { ftp: 1 } }, /kind of invocation in limits\.cpuMs is "ftp"/],
+  ['an array by kind', { cpuMs: [1] }, /limits\.cpuMs is an array/],
+  ['text by kind', { cpuMs: { http: '1' } }, /limits\.cpuMs\.http is "1"/],
+  ['an array', [], /Option limits is an array/],
+] as const) {
+  test(`resolveLimits() throws a TypeError when an override has ${what}`, t => {
+    const given: object = overrides;
+    t.throws(() => resolveLimits({ overrides: [given] }), { instanceOf: TypeError, message });
+  });
+}
+
+test('resolveLimits() throws a TypeError when the plan does not exist', t => {
+  const choice: object = { plan: 'paid' };
+  t.throws(() => resolveLimits(choice), {
+    instanceOf: TypeError,
+    message: 'Option plan is "paid", expected one of free, bundled, unbound, standard',
+  });
+  const zone: object = { zonePlan: 'standard' };
+  t.throws(() => resolveLimits(zone), { instanceOf: TypeError, message: /zonePlan/ });
+});
