@@ -11,7 +11,7 @@ test('everything that guest code reaches is of its own realm', t => {
 
 test('the scan finds a host object that is put there on purpose', t => {
   const realm = new TestRealm();
-  const define: unknown = realm.evaluate("value => { globalThis.planted = { deep: [value] }; }");
+  const define: unknown = realm.evaluate('value => { globalThis.planted = { deep: [value] }; }');
   if (typeof define === 'function') define({ host: 'object' });
   t.true(scan(realm, '[]').leaks.some(path => path.includes('planted.deep')));
 });
@@ -19,7 +19,13 @@ test('the scan finds a host object that is put there on purpose', t => {
 test('no prototype of the host realm is on the chain of anything that guest code reaches', t => {
   const realm = new TestRealm();
   const { objects, paths } = scan(realm);
-  const own = new Set<unknown>([Object.prototype, Function.prototype, Error.prototype, Array.prototype, Uint8Array.prototype]);
+  const own = new Set<unknown>([
+    Object.prototype,
+    Function.prototype,
+    Error.prototype,
+    Array.prototype,
+    Uint8Array.prototype,
+  ]);
   const found = objects.flatMap((object, index) => {
     if ((typeof object !== 'object' && typeof object !== 'function') || object === null) return [];
     const prototype: unknown = Reflect.getPrototypeOf(object);

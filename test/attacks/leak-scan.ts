@@ -120,5 +120,6 @@ export interface Scan {
 /** Scans a realm. What comes back are guest values: look at them only by identity and by `Reflect.getPrototypeOf`. */
 export function scan(realm: TestRealm, roots = SAMPLES): Scan {
   const result = realm.evaluate(`${WALK}(${roots})`);
+  realm.close();
   return result as Scan; // what WALK returns
 }

@@ -47,6 +47,11 @@ export class TestRealm {
     this.realm = createRealm(this.hostCall);
   }
 
+  /** Ends the invocation, and its timers with it. */
+  close(): void {
+    this.timers.clearInvocation(this.invocation);
+  }
+
   enter(ev: Ev, a?: unknown, b?: unknown, c?: unknown, d?: unknown): void {
     Reflect.apply(this.realm.enter, undefined, [ev, a, b, c, d]);
   }
