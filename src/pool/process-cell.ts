@@ -124,15 +124,16 @@ export class ProcessCell implements Cell {
     }
   }
 
+  /** Behind a wrapper it is the cell that is ended: the wrapper waits for it, so that nothing is left when the wrapper has exited. */
   kill(): void {
-    // The cell itself first: `unshare` ends with it, and then both are gone when the child's exit is told.
-    const { pid } = this;
+    if (this.#isOver) return;
+    const inner = this.#isWrapped ? childOf(this.#child.pid) : undefined;
     try {
-      if (this.#isWrapped && pid !== undefined) process.kill(pid, 'SIGKILL');
-      else this.#child.kill('SIGKILL');
+      if (inner !== undefined && process.kill(inner, 'SIGKILL')) return;
     } catch {
-      this.#child.kill('SIGKILL'); // it had ended already
+      // It has ended, or is not ours to end; the wrapper takes it along.
     }
+    this.#child.kill('SIGKILL');
   }
 
   async close(): Promise<void> {
