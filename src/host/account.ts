@@ -11,6 +11,7 @@ import type { CellSupervisor } from '../pool/cell-supervisor.js';
 import type { IsolateCache } from '../pool/isolate-cache.js';
 import type { ByKind } from '../quotas/limits.js';
 import { type LimitOverrides, type ResolvedLimits, resolveLimits } from '../quotas/resolve-limits.js';
+import { readFunctionFile } from './config-file.js';
 import { readDeployment, type ScriptSource } from './deployment.js';
 import { EdgeFunction } from './edge-function.js';
 import type { InvocationEvent, LogEvent } from './events.js';
@@ -85,6 +86,16 @@ export class Account {
     for (const { pattern, mode } of resolved.routes) this.#host.router.add({ pattern, mode, target: runner });
     if (previous !== undefined) this.#retire(previous.runner);
     return loaded.function;
+  }
+
+  /**
+   * Loads a function from its configuration file: the path of the file, or of the folder that has one named `edgehost.toml`. The file
+   * names the main module, and what that imports by relative paths is loaded with it. Options given here replace those of the file;
+   * secrets are given here only. Rejects like {@link load}, and with EDGE_CONFIG_INVALID, which tells file and line.
+   */
+  async loadFile(path: string, options: LoadOptions = {}): Promise<EdgeFunction> {
+    const { source, options: configured } = await readFunctionFile(path);
+    return this.load(source, { ...configured, ...options });
   }
 
   /** The function of this name, if it is loaded. */
