@@ -7,6 +7,7 @@ import { buckets } from './suites/buckets.js';
 import { coldStart } from './suites/cold-start.js';
 import { cpu } from './suites/cpu.js';
 import { dispatch } from './suites/dispatch.js';
+import { guestApis } from './suites/guest-apis.js';
 import { http } from './suites/http.js';
 import { memory } from './suites/memory.js';
 import { micro } from './suites/micro.js';
@@ -25,5 +26,6 @@ export const BENCHMARKS: readonly Benchmark[] = [
   streaming,
   accounting,
   neighbours,
+  guestApis,
   micro,
 ];
