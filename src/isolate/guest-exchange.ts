@@ -2,6 +2,7 @@
  * An exchange as the guest sees it: events reach the guest only when it waits for them, and a body can be piped into another
  * exchange without passing the guest.
  */
+import { OpError } from './ops/arguments.js';
 import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
 import type { Exchange, ExchangeListener } from './protocol/channel.js';
 import type { TurnQueue } from './turns.js';
@@ -46,6 +47,7 @@ export class GuestExchange implements ExchangeListener {
 
   /** Writes; an answer of zero or less promises an Ev.Credit. */
   write(bytes: Uint8Array): number {
+    if (this.exchange.isOutgoingOver) throw new OpError('Error', 'The body is read no more');
     const credit = this.exchange.write(bytes);
     this.#wantsCredit = credit <= 0;
     return credit;

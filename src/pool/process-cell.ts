@@ -40,6 +40,7 @@ export class ProcessCell implements Cell {
   readonly #exited: Promise<void>;
   #nextSocket = 0;
   #stderr = '';
+  #isClosing = false;
   #isOver = false;
 
   constructor(options: CellOptions, events: CellEvents, sandbox: Sandbox) {
@@ -80,7 +81,8 @@ export class ProcessCell implements Cell {
       },
       onClose: error => {
         onFailed(new Error(error?.message ?? `The cell ended: ${this.#stderr.trim() || 'no message'}`));
-        this.kill();
+        // A cell that is told to close ends by itself, and is waited for.
+        if (!this.#isClosing) this.kill();
       },
     });
     const settings: CellSettings = { ...options, execArgv: isolateFlags() };
@@ -136,6 +138,7 @@ export class ProcessCell implements Cell {
 
   async close(): Promise<void> {
     if (!this.#isOver) {
+      this.#isClosing = true;
       this.#control.close();
       const timer = setTimeout(() => this.kill(), CLOSE_WITHIN_MS);
       await this.#exited;

@@ -2,7 +2,7 @@
  * Bodies that come from the host and bodies that go to it. Reading and writing cross the bridge chunk by chunk, and only as
  * fast as the other side allows.
  */
-import { BODY_ENDED, BODY_FAILED, Ev, Op } from '../ops/table.ts';
+import { BODY_ENDED, Ev, Op } from '../ops/table.ts';
 import { errorFromText, onEvent, op, opNumber, opString } from './bridge.ts';
 import { MapCtor, mapDelete, mapGet, mapSet, PromiseCtor, promiseResolve, Uint8ArrayCtor } from './primordials.ts';
 
@@ -58,7 +58,6 @@ export class HostBody {
         return target;
       }
       if (available === BODY_ENDED) return undefined;
-      if (available === BODY_FAILED) throw errorFromText(opString(Op.LastError));
       await new PromiseCtor<void>((resolve, reject) => {
         mapSet(readers, this.exchange, { resolve, reject });
       });

@@ -183,7 +183,7 @@ function reply(invocation: Invocation, state: ResponseState): void {
   if (typeof source === 'string') {
     tell(Op.Reply, id, status, headOf(state), source);
   } else if (source instanceof HostBody) {
-    if (tell(Op.ReplyStream, id, status, headWithLength(state, bodyLength(body)))) source.pipeTo(id);
+    if (tell(Op.ReplyStream, id, status, headWithLength(state, bodyLength(body)))) pipe(source, id);
   } else if (source === undefined) {
     if (tell(Op.ReplyStream, id, status, headWithLength(state, body.length)))
       hold(invocation, sendStream(streamOf(body), id));
@@ -192,6 +192,15 @@ function reply(invocation: Invocation, state: ResponseState): void {
     const length = typedArrayLength(bytes);
     if (length <= MAX_WHOLE_BYTES) tell(Op.ReplyBytes, id, status, headOf(state), bytes);
     else if (tell(Op.ReplyStream, id, status, headWithLength(state, length))) hold(invocation, sendBytes(bytes, id));
+  }
+}
+
+/** The head has been sent, so what goes wrong now is a failure of the body. */
+function pipe(source: HostBody, exchange: number): void {
+  try {
+    source.pipeTo(exchange);
+  } catch {
+    tell(Op.BodyFail, exchange, 'The body is no longer there to be sent');
   }
 }
 

@@ -1,8 +1,8 @@
 /** Ops that answer invocations, make calls to services and move bodies. The policies are all the host's; here is only form. */
-import type { GuestExchange } from '../guest-exchange.js';
+import { errorText, type GuestExchange } from '../guest-exchange.js';
 import { checkedInteger, checkedText, copyIn, copyOut, guestByteLength, OpError, optionalText } from './arguments.js';
 import type { OpSet } from './op-set.js';
-import { BODY_ENDED, BODY_FAILED, Op, ServiceId } from './table.js';
+import { BODY_ENDED, Op, ServiceId } from './table.js';
 
 /** What these ops need of the isolate. */
 export interface ExchangeBooks {
@@ -102,7 +102,9 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
       const { incoming } = found.exchange;
       if (incoming === 'open') return 0;
       if (!found.isInvocation) books.forget(found);
-      return incoming === 'ended' ? BODY_ENDED : BODY_FAILED;
+      if (incoming === 'ended') return BODY_ENDED;
+      const [name = '', message = '', code = ''] = errorText(found.exchange.failReason).split('\n');
+      throw new OpError(name, message, code);
     },
     [Op.BodyRead]: (id, target) => {
       const { exchange: source } = exchange(id);

@@ -27,6 +27,7 @@ export class GzipReader implements Codec {
   /** Header bytes until all of it is there, then trailer bytes. */
   #frame: Buffer = Buffer.alloc(0);
   #isHeaderRead = false;
+  #isDataRead = false;
   #crc = 0;
   #size = 0;
 
@@ -36,17 +37,18 @@ export class GzipReader implements Codec {
       data = this.#readHeader(bytes, isLast);
       if (!this.#isHeaderRead) return NOTHING;
     }
-    if (!this.#inflate.isEnded) {
+    if (!this.#isDataRead) {
       const piece = await this.#inflate.step(data, false);
       if (piece.length > 0) {
         this.#crc = zlib.crc32(piece, this.#crc);
         this.#size = (this.#size + piece.length) >>> 0;
         return piece;
       }
-      data = this.#inflate.isEnded ? this.#inflate.leftover : NOTHING;
+      this.#isDataRead = this.#inflate.isEnded;
+      data = this.#isDataRead ? this.#inflate.leftover : NOTHING;
     }
-    if (this.#inflate.isEnded) this.#readTrailer(data);
-    if (isLast && (!this.#inflate.isEnded || this.#frame.length < TRAILER_BYTES)) {
+    this.#readTrailer(data);
+    if (isLast && (!this.#isDataRead || this.#frame.length < TRAILER_BYTES)) {
       throw new OpError('TypeError', 'The compressed data ends too early');
     }
     return NOTHING;

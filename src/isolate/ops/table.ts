@@ -13,9 +13,8 @@ export const FAILED = -0x7fffffff;
 export const BODY_NONE = -1;
 export const BODY_STREAM = -2;
 
-/** Answers of Op.BodyAvailable that are not a number of bytes. */
+/** The answer of Op.BodyAvailable that is not a number of bytes. */
 export const BODY_ENDED = -1;
-export const BODY_FAILED = -2;
 
 export enum Op {
   /** () => "Name\nmessage\ncode" of the error that made the last op fail. */
@@ -69,7 +68,7 @@ export enum Op {
   BodyEnd,
   /** (exchange, message): the body that the guest writes has failed. */
   BodyFail,
-  /** (exchange) => bytes ready to be read; 0: Ev.Data will tell; BODY_ENDED; BODY_FAILED (Op.LastError tells why). */
+  /** (exchange) => bytes ready to be read; 0: Ev.Data will tell; BODY_ENDED. Fails as the body has failed. */
   BodyAvailable,
   /** (exchange, target: bytes) => bytes copied and consumed. */
   BodyRead,
@@ -89,7 +88,7 @@ export enum Op {
   TextDecoderLabel,
   /** (bytes, encoding, DecodeFlag) => text of the whole. */
   TextDecode,
-  /** (encoding, DecodeFlag) => decoder, for encodings whose state cannot be told from the last bytes. */
+  /** (encoding, DecodeFlag, token) => decoder, for encodings whose state cannot be told from the last bytes. */
   TextDecoderOpen,
   /** (decoder, bytes, 1 for the last, which closes it) => text. */
   TextDecoderChunk,
@@ -111,6 +110,8 @@ export enum Op {
   DigestUpdate,
   /** (digest) => number of bytes, for Op.Take. Closes it. */
   DigestFinish,
+  /** (digest) */
+  DigestClose,
   /** (bytes, bytes of the same length) => 1 when they are equal, else 0. */
   TimingSafeEqual,
   /** () => a random UUID, version 4. */

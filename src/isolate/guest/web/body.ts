@@ -31,7 +31,7 @@ import {
   isReadableStream,
   type ReadableStream,
   readAll,
-  tee,
+  teeCloned,
 } from './streams.ts';
 import { pairsOf, parseQuery, serializeQuery } from './url-search-params.ts';
 
@@ -156,7 +156,8 @@ function createStream(body: Body): ReadableStream {
 
 const STREAM_CHUNK_BYTES = 65_536;
 
-function bytesOf(source: string | Uint8Array | Blob | undefined): Uint8Array {
+/** The bytes of a body's source; not to be changed. */
+export function bytesOf(source: string | Uint8Array | Blob | undefined): Uint8Array {
   if (typeof source === 'string') return encodeUtf8(source);
   return source === undefined ? encodeUtf8('') : isBlob(source) ? blobBytes(source) : source;
 }
@@ -174,7 +175,7 @@ export function cloneBody(body: Body): Body {
     clone.isShared = true;
     return clone;
   }
-  const [first, second] = tee(streamOf(body));
+  const [first, second] = teeCloned(streamOf(body));
   const clone = new Body(undefined, second);
   clone.length = body.length;
   (body as { source: BodySource | undefined }).source = undefined; // its bytes come by way of the tee from now on

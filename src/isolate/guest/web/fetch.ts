@@ -8,6 +8,8 @@ import {
   jsonStringify,
   PromiseCtor,
   promiseReject,
+  promiseResolve,
+  stringSlice,
   stringToLowerCase,
   TypeErrorCtor,
   typedArrayLength,
@@ -16,6 +18,7 @@ import { requireHandler } from '../scope.ts';
 import { addAbortAlgorithm, removeAbortAlgorithm } from './abort.ts';
 import { blobBytes, isBlob } from './blob.ts';
 import { Body, bodyLength, isUnusable, streamOf, takeSource } from './body.ts';
+import { readDataUrl } from './data-url.ts';
 import { appendPair, type HeaderPairs, hasName } from './header-list.ts';
 import { requireArguments } from './idl.ts';
 import { buildRequest, type RequestState } from './request.ts';
@@ -50,6 +53,7 @@ function send(request: RequestState): Promise<Response> {
     if (request.body?.stream !== undefined && !isUnusable(request.body)) cancel(request.body.stream, signal.reason);
     return promiseReject(signal.reason);
   }
+  if (stringSlice(request.url, 0, 5) === 'data:') return fetchData(request);
   return new PromiseCtor((resolve, reject) => {
     let responseBody: HostBody | null = null;
     const call = start(request, {
@@ -70,6 +74,20 @@ function send(request: RequestState): Promise<Response> {
     };
     if (signal !== undefined) addAbortAlgorithm(signal, abort);
   });
+}
+
+/** Scheme fetch of data: URLs, which need nobody's help. @see https://fetch.spec.whatwg.org/#scheme-fetch */
+function fetchData(request: RequestState): Promise<Response> {
+  const resource = readDataUrl(request.url);
+  if (resource === undefined) return promiseReject(new TypeErrorCtor('fetch: the data: URL is malformed'));
+  const state = new ResponseState();
+  state.type = 'basic';
+  state.statusText = 'OK';
+  state.url = request.url;
+  state.isImmutable = true;
+  state.pairs = ['content-type', resource.type];
+  state.body = new Body(resource.bytes);
+  return promiseResolve(createResponse(state));
 }
 
 function start(request: RequestState, reply: CallReply): { abort(): void } {

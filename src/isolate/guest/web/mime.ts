@@ -49,7 +49,7 @@ export function parseMimeType(input: string): MimeType | undefined {
       at = indexOrEnd(text, ';', quoted.end);
     } else {
       const valueEnd = indexOrEnd(text, ';', at);
-      value = normalizeValue(stringSlice(text, at, valueEnd));
+      value = trimEnd(stringSlice(text, at, valueEnd));
       at = valueEnd;
       if (value === '') continue;
     }
@@ -123,6 +123,12 @@ function isQuotable(value: string): boolean {
     if (!(code === 9 || (code >= 0x20 && code <= 0x7e) || (code >= 0x80 && code <= 0xff))) return false;
   }
   return true;
+}
+
+/** Without trailing HTTP whitespace. */
+function trimEnd(text: string): string {
+  const trimmed = normalizeValue(`.${text}`);
+  return stringSlice(trimmed, 1);
 }
 
 function indexOrEnd(text: string, mark: string, from: number): number {

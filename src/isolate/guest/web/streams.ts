@@ -20,6 +20,7 @@ import {
 } from 'web-streams-polyfill';
 import { getPrototypeOf, getterOf, setPrototypeOf, TypeErrorCtor, typedArrayLength, uncurry } from '../primordials.ts';
 import { isUint8Array } from './buffers.ts';
+import { structuredClone } from './structured-clone.ts';
 
 export {
   ByteLengthQueuingStrategy,
@@ -43,6 +44,13 @@ const readChunk = uncurry(ReadableStreamDefaultReader.prototype.read);
 const cancelReader = uncurry(ReadableStreamDefaultReader.prototype.cancel);
 const teeStream = uncurry(ReadableStream.prototype.tee);
 const cancelStream = uncurry(ReadableStream.prototype.cancel);
+const enqueueDefault = uncurry(
+  ReadableStreamDefaultController.prototype.enqueue as (
+    this: ReadableStreamDefaultController<unknown>,
+    chunk: unknown,
+  ) => void,
+);
+const closeDefault = uncurry(ReadableStreamDefaultController.prototype.close);
 const enqueueBytes = uncurry(ReadableByteStreamController.prototype.enqueue);
 const closeBytes = uncurry(ReadableByteStreamController.prototype.close);
 const getByobRequest = getterOf<ReadableStreamBYOBRequest | null>(
@@ -94,8 +102,32 @@ export function cancel(stream: ReadableStream, reason: unknown): Promise<void> {
   return cancelStream(stream, reason);
 }
 
-export function tee(stream: ReadableStream): [ReadableStream, ReadableStream] {
-  return teeStream(stream);
+/** "Tee" with clones for the second branch, so that the two share no memory. */
+export function teeCloned(stream: ReadableStream): [ReadableStream, ReadableStream] {
+  const [first, second] = teeStream(stream);
+  // The branches of a byte stream share none by themselves.
+  if (isByteStream(stream)) return [first, second];
+  const reader = getReader(second);
+  const clones = new ReadableStream(
+    {
+      __proto__: null,
+      async pull(controller: ReadableStreamDefaultController<unknown>) {
+        const { done, value } = await readChunk(reader);
+        if (done) closeDefault(controller);
+        else enqueueDefault(controller, structuredClone(value));
+      },
+      cancel: (reason: unknown) => cancelReader(reader, reason),
+    } as never, // an underlying source without inherited members
+    ON_DEMAND as never, // a strategy without inherited members
+  );
+  return [first, clones];
+}
+
+const ON_DEMAND = { __proto__: null, highWaterMark: 0 };
+
+function isByteStream(stream: ReadableStream): boolean {
+  const { _readableStreamController: controller } = stream as unknown as { _readableStreamController: unknown }; // the polyfill's own field
+  return controller instanceof ReadableByteStreamController;
 }
 
 /** Where the bytes of a stream come from. */
