@@ -226,6 +226,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       limits: this.#options.limits,
       plan: this.#options.plan,
       zonePlan: this.#options.zonePlan,
+      connectionSlotRelease: this.#options.connectionSlotRelease,
       cache: this.#cache,
       router: this.#router,
       egress: this.#egress,

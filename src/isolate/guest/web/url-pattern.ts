@@ -43,7 +43,9 @@ export class URLPattern {
   readonly #matcher: Matcher;
 
   constructor(input: unknown = {}, baseURLOrOptions: unknown = undefined, options: unknown = undefined) {
-    const hasBase = arguments.length > 2 || (baseURLOrOptions !== undefined && !isObject(baseURLOrOptions) && baseURLOrOptions !== null);
+    const hasBase =
+      arguments.length > 2 ||
+      (baseURLOrOptions !== undefined && !isObject(baseURLOrOptions) && baseURLOrOptions !== null);
     const pattern = toInput(input);
     const ignoreCase = !!toDictionary(hasBase ? options : baseURLOrOptions, 'The options of the pattern')?.ignoreCase;
     const { URLPattern: Pattern } = require('urlpattern-polyfill/urlpattern');
