@@ -28,7 +28,8 @@ export interface FunctionDeployment {
   readonly modules: readonly FunctionModule[];
   readonly compatibilityDate: string | null;
   readonly compatibilityFlags: readonly string[];
-  readonly vars: ReadonlyMap<string, string>;
+  /** Text, or what JSON can hold. */
+  readonly vars: ReadonlyMap<string, unknown>;
   readonly secrets: ReadonlyMap<string, string>;
   /** Binding name to bucket name. */
   readonly buckets: ReadonlyMap<string, string>;
