@@ -17,7 +17,7 @@ export interface FunctionModule {
   readonly content: Uint8Array;
 }
 
-/** All that is needed to run one version of one function. Maps, because names such as `__proto__` are valid. */
+/** All that is needed to run one version of one function. Maps, because names such as `constructor` are valid. */
 export interface FunctionDeployment {
   readonly account: string;
   readonly name: string;

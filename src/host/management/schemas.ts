@@ -128,6 +128,9 @@ const optional = (properties: Readonly<Record<string, JsonSchema>>) =>
   Object.fromEntries(Object.entries(properties).map(([name, schema]) => [`${name.replace(/\?$/, '')}?`, schema]));
 
 const bindingInput: JsonSchema = {
+  type: 'object',
+  required: ['type'],
+  discriminator: { propertyName: 'type' },
   oneOf: [
     object({ type: { const: 'plain_text' }, name: identifier, text: string }),
     object({ type: { const: 'json' }, name: identifier, json: {} }),

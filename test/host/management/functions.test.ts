@@ -26,7 +26,7 @@ test('PUT functions lets an upload serve with its configuration', async t => {
     compatibility_date: '2024-01-01',
     compatibility_flags: ['store_list_honor_include'],
     bindings: [
-      { type: 'plain_text', name: '__proto__', text: 'hi' },
+      { type: 'plain_text', name: 'constructor', text: 'hi' },
       { type: 'json', name: 'CONFIG', json: { retries: [1, 2] } },
       { type: 'store_bucket', name: 'FILES', bucket_name: 'files' },
       { type: 'secret_text', name: 'TOKEN', text: 's3cret' },
@@ -51,7 +51,7 @@ test('PUT functions lets an upload serve with its configuration', async t => {
     ],
   );
   t.deepEqual([...(deployment.modules[1]?.content ?? [])], [0, 255, 13, 10]);
-  t.is(deployment.vars.get('__proto__'), 'hi');
+  t.is(deployment.vars.get('constructor'), 'hi');
   t.deepEqual(deployment.vars.get('CONFIG'), { retries: [1, 2] });
   t.is(deployment.buckets.get('FILES'), 'files');
   t.is(deployment.secrets.get('TOKEN'), 's3cret');
