@@ -15,6 +15,20 @@ const streamsGlobals = {
   },
 };
 
+// The pattern library becomes a module that is evaluated when it is first needed, with our URL and whatever the language has.
+const lazyPatterns = {
+  name: 'lazy-patterns',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^urlpattern-polyfill\/urlpattern$/ }, () => ({
+      path: resolve('node_modules/urlpattern-polyfill/dist/urlpattern.cjs'),
+    }));
+    onLoad({ filter: /urlpattern-polyfill[\\/]dist[\\/]urlpattern\.cjs$/ }, ({ path }) => {
+      const url = JSON.stringify(resolve('src/isolate/guest/web/url.ts'));
+      return { contents: `const { URL } = require(${url});\n${readFileSync(path, 'utf8')}`, loader: 'js' };
+    });
+  },
+};
+
 const { outputFiles } = await build({
   entryPoints: ['src/isolate/guest/main.ts'],
   bundle: true,
@@ -28,7 +42,7 @@ const { outputFiles } = await build({
   charset: 'utf8',
   minifySyntax: true,
   logLevel: 'warning',
-  plugins: [streamsGlobals],
+  plugins: [streamsGlobals, lazyPatterns],
 });
 mkdirSync('dist/src/isolate', { recursive: true });
 // A function's own scope, so that the bundle makes no global variable.

@@ -18,9 +18,11 @@ function figureByKind(row, plan) {
   return [...kinds].map(([value, names]) => `${figure(value, row.unit)} (${names.join(', ')})`).join('; ');
 }
 
+/** Aligned as the formatter does it. */
 function table(columns, lines) {
-  const write = cells => `| ${cells.join(' | ')} |`;
-  return [write(columns), write(columns.map(() => '---')), ...lines.map(write)].join('\n');
+  const widths = columns.map((name, i) => Math.max(name.length, ...lines.map(cells => cells[i].length)));
+  const write = cells => `| ${cells.map((cell, i) => cell.padEnd(widths[i])).join(' | ')} |`;
+  return [write(columns), write(widths.map(width => '-'.repeat(width))), ...lines.map(write)].join('\n');
 }
 
 const byPlan = table(

@@ -8,7 +8,6 @@ export type {
   HostEvents,
   InvocationEvent,
   InvocationOutcome,
-  InvocationWarning,
   LogEvent,
   LogLevel,
 } from './host/events.js';
@@ -16,5 +15,6 @@ export type { FunctionStatsSnapshot, HistogramSnapshot } from './host/function-s
 export type { ListenerOptions, NodeListener } from './host/listener.js';
 export type { AccountOptions, EdgeHostOptions, EgressOptions, LoadOptions, RouteOptions } from './host/options.js';
 export { EdgeError, type EdgeErrorCode, type ExceededLimit, type SourceLocation } from './quotas/errors.js';
+export type { LimitWarning } from './quotas/limit-warnings.js';
 export type { InvocationKind, Plan, ZonePlan } from './quotas/limits.js';
 export type { LimitOverrides } from './quotas/resolve-limits.js';

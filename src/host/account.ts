@@ -9,8 +9,14 @@ import type { Service } from '../bindings/service.js';
 import type { LoadHead } from '../isolate/protocol/messages.js';
 import type { CellSupervisor } from '../pool/cell-supervisor.js';
 import type { IsolateCache } from '../pool/isolate-cache.js';
+import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
+import { CpuAllowance } from '../quotas/cpu-allowance.js';
+import { checkCount, checkDeployment } from '../quotas/deployment-checks.js';
+import { EdgeError } from '../quotas/errors.js';
 import type { ByKind } from '../quotas/limits.js';
 import { type LimitOverrides, type ResolvedLimits, resolveLimits } from '../quotas/resolve-limits.js';
+import { readFunctionFile } from './config-file.js';
+import { CronTriggers } from './cron.js';
 import { readDeployment, type ScriptSource } from './deployment.js';
 import { EdgeFunction } from './edge-function.js';
 import type { InvocationEvent, LogEvent } from './events.js';
@@ -18,7 +24,7 @@ import { FunctionRunner } from './function-runner.js';
 import { FunctionStats } from './function-stats.js';
 import type { InvocationContext } from './invocation.js';
 import { type AccountOptions, type LoadOptions, type ResolvedLoadOptions, resolveLoadOptions } from './options.js';
-import { compilePattern, type Router } from './router.js';
+import type { Router } from './router.js';
 import { rememberRunner } from './runners.js';
 
 /** What an account has from its host. */
@@ -26,6 +32,7 @@ export interface AccountHost {
   readonly limits: LimitOverrides;
   readonly plan: ResolvedLimits['plan'];
   readonly zonePlan: ResolvedLimits['zonePlan'];
+  readonly connectionSlotRelease: ConnectionSlotRelease;
   readonly cache: IsolateCache;
   readonly router: Router<FunctionRunner>;
   readonly egress: Egress;
@@ -39,6 +46,9 @@ export interface AccountHost {
 interface Loaded {
   readonly runner: FunctionRunner;
   readonly function: EdgeFunction;
+  readonly routes: ResolvedLoadOptions['routes'];
+  readonly crons: readonly string[];
+  readonly triggers: CronTriggers;
 }
 
 export class Account {
@@ -63,28 +73,57 @@ export class Account {
    */
   async load(source: ScriptSource, options?: LoadOptions): Promise<EdgeFunction> {
     const resolved = resolveLoadOptions(options);
-    for (const { pattern } of resolved.routes) compilePattern(pattern);
     const deployment = readDeployment(source, resolved.name);
     const limits = this.#limits(resolved.limits);
+    await checkDeployment(
+      {
+        name: resolved.name,
+        modules: [deployment.body],
+        vars: resolved.vars,
+        secrets: resolved.secrets,
+        bindings: Object.keys(resolved.buckets),
+      },
+      limits,
+    );
+    this.#checkCounts(resolved, limits);
     const stats = new FunctionStats();
-    const context = this.#context(resolved, deployment.version, limits, stats);
+    const allowance = new CpuAllowance({ overrunMs: limits.cpuOverrunMs });
+    const context = this.#context(resolved, deployment.version, limits, stats, allowance);
     const runner = new FunctionRunner({
       context,
       deployment,
-      head: loadHead(resolved, deployment.modules, limits),
+      head: () => loadHead(resolved, deployment.modules, limits, allowance.balanceMs),
       cache: this.#host.cache,
       acquire: () => this.#supervisor.acquire(),
     });
     // Opened now, so that a storage that cannot be had is told here and not by the first request.
     if (Object.keys(resolved.buckets).length > 0) await this.#host.directory();
     await runner.load();
-    const loaded = { runner, function: new EdgeFunction(runner, stats, () => this.#unload(resolved.name, runner)) };
+    const loaded: Loaded = {
+      runner,
+      function: new EdgeFunction(runner, stats, () => this.#unload(resolved.name, runner)),
+      routes: resolved.routes,
+      crons: resolved.crons,
+      triggers: new CronTriggers(resolved.crons, (cron, scheduledTime) =>
+        loaded.function.scheduled({ cron, scheduledTime }),
+      ),
+    };
     rememberRunner(loaded.function, runner);
     const previous = this.#functions.get(resolved.name);
     this.#functions.set(resolved.name, loaded);
-    for (const { pattern, mode } of resolved.routes) this.#host.router.add({ pattern, mode, target: runner });
-    if (previous !== undefined) this.#retire(previous.runner);
+    for (const route of resolved.routes) this.#host.router.add({ ...route, target: runner });
+    if (previous !== undefined) this.#retire(previous);
     return loaded.function;
+  }
+
+  /**
+   * Loads a function from its configuration file: the path of the file, or of the folder that has one named `edgehost.toml`. The file
+   * names the main module, and what that imports by relative paths is loaded with it. Options given here replace those of the file;
+   * secrets are given here only. Rejects like {@link load}, and with EDGE_CONFIG_INVALID, which tells file and line.
+   */
+  async loadFile(path: string, options: LoadOptions = {}): Promise<EdgeFunction> {
+    const { source, options: configured } = await readFunctionFile(path);
+    return this.load(source, { ...configured, ...options });
   }
 
   /** The function of this name, if it is loaded. */
@@ -108,9 +147,23 @@ export class Account {
   }
 
   async close(): Promise<void> {
-    for (const { runner } of this.#functions.values()) this.#retire(runner);
+    for (const loaded of this.#functions.values()) this.#retire(loaded);
     this.#functions.clear();
     await this.#supervisor.close();
+  }
+
+  /** How many functions and routes the account may have, with this deployment in place of one of its name. */
+  #checkCounts(options: ResolvedLoadOptions, limits: ResolvedLimits): void {
+    const subject = `load function "${options.name}"`;
+    const others = [...this.#functions].filter(([name]) => name !== options.name);
+    checkCount('functions', others.length + 1, limits, subject);
+    const zones = new Map<string, number>();
+    const routes = [...others.flatMap(([, loaded]) => loaded.routes), ...options.routes];
+    for (const { zone } of routes) zones.set(zone, (zones.get(zone) ?? 0) + 1);
+    for (const count of zones.values()) checkCount('routesPerZone', count, limits, subject);
+    checkCount('zonesPerFunction', new Set(options.routes.map(route => route.zone)).size, limits, subject);
+    const crons = [...others.flatMap(([, loaded]) => loaded.crons), ...options.crons];
+    checkCount('cronTriggers', crons.length, limits, subject);
   }
 
   #limits(overrides: LimitOverrides): ResolvedLimits {
@@ -126,6 +179,7 @@ export class Account {
     version: string,
     limits: ResolvedLimits,
     stats: FunctionStats,
+    allowance: CpuAllowance,
   ): InvocationContext {
     const behaviour = bucketBehaviour({ date: options.compatibilityDate, flags: options.compatibilityFlags });
     const buckets = new Map<string, Service>();
@@ -133,13 +187,17 @@ export class Account {
       buckets.set(binding, this.#bucketService(name, behaviour));
     }
     const caller = { account: this.id, function: options.name };
+    const zones = new Set(options.routes.map(route => route.zone));
     return {
       ...caller,
       version,
       limits,
-      services: { buckets, fetch: onHop => egressService(this.#host.egress, { ...caller, onHop }) },
+      services: { buckets, fetch: onHop => this.#egressService(caller, zones, onHop) },
       emitLog: event => this.#host.emitLog(event),
-      over: (outcome, { cpuMs, wallMs }, event) => {
+      connectionSlotRelease: this.#host.connectionSlotRelease,
+      over: (outcome, { kind, cpuMs, wallMs }, event) => {
+        // The isolate keeps the same books; these are for the isolate that replaces it.
+        if (Number.isFinite(limits.cpuMs[kind])) allowance.settle(cpuMs, limits.cpuMs[kind]);
         stats.record(outcome, cpuMs, wallMs);
         if (this.#host.wantsInvocations()) this.#host.emitInvocation(event());
       },
@@ -150,29 +208,60 @@ export class Account {
     return bucketService(async () => (await this.#host.directory()).open(name), behaviour);
   }
 
-  #unload(name: string, runner: FunctionRunner): void {
-    if (this.#functions.get(name)?.runner === runner) this.#functions.delete(name);
-    this.#retire(runner);
+  /** Outgoing fetch, but not to another function of the same zone: those are called over service bindings (specification: Errors). */
+  #egressService(
+    caller: { readonly account: string; readonly function: string },
+    zones: ReadonlySet<string>,
+    onHop: (url: URL, hop: number) => void,
+  ): Service {
+    return egressService(this.#host.egress, {
+      ...caller,
+      onHop: (url, hop) => {
+        const route = this.#host.router.find(url.host, url.pathname);
+        if (route !== undefined && !route.customDomain && zones.has(route.zone)) {
+          throw new EdgeError(
+            'EDGE_EGRESS_DENIED',
+            `Cannot fetch ${url.host}${url.pathname}: function "${route.target.context.function}" serves it on the same zone; use a service binding, or a custom domain`,
+          );
+        }
+        onHop(url, hop);
+      },
+    });
   }
 
-  #retire(runner: FunctionRunner): void {
+  #unload(name: string, runner: FunctionRunner): void {
+    const loaded = this.#functions.get(name);
+    if (loaded?.runner !== runner) return; // replaced or unloaded before
+    this.#functions.delete(name);
+    this.#retire(loaded);
+  }
+
+  #retire({ runner, triggers }: Loaded): void {
+    triggers.stop();
     this.#host.router.remove(runner);
     runner.retire();
   }
 }
 
-function loadHead(options: ResolvedLoadOptions, modules: LoadHead['modules'], limits: ResolvedLimits): LoadHead {
+function loadHead(
+  options: ResolvedLoadOptions,
+  modules: LoadHead['modules'],
+  limits: ResolvedLimits,
+  cpuBalanceMs: number,
+): LoadHead {
   const finite = (ms: number): number | null => (Number.isFinite(ms) ? ms : null);
   const cpu: ByKind<number> = limits.cpuMs;
   return {
     name: options.name,
     modules,
-    env: options.env,
+    env: { ...options.vars, ...options.secrets },
     buckets: Object.keys(options.buckets),
     flags: options.compatibilityFlags,
     limits: {
       startupMs: limits.startupMs,
       memoryBytes: limits.memoryBytes,
+      cpuOverrunMs: limits.cpuOverrunMs,
+      cpuBalanceMs,
       cpuMs: { fetch: finite(cpu.http), scheduled: finite(cpu.cron), queue: finite(cpu.queue) },
     },
   };

@@ -87,6 +87,11 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     return this.account(DEFAULT_ACCOUNT).load(source, options);
   }
 
+  /** Loads a function from its configuration file into the default account. See {@link Account.loadFile}. */
+  loadFile(path: string, options?: LoadOptions): Promise<EdgeFunction> {
+    return this.account(DEFAULT_ACCOUNT).loadFile(path, options);
+  }
+
   /**
    * The account of this id, made when it is first named. Options are those of the first call; giving them again for an account that
    * exists is a TypeError.
@@ -221,6 +226,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       limits: this.#options.limits,
       plan: this.#options.plan,
       zonePlan: this.#options.zonePlan,
+      connectionSlotRelease: this.#options.connectionSlotRelease,
       cache: this.#cache,
       router: this.#router,
       egress: this.#egress,

@@ -1,5 +1,6 @@
 /** What a host tells its application. */
 import type { EdgeErrorCode } from '../quotas/errors.js';
+import type { LimitWarning } from '../quotas/limit-warnings.js';
 import type { InvocationKind } from '../quotas/limits.js';
 
 /** How an invocation ended. */
@@ -12,14 +13,6 @@ export type InvocationOutcome =
   | 'canceled'
   | 'responseStreamDisconnected'
   | 'isolateLost';
-
-/** A limit that an invocation came near to. */
-export interface InvocationWarning {
-  readonly limit: string;
-  readonly figure: number;
-  readonly allowed: number;
-  readonly message: string;
-}
 
 /** One event for each invocation, when all of it is over (waitUntil included). */
 export interface InvocationEvent {
@@ -43,7 +36,8 @@ export interface InvocationEvent {
   /** Connection attempts that had to wait. */
   readonly connectionsWaited: number;
   readonly logLines: number;
-  readonly warnings: readonly InvocationWarning[];
+  /** Limits of which 80 % or more were used. */
+  readonly warnings: readonly LimitWarning[];
   /** What ended it, unless the outcome is ok. `stack` has the function's own files and lines. */
   readonly error:
     | { readonly code: EdgeErrorCode; readonly name: string; readonly message: string; readonly stack: string }

@@ -5,6 +5,7 @@ import { EdgeError } from '../quotas/errors.js';
 import type { FunctionRunner } from './function-runner.js';
 import { headOfRequest, isNullBodyStatus, parseResponseHead, withoutFragment } from './http-head.js';
 import type { Invocation, InvocationStart, RequestBodySource, ResponseSink } from './invocation.js';
+import { WholeResponse } from './whole-response.js';
 
 /** Chunks of a response body handed to the reader are at most this long. */
 const MAX_PIECE_BYTES = 64 * 1024;
@@ -101,12 +102,14 @@ class FetchSink implements ResponseSink {
       const { statusText, headers } = parseResponseHead(head);
       const init: { status: number; statusText: string; headers?: [string, string][] } = { status, statusText };
       if (headers.length > 0) init.headers = pairsOf(headers);
-      let content: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null = null;
+      let response: Response;
       if (isNullBodyStatus(status)) {
         if (!isComplete) exchange.stopReading('The status has no body');
-      } else if (!isComplete) content = this.#stream();
-      else if (body.length > 0) content = new Uint8Array(body);
-      this.#resolve(new Response(content, init));
+        response = new Response(null, init);
+      } else if (!isComplete) response = new Response(this.#stream(), init);
+      else if (body.length > 0) response = new WholeResponse(new Uint8Array(body), init);
+      else response = new Response(null, init);
+      this.#resolve(response);
       if (isComplete) this.#finish();
     } catch (error) {
       this.fail(

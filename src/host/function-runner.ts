@@ -10,7 +10,8 @@ import { loadFailure } from './load-failure.js';
 export interface RunnerOptions {
   readonly context: InvocationContext;
   readonly deployment: Deployment;
-  readonly head: LoadHead;
+  /** Made at each load: it tells the CPU balance of that moment. */
+  readonly head: () => LoadHead;
   readonly cache: IsolateCache;
   /** An isolate with an empty realm. */
   readonly acquire: () => Promise<IsolateHandle>;
@@ -114,7 +115,7 @@ export class FunctionRunner {
       handle.end();
     }, startupMs + LOAD_WALL_MS);
     try {
-      const answer = await handle.load(head, deployment.body);
+      const answer = await handle.load(head(), deployment.body);
       if (answer.kind === 'failed') throw loadFailure(context, answer.failure);
       if (answer.startupTimeMs > startupMs) throw startupError(context, answer.startupTimeMs);
       this.handlers = answer.handlers;

@@ -5,8 +5,11 @@
 import type { Exchange } from '../isolate/protocol/channel.js';
 import { type HandlerFailure, HostOpens } from '../isolate/protocol/messages.js';
 import type { InvocationPort, IsolateHandle, LossReason } from '../pool/isolate-handle.js';
+import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { EdgeError, type EdgeErrorCode } from '../quotas/errors.js';
+import { LimitWarnings } from '../quotas/limit-warnings.js';
 import type { InvocationKind } from '../quotas/limits.js';
+import { LogBudget } from '../quotas/log-budget.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import { Deadlines } from './deadlines.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent, LogLevel } from './events.js';
@@ -36,9 +39,14 @@ export interface InvocationContext {
   readonly version: string;
   readonly limits: ResolvedLimits;
   readonly services: FunctionServices;
+  readonly connectionSlotRelease: ConnectionSlotRelease;
   emitLog(event: LogEvent): void;
   /** The invocation is over. `event` makes the event; nothing is made when nobody listens. */
-  over(outcome: InvocationOutcome, figures: { cpuMs: number; wallMs: number }, event: () => InvocationEvent): void;
+  over(
+    outcome: InvocationOutcome,
+    figures: { kind: InvocationKind; cpuMs: number; wallMs: number },
+    event: () => InvocationEvent,
+  ): void;
 }
 
 /** What starts an invocation. */
@@ -52,7 +60,6 @@ export interface InvocationStart {
 }
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'log', 'warn', 'error'];
-const MAX_LOG_LINES = 10_000;
 
 const graces = new Deadlines<Invocation>(invocation => invocation.close());
 
@@ -71,7 +78,9 @@ export class Invocation implements InvocationPort {
   readonly #serial = ++serial;
   readonly #startedMs = performance.now();
   source: RequestBodySource | undefined;
+  readonly #warnings = new LimitWarnings();
   #ledger: Ledger | undefined;
+  #logs: LogBudget | undefined;
   #status: number | undefined;
   #failure: EdgeError | undefined;
   #failureName = '';
@@ -169,12 +178,23 @@ export class Invocation implements InvocationPort {
   }
 
   onLog(level: number, message: string): void {
-    if (++this.#logLines > MAX_LOG_LINES) return;
+    this.#logs ??= new LogBudget(this.#context.limits.logBytes);
+    const recorded = this.#logs.admit(message, () => {
+      this.#emitLog(
+        'warn',
+        `Log truncated: limit logBytes is ${this.#context.limits.logBytes} (option limits.logBytes)`,
+      );
+    });
+    if (recorded !== null) this.#emitLog(LEVELS[level] ?? 'log', recorded);
+  }
+
+  #emitLog(level: LogLevel, message: string): void {
+    this.#logLines++;
     this.#context.emitLog({
       account: this.#context.account,
       function: this.#context.function,
       invocation: this.id,
-      level: LEVELS[level] ?? 'log',
+      level,
       message,
       time: Date.now(),
     });
@@ -197,7 +217,7 @@ export class Invocation implements InvocationPort {
 
   onCall(exchange: Exchange, service: number, head: string, _body: Buffer, isComplete: boolean): void {
     if (isComplete) exchange.keepWhole(_body);
-    this.#ledger ??= new Ledger(this.#context.limits, this.#context.function);
+    this.#ledger ??= new Ledger(this.#context.limits, this.#context.connectionSlotRelease, this.#warnings);
     void answerCall(this.#context.services, this.#ledger, exchange, service, head, isComplete);
   }
 
@@ -237,7 +257,10 @@ export class Invocation implements InvocationPort {
     graces.delete(this);
     this.#ledger?.gate.close();
     const wallMs = performance.now() - this.#startedMs;
-    this.#context.over(this.#outcome, { cpuMs, wallMs }, () => this.#event(cpuMs, wallMs, peakBytes));
+    const { limits } = this.#context;
+    this.#warnings.note('cpuMs', cpuMs, limits.cpuMs[this.#kind]);
+    this.#warnings.note('memoryBytes', peakBytes, limits.memoryBytes);
+    this.#context.over(this.#outcome, { kind: this.#kind, cpuMs, wallMs }, () => this.#event(cpuMs, wallMs, peakBytes));
   }
 
   #event(cpuMs: number, wallMs: number, peakMemoryBytes: number): InvocationEvent {
@@ -259,7 +282,7 @@ export class Invocation implements InvocationPort {
       subrequests: this.#ledger?.subrequests ?? 0,
       connectionsWaited: this.#ledger?.gate.waitedCount ?? 0,
       logLines: this.#logLines,
-      warnings: [],
+      warnings: this.#warnings.all,
       error:
         error === undefined
           ? undefined

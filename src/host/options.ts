@@ -1,10 +1,12 @@
 /** The options of the public API, and the one place where they are checked and their defaults stand. */
 
 import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
-import { isBindingName } from '../quotas/binding-name.js';
+import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';
 import type { LimitOverrides } from '../quotas/resolve-limits.js';
 import { checkOptions, describe, isPlainObject, type OptionSchema } from './check-options.js';
+import { checkCron } from './cron.js';
+import { zoneOf } from './router.js';
 
 export interface EgressOptions {
   /** CIDR ranges that may be reached besides the public internet. */
@@ -34,6 +36,10 @@ export interface EdgeHostOptions {
   readonly spareIsolates?: number;
   /** An isolate that got no request for so long is ended; it comes back with the next one. @default 600000 (10 minutes) */
   readonly idleMs?: number;
+  /** When a connection of a function is free again: with the end of the response's body, or with its headers. @default 'body' */
+  readonly connectionSlotRelease?: ConnectionSlotRelease;
+  /** Counters of request rates shared with other hosts: needs the package `redis`. @default counters of this host alone */
+  readonly quotas?: { readonly redis?: string };
   readonly egress?: EgressOptions;
   readonly outbound?: OutboundHandler;
 }
@@ -51,6 +57,13 @@ export interface RouteOptions {
   readonly pattern: string;
   /** What happens beyond the daily limit: as if no function were attached, or an error page. @default 'fail-closed' */
   readonly mode?: 'fail-open' | 'fail-closed';
+  /**
+   * The zone that the route counts to, and within which functions may not fetch each other by URL.
+   * @default the last two labels of the host
+   */
+  readonly zone?: string;
+  /** The host is a custom domain of the function: other functions of the zone may fetch it by URL. @default false */
+  readonly customDomain?: boolean;
 }
 
 export interface LoadOptions {
@@ -66,6 +79,8 @@ export interface LoadOptions {
   readonly compatibilityDate?: string;
   readonly compatibilityFlags?: readonly string[];
   readonly routes?: readonly (string | RouteOptions)[];
+  /** Cron expressions of five fields, in UTC, that start the scheduled handler. */
+  readonly crons?: readonly string[];
   readonly limits?: LimitOverrides;
 }
 
@@ -80,6 +95,8 @@ const HOST_SCHEMA: OptionSchema = {
   maxIsolatesPerAccount: 'number',
   spareIsolates: 'number',
   idleMs: 'number',
+  connectionSlotRelease: ['body', 'headers'],
+  quotas: 'object',
   egress: 'object',
   outbound: 'function',
 };
@@ -94,6 +111,7 @@ const LOAD_SCHEMA: OptionSchema = {
   compatibilityDate: 'string',
   compatibilityFlags: 'array of strings',
   routes: 'object',
+  crons: 'array of strings',
   limits: 'object',
 };
 
@@ -108,6 +126,8 @@ export interface ResolvedHostOptions {
   readonly maxIsolatesPerAccount: number;
   readonly spareIsolates: number;
   readonly idleMs: number;
+  readonly connectionSlotRelease: ConnectionSlotRelease;
+  readonly redisUrl: string | undefined;
   readonly egress: EgressOptions;
   readonly outbound: OutboundHandler | undefined;
 }
@@ -115,6 +135,7 @@ export interface ResolvedHostOptions {
 export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostOptions {
   const where = 'new EdgeHost()';
   checkOptions(where, options, HOST_SCHEMA);
+  checkOptions(`${where}, quotas`, options.quotas, { redis: 'string' });
   checkOptions(`${where}, egress`, options.egress, { allow: 'array of strings', deny: 'array of strings' });
   return Object.freeze({
     storage: options.storage ?? './.edgehost',
@@ -127,6 +148,8 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     maxIsolatesPerAccount: checkCount(where, 'maxIsolatesPerAccount', options.maxIsolatesPerAccount ?? 16, 1, 1000),
     spareIsolates: checkCount(where, 'spareIsolates', options.spareIsolates ?? 1, 0, 16),
     idleMs: checkCount(where, 'idleMs', options.idleMs ?? 600_000, 1, Number.POSITIVE_INFINITY),
+    connectionSlotRelease: options.connectionSlotRelease ?? 'body',
+    redisUrl: options.quotas?.redis,
     egress: options.egress ?? {},
     outbound: options.outbound,
   });
@@ -140,10 +163,12 @@ export function checkAccountOptions(options: AccountOptions | undefined): Accoun
 export interface ResolvedLoadOptions {
   readonly name: string;
   readonly buckets: Readonly<Record<string, string>>;
-  readonly env: Readonly<Record<string, unknown>>;
+  readonly vars: Readonly<Record<string, unknown>>;
+  readonly secrets: Readonly<Record<string, string>>;
   readonly compatibilityDate: string;
   readonly compatibilityFlags: readonly string[];
   readonly routes: readonly Required<RouteOptions>[];
+  readonly crons: readonly string[];
   readonly limits: LimitOverrides;
 }
 
@@ -163,23 +188,15 @@ export function resolveLoadOptions(options: LoadOptions = {}): ResolvedLoadOptio
   const where = 'load()';
   checkOptions(where, options, LOAD_SCHEMA);
   const name = checkName('a function', options.name ?? 'function');
-  const bindings = new Set<string>();
-  for (const source of [options.buckets, options.vars, options.secrets]) {
-    for (const binding of Object.keys(source ?? {})) {
-      if (!isBindingName(binding)) {
-        throw new TypeError(`Binding "${binding}" of function "${name}" is not a valid JavaScript variable name`);
-      }
-      if (bindings.has(binding)) throw new TypeError(`Binding "${binding}" of function "${name}" is given twice`);
-      bindings.add(binding);
-    }
-  }
   return Object.freeze({
     name,
     buckets: { ...options.buckets },
-    env: { ...checkedVars(name, options.vars), ...options.secrets },
+    vars: checkedVars(name, options.vars),
+    secrets: { ...options.secrets },
     compatibilityDate: checkDate(options.compatibilityDate),
     compatibilityFlags: [...(options.compatibilityFlags ?? [])],
     routes: checkRoutes(options.routes),
+    crons: (options.crons ?? []).map(cron => checkCron(cron)),
     limits: options.limits ?? {},
   });
 }
@@ -214,9 +231,15 @@ function checkRoutes(routes: LoadOptions['routes']): Required<RouteOptions>[] {
     const value = typeof route === 'string' ? { pattern: route } : route;
     if (!isPlainObject(value))
       throw new TypeError(`A route of load() is ${describe(route)}, expected a pattern or { pattern, mode }`);
-    checkOptions('a route of load()', value, { pattern: 'string', mode: ['fail-open', 'fail-closed'] });
-    if (typeof value.pattern !== 'string') throw new TypeError('A route of load() has no pattern');
-    return { pattern: value.pattern, mode: value.mode === 'fail-open' ? 'fail-open' : 'fail-closed' };
+    checkOptions('a route of load()', value, ROUTE_SCHEMA);
+    const { pattern, zone } = value;
+    if (typeof pattern !== 'string') throw new TypeError('A route of load() has no pattern');
+    return {
+      pattern,
+      mode: value.mode === 'fail-open' ? 'fail-open' : 'fail-closed',
+      zone: typeof zone === 'string' ? zone : zoneOf(pattern),
+      customDomain: value.customDomain === true,
+    };
   });
 }
 
@@ -225,3 +248,10 @@ function checkCount(where: string, name: string, value: number, min: number, max
   if (isWhole && value >= min && value <= max) return value;
   throw new RangeError(`Option ${name} of ${where} is ${value}, expected a whole number from ${min} to ${max}`);
 }
+
+const ROUTE_SCHEMA: OptionSchema = {
+  pattern: 'string',
+  mode: ['fail-open', 'fail-closed'],
+  zone: 'string',
+  customDomain: 'boolean',
+};

@@ -3,6 +3,8 @@
 export interface Route<T> {
   readonly pattern: string;
   readonly mode: 'fail-open' | 'fail-closed';
+  readonly zone: string;
+  readonly customDomain: boolean;
   readonly target: T;
 }
 
@@ -14,7 +16,7 @@ interface Compiled<T> extends Route<T> {
 }
 
 /** @throws TypeError when the pattern is not `host/path`, or has a `*` elsewhere than at the host's start or the path's end */
-export function compilePattern(pattern: string): Omit<Compiled<never>, 'target' | 'mode'> {
+export function compilePattern(pattern: string): Omit<Compiled<never>, keyof Omit<Route<never>, 'pattern'>> {
   const bare = pattern.replace(/^https?:\/\//, '');
   const slash = bare.indexOf('/');
   const host = (slash < 0 ? bare : bare.slice(0, slash)).toLowerCase();
@@ -38,11 +40,16 @@ export function compilePattern(pattern: string): Omit<Compiled<never>, 'target' 
   };
 }
 
+/** The zone of a pattern that names none: the last two labels of its host. */
+export function zoneOf(pattern: string): string {
+  return compilePattern(pattern).host.replace(/^\./, '').replace(/:\d+$/, '').split('.').slice(-2).join('.');
+}
+
 export class Router<T> {
   #routes: Compiled<T>[] = [];
 
   add(route: Route<T>): void {
-    this.#routes.push({ ...compilePattern(route.pattern), mode: route.mode, target: route.target });
+    this.#routes.push({ ...route, ...compilePattern(route.pattern) });
     this.#routes.sort(bySpecificity);
   }
 

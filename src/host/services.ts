@@ -103,7 +103,7 @@ function parseHead(text: string): CallHead {
 
 function find(services: FunctionServices, ledger: Ledger, serviceId: number, head: CallHead): Service {
   // The first hop was counted with the call.
-  if (serviceId === ServiceId.Fetch) return services.fetch((_url, hop) => hop > 0 && ledger.countFetch());
+  if (serviceId === ServiceId.Fetch) return services.fetch((_url, hop) => hop > 0 && ledger.countRedirect());
   const service = serviceId === ServiceId.Bucket ? services.buckets.get(head.binding) : undefined;
   if (service === undefined) throw new TypeError(`The function has no binding ${JSON.stringify(head.binding)}`);
   return service;

@@ -2,6 +2,7 @@
  * An exchange as the guest sees it: events reach the guest only when it waits for them, and a body can be piped into another
  * exchange without passing the guest.
  */
+import { OpError } from './ops/arguments.js';
 import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
 import type { Exchange, ExchangeListener } from './protocol/channel.js';
 import type { TurnQueue } from './turns.js';
@@ -20,7 +21,7 @@ export class GuestExchange implements ExchangeListener {
   #pipedTo: GuestExchange | undefined;
   #pipedFrom: GuestExchange | undefined;
 
-  /** `onOver`: the exchange has failed, or its outgoing body has been sent. */
+  /** `onOver`: a call has nothing more for the guest; or the answer to an invocation has been sent, or has failed. */
   constructor(exchange: Exchange, invocationId: number, turns: TurnQueue, onOver: (exchange: GuestExchange) => void) {
     this.exchange = exchange;
     this.invocationId = invocationId;
@@ -46,6 +47,7 @@ export class GuestExchange implements ExchangeListener {
 
   /** Writes; an answer of zero or less promises an Ev.Credit. */
   write(bytes: Uint8Array): number {
+    if (this.exchange.isOutgoingOver) throw new OpError('Error', 'The body is read no more');
     const credit = this.exchange.write(bytes);
     this.#wantsCredit = credit <= 0;
     return credit;
@@ -77,7 +79,7 @@ export class GuestExchange implements ExchangeListener {
   }
 
   onSent(): void {
-    this.#onOver(this);
+    if (this.isInvocation) this.#onOver(this);
   }
 
   onStop(reason: string): void {
@@ -89,8 +91,8 @@ export class GuestExchange implements ExchangeListener {
     this.#pipedFrom = undefined;
     source.#pipedTo = undefined;
     source.exchange.stopReading(reason);
-    source.#onOver(source);
-    this.#outgoingIsOver();
+    source.#pipeEnded();
+    this.onSent();
   }
 
   onFail(reason: string): void {
@@ -99,10 +101,9 @@ export class GuestExchange implements ExchangeListener {
     if (this.#wantsData) this.#tellData();
     if (this.#wantsCredit) this.#turns.push(this.invocationId, [Ev.Stopped, this.id, errorText(reason)]);
     if (this.isInvocation) this.#turns.push(this.invocationId, [Ev.Abort, this.id]);
-    else if (this.exchange.isReplied)
-      return; // whoever reads the answer finds the failure, see Op.BodyAvailable
-    else this.#turns.push(this.invocationId, [Ev.CallFailed, this.id, errorText(reason)]);
-    this.#onOver(this);
+    else if (!this.exchange.isReplied) this.#turns.push(this.invocationId, [Ev.CallFailed, this.id, errorText(reason)]);
+    // A call that was answered stays until the guest has seen that its body failed.
+    if (this.isInvocation || !this.exchange.isReplied) this.#onOver(this);
   }
 
   #tellData(): void {
@@ -126,13 +127,13 @@ export class GuestExchange implements ExchangeListener {
     target.#pipedFrom = undefined;
     if (incoming === 'ended') to.end();
     else to.fail(this.exchange.failReason);
-    this.#onOver(this);
-    target.#outgoingIsOver();
+    this.#pipeEnded();
+    target.onSent();
   }
 
-  /** A call still has its answer to come; an invocation is over when its answer is. */
-  #outgoingIsOver(): void {
-    if (this.isInvocation) this.#onOver(this);
+  /** All that was to be read of a call has been; the body of an invocation is not all there is to it. */
+  #pipeEnded(): void {
+    if (!this.isInvocation) this.#onOver(this);
   }
 }
 

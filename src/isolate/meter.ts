@@ -3,6 +3,7 @@
  * the thread's own clock is asked when it is not, so that a busy machine is not put on the bill.
  */
 import { getHeapStatistics } from 'node:v8';
+import { CpuAllowance } from '../quotas/cpu-allowance.js';
 import { HostOpens, type IsolateLimits } from './protocol/messages.js';
 import { threadCpuMs } from './thread-clock.js';
 import type { TurnMeter } from './turns.js';
@@ -24,15 +25,21 @@ export interface MeterEvents {
   onCpuExceeded(invocation: number): void;
 }
 
+/** Before the function is known only the start-up is limited. */
+const NO_LIMITS: IsolateLimits = {
+  startupMs: 400,
+  memoryBytes: Number.POSITIVE_INFINITY,
+  cpuOverrunMs: 0,
+  cpuBalanceMs: 0,
+  cpuMs: { fetch: null, scheduled: null, queue: null },
+};
+
 export class InvocationMeter implements TurnMeter {
   readonly #watch: WatchBlock;
   readonly #events: MeterEvents;
   readonly #accounts = new Map<number, Account>();
-  #limits: IsolateLimits = {
-    startupMs: 400,
-    memoryBytes: Number.POSITIVE_INFINITY,
-    cpuMs: { fetch: null, scheduled: null, queue: null },
-  };
+  #limits: IsolateLimits = NO_LIMITS;
+  #allowance = new CpuAllowance({ overrunMs: 0 });
   #startedMs = 0;
   /** The thread's clock when it was last asked, and the short turns measured by the wall since. */
   #clockMs = threadCpuMs();
@@ -46,6 +53,7 @@ export class InvocationMeter implements TurnMeter {
 
   setLimits(limits: IsolateLimits): void {
     this.#limits = limits;
+    this.#allowance = new CpuAllowance({ overrunMs: limits.cpuOverrunMs, balanceMs: limits.cpuBalanceMs });
   }
 
   open(invocation: number, kind: HostOpens): void {
@@ -58,6 +66,9 @@ export class InvocationMeter implements TurnMeter {
   close(invocation: number): Buffer {
     const account = this.#accounts.get(invocation);
     this.#accounts.delete(invocation);
+    if (account !== undefined && account.limitMs !== Number.POSITIVE_INFINITY) {
+      this.#allowance.settle(account.usedMs, account.limitMs);
+    }
     const report = Buffer.allocUnsafe(8);
     report.writeUInt32LE(Math.min(0xffff_ffff, Math.round((account?.usedMs ?? 0) * 1000)), 0);
     report.writeUInt32LE(Math.min(0xffff_ffff, Math.round((account?.peakBytes ?? 0) / 1024)), 4);
@@ -66,7 +77,7 @@ export class InvocationMeter implements TurnMeter {
 
   begin(invocation: number): void {
     const account = this.#accounts.get(invocation);
-    const budgetMs = account === undefined ? this.#limits.startupMs : account.limitMs - account.usedMs;
+    const budgetMs = account === undefined ? this.#limits.startupMs : this.#grant(account) - account.usedMs;
     this.#startedMs = performance.now();
     this.#watch.beginTurn(invocation, performance.timeOrigin + this.#startedMs, Math.max(0, budgetMs));
   }
@@ -81,9 +92,14 @@ export class InvocationMeter implements TurnMeter {
     if (isLong || ++this.#turnsSinceMemory >= MEMORY_EVERY_TURNS) this.#checkMemory(account);
     if (account !== undefined) {
       account.usedMs += usedMs;
-      if (account.usedMs > account.limitMs) this.#events.onCpuExceeded(invocation);
+      if (account.usedMs > this.#grant(account)) this.#events.onCpuExceeded(invocation);
     }
     this.#events.onTurnEnd(invocation);
+  }
+
+  /** What unused time of earlier invocations lends comes on top of the limit. */
+  #grant(account: Account): number {
+    return account.limitMs === Number.POSITIVE_INFINITY ? account.limitMs : this.#allowance.grant(account.limitMs);
   }
 
   /** CPU time of the turn that just ended: the clock's advance less what short turns since the last look have used. */

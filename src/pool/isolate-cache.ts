@@ -17,7 +17,8 @@ export class IsolateCache {
     this.#handles = new LRUCache({
       max,
       ...(hasIdleLimit && { ttl: idleMs, updateAgeOnGet: true, ttlResolution: Math.min(1000, idleMs / 4) }),
-      dispose: handle => handle.retire(),
+      // After the cache has changed, since the end of an isolate deletes its entry.
+      disposeAfter: handle => handle.retire(),
     });
     if (hasIdleLimit) {
       this.#sweep = setInterval(() => this.#evictIdle(), Math.min(MAX_SWEEP_MS, Math.max(1, idleMs / 4)));

@@ -40,6 +40,7 @@ export class ProcessCell implements Cell {
   readonly #exited: Promise<void>;
   #nextSocket = 0;
   #stderr = '';
+  #isClosing = false;
   #isOver = false;
 
   constructor(options: CellOptions, events: CellEvents, sandbox: Sandbox) {
@@ -80,7 +81,8 @@ export class ProcessCell implements Cell {
       },
       onClose: error => {
         onFailed(new Error(error?.message ?? `The cell ended: ${this.#stderr.trim() || 'no message'}`));
-        this.kill();
+        // A cell that is told to close ends by itself, and is waited for.
+        if (!this.#isClosing) this.kill();
       },
     });
     const settings: CellSettings = { ...options, execArgv: isolateFlags() };
@@ -122,12 +124,21 @@ export class ProcessCell implements Cell {
     }
   }
 
+  /** Behind a wrapper it is the cell that is ended: the wrapper waits for it, so that nothing is left when the wrapper has exited. */
   kill(): void {
+    if (this.#isOver) return;
+    const inner = this.#isWrapped ? childOf(this.#child.pid) : undefined;
+    try {
+      if (inner !== undefined && process.kill(inner, 'SIGKILL')) return;
+    } catch {
+      // It has ended, or is not ours to end; the wrapper takes it along.
+    }
     this.#child.kill('SIGKILL');
   }
 
   async close(): Promise<void> {
     if (!this.#isOver) {
+      this.#isClosing = true;
       this.#control.close();
       const timer = setTimeout(() => this.kill(), CLOSE_WITHIN_MS);
       await this.#exited;

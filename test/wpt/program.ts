@@ -54,10 +54,13 @@ function $prelude() {
     return isRelative ? new URL(input, location.href).href : input;
   };
   const { fetch, Request } = globalThis;
-  globalThis.fetch = function (...args) {
-    if (args.length > 0) args[0] = absolute(args[0]);
-    return fetch(...args);
-  };
+  globalThis.fetch = {
+    fetch(input) {
+      const args = [...arguments];
+      if (args.length > 0) args[0] = absolute(input);
+      return fetch(...args);
+    },
+  }.fetch;
   globalThis.Request = new Proxy(Request, {
     construct(target, args, newTarget) {
       if (args.length > 0) args[0] = absolute(args[0]);

@@ -10,6 +10,8 @@ import { answerCall } from './server.js';
 const LIMITS = {
   startupMs: 60_000,
   memoryBytes: 2 ** 31,
+  cpuOverrunMs: 0,
+  cpuBalanceMs: 0,
   cpuMs: { fetch: null, scheduled: null, queue: null },
 } as const;
 

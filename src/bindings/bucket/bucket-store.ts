@@ -23,6 +23,7 @@ import type {
 import { BucketError, type BucketMethod } from './errors.js';
 import { BUCKET_LIMITS, EMBEDDED_BYTES } from './limits.js';
 import { listObjects } from './list-objects.js';
+import { ListingCache } from './listing-cache.js';
 import { MultipartUploads } from './multipart-uploads.js';
 import { decodeObject, encodeObject, type StoredObject } from './object-codec.js';
 import { commitReceived, newVersion } from './object-writer.js';
@@ -38,6 +39,7 @@ export class BucketStore implements BucketEngine {
   readonly #id: string;
   readonly #objects: string;
   readonly #uploads: MultipartUploads;
+  readonly #listings = new ListingCache();
   #writing = 0;
   #isClosed = false;
   #whenIdle: (() => void) | undefined;
@@ -123,6 +125,7 @@ export class BucketStore implements BucketEngine {
             return {
               operations: [{ type: 'put', key: recordKey, value: encodeObject(stored, normal) }],
               drops: bodyRef(previous),
+              commit: commit => (previous === undefined ? this.#change([normal], 'added', commit) : commit()),
             };
           },
           EMBEDDED_BYTES,
@@ -149,10 +152,12 @@ export class BucketStore implements BucketEngine {
         const found = await records.getMany(recordKeys);
         const operations: LevelOperation[] = [];
         const dropped: BodyRef[] = [];
+        const removed: string[] = [];
         for (const [index, key] of recordKeys.entries()) {
           const record = found[index];
           if (record === undefined) continue;
           operations.push({ type: 'del', key });
+          removed.push(key.slice(this.#objects.length));
           const body = bodyRef(decodeObject(record, '', false));
           if (body !== undefined) {
             operations.push(reclaimer.dropping(body));
@@ -160,14 +165,14 @@ export class BucketStore implements BucketEngine {
           }
         }
         if (operations.length === 0) return;
-        await records.commit(operations);
+        await this.#change(removed, 'removed', () => records.commit(operations));
         for (const body of dropped) reclaimer.dropped(body);
       }),
     );
   }
 
   list(query: ListQuery): Promise<ListPage> {
-    return listObjects(this.#parts.records, this.#id, query);
+    return listObjects(this.#parts.records, this.#id, this.#listings, query);
   }
 
   async createUpload(key: string, options: UploadOptions): Promise<UploadRecord> {
@@ -197,7 +202,11 @@ export class BucketStore implements BucketEngine {
   ): Promise<ObjectRecord> {
     const normal = checkKey('completeMultipartUpload', key);
     return this.#write('completeMultipartUpload', () =>
-      this.#uploads.complete(normal, key, uploadId, parts, { ...options, objectKey: this.#objects + normal }),
+      this.#uploads.complete(normal, key, uploadId, parts, {
+        ...options,
+        objectKey: this.#objects + normal,
+        addKey: commit => this.#change([normal], 'added', commit),
+      }),
     );
   }
 
@@ -247,6 +256,16 @@ export class BucketStore implements BucketEngine {
     } catch (error) {
       this.#isClosed = false;
       throw error;
+    }
+  }
+
+  /** Does a commit by which keys come or go. */
+  async #change(keys: readonly string[], kind: 'added' | 'removed', commit: () => Promise<void>): Promise<void> {
+    const changed = this.#listings.changing(keys, kind);
+    try {
+      await commit();
+    } finally {
+      changed();
     }
   }
 

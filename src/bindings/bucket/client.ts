@@ -177,21 +177,27 @@ class ClientChecksums {
 
   constructor(hex: Readonly<Record<string, string>>) {
     this.#hex = hex;
-    for (const name of HASHES) {
-      if (hex[name] === undefined) continue;
-      Object.defineProperty(this, name, {
-        get: () => bytesOfHex(hex[name] ?? ''),
-        enumerable: true,
-        configurable: true,
-      });
-    }
   }
 
-  declare readonly md5?: ArrayBuffer;
-  declare readonly sha1?: ArrayBuffer;
-  declare readonly sha256?: ArrayBuffer;
-  declare readonly sha384?: ArrayBuffer;
-  declare readonly sha512?: ArrayBuffer;
+  get md5(): ArrayBuffer | undefined {
+    return bytesOfHex(this.#hex.md5);
+  }
+
+  get sha1(): ArrayBuffer | undefined {
+    return bytesOfHex(this.#hex.sha1);
+  }
+
+  get sha256(): ArrayBuffer | undefined {
+    return bytesOfHex(this.#hex.sha256);
+  }
+
+  get sha384(): ArrayBuffer | undefined {
+    return bytesOfHex(this.#hex.sha384);
+  }
+
+  get sha512(): ArrayBuffer | undefined {
+    return bytesOfHex(this.#hex.sha512);
+  }
 
   toJSON(): Record<string, string> {
     return { ...this.#hex };
@@ -521,7 +527,8 @@ function hexOf(bytes: Uint8Array): string {
   return hex;
 }
 
-function bytesOfHex(hex: string): ArrayBuffer {
+function bytesOfHex(hex: string | undefined): ArrayBuffer | undefined {
+  if (hex === undefined) return undefined;
   const bytes = new Uint8Array(hex.length / 2);
   for (let index = 0; index < bytes.length; index++)
     bytes[index] = Number.parseInt(hex.slice(index * 2, index * 2 + 2), 16);

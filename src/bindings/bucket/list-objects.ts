@@ -1,44 +1,132 @@
 import type { KeyValueStore } from '../storage/key-value-store.js';
-import { afterPrefix, compareKeys } from '../storage/level-database.js';
+import { afterPrefix, compareKeys, type LevelRange } from '../storage/level-database.js';
 import { recordKeys } from '../storage/record-keys.js';
 import type { ListPage, ListQuery, ObjectRecord } from './engine.js';
 import { BUCKET_LIMITS } from './limits.js';
 import { decodeCursor, encodeCursor, type ListPosition } from './list-cursor.js';
+import type { ListingCache, ListingEntries } from './listing-cache.js';
 import { decodeObject, metadataBytes } from './object-codec.js';
 
-/** Entries read at once: few behind a group, where most would be skipped, then more while there are no groups. */
-const FIRST_READ = 4;
+/** Entries read at once, at most. */
 const LARGEST_READ = 1000;
+/** How much of a group is read before it is skipped by seeking, which costs as much as reading some 30 entries. */
+const PATIENCE = { first: 32, least: 2, most: 64 } as const;
 
-/** A page of a listing, read from one snapshot. Groups are skipped by seeking, whatever their size. */
-export async function listObjects(records: KeyValueStore, bucketId: string, query: ListQuery): Promise<ListPage> {
+/**
+ * A page of a listing, read from one snapshot. Large groups are skipped by seeking, whatever their size. Where a listing
+ * by delimiter was read before, and no key came or went since, its groups are known, and only the objects are read.
+ */
+export async function listObjects(
+  records: KeyValueStore,
+  bucketId: string,
+  known: ListingCache,
+  query: ListQuery,
+): Promise<ListPage> {
   const root = recordKeys.objects(bucketId);
   const prefix = root + (query.prefix ?? '').normalize();
-  const range = { gte: startKey(root, prefix, query), lt: afterPrefix(prefix) };
-  const page = new PageBuilder(query);
-  if (compareKeys(range.gte, range.lt) >= 0) return page.build();
-
   const delimiter = query.delimiter?.normalize() ?? '';
+  const range = { gte: startKey(root, prefix, query), lt: afterPrefix(prefix) };
+  if (compareKeys(range.gte, range.lt) >= 0) return new PageBuilder(query).build();
+  if (delimiter === '') return (await readPage(records, root, range, query)).build();
+
+  const listing = { prefix: prefix.slice(root.length), delimiter, start: range.gte, limit: query.limit };
+  const entries = known.find(listing);
+  const page = entries === undefined ? undefined : await readEntries(records, root, entries, query);
+  if (page !== undefined) return page.build();
+  const ticket = known.startReading();
+  const read = await readGroups(records, root, prefix, delimiter, range, query);
+  // A page that its metadata cut short is not what another listing wants.
+  if (!read.entries.isTruncated || read.entries.entries.length === query.limit)
+    known.keep(ticket, listing, read.entries);
+  return read.build();
+}
+
+async function readPage(
+  records: KeyValueStore,
+  root: string,
+  range: LevelRange,
+  query: ListQuery,
+): Promise<PageBuilder> {
+  const page = new PageBuilder(query);
   const iterator = await records.iterator(range);
   try {
-    let size = delimiter === '' ? Math.min(query.limit + 1, LARGEST_READ) : FIRST_READ;
+    // One more than the page holds tells whether it is the last.
+    for (let left = query.limit + 1; left > 0; ) {
+      const entries = await iterator.nextv(left);
+      if (entries.length === 0) return page;
+      left -= entries.length;
+      for (const [key, record] of entries) {
+        if (!page.addObject(key.slice(root.length), record)) return page;
+      }
+    }
+    return page;
+  } finally {
+    await iterator.close();
+  }
+}
+
+/** The entries that are known; undefined when one of the objects is not there any more. */
+async function readEntries(
+  records: KeyValueStore,
+  root: string,
+  { entries, isTruncated }: ListingEntries,
+  query: ListQuery,
+): Promise<PageBuilder | undefined> {
+  const page = new PageBuilder(query);
+  const keys = entries.filter(({ kind }) => kind === 'object').map(({ key }) => root + key);
+  const found = keys.length === 0 ? [] : await records.getMany(keys);
+  let next = 0;
+  for (const { kind, key } of entries) {
+    const record = kind === 'object' ? found[next++] : EMPTY;
+    if (record === undefined) return undefined;
+    if (!(kind === 'object' ? page.addObject(key, record) : page.addGroup(key))) return page;
+  }
+  if (isTruncated) page.truncate();
+  return page;
+}
+
+const EMPTY = Buffer.alloc(0);
+
+async function readGroups(
+  records: KeyValueStore,
+  root: string,
+  prefix: string,
+  delimiter: string,
+  range: LevelRange,
+  query: ListQuery,
+): Promise<PageBuilder> {
+  const page = new PageBuilder(query);
+  const iterator = await records.iterator(range);
+  try {
     let group: string | undefined;
+    let seenOfGroup = 0;
+    let patience: number = PATIENCE.first;
+    let size = patience;
     for (;;) {
       const entries = await iterator.nextv(size);
-      if (entries.length === 0) return page.build();
+      if (entries.length === 0) return page;
       for (const [key, record] of entries) {
-        if (group !== undefined && key.startsWith(group)) continue;
-        group = delimiter === '' ? undefined : groupOf(key, prefix, delimiter);
+        seenOfGroup++;
+        if (group !== undefined) {
+          if (key.startsWith(group)) continue;
+          patience = Math.min(patience * 2, PATIENCE.most);
+        }
+        group = groupOf(key, prefix, delimiter);
+        seenOfGroup = 1;
         const added =
           group === undefined
             ? page.addObject(key.slice(root.length), record)
             : page.addGroup(group.slice(root.length));
-        if (!added) return page.build();
+        if (!added) return page;
       }
-      if (group !== undefined && entries.at(-1)?.[0].startsWith(group)) {
+      if (group === undefined) size = Math.min(size * 4, LARGEST_READ);
+      else if (seenOfGroup < patience) size = Math.max(patience, Math.min(size * 2, LARGEST_READ));
+      else {
         iterator.seek(afterPrefix(group));
-        size = FIRST_READ;
-      } else size = Math.min(size * 4, LARGEST_READ);
+        group = undefined;
+        patience = Math.max(patience / 2, PATIENCE.least);
+        size = patience;
+      }
     }
   } finally {
     await iterator.close();
@@ -70,7 +158,7 @@ class PageBuilder {
   readonly #query: ListQuery;
   readonly #objects: ObjectRecord[] = [];
   readonly #prefixes: string[] = [];
-  #last: ListPosition | undefined;
+  readonly #entries: ListPosition[] = [];
   #metadataBytes = 0;
   #isTruncated = false;
 
@@ -96,7 +184,7 @@ class PageBuilder {
             customMetadata: includeCustomMetadata ? object.customMetadata : {},
           },
     );
-    this.#last = { kind: 'object', key };
+    this.#entries.push({ kind: 'object', key });
     return true;
   }
 
@@ -104,16 +192,25 @@ class PageBuilder {
   addGroup(group: string): boolean {
     if (!this.#hasRoom()) return false;
     this.#prefixes.push(group);
-    this.#last = { kind: 'group', key: group };
+    this.#entries.push({ kind: 'group', key: group });
     return true;
   }
 
+  get entries(): ListingEntries {
+    return { entries: this.#entries, isTruncated: this.#isTruncated };
+  }
+
+  truncate(): void {
+    this.#isTruncated = true;
+  }
+
   build(): ListPage {
+    const last = this.#entries.at(-1);
     return {
       objects: this.#objects,
       delimitedPrefixes: this.#prefixes,
       truncated: this.#isTruncated,
-      ...(this.#isTruncated && this.#last !== undefined ? { cursor: encodeCursor(this.#last) } : undefined),
+      ...(this.#isTruncated && last !== undefined ? { cursor: encodeCursor(last) } : undefined),
     };
   }
 

@@ -89,6 +89,7 @@ export class MultipartUploads {
           return {
             operations: [{ type: 'put', key: recordKey, value: encodePart({ part, body: partBody }) }],
             drops: before === undefined ? undefined : decodePart(before).body,
+            commit: commit => commit(),
           };
         },
         -1,
@@ -102,7 +103,12 @@ export class MultipartUploads {
     givenKey: string,
     uploadId: string,
     named: readonly NamedPart[],
-    options: NonNullable<Parameters<BucketEngine['completeUpload']>[3]> & { readonly objectKey: string },
+    options: NonNullable<Parameters<BucketEngine['completeUpload']>[3]> & {
+      /** Of the record of the object. */
+      readonly objectKey: string;
+      /** Does a commit by which the key comes to be. */
+      readonly addKey: (commit: () => Promise<void>) => Promise<void>;
+    },
   ): Promise<ObjectRecord> {
     const parts = this.#parts;
     return parts.mutex.run(this.#recordKey(key, uploadId), async () => {
@@ -144,7 +150,8 @@ export class MultipartUploads {
           dropped.push(previous.body);
         }
         await parts.records.claim(operations);
-        await parts.records.commit(operations);
+        const commit = () => parts.records.commit(operations);
+        await (previous === undefined ? options.addKey(commit) : commit());
       });
       for (const body of dropped) parts.reclaimer.dropped(body);
       return object;

@@ -29,7 +29,7 @@ export async function commitReceived(
     if (planned.drops !== undefined) operations.push(parts.reclaimer.dropping(planned.drops));
     await parts.records.claim(operations);
     isCommitting = true;
-    await parts.records.commit(operations);
+    await planned.commit(() => parts.records.commit(operations));
     writer?.settle();
     if (planned.drops !== undefined) parts.reclaimer.dropped(planned.drops);
     return true;
@@ -44,6 +44,8 @@ export async function commitReceived(
 export interface CommitPlan {
   readonly operations: readonly LevelOperation[];
   readonly drops: BodyRef | undefined;
+  /** Does the commit, with whatever has to be done around it. */
+  readonly commit: (commit: () => Promise<void>) => Promise<void>;
 }
 
 export function newVersion(): string {

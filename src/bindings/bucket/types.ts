@@ -20,11 +20,11 @@ export interface StoreHTTPMetadata {
 
 /** Checksums kept with an object; `md5` is there by default for objects that were not uploaded in parts. */
 export interface StoreChecksums {
-  readonly md5?: ArrayBuffer;
-  readonly sha1?: ArrayBuffer;
-  readonly sha256?: ArrayBuffer;
-  readonly sha384?: ArrayBuffer;
-  readonly sha512?: ArrayBuffer;
+  readonly md5?: ArrayBuffer | undefined;
+  readonly sha1?: ArrayBuffer | undefined;
+  readonly sha256?: ArrayBuffer | undefined;
+  readonly sha384?: ArrayBuffer | undefined;
+  readonly sha512?: ArrayBuffer | undefined;
   /** The same as hex strings. */
   toJSON(): Record<string, string>;
 }

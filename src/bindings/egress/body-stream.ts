@@ -9,31 +9,68 @@ import type { Readable } from 'node:stream';
  * @param toError turns the stream's error into the one that the reader gets
  */
 export function bodyStream(readable: Readable, toError: (error: unknown) => Error): AsyncIterable<Uint8Array> {
-  const chunks: AsyncIterator<Uint8Array> = readable[Symbol.asyncIterator]();
-  let isCanceled = false;
-  const iterator: AsyncIterator<Uint8Array> = {
-    async next() {
-      if (isCanceled) return DONE;
-      try {
-        return await chunks.next();
-      } catch (error) {
-        if (isCanceled) return DONE;
-        throw toError(error);
-      }
-    },
-    async return() {
-      isCanceled = true;
-      destroyQuietly(readable);
-      return DONE;
-    },
-  };
-  return { [Symbol.asyncIterator]: () => iterator };
+  const body = new BodyIterator(readable, toError);
+  return { [Symbol.asyncIterator]: () => body };
 }
 
 /** Ends a stream whose errors nobody waits for any more. */
 export function destroyQuietly(readable: Readable): void {
   readable.on('error', () => {});
   readable.destroy();
+}
+
+class BodyIterator implements AsyncIterator<Uint8Array> {
+  readonly #readable: Readable;
+  readonly #toError: (error: unknown) => Error;
+  #isListening = false;
+  #isCanceled = false;
+  /** What `next()` waits for: the stream has moved. */
+  #movement: Promise<void> | undefined;
+  #moved: (() => void) | undefined;
+
+  constructor(readable: Readable, toError: (error: unknown) => Error) {
+    this.#readable = readable;
+    this.#toError = toError;
+    // An error before the first chunk is asked for is told to whoever asks for it.
+    readable.on('error', () => this.#move());
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    this.#listen();
+    for (;;) {
+      const readable = this.#readable;
+      if (this.#isCanceled) return DONE;
+      if (readable.errored !== null) throw this.#toError(readable.errored);
+      const chunk: unknown = readable.read();
+      if (chunk instanceof Uint8Array) return { done: false, value: chunk };
+      if (readable.readableEnded) return DONE;
+      if (readable.closed) throw this.#toError(new Error('the stream was closed'));
+      this.#movement ??= new Promise(resolve => {
+        this.#moved = resolve;
+      });
+      await this.#movement;
+    }
+  }
+
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    this.#isCanceled = true;
+    destroyQuietly(this.#readable);
+    this.#move();
+    return DONE;
+  }
+
+  #listen(): void {
+    if (this.#isListening) return;
+    this.#isListening = true;
+    const move = (): void => this.#move();
+    this.#readable.on('readable', move).on('end', move).on('close', move);
+  }
+
+  #move(): void {
+    this.#moved?.();
+    this.#moved = undefined;
+    this.#movement = undefined;
+  }
 }
 
 const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined };

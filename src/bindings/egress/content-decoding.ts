@@ -3,6 +3,8 @@
 import { Duplex, pipeline, type Readable } from 'node:stream';
 import * as zlib from 'node:zlib';
 
+import { EdgeError } from '../../quotas/errors.js';
+
 /** More codings than this on one body serve to exhaust the receiver (as GHSA-gm62-xv2j-4w53). */
 const MAX_CODINGS = 5;
 
@@ -10,14 +12,15 @@ const MAX_CODINGS = 5;
  * The decoded body, or undefined when the body is to be handed on as it is: no coding, or one that is not known.
  * Destroying what is returned destroys `body`; an error in either ends both.
  *
- * @throws RangeError for more than five codings
+ * @throws EdgeError EDGE_EGRESS_FAILED for more than five codings
  */
 export function decodedBody(body: Readable, contentEncoding: string | undefined): Readable | undefined {
   const codings = (contentEncoding ?? '').toLowerCase().split(',');
   const named = codings.map(coding => coding.trim()).filter(coding => coding !== '' && coding !== 'identity');
   if (named.length === 0) return undefined;
   if (named.length > MAX_CODINGS) {
-    throw new RangeError(`the response has ${named.length} content codings, at most ${MAX_CODINGS} are allowed`);
+    const message = `the response has ${named.length} content codings, at most ${MAX_CODINGS} are allowed`;
+    throw new EdgeError('EDGE_EGRESS_FAILED', message);
   }
   if (!named.every(isKnown)) return undefined;
 

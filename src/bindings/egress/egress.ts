@@ -5,7 +5,7 @@
 
 import type { Readable } from 'node:stream';
 
-import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { LIMITS } from '../../quotas/limits.js';
 import type { ServiceBody } from '../service.js';
 import { AddressPolicy, type AddressPolicyOptions } from './address-policy.js';
@@ -116,7 +116,6 @@ class OutgoingRequest {
   readonly #transport: Transport;
   readonly #request: EgressRequest;
   readonly #defaults: readonly string[];
-  readonly #ending = new AbortController();
   /** Bodies of redirects: small ones are read to their end so that their sockets can be used again. */
   readonly #leftovers: Readable[] = [];
   #isBodyTaken = false;
@@ -128,27 +127,17 @@ class OutgoingRequest {
   }
 
   async run(): Promise<EgressResponse> {
-    const { signal } = this.#request;
-    // A signal of our own: the caller's may be that of an invocation with any number of requests and listeners.
-    const end = (): void => this.#ending.abort(signal.reason);
-    signal.addEventListener('abort', end, { once: true });
-    const release = (): void => {
-      signal.removeEventListener('abort', end);
-      for (const leftover of this.#leftovers) destroyQuietly(leftover);
-    };
     try {
-      signal.throwIfAborted();
-      const response = await this.#follow(release);
-      if (response.body === null) release();
-      return response;
+      this.#request.signal.throwIfAborted();
+      return await this.#follow();
     } catch (error) {
-      release();
+      this.#endLeftovers();
       if (!this.#isBodyTaken) endBody(this.#request.body);
       throw this.#toError(error);
     }
   }
 
-  async #follow(release: () => void): Promise<EgressResponse> {
+  async #follow(): Promise<EgressResponse> {
     const { redirect, ...head } = checkHead(this.#request.head);
     let hop: Hop = { ...head, headers: withDefaults(head.headers, this.#defaults), body: this.#request.body };
     const maxRedirects = Math.min(this.#request.redirects ?? MAX_REDIRECTS, MAX_REDIRECTS);
@@ -160,7 +149,7 @@ class OutgoingRequest {
         throw failed(hop.url, 'it answered with a redirect, and the redirect mode is error');
       }
       const next = redirect === 'follow' ? this.#next(hop, answer) : undefined;
-      if (next === undefined) return this.#response(hop, answer, count > 0, release);
+      if (next === undefined) return this.#response(hop, answer, count > 0);
       this.#discard(answer);
       if (count >= maxRedirects) {
         throw failed(hop.url, `it is the end of ${maxRedirects} redirects and redirects again`);
@@ -179,14 +168,15 @@ class OutgoingRequest {
   }
 
   async #send(hop: Hop): Promise<HopAnswer> {
-    const { account, function: name } = this.#request;
-    if (isBadPort(hop.url))
+    const { account, function: name, signal } = this.#request;
+    if (isBadPort(hop.url)) {
       throw failed(hop.url, `port ${hop.url.port} is not one for HTTP (Fetch standard, bad port)`);
+    }
     const isGetOrHead = hop.method === 'GET' || hop.method === 'HEAD';
     if (isGetOrHead && hop.body !== null) throw new TypeError(`Cannot fetch: a ${hop.method} request has no body`);
     this.#isBodyTaken ||= hop.body !== null;
     try {
-      return await this.#transport.send({ ...hop, account, function: name, signal: this.#ending.signal });
+      return await this.#transport.send({ ...hop, account, function: name, signal });
     } catch (error) {
       // The policy does not know the URL, and a function must not learn what a name resolves to inside: no cause text.
       if (errorCode(error) === 'EDGE_EGRESS_DENIED') throw error;
@@ -194,7 +184,7 @@ class OutgoingRequest {
     }
   }
 
-  #response(hop: Hop, answer: HopAnswer, redirected: boolean, release: () => void): EgressResponse {
+  #response(hop: Hop, answer: HopAnswer, redirected: boolean): EgressResponse {
     const { status, statusText, headers } = answer;
     let decoded: Readable | undefined;
     try {
@@ -204,7 +194,8 @@ class OutgoingRequest {
       throw failed(hop.url, reasonOf(error), error);
     }
     const body = decoded ?? answer.body;
-    body?.once('close', release);
+    if (body === null) this.#endLeftovers();
+    else if (this.#leftovers.length > 0) body.once('close', () => this.#endLeftovers());
     const toError = (error: unknown): Error =>
       this.#toError(failed(hop.url, `the body of the answer broke off (${reasonOf(error)})`, error));
     return {
@@ -227,6 +218,10 @@ class OutgoingRequest {
     } else {
       destroyQuietly(body);
     }
+  }
+
+  #endLeftovers(): void {
+    for (const leftover of this.#leftovers) destroyQuietly(leftover);
   }
 
   /** What the caller gets: the reason of its own signal when that fired, else the error. */
@@ -285,11 +280,14 @@ function failed(url: URL, why: string, cause?: unknown): EdgeError {
   return new EdgeError('EDGE_EGRESS_FAILED', `Cannot fetch ${url.origin}: ${why}`, { cause });
 }
 
-/** The code or the text of an error, without the addresses that the text of a system error may name. */
+/**
+ * What a function is told of an error: our own text, or a code. The text of any other error is the host's: it may name
+ * addresses inside, or whatever the application's outbound handler threw.
+ */
 function reasonOf(error: unknown): string {
-  const code = errorCode(error);
-  if (code !== undefined) return REASONS.get(code) ?? code;
-  return error instanceof Error ? error.message : 'unknown reason';
+  const code = errorCode(error) ?? '';
+  if (isEdgeErrorCode(code) && error instanceof Error) return error.message;
+  return REASONS.get(code) ?? (/^[A-Z][A-Z0-9_]+$/.test(code) ? code : 'it failed');
 }
 
 function endBody(body: ServiceBody | null): void {

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { type buildConnector, Pool } from 'undici';
 
+import { EdgeError } from '../../quotas/errors.js';
 import type { ServiceBody } from '../service.js';
 import type { HopAnswer, HopRequest, Transport } from './transport.js';
 
@@ -102,7 +103,7 @@ export class NetworkTransport implements Transport {
     return (options, callback) => {
       if (sockets.open >= socketsPerAccount) {
         const message = `the account has ${sockets.open} sockets open, at most ${socketsPerAccount} are allowed (option egress.socketsPerAccount)`;
-        callback(new Error(message), null);
+        callback(new EdgeError('EDGE_EGRESS_FAILED', message), null);
         return;
       }
       sockets.open++;

@@ -3,6 +3,7 @@
 import { Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 
+import { EdgeError } from '../../quotas/errors.js';
 import type { HopAnswer, HopRequest, Transport } from './transport.js';
 
 /** Whose request it is. */
@@ -35,7 +36,8 @@ export class OutboundTransport implements Transport {
     });
     const response = await this.#handler(request, { account, function: name });
     if (!isResponse(response)) {
-      throw new TypeError(`option egress.outbound answered with ${typeof response}, expected a Response`);
+      const message = `the handler of option egress.outbound answered with ${typeof response}, expected a Response`;
+      throw new EdgeError('EDGE_EGRESS_FAILED', message);
     }
     const answer = response.body === null ? null : Readable.from(response.body, { objectMode: false });
     // The signal that ends a hop on the network ends the body here.

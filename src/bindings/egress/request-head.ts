@@ -47,10 +47,7 @@ export function checkHead(head: unknown): CheckedHead {
 
 /** @throws TypeError for a URL that is not one of `http:` or `https:`, or that carries credentials */
 export function checkUrl(text: unknown, base?: URL): URL {
-  if (typeof text !== 'string' || text.length > MAX_URL_LENGTH || !URL.canParse(text, base?.href)) {
-    throw new TypeError(`Cannot fetch ${quoted(text)}: expected a URL of at most ${MAX_URL_LENGTH} characters`);
-  }
-  const url = new URL(text, base);
+  const url = parseUrl(text, base);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new TypeError(`Cannot fetch ${quoted(text)}: the scheme is ${url.protocol}, expected http: or https:`);
   }
@@ -59,8 +56,17 @@ export function checkUrl(text: unknown, base?: URL): URL {
       `Cannot fetch ${quoted(url.host)}: the URL has credentials, set the Authorization header instead`,
     );
   }
-  url.hash = '';
+  if (url.href.includes('#')) url.hash = '';
   return url;
+}
+
+function parseUrl(text: unknown, base: URL | undefined): URL {
+  try {
+    if (typeof text === 'string' && text.length <= MAX_URL_LENGTH) return new URL(text, base);
+  } catch {
+    // Told below, with what was expected.
+  }
+  throw new TypeError(`Cannot fetch ${quoted(text)}: expected a URL of at most ${MAX_URL_LENGTH} characters`);
 }
 
 /** The first value of a header in a list of names and values. `name` in lower case. */

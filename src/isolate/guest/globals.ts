@@ -10,6 +10,7 @@ import { Crypto, crypto } from './web/crypto.ts';
 import { CryptoKey } from './web/crypto-key.ts';
 import { DOMException } from './web/dom-exception.ts';
 import { TextDecoder, TextEncoder } from './web/encoding.ts';
+import { TextDecoderStream, TextEncoderStream } from './web/encoding-streams.ts';
 import { reportError } from './web/error-reporting.ts';
 import { CustomEvent, ErrorEvent, Event, PromiseRejectionEvent } from './web/event.ts';
 import { defineHandler, EventTarget } from './web/event-target.ts';
@@ -24,6 +25,7 @@ import { structuredClone } from './web/structured-clone.ts';
 import { SubtleCrypto } from './web/subtle.ts';
 import { clearInterval, clearTimeout, setInterval, setTimeout } from './web/timers.ts';
 import { URL } from './web/url.ts';
+import { URLPattern } from './web/url-pattern.ts';
 import { URLSearchParams } from './web/url-search-params.ts';
 
 const { addEventListener, dispatchEvent, removeEventListener } = EventTarget.prototype;
@@ -52,8 +54,11 @@ const interfaces = {
   Scheduler,
   SubtleCrypto,
   TextDecoder,
+  TextDecoderStream,
   TextEncoder,
+  TextEncoderStream,
   URL,
+  URLPattern,
   URLSearchParams,
 } as const;
 

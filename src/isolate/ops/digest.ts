@@ -39,6 +39,10 @@ export function digestOps(context: OpContext): OpSet {
       hashes.delete(id);
       return context.leaveBytes(hash.digest());
     },
+    [Op.DigestClose]: id => {
+      hashes.delete(id);
+      return undefined;
+    },
     [Op.TimingSafeEqual]: (a, b) => {
       const first = copyIn(a, MAX_BYTES);
       const second = copyIn(b, MAX_BYTES);

@@ -5,14 +5,16 @@
 import { isUtf8 } from 'node:buffer';
 import { TextDecoder, TextEncoder } from 'node:util';
 import { checkedInteger, checkedText, copyIn, copyInto, guestByteLength, OpError } from './arguments.js';
+import { Handles } from './handles.js';
 import type { OpSet } from './op-set.js';
+import { decodeSingleByte, singleByteEncoding, singleByteTable } from './single-byte.js';
 import { DecodeFlag, Op } from './table.js';
 
 const MAX_TEXT = 0x1fff_ffff;
 const MAX_BYTES = 0x1fff_ffff;
 const MAX_LABEL = 256;
 const SCRATCH_BYTES = 65_536;
-/** Decoders that wait for more; those of a function that leaves them behind are a leak of its own. */
+/** Decoders that wait for more. */
 const MAX_DECODERS = 1000;
 const ALL_FLAGS = DecodeFlag.Fatal | DecodeFlag.KeepBom;
 
@@ -20,9 +22,8 @@ const ALL_FLAGS = DecodeFlag.Fatal | DecodeFlag.KeepBom;
 export function encodingOps(): OpSet {
   const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
   const encoder = new TextEncoder();
-  const wholes = new Map<string, TextDecoder>();
-  const decoders = new Map<number, TextDecoder>();
-  let nextDecoder = 1;
+  const wholes = new Map<string, Decoder>();
+  const decoders = new Handles<Decoder>('TextDecoder in the middle of a stream', MAX_DECODERS);
   let written = 0;
 
   /** A copy of the guest's bytes, valid until the next one. */
@@ -45,7 +46,7 @@ export function encodingOps(): OpSet {
       decoder = createDecoder(encoding, flags);
       wholes.set(key, decoder);
     }
-    return decodeWith(decoder, bytes, false);
+    return decoder(bytes, false);
   }
 
   return {
@@ -55,26 +56,20 @@ export function encodingOps(): OpSet {
       try {
         return new TextDecoder(text).encoding;
       } catch {
-        return undefined;
+        return singleByteEncoding(text);
       }
     },
     [Op.TextDecode]: (bytes, encoding, flags) =>
       decodeWhole(bytesOf(bytes), checkedText(encoding, MAX_LABEL), checkedInteger(flags, 0, ALL_FLAGS)),
-    [Op.TextDecoderOpen]: (encoding, flags) => {
-      if (decoders.size >= MAX_DECODERS) {
-        throw new OpError('RangeError', `More than ${MAX_DECODERS} decoders are in the middle of a stream`);
-      }
-      decoders.set(nextDecoder, createDecoder(checkedText(encoding, MAX_LABEL), checkedInteger(flags, 0, ALL_FLAGS)));
-      return nextDecoder++;
-    },
+    [Op.TextDecoderOpen]: (encoding, flags, token) =>
+      decoders.add(createDecoder(checkedText(encoding, MAX_LABEL), checkedInteger(flags, 0, ALL_FLAGS)), token),
     [Op.TextDecoderChunk]: (id, bytes, last) => {
-      const decoder = typeof id === 'number' ? decoders.get(id) : undefined;
-      if (decoder === undefined) throw new OpError('TypeError', 'The decoder is closed');
-      if (last === 1) decoders.delete(Number(id));
-      return decodeWith(decoder, bytesOf(bytes), last !== 1);
+      const decoder = decoders.get(id);
+      if (last === 1) decoders.delete(id);
+      return decoder(bytesOf(bytes), last !== 1);
     },
     [Op.TextDecoderClose]: id => {
-      decoders.delete(Number(checkedInteger(id, 0, Number.MAX_SAFE_INTEGER)));
+      decoders.delete(id);
       return undefined;
     },
     [Op.TextEncode]: (text, target) => {
@@ -90,23 +85,32 @@ export function encodingOps(): OpSet {
   };
 }
 
-function createDecoder(encoding: string, flags: number): TextDecoder {
+/** `continues`: more bytes follow. */
+type Decoder = (bytes: Buffer, continues: boolean) => string;
+
+function createDecoder(encoding: string, flags: number): Decoder {
+  const isFatal = (flags & DecodeFlag.Fatal) !== 0;
+  const table = singleByteTable(encoding);
+  if (table !== undefined) {
+    return bytes => {
+      const text = decodeSingleByte(bytes, table, isFatal);
+      if (text === undefined) throw invalidData(encoding);
+      return text;
+    };
+  }
+  let decoder: TextDecoder;
   try {
-    return new TextDecoder(encoding, {
-      fatal: (flags & DecodeFlag.Fatal) !== 0,
-      ignoreBOM: (flags & DecodeFlag.KeepBom) !== 0,
-    });
+    decoder = new TextDecoder(encoding, { fatal: isFatal, ignoreBOM: (flags & DecodeFlag.KeepBom) !== 0 });
   } catch {
     throw new OpError('RangeError', 'The encoding is not supported');
   }
-}
-
-function decodeWith(decoder: TextDecoder, bytes: Buffer, stream: boolean): string {
-  try {
-    return decoder.decode(bytes, { stream });
-  } catch {
-    throw invalidData(decoder.encoding);
-  }
+  return (bytes, continues) => {
+    try {
+      return decoder.decode(bytes, { stream: continues });
+    } catch {
+      throw invalidData(encoding);
+    }
+  };
 }
 
 function invalidData(encoding: string): OpError {

@@ -3,12 +3,17 @@
  * ranges of one copied array, and keys are numbers; see guest/web/subtle-arguments.ts for the other end.
  */
 import { webcrypto } from 'node:crypto';
+import { types } from 'node:util';
 import { checkedText, copyIn, OpError } from './arguments.js';
 import { Handles } from './handles.js';
 import type { OpContext, OpSet } from './op-set.js';
 import { Op } from './table.js';
 
 const { subtle } = webcrypto;
+
+function isCryptoKey(value: unknown): value is webcrypto.CryptoKey {
+  return types.isCryptoKey(value);
+}
 
 const MAX_JSON = 1024 * 1024;
 const MAX_BYTES = 0x7fff_ffff;
@@ -70,11 +75,11 @@ export function subtleOps(context: OpContext): OpSet {
   function encode(result: unknown, token: unknown): Settled {
     if (typeof result === 'boolean') return result ? 1 : 0;
     if (result instanceof ArrayBuffer) return new Uint8Array(result);
-    if (result instanceof webcrypto.CryptoKey) return JSON.stringify({ key: describeKey(result, token) });
+    if (isCryptoKey(result)) return JSON.stringify({ key: describeKey(result, token) });
     if (typeof result !== 'object' || result === null) return undefined;
-    if ('publicKey' in result && result.publicKey instanceof webcrypto.CryptoKey) {
+    if ('publicKey' in result && isCryptoKey(result.publicKey)) {
       const pair = { publicKey: describeKey(result.publicKey, token), privateKey: {} };
-      if ('privateKey' in result && result.privateKey instanceof webcrypto.CryptoKey) {
+      if ('privateKey' in result && isCryptoKey(result.privateKey)) {
         pair.privateKey = describeKey(result.privateKey, token);
       }
       return JSON.stringify({ pair });

@@ -88,7 +88,7 @@ export enum Op {
   TextDecoderLabel,
   /** (bytes, encoding, DecodeFlag) => text of the whole. */
   TextDecode,
-  /** (encoding, DecodeFlag) => decoder, for encodings whose state cannot be told from the last bytes. */
+  /** (encoding, DecodeFlag, token) => decoder, for encodings whose state cannot be told from the last bytes. */
   TextDecoderOpen,
   /** (decoder, bytes, 1 for the last, which closes it) => text. */
   TextDecoderChunk,
@@ -110,6 +110,8 @@ export enum Op {
   DigestUpdate,
   /** (digest) => number of bytes, for Op.Take. Closes it. */
   DigestFinish,
+  /** (digest) */
+  DigestClose,
   /** (bytes, bytes of the same length) => 1 when they are equal, else 0. */
   TimingSafeEqual,
   /** () => a random UUID, version 4. */

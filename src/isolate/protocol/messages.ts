@@ -53,7 +53,10 @@ export interface LoadHead {
 export interface IsolateLimits {
   readonly startupMs: number;
   readonly memoryBytes: number;
-  /** CPU time of one invocation, by what started it. Infinity is sent as null. */
+  /** CPU time that occasional overruns may borrow, and how much of it there is now (quotas/cpu-allowance.ts). */
+  readonly cpuOverrunMs: number;
+  readonly cpuBalanceMs: number;
+  /** CPU time of one invocation, by what started it; null for no limit. */
   readonly cpuMs: { readonly fetch: number | null; readonly scheduled: number | null; readonly queue: number | null };
 }
 

@@ -192,3 +192,74 @@ contract('list() agrees with the model on any keys, prefix, delimiter, start and
   );
   t.pass();
 });
+
+contract(
+  'list() by delimiter agrees with the model while keys come and go between and during listings',
+  async (t, { storage }) => {
+    let count = 0;
+    const small = fc.string({ unit: fc.constantFrom('a', 'b', '/'), minLength: 1, maxLength: 5 });
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant('put' as const), key: small }),
+      fc.record({ kind: fc.constant('delete' as const), key: small }),
+      fc.record({ kind: fc.constant('complete' as const), key: small }),
+      fc.record({
+        kind: fc.constant('list' as const),
+        prefix: fc.constantFrom('', 'a/', 'b'),
+        limit: fc.constantFrom(3, 1000),
+      }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async steps => {
+        const engine = await storage.buckets('stateful').open(`stateful-${count++}`);
+        const bucket = hostBucket(bucketService(async () => engine));
+        const keys = new Set<string>();
+        for (const one of steps) {
+          if (one.kind === 'list') {
+            const { prefix, limit } = one;
+            const page = await bucket.list({ prefix, limit, delimiter: '/' });
+            const found = [
+              ...page.objects.map(object => `o:${object.key}`),
+              ...page.delimitedPrefixes.map(group => `g:${group}`),
+            ];
+            const model = modelList([...keys], { prefix, delimiter: '/' });
+            if (found.some(entry => !model.includes(entry))) return false;
+            if (page.truncated !== model.length > limit || found.length !== Math.min(model.length, limit)) return false;
+            continue;
+          }
+          // A listing under way must not be kept when it began before the change.
+          const listing = bucket.list({ prefix: '', delimiter: '/' });
+          if (one.kind === 'delete') {
+            await bucket.delete(one.key);
+            keys.delete(one.key);
+          } else {
+            if (one.kind === 'put') await bucket.put(one.key, 'x');
+            else await (await bucket.createMultipartUpload(one.key)).complete([]);
+            keys.add(one.key);
+          }
+          await listing;
+        }
+        return true;
+      }),
+      { numRuns: 60 },
+    );
+    t.pass();
+  },
+);
+
+contract('list() by delimiter finds groups of any size', async (t, { bucket }) => {
+  const sizes = [1, 2, 3, 31, 32, 33, 70, 1, 200, 5];
+  const keys = sizes.flatMap((size, group) => Array.from({ length: size }, (_, index) => `g${group}/${1000 + index}`));
+  await fill(bucket, [...keys, 'g3x', 'z']);
+  for (let turn = 0; turn < 2; turn++) {
+    const page = await bucket.list({ delimiter: '/' });
+    t.deepEqual(
+      page.delimitedPrefixes,
+      sizes.map((_, group) => `g${group}`),
+    );
+    t.deepEqual(
+      page.objects.map(object => object.key),
+      ['g3x', 'z'],
+    );
+    t.false(page.truncated);
+  }
+});

@@ -25,7 +25,7 @@ async function smallDisk(t: ExecutionContext, megabytes: number): Promise<string
   return directory;
 }
 
-const valueOf = (index: number, size: number) => sampleBytes(size, index + 1);
+const valueAt = (index: number, size: number) => sampleBytes(size, index + 1);
 
 /** Puts values until the disk is full; which were acknowledged. */
 async function fill(files: BucketEngine, size: number, most: number): Promise<Set<number>> {
@@ -36,7 +36,7 @@ async function fill(files: BucketEngine, size: number, most: number): Promise<Se
     while (!isFull && next < most) {
       const index = next++;
       try {
-        await files.put(`k${index}`, valueOf(index, size), {});
+        await files.put(`k${index}`, valueAt(index, size), {});
         acknowledged.add(index);
       } catch (error) {
         if (errorCode(error) !== 'EDGE_STORAGE_FULL') throw error;
@@ -58,7 +58,7 @@ async function readable(files: BucketEngine, size: number, upTo: number): Promis
     const chunks = [];
     if (body instanceof Uint8Array) chunks.push(body);
     else for await (const chunk of body) chunks.push(chunk);
-    if (Buffer.concat(chunks).equals(valueOf(index, size))) found.add(index);
+    if (Buffer.concat(chunks).equals(valueAt(index, size))) found.add(index);
     else throw new Error(`k${index} is broken`);
   }
   return found;

@@ -29,7 +29,7 @@ async function withStorage<T>(
 
 const filesOf = (storage: Storage) => storage.buckets('acme').open('files');
 
-async function valueOf(storage: Storage, key: string): Promise<Buffer> {
+async function readValue(storage: Storage, key: string): Promise<Buffer> {
   const outcome = await (await filesOf(storage)).get(key, {});
   if (outcome.kind !== 'found') throw new Error(`${key} is ${outcome.kind}`);
   const body = outcome.content.open();
@@ -47,7 +47,7 @@ test('Storage.open() finds everything again when it was closed', async t => {
     await storage.sublevel('management').put('zone', { id: 1 });
   });
   await withStorage(directory, async storage => {
-    for (const size of sizes) t.is(Buffer.compare(await valueOf(storage, `${size}`), sampleBytes(size)), 0);
+    for (const size of sizes) t.is(Buffer.compare(await readValue(storage, `${size}`), sampleBytes(size)), 0);
     t.deepEqual(await storage.sublevel('management').get('zone'), { id: 1 });
   });
 });
@@ -66,7 +66,7 @@ test('Storage.open() rejects with EDGE_STORAGE_LOCKED and damages nothing when t
       await t.throwsAsync(Storage.repair(path), { code: 'EDGE_STORAGE_LOCKED' });
     }
     await (await filesOf(storage)).put('key', sampleBytes(100_000), {});
-    t.is((await valueOf(storage, 'key')).length, 100_000);
+    t.is((await readValue(storage, 'key')).length, 100_000);
   });
 });
 
@@ -141,8 +141,8 @@ for (const [title, damage] of [
     t.deepEqual(data(await readdir(join(directory, 'level'))), data(before));
     await Storage.repair(directory);
     await withStorage(directory, async storage => {
-      for (let index = 0; index < 20; index++) t.is((await valueOf(storage, `k${index}`)).length, 100);
-      t.is((await valueOf(storage, 'last')).length, 10);
+      for (let index = 0; index < 20; index++) t.is((await readValue(storage, `k${index}`)).length, 100);
+      t.is((await readValue(storage, 'last')).length, 10);
     });
   });
 }
@@ -164,7 +164,7 @@ test('get() rejects with EDGE_STORAGE_CORRUPT when the file of a body is missing
     for (const error of [cut, missing]) t.false(error.message.includes(directory));
     t.is((await files.head('key'))?.size, 100_000);
     await files.put('key', sampleBytes(10), {});
-    t.is((await valueOf(storage, 'key')).length, 10);
+    t.is((await readValue(storage, 'key')).length, 10);
   });
 });
 
@@ -191,7 +191,7 @@ test('the space of bodies is given back when they are replaced, deleted, dropped
     await files.put('kept', large(), {});
   });
   t.is((await bodyFiles(directory)).length, 1);
-  await withStorage(directory, async storage => t.is((await valueOf(storage, 'kept')).length, 100_000));
+  await withStorage(directory, async storage => t.is((await readValue(storage, 'kept')).length, 100_000));
 });
 
 test('the space of a body that is read while it is deleted is given back when the reader is done', async t => {
@@ -352,5 +352,5 @@ test('a storage in memory refuses bodies past memoryLimitBytes with EDGE_STORAGE
   await t.throwsAsync(files.put('c', sampleBytes(100_000), {}), { code: 'EDGE_STORAGE_FULL' });
   await files.delete(['a']);
   await files.put('c', sampleBytes(100_000), {});
-  t.is((await valueOf(storage, 'c')).length, 100_000);
+  t.is((await readValue(storage, 'c')).length, 100_000);
 });

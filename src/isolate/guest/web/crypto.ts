@@ -3,6 +3,7 @@ import { Op } from '../../ops/table.ts';
 import { op, opString } from '../bridge.ts';
 import { TypeErrorCtor, typedArrayByteLength, typedArrayName } from '../primordials.ts';
 import { bytesOf } from './buffer-source.ts';
+import { DigestStream } from './digest-stream.ts';
 import { DOMException } from './dom-exception.ts';
 import { defineInterface, isObject, requireArguments } from './idl.ts';
 import { type SubtleCrypto, subtle } from './subtle.ts';
@@ -27,6 +28,12 @@ export class Crypto {
 
   constructor() {
     if (!isConstructing) throw new TypeErrorCtor('Illegal constructor');
+  }
+
+  /** A WritableStream that digests what is written to it. */
+  get DigestStream(): typeof DigestStream {
+    void this.#isCrypto;
+    return DigestStream;
   }
 
   get subtle(): SubtleCrypto {

@@ -73,6 +73,8 @@ export class TextDecoder {
   #pending = NO_BYTES;
   /** Of all others, between chunks: the decoder in the host realm. */
   #handle = 0;
+  /** While this lives, so does the decoder in the host realm. */
+  #token = NO_BYTES;
 
   constructor(label: unknown = UTF_8, options: unknown = undefined) {
     const text = toDOMString(label);
@@ -151,7 +153,10 @@ export class TextDecoder {
   }
 
   #decodeLegacy(bytes: Uint8Array, continues: boolean): string {
-    if (this.#handle === 0) this.#handle = opNumber(Op.TextDecoderOpen, this.#encoding, this.#flags());
+    if (this.#handle === 0) {
+      this.#token = new Uint8ArrayCtor(0);
+      this.#handle = opNumber(Op.TextDecoderOpen, this.#encoding, this.#flags(), this.#token);
+    }
     const handle = this.#handle;
     if (!continues) this.#handle = 0;
     return opString(Op.TextDecoderChunk, handle, bytes, continues ? 0 : 1);

@@ -27,6 +27,8 @@ const MAX_DEPTH = 2;
 const MAX_ITEMS = 100;
 const MAX_STRING = 10_000;
 const MAX_LENGTH = 65_536;
+/** Of longer arrays, properties that are no items are not shown. */
+const MAX_INDEXED_KEYS = 10_000;
 const LINE_WIDTH = 72;
 
 interface Inspection {
@@ -189,10 +191,11 @@ function addProperties(
   depth: number,
   add: (item: () => string) => void,
 ): void {
-  const keys = ownKeys(value);
   const isIndexed = isArray(value) || brand === 'TypedArray';
-  // The keys of a large array come first and say nothing more: what follows them is found from the end.
-  for (let i = isIndexed && keys.length > MAX_ITEMS * 2 ? keys.length - MAX_ITEMS : 0; i < keys.length; i++) {
+  // The keys of a large array are as many strings, for the sake of the few that are no indices.
+  if (isIndexed && (isArray(value) ? value.length : typedArrayLength(value)) > MAX_INDEXED_KEYS) return;
+  const keys = ownKeys(value);
+  for (let i = 0; i < keys.length; i++) {
     const key = keys[i];
     if (key === undefined || (isIndexed && typeof key === 'string' && isIndex(key))) continue;
     const descriptor = getOwnPropertyDescriptor(value, key);

@@ -1,0 +1,44 @@
+/** What a benchmark is, and what it hands to the report. */
+
+/** Units of figures, as the report shows them. */
+export type Unit = 'us' | 'ms' | 'calls/s' | 'requests/s' | 'MB/s' | 'MB' | 'x' | '%';
+
+/** What a figure should reach: its own median, or the median of its ratio to the floor. */
+export type Target =
+  | { readonly of: 'value' | 'ratio'; readonly atLeast: number }
+  | { readonly of: 'value' | 'ratio'; readonly atMost: number };
+
+/** One row of the report. Samples are one a round, in the order of the rounds. */
+export interface Figure {
+  readonly name: string;
+  readonly unit: Unit;
+  readonly samples: readonly number[];
+  /** The reference measured in the same rounds. */
+  readonly floor?: { readonly name: string; readonly samples: readonly number[] };
+  readonly target?: Target;
+  readonly note?: string;
+}
+
+/** What a benchmark gets to work with. */
+export interface BenchmarkContext {
+  /** Rounds, each of which measures every subject once. */
+  readonly rounds: number;
+  /** How long one subject is measured in one round. */
+  readonly seconds: number;
+  /** An empty folder on the disk that is measured; removed afterwards. */
+  readonly folder: string;
+  /** A line for whoever watches. */
+  progress(text: string): void;
+  /** Runs at the end, the last one first, however the benchmark ended. */
+  defer(close: () => unknown): void;
+}
+
+export interface Benchmark {
+  /** For `--only`. */
+  readonly name: string;
+  /** What is measured, in a sentence. */
+  readonly measures: string;
+  /** What it is compared with in the same run, in a sentence. */
+  readonly floor: string;
+  run(context: BenchmarkContext): Promise<readonly Figure[]>;
+}

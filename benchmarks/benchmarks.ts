@@ -1,0 +1,23 @@
+/** All benchmarks, in the order in which they run. */
+import type { Benchmark } from './benchmark.js';
+import { bucketLarge } from './suites/bucket-large.js';
+import { bucketLists } from './suites/bucket-lists.js';
+import { buckets } from './suites/buckets.js';
+import { coldStart } from './suites/cold-start.js';
+import { cpu } from './suites/cpu.js';
+import { dispatch } from './suites/dispatch.js';
+import { http } from './suites/http.js';
+import { memory } from './suites/memory.js';
+import { streaming } from './suites/streaming.js';
+
+export const BENCHMARKS: readonly Benchmark[] = [
+  dispatch,
+  http,
+  coldStart,
+  memory,
+  cpu,
+  buckets,
+  bucketLists,
+  bucketLarge,
+  streaming,
+];

@@ -1,0 +1,87 @@
+/** The command line. */
+import { tmpdir } from 'node:os';
+import { parseArgs } from 'node:util';
+
+export interface BenchmarkOptions {
+  /** Names of benchmarks; all but those that are only run when asked for, when undefined. */
+  readonly only: readonly string[] | undefined;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly peers: boolean;
+  /** Folder for report.md and report.json. */
+  readonly out: string;
+  readonly json: boolean;
+  /** Folder whose disk the buckets are measured on. */
+  readonly storage: string;
+  /** Folder for CPU profiles of the benchmark processes. */
+  readonly profile: string | undefined;
+}
+
+/** undefined when help is asked for. @throws TypeError for an unknown option, RangeError for a figure out of bounds */
+export function parseOptions(args: readonly string[], names: readonly string[]): BenchmarkOptions | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: 'string' },
+      rounds: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '2' },
+      peers: { type: 'boolean', default: false },
+      out: { type: 'string', default: 'benchmark-results' },
+      json: { type: 'boolean', default: false },
+      storage: { type: 'string', default: tmpdir() },
+      profile: { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const only = values.only?.split(',').map(name => name.trim());
+  for (const name of only ?? []) {
+    if (!names.includes(name)) throw new TypeError(`--only names "${name}", expected some of ${names.join(',')}`);
+  }
+  return {
+    only,
+    rounds: figure('--rounds', values.rounds, { min: 1, max: 1000, isWhole: true }),
+    seconds: figure('--seconds', values.seconds, { min: 0.1, max: 600, isWhole: false }),
+    peers: values.peers,
+    out: values.out,
+    json: values.json,
+    storage: values.storage,
+    profile: values.profile,
+  };
+}
+
+interface Bounds {
+  readonly min: number;
+  readonly max: number;
+  readonly isWhole: boolean;
+}
+
+function figure(option: string, text: string, { min, max, isWhole }: Bounds): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= min && value <= max && (!isWhole || Number.isInteger(value))) return value;
+  throw new RangeError(
+    `Option ${option} is ${JSON.stringify(text)}, expected a ${isWhole ? 'whole ' : ''}number from ${min} to ${max}`,
+  );
+}
+
+export function helpText(benchmarks: readonly { readonly name: string; readonly measures: string }[]): string {
+  const width = Math.max(...benchmarks.map(({ name }) => name.length));
+  const list = benchmarks.map(({ name, measures }) => `  ${name.padEnd(width)}  ${measures}`);
+  return `Measures EdgeHost on this machine, against floors measured in the same run.
+
+npm run bench -- [options]
+
+  --only NAMES     some benchmarks, by name, with commas between
+  --rounds N       alternating rounds of subject and floor (default 5)
+  --seconds N      how long one subject is measured in a round (default 2)
+  --peers          measures miniflare, isolated-vm and edge-runtime too, installed with npm into a temporary folder
+  --out DIR        folder for report.md and report.json (default benchmark-results)
+  --json           prints the JSON report instead of the Markdown one
+  --storage DIR    folder whose disk the buckets are measured on (default the system's temporary folder)
+  --profile DIR    writes CPU profiles of the host side of each benchmark
+  -h, --help
+
+Benchmarks:
+${list.join('\n')}
+`;
+}

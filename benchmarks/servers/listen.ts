@@ -1,0 +1,21 @@
+/** Common to the server programs: listens, tells the harness the port, ends with it. */
+import { createServer, type RequestListener } from 'node:http';
+import process from 'node:process';
+
+/** `children`: processes that the server has started, told when it listens. `close` runs before the end. */
+export function listen(
+  listener: RequestListener,
+  { children = () => [], close }: { children?: () => readonly number[]; close?: () => Promise<void> } = {},
+): void {
+  const server = createServer(listener);
+  server.listen(0, '127.0.0.1', () => {
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    process.send?.({ port, children: children() });
+  });
+  process.once('disconnect', () => {
+    server.closeAllConnections();
+    server.close();
+    void (close?.() ?? Promise.resolve()).finally(() => process.exit(0));
+  });
+}

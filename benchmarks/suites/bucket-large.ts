@@ -1,0 +1,105 @@
+import { open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import type { Benchmark } from '../benchmark.js';
+import { BUCKET_FUNCTION, content } from '../bucket-function.js';
+import { byteStream, drain } from '../byte-stream.js';
+import { cellPid, startHost } from '../host.js';
+import { peakGrowth } from '../process-memory.js';
+import { alternate } from '../rounds.js';
+import { timed } from '../workload.js';
+
+const BYTES = 64 * 1024 * 1024;
+
+export const bucketLarge: Benchmark = {
+  name: 'bucket-large',
+  measures:
+    'An object of 64 MiB, streamed into a bucket on disk and out of it, through a function and from the application.',
+  floor: 'the same bytes written to a file with fsync, and read from it.',
+  async run(context) {
+    const host = startHost(context, { storage: join(context.folder, 'host'), zonePlan: 'enterprise' });
+    const fn = await host.load(BUCKET_FUNCTION, { buckets: { FILES: 'files' } });
+    const bucket = host.bucket('files');
+    const pids = [process.pid, cellPid(host)];
+    const growth = { put: [[] as number[], [] as number[]], get: [[] as number[], [] as number[]] };
+    const speed = async (work: () => Promise<unknown>): Promise<number> => BYTES / 1000 / (await timed(work));
+    /** The speed, and on the side how much each process grew at its peak. */
+    const watched = async (kind: 'put' | 'get', work: () => Promise<unknown>): Promise<number> => {
+      let speedThen = Number.NaN;
+      const grown = await peakGrowth(pids, async () => {
+        speedThen = await speed(work);
+      });
+      for (const [at, megabytes] of grown.entries()) growth[kind][at]?.push(megabytes);
+      return speedThen;
+    };
+    const file = join(context.folder, 'file');
+
+    const samples = await alternate(context, {
+      'put, function': () =>
+        watched('put', async () => {
+          const response = await fn.fetch('https://example.com/upload', {
+            method: 'PUT',
+            body: byteStream(BYTES),
+            duplex: 'half',
+          });
+          if ((await response.text()) !== 'done') throw new Error(`The upload was answered with ${response.status}`);
+        }),
+      'get, function': () =>
+        watched('get', async () => drain((await fn.fetch('https://example.com/download')).body, BYTES)),
+      'put, application': () => speed(() => bucket.put('large', byteStream(BYTES))),
+      'get, application': () => speed(async () => drain((await content(bucket, 'large')).body, BYTES)),
+      'put, file': () => speed(() => writeFile(file)),
+      'get, file': () => speed(() => readFile(file)),
+    });
+    const putFloor = { name: 'file and fsync', samples: samples['put, file'] };
+    const getFloor = { name: 'file', samples: samples['get, file'] };
+    return [
+      {
+        name: 'put, function',
+        unit: 'MB/s',
+        samples: samples['put, function'],
+        floor: putFloor,
+        target: { of: 'value', atLeast: 250 },
+      },
+      {
+        name: 'put, application',
+        unit: 'MB/s',
+        samples: samples['put, application'],
+        floor: putFloor,
+        target: { of: 'value', atLeast: 250 },
+      },
+      {
+        name: 'get, function',
+        unit: 'MB/s',
+        samples: samples['get, function'],
+        floor: getFloor,
+        target: { of: 'value', atLeast: 500 },
+      },
+      {
+        name: 'get, application',
+        unit: 'MB/s',
+        samples: samples['get, application'],
+        floor: getFloor,
+        target: { of: 'value', atLeast: 500 },
+      },
+      ...(['put', 'get'] as const).flatMap(kind =>
+        (['application process', 'cell'] as const).map((name, at) => ({
+          name: `${kind}, function: growth of the ${name} at its peak`,
+          unit: 'MB' as const,
+          samples: growth[kind][at] ?? [],
+          target: { of: 'value', atMost: 32 } as const,
+        })),
+      ),
+    ];
+  },
+};
+
+async function writeFile(path: string): Promise<void> {
+  const file = await open(path, 'w');
+  try {
+    for await (const chunk of byteStream(BYTES)) await file.write(chunk);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,71 @@
+import process from 'node:process';
+import type { Benchmark } from '../benchmark.js';
+import { cellPid, startHost } from '../host.js';
+import { CpuBill } from '../process-cpu.js';
+import { alternate } from '../rounds.js';
+import { TEXT_FUNCTION } from '../sources.js';
+import { callsPerSecond, medianMicroseconds } from '../workload.js';
+
+const URL_TEXT = 'https://example.com/path?query=1';
+
+export const dispatch: Benchmark = {
+  name: 'dispatch',
+  measures:
+    'A call of `fn.fetch(url)` inside the application, a GET that is answered with a short text, which is read.',
+  floor: 'a handler called directly in the same process, which makes a Request and a Response of Node.',
+  async run(context) {
+    const host = startHost(context);
+    const fn = await host.load(TEXT_FUNCTION);
+    const call = async () => (await fn.fetch(URL_TEXT)).text();
+    const callOnly = () => fn.fetch(URL_TEXT);
+    const echo = async (request: Request) => new Response(`Hello ${request.method}`);
+    const direct = async () => (await echo(new Request(URL_TEXT))).text();
+    const { seconds } = context;
+
+    for (const warm of [call, direct, callOnly]) await callsPerSecond(warm, 64, Math.min(1, seconds));
+    const times = await alternate(context, {
+      'function, 1 in flight': () => medianMicroseconds(call, seconds),
+      'function, body unread': () => medianMicroseconds(callOnly, seconds),
+      'direct, 1 in flight': () => medianMicroseconds(direct, Math.min(1, seconds)),
+    });
+    const hostBill = new CpuBill([process.pid]);
+    const cellBill = new CpuBill([cellPid(host)]);
+    const rates = await alternate(context, {
+      'function, 64 in flight': () => hostBill.around(() => cellBill.around(() => callsPerSecond(call, 64, seconds))),
+      'function, body unread, 64 in flight': () => callsPerSecond(callOnly, 64, seconds),
+      'direct, 64 in flight': () => callsPerSecond(direct, 64, Math.min(1, seconds)),
+    });
+    const direct1 = { name: 'direct', samples: times['direct, 1 in flight'] };
+    const direct64 = { name: 'direct', samples: rates['direct, 64 in flight'] };
+    return [
+      {
+        name: 'one call, p50, 1 in flight',
+        unit: 'us',
+        samples: times['function, 1 in flight'],
+        floor: direct1,
+        target: { of: 'value', atMost: 110 },
+      },
+      {
+        name: 'the same, its body unread',
+        unit: 'us',
+        samples: times['function, body unread'],
+        floor: direct1,
+      },
+      {
+        name: 'calls, 64 in flight',
+        unit: 'calls/s',
+        samples: rates['function, 64 in flight'],
+        floor: direct64,
+        target: { of: 'value', atLeast: 60_000 },
+      },
+      {
+        name: 'the same, their bodies unread',
+        unit: 'calls/s',
+        samples: rates['function, body unread, 64 in flight'],
+        floor: direct64,
+      },
+      { name: 'CPU time of the application per call, 64 in flight', unit: 'us', samples: hostBill.samples },
+      { name: 'CPU time of the cell per call, 64 in flight', unit: 'us', samples: cellBill.samples },
+    ];
+  },
+};

@@ -1,0 +1,332 @@
+/**
+ * The configuration file of a function, `edgehost.toml`. Every key of it is in the tables below; whatever else a file says is an error
+ * with its line.
+ */
+import { open, realpath, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { parse, TomlError } from 'smol-toml';
+import type { ModuleKind } from '../isolate/protocol/messages.js';
+import { EdgeError, errorCode } from '../quotas/errors.js';
+import { LIMIT_NAMES } from '../quotas/limits.js';
+import { type LimitOverrides, resolveLimits } from '../quotas/resolve-limits.js';
+import { describe, isPlainObject } from './check-options.js';
+import { collectModules, globMatcher, type ModuleRule } from './collect-modules.js';
+import type { ScriptSource } from './deployment.js';
+import { type LoadOptions, type RouteOptions, resolveLoadOptions } from './options.js';
+import { compilePattern } from './router.js';
+import { type KeyPath, positionOfKey } from './toml-position.js';
+
+/** A function as its configuration file describes it, ready for load(). */
+export interface FunctionFile {
+  readonly source: ScriptSource;
+  readonly options: LoadOptions;
+}
+
+const DEFAULT_NAME = 'edgehost.toml';
+const MAX_BYTES = 256 * 1024;
+
+/** Keys of the file and of its tables. */
+const KEYS = [
+  'name',
+  'main',
+  'compatibility_date',
+  'compatibility_flags',
+  'route',
+  'routes',
+  'vars',
+  'store_buckets',
+  'limits',
+  'triggers',
+  'rules',
+] as const;
+const BUCKET_KEYS = ['binding', 'bucket_name'] as const;
+const ROUTE_KEYS = ['pattern', 'mode'] as const;
+const TRIGGER_KEYS = ['crons'] as const;
+const RULE_KEYS = ['type', 'globs'] as const;
+
+/** Limits in the file are named as the options are, in snake case: `cpu_ms` is `cpuMs`. */
+const LIMIT_OF_KEY = new Map(LIMIT_NAMES.map(name => [name.replace(/[A-Z]/g, c => `_${c.toLowerCase()}`), name]));
+
+const KIND_OF_TYPE: ReadonlyMap<string, ModuleKind> = new Map([
+  ['ESModule', 'esm'],
+  ['Text', 'text'],
+  ['Data', 'data'],
+  ['Json', 'json'],
+]);
+
+/**
+ * Reads a configuration file and the modules it names.
+ *
+ * @param path the file, or the folder that has one named `edgehost.toml`
+ * @throws EdgeError EDGE_CONFIG_INVALID with file, line and column; EDGE_SCRIPT_IMPORT; EDGE_SCRIPT_TOO_LARGE
+ * @throws TypeError when the path is no string
+ */
+export async function readFunctionFile(path: string): Promise<FunctionFile> {
+  if (typeof path !== 'string') throw new TypeError(`The path of loadFile() is ${describe(path)}, expected a string`);
+  const file = await fileOf(path);
+  const reader = new Reader(file, await textOf(file));
+  const options = optionsOf(reader);
+  const root = dirname(resolve(file));
+  const main = reader.at(['main'], () => required(reader.root, 'main'));
+  const mainFile = resolve(root, main);
+  if (!(await isFile(mainFile))) throw reader.error(['main'], `main is "${main}", and there is no such file`);
+  if (/\.[cm]?tsx?$/.test(main)) {
+    throw reader.error(['main'], `main is "${main}"; TypeScript is compiled to JavaScript before it is loaded`);
+  }
+  if (
+    !mainFile.startsWith(join(root, '/')) ||
+    !(await realpath(mainFile)).startsWith(join(await realpath(root), '/'))
+  ) {
+    throw reader.error(['main'], `main is "${main}", which is outside of the folder of the file`);
+  }
+  return { source: await collectModules(root, mainFile, rulesOf(reader)), options };
+}
+
+/** The parsed file, and errors with the place of the key that they are about. */
+class Reader {
+  readonly file: string;
+  readonly root: Readonly<Record<string, unknown>>;
+  readonly #text: string;
+
+  constructor(file: string, text: string) {
+    this.file = file;
+    this.#text = text;
+    try {
+      this.root = parse(text);
+    } catch (error) {
+      if (!(error instanceof TomlError)) throw error;
+      const { line, column } = error;
+      const message = error.message.split('\n', 1)[0] ?? '';
+      throw new EdgeError('EDGE_CONFIG_INVALID', `${file}:${line}:${column}: ${message}`, {
+        cause: error,
+        location: { file, line, column },
+      });
+    }
+  }
+
+  error(path: KeyPath, message: string, cause?: unknown): EdgeError {
+    const position = this.#position(path);
+    const place = position === undefined ? this.file : `${this.file}:${position.line}:${position.column}`;
+    const location = { file: this.file, ...position };
+    return new EdgeError('EDGE_CONFIG_INVALID', `${place}: ${message}`, { location, cause });
+  }
+
+  /** Runs a check of the options' own; its TypeError or RangeError becomes one about the key. */
+  at<T>(path: KeyPath, check: () => T): T {
+    try {
+      return check();
+    } catch (error) {
+      if (!(error instanceof TypeError) && !(error instanceof RangeError)) throw error;
+      throw this.error(path, error.message, error);
+    }
+  }
+
+  /** The table at `path`, which has no keys but these. */
+  table(path: KeyPath, value: unknown, keys: readonly string[] | undefined): Readonly<Record<string, unknown>> {
+    const name = nameOf(path);
+    if (!isPlainObject(value)) throw this.error(path, `${name} is ${describe(value)}, expected a table`);
+    for (const key of Object.keys(value)) {
+      if (keys !== undefined && !keys.includes(key)) {
+        throw this.error([...path, key], `${name} has no key "${key}"; its keys are ${keys.join(', ')}`);
+      }
+    }
+    return value;
+  }
+
+  list(path: KeyPath, value: unknown): readonly unknown[] {
+    if (value === undefined) return [];
+    if (!Array.isArray(value)) throw this.error(path, `${nameOf(path)} is ${describe(value)}, expected an array`);
+    return value;
+  }
+
+  /** The nearest key that is there: one that is missing is the fault of its table. */
+  #position(path: KeyPath): { line: number; column: number } | undefined {
+    for (let length = path.length; length > 0; length--) {
+      const position = positionOfKey(this.#text, path.slice(0, length));
+      if (position !== undefined) return position;
+    }
+    return undefined;
+  }
+}
+
+function optionsOf(reader: Reader): LoadOptions {
+  const { root } = reader;
+  reader.table([], root, KEYS);
+  refuseTriggers(reader);
+  const name = reader.at(['name'], () => resolveLoadOptions({ name: required(root, 'name') }).name);
+  const { compatibility_date: date, compatibility_flags: flags } = root;
+  return {
+    name,
+    ...(date !== undefined && {
+      compatibilityDate: reader.at(['compatibility_date'], () => {
+        const compatibilityDate = text(date, 'compatibility_date');
+        return resolveLoadOptions({ compatibilityDate }).compatibilityDate;
+      }),
+    }),
+    ...(flags !== undefined && {
+      compatibilityFlags: reader
+        .list(['compatibility_flags'], flags)
+        .map(flag => reader.at(['compatibility_flags'], () => text(flag, 'a compatibility flag'))),
+    }),
+    routes: routesOf(reader),
+    buckets: bucketsOf(reader),
+    vars: varsOf(reader),
+    limits: limitsOf(reader),
+  };
+}
+
+function routesOf(reader: Reader): RouteOptions[] {
+  const { route, routes } = reader.root;
+  if (route !== undefined && routes !== undefined) {
+    throw reader.error(['route'], 'route and routes are both given; name every route in routes');
+  }
+  const read = (path: KeyPath, value: unknown): RouteOptions =>
+    reader.at(path, () => {
+      if (typeof value !== 'string') reader.table(path, value, ROUTE_KEYS);
+      const options = typeof value === 'string' ? { pattern: value } : value;
+      // Whatever it is, the check of load() refuses what is no route.
+      const [checked] = resolveLoadOptions({ routes: [options as RouteOptions] }).routes;
+      if (checked === undefined) throw new TypeError('A route is missing');
+      compilePattern(checked.pattern);
+      return checked;
+    });
+  if (route !== undefined) return [read(['route'], route)];
+  return reader.list(['routes'], routes).map((value, index) => read(['routes', index], value));
+}
+
+function bucketsOf(reader: Reader): Record<string, string> {
+  const buckets: Record<string, string> = {};
+  for (const [index, value] of reader.list(['store_buckets'], reader.root.store_buckets).entries()) {
+    const path = ['store_buckets', index];
+    const bucket = reader.table(path, value, BUCKET_KEYS);
+    const binding = reader.at([...path, 'binding'], () => required(bucket, 'binding'));
+    const name = reader.at([...path, 'bucket_name'], () => required(bucket, 'bucket_name'));
+    if (Object.hasOwn(buckets, binding))
+      throw reader.error([...path, 'binding'], `Binding "${binding}" is given twice`);
+    reader.at([...path, 'binding'], () => resolveLoadOptions({ buckets: { [binding]: name } }));
+    buckets[binding] = name;
+  }
+  return buckets;
+}
+
+function varsOf(reader: Reader): Readonly<Record<string, unknown>> {
+  const { vars = {}, store_buckets } = reader.root;
+  const table = reader.table(['vars'], vars, undefined);
+  for (const [name, value] of Object.entries(table)) {
+    reader.at(['vars', name], () => {
+      resolveLoadOptions({ vars: { [name]: value } });
+      JSON.stringify(value, (_, part: unknown) => {
+        if (typeof part !== 'number' || Number.isFinite(part)) return part;
+        throw new TypeError(`Variable "${name}" has the value ${part}, which JSON cannot hold`);
+      });
+      const isBucket =
+        Array.isArray(store_buckets) && store_buckets.some(bucket => isPlainObject(bucket) && bucket.binding === name);
+      if (isBucket) throw new TypeError(`Binding "${name}" is a variable and a bucket`);
+    });
+  }
+  return table;
+}
+
+function limitsOf(reader: Reader): LimitOverrides {
+  const limits: Record<string, number> = {};
+  for (const [key, value] of Object.entries(
+    reader.table(['limits'], reader.root.limits ?? {}, [...LIMIT_OF_KEY.keys()]),
+  )) {
+    const name = LIMIT_OF_KEY.get(key);
+    if (name === undefined) continue;
+    // Whatever it is, the check of the limits refuses what is no figure.
+    const figure = value as number;
+    reader.at(['limits', key], () => resolveLimits({ overrides: [{ [name]: figure }] }));
+    limits[name] = figure;
+  }
+  return limits;
+}
+
+function refuseTriggers(reader: Reader): void {
+  const { crons } = reader.table(['triggers'], reader.root.triggers ?? {}, TRIGGER_KEYS);
+  if (reader.list(['triggers', 'crons'], crons).length > 0) {
+    throw new EdgeError(
+      'EDGE_NOT_SUPPORTED',
+      `${reader.file}: cron triggers are not run by this version; call scheduled() of the function by a clock of your own`,
+    );
+  }
+}
+
+function rulesOf(reader: Reader): ModuleRule[] {
+  return reader.list(['rules'], reader.root.rules).flatMap((value, index) => {
+    const path = ['rules', index];
+    const rule = reader.table(path, value, RULE_KEYS);
+    const type = reader.at([...path, 'type'], () => required(rule, 'type'));
+    const kind = KIND_OF_TYPE.get(type);
+    if (kind === undefined) {
+      const known = [...KIND_OF_TYPE.keys()].join(', ');
+      throw reader.error([...path, 'type'], `type is "${type}", expected one of ${known}`);
+    }
+    const globs = reader.list([...path, 'globs'], rule.globs);
+    if (globs.length === 0) throw reader.error(path, 'a rule needs globs, an array of at least one pattern');
+    return globs.map(glob => ({
+      kind,
+      matches: globMatcher(reader.at([...path, 'globs'], () => text(glob, 'a glob'))),
+    }));
+  });
+}
+
+function required(table: Readonly<Record<string, unknown>>, key: string): string {
+  if (table[key] === undefined) throw new TypeError(`${key} is missing`);
+  return text(table[key], key);
+}
+
+function text(value: unknown, what: string): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw new TypeError(`${what} is ${describe(value)}, expected a string that is not empty`);
+}
+
+function nameOf(path: KeyPath): string {
+  if (path.length === 0) return 'the file';
+  const [first, ...rest] = path;
+  return rest.reduce<string>(
+    (name, key) => (typeof key === 'number' ? `${name}[${key}]` : `${name}.${key}`),
+    String(first),
+  );
+}
+
+async function fileOf(path: string): Promise<string> {
+  const info = await stat(path).catch((error: unknown) => {
+    throw unreadable(path, error);
+  });
+  return info.isDirectory() ? join(path, DEFAULT_NAME) : path;
+}
+
+async function isFile(path: string): Promise<boolean> {
+  const info = await stat(path).catch(() => undefined);
+  return info?.isFile() === true;
+}
+
+async function textOf(file: string): Promise<string> {
+  if (!(await isFile(file))) throw unreadable(file, undefined);
+  try {
+    const handle = await open(file);
+    try {
+      const { size } = await handle.stat();
+      if (size > MAX_BYTES) {
+        throw new EdgeError(
+          'EDGE_CONFIG_INVALID',
+          `${file} has ${size} bytes, a configuration file has at most ${MAX_BYTES}`,
+        );
+      }
+      return await handle.readFile('utf8');
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    throw errorCode(error) === 'EDGE_CONFIG_INVALID' ? error : unreadable(file, error);
+  }
+}
+
+function unreadable(file: string, cause: unknown): EdgeError {
+  const why = cause instanceof Error ? cause.message : 'there is no such file';
+  return new EdgeError('EDGE_CONFIG_INVALID', `Cannot read the configuration file ${file}: ${why}`, {
+    cause,
+    location: { file },
+  });
+}

@@ -1,0 +1,185 @@
+/** The management API of a host: a fetch handler and a listener over the tables of routes, schemas, codes and dates. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import PQueue from 'p-queue';
+import { AuditLog } from './audit-log.js';
+import type { Services } from './context.js';
+import { FunctionStore } from './function-store.js';
+import { type ManagementLimits, resolveLimits } from './limits.js';
+import { nodeListener } from './node-listener.js';
+import { openapiDocument } from './openapi.js';
+import { type DatePin, Pipeline } from './pipeline.js';
+import type { BucketsPort, FamilyHandlers, FunctionPort } from './ports.js';
+import { RATE_LIMIT_DEFAULTS, type RateLimitOptions, RateLimits } from './rate-limits.js';
+import { commit, type ManagementStorage } from './records.js';
+import type { Route } from './route.js';
+import { Router } from './router.js';
+import { allRoutes } from './routes.js';
+import { isOver, Schedule, type ScheduleOverrides } from './schedule.js';
+import { Sealing } from './sealing.js';
+import { Stores } from './stores.js';
+import { type ConfiguredToken, type TokenRecord, Tokens } from './tokens.js';
+import { resolveZoneSettings, type ZoneSettingDefinition } from './zone-settings.js';
+
+export interface ManagementOptions {
+  /** A Level database, or a sublevel that nothing else writes to. It is the caller's to open and to close. */
+  readonly storage: ManagementStorage;
+  readonly functions: FunctionPort;
+  readonly buckets: BucketsPort;
+  /**
+   * Tokens besides those that the API makes itself.
+   * @default none: every request is refused until `issueToken` has made one
+   */
+  readonly tokens?: readonly ConfiguredToken[];
+  /** The clock of the schedule, of expiry and of every date that is stored. @default () => new Date() */
+  readonly now?: () => Date;
+  /** Path in front of every route, such as `/client/v4`; where a framework mounts the listener, its mount path. @default '' */
+  readonly basePath?: string;
+  /** Other dates than those of the specification: schedules slip. */
+  readonly schedule?: ScheduleOverrides;
+  /**
+   * Whether a request may be answered as on another date by the header `Edge-Api-Date: YYYY-MM-DD`: `ahead` takes today and
+   * later, for testing clients ahead of time; `any` also brings back what is gone.
+   * @default 'off'
+   */
+  readonly datePin?: DatePin;
+  /** Handlers for the deprecated families whose payloads the specification does not show. Without: 501, then 410. */
+  readonly families?: FamilyHandlers;
+  /** Zone settings of this host by name, besides the five that the schedule ends. */
+  readonly zoneSettings?: Readonly<Record<string, ZoneSettingDefinition>>;
+  readonly limits?: Partial<ManagementLimits>;
+  readonly rateLimit?: Partial<RateLimitOptions>;
+  /** 32 bytes: secrets of functions are stored under AES-256-GCM. @default none, secrets are stored as they are */
+  readonly secretsKey?: Uint8Array;
+  /** Gets every error that was answered as 8000, Internal error; must not throw. @default nothing is done */
+  readonly onError?: (error: unknown) => void;
+}
+
+export interface RequestInfo {
+  /** For the audit log and for counting failed authentications. */
+  readonly clientAddress?: string;
+}
+
+export interface RestoreReport {
+  readonly restored: number;
+  readonly failed: readonly { readonly account: string; readonly name: string; readonly error: unknown }[];
+}
+
+export interface Management {
+  /** Answers one request; never rejects. */
+  fetch(request: Request, info?: RequestInfo): Promise<Response>;
+  /** For `http.createServer`, or `app.use` of frameworks on top of it. */
+  listener(): (request: IncomingMessage, response: ServerResponse) => void;
+  /** Lets the host load every stored function again, one after the other, after a restart. One that fails is reported and kept. */
+  restore(): Promise<RestoreReport>;
+  /** A token of an account (or of all, `'*'`); `value` is its text and is not kept. */
+  issueToken(
+    spec: Pick<TokenRecord, 'name' | 'account' | 'permissions'> & { readonly expiresOn?: Date },
+  ): Promise<{ readonly id: string; readonly value: string }>;
+  /** Revokes a token that the API or `issueToken` made. */
+  revokeToken(id: string): Promise<void>;
+  /** The OpenAPI 3.1 document as of a date. @default now */
+  openapi(at?: Date): unknown;
+  readonly routes: readonly Route[];
+  readonly schedule: Schedule;
+}
+
+/** @throws RangeError for an option that is out of its bounds */
+export function createManagement(options: ManagementOptions): Management {
+  const now = options.now ?? (() => new Date());
+  const basePath = checkBasePath(options.basePath ?? '');
+  const limits = resolveLimits(options.limits);
+  const schedule = new Schedule(options.schedule);
+  const routes = allRoutes(schedule);
+  const stores = new Stores(options.storage);
+  const tokens = new Tokens(options.tokens ?? [], stores.tokens);
+  const audit = new AuditLog(stores.audit);
+  const sealing = new Sealing(options.secretsKey ?? null);
+  const functionStore = new FunctionStore(stores, options.functions, sealing, limits.versionsKept);
+  const documents = new Map<string, string>();
+
+  const services: Services = {
+    stores,
+    tokens,
+    audit,
+    schedule,
+    functions: options.functions,
+    functionStore,
+    buckets: options.buckets,
+    limits,
+    zoneSettings: resolveZoneSettings(options.zoneSettings),
+    families: options.families ?? {},
+    uploads: new PQueue({ concurrency: limits.uploadsAtOnce }),
+    now,
+    openapi: documentText,
+  };
+  const pipeline = new Pipeline({
+    services,
+    router: new Router(routes, basePath),
+    rateLimits: new RateLimits({ ...RATE_LIMIT_DEFAULTS, ...options.rateLimit }),
+    basePath,
+    datePin: options.datePin ?? 'off',
+    onError: options.onError ?? (() => {}),
+  });
+  const fetch = (request: Request, info: RequestInfo = {}) => pipeline.answer(request, info.clientAddress ?? null);
+
+  return {
+    fetch,
+    listener: () => nodeListener(fetch),
+    restore,
+    async issueToken({ expiresOn, ...spec }) {
+      const expires_on = expiresOn?.toISOString() ?? null;
+      const { record, value, write } = tokens.prepare({ ...spec, expires_on }, now());
+      await commit(stores.storage, [
+        write,
+        byHost(record.account, 'POST', `/accounts/${record.account}/tokens`, 'token-create'),
+      ]);
+      return { id: record.id, value };
+    },
+    async revokeToken(id) {
+      const account = (await stores.tokens.get(id))?.value.account;
+      if (account === undefined) throw new RangeError(`There is no token ${JSON.stringify(id)}`);
+      await commit(stores.storage, [
+        stores.tokens.del(id),
+        byHost(account, 'DELETE', `/accounts/${account}/tokens/${id}`, 'token-revoke'),
+      ]);
+    },
+    openapi: (at = now()) => JSON.parse(documentText(at.getTime())),
+    routes,
+    schedule,
+  };
+
+  /** Differs only by which rows are over, so there are no more texts than dates. */
+  function documentText(at: number): string {
+    const key = schedule.rows.map(row => (isOver(row, at) ? '1' : '0')).join('');
+    const text = documents.get(key) ?? JSON.stringify(openapiDocument({ routes, schedule, basePath, at }));
+    documents.set(key, text);
+    return text;
+  }
+
+  async function restore(): Promise<RestoreReport> {
+    let restored = 0;
+    const failed: { account: string; name: string; error: unknown }[] = [];
+    for await (const { account, name, load } of functionStore.stored()) {
+      try {
+        await options.functions.activate(await load());
+        restored += 1;
+      } catch (error) {
+        failed.push({ account, name, error });
+      }
+    }
+    return { restored, failed };
+  }
+
+  function byHost(account: string, method: string, path: string, route: string) {
+    const actor = { token_id: 'host', token_name: 'host', address: null };
+    return audit.append({ account, actor, action: { method, path, route, status: 200 } }, now());
+  }
+}
+
+function checkBasePath(path: string): string {
+  if (path !== '' && !/^(\/[\w.~-]+)+$/.test(path)) {
+    throw new RangeError(`basePath must be '' or begin with a slash and end without one, got ${JSON.stringify(path)}`);
+  }
+  return path;
+}

@@ -1,0 +1,98 @@
+/** From `node:http` to the fetch handler and back. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
+import { ApiError, envelopeResponse, failure } from './envelope.js';
+
+type FetchHandler = (request: Request, info: { readonly clientAddress?: string }) => Promise<Response>;
+
+/** After an early answer the rest of a body is read for at most this long, so that the sender gets to see the answer. */
+const LINGER_MS = 1000;
+const LINGER_BYTES = 1024 ** 2;
+
+export function nodeListener(fetch: FetchHandler): (request: IncomingMessage, response: ServerResponse) => void {
+  return (incoming, outgoing) => {
+    void answer(fetch, incoming, outgoing).catch(() => {
+      // The client is gone, or the answer broke off: there is nobody to tell.
+      outgoing.destroy();
+    });
+  };
+}
+
+async function answer(fetch: FetchHandler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const gone = new AbortController();
+  outgoing.once('close', () => gone.abort());
+  const request = toRequest(incoming, gone.signal);
+  const { remoteAddress } = incoming.socket;
+  const response =
+    request instanceof Request
+      ? await fetch(request, remoteAddress === undefined ? {} : { clientAddress: remoteAddress })
+      : envelopeResponse(failure(request.errors), request.status, new Headers());
+  for (const [name, value] of response.headers) outgoing.setHeader(name, value);
+  outgoing.statusCode = response.status;
+  if (!incoming.complete) linger(incoming, outgoing);
+  if (response.body === null) {
+    outgoing.end();
+    return;
+  }
+  await pipeline(Readable.fromWeb(nodeStream(response.body)), outgoing);
+}
+
+/** An error where the head makes no Request (a host or a target that are none). */
+function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | ApiError {
+  try {
+    const headers = new Headers();
+    // rawHeaders, since `headers` leaves out what is repeated.
+    for (let at = 0; at + 1 < incoming.rawHeaders.length; at += 2) {
+      headers.append(incoming.rawHeaders[at] ?? '', incoming.rawHeaders[at + 1] ?? '');
+    }
+    const method = incoming.method ?? 'GET';
+    // What the client asked for, also where a framework has cut its mount path off `url`: basePath names the whole of it.
+    const original =
+      'originalUrl' in incoming && typeof incoming.originalUrl === 'string' ? incoming.originalUrl : undefined;
+    const url = new URL(original ?? incoming.url ?? '/', `http://${incoming.headers.host ?? 'localhost'}`);
+    if (method === 'GET' || method === 'HEAD') return new Request(url, { method, headers, signal });
+    return new Request(url, { method, headers, signal, body: bodyOf(incoming), duplex: 'half' });
+  } catch (error) {
+    return new ApiError('HEADER_INVALID', 'The request line or the headers are not valid', { cause: error });
+  }
+}
+
+/** Chunk by chunk as it is read. Cancelling leaves the socket open: the answer still has to go over it. */
+function bodyOf(incoming: IncomingMessage): globalThis.ReadableStream<Uint8Array> {
+  const chunks = incoming.iterator({ destroyOnReturn: false });
+  return new globalThis.ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel() {
+        // Not awaited: it waits for a read that may never end.
+        void chunks.return?.().catch(() => {});
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** Ends the connection after the answer, once the sender has had a moment to read it. */
+function linger(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  outgoing.setHeader('connection', 'close');
+  let bytes = 0;
+  incoming.on('data', (chunk: Buffer) => {
+    bytes += chunk.byteLength;
+    if (bytes > LINGER_BYTES) incoming.destroy();
+  });
+  const timer = setTimeout(() => incoming.destroy(), LINGER_MS);
+  timer.unref();
+  incoming.once('close', () => clearTimeout(timer));
+}
+
+/** The same class in Node; its types stand in two places. */
+function nodeStream(stream: globalThis.ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  return stream;
+}

@@ -1,0 +1,31 @@
+/** What a token can be allowed. `x:edit` includes `x:read`. */
+
+export const PERMISSIONS = [
+  'zones:read',
+  'zones:edit',
+  'dns:read',
+  'dns:edit',
+  'functions:read',
+  'functions:edit',
+  'buckets:read',
+  'buckets:edit',
+  'usage:read',
+  'audit:read',
+  'tokens:read',
+  'tokens:edit',
+  /** The deprecated families that the owner of the host has mounted, and their successors. */
+  'families:read',
+  'families:edit',
+] as const;
+
+export type Permission = (typeof PERMISSIONS)[number];
+
+export function isPermission(text: string): text is Permission {
+  return PERMISSIONS.some(permission => permission === text);
+}
+
+export function permits(granted: ReadonlySet<Permission>, needed: Permission): boolean {
+  if (granted.has(needed)) return true;
+  const edit = needed.replace(/:read$/, ':edit');
+  return isPermission(edit) && granted.has(edit);
+}

@@ -1,0 +1,213 @@
+/** What happens to every request, in this order: date, framing, route, token, end of life, permission, scope, body, handler. */
+
+import { readJson } from './body.js';
+import type { Context, Services } from './context.js';
+import { ApiError, envelopeResponse, failure, type Reply, success } from './envelope.js';
+import { toApiError } from './host-errors.js';
+import { isNotModified } from './preconditions.js';
+import type { RateLimits } from './rate-limits.js';
+import { commit } from './records.js';
+import { answerFamily } from './resources/families.js';
+import type { Route } from './route.js';
+import type { Routed, Router } from './router.js';
+import { parseDay } from './schedule.js';
+import {
+  announce,
+  announcements,
+  refuseGone,
+  type ScheduledRequest,
+  shapeErrors,
+  shapeResult,
+} from './schedule-effects.js';
+import type { ZoneRecord } from './stores.js';
+import { mayActOn, type Principal, requirePermission } from './tokens.js';
+
+export type DatePin = 'off' | 'ahead' | 'any';
+
+export interface PipelineParts {
+  readonly services: Services;
+  readonly router: Router;
+  readonly rateLimits: RateLimits;
+  readonly basePath: string;
+  readonly datePin: DatePin;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Of the public routes. */
+const NOBODY: Principal = { tokenId: 'none', tokenName: 'none', account: '', permissions: new Set(), expiresOn: null };
+
+const DATE_HEADER = 'edge-api-date';
+const DAY_MS = 86_400_000;
+
+export class Pipeline {
+  readonly #parts: PipelineParts;
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+  }
+
+  async answer(request: Request, clientAddress: string | null): Promise<Response> {
+    // Grows more exact as the request is understood, so that an error is shaped and announced as its route's answers are.
+    let scheduled: ScheduledRequest = {
+      rows: [],
+      params: {},
+      at: this.#parts.services.now().getTime(),
+      basePath: this.#parts.basePath,
+    };
+    let response: Response;
+    try {
+      scheduled = { ...scheduled, at: this.#date(request, scheduled.at) };
+      this.#declineDoubleFraming(request, scheduled.at);
+      const url = new URL(request.url);
+      const routed = this.#parts.router.find(request.method, url.pathname);
+      const rows = this.#parts.services.schedule.rowsOf(routed.route.method, routed.route.path);
+      scheduled = { ...scheduled, rows, params: routed.params };
+      response = await this.#handle(request, url, routed, scheduled, clientAddress);
+    } catch (thrown) {
+      const error = toApiError(thrown);
+      if (error.code === 'INTERNAL') this.#report(thrown);
+      const headers = new Headers(error.headers);
+      announce(scheduled, headers);
+      response = envelopeResponse(failure(shapeErrors(scheduled, error)), error.status, headers);
+    }
+    return request.method === 'HEAD'
+      ? new Response(null, { status: response.status, headers: response.headers })
+      : response;
+  }
+
+  /** An owner's callback that throws must not take the answer with it. */
+  #report(error: unknown): void {
+    try {
+      this.#parts.onError(error);
+    } catch {
+      // There is nobody left to tell.
+    }
+  }
+
+  async #handle(
+    request: Request,
+    url: URL,
+    routed: Routed,
+    scheduled: ScheduledRequest,
+    clientAddress: string | null,
+  ): Promise<Response> {
+    const { services, router } = this.#parts;
+    const { route, params, segments } = routed;
+    const principal = route.access === 'public' ? NOBODY : await this.#authenticate(request, clientAddress);
+    refuseGone(scheduled);
+    if (route.access !== 'public' && route.access !== 'token') requirePermission(principal, route.access);
+    const query = router.query(route, url.searchParams);
+    const { account, zone } = await scopeOf(segments, principal, services);
+    const status = route.answer.kind === 'one' ? route.answer.status : 200;
+    const context: Context = {
+      request,
+      params,
+      query,
+      principal,
+      account,
+      zone,
+      at: scheduled.at,
+      services,
+      commit: async (operations, changed = account) => {
+        const actor = { token_id: principal.tokenId, token_name: principal.tokenName, address: clientAddress };
+        const path = url.pathname.slice(this.#parts.basePath.length);
+        const action = { method: request.method, path, route: route.id, status };
+        const entry = services.audit.append({ account: changed, actor, action }, services.now());
+        await commit(services.stores.storage, [...operations, entry]);
+      },
+    };
+    if (route.handler.kind === 'family') {
+      const answered = await answerFamily(context, route.handler.family, route.handler.route);
+      const headers = new Headers(answered.headers);
+      announce(scheduled, headers);
+      return new Response(answered.body, { status: answered.status, statusText: answered.statusText, headers });
+    }
+    const { bodyBytes, bodyMs } = services.limits;
+    const readsJson = route.body !== null && route.body !== 'upload' && route.body !== 'any';
+    const body = readsJson ? await readJson(request, bodyBytes, bodyMs) : undefined;
+    return respond(request, route, scheduled, await route.handler.run(context, body), status);
+  }
+
+  async #authenticate(request: Request, clientAddress: string | null): Promise<Principal> {
+    const { services, rateLimits } = this.#parts;
+    let principal: Principal;
+    try {
+      principal = await services.tokens.authenticate(request.headers.get('authorization'), services.now().getTime());
+    } catch (error) {
+      if (error instanceof ApiError) await rateLimits.failure(clientAddress);
+      throw error;
+    }
+    await rateLimits.request(principal.tokenId);
+    return principal;
+  }
+
+  /** The instant that the schedule is read at. @throws ApiError HEADER_INVALID */
+  #date(request: Request, now: number): number {
+    const header = request.headers.get(DATE_HEADER);
+    if (header === null) return now;
+    if (this.#parts.datePin === 'off') {
+      throw new ApiError('HEADER_INVALID', 'Edge-Api-Date: this host does not allow a request to choose its date');
+    }
+    let pinned: number;
+    try {
+      pinned = parseDay(header, 'Edge-Api-Date');
+    } catch (error) {
+      throw new ApiError('HEADER_INVALID', error instanceof Error ? error.message : 'Edge-Api-Date is not a date', {
+        cause: error,
+      });
+    }
+    if (this.#parts.datePin === 'ahead' && pinned < now - (now % DAY_MS)) {
+      throw new ApiError('HEADER_INVALID', `Edge-Api-Date: this host allows dates from today on, got ${header}`);
+    }
+    return pinned;
+  }
+
+  /** RFC 7230, 3.3.3: a request framed twice may be read differently by a proxy in between. The connection ends. */
+  #declineDoubleFraming({ headers }: Request, at: number): void {
+    if (!headers.has('transfer-encoding') || !headers.has('content-length')) return;
+    if (!this.#parts.services.schedule.isOver('double-framing', at)) return;
+    throw new ApiError('FRAMING_DECLINED', 'A request must not carry both Transfer-Encoding and Content-Length', {
+      headers: { connection: 'close' },
+    });
+  }
+}
+
+/**
+ * Whose account the path is about. A zone of another account is answered as one that is not there.
+ * @throws ApiError PERMISSION, NOT_FOUND
+ */
+async function scopeOf(
+  [root, id]: readonly string[],
+  principal: Principal,
+  services: Services,
+): Promise<{ readonly account: string; readonly zone: ZoneRecord | null }> {
+  if (id !== undefined && (root === 'accounts' || root === 'organizations')) {
+    if (!mayActOn(principal, id))
+      throw new ApiError('PERMISSION', `The token is for another account than ${JSON.stringify(id)}`);
+    if (!(await services.functions.hasAccount(id)))
+      throw new ApiError('NOT_FOUND', `There is no account ${JSON.stringify(id)}`);
+    return { account: id, zone: null };
+  }
+  if (id !== undefined && root === 'zones') {
+    const zone = (await services.stores.zones.get(id))?.value;
+    if (zone === undefined || !mayActOn(principal, zone.account))
+      throw new ApiError('NOT_FOUND', `There is no zone ${id}`);
+    return { account: zone.account, zone };
+  }
+  return { account: principal.account, zone: null };
+}
+
+function respond(request: Request, route: Route, scheduled: ScheduledRequest, reply: Reply, status: number): Response {
+  const headers = new Headers();
+  announce(scheduled, headers);
+  if (reply.etag !== undefined) headers.set('etag', `"${reply.etag}"`);
+  if (route.method === 'GET' && isNotModified(request.headers, reply.etag))
+    return new Response(null, { status: 304, headers });
+  if (reply.raw !== undefined) {
+    // A form brings its own type, with the boundary.
+    if (typeof reply.raw === 'string') headers.set('content-type', 'application/json; charset=utf-8');
+    return new Response(reply.raw, { status, headers });
+  }
+  const shaped = { ...reply, result: shapeResult(scheduled, reply.result) };
+  return envelopeResponse(success(shaped, announcements(scheduled)), status, headers);
+}

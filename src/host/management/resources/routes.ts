@@ -1,0 +1,175 @@
+/** Routes of a zone: under which URLs a function answers. */
+
+import { randomBytes } from 'node:crypto';
+import { compilePattern } from '../../router.js';
+import { type Context, pageQuery, param, zoneOf } from '../context.js';
+import { ApiError, type Reply } from '../envelope.js';
+import type { FunctionTriggers } from '../ports.js';
+import { requireMatch } from '../preconditions.js';
+import type { Operation, Stored } from '../records.js';
+import type { Bodies } from '../schemas.js';
+import type { RouteRecord } from '../stores.js';
+
+export async function listRoutes(context: Context): Promise<Reply> {
+  const { items, info } = await context.services.stores.routes.page([zoneOf(context).id], pageQuery(context));
+  return { result: items.map(shown), resultInfo: info };
+}
+
+export async function getRoute(context: Context): Promise<Reply> {
+  const { value, etag } = await find(context);
+  return { result: shown(value), etag };
+}
+
+export async function createRoute(context: Context, body: Bodies['RouteInput']): Promise<Reply> {
+  const { stores, limits } = context.services;
+  const zone = zoneOf(context);
+  return inZone(context, [body.function], async () => {
+    const count = await stores.routes.count(zone.id);
+    if (count >= limits.routesPerZone) {
+      throw new ApiError('LIMIT_EXCEEDED', `The zone has ${count} routes, at most ${limits.routesPerZone} are allowed`);
+    }
+    return write(context, { ...input(context, body), id: randomBytes(16).toString('hex'), zone: zone.id }, undefined);
+  });
+}
+
+export async function replaceRoute(context: Context, body: Bodies['RouteInput']): Promise<Reply> {
+  const { value } = await find(context);
+  return inZone(context, [body.function, value.function], async () => {
+    const before = await find(context);
+    requireMatch(context.request.headers, before.etag);
+    if (before.value.function !== value.function)
+      throw new ApiError('PRECONDITION_FAILED', 'The route has changed: read it again');
+    return write(context, { ...input(context, body), id: value.id, zone: value.zone }, before.value);
+  });
+}
+
+export async function deleteRoute(context: Context): Promise<Reply> {
+  const { stores, functionStore } = context.services;
+  const { account } = context;
+  const { value } = await find(context);
+  return inZone(context, [value.function], async () => {
+    const before = await find(context);
+    requireMatch(context.request.headers, before.etag);
+    const route = before.value;
+    if (route.function !== value.function)
+      throw new ApiError('PRECONDITION_FAILED', 'The route has changed: read it again');
+    const triggers = await functionStore.triggers(account, route.function);
+    await functionStore.setTriggers(account, route.function, without(triggers, route.pattern), () =>
+      context.commit(removal(context, route)),
+    );
+    return { result: { id: route.id } };
+  });
+
+  function removal({ services }: Context, route: RouteRecord): Operation[] {
+    return [
+      services.stores.routes.del(route.zone, route.id),
+      stores.routePatterns.del(route.zone, encodeURIComponent(route.pattern)),
+      stores.functionRoutes.del(account, route.function, route.id),
+    ];
+  }
+}
+
+async function write(context: Context, route: RouteRecord, before: RouteRecord | undefined): Promise<Reply> {
+  const { stores, functionStore } = context.services;
+  const { account } = context;
+  // The function must be there; it cannot go while its lock is held.
+  await functionStore.get(account, route.function);
+  const patternKey = encodeURIComponent(route.pattern);
+  const taken = await stores.routePatterns.get(route.zone, patternKey);
+  if (taken !== undefined && taken.value.id !== route.id) {
+    throw new ApiError('ALREADY_EXISTS', `Another route has the pattern ${route.pattern}: ${taken.value.id}`);
+  }
+  await requireRoomForZone(context, route);
+  const put = stores.routes.put([route.zone, route.id], route);
+  const operations = [
+    ...(before === undefined
+      ? []
+      : [
+          stores.routePatterns.del(before.zone, encodeURIComponent(before.pattern)),
+          stores.functionRoutes.del(account, before.function, before.id),
+        ]),
+    put.operation,
+    stores.routePatterns.put([route.zone, patternKey], { id: route.id }).operation,
+    stores.functionRoutes.put([account, route.function, route.id], route).operation,
+  ];
+  const commit = () => context.commit(operations);
+  const current = await functionStore.triggers(account, route.function);
+  const moves = before !== undefined && before.function !== route.function;
+  const kept = before === undefined || moves ? current : without(current, before.pattern);
+  const triggers = { ...kept, routes: [...kept.routes, { pattern: route.pattern, mode: route.mode }] };
+  if (moves) {
+    const losing = without(await functionStore.triggers(account, before.function), before.pattern);
+    await functionStore.setTriggers(account, before.function, losing, () =>
+      functionStore.setTriggers(account, route.function, triggers, commit),
+    );
+  } else {
+    await functionStore.setTriggers(account, route.function, triggers, commit);
+  }
+  return { result: shown(route), etag: put.etag };
+}
+
+async function requireRoomForZone(context: Context, route: RouteRecord): Promise<void> {
+  const { stores, limits } = context.services;
+  const zones = new Set([route.zone]);
+  for await (const other of stores.functionRoutes.below(context.account, route.function)) zones.add(other.zone);
+  if (zones.size > limits.zonesPerFunction) {
+    throw new ApiError(
+      'LIMIT_EXCEEDED',
+      `The function ${route.function} would have routes in ${zones.size} zones, at most ${limits.zonesPerFunction} are allowed`,
+    );
+  }
+}
+
+function input(context: Context, body: Bodies['RouteInput']): Pick<RouteRecord, 'pattern' | 'function' | 'mode'> {
+  return {
+    pattern: checkPattern(body.pattern, zoneOf(context).name),
+    function: body.function,
+    mode: body.mode ?? 'fail-open',
+  };
+}
+
+/** `example.com/api/*`, `*.example.com/*`, with or without a scheme; the host must be in the zone. */
+function checkPattern(text: string, zone: string): string {
+  const suggestion = `${zone}/* or *.${zone}/*`;
+  try {
+    const { host, hostKind } = compilePattern(text);
+    // A suffix begins with the dot of `*.example.com`, or reaches `notexample.com` too.
+    const inside = host === zone || host.endsWith(`.${zone}`);
+    if (hostKind !== 'any' && inside && (hostKind === 'exact' || host.startsWith('.'))) return text;
+  } catch (error) {
+    throw new ApiError('BODY_INVALID', `/pattern: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+  throw new ApiError(
+    'BODY_INVALID',
+    `/pattern ${JSON.stringify(text)} must begin with a host in the zone ${zone}, such as ${suggestion}`,
+  );
+}
+
+function without(triggers: FunctionTriggers, pattern: string): FunctionTriggers {
+  return { ...triggers, routes: triggers.routes.filter(route => route.pattern !== pattern) };
+}
+
+async function find(context: Context): Promise<Stored<RouteRecord>> {
+  const id = param(context, 'route_id');
+  const stored = await context.services.stores.routes.get(zoneOf(context).id, id);
+  if (stored === undefined) throw new ApiError('NOT_FOUND', `The zone has no route ${id}`);
+  return stored;
+}
+
+/** One writer of the zone and of each function concerned, always locked in this order. */
+async function inZone(context: Context, functions: readonly string[], work: () => Promise<Reply>): Promise<Reply> {
+  const { stores } = context.services;
+  const zone = zoneOf(context);
+  const names = [...new Set(functions)].sort();
+  const keys = [`zone/${zone.id}`, ...names.map(name => `function/${context.account}/${name}`)];
+  return stores.lock.runAll(keys, async () => {
+    if (!(await stores.zones.has(zone.id))) throw new ApiError('NOT_FOUND', 'There is no such zone');
+    return work();
+  });
+}
+
+function shown({ zone, ...route }: RouteRecord): unknown {
+  return route;
+}

@@ -1,0 +1,54 @@
+/** Cron triggers of a function. */
+
+import { Cron } from 'croner';
+import { type Context, param } from '../context.js';
+import { ApiError, type Reply } from '../envelope.js';
+import { requireMatch } from '../preconditions.js';
+import type { Bodies } from '../schemas.js';
+
+export async function listSchedules(context: Context): Promise<Reply> {
+  const { value, etag } = await context.services.functionStore.get(context.account, param(context, 'function_name'));
+  return { result: value.crons, etag };
+}
+
+export async function replaceSchedules(context: Context, body: Bodies['Schedules']): Promise<Reply> {
+  const { functionStore, stores, now } = context.services;
+  const { account } = context;
+  const name = param(context, 'function_name');
+  const crons = body.map(({ cron }, index) => checkCron(cron, `/${index}/cron`));
+  const twice = crons.find((cron, index) => crons.indexOf(cron) !== index);
+  if (twice !== undefined)
+    throw new ApiError('BODY_INVALID', `The cron expression ${JSON.stringify(twice)} stands there twice`);
+  return functionStore.locked(account, name, async () => {
+    const stored = await functionStore.get(account, name);
+    requireMatch(context.request.headers, stored.etag);
+    const time = now().toISOString();
+    const known = new Map(stored.value.crons.map(({ cron, created_on }) => [cron, created_on]));
+    const record = {
+      ...stored.value,
+      modified_on: time,
+      crons: crons.map(cron => ({ cron, created_on: known.get(cron) ?? time })),
+    };
+    const put = stores.functions.put([account, name], record);
+    const { routes } = await functionStore.triggers(account, name);
+    await functionStore.setTriggers(account, name, { routes, crons }, () => context.commit([put.operation]));
+    return { result: record.crons, etag: put.etag };
+  });
+}
+
+function checkCron(text: string, place: string): string {
+  const cron = text.trim().replace(/\s+/g, ' ');
+  const fields = cron.split(' ').length;
+  if (fields !== 5)
+    throw new ApiError('BODY_INVALID', `${place} must have five fields, got ${fields}: ${JSON.stringify(text)}`);
+  try {
+    // Without a function nothing is scheduled.
+    new Cron(cron, { timezone: 'UTC' });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'it does not parse';
+    throw new ApiError('BODY_INVALID', `${place} ${JSON.stringify(text)} is no cron expression: ${reason}`, {
+      cause: error,
+    });
+  }
+  return cron;
+}

@@ -1,0 +1,82 @@
+/** Zones: the domains of an account. */
+
+import { randomBytes } from 'node:crypto';
+import { type Context, pageQuery, zoneOf } from '../context.js';
+import { checkName } from '../dns/names.js';
+import { ApiError, type Reply } from '../envelope.js';
+import { requireMatch } from '../preconditions.js';
+import type { Bodies } from '../schemas.js';
+import type { ZoneRecord } from '../stores.js';
+import { mayActOn } from '../tokens.js';
+
+export async function listZones(context: Context): Promise<Reply> {
+  const { stores } = context.services;
+  const { name } = context.query;
+  const { items, info } = await stores.zones.page(
+    [],
+    pageQuery(context),
+    zone => mayActOn(context.principal, zone.account) && (name === undefined || zone.name === name),
+  );
+  return { result: items.map(shown), resultInfo: info };
+}
+
+export async function createZone(context: Context, body: Bodies['ZoneCreate']): Promise<Reply> {
+  const { stores, functions, limits, now } = context.services;
+  const account = body.account.id;
+  if (!mayActOn(context.principal, account)) {
+    throw new ApiError('PERMISSION', `The token is for another account than ${JSON.stringify(account)}`);
+  }
+  if (!(await functions.hasAccount(account))) {
+    throw new ApiError('BODY_INVALID', `/account/id: there is no account ${JSON.stringify(account)}`);
+  }
+  const checked = checkName(body.name, { wildcard: false });
+  if (!checked.ok) throw new ApiError('BODY_INVALID', `/name ${JSON.stringify(body.name)} ${checked.reason}`);
+  const { name } = checked;
+  if (!name.includes('.'))
+    throw new ApiError('BODY_INVALID', `/name ${JSON.stringify(name)} must have two labels or more`);
+  return stores.lock.run('zones', async () => {
+    if (await stores.zoneNames.has(name)) throw new ApiError('ALREADY_EXISTS', `The zone ${name} exists already`);
+    const { info } = await stores.zones.page([], { page: 1, perPage: 1 }, zone => zone.account === account);
+    if (info.total_count >= limits.zonesPerAccount) {
+      throw new ApiError(
+        'LIMIT_EXCEEDED',
+        `The account has ${info.total_count} zones, at most ${limits.zonesPerAccount} are allowed`,
+      );
+    }
+    const time = now().toISOString();
+    const zone = { id: randomBytes(16).toString('hex'), name, account, created_on: time, modified_on: time };
+    const put = stores.zones.put([zone.id], zone);
+    await context.commit([put.operation, stores.zoneNames.put([name], { id: zone.id }).operation], account);
+    return { result: shown(zone), etag: put.etag };
+  });
+}
+
+export async function getZone(context: Context): Promise<Reply> {
+  const stored = await context.services.stores.zones.get(zoneOf(context).id);
+  if (stored === undefined) throw new ApiError('NOT_FOUND', 'There is no such zone');
+  return { result: shown(stored.value), etag: stored.etag };
+}
+
+/** With everything in it; routes are refused, since functions answer under them. */
+export async function deleteZone(context: Context): Promise<Reply> {
+  const { stores } = context.services;
+  const { id, name } = zoneOf(context);
+  return stores.lock.runAll(['zones', `zone/${id}`], async () => {
+    requireMatch(context.request.headers, (await stores.zones.get(id))?.etag);
+    const routes = await stores.routes.count(id);
+    if (routes > 0) throw new ApiError('IN_USE', `The zone ${name} has ${routes} routes: delete them first`);
+    await context.commit([
+      stores.zones.del(id),
+      stores.zoneNames.del(name),
+      stores.dnsSettings.del(id),
+      ...(await stores.dnsRecords.delBelow(id)),
+      ...(await stores.dnsNames.delBelow(id)),
+      ...(await stores.zoneSettings.delBelow(id)),
+    ]);
+    return { result: { id } };
+  });
+}
+
+function shown({ account, ...zone }: ZoneRecord): unknown {
+  return { ...zone, account: { id: account } };
+}

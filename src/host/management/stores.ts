@@ -1,0 +1,148 @@
+/** Everything that the API keeps, by kind, and the shapes it is kept in. */
+
+import { KeyedMutex } from '../../bindings/storage/keyed-mutex.js';
+import type { AuditEntry } from './audit-log.js';
+import type { RecordData, RecordType } from './dns/record-types.js';
+import type { ModuleType, RouteMode, UsageModel } from './ports.js';
+import { Contents, type ManagementStorage, Records } from './records.js';
+import type { Binding } from './schemas.js';
+import type { TokenRecord } from './tokens.js';
+
+export interface ZoneRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly account: string;
+  readonly created_on: string;
+  readonly modified_on: string;
+}
+
+export interface DnsRecord {
+  readonly id: string;
+  readonly type: RecordType;
+  readonly name: string;
+  readonly content: string;
+  readonly data?: RecordData;
+  readonly priority?: number;
+  readonly ttl: number;
+  readonly proxied: boolean;
+  readonly comment: string | null;
+  readonly tags: readonly string[];
+  readonly created_on: string;
+  readonly modified_on: string;
+}
+
+export interface DnsSettings {
+  readonly multi_provider: boolean;
+  readonly secondary_overrides: boolean;
+}
+
+export interface RouteRecord {
+  readonly id: string;
+  readonly zone: string;
+  readonly pattern: string;
+  readonly function: string;
+  readonly mode: RouteMode;
+}
+
+export interface FunctionRecord {
+  readonly name: string;
+  readonly created_on: string;
+  readonly modified_on: string;
+  readonly version_id: string;
+  readonly deployment_id: string;
+  readonly next_version: number;
+  readonly crons: readonly { readonly cron: string; readonly created_on: string }[];
+}
+
+export interface VersionRecord {
+  readonly id: string;
+  /** Counts up from 1 in the function. */
+  readonly number: number;
+  readonly created_on: string;
+  readonly main: string;
+  readonly modules: readonly { readonly name: string; readonly type: ModuleType; readonly size: number }[];
+  /** The version whose upload brought the modules: a change of settings makes a version without new content. */
+  readonly content_id: string;
+  /** SHA-256 over the names and contents of the modules, hex. */
+  readonly hash: string;
+  readonly startup_time_ms: number;
+  readonly compatibility_date: string | null;
+  readonly compatibility_flags: readonly string[];
+  /** Without secrets: those are the function's, not the version's. */
+  readonly bindings: readonly Exclude<Binding, { readonly type: 'secret_text' }>[];
+  readonly limits: { readonly cpu_ms?: number };
+  readonly usage_model: UsageModel | null;
+  readonly message: string | null;
+}
+
+export interface DeploymentRecord {
+  readonly id: string;
+  readonly created_on: string;
+  readonly version_id: string;
+  readonly startup_time_ms: number;
+  readonly message: string | null;
+}
+
+export interface SecretRecord {
+  readonly name: string;
+  readonly sealed: string;
+  readonly modified_on: string;
+}
+
+export class Stores {
+  readonly storage: ManagementStorage;
+  readonly lock = new KeyedMutex();
+
+  /** zone id */
+  readonly zones: Records<ZoneRecord>;
+  /** zone name: names are unique in a host */
+  readonly zoneNames: Records<{ readonly id: string }>;
+  /** zone id, record id */
+  readonly dnsRecords: Records<DnsRecord>;
+  /** zone id, name, record id: what shares a name, to find conflicts without reading the zone */
+  readonly dnsNames: Records<Pick<DnsRecord, 'id' | 'type' | 'content' | 'priority'>>;
+  /** zone id */
+  readonly dnsSettings: Records<DnsSettings>;
+  /** zone id, setting */
+  readonly zoneSettings: Records<{ readonly value: unknown; readonly modified_on: string }>;
+  /** zone id, route id */
+  readonly routes: Records<RouteRecord>;
+  /** zone id, encoded pattern: patterns are unique in a zone */
+  readonly routePatterns: Records<{ readonly id: string }>;
+  /** account, function, route id */
+  readonly functionRoutes: Records<RouteRecord>;
+  /** account, function */
+  readonly functions: Records<FunctionRecord>;
+  /** account, function, version id */
+  readonly versions: Records<VersionRecord>;
+  /** account, function, deployment id */
+  readonly deployments: Records<DeploymentRecord>;
+  /** account, function, secret */
+  readonly secrets: Records<SecretRecord>;
+  /** account, function, version id, index of the module */
+  readonly contents: Contents;
+  /** token id */
+  readonly tokens: Records<TokenRecord>;
+  /** account, entry id */
+  readonly audit: Records<AuditEntry>;
+
+  constructor(storage: ManagementStorage) {
+    this.storage = storage;
+    this.zones = new Records(storage, 'zones');
+    this.zoneNames = new Records(storage, 'zone-names');
+    this.dnsRecords = new Records(storage, 'dns-records');
+    this.dnsNames = new Records(storage, 'dns-names');
+    this.dnsSettings = new Records(storage, 'dns-settings');
+    this.zoneSettings = new Records(storage, 'zone-settings');
+    this.routes = new Records(storage, 'routes');
+    this.routePatterns = new Records(storage, 'route-patterns');
+    this.functionRoutes = new Records(storage, 'function-routes');
+    this.functions = new Records(storage, 'functions');
+    this.versions = new Records(storage, 'versions');
+    this.deployments = new Records(storage, 'deployments');
+    this.secrets = new Records(storage, 'secrets');
+    this.contents = new Contents(storage, 'contents');
+    this.tokens = new Records(storage, 'tokens');
+    this.audit = new Records(storage, 'audit');
+  }
+}
