@@ -14,6 +14,7 @@ export type {
 export type { FunctionStatsSnapshot, HistogramSnapshot } from './host/function-stats.js';
 export type { ListenerOptions, NodeListener } from './host/listener.js';
 export type { AccountOptions, EdgeHostOptions, EgressOptions, LoadOptions, RouteOptions } from './host/options.js';
+export { ABUSE_RULE_ID, type AbuseEvent } from './quotas/abuse-guard.js';
 export { EdgeError, type EdgeErrorCode, type ExceededLimit, type SourceLocation } from './quotas/errors.js';
 export type { LimitWarning } from './quotas/limit-warnings.js';
 export type { InvocationKind, Plan, ZonePlan } from './quotas/limits.js';

@@ -105,7 +105,9 @@ async function attack(path, times, outcome, neighbours) {
 
   say(`  each time it was ended and answered with 503 (${outcomes.join(', ')}); ${seconds(tookMs)} in all`);
   for (const [index, { answers, failures, slowestMs }] of (await Promise.all(visits)).entries()) {
-    say(`  meanwhile ${neighbours[index]} gave ${answers} answers, ${failures} failures, slowest ${slowestMs.toFixed(0)} ms`);
+    say(
+      `  meanwhile ${neighbours[index]} gave ${answers} answers, ${failures} failures, slowest ${slowestMs.toFixed(0)} ms`,
+    );
     assert.equal(failures, 0);
     assert.ok(answers > times);
   }

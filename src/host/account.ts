@@ -9,6 +9,7 @@ import type { Service } from '../bindings/service.js';
 import type { LoadHead } from '../isolate/protocol/messages.js';
 import type { CellSupervisor } from '../pool/cell-supervisor.js';
 import type { IsolateCache } from '../pool/isolate-cache.js';
+import type { Admission } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { CpuAllowance } from '../quotas/cpu-allowance.js';
 import { checkCount, checkDeployment } from '../quotas/deployment-checks.js';
@@ -33,6 +34,7 @@ export interface AccountHost {
   readonly plan: ResolvedLimits['plan'];
   readonly zonePlan: ResolvedLimits['zonePlan'];
   readonly connectionSlotRelease: ConnectionSlotRelease;
+  readonly admission: Admission;
   readonly cache: IsolateCache;
   readonly router: Router<FunctionRunner>;
   readonly egress: Egress;
@@ -98,6 +100,8 @@ export class Account {
     });
     // Opened now, so that a storage that cannot be had is told here and not by the first request.
     if (Object.keys(resolved.buckets).length > 0) await this.#host.directory();
+    // The day's count goes on over a restart.
+    if (Number.isFinite(limits.requestsPerDay)) await this.#host.admission.attach(this.id);
     await runner.load();
     const loaded: Loaded = {
       runner,
@@ -195,6 +199,7 @@ export class Account {
       services: { buckets, fetch: onHop => this.#egressService(caller, zones, onHop) },
       emitLog: event => this.#host.emitLog(event),
       connectionSlotRelease: this.#host.connectionSlotRelease,
+      admit: (mode, address) => this.#host.admission.check({ account: this.id, limits, mode, address }),
       over: (outcome, { kind, cpuMs, wallMs }, event) => {
         // The isolate keeps the same books; these are for the isolate that replaces it.
         if (Number.isFinite(limits.cpuMs[kind])) allowance.settle(cpuMs, limits.cpuMs[kind]);

@@ -12,8 +12,10 @@ import { IsolateCache } from '../pool/isolate-cache.js';
 import { ProcessCell } from '../pool/process-cell.js';
 import { type Sandbox, type SandboxState, sandboxFor } from '../pool/sandbox.js';
 import { ThreadCell } from '../pool/thread-cell.js';
+import { Admission } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';
 import { resolveLimits } from '../quotas/resolve-limits.js';
+import { openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
 import { Account, type AccountHost } from './account.js';
 import type { ScriptSource } from './deployment.js';
 import type { EdgeFunction } from './edge-function.js';
@@ -61,6 +63,8 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   readonly #router = new Router<FunctionRunner>();
   readonly #cache: IsolateCache;
   readonly #egress: Egress;
+  readonly #admission: Admission;
+  #redis: Promise<SharedCounters> | undefined;
   /** Known when the first cell has been asked for; never with isolation 'thread'. */
   #sandbox: Sandbox | undefined;
   #storage: Promise<Storage> | undefined;
@@ -79,6 +83,15 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     this.#cache = new IsolateCache({ max: this.#options.maxIsolates, idleMs: this.#options.idleMs });
     const { egress, outbound } = this.#options;
     this.#egress = createEgress({ ...egress, ...(outbound !== undefined && { outbound }) });
+    this.#admission = new Admission({
+      store: {
+        get: async key => countText(await (await this.#openStorage()).sublevel('counts').get(key)),
+        put: async (key, value) => (await this.#openStorage()).sublevel('counts').put(key, value),
+      },
+      ...(this.#options.redisUrl !== undefined && { shared: this.#sharedCounters(this.#options.redisUrl) }),
+      onAbuse: event => this.emit('abuse', event),
+      onError: error => this.#warn(error),
+    });
     ignoreInspectorSignal();
   }
 
@@ -139,7 +152,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     const { host, pathname } = new URL(request.url);
     const route = this.#router.find(host, pathname);
     if (route === undefined) throw new EdgeError('EDGE_NO_ROUTE', `No function is attached to ${host}${pathname}`);
-    return fetchThrough(route.target, request);
+    return fetchThrough(route.target, request, route.mode);
   }
 
   /**
@@ -151,7 +164,8 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   ): (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void {
     const { function: fixed, ...listenerOptions } = options;
     const runner = fixed === undefined ? undefined : runnerOf(fixed);
-    return createListener((host, path) => runner ?? this.#router.find(host, path)?.target, listenerOptions);
+    const route = runner === undefined ? undefined : ({ target: runner, mode: 'fail-closed' } as const);
+    return createListener((host, path) => route ?? this.#router.find(host, path), listenerOptions);
   }
 
   /** What the host is doing, for health checks. */
@@ -189,6 +203,8 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     }
     this.#cache.close();
     await Promise.all([...this.#accounts.values()].map(account => account.close()));
+    await this.#admission.close();
+    await (await this.#redis?.catch(() => undefined))?.close();
     await this.#egress.close();
     const storage = await this.#storage?.catch(() => undefined);
     await storage?.close();
@@ -207,6 +223,26 @@ export class EdgeHost extends EventEmitter<HostEvents> {
 
   async #directory(account: string): Promise<BucketDirectory> {
     if (this.#closing !== undefined) throw new EdgeError('EDGE_CLOSED', 'Cannot use a bucket: the host is closed');
+    return (await this.#openStorage()).buckets(account);
+  }
+
+  /** Connects with the first count; until then there is nothing to share. */
+  #sharedCounters(url: string): SharedCounters {
+    const open = (): Promise<SharedCounters> => {
+      this.#redis ??= openRedisCounters({ url, onError: error => this.#warn(error) });
+      return this.#redis;
+    };
+    return {
+      increment: async (key, lifeSeconds) => (await open()).increment(key, lifeSeconds),
+      close: async () => {},
+    };
+  }
+
+  #warn(error: unknown): void {
+    this.emit('warning', error instanceof Error ? error : new Error(String(error)));
+  }
+
+  #openStorage(): Promise<Storage> {
     this.#storage ??= Storage.open(this.#options.storage).then(
       storage => {
         this.#isStorageOpen = true;
@@ -218,7 +254,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
         throw error;
       },
     );
-    return (await this.#storage).buckets(account);
+    return this.#storage;
   }
 
   #accountHost(id: string): AccountHost {
@@ -227,6 +263,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       plan: this.#options.plan,
       zonePlan: this.#options.zonePlan,
       connectionSlotRelease: this.#options.connectionSlotRelease,
+      admission: this.#admission,
       cache: this.#cache,
       router: this.#router,
       egress: this.#egress,
@@ -237,6 +274,10 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       warn: error => this.emit('warning', error),
     };
   }
+}
+
+function countText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 let isInspectorSignalIgnored = false;

@@ -5,6 +5,7 @@
 import type { Exchange } from '../isolate/protocol/channel.js';
 import { type HandlerFailure, HostOpens } from '../isolate/protocol/messages.js';
 import type { InvocationPort, IsolateHandle, LossReason } from '../pool/isolate-handle.js';
+import type { RouteMode, Verdict } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { EdgeError, type EdgeErrorCode } from '../quotas/errors.js';
 import { LimitWarnings } from '../quotas/limit-warnings.js';
@@ -40,6 +41,8 @@ export interface InvocationContext {
   readonly limits: ResolvedLimits;
   readonly services: FunctionServices;
   readonly connectionSlotRelease: ConnectionSlotRelease;
+  /** Whether a request may come in, by the rates of the account and the client's address. Counts it when it may. */
+  admit(mode: RouteMode, address: string | undefined): Verdict | Promise<Verdict>;
   emitLog(event: LogEvent): void;
   /** The invocation is over. `event` makes the event; nothing is made when nobody listens. */
   over(

@@ -2,6 +2,7 @@
 
 import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
+import { checkBindingNames } from '../quotas/deployment-checks.js';
 import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';
 import type { LimitOverrides } from '../quotas/resolve-limits.js';
 import { checkOptions, describe, isPlainObject, type OptionSchema } from './check-options.js';
@@ -188,6 +189,8 @@ export function resolveLoadOptions(options: LoadOptions = {}): ResolvedLoadOptio
   const where = 'load()';
   checkOptions(where, options, LOAD_SCHEMA);
   const name = checkName('a function', options.name ?? 'function');
+  const { buckets = {}, vars = {}, secrets = {} } = options;
+  checkBindingNames([buckets, vars, secrets].flatMap(Object.keys), `load function "${name}"`);
   return Object.freeze({
     name,
     buckets: { ...options.buckets },

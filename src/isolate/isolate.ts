@@ -56,9 +56,10 @@ export class Isolate implements OpContext, ChannelOwner {
 
   /** Builds the realm; the function comes later, so a spare can wait warm. `platformOps` are those of the web platform. */
   constructor(watch: WatchBlock, platformOps: (context: OpContext) => readonly OpSet[]) {
-    this.#timers = new Timers((invocation, id) => {
-      this.#turns.push(invocation, [Ev.Timer, id]);
-    });
+    this.#timers = new Timers(
+      (invocation, id) => this.#turns.push(invocation, [Ev.Timer, id]),
+      id => this.#turns.push(0, [Ev.TimerDropped, id]),
+    );
     this.#realm = createRealm(
       createHostCall([
         basicOps({

@@ -53,21 +53,33 @@ const probes: readonly (readonly [ProbedBrand, Probe])[] = [
   ['WeakRef', uncurry(WeakRef.prototype.deref) as Probe],
 ];
 
+/** By what the value says of itself: tried first, so that most values take one probe. */
+const likelyKinds: { readonly [tag: string]: (typeof probes)[number] | undefined } = Object.assign(
+  Object.create(null),
+  ...probes.map(entry => ({ [`[object ${entry[0]}]`]: entry })),
+);
+
 export function brandOf(value: object): Brand {
   if (isArray(value)) return 'Array';
   if (isView(value)) return typedArrayName(value) === undefined ? 'DataView' : 'TypedArray';
-  if (tagOf(value) === '[object Object]') return 'Object';
+  const tag = tagOf(value);
+  if (tag === '[object Object]') return 'Object';
+  const likely = likelyKinds[tag];
+  if (likely !== undefined && passes(likely[1], value)) return likely[0];
   for (let i = 0; i < probes.length; i++) {
     const entry = probes[i];
-    if (entry === undefined) continue;
-    try {
-      entry[1](value);
-      return entry[0];
-    } catch {
-      // Not of this kind.
-    }
+    if (entry !== undefined && entry !== likely && passes(entry[1], value)) return entry[0];
   }
   return 'Object';
+}
+
+function passes(probe: Probe, value: object): boolean {
+  try {
+    probe(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The engine's own tag of a value that has no @@toStringTag, which is how plain objects are told from the rest at once. */

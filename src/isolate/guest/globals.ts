@@ -8,7 +8,7 @@ import { atob, btoa } from './web/base64.ts';
 import { console } from './web/console.ts';
 import { Crypto, crypto } from './web/crypto.ts';
 import { CryptoKey } from './web/crypto-key.ts';
-import { DOMException } from './web/dom-exception.ts';
+import { DOMException, QuotaExceededError } from './web/dom-exception.ts';
 import { TextDecoder, TextEncoder } from './web/encoding.ts';
 import { TextDecoderStream, TextEncoderStream } from './web/encoding-streams.ts';
 import { reportError } from './web/error-reporting.ts';
@@ -51,6 +51,7 @@ const interfaces = {
   PerformanceObserver,
   PerformanceObserverEntryList,
   PromiseRejectionEvent,
+  QuotaExceededError,
   Scheduler,
   SubtleCrypto,
   TextDecoder,

@@ -74,6 +74,13 @@ export function copyInto(target: Uint8Array, offset: number, guestBytes: unknown
   apply(setBytes, target, [guestBytes, offset]);
 }
 
+/** Copies the guest's bytes to the start of `target` when it has room; answers their number either way. */
+export function copyWhenItFits(target: Uint8Array, guestBytes: unknown, maxBytes: number): number {
+  const length = guestByteLength(guestBytes, maxBytes);
+  if (length <= target.length) apply(setBytes, target, [guestBytes]);
+  return length;
+}
+
 export function guestByteLength(value: unknown, maxBytes: number): number {
   const length = guestLength(value);
   if (length > maxBytes) throw new OpError('RangeError', `${length} bytes are more than the ${maxBytes} allowed`);

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { TextDecoder, TextEncoder } from 'node:util';
-import { checkedInteger, checkedText, copyIn, copyInto, guestByteLength, OpError } from './arguments.js';
+import { checkedInteger, checkedText, copyIn, copyWhenItFits, guestByteLength, OpError } from './arguments.js';
 import { Handles } from './handles.js';
 import type { OpSet } from './op-set.js';
 import { decodeSingleByte, singleByteEncoding, singleByteTable } from './single-byte.js';
@@ -28,18 +28,21 @@ export function encodingOps(): OpSet {
 
   /** A copy of the guest's bytes, valid until the next one. */
   function bytesOf(value: unknown): Buffer {
-    const length = guestByteLength(value, MAX_BYTES);
-    if (length > SCRATCH_BYTES) return Buffer.from(copyIn(value, MAX_BYTES).buffer);
-    copyInto(scratch, 0, value);
-    return scratch.subarray(0, length);
+    const length = copyWhenItFits(scratch, value, MAX_BYTES);
+    return length > SCRATCH_BYTES ? Buffer.from(copyIn(value, MAX_BYTES).buffer) : scratch.subarray(0, length);
+  }
+
+  /** UTF-8, the usual case, without an object for each text. */
+  function decodeUtf8(value: unknown, flags: number): string {
+    const length = copyWhenItFits(scratch, value, MAX_BYTES);
+    const bytes = length > SCRATCH_BYTES ? Buffer.from(copyIn(value, MAX_BYTES).buffer) : scratch;
+    if ((flags & DecodeFlag.Fatal) !== 0 && !isUtf8(bytes.subarray(0, length))) throw invalidData('utf-8');
+    const skipsBom = (flags & DecodeFlag.KeepBom) === 0 && length > 2;
+    const start = skipsBom && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+    return bytes.toString('utf8', start, length);
   }
 
   function decodeWhole(bytes: Buffer, encoding: string, flags: number): string {
-    if (encoding === 'utf-8') {
-      if ((flags & DecodeFlag.Fatal) !== 0 && !isUtf8(bytes)) throw invalidData(encoding);
-      const hasBom = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-      return bytes.toString('utf8', hasBom && (flags & DecodeFlag.KeepBom) === 0 ? 3 : 0);
-    }
     const key = `${encoding} ${flags}`;
     let decoder = wholes.get(key);
     if (decoder === undefined) {
@@ -59,8 +62,11 @@ export function encodingOps(): OpSet {
         return singleByteEncoding(text);
       }
     },
-    [Op.TextDecode]: (bytes, encoding, flags) =>
-      decodeWhole(bytesOf(bytes), checkedText(encoding, MAX_LABEL), checkedInteger(flags, 0, ALL_FLAGS)),
+    [Op.TextDecode]: (bytes, encoding, flags) => {
+      const name = checkedText(encoding, MAX_LABEL);
+      const checkedFlags = checkedInteger(flags, 0, ALL_FLAGS);
+      return name === 'utf-8' ? decodeUtf8(bytes, checkedFlags) : decodeWhole(bytesOf(bytes), name, checkedFlags);
+    },
     [Op.TextDecoderOpen]: (encoding, flags, token) =>
       decoders.add(createDecoder(checkedText(encoding, MAX_LABEL), checkedInteger(flags, 0, ALL_FLAGS)), token),
     [Op.TextDecoderChunk]: (id, bytes, last) => {

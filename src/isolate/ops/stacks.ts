@@ -11,10 +11,10 @@ const MAX_REMEMBERED = 64;
 /** Captured with the frames of the bridge and of the bundle, which are cut away. */
 const CAPTURED_FRAMES = 30;
 const SHOWN_FRAMES = 10;
-/** Places of frames that are not the function's. */
-const FOREIGN = ['edgehost:', 'node:', 'file:', '<anonymous>'];
+/** Places of frames that are not the function's: ours by URL or, with source maps, by path; the engine's and Node's. */
+const FOREIGN = /^(?:edgehost:|node:|file:|<anonymous>|\/|[A-Za-z]:[\\/])/;
 
-// Here, since Error is frozen once the thread is hardened.
+// At once, since Error is frozen when the thread is hardened.
 Error.stackTraceLimit = CAPTURED_FRAMES;
 
 export function stackOps(): OpSet {
@@ -42,7 +42,7 @@ function framesOf(stack: string): string {
     if (!line.startsWith('    at ') || shown === SHOWN_FRAMES) continue;
     const open = line.lastIndexOf('(');
     const place = open < 0 ? line.slice('    at '.length).replace(/^async /, '') : line.slice(open + 1);
-    if (FOREIGN.some(prefix => place.startsWith(prefix)) || !place.includes(':')) continue;
+    if (FOREIGN.test(place) || !place.includes(':')) continue;
     text += `\n${line}`;
     shown++;
   }

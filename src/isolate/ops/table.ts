@@ -82,6 +82,8 @@ export enum Op {
   /** Ops of the web platform, by file in src/isolate/ops. */
   /** (url, base or undefined) => href, or undefined when it is no URL. */
   UrlParse,
+  /** (url, base or undefined) => 1 when it is a URL, else 0. */
+  UrlCanParse,
   /** (href, UrlField, value) => href with that component set by the rules of the URL class. */
   UrlUpdate,
   /** (label) => name of the encoding, or undefined. */

@@ -14,10 +14,15 @@ interface Timer {
 export class Timers {
   readonly #timers = new Map<number, Timer>();
   readonly #fire: (invocation: number, id: number) => void;
+  readonly #drop: (id: number) => void;
 
-  /** `fire` runs the turn in which the guest calls the timer's function. */
-  constructor(fire: (invocation: number, id: number) => void) {
+  /**
+   * `fire` runs the turn in which the guest calls the timer's function; `drop` one in which it forgets the function, because the
+   * invocation that it belongs to is over.
+   */
+  constructor(fire: (invocation: number, id: number) => void, drop: (id: number) => void) {
     this.#fire = fire;
+    this.#drop = drop;
   }
 
   has(id: number): boolean {
@@ -66,6 +71,10 @@ export class Timers {
 
   /** The invocation is over, and its timers with it. */
   clearInvocation(invocation: number): void {
-    for (const [id, timer] of this.#timers) if (timer.invocation === invocation) this.clear(id);
+    for (const [id, timer] of this.#timers) {
+      if (timer.invocation !== invocation) continue;
+      this.clear(id);
+      this.#drop(id);
+    }
   }
 }

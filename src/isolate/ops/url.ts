@@ -57,6 +57,8 @@ function fieldTable(table: { readonly [field in UrlField]: Setter }): readonly S
 export const urlOps: OpSet = {
   [Op.UrlParse]: (url, base) =>
     parseUrl(checkedText(url, MAX_URL_LENGTH), optionalText(base, MAX_URL_LENGTH))?.href ?? undefined,
+  [Op.UrlCanParse]: (url, base) =>
+    URL.canParse(checkedText(url, MAX_URL_LENGTH), optionalText(base, MAX_URL_LENGTH)) ? 1 : 0,
   [Op.UrlUpdate]: (href, field, value) => {
     const url = parseUrl(checkedText(href, MAX_URL_LENGTH), undefined);
     const setter = setters[checkedInteger(field, 0, setters.length - 1)];

@@ -11,7 +11,7 @@ import { IsolateHandle } from '../../../src/pool/isolate-handle.js';
 const LIMITS = {
   startupMs: 10_000,
   memoryBytes: 2 ** 30,
-  cpuMs: { fetch: null, scheduled: null, queue: null },
+  cpuOverrunMs: 0, cpuBalanceMs: 0, cpuMs: { fetch: null, scheduled: null, queue: null },
 } as const;
 
 /** A call of a service: answer it on the exchange. `body` is what came with the head; a streamed one is read by `readBody`. */

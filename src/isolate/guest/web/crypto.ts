@@ -4,7 +4,7 @@ import { op, opString } from '../bridge.ts';
 import { TypeErrorCtor, typedArrayByteLength, typedArrayName } from '../primordials.ts';
 import { bytesOf } from './buffer-source.ts';
 import { DigestStream } from './digest-stream.ts';
-import { DOMException } from './dom-exception.ts';
+import { DOMException, QuotaExceededError } from './dom-exception.ts';
 import { defineInterface, isObject, requireArguments } from './idl.ts';
 import { type SubtleCrypto, subtle } from './subtle.ts';
 
@@ -50,10 +50,7 @@ export class Crypto {
     }
     const byteLength = typedArrayByteLength(array);
     if (byteLength > MAX_RANDOM_BYTES) {
-      throw new DOMException(
-        `The array has ${byteLength} bytes, at most ${MAX_RANDOM_BYTES} are filled at once`,
-        'QuotaExceededError',
-      );
+      throw new QuotaExceededError(`The array has ${byteLength} bytes, at most ${MAX_RANDOM_BYTES} are filled at once`);
     }
     if (byteLength > 0) op(Op.Random, bytesOf(array, 'The array'));
     return array;

@@ -1,7 +1,7 @@
 /** DOMException. @see https://webidl.spec.whatwg.org/#idl-DOMException */
 import { rememberStack } from '../errors.ts';
-import { setPrototypeOf } from '../primordials.ts';
-import { defineConstants, defineInterface, toDOMString } from './idl.ts';
+import { RangeErrorCtor, setPrototypeOf } from '../primordials.ts';
+import { defineConstants, defineInterface, toDictionary, toDOMString, toDouble } from './idl.ts';
 
 /** The legacy codes by constant; a name has the code of its constant, all others have 0. */
 const CODES = {
@@ -91,3 +91,36 @@ export class DOMException {
 setPrototypeOf(DOMException.prototype, Error.prototype);
 defineConstants(DOMException, CODES);
 defineInterface(DOMException);
+
+/** @see https://webidl.spec.whatwg.org/#quotaexceedederror */
+export class QuotaExceededError extends DOMException {
+  readonly #quota: number | null;
+  readonly #requested: number | null;
+
+  constructor(message: unknown = '', options: unknown = undefined) {
+    super(message, 'QuotaExceededError');
+    const { quota, requested } = toDictionary(options, 'The options of the QuotaExceededError') ?? {};
+    this.#quota = toAmount(quota, 'The quota');
+    this.#requested = toAmount(requested, 'The requested amount');
+    if (this.#quota !== null && this.#requested !== null && this.#requested < this.#quota) {
+      throw new RangeErrorCtor('The requested amount is less than the quota');
+    }
+  }
+
+  get quota(): number | null {
+    return this.#quota;
+  }
+
+  get requested(): number | null {
+    return this.#requested;
+  }
+}
+
+defineInterface(QuotaExceededError);
+
+function toAmount(value: unknown, what: string): number | null {
+  if (value === undefined) return null;
+  const amount = toDouble(value, what);
+  if (amount < 0) throw new RangeErrorCtor(`${what} is negative`);
+  return amount;
+}

@@ -4,7 +4,7 @@
  * @see https://url.spec.whatwg.org/#url-class
  */
 import { Op, UrlField } from '../../ops/table.ts';
-import { op, opString } from '../bridge.ts';
+import { op, opNumber, opString } from '../bridge.ts';
 import { stringIndexOf, stringSlice, stringStartsWith, TypeErrorCtor } from '../primordials.ts';
 import { defineInterface, requireArguments, toUSVString } from './idl.ts';
 import { createQueryOf, replaceQuery, type URLSearchParams } from './url-search-params.ts';
@@ -111,7 +111,7 @@ export class URL {
   static canParse(url: unknown, base: unknown = undefined): boolean {
     requireArguments(arguments.length, 1, 'URL.canParse');
     const text = toUSVString(url);
-    return parse(text, base === undefined ? undefined : toUSVString(base)) !== undefined;
+    return opNumber(Op.UrlCanParse, text, base === undefined ? undefined : toUSVString(base)) === 1;
   }
 
   static parse(url: unknown, base: unknown = undefined): URL | null {
