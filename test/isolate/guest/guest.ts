@@ -11,6 +11,8 @@ import { IsolateHandle } from '../../../src/pool/isolate-handle.js';
 const LIMITS = {
   startupMs: 10_000,
   memoryBytes: 2 ** 30,
+  cpuOverrunMs: 0,
+  cpuBalanceMs: 0,
   cpuMs: { fetch: null, scheduled: null, queue: null },
 } as const;
 
