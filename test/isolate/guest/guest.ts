@@ -11,11 +11,15 @@ import { IsolateHandle } from '../../../src/pool/isolate-handle.js';
 const LIMITS = {
   startupMs: 10_000,
   memoryBytes: 2 ** 30,
-  cpuOverrunMs: 0, cpuBalanceMs: 0, cpuMs: { fetch: null, scheduled: null, queue: null },
+  cpuOverrunMs: 0,
+  cpuBalanceMs: 0,
+  cpuMs: { fetch: null, scheduled: null, queue: null },
 } as const;
 
 /** A call of a service: answer it on the exchange. `body` is what came with the head; a streamed one is read by `readBody`. */
 export interface Call {
+  /** The invocation that makes it. */
+  readonly invocation: number;
   readonly service: number;
   readonly head: {
     readonly method: string;
@@ -159,7 +163,13 @@ function invoke(
         failure = found;
       },
       onCall: (call, service, callHead, callBody) => {
-        onCall?.({ service, head: JSON.parse(callHead), exchange: call, body: callBody.toString() });
+        onCall?.({
+          invocation: exchange.id,
+          service,
+          head: JSON.parse(callHead),
+          exchange: call,
+          body: callBody.toString(),
+        });
       },
       onDone: () => over(),
       onLost: reason => reject(new Error(`lost: ${reason}`)),
