@@ -12,6 +12,7 @@ import { http } from './suites/http.js';
 import { memory } from './suites/memory.js';
 import { micro } from './suites/micro.js';
 import { neighbours } from './suites/neighbours.js';
+import { peers } from './suites/peers.js';
 import { streaming } from './suites/streaming.js';
 
 export const BENCHMARKS: readonly Benchmark[] = [
@@ -28,4 +29,5 @@ export const BENCHMARKS: readonly Benchmark[] = [
   neighbours,
   guestApis,
   micro,
+  peers,
 ];

@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import process from 'node:process';
 import type { BucketDirectory } from '../bindings/bucket/engine.js';
+import type { S3Handler } from '../bindings/bucket/s3/handler.js';
 import type { StoreBucket } from '../bindings/bucket/types.js';
 import { createEgress, type Egress } from '../bindings/egress/egress.js';
 import { Storage } from '../bindings/storage/storage.js';
@@ -22,7 +23,9 @@ import type { EdgeFunction } from './edge-function.js';
 import type { HostEvents } from './events.js';
 import { fetchInput, fetchThrough } from './fetch-door.js';
 import type { FunctionRunner } from './function-runner.js';
+import { lazyDirectory } from './lazy-directory.js';
 import { createListener, type ListenerOptions } from './listener.js';
+import { createManagementDoor, type HostManagement, type HostManagementOptions } from './management-door.js';
 import {
   type AccountOptions,
   checkAccountOptions,
@@ -34,6 +37,7 @@ import {
 } from './options.js';
 import { Router } from './router.js';
 import { runnerOf } from './runners.js';
+import { createS3Door, type HostS3Options } from './s3-door.js';
 
 /** The account of functions that are loaded on the host itself. */
 const DEFAULT_ACCOUNT = 'default';
@@ -168,6 +172,36 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     return createListener((host, path) => route ?? this.#router.find(host, path), listenerOptions);
   }
 
+  /**
+   * The S3-compatible API of the buckets, as a fetch handler. A fetch Request has been through a URL parser, which loses keys with dot
+   * segments; {@link s3Listener} loses nothing. Throws TypeError or RangeError for options that are not valid.
+   */
+  s3(options: HostS3Options): (request: Request) => Promise<Response> {
+    const { fetch } = this.#s3Door(options);
+    return request => fetch(request);
+  }
+
+  /** The S3-compatible API for `http.createServer`, or mounted in a framework. */
+  s3Listener(options: HostS3Options): (request: IncomingMessage, response: ServerResponse) => void {
+    return this.#s3Door(options).listener;
+  }
+
+  /** The management API of the accounts, as a fetch handler. Refuses everything until there is a token. */
+  management(options: HostManagementOptions = {}): HostManagement {
+    return createManagementDoor(options, {
+      account: id => this.#accounts.get(id),
+      directory: id => lazyDirectory(() => this.#directory(id)),
+      storage: async () => (await this.#openStorage()).database('management'),
+    });
+  }
+
+  /** The management API for `http.createServer`, or mounted in a framework. */
+  managementListener(
+    options: HostManagementOptions = {},
+  ): (request: IncomingMessage, response: ServerResponse) => void {
+    return this.management(options).listener;
+  }
+
   /** What the host is doing, for health checks. */
   health(): HostHealth {
     return {
@@ -209,6 +243,11 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     const storage = await this.#storage?.catch(() => undefined);
     await storage?.close();
     this.#isStorageOpen = false;
+  }
+
+  #s3Door(options: HostS3Options): S3Handler {
+    const onError = options.onError ?? ((error: unknown) => this.#warn(error));
+    return createS3Door({ ...options, onError }, account => lazyDirectory(() => this.#directory(account)));
   }
 
   async #prepareSandbox(): Promise<void> {

@@ -47,7 +47,7 @@ export interface InvocationContext {
   /** The invocation is over. `event` makes the event; nothing is made when nobody listens. */
   over(
     outcome: InvocationOutcome,
-    figures: { kind: InvocationKind; cpuMs: number; wallMs: number },
+    figures: { kind: InvocationKind; cpuMs: number; wallMs: number; subrequests: number },
     event: () => InvocationEvent,
   ): void;
 }
@@ -263,7 +263,11 @@ export class Invocation implements InvocationPort {
     const { limits } = this.#context;
     this.#warnings.note('cpuMs', cpuMs, limits.cpuMs[this.#kind]);
     this.#warnings.note('memoryBytes', peakBytes, limits.memoryBytes);
-    this.#context.over(this.#outcome, { kind: this.#kind, cpuMs, wallMs }, () => this.#event(cpuMs, wallMs, peakBytes));
+    this.#context.over(
+      this.#outcome,
+      { kind: this.#kind, cpuMs, wallMs, subrequests: this.#ledger?.subrequests ?? 0 },
+      () => this.#event(cpuMs, wallMs, peakBytes),
+    );
   }
 
   #event(cpuMs: number, wallMs: number, peakMemoryBytes: number): InvocationEvent {

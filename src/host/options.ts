@@ -82,6 +82,8 @@ export interface LoadOptions {
   readonly routes?: readonly (string | RouteOptions)[];
   /** Cron expressions of five fields, in UTC, that start the scheduled handler. */
   readonly crons?: readonly string[];
+  /** Figures of another plan for this function. @default the account's plan */
+  readonly usageModel?: Plan;
   readonly limits?: LimitOverrides;
 }
 
@@ -113,6 +115,7 @@ const LOAD_SCHEMA: OptionSchema = {
   compatibilityFlags: 'array of strings',
   routes: 'object',
   crons: 'array of strings',
+  usageModel: PLANS,
   limits: 'object',
 };
 
@@ -170,6 +173,7 @@ export interface ResolvedLoadOptions {
   readonly compatibilityFlags: readonly string[];
   readonly routes: readonly Required<RouteOptions>[];
   readonly crons: readonly string[];
+  readonly usageModel: Plan | undefined;
   readonly limits: LimitOverrides;
 }
 
@@ -200,6 +204,7 @@ export function resolveLoadOptions(options: LoadOptions = {}): ResolvedLoadOptio
     compatibilityFlags: [...(options.compatibilityFlags ?? [])],
     routes: checkRoutes(options.routes),
     crons: (options.crons ?? []).map(cron => checkCron(cron)),
+    usageModel: options.usageModel,
     limits: options.limits ?? {},
   });
 }

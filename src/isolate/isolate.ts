@@ -117,6 +117,11 @@ export class Isolate implements OpContext, ChannelOwner {
     this.#turns.push(this.#turns.current, [Ev.UnhandledRejection, reason, promise]);
   }
 
+  /** Somebody listens after all to the rejection of a promise that was reported. */
+  rejectionHandled(promise: unknown): void {
+    this.#turns.push(this.#turns.current, [Ev.RejectionHandled, promise]);
+  }
+
   // --- OpContext ---
 
   currentInvocation(): number {

@@ -26,6 +26,7 @@ export default function serve(lease: Lease): Promise<never> {
   // Neither callback touches its argument: it is a guest value (rules R10 and R11).
   process.setUncaughtExceptionCaptureCallback(() => {});
   process.on('unhandledRejection', (reason: unknown, promise: unknown) => isolate?.unhandledRejection(reason, promise));
+  process.on('rejectionHandled', (promise: unknown) => isolate?.rejectionHandled(promise));
   hardenThread();
   isolate = new Isolate(watch, platformOps);
   const { connection } = lease;

@@ -5,6 +5,8 @@ import type { OpContext, OpSet } from './op-set.js';
 import { Op } from './table.js';
 
 const MAX_LOG_CHARACTERS = 128 * 1024;
+/** Coarse, so that the clock tells little of what the processor does for others. */
+const CLOCK_TICKS_PER_MS = 10;
 const MAX_RANDOM_BYTES = 65_536;
 
 export interface BasicsOwner extends OpContext {
@@ -26,7 +28,7 @@ export function basicOps(owner: BasicsOwner): OpSet {
       owner.log(checkedInteger(level, 0, 4), checked.slice(0, MAX_LOG_CHARACTERS));
       return undefined;
     },
-    [Op.Now]: () => performance.now(),
+    [Op.Now]: () => Math.floor(performance.now() * CLOCK_TICKS_PER_MS) / CLOCK_TICKS_PER_MS,
     [Op.Random]: target => {
       if (owner.currentInvocation() === 0) {
         throw new OpError(

@@ -166,7 +166,7 @@ export enum Ev {
   Stopped,
   /** (reason, promise): both are guest values. */
   UnhandledRejection,
-  /** (reason, promise): the same, when somebody listens after all. */
+  /** (promise): a guest value; somebody listens to its rejection after all. */
   RejectionHandled,
   /** (timer id): the invocation of the timer is over, it never fires. */
   TimerDropped,

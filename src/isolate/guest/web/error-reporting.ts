@@ -4,6 +4,7 @@
  */
 import { Ev, Op } from '../../ops/table.ts';
 import { onEvent, op } from '../bridge.ts';
+import { WeakMapCtor, weakMapGet, weakMapSet } from '../primordials.ts';
 import { ErrorEvent, markTrusted, PromiseRejectionEvent } from './event.ts';
 import { createGlobalTarget, dispatch, hasListener, setExceptionReporter } from './event-target.ts';
 import { requireArguments } from './idl.ts';
@@ -52,11 +53,16 @@ function log(text: string): void {
 
 setExceptionReporter(reportException);
 
+/** Of the rejections that were reported, for the event that takes the report back. */
+const reasons = new WeakMapCtor<object, unknown>();
+
 onEvent(Ev.UnhandledRejection, (reason: unknown, promise: object) => {
+  weakMapSet(reasons, promise, reason);
   const event = new PromiseRejectionEvent('unhandledrejection', { promise, reason, cancelable: true });
   if (dispatch(globalTarget, markTrusted(event))) log(`Uncaught (in promise) ${inspect(reason)}`);
 });
 
-onEvent(Ev.RejectionHandled, (reason: unknown, promise: object) => {
+onEvent(Ev.RejectionHandled, (promise: object) => {
+  const reason = weakMapGet(reasons, promise);
   dispatch(globalTarget, markTrusted(new PromiseRejectionEvent('rejectionhandled', { promise, reason })));
 });

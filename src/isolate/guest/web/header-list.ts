@@ -66,9 +66,12 @@ export function isValue(value: string): boolean {
   return true;
 }
 
-/** Splits "name\nvalue\nname\nvalue"; the empty text has no headers. */
+/** Splits "name\nvalue\nname\nvalue", names as clients and servers wrote them; the empty text has no headers. */
 export function parsePairs(text: string): HeaderPairs {
-  return text === '' ? [] : stringSplit(text, '\n');
+  if (text === '') return [];
+  const pairs = stringSplit(text, '\n');
+  for (let i = 0; i < pairs.length; i += 2) pairs[i] = stringToLowerCase(pairs[i] ?? '');
+  return pairs;
 }
 
 /** The values of a name joined by ", "; null when there is none. `name` is in lower case. */
