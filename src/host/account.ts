@@ -146,8 +146,8 @@ export class Account {
       cache: this.#host.cache,
       acquire: () => this.#supervisor.acquire(),
     });
-    // Opened now, so that a storage that cannot be had is told here and not by the first request.
-    if (Object.keys(resolved.buckets).length > 0) await this.#host.directory();
+    // Opened now, so that a storage that cannot be had or a name that is none is told here and not by the first request.
+    for (const bucket of Object.values(resolved.buckets)) await (await this.#host.directory()).open(bucket);
     // The day's count goes on over a restart.
     if (Number.isFinite(limits.requestsPerDay)) await this.#host.admission.attach(this.id);
     await runner.load();
