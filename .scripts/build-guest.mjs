@@ -1,5 +1,5 @@
 // Bundles the guest realm's code into one script, dist/src/isolate/guest.bundle.js, whose completion value is `install`.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { build } from 'esbuild';
 
@@ -80,3 +80,6 @@ writeFileSync(
   'dist/src/isolate/guest.bundle.js',
   `(function () {\n${outputFiles[0].text}\nreturn guest.install;\n})();\n`,
 );
+
+// tsc leaves declarations that are written by hand where they are.
+copyFileSync('src/worker.d.ts', 'dist/src/worker.d.ts');

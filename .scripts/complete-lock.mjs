@@ -11,7 +11,8 @@ for (const [path, { optionalDependencies = {}, dev }] of Object.entries(lock.pac
   for (const [name, version] of Object.entries(optionalDependencies)) {
     if (path === '' || isLocked(path, name)) continue;
     const place = `node_modules/${name}`;
-    if (!/^\d+\.\d+\.\d+$/.test(version)) throw new Error(`${path} wants ${name}@${version}, which is no exact version`);
+    if (!/^\d+\.\d+\.\d+$/.test(version))
+      throw new Error(`${path} wants ${name}@${version}, which is no exact version`);
     lock.packages[place] = { version, ...platformOf(name), ...(dev && { dev }), optional: true };
     added.push(`${name}@${version}`);
   }

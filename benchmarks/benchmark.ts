@@ -36,6 +36,8 @@ export interface BenchmarkContext {
 export interface Benchmark {
   /** For `--only`. */
   readonly name: string;
+  /** Runs only when it is named, or by an option of its own. */
+  readonly isOptional?: boolean;
   /** What is measured, in a sentence. */
   readonly measures: string;
   /** What it is compared with in the same run, in a sentence. */

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { BENCHMARKS } from './benchmarks.js';
 import { describeMachine } from './machine.js';
-import { type BenchmarkOptions, helpText, parseOptions } from './options.js';
+import { type BenchmarkOptions, chooseBenchmarks, helpText, parseOptions } from './options.js';
 import { type BenchmarkResult, createReport, toMarkdown } from './report.js';
 import { runBenchmark } from './run-benchmark.js';
 
 async function main(options: BenchmarkOptions): Promise<void> {
-  const chosen = BENCHMARKS.filter(({ name }) => options.only?.includes(name) ?? true);
+  const chosen = chooseBenchmarks(BENCHMARKS, options);
   const settings = { rounds: options.rounds, seconds: options.seconds };
   const machine = describeMachine(options.storage);
   mkdirSync(options.out, { recursive: true });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
 
 export interface BenchmarkOptions {
-  /** Names of benchmarks; all but those that are only run when asked for, when undefined. */
+  /** Names of benchmarks; undefined: all but the optional ones. */
   readonly only: readonly string[] | undefined;
   readonly rounds: number;
   readonly seconds: number;
@@ -48,6 +48,16 @@ export function parseOptions(args: readonly string[], names: readonly string[]):
     storage: values.storage,
     profile: values.profile,
   };
+}
+
+/** Those that are named, or all that are not optional; `--peers` adds the peers to either. */
+export function chooseBenchmarks<B extends { readonly name: string; readonly isOptional?: boolean }>(
+  benchmarks: readonly B[],
+  { only, peers }: Pick<BenchmarkOptions, 'only' | 'peers'>,
+): B[] {
+  return benchmarks.filter(
+    ({ name, isOptional }) => (only?.includes(name) ?? isOptional !== true) || (peers && name === 'peers'),
+  );
 }
 
 interface Bounds {

@@ -9,8 +9,8 @@ export interface RunningServer {
   readonly pid: number;
   /** Processes that the server has started. */
   readonly children: readonly number[];
-  /** Sends a message and hears the `answer` of the next one. */
-  ask(): Promise<string>;
+  /** For a program that answers messages (servers/worker.ts), one after the other. */
+  ask(...args: readonly (string | number)[]): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export async function startServer(
   context.defer(stop);
   const [ready] = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => [undefined])]);
   const { port, children } = parseReady(program, ready);
-  return { url: `http://127.0.0.1:${port}/`, pid: child.pid ?? 0, children, ask: () => ask(child), stop };
+  return { url: `http://127.0.0.1:${port}/`, pid: child.pid ?? 0, children, ask: (...args) => ask(child, args), stop };
 }
 
 function parseReady(program: string, message: unknown): { port: number; children: number[] } {
@@ -41,9 +41,9 @@ function parseReady(program: string, message: unknown): { port: number; children
   throw new Error(`The server program ${program} ended before it listened`);
 }
 
-async function ask(child: ChildProcess): Promise<string> {
+async function ask(child: ChildProcess, args: readonly (string | number)[]): Promise<string> {
   const answered = once(child, 'message');
-  child.send({});
+  child.send([...args]);
   const [message] = await answered;
   return String(Reflect.get(message, 'answer'));
 }

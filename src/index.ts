@@ -1,6 +1,7 @@
 export type * from './bindings/bucket/types.js';
 export type { OutboundHandler } from './bindings/egress/outbound-transport.js';
 export type { Account } from './host/account.js';
+export { type AuditedRequest, type AuditFinding, type AuditOptions, auditRequests } from './host/audit/requests.js';
 export type { ModuleSource, ScriptSource } from './host/deployment.js';
 export type { EdgeFunction } from './host/edge-function.js';
 export { EdgeHost, type HostHealth } from './host/edge-host.js';
@@ -13,7 +14,10 @@ export type {
 } from './host/events.js';
 export type { FunctionStatsSnapshot, HistogramSnapshot } from './host/function-stats.js';
 export type { ListenerOptions, NodeListener } from './host/listener.js';
+export type { HostManagement, HostManagementOptions } from './host/management-door.js';
 export type { AccountOptions, EdgeHostOptions, EgressOptions, LoadOptions, RouteOptions } from './host/options.js';
+export type { HostS3Credential, HostS3Options } from './host/s3-door.js';
+export { ABUSE_RULE_ID, type AbuseEvent } from './quotas/abuse-guard.js';
 export { EdgeError, type EdgeErrorCode, type ExceededLimit, type SourceLocation } from './quotas/errors.js';
 export type { LimitWarning } from './quotas/limit-warnings.js';
 export type { InvocationKind, Plan, ZonePlan } from './quotas/limits.js';

@@ -9,11 +9,13 @@ import type { Service } from '../bindings/service.js';
 import type { LoadHead } from '../isolate/protocol/messages.js';
 import type { CellSupervisor } from '../pool/cell-supervisor.js';
 import type { IsolateCache } from '../pool/isolate-cache.js';
+import type { Admission } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { CpuAllowance } from '../quotas/cpu-allowance.js';
 import { checkCount, checkDeployment } from '../quotas/deployment-checks.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { ByKind } from '../quotas/limits.js';
+import { DAY_MS, MINUTE_MS } from '../quotas/request-counts.js';
 import { type LimitOverrides, type ResolvedLimits, resolveLimits } from '../quotas/resolve-limits.js';
 import { readFunctionFile } from './config-file.js';
 import { CronTriggers } from './cron.js';
@@ -33,6 +35,7 @@ export interface AccountHost {
   readonly plan: ResolvedLimits['plan'];
   readonly zonePlan: ResolvedLimits['zonePlan'];
   readonly connectionSlotRelease: ConnectionSlotRelease;
+  readonly admission: Admission;
   readonly cache: IsolateCache;
   readonly router: Router<FunctionRunner>;
   readonly egress: Egress;
@@ -43,12 +46,29 @@ export interface AccountHost {
   warn(error: Error): void;
 }
 
+type CountedQuota = 'requestsPerDay' | 'requestsPerMinute' | 'functions' | 'cronTriggers';
+
 interface Loaded {
   readonly runner: FunctionRunner;
   readonly function: EdgeFunction;
-  readonly routes: ResolvedLoadOptions['routes'];
-  readonly crons: readonly string[];
-  readonly triggers: CronTriggers;
+  readonly options: ResolvedLoadOptions;
+  /** Set when it serves. */
+  routes: ResolvedLoadOptions['routes'];
+  triggers: CronTriggers | undefined;
+}
+
+/** What an account has used of what its plan allows. */
+export interface AccountUsageSnapshot {
+  readonly plan: string;
+  readonly quotas: readonly {
+    readonly id: string;
+    readonly used: number;
+    /** null: none. */
+    readonly limit: number | null;
+    readonly unit: string;
+    /** When `used` falls back to zero; null: it does not by itself. */
+    readonly resetsOn: Date | null;
+  }[];
 }
 
 export class Account {
@@ -72,9 +92,39 @@ export class Account {
    * EDGE_SCRIPT_IMPORT, EDGE_SCRIPT_NO_HANDLER, EDGE_STARTUP_LIMIT; nothing has changed then.
    */
   async load(source: ScriptSource, options?: LoadOptions): Promise<EdgeFunction> {
+    const loaded = await this.#prepare(source, options);
+    const { name } = loaded.function;
+    const previous = this.#functions.get(name);
+    this.#functions.set(name, loaded);
+    this.#serve(loaded, loaded.options);
+    if (previous !== undefined) this.#retire(previous);
+    return loaded.function;
+  }
+
+  /** Parses a script and runs its global scope as load() would, without letting it serve. Rejects like {@link load}. */
+  async check(source: ScriptSource, options?: LoadOptions): Promise<{ readonly startupTimeMs: number }> {
+    const { runner } = await this.#prepare(source, options);
+    runner.retire();
+    return { startupTimeMs: runner.startupTimeMs };
+  }
+
+  /** Replaces routes and cron triggers of a function without touching its isolate. Nothing changes when it throws. */
+  setTriggers(name: string, triggers: Pick<LoadOptions, 'routes' | 'crons'>): void {
+    const loaded = this.#functions.get(name);
+    if (loaded === undefined)
+      throw new EdgeError('EDGE_CONFIG_INVALID', `Account "${this.id}" has no function "${name}"`);
+    const { routes, crons } = resolveLoadOptions({ name, ...triggers });
+    this.#checkCounts({ name, routes, crons }, loaded.runner.context.limits);
+    loaded.triggers?.stop();
+    this.#host.router.remove(loaded.runner);
+    this.#serve(loaded, { routes, crons });
+  }
+
+  /** Compiles and starts a deployment; it serves nothing yet. */
+  async #prepare(source: ScriptSource, options?: LoadOptions): Promise<Loaded> {
     const resolved = resolveLoadOptions(options);
     const deployment = readDeployment(source, resolved.name);
-    const limits = this.#limits(resolved.limits);
+    const limits = this.#limits(resolved.limits, resolved.usageModel);
     await checkDeployment(
       {
         name: resolved.name,
@@ -96,24 +146,22 @@ export class Account {
       cache: this.#host.cache,
       acquire: () => this.#supervisor.acquire(),
     });
-    // Opened now, so that a storage that cannot be had is told here and not by the first request.
-    if (Object.keys(resolved.buckets).length > 0) await this.#host.directory();
+    // Opened now, so that a storage that cannot be had or a name that is none is told here and not by the first request.
+    for (const bucket of Object.values(resolved.buckets)) await (await this.#host.directory()).open(bucket);
+    // The day's count goes on over a restart.
+    if (Number.isFinite(limits.requestsPerDay)) await this.#host.admission.attach(this.id);
     await runner.load();
-    const loaded: Loaded = {
-      runner,
-      function: new EdgeFunction(runner, stats, () => this.#unload(resolved.name, runner)),
-      routes: resolved.routes,
-      crons: resolved.crons,
-      triggers: new CronTriggers(resolved.crons, (cron, scheduledTime) =>
-        loaded.function.scheduled({ cron, scheduledTime }),
-      ),
-    };
-    rememberRunner(loaded.function, runner);
-    const previous = this.#functions.get(resolved.name);
-    this.#functions.set(resolved.name, loaded);
-    for (const route of resolved.routes) this.#host.router.add({ ...route, target: runner });
-    if (previous !== undefined) this.#retire(previous);
-    return loaded.function;
+    const edgeFunction = new EdgeFunction(runner, stats, () => this.#unload(resolved.name, runner));
+    rememberRunner(edgeFunction, runner);
+    return { runner, function: edgeFunction, options: resolved, routes: [], triggers: undefined };
+  }
+
+  #serve(loaded: Loaded, { routes, crons }: Pick<ResolvedLoadOptions, 'routes' | 'crons'>): void {
+    for (const route of routes) this.#host.router.add({ ...route, target: loaded.runner });
+    loaded.routes = routes;
+    loaded.triggers = new CronTriggers(crons, (cron, scheduledTime) =>
+      loaded.function.scheduled({ cron, scheduledTime }),
+    );
   }
 
   /**
@@ -141,6 +189,30 @@ export class Account {
     return hostBucket(this.#bucketService(name, { honorsInclude: true }));
   }
 
+  /** What the account has used of what its plan allows. */
+  usage(): AccountUsageSnapshot {
+    const limits = this.#limits({});
+    const counts = this.#host.admission.usage(this.id);
+    const now = Date.now();
+    const quota = (id: CountedQuota, used: number, unit: string, resetsEveryMs?: number) => ({
+      id,
+      used,
+      limit: Number.isFinite(limits[id]) ? limits[id] : null,
+      unit,
+      resetsOn: resetsEveryMs === undefined ? null : new Date((Math.floor(now / resetsEveryMs) + 1) * resetsEveryMs),
+    });
+    const crons = [...this.#functions.values()].reduce((sum, loaded) => sum + (loaded.triggers?.count ?? 0), 0);
+    return {
+      plan: limits.plan,
+      quotas: [
+        quota('requestsPerDay', counts.requestsPerDay, 'requests', DAY_MS),
+        quota('requestsPerMinute', counts.requestsPerMinute, 'requests', MINUTE_MS),
+        quota('functions', this.#functions.size, 'functions'),
+        quota('cronTriggers', crons, 'cron triggers'),
+      ],
+    };
+  }
+
   /** Cells of this account: one, or two while one is being replaced. */
   get cells(): CellSupervisor['cells'] {
     return this.#supervisor.cells;
@@ -153,7 +225,7 @@ export class Account {
   }
 
   /** How many functions and routes the account may have, with this deployment in place of one of its name. */
-  #checkCounts(options: ResolvedLoadOptions, limits: ResolvedLimits): void {
+  #checkCounts(options: Pick<ResolvedLoadOptions, 'name' | 'routes' | 'crons'>, limits: ResolvedLimits): void {
     const subject = `load function "${options.name}"`;
     const others = [...this.#functions].filter(([name]) => name !== options.name);
     checkCount('functions', others.length + 1, limits, subject);
@@ -162,13 +234,13 @@ export class Account {
     for (const { zone } of routes) zones.set(zone, (zones.get(zone) ?? 0) + 1);
     for (const count of zones.values()) checkCount('routesPerZone', count, limits, subject);
     checkCount('zonesPerFunction', new Set(options.routes.map(route => route.zone)).size, limits, subject);
-    const crons = [...others.flatMap(([, loaded]) => loaded.crons), ...options.crons];
-    checkCount('cronTriggers', crons.length, limits, subject);
+    const crons = others.reduce((sum, [, loaded]) => sum + (loaded.triggers?.count ?? 0), options.crons.length);
+    checkCount('cronTriggers', crons, limits, subject);
   }
 
-  #limits(overrides: LimitOverrides): ResolvedLimits {
+  #limits(overrides: LimitOverrides, usageModel?: ResolvedLimits['plan']): ResolvedLimits {
     return resolveLimits({
-      plan: this.#options.plan ?? this.#host.plan,
+      plan: usageModel ?? this.#options.plan ?? this.#host.plan,
       zonePlan: this.#options.zonePlan ?? this.#host.zonePlan,
       overrides: [this.#host.limits, this.#options.limits, overrides],
     });
@@ -195,10 +267,11 @@ export class Account {
       services: { buckets, fetch: onHop => this.#egressService(caller, zones, onHop) },
       emitLog: event => this.#host.emitLog(event),
       connectionSlotRelease: this.#host.connectionSlotRelease,
-      over: (outcome, { kind, cpuMs, wallMs }, event) => {
+      admit: (mode, address) => this.#host.admission.check({ account: this.id, limits, mode, address }),
+      over: (outcome, { kind, cpuMs, wallMs, subrequests }, event) => {
         // The isolate keeps the same books; these are for the isolate that replaces it.
         if (Number.isFinite(limits.cpuMs[kind])) allowance.settle(cpuMs, limits.cpuMs[kind]);
-        stats.record(outcome, cpuMs, wallMs);
+        stats.record(outcome, cpuMs, wallMs, subrequests);
         if (this.#host.wantsInvocations()) this.#host.emitInvocation(event());
       },
     };
@@ -237,7 +310,7 @@ export class Account {
   }
 
   #retire({ runner, triggers }: Loaded): void {
-    triggers.stop();
+    triggers?.stop();
     this.#host.router.remove(runner);
     runner.retire();
   }

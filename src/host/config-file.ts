@@ -11,6 +11,7 @@ import { LIMIT_NAMES } from '../quotas/limits.js';
 import { type LimitOverrides, resolveLimits } from '../quotas/resolve-limits.js';
 import { describe, isPlainObject } from './check-options.js';
 import { collectModules, globMatcher, type ModuleRule } from './collect-modules.js';
+import { checkCron } from './cron.js';
 import type { ScriptSource } from './deployment.js';
 import { type LoadOptions, type RouteOptions, resolveLoadOptions } from './options.js';
 import { compilePattern } from './router.js';
@@ -40,7 +41,7 @@ const KEYS = [
   'rules',
 ] as const;
 const BUCKET_KEYS = ['binding', 'bucket_name'] as const;
-const ROUTE_KEYS = ['pattern', 'mode'] as const;
+const ROUTE_KEYS = ['pattern', 'mode', 'zone_name', 'custom_domain'] as const;
 const TRIGGER_KEYS = ['crons'] as const;
 const RULE_KEYS = ['type', 'globs'] as const;
 
@@ -152,7 +153,6 @@ class Reader {
 function optionsOf(reader: Reader): LoadOptions {
   const { root } = reader;
   reader.table([], root, KEYS);
-  refuseTriggers(reader);
   const name = reader.at(['name'], () => resolveLoadOptions({ name: required(root, 'name') }).name);
   const { compatibility_date: date, compatibility_flags: flags } = root;
   return {
@@ -160,7 +160,7 @@ function optionsOf(reader: Reader): LoadOptions {
     ...(date !== undefined && {
       compatibilityDate: reader.at(['compatibility_date'], () => {
         const compatibilityDate = text(date, 'compatibility_date');
-        return resolveLoadOptions({ compatibilityDate }).compatibilityDate;
+        return resolveLoadOptions({ name: nameIn(reader), compatibilityDate }).compatibilityDate;
       }),
     }),
     ...(flags !== undefined && {
@@ -171,6 +171,7 @@ function optionsOf(reader: Reader): LoadOptions {
     routes: routesOf(reader),
     buckets: bucketsOf(reader),
     vars: varsOf(reader),
+    crons: cronsOf(reader),
     limits: limitsOf(reader),
   };
 }
@@ -182,16 +183,26 @@ function routesOf(reader: Reader): RouteOptions[] {
   }
   const read = (path: KeyPath, value: unknown): RouteOptions =>
     reader.at(path, () => {
-      if (typeof value !== 'string') reader.table(path, value, ROUTE_KEYS);
-      const options = typeof value === 'string' ? { pattern: value } : value;
-      // Whatever it is, the check of load() refuses what is no route.
-      const [checked] = resolveLoadOptions({ routes: [options as RouteOptions] }).routes;
+      const options =
+        typeof value === 'string' ? { pattern: value } : routeOptions(reader.table(path, value, ROUTE_KEYS));
+      const [checked] = resolveLoadOptions({ name: nameIn(reader), routes: [options] }).routes;
       if (checked === undefined) throw new TypeError('A route is missing');
       compilePattern(checked.pattern);
-      return checked;
+      return options;
     });
   if (route !== undefined) return [read(['route'], route)];
   return reader.list(['routes'], routes).map((value, index) => read(['routes', index], value));
+}
+
+function routeOptions(table: Readonly<Record<string, unknown>>): RouteOptions {
+  const { pattern, mode, zone_name: zone, custom_domain: customDomain } = table;
+  const options = {
+    pattern,
+    ...(mode !== undefined && { mode }),
+    ...(zone !== undefined && { zone }),
+    ...(customDomain !== undefined && { customDomain }),
+  };
+  return options as RouteOptions; // whatever it is: the check of load() refuses what is no route
 }
 
 function bucketsOf(reader: Reader): Record<string, string> {
@@ -203,7 +214,7 @@ function bucketsOf(reader: Reader): Record<string, string> {
     const name = reader.at([...path, 'bucket_name'], () => required(bucket, 'bucket_name'));
     if (Object.hasOwn(buckets, binding))
       throw reader.error([...path, 'binding'], `Binding "${binding}" is given twice`);
-    reader.at([...path, 'binding'], () => resolveLoadOptions({ buckets: { [binding]: name } }));
+    reader.at([...path, 'binding'], () => resolveLoadOptions({ name: nameIn(reader), buckets: { [binding]: name } }));
     buckets[binding] = name;
   }
   return buckets;
@@ -214,7 +225,7 @@ function varsOf(reader: Reader): Readonly<Record<string, unknown>> {
   const table = reader.table(['vars'], vars, undefined);
   for (const [name, value] of Object.entries(table)) {
     reader.at(['vars', name], () => {
-      resolveLoadOptions({ vars: { [name]: value } });
+      resolveLoadOptions({ name: nameIn(reader), vars: { [name]: value } });
       JSON.stringify(value, (_, part: unknown) => {
         if (typeof part !== 'number' || Number.isFinite(part)) return part;
         throw new TypeError(`Variable "${name}" has the value ${part}, which JSON cannot hold`);
@@ -242,14 +253,15 @@ function limitsOf(reader: Reader): LimitOverrides {
   return limits;
 }
 
-function refuseTriggers(reader: Reader): void {
+function cronsOf(reader: Reader): string[] {
   const { crons } = reader.table(['triggers'], reader.root.triggers ?? {}, TRIGGER_KEYS);
-  if (reader.list(['triggers', 'crons'], crons).length > 0) {
-    throw new EdgeError(
-      'EDGE_NOT_SUPPORTED',
-      `${reader.file}: cron triggers are not run by this version; call scheduled() of the function by a clock of your own`,
-    );
-  }
+  return reader.list(['triggers', 'crons'], crons).map(value =>
+    reader.at(['triggers', 'crons'], () => {
+      const cron = text(value, 'a cron expression');
+      checkCron(cron);
+      return cron;
+    }),
+  );
 }
 
 function rulesOf(reader: Reader): ModuleRule[] {
@@ -269,6 +281,11 @@ function rulesOf(reader: Reader): ModuleRule[] {
       matches: globMatcher(reader.at([...path, 'globs'], () => text(glob, 'a glob'))),
     }));
   });
+}
+
+/** The name is checked first. */
+function nameIn(reader: Reader): string {
+  return String(reader.root.name);
 }
 
 function required(table: Readonly<Record<string, unknown>>, key: string): string {

@@ -32,6 +32,10 @@ export class CronTriggers {
     );
   }
 
+  get count(): number {
+    return this.#jobs.length;
+  }
+
   stop(): void {
     for (const job of this.#jobs) job.stop();
   }

@@ -40,7 +40,7 @@ export class EdgeFunction {
    * EDGE_CELL_LOST, EDGE_OVERLOADED, EDGE_CLOSED and the codes of loading, when the function had to be started again.
    */
   async fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {
-    return fetchThrough(this.#runner, fetchInput(input, init));
+    return fetchThrough(this.#runner, fetchInput(input, init), 'fail-closed');
   }
 
   /** Runs the function's scheduled handler, waitUntil included. Rejects like `fetch`. */

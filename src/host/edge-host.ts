@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import process from 'node:process';
 import type { BucketDirectory } from '../bindings/bucket/engine.js';
+import type { S3Handler } from '../bindings/bucket/s3/handler.js';
 import type { StoreBucket } from '../bindings/bucket/types.js';
 import { createEgress, type Egress } from '../bindings/egress/egress.js';
 import { Storage } from '../bindings/storage/storage.js';
@@ -12,15 +13,19 @@ import { IsolateCache } from '../pool/isolate-cache.js';
 import { ProcessCell } from '../pool/process-cell.js';
 import { type Sandbox, type SandboxState, sandboxFor } from '../pool/sandbox.js';
 import { ThreadCell } from '../pool/thread-cell.js';
+import { Admission } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';
 import { resolveLimits } from '../quotas/resolve-limits.js';
+import { openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
 import { Account, type AccountHost } from './account.js';
 import type { ScriptSource } from './deployment.js';
 import type { EdgeFunction } from './edge-function.js';
 import type { HostEvents } from './events.js';
 import { fetchInput, fetchThrough } from './fetch-door.js';
 import type { FunctionRunner } from './function-runner.js';
+import { lazyDirectory } from './lazy-directory.js';
 import { createListener, type ListenerOptions } from './listener.js';
+import { createManagementDoor, type HostManagement, type HostManagementOptions } from './management-door.js';
 import {
   type AccountOptions,
   checkAccountOptions,
@@ -32,6 +37,7 @@ import {
 } from './options.js';
 import { Router } from './router.js';
 import { runnerOf } from './runners.js';
+import { createS3Door, type HostS3Options } from './s3-door.js';
 
 /** The account of functions that are loaded on the host itself. */
 const DEFAULT_ACCOUNT = 'default';
@@ -61,6 +67,8 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   readonly #router = new Router<FunctionRunner>();
   readonly #cache: IsolateCache;
   readonly #egress: Egress;
+  readonly #admission: Admission;
+  #redis: Promise<SharedCounters> | undefined;
   /** Known when the first cell has been asked for; never with isolation 'thread'. */
   #sandbox: Sandbox | undefined;
   #storage: Promise<Storage> | undefined;
@@ -79,6 +87,15 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     this.#cache = new IsolateCache({ max: this.#options.maxIsolates, idleMs: this.#options.idleMs });
     const { egress, outbound } = this.#options;
     this.#egress = createEgress({ ...egress, ...(outbound !== undefined && { outbound }) });
+    this.#admission = new Admission({
+      store: {
+        get: async key => countText(await (await this.#openStorage()).sublevel('counts').get(key)),
+        put: async (key, value) => (await this.#openStorage()).sublevel('counts').put(key, value),
+      },
+      ...(this.#options.redisUrl !== undefined && { shared: this.#sharedCounters(this.#options.redisUrl) }),
+      onAbuse: event => this.emit('abuse', event),
+      onError: error => this.#warn(error),
+    });
     ignoreInspectorSignal();
   }
 
@@ -139,7 +156,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     const { host, pathname } = new URL(request.url);
     const route = this.#router.find(host, pathname);
     if (route === undefined) throw new EdgeError('EDGE_NO_ROUTE', `No function is attached to ${host}${pathname}`);
-    return fetchThrough(route.target, request);
+    return fetchThrough(route.target, request, route.mode);
   }
 
   /**
@@ -151,7 +168,38 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   ): (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void {
     const { function: fixed, ...listenerOptions } = options;
     const runner = fixed === undefined ? undefined : runnerOf(fixed);
-    return createListener((host, path) => runner ?? this.#router.find(host, path)?.target, listenerOptions);
+    const route = runner === undefined ? undefined : ({ target: runner, mode: 'fail-closed' } as const);
+    return createListener((host, path) => route ?? this.#router.find(host, path), listenerOptions);
+  }
+
+  /**
+   * The S3-compatible API of the buckets, as a fetch handler. A fetch Request has been through a URL parser, which loses keys with dot
+   * segments; {@link s3Listener} loses nothing. Throws TypeError or RangeError for options that are not valid.
+   */
+  s3(options: HostS3Options): (request: Request) => Promise<Response> {
+    const { fetch } = this.#s3Door(options);
+    return request => fetch(request);
+  }
+
+  /** The S3-compatible API for `http.createServer`, or mounted in a framework. */
+  s3Listener(options: HostS3Options): (request: IncomingMessage, response: ServerResponse) => void {
+    return this.#s3Door(options).listener;
+  }
+
+  /** The management API of the accounts, as a fetch handler. Refuses everything until there is a token. */
+  management(options: HostManagementOptions = {}): HostManagement {
+    return createManagementDoor(options, {
+      account: id => this.#accounts.get(id),
+      directory: id => lazyDirectory(() => this.#directory(id)),
+      storage: async () => (await this.#openStorage()).database('management'),
+    });
+  }
+
+  /** The management API for `http.createServer`, or mounted in a framework. */
+  managementListener(
+    options: HostManagementOptions = {},
+  ): (request: IncomingMessage, response: ServerResponse) => void {
+    return this.management(options).listener;
   }
 
   /** What the host is doing, for health checks. */
@@ -189,10 +237,17 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     }
     this.#cache.close();
     await Promise.all([...this.#accounts.values()].map(account => account.close()));
+    await this.#admission.close();
+    await (await this.#redis?.catch(() => undefined))?.close();
     await this.#egress.close();
     const storage = await this.#storage?.catch(() => undefined);
     await storage?.close();
     this.#isStorageOpen = false;
+  }
+
+  #s3Door(options: HostS3Options): S3Handler {
+    const onError = options.onError ?? ((error: unknown) => this.#warn(error));
+    return createS3Door({ ...options, onError }, account => lazyDirectory(() => this.#directory(account)));
   }
 
   async #prepareSandbox(): Promise<void> {
@@ -207,6 +262,26 @@ export class EdgeHost extends EventEmitter<HostEvents> {
 
   async #directory(account: string): Promise<BucketDirectory> {
     if (this.#closing !== undefined) throw new EdgeError('EDGE_CLOSED', 'Cannot use a bucket: the host is closed');
+    return (await this.#openStorage()).buckets(account);
+  }
+
+  /** Connects with the first count; until then there is nothing to share. */
+  #sharedCounters(url: string): SharedCounters {
+    const open = (): Promise<SharedCounters> => {
+      this.#redis ??= openRedisCounters({ url, onError: error => this.#warn(error) });
+      return this.#redis;
+    };
+    return {
+      increment: async (key, lifeSeconds) => (await open()).increment(key, lifeSeconds),
+      close: async () => {},
+    };
+  }
+
+  #warn(error: unknown): void {
+    this.emit('warning', error instanceof Error ? error : new Error(String(error)));
+  }
+
+  #openStorage(): Promise<Storage> {
     this.#storage ??= Storage.open(this.#options.storage).then(
       storage => {
         this.#isStorageOpen = true;
@@ -218,7 +293,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
         throw error;
       },
     );
-    return (await this.#storage).buckets(account);
+    return this.#storage;
   }
 
   #accountHost(id: string): AccountHost {
@@ -227,6 +302,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       plan: this.#options.plan,
       zonePlan: this.#options.zonePlan,
       connectionSlotRelease: this.#options.connectionSlotRelease,
+      admission: this.#admission,
       cache: this.#cache,
       router: this.#router,
       egress: this.#egress,
@@ -237,6 +313,10 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       warn: error => this.emit('warning', error),
     };
   }
+}
+
+function countText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 let isInspectorSignalIgnored = false;

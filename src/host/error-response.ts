@@ -4,12 +4,21 @@ import { errorPage } from '../quotas/error-pages.js';
 import { type EdgeErrorCode, errorCode, isEdgeErrorCode } from '../quotas/errors.js';
 
 /** The client sees the code and what it means; what happened inside is in the invocation's event. */
-export function sendError(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+export function sendError(
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: unknown,
+  retryAfterMs?: number,
+): void {
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return;
   }
-  const { status, headers, body } = errorPage({ code: codeOf(error), accept: request.headers.accept });
+  const { status, headers, body } = errorPage({
+    code: codeOf(error),
+    accept: request.headers.accept,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
   response.writeHead(status, headers);
   response.end(request.method === 'HEAD' ? undefined : body);
 }

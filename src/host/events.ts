@@ -1,4 +1,5 @@
 /** What a host tells its application. */
+import type { AbuseEvent } from '../quotas/abuse-guard.js';
 import type { EdgeErrorCode } from '../quotas/errors.js';
 import type { LimitWarning } from '../quotas/limit-warnings.js';
 import type { InvocationKind } from '../quotas/limits.js';
@@ -60,6 +61,8 @@ export interface LogEvent {
 export interface HostEvents {
   invocation: [event: InvocationEvent];
   log: [event: LogEvent];
+  /** Requests of one client address were refused: many thousands a second came from it. */
+  abuse: [event: AbuseEvent];
   /** Something went wrong that belongs to no invocation: a cell died, a background write failed. */
   warning: [error: Error];
 }

@@ -1,10 +1,12 @@
 /** The door of fetch(): a standard Request in, a standard Response out, bodies streamed with backpressure both ways. */
 import type { Exchange } from '../isolate/protocol/channel.js';
 import { HostOpens } from '../isolate/protocol/messages.js';
+import type { RouteMode, Verdict } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { FunctionRunner } from './function-runner.js';
 import { headOfRequest, isNullBodyStatus, parseResponseHead, withoutFragment } from './http-head.js';
 import type { Invocation, InvocationStart, RequestBodySource, ResponseSink } from './invocation.js';
+import { verdictError } from './verdict-error.js';
 import { WholeResponse } from './whole-response.js';
 
 /** Chunks of a response body handed to the reader are at most this long. */
@@ -40,9 +42,22 @@ function bareGet(url: URL): FetchInput {
   return { url: bare, head: `GET\n${bare}`, body: null, signal: undefined };
 }
 
-/** Rejects with the EdgeError that ended the invocation, or with the reason of the request's signal. */
-export function fetchThrough(runner: FunctionRunner, input: FetchInput): Promise<Response> {
+/**
+ * Rejects with the EdgeError that refused the request or ended the invocation, or with the reason of the request's signal. A request
+ * that a fail-open route lets pass beyond the daily limit has no function to go to: EDGE_NO_ROUTE.
+ */
+export function fetchThrough(runner: FunctionRunner, input: FetchInput, mode: RouteMode): Promise<Response> {
+  const verdict = runner.context.admit(mode, undefined);
+  if ('then' in verdict) return verdict.then(known => run(runner, input, mode, known));
+  return run(runner, input, mode, verdict);
+}
+
+function run(runner: FunctionRunner, input: FetchInput, mode: RouteMode, verdict: Verdict): Promise<Response> {
   return new Promise((resolve, reject) => {
+    if (verdict.kind !== 'admit') {
+      reject(verdictError(runner.context, mode, verdict));
+      return;
+    }
     if (input.signal?.aborted === true) {
       reject(input.signal.reason);
       return;

@@ -6,9 +6,11 @@ export interface FunctionStatsSnapshot {
   readonly outcomes: Readonly<Partial<Record<InvocationOutcome, number>>>;
   readonly cpuMs: HistogramSnapshot;
   readonly wallMs: HistogramSnapshot;
+  readonly subrequests: number;
 }
 
 export interface HistogramSnapshot {
+  readonly sum: number;
   readonly mean: number;
   readonly max: number;
   /** Upper bounds of the buckets that hold these parts of the invocations. */
@@ -19,12 +21,14 @@ export interface HistogramSnapshot {
 
 export class FunctionStats {
   #invocations = 0;
+  #subrequests = 0;
   readonly #outcomes: Partial<Record<InvocationOutcome, number>> = {};
   readonly #cpuMs = new Histogram();
   readonly #wallMs = new Histogram();
 
-  record(outcome: InvocationOutcome, cpuMs: number, wallMs: number): void {
+  record(outcome: InvocationOutcome, cpuMs: number, wallMs: number, subrequests: number): void {
     this.#invocations++;
+    this.#subrequests += subrequests;
     this.#outcomes[outcome] = (this.#outcomes[outcome] ?? 0) + 1;
     this.#cpuMs.record(cpuMs);
     this.#wallMs.record(wallMs);
@@ -36,6 +40,7 @@ export class FunctionStats {
       outcomes: { ...this.#outcomes },
       cpuMs: this.#cpuMs.snapshot(),
       wallMs: this.#wallMs.snapshot(),
+      subrequests: this.#subrequests,
     };
   }
 }
@@ -62,6 +67,7 @@ class Histogram {
 
   snapshot(): HistogramSnapshot {
     return {
+      sum: this.#sum,
       mean: this.#count === 0 ? 0 : this.#sum / this.#count,
       max: this.#max,
       p50: this.#quantile(0.5),

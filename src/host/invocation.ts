@@ -5,6 +5,7 @@
 import type { Exchange } from '../isolate/protocol/channel.js';
 import { type HandlerFailure, HostOpens } from '../isolate/protocol/messages.js';
 import type { InvocationPort, IsolateHandle, LossReason } from '../pool/isolate-handle.js';
+import type { RouteMode, Verdict } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { EdgeError, type EdgeErrorCode } from '../quotas/errors.js';
 import { LimitWarnings } from '../quotas/limit-warnings.js';
@@ -40,11 +41,13 @@ export interface InvocationContext {
   readonly limits: ResolvedLimits;
   readonly services: FunctionServices;
   readonly connectionSlotRelease: ConnectionSlotRelease;
+  /** Whether a request may come in, by the rates of the account and the client's address. Counts it when it may. */
+  admit(mode: RouteMode, address: string | undefined): Verdict | Promise<Verdict>;
   emitLog(event: LogEvent): void;
   /** The invocation is over. `event` makes the event; nothing is made when nobody listens. */
   over(
     outcome: InvocationOutcome,
-    figures: { kind: InvocationKind; cpuMs: number; wallMs: number },
+    figures: { kind: InvocationKind; cpuMs: number; wallMs: number; subrequests: number },
     event: () => InvocationEvent,
   ): void;
 }
@@ -260,7 +263,11 @@ export class Invocation implements InvocationPort {
     const { limits } = this.#context;
     this.#warnings.note('cpuMs', cpuMs, limits.cpuMs[this.#kind]);
     this.#warnings.note('memoryBytes', peakBytes, limits.memoryBytes);
-    this.#context.over(this.#outcome, { kind: this.#kind, cpuMs, wallMs }, () => this.#event(cpuMs, wallMs, peakBytes));
+    this.#context.over(
+      this.#outcome,
+      { kind: this.#kind, cpuMs, wallMs, subrequests: this.#ledger?.subrequests ?? 0 },
+      () => this.#event(cpuMs, wallMs, peakBytes),
+    );
   }
 
   #event(cpuMs: number, wallMs: number, peakMemoryBytes: number): InvocationEvent {

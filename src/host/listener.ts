@@ -6,12 +6,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Exchange } from '../isolate/protocol/channel.js';
 import { INLINE_BODY_BYTES } from '../isolate/protocol/frames.js';
 import { HostOpens } from '../isolate/protocol/messages.js';
+import type { RouteMode, Verdict } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';
-import { checkRequestHead } from '../quotas/request-checks.js';
+import { BodyCounter, checkRequestHead } from '../quotas/request-checks.js';
+import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import { sendError } from './error-response.js';
 import type { FunctionRunner } from './function-runner.js';
 import { headOfRaw, isNullBodyStatus, parseResponseHead } from './http-head.js';
 import type { Invocation, InvocationStart, RequestBodySource, ResponseSink } from './invocation.js';
+import { verdictError } from './verdict-error.js';
 
 export interface ListenerOptions {
   /**
@@ -23,35 +26,53 @@ export interface ListenerOptions {
 
 type Next = (error?: unknown) => void;
 export type NodeListener = (request: IncomingMessage, response: ServerResponse, next?: Next) => void;
-export type FindRunner = (host: string, path: string) => FunctionRunner | undefined;
+/** The function behind a URL, and what happens to its requests beyond the daily limit. */
+export type FindRoute = (
+  host: string,
+  path: string,
+) => { readonly target: FunctionRunner; readonly mode: RouteMode } | undefined;
 
 const MAX_PIECE_BYTES = 64 * 1024;
 
-export function createListener(find: FindRunner, options: ListenerOptions): NodeListener {
+export function createListener(find: FindRoute, options: ListenerOptions): NodeListener {
   return (request, response, next) => {
-    let target: Target;
     try {
-      target = targetOf(request, options);
-      const runner = find(target.host, target.path);
-      if (runner === undefined) {
-        if (next !== undefined) next();
-        else
-          sendError(
-            request,
-            response,
-            new EdgeError('EDGE_NO_ROUTE', `No function is attached to ${target.host}${target.path}`),
-          );
+      const target = targetOf(request, options);
+      const route = find(target.host, target.path);
+      if (route === undefined) {
+        leave(request, response, next, `No function is attached to ${target.host}${target.path}`);
         return;
       }
+      const { target: runner, mode } = route;
+      const { context } = runner;
       checkRequestHead(
         { method: request.method ?? 'GET', url: target.url, headers: request.rawHeaders },
-        runner.context.limits,
+        context.limits,
       );
-      serve(runner, request, response, target.url, next);
+      const proceed = (verdict: Verdict): void => {
+        if (verdict.kind === 'admit') serve(runner, request, response, target.url, next);
+        else if (verdict.kind === 'bypass')
+          leave(request, response, next, verdictError(context, mode, verdict).message);
+        else sendError(request, response, verdictError(context, mode, verdict), verdict.retryAfterMs);
+      };
+      const verdict = context.admit(mode, clientAddress(request, options));
+      if ('then' in verdict) void verdict.then(proceed);
+      else proceed(verdict);
     } catch (error) {
       sendError(request, response, error);
     }
   };
+}
+
+/** As if no function were attached: on to what is behind the listener, or 404. */
+function leave(request: IncomingMessage, response: ServerResponse, next: Next | undefined, message: string): void {
+  if (next !== undefined) next();
+  else sendError(request, response, new EdgeError('EDGE_NO_ROUTE', message));
+}
+
+function clientAddress(request: IncomingMessage, options: ListenerOptions): string | undefined {
+  const forwarded = options.trustProxy === true ? firstOf(request.headers['x-forwarded-for']) : undefined;
+  return forwarded ?? request.socket.remoteAddress;
 }
 
 interface Target {
@@ -101,7 +122,7 @@ function serve(
   next: Next | undefined,
 ): void {
   const head = headOfRaw(request.method ?? 'GET', url, request.rawHeaders);
-  const sink = new NodeSink(request, response, runner.context.limits.bodyBytes, next);
+  const sink = new NodeSink(request, response, runner.context.limits, next);
   const { headers } = request;
   const length = headers['content-length'];
   if ((length === undefined || length === '0') && headers['transfer-encoding'] === undefined) {
@@ -134,18 +155,18 @@ function begin(runner: FunctionRunner, sink: NodeSink, start: InvocationStart): 
 class NodeSink implements ResponseSink, RequestBodySource {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #maxBodyBytes: number;
+  readonly #limits: ResolvedLimits;
   readonly #next: Next | undefined;
   #invocation: Invocation | undefined;
   #exchange: Exchange | undefined;
-  #bodyBytes = 0;
+  #counter: BodyCounter | undefined;
   #isStreaming = false;
   #isGone = false;
 
-  constructor(request: IncomingMessage, response: ServerResponse, maxBodyBytes: number, next: Next | undefined) {
+  constructor(request: IncomingMessage, response: ServerResponse, limits: ResolvedLimits, next: Next | undefined) {
     this.#request = request;
     this.#response = response;
-    this.#maxBodyBytes = maxBodyBytes;
+    this.#limits = limits;
     this.#next = next;
     response.once('close', () => this.#closed());
   }
@@ -184,10 +205,12 @@ class NodeSink implements ResponseSink, RequestBodySource {
   #receive(chunk: Buffer): void {
     const exchange = this.#invocation?.exchange;
     if (exchange === undefined || exchange.isOutgoingOver) return;
-    this.#bodyBytes += chunk.length;
-    if (this.#bodyBytes > this.#maxBodyBytes) {
+    this.#counter ??= new BodyCounter(this.#limits);
+    try {
+      this.#counter.add(chunk.length);
+    } catch (error) {
       this.stop();
-      this.fail(new EdgeError('EDGE_BODY_TOO_LARGE', 'Request entity too large'));
+      this.refuse(error);
       this.#invocation?.abort();
       return;
     }

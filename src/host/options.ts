@@ -2,6 +2,7 @@
 
 import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
+import { checkBindingNames } from '../quotas/deployment-checks.js';
 import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';
 import type { LimitOverrides } from '../quotas/resolve-limits.js';
 import { checkOptions, describe, isPlainObject, type OptionSchema } from './check-options.js';
@@ -81,6 +82,8 @@ export interface LoadOptions {
   readonly routes?: readonly (string | RouteOptions)[];
   /** Cron expressions of five fields, in UTC, that start the scheduled handler. */
   readonly crons?: readonly string[];
+  /** Figures of another plan for this function. @default the account's plan */
+  readonly usageModel?: Plan;
   readonly limits?: LimitOverrides;
 }
 
@@ -112,6 +115,7 @@ const LOAD_SCHEMA: OptionSchema = {
   compatibilityFlags: 'array of strings',
   routes: 'object',
   crons: 'array of strings',
+  usageModel: PLANS,
   limits: 'object',
 };
 
@@ -169,6 +173,7 @@ export interface ResolvedLoadOptions {
   readonly compatibilityFlags: readonly string[];
   readonly routes: readonly Required<RouteOptions>[];
   readonly crons: readonly string[];
+  readonly usageModel: Plan | undefined;
   readonly limits: LimitOverrides;
 }
 
@@ -188,6 +193,8 @@ export function resolveLoadOptions(options: LoadOptions = {}): ResolvedLoadOptio
   const where = 'load()';
   checkOptions(where, options, LOAD_SCHEMA);
   const name = checkName('a function', options.name ?? 'function');
+  const { buckets = {}, vars = {}, secrets = {} } = options;
+  checkBindingNames([buckets, vars, secrets].flatMap(Object.keys), `load function "${name}"`);
   return Object.freeze({
     name,
     buckets: { ...options.buckets },
@@ -197,6 +204,7 @@ export function resolveLoadOptions(options: LoadOptions = {}): ResolvedLoadOptio
     compatibilityFlags: [...(options.compatibilityFlags ?? [])],
     routes: checkRoutes(options.routes),
     crons: (options.crons ?? []).map(cron => checkCron(cron)),
+    usageModel: options.usageModel,
     limits: options.limits ?? {},
   });
 }

@@ -87,7 +87,10 @@ export class Isolate implements OpContext, ChannelOwner {
           passThrough: exchange => this.#channel?.note(exchange.id, NoteKind.PassThrough, ''),
           handled: exchange => {
             const invocation = this.#invocations.get(exchange.id);
-            if (invocation !== undefined) invocation.isHandled = true;
+            if (invocation === undefined) return;
+            invocation.isHandled = true;
+            // Its own turn ends by asking this; a promise that it waited for may also settle in the turn of another.
+            if (exchange.id !== this.currentInvocation()) this.#finishIfOver(exchange.id);
           },
         }),
         this.#timers.ops(this),

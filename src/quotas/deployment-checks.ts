@@ -85,7 +85,8 @@ export function checkCount(limit: CountLimitName, figure: number, limits: Resolv
   throw limitError('EDGE_LIMIT_EXCEEDED', { limit, subject, figure, allowed, plan: limits.plan });
 }
 
-function checkBindingNames(names: readonly string[], subject: string): void {
+/** @throws TypeError for a binding that is no valid JavaScript identifier, or that stands twice */
+export function checkBindingNames(names: readonly string[], subject: string): void {
   const seen = new Set<string>();
   for (const name of names) {
     if (!isBindingName(name)) {

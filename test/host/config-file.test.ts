@@ -32,8 +32,11 @@ compatibility_date = "2024-01-01"
 compatibility_flags = ["store_list_honor_include"]
 routes = [
   "example.com/gallery/*",
-  { pattern = "*.example.org/*", mode = "fail-open" },
+  { pattern = "*.example.org/*", mode = "fail-open", zone_name = "example.org", custom_domain = true },
 ]
+
+[triggers]
+crons = ["*/5 * * * *"]
 
 [vars]
 TITLE = "Pictures"
@@ -68,9 +71,10 @@ globs = ["**/*.md"]
     compatibilityDate: '2024-01-01',
     compatibilityFlags: ['store_list_honor_include'],
     routes: [
-      { pattern: 'example.com/gallery/*', mode: 'fail-closed' },
-      { pattern: '*.example.org/*', mode: 'fail-open' },
+      { pattern: 'example.com/gallery/*' },
+      { pattern: '*.example.org/*', mode: 'fail-open', zone: 'example.org', customDomain: true },
     ],
+    crons: ['*/5 * * * *'],
     buckets: { FILES: 'pictures', THUMBS: 'thumbnails' },
     vars: { TITLE: 'Pictures', SIZES: [320, 640] },
     limits: { cpuMs: 50, requestsPerDay: Number.POSITIVE_INFINITY },
@@ -145,7 +149,7 @@ test(
   'the same key is wrong in the second table only',
   `${HEAD}[[store_buckets]]\nbinding = "A"\nbucket_name = "a"\n[[store_buckets]]\nbinding = "1"\nbucket_name = "a"\n`,
   '7:1',
-  /"1" of function/,
+  /function "hello": the binding "1"/,
 );
 test(wrong, 'a bucket has no name', `${HEAD}[[store_buckets]]\nbinding = "A"\n`, '3:1', /bucket_name is missing/);
 test(
@@ -202,11 +206,6 @@ test('readFunctionFile() says what is missing when the file has no name', async 
     code: 'EDGE_CONFIG_INVALID',
     message: /edgehost\.toml: name is missing/,
   });
-});
-
-test('readFunctionFile() refuses cron triggers, which nothing would run', async t => {
-  const root = configFolder(t, `${HEAD}[triggers]\ncrons = ["* * * * *"]\n`);
-  await t.throwsAsync(readFunctionFile(root), { code: 'EDGE_NOT_SUPPORTED', message: /cron triggers/ });
 });
 
 test('readFunctionFile() says so when there is no file', async t => {

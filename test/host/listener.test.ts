@@ -45,6 +45,18 @@ for (const isolation of ISOLATIONS) {
   });
 }
 
+test('listener() lets the function find headers in whatever case the client wrote them', async t => {
+  const origin = await serving(
+    t,
+    handler("return new Response([request.headers.get('X-HEADER'), ...request.headers.keys()].join(' '))"),
+  );
+  const request = http.get(`${origin}/`, { headers: { 'X-Header': 'v', 'X-OTHER': 'w' } });
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]; // the event's own type
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk);
+  t.is(Buffer.concat(chunks).toString(), 'v connection host x-header x-other');
+});
+
 test('listener() streams both ways, whatever the size', async t => {
   const origin = await serving(t, handler('return new Response(request.body)'));
   const bytes = Buffer.alloc(3_000_000, 'abc');

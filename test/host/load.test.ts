@@ -73,9 +73,9 @@ test('load() rejects with a TypeError when the source is no string', async t => 
 const wrongOptions: readonly [string, object, RegExp][] = [
   ['an unknown option', { nam: 'x' }, /no option "nam"; its options are name/],
   ['a name of the wrong type', { name: 5 }, /Option name of load\(\) is the number 5, expected a string/],
-  ['a binding that is no identifier', { vars: { 'a-b': 'x' } }, /"a-b" .* not a valid JavaScript variable name/],
+  ['a binding that is no identifier', { vars: { 'a-b': 'x' } }, /"a-b" is not a valid JavaScript identifier/],
   ['a reserved word as binding', { buckets: { class: 'x-y-z' } }, /"class"/],
-  ['a binding given twice', { vars: { A: '1' }, secrets: { A: '2' } }, /"A" .* given twice/],
+  ['a binding given twice', { vars: { A: '1' }, secrets: { A: '2' } }, /"A" stands twice/],
   ['a compatibility date that is none', { compatibilityDate: '2024-02-31' }, /expected a date as YYYY-MM-DD/],
   ['a route with a star in the middle', { routes: ['a*b/c'] }, /Route pattern/],
   ['an unknown limit', { limits: { cpu: 5 } }, /cpu/],
@@ -153,7 +153,7 @@ test('load() leaves the old version in place when the new one fails', async t =>
 test('load() tells the startup time and the handlers', async t => {
   const fn = await newHost(t).load('export default { fetch() {}, scheduled() {} }');
   t.deepEqual([...fn.handlers].sort(), ['fetch', 'scheduled']);
-  t.true(fn.startupTimeMs > 0);
+  t.true(fn.startupTimeMs >= 0 && fn.startupTimeMs < 400);
 });
 
 test('new EdgeHost() throws a clear error for wrong options', t => {

@@ -13,6 +13,8 @@ export interface FileExpectation {
 export interface Expectations {
   /** Files and folders (with a slash at the end) that are not run, with the reason. */
   readonly skipped: Readonly<Record<string, string>>;
+  /** Why subtests fail, by a pattern of path and message: how `--update` explains failures that are new. */
+  readonly reasons: Readonly<Record<string, string>>;
   /** By path and variant. */
   readonly files: Record<string, FileExpectation>;
 }
@@ -25,24 +27,37 @@ export function readExpectations(file: URL): Expectations {
 
 export function writeExpectations(file: URL, expectations: Expectations): void {
   const files = Object.fromEntries(Object.entries(expectations.files).sort(([a], [b]) => (a < b ? -1 : 1)));
-  writeFileSync(file, `${JSON.stringify({ skipped: expectations.skipped, files }, undefined, 2)}\n`);
+  writeFileSync(
+    file,
+    `${JSON.stringify({ skipped: expectations.skipped, reasons: expectations.reasons, files }, undefined, 2)}\n`,
+  );
 }
 
 /** What a run gave, in the form of an expectation; reasons that are known are kept. */
-export function toExpectation(result: RunResult | Error, known: FileExpectation | undefined): FileExpectation {
-  if (result instanceof Error) {
-    return { passed: 0, broken: known?.broken ?? `${UNEXPLAINED}${result.message.slice(0, 300)}` };
-  }
+export function toExpectation(
+  path: string,
+  result: RunResult | Error,
+  expectations: Pick<Expectations, 'reasons' | 'files'>,
+): FileExpectation {
+  const known = expectations.files[path];
+  const explain = (old: string | undefined, message: string): string => {
+    if (old !== undefined && !old.startsWith(UNEXPLAINED)) return old;
+    const found = Object.entries(expectations.reasons).find(([pattern]) =>
+      new RegExp(pattern).test(`${path} ${message}`),
+    );
+    return found === undefined ? UNEXPLAINED + message.slice(0, 200).replace(/[^\x20-\x7e]/g, '?') : found[1];
+  };
+  if (result instanceof Error) return { passed: 0, broken: explain(known?.broken, result.message) };
   const failed: Record<string, string> = {};
   let passed = 0;
   for (const { name, status, message } of result.subtests) {
     if (status === 0) passed++;
-    else failed[name] = known?.failed?.[name] ?? `${UNEXPLAINED}${(message ?? 'no result').slice(0, 200)}`;
+    else failed[name] = explain(known?.failed?.[name], message ?? 'no result');
   }
   return {
     passed,
     ...(Object.keys(failed).length > 0 && { failed }),
-    ...(result.status !== 0 && { broken: known?.broken ?? `${UNEXPLAINED}${(result.message ?? '').slice(0, 200)}` }),
+    ...(result.status !== 0 && { broken: explain(known?.broken, result.message ?? '') }),
   };
 }
 

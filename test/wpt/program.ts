@@ -4,7 +4,8 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'acorn';
+import { parse, parseExpressionAt } from 'acorn';
+import { full } from 'acorn-walk';
 import type { TestFile } from './meta.js';
 
 /** The origin under which tests find the files of the checkout. */
@@ -54,10 +55,13 @@ function $prelude() {
     return isRelative ? new URL(input, location.href).href : input;
   };
   const { fetch, Request } = globalThis;
-  globalThis.fetch = function (...args) {
-    if (args.length > 0) args[0] = absolute(args[0]);
-    return fetch(...args);
-  };
+  globalThis.fetch = {
+    fetch(input) {
+      const args = [...arguments];
+      if (args.length > 0) args[0] = absolute(input);
+      return fetch(...args);
+    },
+  }.fetch;
   globalThis.Request = new Proxy(Request, {
     construct(target, args, newTarget) {
       if (args.length > 0) args[0] = absolute(args[0]);
@@ -72,6 +76,9 @@ Object.assign(globalThis, { ${functionNames(scripts.slice(1)).join(', ')} });
 ${declared.map(name => `var ${name};`).join('')}
 ${scripts[0]}
 // Interface tests ask what kind of global object this is.
+globalThis.eval = text => ({ ${objectExpressions(test.source)
+    .map(text => `[${JSON.stringify(text)}]: () => (${text})`)
+    .join(', ')} })[text]();
 globalThis.Window = class Window { static [Symbol.hasInstance](value) { return value === globalThis; } };
 add_completion_callback((tests, status) => {
   const subtests = tests.map(({ name, status, message }) => ({ name, status, message }));
@@ -82,6 +89,30 @@ ${scripts.slice(1).join('\n;\n')}
 ${substitute(test.path, test.source)}
 ;
 }`;
+}
+
+/** What interface tests would evaluate to get their objects, which cannot be done where code generation is off. */
+function objectExpressions(source: string): string[] {
+  const found = new Set<string>();
+  const program = parse(source, { ecmaVersion: 'latest', sourceType: 'script', allowAwaitOutsideFunction: true });
+  full(program, node => {
+    const call = source.slice(node.start, node.end);
+    if (node.type !== 'CallExpression' || !/^\w+\.add_objects\(/.test(call)) return;
+    full(node, inner => {
+      const text: unknown = 'value' in inner && inner.type === 'Literal' ? inner.value : undefined;
+      if (typeof text === 'string' && isExpression(text)) found.add(text);
+    });
+  });
+  return [...found];
+}
+
+function isExpression(text: string): boolean {
+  try {
+    parseExpressionAt(`(${text})`, 0, { ecmaVersion: 'latest' });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Functions that scripts declare, which would be global ones elsewhere. */

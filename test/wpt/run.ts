@@ -93,7 +93,7 @@ async function work(): Promise<void> {
     const key = path + variant;
     const known = expectations.files[key];
     const result = await runTest(test, variant);
-    const now = toExpectation(result, known);
+    const now = toExpectation(key, result, expectations);
     const failures = Object.keys(now.failed ?? {}).length;
     count(path, now.passed, now.passed + failures);
     if (options.verbose) report(key, now);

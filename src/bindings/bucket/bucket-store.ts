@@ -25,6 +25,7 @@ import { BUCKET_LIMITS, EMBEDDED_BYTES } from './limits.js';
 import { listObjects } from './list-objects.js';
 import { ListingCache } from './listing-cache.js';
 import { MultipartUploads } from './multipart-uploads.js';
+import { normalKey } from './normal-key.js';
 import { decodeObject, encodeObject, type StoredObject } from './object-codec.js';
 import { commitReceived, newVersion } from './object-writer.js';
 import { bytesContent, segmentsContent } from './read-content.js';
@@ -216,7 +217,7 @@ export class BucketStore implements BucketEngine {
   }
 
   async findUpload(key: string, uploadId: string): Promise<UploadRecord | null> {
-    return this.#uploads.find(key.normalize(), uploadId);
+    return this.#uploads.find(normalKey(key), uploadId);
   }
 
   listParts(uploadId: string, after: number, limit: number): Promise<{ parts: PartRecord[]; truncated: boolean }> {
@@ -264,6 +265,10 @@ export class BucketStore implements BucketEngine {
     const changed = this.#listings.changing(keys, kind);
     try {
       await commit();
+    } catch (error) {
+      // LevelDB may find the commit whole all the same, when it is opened again.
+      this.#parts.records.whenSound(() => this.#listings.clear());
+      throw error;
     } finally {
       changed();
     }
@@ -322,9 +327,9 @@ export class BucketStore implements BucketEngine {
   }
 }
 
-/** The form that keys are compared in. Lone surrogates have no UTF-8, and become U+FFFD as everywhere on the web. */
+/** The form that the key is compared in; 10020 when it is too long. */
 function checkKey(method: BucketMethod, key: string): string {
-  const normal = key.replace(/\p{Surrogate}/gu, '\ufffd').normalize();
+  const normal = normalKey(key);
   // No character takes more than three bytes a UTF-16 unit.
   if (normal.length * 3 > BUCKET_LIMITS.keyBytes) {
     const bytes = Math.max(Buffer.byteLength(normal), Buffer.byteLength(key));

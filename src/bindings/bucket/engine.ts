@@ -59,11 +59,14 @@ export type EtagPattern =
   | { readonly kind: 'strong'; readonly value: string }
   | { readonly kind: 'weak'; readonly value: string };
 
-/** The bytes of an object: `open` reads the snapshot taken by `get`; call `open` or `release` exactly once. */
+/**
+ * The bytes of an object: `open` reads the snapshot taken by `get`; call `open` once, or `release`. Releasing after opening
+ * cancels the stream, and does nothing when it has ended.
+ */
 export interface ObjectContent {
   readonly offset: number;
   readonly length: number;
-  /** All of the bytes for a small value (no stream needed), else a stream. */
+  /** All of the bytes for a small value (no stream needed), else a stream. The memory of each chunk is the caller's. */
   open(): ServiceBody;
   release(): void;
 }

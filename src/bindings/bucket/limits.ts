@@ -1,4 +1,6 @@
-/** The figures of buckets. Sizes in bytes. */
+import { LIMITS } from '../../quotas/limits.js';
+
+/** The figures of buckets that no plan changes. Sizes in bytes. */
 export const BUCKET_LIMITS = {
   /** Of a key, in UTF-8. */
   keyBytes: 1024,
@@ -12,11 +14,11 @@ export const BUCKET_LIMITS = {
   /** Every part but the last. */
   minPartBytes: 5 * 2 ** 20,
   deleteKeys: 1000,
-  listEntries: 1000,
+  listEntries: LIMITS.listEntries.values.standard,
   /** A page ends early when the metadata asked for is more than this. */
   listMetadataBytes: 256 * 1024,
-  /** Uploads are aborted when this old: 7 days. */
-  uploadAgeMs: 7 * 24 * 3_600_000,
+  /** Uploads are aborted when this old. */
+  uploadAgeMs: LIMITS.multipartUploadMs.values.standard,
   /** The six HTTP metadata fields together. A bound of this store. */
   httpMetadataBytes: 8192,
 } as const;

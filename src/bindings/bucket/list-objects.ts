@@ -5,6 +5,7 @@ import type { ListPage, ListQuery, ObjectRecord } from './engine.js';
 import { BUCKET_LIMITS } from './limits.js';
 import { decodeCursor, encodeCursor, type ListPosition } from './list-cursor.js';
 import type { ListingCache, ListingEntries } from './listing-cache.js';
+import { normalKey } from './normal-key.js';
 import { decodeObject, metadataBytes } from './object-codec.js';
 
 /** Entries read at once, at most. */
@@ -23,8 +24,8 @@ export async function listObjects(
   query: ListQuery,
 ): Promise<ListPage> {
   const root = recordKeys.objects(bucketId);
-  const prefix = root + (query.prefix ?? '').normalize();
-  const delimiter = query.delimiter?.normalize() ?? '';
+  const prefix = root + normalKey(query.prefix ?? '');
+  const delimiter = normalKey(query.delimiter ?? '');
   const range = { gte: startKey(root, prefix, query), lt: afterPrefix(prefix) };
   if (compareKeys(range.gte, range.lt) >= 0) return new PageBuilder(query).build();
   if (delimiter === '') return (await readPage(records, root, range, query)).build();
@@ -137,7 +138,7 @@ async function readGroups(
 function startKey(root: string, prefix: string, query: ListQuery): string {
   let start = prefix;
   const candidates: string[] = [];
-  if (query.startAfter !== undefined) candidates.push(`${root}${query.startAfter.normalize()}\0`);
+  if (query.startAfter !== undefined) candidates.push(`${root}${normalKey(query.startAfter)}\0`);
   const position = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
   if (position !== undefined) {
     candidates.push(position.kind === 'object' ? `${root}${position.key}\0` : afterPrefix(root + position.key));

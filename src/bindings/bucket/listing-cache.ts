@@ -82,6 +82,12 @@ export class ListingCache {
     };
   }
 
+  clear(): void {
+    this.#changes++;
+    this.#kept.clear();
+    this.#characters = 0;
+  }
+
   #drop(name: string): void {
     const kept = this.#kept.get(name);
     if (kept === undefined) return;

@@ -9,6 +9,7 @@ import { conditionHolds } from './conditions.js';
 import type { BucketEngine, ObjectRecord, PartRecord, PutOptions, UploadOptions, UploadRecord } from './engine.js';
 import { BucketError, type BucketMethod } from './errors.js';
 import { BUCKET_LIMITS } from './limits.js';
+import { normalKey } from './normal-key.js';
 import { decodeObject, encodeObject, type StoredBody } from './object-codec.js';
 import { commitReceived, newVersion } from './object-writer.js';
 import { receiveBody } from './receive-body.js';
@@ -221,9 +222,9 @@ export class MultipartUploads {
       afterKey === undefined
         ? root
         : afterUploadId === undefined
-          ? afterPrefix(recordKeys.upload(this.#bucketId, afterKey.normalize(), ''))
-          : `${recordKeys.upload(this.#bucketId, afterKey.normalize(), afterUploadId)}\0`;
-    const prefix = recordKeys.uploadsOf(this.#bucketId, query.prefix?.normalize() ?? '');
+          ? afterPrefix(recordKeys.upload(this.#bucketId, normalKey(afterKey), ''))
+          : `${recordKeys.upload(this.#bucketId, normalKey(afterKey), afterUploadId)}\0`;
+    const prefix = recordKeys.uploadsOf(this.#bucketId, normalKey(query.prefix ?? ''));
     const uploads: UploadRecord[] = [];
     const gte = compareKeys(start, prefix) > 0 ? start : prefix;
     if (compareKeys(gte, afterPrefix(prefix)) >= 0) return { uploads, truncated: false };
@@ -247,7 +248,7 @@ export class MultipartUploads {
         await this.#parts.mutex.run(recordKey, async () => {
           const now = await this.#parts.records.get(recordKey);
           const stored = now === undefined ? undefined : decodeUpload(now);
-          if (stored?.state === 'open') await this.#end(key.normalize(), stored, []);
+          if (stored?.state === 'open') await this.#end(normalKey(key), stored, []);
         });
         await this.#parts.records.commit([
           { type: 'del', key: recordKey },

@@ -17,6 +17,7 @@ import type { BucketEngine, GetOutcome, ObjectContent, ObjectRecord } from './en
 import { BucketError, type BucketMethod, bucketErrorCode } from './errors.js';
 import { BUCKET_LIMITS } from './limits.js';
 import { decodeCursor } from './list-cursor.js';
+import { normalKey } from './normal-key.js';
 
 /** How a bucket behaves for one function. */
 export interface BucketServiceOptions {
@@ -161,7 +162,7 @@ async function list(
     ...(startAfter === undefined ? undefined : { startAfter }),
     ...(delimiter === undefined ? undefined : { delimiter }),
   });
-  const cut = options.keepsDelimiter ? 0 : (delimiter?.normalize().length ?? 0);
+  const cut = options.keepsDelimiter ? 0 : normalKey(delimiter ?? '').length;
   const head: WireList = {
     objects: page.objects.map(object => wireListed(object, includeHttpMetadata, includeCustomMetadata)),
     delimitedPrefixes:

@@ -18,14 +18,20 @@ export class CommitQueue {
   /** A group ends at this many operations, so that the memory of a batch and the time to write it stay bounded. */
   static readonly MAX_GROUP_OPERATIONS = 1024;
 
+  /** So long a rider waits for a commit to ride on, in milliseconds. */
+  static readonly RIDE_MS = 1000;
+
   readonly #write: BatchWriter;
+  readonly #rideMs: number;
+  #timer: NodeJS.Timeout | undefined;
   #waiting: Waiting[] = [];
   /** Operations that need no answer and no fsync of their own: they ride on the next group. */
   #riders: LevelOperation[] = [];
   #running: Promise<void> | undefined;
 
-  constructor(write: BatchWriter) {
+  constructor(write: BatchWriter, options: { readonly rideMs?: number } = {}) {
     this.#write = write;
+    this.#rideMs = options.rideMs ?? CommitQueue.RIDE_MS;
   }
 
   /** Resolves when the operations, all of them, are on disk. */
@@ -36,14 +42,22 @@ export class CommitQueue {
     });
   }
 
-  /** Writes the operations some time later: work that is done again after a crash, such as removing what is left over. */
+  /** Writes the operations a little later: work that is done again after a crash, such as removing what is left over. */
   ride(operations: readonly LevelOperation[]): void {
     for (const operation of operations) this.#riders.push(operation);
     if (this.#riders.length >= CommitQueue.MAX_GROUP_OPERATIONS) this.#running ??= this.#run();
+    if (this.#running !== undefined || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#riders.length > 0) this.#running ??= this.#run();
+    }, this.#rideMs);
+    this.#timer.unref();
   }
 
   /** Waits until everything that was given is written; failures of riders are left for the next opening. */
   async drain(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     if (this.#riders.length > 0) this.#running ??= this.#run();
     while (this.#running !== undefined) await this.#running;
   }

@@ -75,7 +75,7 @@ export class KeyValueStore {
     await this.#queue.commit(operations);
   }
 
-  /** Writes the operations with one of the next commits. For what is done again at the next opening when it got lost. */
+  /** Writes the operations with the next commit, or a second later. For what may get lost, or is done again at the next opening. */
   ride(operations: readonly LevelOperation[]): void {
     if (!this.#isClosed) this.#queue.ride(operations);
   }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, realpath, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
@@ -84,7 +85,7 @@ async function checkEmpty(path: string, directory: string): Promise<void> {
 }
 
 async function writeMarker(path: string): Promise<void> {
-  const temporary = join(path, `.${MARKER_FILE}.${process.pid}`);
+  const temporary = join(path, `.${MARKER_FILE}.${randomUUID()}`);
   const handle = await open(temporary, 'w');
   try {
     await handle.writeFile(`${JSON.stringify({ format: FORMAT, version: STORAGE_VERSION })}\n`);

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { AbstractLevel } from 'abstract-level';
+import { Level } from 'level';
+import { MemoryLevel } from 'memory-level';
 import { createBucketDirectory } from '../bucket/bucket-directory.js';
 import type { BucketDirectory } from '../bucket/engine.js';
 import { expireUploads } from '../bucket/expire-uploads.js';
@@ -41,13 +44,16 @@ export class Storage {
   readonly #parts: StorageParts;
   readonly #close: () => Promise<void>;
   readonly #minPartBytes: number | undefined;
+  readonly #openDatabase: OpenDatabase;
+  readonly #databases = new Map<string, AbstractLevel<string | Buffer | Uint8Array, string, string>>();
   readonly #directories = new Map<string, BucketDirectory>();
   #expiry: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
-  private constructor(parts: StorageParts, close: () => Promise<void>, minPartBytes: number | undefined) {
+  private constructor({ parts, close, openDatabase }: Opened, minPartBytes: number | undefined) {
     this.#parts = parts;
     this.#close = close;
+    this.#openDatabase = openDatabase;
     this.#minPartBytes = minPartBytes;
   }
 
@@ -60,7 +66,7 @@ export class Storage {
     const now = options.now ?? Date.now;
     const storage =
       location === ':memory:' ? await openMemory(options, now) : await openDirectory(location, options, now);
-    const opened = new Storage(storage.parts, storage.close, options.minPartBytes);
+    const opened = new Storage(storage, options.minPartBytes);
     try {
       await opened.#start(options.expiryIntervalMs ?? HOUR_MS);
     } catch (error) {
@@ -88,6 +94,16 @@ export class Storage {
     return sublevel(this.#parts.records, name);
   }
 
+  /** A database of its own beside the others, for a part of the host that keeps many kinds of records. Closed with the storage. */
+  database(name: string): AbstractLevel<string | Buffer | Uint8Array, string, string> {
+    let database = this.#databases.get(name);
+    if (database === undefined) {
+      database = this.#openDatabase(name);
+      this.#databases.set(name, database);
+    }
+    return database;
+  }
+
   /** The buckets of one account. */
   buckets(accountId: string): BucketDirectory {
     const known = this.#directories.get(accountId);
@@ -99,12 +115,17 @@ export class Storage {
 
   /** Writes what is waiting and gives the directory free. Later calls of buckets reject with EDGE_CLOSED. */
   close(): Promise<void> {
-    this.#closing ??= this.#expiry.catch(() => {}).then(this.#close);
+    this.#closing ??= this.#expiry.catch(() => {}).then(() => this.#closeAll());
     return this.#closing;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  async #closeAll(): Promise<void> {
+    for (const database of this.#databases.values()) await database.close();
+    await this.#close();
   }
 
   async #start(intervalMs: number): Promise<void> {
@@ -118,7 +139,10 @@ export class Storage {
   }
 }
 
+type OpenDatabase = (name: string) => AbstractLevel<string | Buffer | Uint8Array, string, string>;
+
 interface Opened {
+  readonly openDatabase: OpenDatabase;
   readonly parts: StorageParts;
   readonly close: () => Promise<void>;
 }
@@ -127,7 +151,7 @@ async function openMemory(options: StorageOptions, now: () => number): Promise<O
   const records = new KeyValueStore(await openMemoryDatabase());
   const bodies = new MemoryBodies(options.memoryLimitBytes ?? 2 ** 30);
   const parts = storageParts(records, bodies, now);
-  return { parts, close: () => close(parts, () => []) };
+  return { parts, close: () => close(parts, () => []), openDatabase: () => new MemoryLevel() };
 }
 
 async function openDirectory(directory: string, options: StorageOptions, now: () => number): Promise<Opened> {
@@ -147,7 +171,11 @@ async function openDirectory(directory: string, options: StorageOptions, now: ()
     const parts = storageParts(records, bodies, now);
     await bodies.collect();
     await parts.reclaimer.collect();
-    return { parts, close: () => close(parts, () => bodies.closing()) };
+    return {
+      parts,
+      close: () => close(parts, () => bodies.closing()),
+      openDatabase: name => new Level(join(path, name)),
+    };
   } catch (error) {
     await records.close();
     throw error;

@@ -16,7 +16,7 @@ export interface Sublevel {
   delete(key: string): Promise<void>;
   /** All or none; on disk when it resolves. */
   batch(operations: readonly SublevelOperation[]): Promise<void>;
-  /** Written with the next durable write or when the storage is closed; a crash before may lose it. For counters. */
+  /** Written with the next durable write, or a second later; a crash before may lose it. For counters. */
   putSoon(key: string, value: unknown): void;
   /** In the order of the keys' UTF-8 bytes, as it was when the first was asked for. */
   entries(options?: {

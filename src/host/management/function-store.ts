@@ -66,7 +66,7 @@ export class FunctionStore {
     given: { readonly modules?: readonly FunctionModule[]; readonly secrets?: ReadonlyMap<string, string> } = {},
   ): Promise<FunctionDeployment> {
     const secrets = given.secrets ?? (await this.secrets(account, name));
-    const vars = new Map<string, string>();
+    const vars = new Map<string, unknown>();
     const buckets = new Map<string, string>();
     const taken = new Set(secrets.keys());
     for (const binding of [...taken, ...version.bindings.map(each => each.name)]) {
@@ -83,6 +83,7 @@ export class FunctionStore {
       }
       taken.add(binding.name);
       if (binding.type === 'plain_text') vars.set(binding.name, binding.text);
+      else if (binding.type === 'json') vars.set(binding.name, binding.json);
       else buckets.set(binding.name, binding.bucket_name);
     }
     const { cpu_ms: cpuMs } = version.limits;

@@ -18,7 +18,7 @@ import { allRoutes } from './routes.js';
 import { isOver, Schedule, type ScheduleOverrides } from './schedule.js';
 import { Sealing } from './sealing.js';
 import { Stores } from './stores.js';
-import { type ConfiguredToken, type TokenRecord, Tokens } from './tokens.js';
+import { type ConfiguredToken, checkPermissions, type TokenRecord, Tokens } from './tokens.js';
 import { resolveZoneSettings, type ZoneSettingDefinition } from './zone-settings.js';
 
 export interface ManagementOptions {
@@ -128,6 +128,7 @@ export function createManagement(options: ManagementOptions): Management {
     listener: () => nodeListener(fetch),
     restore,
     async issueToken({ expiresOn, ...spec }) {
+      checkPermissions(spec.name, spec.permissions);
       const expires_on = expiresOn?.toISOString() ?? null;
       const { record, value, write } = tokens.prepare({ ...spec, expires_on }, now());
       await commit(stores.storage, [

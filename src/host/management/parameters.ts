@@ -14,10 +14,9 @@ const uuid: Parameter = {
 };
 /** Identifiers of what the owner of the host keeps. */
 const foreign: Parameter = { schema: { type: 'string', pattern: '^[A-Za-z0-9._~-]{1,128}$' }, example: 'a1b2c3' };
-const account: Parameter = {
-  schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' },
-  example: 'acme',
-};
+/** As the host takes them, see `checkName` of its options. */
+const HOST_NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$';
+const account: Parameter = { schema: { type: 'string', pattern: HOST_NAME }, example: 'acme' };
 const zone = hexId('023e105f4ecef8ad9ca31a8372d0c353');
 
 const PARAMETERS: Readonly<Record<string, Parameter>> = {
@@ -28,7 +27,7 @@ const PARAMETERS: Readonly<Record<string, Parameter>> = {
   account_id: account,
   account_identifier: account,
   organization_identifier: account,
-  function_name: { schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' }, example: 'hello' },
+  function_name: { schema: { type: 'string', pattern: HOST_NAME }, example: 'hello' },
   version_id: uuid,
   deployment_id: uuid,
   secret_name: {

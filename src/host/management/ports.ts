@@ -17,7 +17,7 @@ export interface FunctionModule {
   readonly content: Uint8Array;
 }
 
-/** All that is needed to run one version of one function. Maps, because names such as `__proto__` are valid. */
+/** All that is needed to run one version of one function. Maps, because names such as `constructor` are valid. */
 export interface FunctionDeployment {
   readonly account: string;
   readonly name: string;
@@ -28,7 +28,8 @@ export interface FunctionDeployment {
   readonly modules: readonly FunctionModule[];
   readonly compatibilityDate: string | null;
   readonly compatibilityFlags: readonly string[];
-  readonly vars: ReadonlyMap<string, string>;
+  /** Text, or what JSON can hold. */
+  readonly vars: ReadonlyMap<string, unknown>;
   readonly secrets: ReadonlyMap<string, string>;
   /** Binding name to bucket name. */
   readonly buckets: ReadonlyMap<string, string>;

@@ -53,6 +53,7 @@ export interface DnsRecordBody {
 
 export type Binding =
   | { readonly type: 'plain_text'; readonly name: string; readonly text: string }
+  | { readonly type: 'json'; readonly name: string; readonly json: unknown }
   | { readonly type: 'store_bucket'; readonly name: string; readonly bucket_name: string }
   /** In requests with its text, in answers without. */
   | { readonly type: 'secret_text'; readonly name: string; readonly text?: string };
@@ -89,7 +90,7 @@ function object(properties: Readonly<Record<string, JsonSchema>>, extra: JsonSch
 }
 
 const zoneId = { type: 'string', pattern: '^[0-9a-f]{32}$' };
-const account = object({ id: { ...string, minLength: 1, maxLength: 64 } });
+const account = object({ id: { ...string, minLength: 1, maxLength: 63 } });
 const identifier = {
   type: 'string',
   pattern: '^[\\p{ID_Start}$_][\\p{ID_Continue}$\\u200c\\u200d]*$',
@@ -127,8 +128,12 @@ const optional = (properties: Readonly<Record<string, JsonSchema>>) =>
   Object.fromEntries(Object.entries(properties).map(([name, schema]) => [`${name.replace(/\?$/, '')}?`, schema]));
 
 const bindingInput: JsonSchema = {
+  type: 'object',
+  required: ['type'],
+  discriminator: { propertyName: 'type' },
   oneOf: [
     object({ type: { const: 'plain_text' }, name: identifier, text: string }),
+    object({ type: { const: 'json' }, name: identifier, json: {} }),
     object({
       type: { const: 'store_bucket' },
       name: identifier,
@@ -176,7 +181,7 @@ const REQUEST_SCHEMAS: Readonly<Record<BodyName, JsonSchema>> = {
   ZoneSettingUpdate: object({ value: {} }),
   RouteInput: object({
     pattern: { ...string, minLength: 1, maxLength: 2048 },
-    function: { ...string, minLength: 1, maxLength: 64 },
+    function: { ...string, minLength: 1, maxLength: 63 },
     'mode?': { enum: ['fail-open', 'fail-closed'], default: 'fail-open' },
   }),
   FunctionMetadata: object(

@@ -111,6 +111,15 @@ export function requirePermission(principal: Principal, needed: Permission): voi
   }
 }
 
+/** @throws RangeError */
+export function checkPermissions(name: string, permissions: readonly string[]): void {
+  for (const permission of permissions) {
+    if (!isPermission(permission)) {
+      throw new RangeError(`Token ${JSON.stringify(name)} has the unknown permission ${JSON.stringify(permission)}`);
+    }
+  }
+}
+
 function principalOf(record: TokenRecord): Principal {
   return {
     tokenId: record.id,
@@ -123,13 +132,7 @@ function principalOf(record: TokenRecord): Principal {
 
 function resolve(token: ConfiguredToken, id: string): Configured {
   const permissions = token.permissions === 'all' ? PERMISSIONS : token.permissions;
-  for (const permission of permissions) {
-    if (!isPermission(permission)) {
-      throw new RangeError(
-        `Token ${JSON.stringify(token.name)} has the unknown permission ${JSON.stringify(permission)}`,
-      );
-    }
-  }
+  checkPermissions(token.name, permissions);
   const expiresOn = token.expiresOn?.getTime() ?? null;
   if (Number.isNaN(expiresOn)) throw new RangeError(`Token ${JSON.stringify(token.name)} has an invalid expiresOn`);
   return {

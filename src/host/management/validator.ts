@@ -72,6 +72,7 @@ function makeAjv(coerceTypes: boolean): Ajv2020 {
     strict: true,
     strictRequired: false,
     allowUnionTypes: true,
+    discriminator: true,
   });
   made.addKeyword('components');
   // The package is CommonJS: its function is the property `default` of what an ES module imports.
@@ -101,6 +102,11 @@ function describeOne(error: ErrorObject): string {
   }
   if (error.keyword === 'enum' && Array.isArray(params.allowedValues)) {
     return `${place} must be one of ${params.allowedValues.join(', ')}`;
+  }
+  if (error.keyword === 'discriminator')
+    return `${place}/${params.tag} ${JSON.stringify(params.tagValue)} is not known`;
+  if (error.keyword === 'oneOf' && Array.isArray(params.passingSchemas)) {
+    return `${place} fits two alternatives that exclude each other`;
   }
   if (error.keyword === 'const') return `${place} must be ${JSON.stringify(params.allowedValue)}`;
   return `${place} ${error.message ?? 'is not valid'}`;

@@ -2,9 +2,9 @@
 import type { ExecutionContext } from './execution-context.ts';
 import { construct, reflectApply, TypeErrorCtor } from './primordials.ts';
 import type { MessageBatch } from './queue.ts';
-import { globalTarget } from './web/error-reporting.ts';
-import { markTrusted } from './web/event.ts';
-import { dispatch, hasListener } from './web/event-target.ts';
+import { globalTarget, reportException } from './web/error-reporting.ts';
+import { type Event, markTrusted } from './web/event.ts';
+import { dispatch, hasListener, setExceptionReporter } from './web/event-target.ts';
 import { createFetchEvent, createScheduledEvent, takeAnswer } from './web/extendable-event.ts';
 import { isCallable, isObject } from './web/idl.ts';
 import type { Request } from './web/request.ts';
@@ -70,18 +70,38 @@ export function handlersOfScript(): Handlers {
   if (hasListener(globalTarget, 'fetch')) {
     handlers.fetch = (request: Request, _env, context) => {
       const event = markTrusted(createFetchEvent(request, context));
-      dispatch(globalTarget, event);
+      const thrown = dispatchCatching(event);
       const taken = takeAnswer(event);
+      if (thrown !== undefined) {
+        if (taken === undefined) throw thrown.error;
+        reportException(thrown.error);
+      }
       if (taken === undefined) throw new TypeErrorCtor('No listener of "fetch" called event.respondWith()');
       return taken.answer;
     };
   }
   if (hasListener(globalTarget, 'scheduled')) {
     handlers.scheduled = ({ cron, scheduledTime }: ScheduledTime, _env, context) => {
-      dispatch(globalTarget, markTrusted(createScheduledEvent(cron, scheduledTime, context)));
+      const thrown = dispatchCatching(markTrusted(createScheduledEvent(cron, scheduledTime, context)));
+      if (thrown !== undefined) throw thrown.error;
     };
   }
   return handlers;
+}
+
+/** What a listener throws fails the event, where it would only be reported for others. Answers the first. */
+function dispatchCatching(event: Event): { readonly error: unknown } | undefined {
+  let thrown: { readonly error: unknown } | undefined;
+  setExceptionReporter(error => {
+    if (thrown === undefined) thrown = { error };
+    else reportException(error);
+  });
+  try {
+    dispatch(globalTarget, event);
+  } finally {
+    setExceptionReporter(reportException);
+  }
+  return thrown;
 }
 
 /** "fetch,scheduled", for Op.Loaded. */

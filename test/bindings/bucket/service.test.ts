@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import fc from 'fast-check';
 import type { BucketEngine } from '../../../src/bindings/bucket/engine.js';
@@ -297,4 +298,11 @@ contract('a transfer checksum that is rejected after the body stores nothing', a
     kept,
   );
   t.deepEqual((await engine.head('key'))?.transferChecksum, kept);
+});
+
+test('docs/buckets.md has the table of errors', async t => {
+  const docs = await readFile(new URL('../../../../docs/buckets.md', import.meta.url), 'utf8');
+  const rows = Object.entries(BUCKET_ERRORS).map(([code, { status, text }]) => `| ${code} | ${status} | ${text} |`);
+  // The columns may be aligned.
+  t.true(docs.replaceAll(/ +/g, ' ').includes(rows.join('\n')));
 });

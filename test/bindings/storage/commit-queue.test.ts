@@ -85,6 +85,17 @@ test('ride() writes with the next commit, or when the queue is drained', async t
   );
 });
 
+test('ride() writes by itself when no commit comes', async t => {
+  const written = new Promise<LevelOperation[]>(resolve => {
+    const queue = new CommitQueue(async operations => resolve(operations), { rideMs: 0 });
+    queue.ride([del('r')]);
+  });
+  // The timer of the queue does not keep a process alive.
+  const keepAlive = setInterval(() => {}, 1000);
+  t.deepEqual(await written, [del('r')]);
+  clearInterval(keepAlive);
+});
+
 test('drain() ends also when the batch of riders fails', async t => {
   const { batches, write } = heldWriter();
   const queue = new CommitQueue(write);

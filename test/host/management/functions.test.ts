@@ -26,7 +26,8 @@ test('PUT functions lets an upload serve with its configuration', async t => {
     compatibility_date: '2024-01-01',
     compatibility_flags: ['store_list_honor_include'],
     bindings: [
-      { type: 'plain_text', name: '__proto__', text: 'hi' },
+      { type: 'plain_text', name: 'constructor', text: 'hi' },
+      { type: 'json', name: 'CONFIG', json: { retries: [1, 2] } },
       { type: 'store_bucket', name: 'FILES', bucket_name: 'files' },
       { type: 'secret_text', name: 'TOKEN', text: 's3cret' },
     ],
@@ -50,7 +51,8 @@ test('PUT functions lets an upload serve with its configuration', async t => {
     ],
   );
   t.deepEqual([...(deployment.modules[1]?.content ?? [])], [0, 255, 13, 10]);
-  t.is(deployment.vars.get('__proto__'), 'hi');
+  t.is(deployment.vars.get('constructor'), 'hi');
+  t.deepEqual(deployment.vars.get('CONFIG'), { retries: [1, 2] });
   t.is(deployment.buckets.get('FILES'), 'files');
   t.is(deployment.secrets.get('TOKEN'), 's3cret');
   t.deepEqual(deployment.limits, { cpuMs: 20 });
@@ -144,6 +146,12 @@ const UPLOADS: readonly (readonly [string, number, (form: FormData) => void])[] 
     1002,
     form =>
       form.set('metadata', '{"main_module":"index.js","bindings":[{"type":"plain_text","name":"a-b","text":""}]}'),
+  ],
+  [
+    'whose binding is a reserved word',
+    1002,
+    form =>
+      form.set('metadata', '{"main_module":"index.js","bindings":[{"type":"plain_text","name":"class","text":""}]}'),
   ],
   [
     'with two bindings of one name',

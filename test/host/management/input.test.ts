@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { API_CODES } from '../../../src/host/management/codes.js';
-import { makeApi } from './support/api.js';
+import { makeApi, upload } from './support/api.js';
 
 const RECORD = { type: 'A', name: 'a', content: '192.0.2.1' };
 
@@ -104,6 +104,16 @@ test('fetch() names the field that is wrong', async t => {
   t.is(await message({ ...RECORD, tags: ['a', 1] }), '/tags/1 must be string');
   t.is(await message({ ...RECORD, contnet: 1 }), 'the body must not have the property "contnet"');
   t.is(await message({ type: 'A' }), "the body must have required property 'name'");
+});
+
+test('fetch() names what is wrong in a binding by its type', async t => {
+  const api = makeApi();
+  await api.call('PUT', '/accounts/acme/functions/hello', upload('export default {}'));
+  const message = async (binding: object) =>
+    (await api.call('PUT', '/accounts/acme/functions/hello/bindings', [binding])).body.errors[0]?.message;
+  t.is(await message({ type: 'store_bucket', name: 'A' }), "/0 must have required property 'bucket_name'");
+  t.is(await message({ type: 'kv', name: 'A' }), '/0/type "kv" is not known');
+  t.is(await message({ type: 'json', name: 'A', json: 1, x: 1 }), '/0 must not have the property "x"');
 });
 
 for (const path of [

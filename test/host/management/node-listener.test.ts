@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerOptions } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
+import express from 'express';
 import type { ManagementOptions } from '../../../src/host/management/management.js';
 import { type Api, makeApi, TOKEN, upload } from './support/api.js';
 
@@ -168,4 +169,18 @@ test('fetch() gives up a body that trickles longer than allowed', async t => {
   );
   const [chunk] = await once(socket, 'data');
   t.true(String(chunk).includes('"code":1010'));
+});
+
+test('listener() answers below the mount path of Express', async t => {
+  const api = makeApi({ basePath: '/api' });
+  const app = express();
+  app.use('/api', api.management.listener());
+  const server = app.listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const { port } = portOf(server.address());
+  const response = await fetch(`http://127.0.0.1:${port}/api/zones`, {
+    headers: { authorization, connection: 'close' },
+  });
+  t.is(response.status, 200);
 });

@@ -175,11 +175,11 @@ export function cloneBody(body: Body): Body {
     clone.isShared = true;
     return clone;
   }
-  const [first, second] = teeCloned(streamOf(body));
-  const clone = new Body(undefined, second);
+  const branches = teeCloned(streamOf(body));
+  const clone = new Body(undefined, branches[1]);
   clone.length = body.length;
   (body as { source: BodySource | undefined }).source = undefined; // its bytes come by way of the tee from now on
-  body.stream = first;
+  body.stream = branches[0];
   return clone;
 }
 

@@ -43,10 +43,10 @@ export class FetchEvent extends ExtendableEvent {
   #request: Request;
   #answer: { readonly answer: unknown } | undefined;
 
-  constructor(type: unknown, init: unknown, ...internal: unknown[]) {
+  constructor(type: unknown, init: unknown, mark?: unknown, context?: unknown) {
     requireArguments(arguments.length, 2, 'FetchEvent constructor');
-    super(type, init, ...internal);
-    const request = toDictionary(init, 'FetchEvent constructor: init')?.['request'];
+    super(type, init, mark, context);
+    const request = toDictionary(init, 'FetchEvent constructor: init')?.request;
     if (!isRequest(request)) throw new TypeErrorCtor('FetchEvent constructor: init.request is not a Request');
     this.#request = request;
   }
@@ -75,12 +75,12 @@ export class ScheduledEvent extends ExtendableEvent {
   #scheduledTime: number;
   #cron: string;
 
-  constructor(type: unknown, init: unknown, ...internal: unknown[]) {
+  constructor(type: unknown, init: unknown, mark?: unknown, context?: unknown) {
     requireArguments(arguments.length, 2, 'ScheduledEvent constructor');
-    super(type, init, ...internal);
+    super(type, init, mark, context);
     const options = toDictionary(init, 'ScheduledEvent constructor: init');
-    this.#scheduledTime = Number(options?.['scheduledTime'] ?? 0);
-    this.#cron = toDOMString(options?.['cron'] ?? '');
+    this.#scheduledTime = Number(options?.scheduledTime ?? 0);
+    this.#cron = toDOMString(options?.cron ?? '');
   }
 
   get scheduledTime(): number {

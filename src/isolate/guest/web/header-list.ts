@@ -66,9 +66,12 @@ export function isValue(value: string): boolean {
   return true;
 }
 
-/** Splits "name\nvalue\nname\nvalue"; the empty text has no headers. */
+/** Splits "name\nvalue\nname\nvalue", names as clients and servers wrote them; the empty text has no headers. */
 export function parsePairs(text: string): HeaderPairs {
-  return text === '' ? [] : stringSplit(text, '\n');
+  if (text === '') return [];
+  const pairs = stringSplit(text, '\n');
+  for (let i = 0; i < pairs.length; i += 2) pairs[i] = stringToLowerCase(pairs[i] ?? '');
+  return pairs;
 }
 
 /** The values of a name joined by ", "; null when there is none. `name` is in lower case. */
@@ -118,18 +121,33 @@ export type Pair = readonly [name: string, value: string];
 
 /** "Sort and combine". @see https://fetch.spec.whatwg.org/#concept-header-list-sort-and-combine */
 export function sortAndCombine(pairs: HeaderPairs): Pair[] {
-  const sorted: [string, string, number][] = [];
-  for (let i = 0; i < pairs.length; i += 2) sorted[sorted.length] = [pairs[i] ?? '', pairs[i + 1] ?? '', i];
-  arraySort(sorted, (a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : a[2] - b[2]));
-  const combined: [string, string][] = [];
+  const sorted: MutablePair[] = [];
+  let isInOrder = true;
+  let last = '';
+  for (let i = 0; i < pairs.length; i += 2) {
+    const name = pairs[i] ?? '';
+    // Equal names count as out of order, so that they are combined below.
+    if (name <= last) isInOrder = false;
+    last = name;
+    sorted[sorted.length] = [name, pairs[i + 1] ?? ''];
+  }
+  if (isInOrder) return sorted;
+  arraySort(sorted, byName); // a stable sort, so values stay in their order
+  const combined: MutablePair[] = [];
   for (let i = 0; i < sorted.length; i++) {
     const item = sorted[i];
     if (item === undefined) continue;
-    const last = combined[combined.length - 1];
-    if (last !== undefined && last[0] === item[0] && item[0] !== 'set-cookie') last[1] += `, ${item[1]}`;
-    else combined[combined.length] = [item[0], item[1]];
+    const previous = combined[combined.length - 1];
+    if (previous !== undefined && previous[0] === item[0] && item[0] !== 'set-cookie') previous[1] += `, ${item[1]}`;
+    else combined[combined.length] = item;
   }
   return combined;
+}
+
+type MutablePair = [name: string, value: string];
+
+function byName(a: Pair, b: Pair): number {
+  return a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0;
 }
 
 /** "name\nvalue\nname\nvalue". */

@@ -1,5 +1,5 @@
 /** Headers. @see https://fetch.spec.whatwg.org/#headers-class */
-import { getOwnPropertyDescriptor, ownKeys, reflectApply, TypeErrorCtor } from '../primordials.ts';
+import { getOwnPropertyDescriptor, ownKeys, reflectApply, TypeErrorCtor, uncurry } from '../primordials.ts';
 import {
   appendPair,
   getValue,
@@ -190,11 +190,14 @@ function readPair(converted: string[], item: unknown, what: string): void {
   if (count !== 2) throw new TypeErrorCtor(`${what} has an item of ${count} parts; a header is a name and a value`);
 }
 
+/** One [[GetOwnProperty]] of the object, as WebIDL wants it. */
+const isEnumerable = uncurry(Object.prototype.propertyIsEnumerable);
+
 function readRecord(converted: string[], init: object, what: string): void {
   const keys = ownKeys(init);
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i];
-    if (key === undefined || getOwnPropertyDescriptor(init, key)?.enumerable !== true) continue;
+    if (key === undefined || !isEnumerable(init, key)) continue;
     const name = toByteString(key, what);
     const value = toByteString((init as Record<string, unknown>)[name], what); // any object can be read from
     appendPair(converted, name, value);

@@ -1,13 +1,8 @@
 /** Pair iterators of WebIDL's iterable interfaces. @see https://webidl.spec.whatwg.org/#es-default-iterator-object */
-import {
-  getOwnPropertyDescriptor,
-  objectCreate,
-  TypeErrorCtor,
-  WeakMapCtor,
-  weakMapGet,
-  weakMapSet,
-} from '../primordials.ts';
-import { createIteratorPrototype, defineValue, isObject } from './idl.ts';
+import { getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf, TypeErrorCtor } from '../primordials.ts';
+import { defineInterface, defineValue, isObject } from './idl.ts';
+
+const IteratorPrototype = getPrototypeOf(getPrototypeOf([][Symbol.iterator]()) ?? {});
 
 export type PairKind = 'keys' | 'values' | 'entries';
 
@@ -16,33 +11,36 @@ export interface PairSource {
   pairAt(index: number): readonly [string, unknown] | undefined;
 }
 
-interface Position {
-  readonly source: PairSource;
-  readonly kind: PairKind;
-  index: number;
-}
-
 /** Makes the iterators of one interface. */
 export function createPairIterators(name: string): (source: PairSource, kind: PairKind) => IterableIterator<unknown> {
-  const own = new WeakMapCtor<object, Position>();
-  const { next } = {
-    next(this: unknown): IteratorResult<unknown> {
-      const position = isObject(this) ? weakMapGet(own, this) : undefined;
-      if (position === undefined) throw new TypeErrorCtor(`The receiver of next() is not a ${name} Iterator`);
-      const pair = position.source.pairAt(position.index);
+  class PairIterator {
+    readonly #source: PairSource;
+    readonly #kind: PairKind;
+    #index = 0;
+
+    constructor(source: PairSource, kind: PairKind) {
+      this.#source = source;
+      this.#kind = kind;
+    }
+
+    next(): IteratorResult<unknown> {
+      if (!isObject(this) || !(#source in this)) {
+        throw new TypeErrorCtor(`The receiver of next() is not a ${name} Iterator`);
+      }
+      const pair = this.#source.pairAt(this.#index);
       if (pair === undefined) return { value: undefined, done: true };
-      position.index++;
-      const { kind } = position;
+      this.#index++;
+      const kind = this.#kind;
       const value = kind === 'keys' ? pair[0] : kind === 'values' ? pair[1] : [pair[0], pair[1]];
       return { value, done: false };
-    },
-  };
-  const prototype = createIteratorPrototype(name, next);
-  return (source, kind) => {
-    const iterator: IterableIterator<unknown> = objectCreate(prototype); // which has next and inherits Symbol.iterator
-    weakMapSet(own, iterator, { source, kind, index: 0 });
-    return iterator;
-  };
+    }
+  }
+  const { prototype } = PairIterator;
+  setPrototypeOf(prototype, IteratorPrototype);
+  defineInterface(PairIterator, `${name} Iterator`);
+  // The prototype of an iterator leads to no constructor.
+  Reflect.deleteProperty(prototype, 'constructor');
+  return (source, kind) => new PairIterator(source, kind) as unknown as IterableIterator<unknown>; // by IteratorPrototype
 }
 
 /** Makes Symbol.iterator the same function as the method `name`. */

@@ -29,7 +29,8 @@ export function serializeForm(form: FormData, boundary: string): Blob {
   for (let i = 0; i < entries.length; i++) {
     const entry = entries[i];
     if (entry === undefined) continue;
-    const [name, value] = entry;
+    const name = entry[0];
+    const value = entry[1];
     text += `--${boundary}\r\nContent-Disposition: form-data; name="${escapeName(withCrLf(name))}"`;
     if (typeof value === 'string') {
       text += `\r\n\r\n${withCrLf(value)}\r\n`;

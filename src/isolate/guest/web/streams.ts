@@ -104,10 +104,10 @@ export function cancel(stream: ReadableStream, reason: unknown): Promise<void> {
 
 /** "Tee" with clones for the second branch, so that the two share no memory. */
 export function teeCloned(stream: ReadableStream): [ReadableStream, ReadableStream] {
-  const [first, second] = teeStream(stream);
+  const branches = teeStream(stream);
   // The branches of a byte stream share none by themselves.
-  if (isByteStream(stream)) return [first, second];
-  const reader = getReader(second);
+  if (isByteStream(stream)) return branches;
+  const reader = getReader(branches[1]);
   const clones = new ReadableStream(
     {
       __proto__: null,
@@ -120,7 +120,7 @@ export function teeCloned(stream: ReadableStream): [ReadableStream, ReadableStre
     } as never, // an underlying source without inherited members
     ON_DEMAND as never, // a strategy without inherited members
   );
-  return [first, clones];
+  return [branches[0], clones];
 }
 
 const ON_DEMAND = { __proto__: null, highWaterMark: 0 };

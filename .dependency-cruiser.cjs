@@ -1,0 +1,75 @@
+// The direction of imports: host > pool > isolate > bindings > quotas. An import may skip a layer and never points left; type imports
+// count. Checked by `npm run check:imports`.
+
+const LAYERS = ['host', 'pool', 'isolate', 'bindings', 'quotas'];
+
+/** What code of the guest realm may import besides itself and libraries that are plain JavaScript. */
+const GUEST_MAY_IMPORT = [
+  '^src/isolate/guest/',
+  '^src/isolate/ops/table[.]ts$',
+  '^src/bindings/bucket/(client|types|calls)[.]ts$',
+  'node_modules/(web-streams-polyfill|urlpattern-polyfill)/',
+];
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    ...LAYERS.slice(1).map((layer, index) => ({
+      name: `${layer}-never-points-left`,
+      comment: `${layer} gets what it needs from a higher layer as an argument`,
+      severity: 'error',
+      from: { path: `^src/${layer}/` },
+      to: { path: `^src/(${LAYERS.slice(0, index + 1).join('|')})/|^src/index[.]ts$` },
+    })),
+    {
+      name: 'host-never-imports-the-entry',
+      severity: 'error',
+      from: { path: '^src/host/' },
+      to: { path: '^src/index[.]ts$' },
+    },
+    {
+      name: 'no-cycles',
+      comment: 'counting type imports',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'guest-imports-only-itself',
+      comment: 'code of the guest realm has no Node and nothing of the host: it is bundled for a realm of its own',
+      severity: 'error',
+      from: { path: '^src/isolate/guest/' },
+      to: { pathNot: GUEST_MAY_IMPORT },
+    },
+    {
+      name: 'only-the-bundle-imports-the-guest',
+      severity: 'error',
+      from: { pathNot: '^src/isolate/guest/' },
+      to: { path: '^src/isolate/guest/' },
+    },
+    {
+      name: 'no-unresolvable',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'no-development-dependency',
+      comment: 'what src imports is installed with the package; the guest bundle brings its libraries along',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/isolate/guest/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only', 'npm-peer'] },
+    },
+  ],
+  options: {
+    parser: 'swc',
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+      mainFields: ['module', 'main', 'types'],
+      extensions: ['.ts', '.js', '.d.ts'],
+    },
+  },
+};

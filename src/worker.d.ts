@@ -1,0 +1,115 @@
+/**
+ * Types for authors of functions: `"types": ["edgehost/worker"]` in the tsconfig.json of the function makes them global. Request, Response
+ * and the other web types come from TypeScript's own library: `"lib": ["es2023", "webworker"]`.
+ */
+import type * as bucket from './bindings/bucket/types.js';
+
+type Awaitable<T> = T | Promise<T>;
+
+declare global {
+  /** A bucket binding: `env.FILES`. */
+  type StoreBucket = bucket.StoreBucket;
+  type StoreChecksums = bucket.StoreChecksums;
+  type StoreConditional = bucket.StoreConditional;
+  type StoreGetOptions = bucket.StoreGetOptions;
+  type StoreHTTPMetadata = bucket.StoreHTTPMetadata;
+  type StoreListOptions = bucket.StoreListOptions;
+  type StoreMultipartOptions = bucket.StoreMultipartOptions;
+  type StoreMultipartUpload = bucket.StoreMultipartUpload;
+  type StoreObject = bucket.StoreObject;
+  type StoreObjectBody = bucket.StoreObjectBody;
+  type StoreObjects = bucket.StoreObjects;
+  type StorePutOptions = bucket.StorePutOptions;
+  type StoreRange = bucket.StoreRange;
+  type StoreStorageClass = bucket.StoreStorageClass;
+  type StoreUploadedPart = bucket.StoreUploadedPart;
+  type StoreValue = bucket.StoreValue;
+
+  /** The third argument of handlers. */
+  interface ExecutionContext {
+    /** Keeps the invocation open until the promise settles, also when the answer has been sent: for 30 seconds at most after the client has gone. */
+    waitUntil(promise: Promise<unknown>): void;
+    /** When the handler fails, the request goes on to the application instead of becoming an error. */
+    passThroughOnException(): void;
+    readonly props: object;
+  }
+
+  /** Why a scheduled handler runs. */
+  interface ScheduledController {
+    readonly type: 'scheduled';
+    /** The cron expression, empty when there was none. */
+    readonly cron: string;
+    /** Milliseconds since the epoch. */
+    readonly scheduledTime: number;
+    noRetry(): void;
+  }
+
+  interface QueueRetryOptions {
+    /** From now, up to 43,200 (12 hours). @default 0 */
+    readonly delaySeconds?: number;
+  }
+
+  /** A message of a queue. */
+  interface Message<Body = unknown> {
+    readonly id: string;
+    readonly timestamp: Date;
+    /** 1 at the first delivery. */
+    readonly attempts: number;
+    readonly body: Body;
+    /** The message is done, whatever becomes of the rest of the batch. */
+    ack(): void;
+    /** The message is delivered again. */
+    retry(options?: QueueRetryOptions): void;
+  }
+
+  interface MessageBatch<Body = unknown> {
+    readonly queue: string;
+    readonly messages: readonly Message<Body>[];
+    ackAll(): void;
+    retryAll(options?: QueueRetryOptions): void;
+  }
+
+  type ExportedHandlerFetchHandler<Env = unknown> = (
+    request: Request,
+    env: Env,
+    context: ExecutionContext,
+  ) => Awaitable<Response>;
+
+  type ExportedHandlerScheduledHandler<Env = unknown> = (
+    controller: ScheduledController,
+    env: Env,
+    context: ExecutionContext,
+  ) => Awaitable<void>;
+
+  type ExportedHandlerQueueHandler<Env = unknown, Body = unknown> = (
+    batch: MessageBatch<Body>,
+    env: Env,
+    context: ExecutionContext,
+  ) => Awaitable<void>;
+
+  /** The default export of a module: `export default { ... } satisfies ExportedHandler<Env>`. */
+  interface ExportedHandler<Env = unknown, QueueBody = unknown> {
+    fetch?: ExportedHandlerFetchHandler<Env>;
+    scheduled?: ExportedHandlerScheduledHandler<Env>;
+    queue?: ExportedHandlerQueueHandler<Env, QueueBody>;
+  }
+
+  /** What a classic script gets: `addEventListener('scheduled', event => ...)`. */
+  interface ScheduledEvent extends Event {
+    readonly cron: string;
+    readonly scheduledTime: number;
+    waitUntil(promise: Promise<unknown>): void;
+  }
+
+  /** `addEventListener('fetch', event => event.respondWith(...))`. */
+  function addEventListener(type: 'fetch', listener: (event: WorkerFetchEvent) => void): void;
+  function addEventListener(type: 'scheduled', listener: (event: ScheduledEvent) => void): void;
+
+  /** Not `FetchEvent`, which is another type in TypeScript's library for service workers. */
+  interface WorkerFetchEvent extends Event {
+    readonly request: Request;
+    respondWith(response: Response | Promise<Response>): void;
+    waitUntil(promise: Promise<unknown>): void;
+    passThroughOnException(): void;
+  }
+}

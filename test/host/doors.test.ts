@@ -1,0 +1,102 @@
+/** The S3 door and the management API, mounted on a host with functions and buckets. */
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import test, { type ExecutionContext } from 'ava';
+import { EdgeHost } from '../../src/index.js';
+import { handler, newHost, textOf } from './new-host.js';
+
+async function listen(t: ExecutionContext, listener: http.RequestListener): Promise<string> {
+  const server = http.createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on TCP
+}
+
+test('what an S3 client puts a function gets, and the other way round', async t => {
+  const host = newHost(t);
+  const fn = await host.account('acme').load(
+    handler(`await env.FILES.put('from-function', 'two'); return new Response(await (await env.FILES.get('from-client')).text())`),
+    { buckets: { FILES: 'files' } },
+  );
+  const credentials = { accessKeyId: 'key', secretAccessKey: 'secret-of-acme' };
+  const endpoint = await listen(t, host.s3Listener({ credentials: [{ ...credentials, buckets: ['files'], account: 'acme' }] }));
+  const client = new S3Client({ endpoint, region: 'auto', credentials, forcePathStyle: true });
+  t.teardown(() => client.destroy());
+  await client.send(new PutObjectCommand({ Bucket: 'files', Key: 'from-client', Body: 'one' }));
+  t.is(await textOf(fn.fetch('http://x/')), 'one');
+  const { Body } = await client.send(new GetObjectCommand({ Bucket: 'files', Key: 'from-function' }));
+  t.is(await Body?.transformToString(), 'two');
+  await t.throwsAsync(client.send(new GetObjectCommand({ Bucket: 'other', Key: 'x' })), { name: 'AccessDenied' });
+});
+
+function upload(source: string, extra: object = {}): FormData {
+  const form = new FormData();
+  form.set('metadata', JSON.stringify({ main_module: 'index.js', ...extra }));
+  form.set('index.js', new File([source], 'index.js', { type: 'application/javascript+module' }));
+  return form;
+}
+
+test('a function uploaded through the management API serves, with its routes, and again after a restart', async t => {
+  const directory = await mkdtemp(join(tmpdir(), 'edgehost-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const first = new EdgeHost({ storage: directory });
+  first.account('acme');
+  const api = first.management();
+  const { value } = await api.issueToken({ name: 'test', account: 'acme', permissions: ['functions:edit', 'functions:read'] });
+  const authorization = `Bearer ${value}`;
+  const put = await api(
+    new Request('http://api/accounts/acme/functions/hello', {
+      method: 'PUT',
+      headers: { authorization },
+      body: upload(handler('return new Response("hello " + env.NAME)'), {
+        bindings: [{ type: 'plain_text', name: 'NAME', text: 'acme' }],
+      }),
+    }),
+  );
+  t.is(put.status, 200, await put.clone().text());
+  t.like(await put.json(), { success: true, result: { startup_time_ms: Number((await firstStartup(first)) ?? 0) } });
+  const fn = first.account('acme').function('hello');
+  t.is(await textOf(fn?.fetch('http://x/') ?? Promise.reject()), 'hello acme');
+  await first.close();
+
+  const second = new EdgeHost({ storage: directory });
+  t.teardown(() => second.close());
+  second.account('acme');
+  t.like(await second.management().restore(), { restored: 1, failed: [] });
+  t.is(await textOf(second.account('acme').function('hello')?.fetch('http://x/') ?? Promise.reject()), 'hello acme');
+});
+
+async function firstStartup(host: EdgeHost): Promise<number | undefined> {
+  return host.account('acme').function('hello')?.startupTimeMs;
+}
+
+test('the management API tells what is wrong with a script, and changes nothing', async t => {
+  const host = newHost(t);
+  host.account('acme');
+  const api = host.management();
+  const { value } = await api.issueToken({ name: 'test', account: 'acme', permissions: ['functions:edit'] });
+  const answer = await api(
+    new Request('http://api/accounts/acme/functions/broken', {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${value}` },
+      body: upload('export default {'),
+    }),
+  );
+  t.is(answer.status, 400);
+  t.regex(await answer.text(), /does not parse/);
+  t.is(host.account('acme').function('broken'), undefined);
+});
+
+test('the management API refuses everything without a token', async t => {
+  const host = newHost(t);
+  const answer = await host.management()(new Request('http://api/accounts/acme/functions'));
+  t.is(answer.status, 401);
+});

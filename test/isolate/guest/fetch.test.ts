@@ -1,0 +1,142 @@
+import test from 'ava';
+import { createGuest, handler, inGuest, readBody } from './guest.js';
+
+const OK = { status: 200, statusText: 'OK', headers: ['X-A', '1'], url: 'https://o.example/', redirected: false };
+
+test('fetch() calls the service with method, URL, redirect mode and headers', async t => {
+  let head: unknown;
+  await inGuest(
+    t,
+    `await fetch('https://o.example/x', { method: 'put', redirect: 'manual', headers: { 'X-B': 'é' }, body: 'data' })`,
+    {
+      onCall: call => {
+        head = call.head;
+        t.is(call.body, 'data');
+        call.exchange.reply(200, JSON.stringify(OK), true, null, true);
+      },
+    },
+  );
+  t.deepEqual(head, {
+    method: 'fetch',
+    args: {
+      method: 'PUT',
+      url: 'https://o.example/x',
+      redirect: 'manual',
+      headers: ['x-b', 'é', 'content-type', 'text/plain;charset=UTF-8'],
+    },
+  });
+});
+
+test('fetch() resolves with status, headers, URL and body', async t => {
+  const seen = await inGuest(
+    t,
+    `const r = await fetch('https://o.example/'); return [r.status, r.url, r.redirected, [...r.headers], await r.text()]`,
+    {
+      onCall: ({ exchange }) =>
+        exchange.reply(200, JSON.stringify({ ...OK, status: 404, redirected: true }), true, 'gone', true),
+    },
+  );
+  t.deepEqual(seen, [404, 'https://o.example/', true, [['x-a', '1']], 'gone']);
+});
+
+test('fetch() leaves out the headers of a content coding that was taken off', async t => {
+  const headers = ['content-encoding', 'gzip', 'content-length', '5', 'etag', '"x"'];
+  const seen = await inGuest(t, `return [...(await fetch('https://o.example/')).headers]`, {
+    onCall: ({ exchange }) => exchange.reply(200, JSON.stringify({ ...OK, headers, decoded: true }), true, null, true),
+  });
+  t.deepEqual(seen, [['etag', '"x"']]);
+});
+
+test('fetch() reads a streamed body chunk by chunk', async t => {
+  const read = `let n = 0; for await (const chunk of (await fetch('https://o.example/')).body) n += chunk.length; return n`;
+  const seen = await inGuest(t, read, {
+    onCall: ({ exchange }) => {
+      exchange.reply(200, JSON.stringify(OK), true, null, false);
+      exchange.write(Buffer.alloc(70_000));
+      exchange.write(Buffer.alloc(10));
+      exchange.end();
+    },
+  });
+  t.is(seen, 70_010);
+});
+
+test('fetch() sends a streamed body', async t => {
+  let sent = '';
+  const body = `new ReadableStream({ start(c) { for (const part of ['a', 'b', 'c']) c.enqueue(new TextEncoder().encode(part)); c.close(); } })`;
+  await inGuest(t, `await fetch('https://o.example/', { method: 'POST', duplex: 'half', body: ${body} })`, {
+    onCall: async ({ exchange }) => {
+      sent = await readBody(exchange);
+      exchange.reply(200, JSON.stringify(OK), true, null, true);
+    },
+  });
+  t.is(sent, 'abc');
+});
+
+test('fetch() pipes the body of the incoming request', async t => {
+  const onCall = async ({ exchange }: { exchange: Parameters<typeof readBody>[0] }): Promise<void> => {
+    const text = await readBody(exchange);
+    exchange.reply(200, JSON.stringify(OK), true, `echo ${text}`, true);
+  };
+  const guest = await createGuest(
+    t,
+    handler(`return fetch('https://o.example/', { method: 'POST', body: request.body, duplex: 'half' })`),
+    { onCall },
+  );
+  t.is((await guest.fetch({ method: 'POST', body: ['x', 'y'] })).body, 'echo xy');
+});
+
+test('fetch() rejects with the error of the service', async t => {
+  const seen = await inGuest(
+    t,
+    `try { await fetch('https://o.example/') } catch (e) { return [e.name, e.message, e.code, e instanceof TypeError] }`,
+    {
+      onCall: ({ exchange }) => exchange.fail('TypeError\nrefused by policy\nEDGE_X'),
+    },
+  );
+  t.deepEqual(seen, ['TypeError', 'refused by policy', 'EDGE_X', true]);
+});
+
+test('fetch() rejects the reading of a body that failed', async t => {
+  const read = `const r = await fetch('https://o.example/'); try { await r.text() } catch (e) { return [e.name, e.message] }`;
+  const seen = await inGuest(t, read, {
+    onCall: ({ exchange }) => {
+      exchange.reply(200, JSON.stringify(OK), true, null, false);
+      setImmediate(() => exchange.fail('TypeError\nconnection reset\n'));
+    },
+  });
+  t.deepEqual(seen, ['TypeError', 'connection reset']);
+});
+
+test('fetch() rejects with the reason of its signal when that aborts', async t => {
+  const run = `const c = new AbortController(); const p = fetch('https://o.example/', { signal: c.signal }); c.abort('why'); try { await p } catch (e) { return e }`;
+  t.is(await inGuest(t, run, { onCall: () => {} }), 'why');
+});
+
+test('fetch() fails the body of the answer when its signal aborts', async t => {
+  const run = `const c = new AbortController(); const r = await fetch('https://o.example/', { signal: c.signal });
+    const p = r.text(); setTimeout(() => c.abort(), 1); try { await p } catch (e) { return e.name }`;
+  const onCall = ({ exchange }: { exchange: Parameters<typeof readBody>[0] }): void =>
+    exchange.reply(200, JSON.stringify(OK), true, null, false);
+  t.is(await inGuest(t, run, { onCall }), 'AbortError');
+});
+
+test('fetch() reads data: URLs without the service', async t => {
+  const run = `const r = await fetch('data:text/html;base64,PGI+'); return [r.headers.get('content-type'), await r.text()]`;
+  t.deepEqual(await inGuest(t, run), ['text/html', '<b>']);
+});
+
+test('bucket binding calls its service', async t => {
+  const calls: unknown[] = [];
+  const seen = await inGuest(t, `await FILES.put('k', 'v'); return FILES.get('missing')`, {
+    buckets: ['FILES'],
+    onCall: ({ service, head, body, exchange }) => {
+      calls.push([service, head.method, head.bucket, head.args, body]);
+      exchange.reply(200, 'null', true, null, true);
+    },
+  });
+  t.is(seen, null);
+  t.deepEqual(calls, [
+    [1, 'put', 'FILES', { key: 'k' }, 'v'],
+    [1, 'get', 'FILES', { key: 'missing' }, ''],
+  ]);
+});
