@@ -51,7 +51,7 @@ export interface AttackInit {
 
 export function attack(init: AttackInit): Attack {
   const { tries, rules, body = '', top = '', script, vars = {}, holds = contained } = init;
-  const main = `import { attempt, atTheEdge, inspected, keep, report, settle } from './probe.js';
+  const main = `import { attempt, atTheEdge, fail, inspected, keep, report, settle } from './probe.js';
 ${top}
 export default { async fetch(request, env, ctx) {
 keep(request); keep(env); keep(ctx);

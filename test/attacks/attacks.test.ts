@@ -68,7 +68,10 @@ async function run(t: ExecutionContext, { attacker }: Arena, attack: Attack): Pr
   try {
     fn = await load(attacker, attack);
   } catch (error) {
-    t.true(holds.kind !== 'contained' && holds.codes.includes(String(errorCode(error))), `not loaded: ${String(error)}`);
+    t.true(
+      holds.kind !== 'contained' && holds.codes.includes(String(errorCode(error))),
+      `not loaded: ${String(error)}`,
+    );
     return;
   }
   if (holds.kind === 'refused') t.fail('was loaded');

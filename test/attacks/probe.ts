@@ -14,14 +14,21 @@ const stringify = JSON.stringify;
 const NativeString = String;
 const promiseThen = Promise.prototype.then;
 const kept = [];
+const MAX_KEPT = 5000;
 let count = 0;
+let failures = '';
 
 const ignore = () => {};
 
 /** To be searched by report(). */
 export function keep(value) {
-  kept[count++] = value;
+  if (count < MAX_KEPT) kept[count++] = value;
   return value;
+}
+
+/** Says that something happened that must not. */
+export function fail(text) {
+  failures += text + ': must not happen\n';
 }
 
 /** Keeps what the code answers or throws; answers it. */
@@ -114,7 +121,7 @@ export async function report() {
       add(descriptor.set, 'set ' + name);
     }
   }
-  let text = '';
+  let text = failures;
   for (let i = 0; i < leakCount && i < 20; i++) text += leaks[i] + '\n';
   return new NativeResponse(text === '' ? 'contained' : text);
 }
