@@ -18,6 +18,8 @@ export interface FetchInput {
   readonly head: string;
   readonly body: ReadableStream<Uint8Array> | null;
   readonly signal: AbortSignal | undefined;
+  /** Held for as long as the signal is wanted: the signal of a request that has been collected does not follow its source any more. */
+  readonly request: Request | undefined;
 }
 
 /**
@@ -32,14 +34,14 @@ export function fetchInput(input: Request | string | URL, init: RequestInit | un
     if (input instanceof URL) return bareGet(input);
   }
   const request = input instanceof Request && init === undefined ? input : new Request(input, init);
-  return { url: request.url, head: headOfRequest(request), body: request.body, signal: request.signal };
+  return { url: request.url, head: headOfRequest(request), body: request.body, signal: request.signal, request };
 }
 
 function bareGet(url: URL): FetchInput {
   if (url.username !== '' || url.password !== '')
     throw new TypeError(`A request cannot be made from a URL with credentials: ${url.href}`);
   const bare = withoutFragment(url.href);
-  return { url: bare, head: `GET\n${bare}`, body: null, signal: undefined };
+  return { url: bare, head: `GET\n${bare}`, body: null, signal: undefined, request: undefined };
 }
 
 /**
