@@ -8,6 +8,7 @@ import type { InvocationPort, IsolateHandle, LossReason } from '../pool/isolate-
 import type { RouteMode, Verdict } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { EdgeError, type EdgeErrorCode } from '../quotas/errors.js';
+import { limitError } from '../quotas/limit-error.js';
 import { LimitWarnings } from '../quotas/limit-warnings.js';
 import type { InvocationKind } from '../quotas/limits.js';
 import { LogBudget } from '../quotas/log-budget.js';
@@ -65,6 +66,7 @@ export interface InvocationStart {
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'log', 'warn', 'error'];
 
 const graces = new Deadlines<Invocation>(invocation => invocation.close());
+const wallTimes = new Deadlines<Invocation>(invocation => invocation.exceedWallTime());
 
 let serial = 0;
 /** Parts the invocations of different hosts and runs. */
@@ -100,6 +102,8 @@ export class Invocation implements InvocationPort {
     this.#start = start;
     this.#sink = sink;
     this.exchange = isolate.invoke(start.kind, start.head, start.isUtf8, start.body, start.isComplete, this);
+    const wallMs = start.kind === HostOpens.Fetch ? Number.POSITIVE_INFINITY : context.limits.wallMs[this.#kind];
+    if (wallMs !== Number.POSITIVE_INFINITY) wallTimes.add(this, wallMs);
   }
 
   get id(): string {
@@ -122,6 +126,23 @@ export class Invocation implements InvocationPort {
   /** The time of waitUntil is up: nothing of it goes on in the isolate. */
   close(): void {
     this.#isolate.closeInvocation(this.exchange.id);
+  }
+
+  /** Invocations without a client may not take for ever (specification: Usage models, Duration). */
+  exceedWallTime(): void {
+    const { limits, function: name } = this.#context;
+    const allowed = limits.wallMs[this.#kind];
+    this.#fail(
+      limitError('EDGE_WALL_TIME_LIMIT', {
+        limit: 'wallMs',
+        subject: `finish the ${this.#kind} invocation of function "${name}"`,
+        figure: performance.now() - this.#startedMs,
+        allowed,
+        plan: limits.plan,
+      }),
+      'exceededWallTime',
+    );
+    this.close();
   }
 
   /** All bytes of the response have been handed over. */
@@ -258,6 +279,7 @@ export class Invocation implements InvocationPort {
     if (this.#isOver) return;
     this.#isOver = true;
     graces.delete(this);
+    wallTimes.delete(this);
     this.#ledger?.gate.close();
     const wallMs = performance.now() - this.#startedMs;
     const { limits } = this.#context;

@@ -31,16 +31,14 @@ export interface ManagementHost {
 
 /** The storage opens now; what fails in that is told by each call. */
 export function createManagementDoor(options: HostManagementOptions, host: ManagementHost): HostManagement {
-  const ready = host
-    .storage()
-    .then(storage =>
-      createManagement({
-        ...options,
-        storage,
-        functions: functionPort(host),
-        buckets: account => host.directory(account),
-      }),
-    );
+  const ready = host.storage().then(storage =>
+    createManagement({
+      ...options,
+      storage,
+      functions: functionPort(host),
+      buckets: account => host.directory(account),
+    }),
+  );
   ready.catch(() => {});
   const handler = async (request: Request): Promise<Response> => (await ready).fetch(request);
   return Object.assign(handler, {

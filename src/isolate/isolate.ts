@@ -273,6 +273,10 @@ export class Isolate implements OpContext, ChannelOwner {
     if (invocation === undefined) return;
     this.#invocations.delete(id);
     this.#exchanges.delete(id);
+    if (!invocation.isHandled || invocation.calls.size > 0) {
+      const ids = [id, ...Array.from(invocation.calls, call => call.id)];
+      this.#turns.push(0, [Ev.Over, id, ids.join(',')]);
+    }
     for (const call of invocation.calls) {
       this.#exchanges.delete(call.id);
       call.exchange.fail('AbortError\nThe request that this belongs to is over\n');

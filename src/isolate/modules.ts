@@ -2,10 +2,11 @@
  * Compiles, links and evaluates a deployment in the guest realm. Modules only import each other; `import()` is rewritten to a guest
  * function before compilation, since every answer that the engine's own hook can give hands out a host object (rule R12).
  */
+import { randomUUID } from 'node:crypto';
 import { types } from 'node:util';
 import vm from 'node:vm';
 import { type Node, parse } from 'acorn';
-import { ancestor } from 'acorn-walk';
+import { simple } from 'acorn-walk';
 import type { GuestFunction } from './bridge.js';
 import type { ModuleKind, ScriptFailure } from './protocol/messages.js';
 import type { Realm } from './realm.js';
@@ -17,7 +18,6 @@ export interface DeployedModule {
   readonly bytes: Buffer;
 }
 
-const LOADER = 'edgehost:loader';
 /** Names that the rewriting puts into a module's scope. An author's own use of them does not compile, which is as it should be. */
 const DYNAMIC_IMPORT = '$edgehost_import$';
 
@@ -40,8 +40,8 @@ export class ModuleGraph {
   readonly #deployed = new Map<string, DeployedModule>();
   readonly #modules = new Map<string, vm.Module>();
   readonly #loader: vm.SyntheticModule;
-  /** Deployed modules into which a use of the loader was written. */
-  readonly #usesLoader = new Set<string>();
+  /** Nobody can guess it, so only what this file wrote can import the loader; and no deployed module has it as a name. */
+  readonly #loaderName = `edgehost:loader/${randomUUID()}`;
 
   constructor(realm: Realm, modules: readonly DeployedModule[], turns: TurnQueue, onFailed: EvaluationFailed) {
     this.#realm = realm;
@@ -58,7 +58,7 @@ export class ModuleGraph {
       () => {
         for (const [name, value] of Object.entries(exports)) this.#loader.setExport(name, value);
       },
-      { context: realm.context, identifier: LOADER },
+      { context: realm.context, identifier: this.#loaderName },
     );
   }
 
@@ -100,13 +100,12 @@ export class ModuleGraph {
    */
   async evaluate(name: string, importId: number, invocation: number): Promise<void> {
     const trampoline = new vm.SourceTextModule(
-      `import * as namespace from ${JSON.stringify(name)};import { imported } from ${JSON.stringify(LOADER)};imported(${importId}, namespace);`,
+      `import * as namespace from ${JSON.stringify(name)};import { imported } from ${JSON.stringify(this.#loaderName)};imported(${importId}, namespace);`,
       { context: this.#realm.context, identifier: 'edgehost:start', importModuleDynamically: refuseDynamicImport },
     );
     try {
       await trampoline.link((specifier, referrer) => {
-        // Only what this file wrote may import the loader; an author's import of it is one of a missing module.
-        if (specifier === LOADER && this.#mayUseLoader(referrer)) return this.#loader;
+        if (specifier === this.#loaderName) return this.#loader;
         return this.#module(referrer === trampoline ? specifier : this.#resolve(specifier, referrer.identifier));
       });
     } catch (error) {
@@ -133,10 +132,6 @@ export class ModuleGraph {
       return new LoadError({ code: 'EDGE_SCRIPT_IMPORT', name: 'SyntaxError', message, file: name, ...position });
     }
     return new LoadError({ code: 'EDGE_SCRIPT_IMPORT', name: 'SyntaxError', message });
-  }
-
-  #mayUseLoader(referrer: vm.Module): boolean {
-    return !this.#deployed.has(referrer.identifier) || this.#usesLoader.has(referrer.identifier);
   }
 
   /** The name of the deployed module that `specifier` means in `referrer`; throws LoadError when there is none. */
@@ -188,16 +183,14 @@ export class ModuleGraph {
         return new vm.SourceTextModule(`export default ${JSON.stringify(text)};`, options);
       case 'data': {
         const index = [...this.#deployed.keys()].indexOf(name);
-        this.#usesLoader.add(name);
         return new vm.SourceTextModule(
-          `import { moduleBytes } from ${JSON.stringify(LOADER)};export default moduleBytes(${index});`,
+          `import { moduleBytes } from ${JSON.stringify(this.#loaderName)};export default moduleBytes(${index});`,
           options,
         );
       }
       default:
         try {
-          const { prefix, source } = rewriteImports(text, name);
-          if (prefix !== '') this.#usesLoader.add(name);
+          const { prefix, source } = rewriteImports(text, name, this.#loaderName);
           return new vm.SourceTextModule(prefix + source, { ...options, columnOffset: -prefix.length });
         } catch (error) {
           throw compileFailure(error, name, text);
@@ -225,29 +218,24 @@ function refuseDynamicImport(): never {
   throw 'import() is not available';
 }
 
-interface ImportExpression extends Node {
-  readonly source: Node;
-  readonly options?: Node | null;
-}
-
-/** Parses as a module, the goal that runs it, and turns each import() into a call of the loader's function. */
-function rewriteImports(source: string, name: string): { prefix: string; source: string } {
+/**
+ * Parses as a module, the goal that runs it, and turns the keyword of each import() into a call that answers with the loader's function
+ * for this module: `import(a, b)` becomes `$edgehost_import$("name")(a, b)`. Nothing but keywords is replaced, so no edit can touch another
+ * or swallow a quote; and the result is parsed again, since what runs must be what was looked at.
+ */
+function rewriteImports(source: string, name: string, loader: string): { prefix: string; source: string } {
   // Without the word there can be no import expression: keywords cannot be written with escapes.
   if (!source.includes('import')) return { prefix: '', source };
-  const tree = parse(source, { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true });
+  const call = `${DYNAMIC_IMPORT}(${JSON.stringify(name)})`;
+  const meta = `({ url: ${JSON.stringify(`file:///${name}`)} })`;
   const edits: { start: number; end: number; text: string }[] = [];
-  ancestor(tree, {
-    ImportExpression(node: Node) {
-      const { source: argument, options } = node as ImportExpression; // what acorn makes for this node type
-      if (options != null) edits.push({ start: argument.end, end: node.end - 1, text: '' });
-      edits.push({ start: node.start, end: argument.start, text: `${DYNAMIC_IMPORT}(${JSON.stringify(name)}, ` });
-    },
-    MetaProperty(node: Node) {
-      if (source.slice(node.start, node.end).startsWith('import')) {
-        edits.push({ start: node.start, end: node.end, text: `({ url: ${JSON.stringify(`file:///${name}`)} })` });
-      }
-    },
-  });
+  for (const { node, isCall } of importsIn(source, 'module')) {
+    edits.push(
+      isCall
+        ? { start: node.start, end: node.start + 'import'.length, text: call }
+        : { start: node.start, end: node.end, text: meta },
+    );
+  }
   if (edits.length === 0) return { prefix: '', source };
   edits.sort((a, b) => a.start - b.start);
   let rewritten = '';
@@ -256,26 +244,40 @@ function rewriteImports(source: string, name: string): { prefix: string; source:
     rewritten += source.slice(at, edit.start) + edit.text;
     at = edit.end;
   }
-  return {
-    prefix: `import { dynamicImport as ${DYNAMIC_IMPORT} } from ${JSON.stringify(LOADER)};`,
-    source: rewritten + source.slice(at),
-  };
+  rewritten += source.slice(at);
+  if (importsIn(rewritten, 'module').length > 0) throw new Error('import() could not be replaced');
+  const prefix = `import { dynamicImport as ${DYNAMIC_IMPORT} } from ${JSON.stringify(loader)};`;
+  return { prefix, source: rewritten };
+}
+
+/** Every import() and import.meta, for the goal that runs the source. Throws for what the parser does not know. */
+function importsIn(
+  source: string,
+  sourceType: 'module' | 'script',
+): { readonly node: Node; readonly isCall: boolean }[] {
+  const found: { node: Node; isCall: boolean }[] = [];
+  simple(parse(source, { ecmaVersion: 'latest', sourceType, allowHashBang: true }), {
+    ImportExpression(node: Node) {
+      found.push({ node, isCall: true });
+    },
+    MetaProperty(node: Node) {
+      if (source.startsWith('import', node.start)) found.push({ node, isCall: false });
+    },
+  });
+  return found;
 }
 
 /** Classic scripts have no modules to import. */
 function refuseImports(source: string, name: string): void {
   if (!source.includes('import')) return;
-  const tree = parse(source, { ecmaVersion: 'latest', sourceType: 'script', allowHashBang: true });
-  ancestor(tree, {
-    ImportExpression(node: Node) {
-      throw new LoadError({
-        code: 'EDGE_SCRIPT_SYNTAX',
-        name: 'SyntaxError',
-        message: 'import() is not available in a classic script; deploy an ES module',
-        file: name,
-        ...lineAndColumn(source, node.start),
-      });
-    },
+  const [first] = importsIn(source, 'script');
+  if (first === undefined) return;
+  throw new LoadError({
+    code: 'EDGE_SCRIPT_SYNTAX',
+    name: 'SyntaxError',
+    message: 'import() is not available in a classic script; deploy an ES module',
+    file: name,
+    ...lineAndColumn(source, first.node.start),
   });
 }
 

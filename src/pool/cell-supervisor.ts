@@ -2,6 +2,7 @@
  * The cell of one account over time: started when first needed, restarted with back-off when it dies, replaced when its sockets run
  * low or its memory does not come back, closed when idle. Hands out isolates, warm ones first.
  */
+import { delay } from 'abort-controller-x';
 import { EdgeError } from '../quotas/errors.js';
 import { type Cell, type CellEvents, type CellOptions, isOutOfMemory } from './cell.js';
 import { IsolateHandle } from './isolate-handle.js';
@@ -22,6 +23,16 @@ const MAX_BACKOFF_MS = 5000;
 /** A cell that lived so long has recovered. */
 const STABLE_AFTER_MS = 10_000;
 
+const MEMORY_POLL_MS = 250;
+/** Times the ceiling at which the cell's own watchdog ends isolates. */
+const HARD_CEILING = 2;
+const MEBIBYTE = 1024 * 1024;
+/** Resident memory that a loaded isolate may have without being suspicious. */
+const THREAD_BYTES = 64 * MEBIBYTE;
+/** A cell that stays this far above what its threads explain is drained and replaced. */
+const BLOAT_BYTES = 150 * MEBIBYTE;
+const BLOATED_POLLS = 20;
+
 class LiveCell {
   readonly cell: Cell;
   readonly startedMs = performance.now();
@@ -29,6 +40,9 @@ class LiveCell {
   readonly spares: IsolateHandle[] = [];
   isRetired = false;
   isReady = false;
+  /** Resident memory when it had nothing to do yet. */
+  idleBytes = 0;
+  bloatedPolls = 0;
 
   constructor(
     create: SupervisorOptions['create'],
@@ -62,7 +76,8 @@ export class CellSupervisor {
   #current: LiveCell | undefined;
   #failures = 0;
   #notBeforeMs = 0;
-  #isClosed = false;
+  readonly #closing = new AbortController();
+  #memoryTimer: NodeJS.Timeout | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -97,13 +112,13 @@ export class CellSupervisor {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
+    clearInterval(this.#memoryTimer);
     await Promise.all([...this.#cells].map(live => live.cell.close()));
   }
 
   async #usable(): Promise<LiveCell> {
-    if (this.#isClosed)
-      throw new EdgeError('EDGE_CLOSED', `Cannot start an isolate of account "${this.#options.account}": it is closed`);
+    this.#refuseWhenClosed();
     let live = this.#current;
     if (live === undefined || live.isRetired || live.cell.leasesLeft === 0) {
       await this.#options.prepare();
@@ -130,6 +145,7 @@ export class CellSupervisor {
     const live = new LiveCell(this.#options.create, this.#options, (ended, detail) => this.#exited(ended, detail));
     this.#cells.add(live);
     this.#current = live;
+    this.#watchMemory();
     return live;
   }
 
@@ -147,7 +163,7 @@ export class CellSupervisor {
   }
 
   #refill(live: LiveCell): void {
-    if (this.#isClosed || live.isRetired || live !== this.#current) return;
+    if (this.#closing.signal.aborted || live.isRetired || live !== this.#current) return;
     const room = Math.min(this.#options.maxThreads - live.threads, live.cell.leasesLeft - REPLACE_AT_LEASES);
     for (let missing = Math.min(this.#options.spares - live.spares.length, room); missing > 0; missing--) {
       live.spares.push(this.#start(live));
@@ -170,7 +186,7 @@ export class CellSupervisor {
   #exited(live: LiveCell, detail: string): void {
     this.#cells.delete(live);
     if (this.#current === live) this.#current = undefined;
-    if (!live.isRetired && !this.#isClosed) {
+    if (!live.isRetired && !this.#closing.signal.aborted) {
       const lived = performance.now() - live.startedMs;
       this.#failures = lived > STABLE_AFTER_MS ? 1 : this.#failures + 1;
       this.#notBeforeMs = performance.now() + Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (this.#failures - 1));
@@ -179,8 +195,35 @@ export class CellSupervisor {
     for (const handle of [...live.handles.values()]) handle.leaseEnded(reason, detail);
   }
 
+  /** Waits before a cell is started again; rejects when the account is closed meanwhile. */
   async #backOff(): Promise<void> {
     const waitMs = this.#notBeforeMs - performance.now();
-    if (waitMs > 0) await new Promise(resolve => setTimeout(resolve, waitMs));
+    if (waitMs > 0) await delay(this.#closing.signal, waitMs).catch(() => this.#refuseWhenClosed());
+  }
+
+  #refuseWhenClosed(): void {
+    if (!this.#closing.signal.aborted) return;
+    throw new EdgeError('EDGE_CLOSED', `Cannot start an isolate of account "${this.#options.account}": it is closed`);
+  }
+
+  /** The cell's own watchdog acts first; this is for a cell whose watchdog has been taken over, and for memory that does not come back. */
+  #watchMemory(): void {
+    this.#memoryTimer ??= setInterval(() => {
+      for (const live of this.#cells) this.#checkMemory(live);
+    }, MEMORY_POLL_MS).unref();
+  }
+
+  #checkMemory(live: LiveCell): void {
+    const resident = live.isReady ? live.cell.residentBytes() : undefined;
+    if (resident === undefined) return;
+    if (live.idleBytes === 0) live.idleBytes = resident;
+    if (resident > this.#options.cellMemoryBytes * HARD_CEILING) {
+      live.cell.kill('out of memory: the cell passed its hard ceiling');
+      return;
+    }
+    // What threads hold while they run is theirs; what is left long after is fragmentation, and a later check would blame the innocent.
+    const expected = live.idleBytes + live.threads * THREAD_BYTES;
+    live.bloatedPolls = resident > expected + BLOAT_BYTES ? live.bloatedPolls + 1 : 0;
+    if (live.bloatedPolls >= BLOATED_POLLS) this.#retire(live);
   }
 }

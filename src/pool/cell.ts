@@ -40,6 +40,8 @@ export interface Cell {
   start(): LeaseConnection;
   /** Ends one lease. */
   end(lease: number): void;
+  /** Ends the cell at once; `reason` becomes the detail of its exit. */
+  kill(reason: string): void;
   /** Ends the cell and all that runs in it; resolves when it is gone. */
   close(): Promise<void>;
   /** Resident bytes, when known. */

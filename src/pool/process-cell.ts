@@ -41,6 +41,7 @@ export class ProcessCell implements Cell {
   #nextSocket = 0;
   #stderr = '';
   #isClosing = false;
+  #killReason = '';
   #isOver = false;
 
   constructor(options: CellOptions, events: CellEvents, sandbox: Sandbox) {
@@ -125,8 +126,9 @@ export class ProcessCell implements Cell {
   }
 
   /** Behind a wrapper it is the cell that is ended: the wrapper waits for it, so that nothing is left when the wrapper has exited. */
-  kill(): void {
+  kill(reason = ''): void {
     if (this.#isOver) return;
+    this.#killReason = reason;
     const inner = this.#isWrapped ? childOf(this.#child.pid) : undefined;
     try {
       if (inner !== undefined && process.kill(inner, 'SIGKILL')) return;
@@ -167,8 +169,8 @@ export class ProcessCell implements Cell {
     this.#isOver = true;
     for (const stream of this.#child.stdio) stream?.destroy();
     resolve();
-    const fatal = /^FATAL ERROR: .*$/m.exec(this.#stderr)?.[0];
-    this.#events.onExit(fatal === undefined ? detail : `${detail}, ${fatal}`);
+    const why = this.#killReason || /^FATAL ERROR: .*$/m.exec(this.#stderr)?.[0];
+    this.#events.onExit(why === undefined ? detail : `${detail}, ${why}`);
   }
 }
 

@@ -38,6 +38,11 @@ export class ThreadCell implements Cell {
     this.#pool.end(lease, 'closed');
   }
 
+  /** Threads of the application cannot be killed apart from it: they are told to end. */
+  kill(): void {
+    void this.close();
+  }
+
   residentBytes(): undefined {
     return undefined;
   }

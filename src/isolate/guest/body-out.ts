@@ -1,6 +1,6 @@
 /** Sends bodies of this realm to the host: whole where they are small, else piece by piece as fast as the other side takes them. */
 import { HostSink } from './host-body.ts';
-import { typedArrayLength, typedArraySubarray } from './primordials.ts';
+import { stringSlice, typedArrayLength, typedArraySubarray } from './primordials.ts';
 import { ByteReader, type ReadableStream } from './web/streams.ts';
 
 /** A larger body is not handed over at once, so that its copy on the host's side stays small. */
@@ -56,7 +56,7 @@ function fail(sink: HostSink, error: unknown): void {
 /** "Name: message" of anything, without trusting it. */
 function describeBriefly(error: unknown): string {
   try {
-    return `${error}`.slice(0, 1000);
+    return stringSlice(`${error}`, 0, 1000);
   } catch {
     return 'The body failed';
   }

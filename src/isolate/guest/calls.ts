@@ -42,6 +42,11 @@ export function openCall(
   return new ServiceCall(exchange);
 }
 
+/** Nobody is told of the answer any more. */
+export function dropCall(exchange: number): void {
+  mapDelete(open, exchange);
+}
+
 onEvent(Ev.CallReply, (exchange: number, _status: number, head: string, bodySize: number) => {
   const reply = mapGet(open, exchange);
   mapDelete(open, exchange);

@@ -5,6 +5,7 @@
 import { fetchClasses, fetchFunctions } from './fetch-globals.ts';
 import { AbortController, AbortSignal } from './web/abort.ts';
 import { atob, btoa } from './web/base64.ts';
+import './web/blob-clone.ts';
 import { console } from './web/console.ts';
 import { Crypto, crypto } from './web/crypto.ts';
 import { CryptoKey } from './web/crypto-key.ts';

@@ -147,6 +147,12 @@ function wakeReader(exchange: number): void {
   reader.resolve();
 }
 
+/** Nothing happens to this exchange any more: whoever waits for it is forgotten. */
+export function dropExchange(exchange: number): void {
+  mapDelete(readers, exchange);
+  mapDelete(writers, exchange);
+}
+
 onEvent(Ev.Data, (exchange: number) => wakeReader(exchange));
 onEvent(Ev.Credit, (exchange: number) => mapGet(writers, exchange)?.resume());
 onEvent(Ev.Stopped, (exchange: number, text: string) => mapGet(writers, exchange)?.stopped(errorFromText(text)));

@@ -8,10 +8,11 @@
 import { BODY_NONE, Ev, Op } from '../ops/table.ts';
 import { MAX_WHOLE_BYTES, sendBytes, sendStream } from './body-out.ts';
 import { onEvent, op } from './bridge.ts';
+import { dropCall } from './calls.ts';
 import { type ContextOwner, createContext, type ExecutionContext } from './execution-context.ts';
 import { describeFailure, type FailureCode } from './failure.ts';
 import type { Handlers, ScheduledTime } from './handlers.ts';
-import { HostBody } from './host-body.ts';
+import { dropExchange, HostBody } from './host-body.ts';
 import {
   MapCtor,
   mapDelete,
@@ -19,6 +20,7 @@ import {
   mapSet,
   stringIndexOf,
   stringSlice,
+  stringSplit,
   TypeErrorCtor,
   typedArrayLength,
 } from './primordials.ts';
@@ -57,7 +59,8 @@ export class Invocation implements ContextOwner {
 
   endTask(): void {
     if (--this.tasks > 0) return;
-    mapDelete(invocations, this.id);
+    // The host may have ended it already.
+    if (!mapDelete(invocations, this.id)) return;
     tell(Op.Done, this.id);
   }
 
@@ -260,4 +263,15 @@ onEvent(Ev.Queue, (id: number, json: string) => {
 onEvent(Ev.Abort, (id: number) => {
   const signal = mapGet(invocations, id)?.request?.signal;
   if (signal !== undefined) abortSignal(signal, new DOMException('The client has disconnected', 'AbortError'));
+});
+
+// None of the function's code runs for an invocation that is over, so promises that wait for it are not settled.
+onEvent(Ev.Over, (id: number, exchanges: string) => {
+  mapDelete(invocations, id);
+  const ids = stringSplit(exchanges, ',');
+  for (let i = 0; i < ids.length; i++) {
+    const exchange = +(ids[i] ?? 0);
+    dropExchange(exchange);
+    dropCall(exchange);
+  }
 });

@@ -33,12 +33,13 @@ export function imported(id: number, namespace: object): void {
   entry?.resolve(namespace);
 }
 
-/** What import() has been rewritten to. */
-export function dynamicImport(referrer: string, specifier: unknown): Promise<unknown> {
-  return new PromiseCtor((resolve, reject) => {
-    const id = opNumber(Op.Import, referrer, `${specifier}`);
-    mapSet(importing, id, { resolve, reject });
-  });
+/** What the keyword of import() has been rewritten to: it answers with the import() of the module that it stands in. */
+export function dynamicImport(referrer: string): (specifier: unknown) => Promise<unknown> {
+  return specifier =>
+    new PromiseCtor((resolve, reject) => {
+      const id = opNumber(Op.Import, referrer, `${specifier}`);
+      mapSet(importing, id, { resolve, reject });
+    });
 }
 
 export function moduleBytes(index: number): ArrayBuffer {

@@ -21,6 +21,26 @@ const MAX_KEYS = 50_000;
 /** Of objects in objects: an algorithm, its hash, a key's algorithm. */
 const MAX_DEPTH = 4;
 
+/**
+ * Work is done by threads whose time nobody meters and that cannot be stopped, so its amount is limited beforehand: members of
+ * algorithms, and the most that they may be. `memory` is in KiB, `length` and `outputLength` in bits.
+ */
+const MOST: { readonly [member: string]: number | undefined } = {
+  iterations: 1_000_000,
+  length: 8 * 1024 * 1024,
+  memory: 65_536,
+  modulusLength: 8192,
+  outputLength: 8 * 1024 * 1024,
+  parallelism: 16,
+  passes: 64,
+};
+
+function checkAmount(member: string, value: unknown): void {
+  const most = Object.hasOwn(MOST, member) ? MOST[member] : undefined;
+  if (most === undefined || typeof value !== 'number' || value <= most) return;
+  throw new OpError('OperationError', `The ${member} is ${value}, at most ${most} is allowed`);
+}
+
 type Settled = number | string | undefined | Uint8Array;
 
 /** The methods of SubtleCrypto that the guest may name; each takes what the standard says and is checked by Node. */
@@ -62,7 +82,10 @@ export function subtleOps(context: OpContext): OpSet {
     if ('x' in value) return {};
     const members: { [name: string]: unknown } = {};
     if ('o' in value && typeof value.o === 'object' && value.o !== null) {
-      for (const [name, member] of Object.entries(value.o)) members[name] = decode(member, bytes, depth + 1);
+      for (const [name, member] of Object.entries(value.o)) {
+        checkAmount(name, member);
+        members[name] = decode(member, bytes, depth + 1);
+      }
     }
     return members;
   }
@@ -105,6 +128,7 @@ export function subtleOps(context: OpContext): OpSet {
       const given: unknown = JSON.parse(checkedText(json, MAX_JSON));
       const copy = bytes === undefined ? new Uint8Array(0) : copyIn(bytes, MAX_BYTES);
       if (!Array.isArray(given)) throw new OpError('DataError', 'The arguments are not a list');
+      if (name === 'deriveBits') checkAmount('length', given[2]);
       const args = given.map(value => decode(value, copy, 0));
       return context.begin(run(name, args, token));
     },

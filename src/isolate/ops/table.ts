@@ -170,6 +170,11 @@ export enum Ev {
   RejectionHandled,
   /** (timer id): the invocation of the timer is over, it never fires. */
   TimerDropped,
+  /**
+   * (invocation, ids of its exchanges joined by commas): it is over before the guest was done with it. What waits for it waits for
+   * nothing and is dropped.
+   */
+  Over,
 }
 
 /** The components of Op.UrlUpdate. */

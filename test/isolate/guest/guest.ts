@@ -18,6 +18,8 @@ const LIMITS = {
 
 /** A call of a service: answer it on the exchange. `body` is what came with the head; a streamed one is read by `readBody`. */
 export interface Call {
+  /** The invocation that makes it. */
+  readonly invocation: number;
   readonly service: number;
   readonly head: {
     readonly method: string;
@@ -161,7 +163,13 @@ function invoke(
         failure = found;
       },
       onCall: (call, service, callHead, callBody) => {
-        onCall?.({ service, head: JSON.parse(callHead), exchange: call, body: callBody.toString() });
+        onCall?.({
+          invocation: exchange.id,
+          service,
+          head: JSON.parse(callHead),
+          exchange: call,
+          body: callBody.toString(),
+        });
       },
       onDone: () => over(),
       onLost: reason => reject(new Error(`lost: ${reason}`)),

@@ -207,6 +207,26 @@ test('waitUntil() logs a rejection', async t => {
   t.true(guest.logs.some(line => line.startsWith('Uncaught (in waitUntil) Error: late')));
 });
 
+test('an invocation that the host has closed is forgotten, and the next one is served', async t => {
+  const seen: number[] = [];
+  const guest = await createGuest(
+    t,
+    `let count = 0; addEventListener('fetch', event => {
+      if (event.request.url.endsWith('/next')) { event.respondWith(new Response(String(count))); return; }
+      event.respondWith((async () => { try { await fetch('https://o.example/') } finally { count++ } })());
+    });`,
+    {
+      onCall: ({ invocation }) => {
+        seen.push(invocation);
+        guest.handle.closeInvocation(invocation);
+      },
+    },
+  );
+  await t.throwsAsync(guest.fetch());
+  t.is(seen.length, 1);
+  t.is((await guest.fetch({ url: 'https://example.com/next' })).body, '0');
+});
+
 test('passThroughOnException() reaches the host', async t => {
   const guest = await createGuest(t, handler(`event.passThroughOnException(); throw new Error('x')`));
   await guest.fetch();

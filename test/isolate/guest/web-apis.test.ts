@@ -183,3 +183,25 @@ test('TextDecoderStream decodes what TextEncoderStream encodes', async t => {
     return text;`);
   t.is(result, '\u{1f600}é');
 });
+
+for (const [title, make] of [
+  [
+    'iterations',
+    "crypto.subtle.deriveBits({ name: 'PBKDF2', salt: new Uint8Array(8), hash: 'SHA-256', iterations: 1_000_001 }, key, 256)",
+  ],
+  [
+    'length',
+    "crypto.subtle.deriveBits({ name: 'PBKDF2', salt: new Uint8Array(8), hash: 'SHA-256', iterations: 1 }, key, 2 ** 31)",
+  ],
+  [
+    'modulusLength',
+    "crypto.subtle.generateKey({ name: 'RSA-PSS', hash: 'SHA-256', modulusLength: 16384, publicExponent: Uint8Array.of(1, 0, 1) }, false, ['sign'])",
+  ],
+]) {
+  test(`crypto.subtle refuses work of more ${title} than is allowed`, async t => {
+    const message = await new TestRealm().runAsync(`
+      const key = await crypto.subtle.importKey('raw', new Uint8Array(8), 'PBKDF2', false, ['deriveBits']);
+      return ${make}.catch(error => error.name + ': ' + error.message);`);
+    t.regex(String(message), new RegExp(`^OperationError: The ${title} is \\d+, at most \\d+ is allowed`));
+  });
+}

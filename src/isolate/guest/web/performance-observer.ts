@@ -32,6 +32,8 @@ interface Registration {
   types: string[];
   mode: 'none' | 'single' | 'multiple';
   queue: PerformanceEntry[];
+  /** The callback hears once, and first, how many entries it missed: here none. */
+  isFirst: boolean;
 }
 
 const registrations: Registration[] = [];
@@ -76,7 +78,7 @@ export class PerformanceObserver {
   constructor(callback: unknown) {
     requireArguments(arguments.length, 1, 'PerformanceObserver constructor');
     if (!isCallable(callback)) throw new TypeErrorCtor('The callback of the observer is not a function');
-    this.#registration = { observer: this, callback, types: [], mode: 'none', queue: [] };
+    this.#registration = { observer: this, callback, types: [], mode: 'none', queue: [], isFirst: true };
   }
 
   static get supportedEntryTypes(): readonly string[] {
@@ -158,7 +160,9 @@ function scheduleDelivery(): void {
       registration.queue = [];
       try {
         const list = new PerformanceObserverEntryList();
-        invoke(registration.callback, registration.observer, [list, registration.observer]);
+        const options = registration.isFirst ? { droppedEntriesCount: 0 } : {};
+        registration.isFirst = false;
+        invoke(registration.callback, registration.observer, [list, registration.observer, options]);
       } catch (error) {
         reportException(error);
       }

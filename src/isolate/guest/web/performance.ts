@@ -99,6 +99,7 @@ export class Performance extends EventTarget {
   }
 
   toJSON(): object {
+    void this.#entries;
     return { timeOrigin: this.timeOrigin };
   }
 

@@ -18,7 +18,15 @@ import {
   WritableStreamDefaultController,
   WritableStreamDefaultWriter,
 } from 'web-streams-polyfill';
-import { getPrototypeOf, getterOf, setPrototypeOf, TypeErrorCtor, typedArrayLength, uncurry } from '../primordials.ts';
+import {
+  getPrototypeOf,
+  getterOf,
+  promiseThen,
+  setPrototypeOf,
+  TypeErrorCtor,
+  typedArrayLength,
+  uncurry,
+} from '../primordials.ts';
 import { isUint8Array } from './buffers.ts';
 import { structuredClone } from './structured-clone.ts';
 
@@ -179,7 +187,7 @@ export class ByteReader {
   }
 
   cancel(reason: unknown): void {
-    cancelReader(this.#reader, reason).then(undefined, () => {});
+    promiseThen(cancelReader(this.#reader, reason), undefined, () => {});
   }
 }
 

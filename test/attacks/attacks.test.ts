@@ -1,0 +1,94 @@
+/**
+ * Runs every program of test/attacks/programs in both isolation modes. An attack is contained when nothing it got hold of is of the host
+ * realm, and when afterwards its own account and its neighbours answer as if nothing had happened.
+ */
+import { readdirSync } from 'node:fs';
+import test, { type ExecutionContext } from 'ava';
+import { type Account, type EdgeFunction, EdgeHost } from '../../src/index.js';
+import { errorCode } from '../../src/quotas/errors.js';
+import { handler, ISOLATIONS, type Isolation } from '../host/new-host.js';
+import type { Attack } from './attack.js';
+import { PROBE } from './probe.js';
+
+interface Arena {
+  readonly host: EdgeHost;
+  readonly attacker: Account;
+  /** A function of the attacker's own account, and one of another. */
+  readonly innocent: readonly EdgeFunction[];
+}
+
+const folder = new URL('./programs/', import.meta.url);
+const files = readdirSync(folder).filter(name => name.endsWith('.js'));
+const attacks = await Promise.all(
+  files.map(async (name): Promise<Attack> => (await import(new URL(name, folder).href)).default),
+);
+
+const FINE = handler('return new Response("fine")');
+const arenas = new Map<Isolation, Arena>();
+
+test.before(async () => {
+  for (const isolation of ISOLATIONS) {
+    const host = new EdgeHost({
+      storage: ':memory:',
+      isolation,
+      limits: { cpuMs: 1500, cpuOverrunMs: 0, startupMs: 2000 },
+    });
+    const attacker = host.account('attacker');
+    const innocent = [
+      await attacker.load(FINE, { name: 'innocent' }),
+      await host.account('neighbour').load(FINE, { name: 'innocent' }),
+    ];
+    arenas.set(isolation, { host, attacker, innocent });
+  }
+});
+
+test.after.always(async () => {
+  for (const { host } of arenas.values()) await host.close({ drainMs: 0 });
+});
+
+test('there are at least eighty attacks', t => {
+  t.true(attacks.length >= 80, `${attacks.length}`);
+});
+
+for (const isolation of ISOLATIONS) {
+  for (const attack of attacks) {
+    test(`a function that tries ${attack.tries} is contained (${isolation})`, async t => {
+      const arena = arenas.get(isolation);
+      if (arena === undefined) throw new Error('No arena');
+      await run(t, arena, attack);
+      for (const fn of arena.innocent) t.is(await (await fn.fetch('https://innocent.test/')).text(), 'fine');
+      t.is(typeof process.pid, 'number');
+    });
+  }
+}
+
+async function run(t: ExecutionContext, { attacker }: Arena, attack: Attack): Promise<void> {
+  const { holds } = attack;
+  let fn: EdgeFunction;
+  try {
+    fn = await load(attacker, attack);
+  } catch (error) {
+    t.true(
+      holds.kind !== 'contained' && holds.codes.includes(String(errorCode(error))),
+      `not loaded: ${String(error)}`,
+    );
+    return;
+  }
+  if (holds.kind === 'refused') t.fail('was loaded');
+  try {
+    const response = await fn.fetch('https://attack.test/path?query', { method: 'POST', body: 'the body' });
+    t.is(await response.text(), 'contained');
+  } catch (error) {
+    t.true(holds.kind === 'ended' && holds.codes.includes(String(errorCode(error))), `ended: ${String(error)}`);
+  } finally {
+    fn.unload();
+  }
+}
+
+function load(account: Account, attack: Attack): Promise<EdgeFunction> {
+  const { modules, isScript, vars } = attack;
+  const options = { name: 'attack', vars };
+  const [main = ''] = Object.keys(modules);
+  if (isScript) return account.load(modules[main] ?? '', options);
+  return account.load({ main, modules: { ...modules, './probe.js': PROBE } }, options);
+}

@@ -1,0 +1,12 @@
+import { attack, refused } from '../attack.js';
+
+export default attack({
+  tries: 'import.source and import.defer',
+  rules: ['R12'],
+  modules: {
+    'main.js': String.raw`
+export default { async fetch() { return new Response(String(await import.source('node:fs'))); } };
+`,
+  },
+  holds: refused('EDGE_SCRIPT_SYNTAX'),
+});

@@ -1,0 +1,13 @@
+import { attack, refused } from '../attack.js';
+
+export default attack({
+  tries: 'to import a module of Node statically',
+  rules: ['R12'],
+  modules: {
+    'main.js': String.raw`
+import fs from 'node:fs';
+export default { fetch() { return new Response(typeof fs); } };
+`,
+  },
+  holds: refused('EDGE_SCRIPT_IMPORT'),
+});
