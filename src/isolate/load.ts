@@ -29,7 +29,8 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
   const outcome = new Promise<{ handlers: readonly string[] } | { failure: ScriptFailure }>(resolve => {
     request.whenLoaded(resolve);
   });
-  const fail = (importId: number, error: unknown): void => turns.push(0, [Ev.EvaluationFailed, importId, error]);
+  const fail = (invocation: number, importId: number, error: unknown): void =>
+    turns.push(invocation, [Ev.EvaluationFailed, importId, error]);
   const graph = new ModuleGraph(realm, modules, turns, fail);
   request.setModules(graph);
   callGuest(realm.enter, [
