@@ -8,8 +8,8 @@ const actions = {
   put: (bucket, key) => bucket.put(key, value),
   get: async (bucket, key) => (await bucket.get(key)).text(),
   head: (bucket, key) => bucket.head(key),
-  list: (bucket, _, serial) => bucket.list({ startAfter: String(serial % 90000).padStart(6, '0') }),
-  groups: bucket => bucket.list({ delimiter: '0' }),
+  list: (bucket, _, serial) => bucket.list({ startAfter: String(Math.floor(serial / 100)).padStart(6, '0') }),
+  groups: bucket => bucket.list({ delimiter: '/' }),
 };
 
 export default {

@@ -6,13 +6,21 @@ import { startHost } from '../host.js';
 import { alternate } from '../rounds.js';
 import { timed } from '../workload.js';
 
-const KEYS = 100_000;
+const GROUPS = 1000;
+const KEYS_PER_GROUP = 100;
+const KEYS = GROUPS * KEYS_PER_GROUP;
 const FILL_AT_ONCE = 2000;
 const LISTS_PER_ROUND = 20;
 
+/** Like `000123/045`. BUCKET_FUNCTION begins its pages at the same keys. */
+function key(serial: number): string {
+  const [group, member] = [Math.floor(serial / KEYS_PER_GROUP), serial % KEYS_PER_GROUP];
+  return `${String(group).padStart(6, '0')}/${String(member).padStart(3, '0')}`;
+}
+
 export const bucketLists: Benchmark = {
   name: 'bucket-lists',
-  measures: `Pages of 1000 of ${KEYS.toLocaleString('en-US')} keys, and of some 100 groups by a delimiter, from a function and from the application; the mean of ${LISTS_PER_ROUND} in each round.`,
+  measures: `Pages of 1000 of ${KEYS.toLocaleString('en-US')} keys, and of as many groups by a delimiter, from a function and from the application; the mean of ${LISTS_PER_ROUND} in each round.`,
   floor: 'an iterator of LevelDB over as many entries of 200 bytes.',
   async run(context) {
     const host = startHost(context, { storage: join(context.folder, 'host') });
@@ -22,7 +30,7 @@ export const bucketLists: Benchmark = {
     context.defer(() => level.close());
 
     context.progress(`filling ${KEYS} keys`);
-    const key = (serial: number): string => String(serial).padStart(6, '0');
+
     for (let from = 0; from < KEYS; from += FILL_AT_ONCE) {
       const keys = Array.from({ length: FILL_AT_ONCE }, (_, at) => key(from + at));
       await Promise.all(keys.map(each => bucket.put(each, '')));
@@ -31,7 +39,7 @@ export const bucketLists: Benchmark = {
 
     let serial = 0;
     const next = (): number => {
-      serial = (serial + 997) % 90_000;
+      serial = (serial + 997) % (KEYS - 2000);
       return serial;
     };
     const mean = async (work: () => Promise<unknown>): Promise<number> => {
@@ -45,7 +53,7 @@ export const bucketLists: Benchmark = {
       'page, application': () => mean(() => bucket.list({ startAfter: key(next()) })),
       'page, level': () => mean(() => level.iterator({ gt: key(next()), limit: 1000 }).all()),
       'groups, function': () => mean(() => callBucket(fn, 'groups', 1, 0)),
-      'groups, application': () => mean(() => bucket.list({ delimiter: '0' })),
+      'groups, application': () => mean(() => bucket.list({ delimiter: '/' })),
     });
     const floor = { name: 'level', samples: samples['page, level'] };
     return [

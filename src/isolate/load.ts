@@ -2,7 +2,7 @@
 import { callGuest } from './bridge.js';
 import { type DeployedModule, LoadError, ModuleGraph } from './modules.js';
 import { Ev } from './ops/table.js';
-import type { Exchange } from './protocol/channel.js';
+import type { Exchange } from './protocol/exchange.js';
 import type { LoadAnswer, LoadHead, ScriptFailure } from './protocol/messages.js';
 import type { Realm } from './realm.js';
 import { threadCpuMs } from './thread-clock.js';

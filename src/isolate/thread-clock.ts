@@ -8,12 +8,11 @@ const threadCpuUsage: (() => { user: number; system: number }) | undefined =
     ? process.threadCpuUsage.bind(process)
     : undefined;
 
+const cpuUsage = process.cpuUsage.bind(process);
+
 const line = Buffer.alloc(64);
 
-/**
- * The calling thread's own line in /proc, opened before guest code runs: from then on only the descriptor is needed. Its figure is brought
- * up to date at scheduler ticks, so it may lag by a few milliseconds; what it lags by is in the next reading.
- */
+/** The calling thread's own line in /proc, opened before guest code runs: from then on only the descriptor is needed. */
 const ownSchedstat = threadCpuUsage === undefined ? openQuietly('/proc/thread-self/schedstat') : undefined;
 
 /** CPU milliseconds of the calling thread; undefined where the system does not tell. */
@@ -22,7 +21,11 @@ export function threadCpuMs(): number | undefined {
     const { user, system } = threadCpuUsage();
     return (user + system) / 1000;
   }
-  return ownSchedstat === undefined ? undefined : readSchedstat(ownSchedstat);
+  if (ownSchedstat === undefined) return undefined;
+  // The figure in /proc is brought up to date at scheduler ticks and lags by up to 4 ms. getrusage(2) makes the kernel bring that of the
+  // calling thread up to date now (thread_group_cputime in kernel/sched/cputime.c), so the reading after it is exact to microseconds.
+  cpuUsage();
+  return readSchedstat(ownSchedstat);
 }
 
 function openQuietly(path: string): number | undefined {
