@@ -7,6 +7,7 @@ export type OptionKind =
   | 'function'
   | 'object'
   | 'array of strings'
+  | 'string or array of strings'
   | 'object of strings'
   | readonly string[];
 
@@ -46,6 +47,8 @@ export function describe(value: unknown): string {
 function isOfKind(value: unknown, kind: OptionKind): boolean {
   if (typeof kind !== 'string') return typeof value === 'string' && kind.includes(value);
   switch (kind) {
+    case 'string or array of strings':
+      return typeof value === 'string' || isOfKind(value, 'array of strings');
     case 'array of strings':
       return Array.isArray(value) && value.every(item => typeof item === 'string');
     case 'object of strings':

@@ -1,5 +1,5 @@
 /** The door of fetch(): a standard Request in, a standard Response out, bodies streamed with backpressure both ways. */
-import type { Exchange } from '../isolate/protocol/channel.js';
+import type { Exchange } from '../isolate/protocol/exchange.js';
 import { HostOpens } from '../isolate/protocol/messages.js';
 import type { RouteMode, Verdict } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';

@@ -2,7 +2,7 @@
  * One invocation on the host's side: the response on its way out, the calls to services, and the books that become its event.
  * Every policy is kept here, where function code cannot be.
  */
-import type { Exchange } from '../isolate/protocol/channel.js';
+import type { Exchange } from '../isolate/protocol/exchange.js';
 import { type HandlerFailure, HostOpens } from '../isolate/protocol/messages.js';
 import type { InvocationPort, IsolateHandle, LossReason } from '../pool/isolate-handle.js';
 import type { RouteMode, Verdict } from '../quotas/admission.js';

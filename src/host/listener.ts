@@ -3,7 +3,7 @@
  * socket, without a Request or Response in between.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Exchange } from '../isolate/protocol/channel.js';
+import type { Exchange } from '../isolate/protocol/exchange.js';
 import { INLINE_BODY_BYTES } from '../isolate/protocol/frames.js';
 import { HostOpens } from '../isolate/protocol/messages.js';
 import type { RouteMode, Verdict } from '../quotas/admission.js';

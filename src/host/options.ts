@@ -1,5 +1,6 @@
 /** The options of the public API, and the one place where they are checked and their defaults stand. */
 
+import type { EgressOptions as EgressServiceOptions } from '../bindings/egress/egress.js';
 import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { checkBindingNames } from '../quotas/deployment-checks.js';
@@ -9,12 +10,8 @@ import { checkOptions, describe, isPlainObject, type OptionSchema } from './chec
 import { checkCron } from './cron.js';
 import { zoneOf } from './router.js';
 
-export interface EgressOptions {
-  /** CIDR ranges that may be reached besides the public internet. */
-  readonly allow?: readonly string[];
-  /** CIDR ranges that may not. Wins over `allow`. */
-  readonly deny?: readonly string[];
-}
+/** Where functions may send requests, and how. `outbound` stands beside it. */
+export type EgressOptions = Omit<EgressServiceOptions, 'outbound' | 'ownAddresses'>;
 
 export interface EdgeHostOptions {
   /** A directory for LevelDB and bucket bodies, or ':memory:'. @default './.edgehost' */
@@ -42,6 +39,7 @@ export interface EdgeHostOptions {
   /** Counters of request rates shared with other hosts: needs the package `redis`. @default counters of this host alone */
   readonly quotas?: { readonly redis?: string };
   readonly egress?: EgressOptions;
+  /** Answers every request that functions make, in place of the network and its policy. */
   readonly outbound?: OutboundHandler;
 }
 
@@ -104,6 +102,24 @@ const HOST_SCHEMA: OptionSchema = {
   outbound: 'function',
 };
 
+/** Figures are checked where they are used. */
+const EGRESS_SCHEMA: OptionSchema = {
+  allow: 'array of strings',
+  deny: 'array of strings',
+  publicInternet: 'boolean',
+  resolve: 'function',
+  ca: 'string or array of strings',
+  connectTimeoutMs: 'number',
+  headersTimeoutMs: 'number',
+  bodyTimeoutMs: 'number',
+  maxHeaderBytes: 'number',
+  connectionsPerOrigin: 'number',
+  originsPerAccount: 'number',
+  socketsPerAccount: 'number',
+  keepAliveMs: 'number',
+  userAgent: 'string',
+};
+
 const ACCOUNT_SCHEMA: OptionSchema = { plan: PLANS, zonePlan: ZONE_PLANS, limits: 'object' };
 
 const LOAD_SCHEMA: OptionSchema = {
@@ -140,7 +156,7 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
   const where = 'new EdgeHost()';
   checkOptions(where, options, HOST_SCHEMA);
   checkOptions(`${where}, quotas`, options.quotas, { redis: 'string' });
-  checkOptions(`${where}, egress`, options.egress, { allow: 'array of strings', deny: 'array of strings' });
+  checkOptions(`${where}, egress`, options.egress, EGRESS_SCHEMA);
   return Object.freeze({
     storage: options.storage ?? './.edgehost',
     plan: options.plan ?? 'standard',

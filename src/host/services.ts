@@ -1,7 +1,7 @@
 /** The joint between the calls of a function and the services of the host process. */
 import type { Service, ServiceBody, ServiceReply } from '../bindings/service.js';
 import { ServiceId } from '../isolate/ops/table.js';
-import type { Exchange } from '../isolate/protocol/channel.js';
+import type { Exchange } from '../isolate/protocol/exchange.js';
 import { ExchangeIo, failureText } from '../isolate/protocol/exchange-io.js';
 import type { Connection } from '../quotas/connection-gate.js';
 import { isPlainObject } from './check-options.js';

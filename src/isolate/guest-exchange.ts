@@ -4,7 +4,7 @@
  */
 import { OpError } from './ops/arguments.js';
 import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
-import type { Exchange, ExchangeListener } from './protocol/channel.js';
+import type { Exchange, ExchangeListener } from './protocol/exchange.js';
 import type { TurnQueue } from './turns.js';
 
 export class GuestExchange implements ExchangeListener {

@@ -2,7 +2,7 @@
 import { callGuest } from './bridge.js';
 import { type DeployedModule, LoadError, ModuleGraph } from './modules.js';
 import { Ev } from './ops/table.js';
-import type { Exchange } from './protocol/channel.js';
+import type { Exchange } from './protocol/exchange.js';
 import type { LoadAnswer, LoadHead, ScriptFailure } from './protocol/messages.js';
 import type { Realm } from './realm.js';
 import { threadCpuMs } from './thread-clock.js';
@@ -29,7 +29,8 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
   const outcome = new Promise<{ handlers: readonly string[] } | { failure: ScriptFailure }>(resolve => {
     request.whenLoaded(resolve);
   });
-  const fail = (importId: number, error: unknown): void => turns.push(0, [Ev.EvaluationFailed, importId, error]);
+  const fail = (invocation: number, importId: number, error: unknown): void =>
+    turns.push(invocation, [Ev.EvaluationFailed, importId, error]);
   const graph = new ModuleGraph(realm, modules, turns, fail);
   request.setModules(graph);
   callGuest(realm.enter, [

@@ -30,8 +30,8 @@ export class LoadError {
   }
 }
 
-/** An evaluation failed; the error is a guest value. */
-export type EvaluationFailed = (importId: number, error: unknown) => void;
+/** An evaluation on behalf of the invocation failed; the error is a guest value. */
+export type EvaluationFailed = (invocation: number, importId: number, error: unknown) => void;
 
 export class ModuleGraph {
   readonly #realm: Realm;
@@ -67,8 +67,8 @@ export class ModuleGraph {
   }
 
   /** The guest is told that an import of a module of the deployment came to nothing. */
-  reportFailure(importId: number): void {
-    this.#onFailed(importId, undefined);
+  reportFailure(invocation: number, importId: number): void {
+    this.#onFailed(invocation, importId, undefined);
   }
 
   /** Runs a classic script: strict, and without import(). What it throws is a guest value, and answered unseen. */
@@ -115,7 +115,7 @@ export class ModuleGraph {
       const evaluation: unknown = trampoline.evaluate();
       // In Node 20 a promise of this realm; where it is the guest's own, the guest's trampoline is all that tells.
       if (types.isPromise(evaluation) && Object.getPrototypeOf(evaluation) === Promise.prototype) {
-        evaluation.then(undefined, () => this.#onFailed(importId, trampoline.error));
+        evaluation.then(undefined, () => this.#onFailed(invocation, importId, trampoline.error));
       }
     });
   }

@@ -2,7 +2,8 @@
  * One isolate as the host sees it: its channel, the invocations that run in it, and how it ends. Everything that comes from the
  * isolate is bound here to an invocation that is open, before anything else sees it.
  */
-import { Channel, type ChannelOwner, type Exchange, type ExchangeListener } from '../isolate/protocol/channel.js';
+import { Channel, type ChannelOwner } from '../isolate/protocol/channel.js';
+import type { Exchange, ExchangeListener } from '../isolate/protocol/exchange.js';
 import type { ProtocolError } from '../isolate/protocol/frames.js';
 import {
   type HandlerFailure,

@@ -1,5 +1,7 @@
 /** What an attack program is: a function that tries one thing, and what must hold when it is run. */
 
+import { PROBE } from './probe.js';
+
 export interface Attack {
   /** What is tried, as the end of the sentence "a function that tries ...". */
   readonly tries: string;
@@ -11,6 +13,8 @@ export interface Attack {
   readonly isScript: boolean;
   readonly vars: Readonly<Record<string, unknown>>;
   readonly holds: Holds;
+  /** Not run with `isolation: 'thread'`, which does not promise to outlive it. */
+  readonly isProcessOnly: boolean;
 }
 
 /** What must hold. In every case the host lives, and other functions of this and of other accounts answer afterwards. */
@@ -47,10 +51,11 @@ export interface AttackInit {
   readonly script?: string;
   readonly vars?: Readonly<Record<string, unknown>>;
   readonly holds?: Holds;
+  readonly isProcessOnly?: boolean;
 }
 
 export function attack(init: AttackInit): Attack {
-  const { tries, rules, body = '', top = '', script, vars = {}, holds = contained } = init;
+  const { tries, rules, body = '', top = '', script, vars = {}, holds = contained, isProcessOnly = false } = init;
   const main = `import { attempt, atTheEdge, fail, inspected, keep, report, settle } from './probe.js';
 ${top}
 export default { async fetch(request, env, ctx) {
@@ -58,6 +63,9 @@ keep(request); keep(env); keep(ctx);
 ${body}
 return report();
 } };`;
-  const modules = script === undefined ? (init.modules ?? { 'main.js': main }) : { 'main.js': script };
-  return { tries, rules, modules, isScript: script !== undefined, vars, holds };
+  const modules =
+    script === undefined
+      ? (init.modules ?? { 'main.js': main })
+      : { 'main.js': `${PROBE.replaceAll(/^export /gm, '')}\n${script}` };
+  return { tries, rules, modules, isScript: script !== undefined, vars, holds, isProcessOnly };
 }

@@ -12,13 +12,10 @@ const NativeMap = Map;
 const NativeResponse = Response;
 const stringify = JSON.stringify;
 const NativeString = String;
-const promiseThen = Promise.prototype.then;
 const kept = [];
 const MAX_KEPT = 5000;
 let count = 0;
 let failures = '';
-
-const ignore = () => {};
 
 /** To be searched by report(). */
 export function keep(value) {
@@ -36,13 +33,21 @@ export function attempt(code) {
   try { return keep(code()); } catch (error) { return keep(error); }
 }
 
-/** Keeps a promise and what becomes of it. */
-export async function settle(code) {
-  let promise;
+const nativeSetTimeout = setTimeout;
+const PATIENCE_MS = 200;
+
+/** Keeps a promise and what becomes of it soon; a promise that stays pending is given up. */
+export function settle(code) {
+  return new NativePromise(resolve => {
+    nativeSetTimeout(() => resolve(undefined), PATIENCE_MS);
+    watch(code, resolve);
+  });
+}
+
+async function watch(code, resolve) {
   try {
-    promise = keep(code());
-    return keep(await promise);
-  } catch (error) { return keep(error); }
+    resolve(keep(await keep(code())));
+  } catch (error) { resolve(keep(error)); }
 }
 
 /** Runs the code at every depth near the end of the stack, and keeps what it throws there. */

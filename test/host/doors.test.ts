@@ -1,8 +1,8 @@
 /** The S3 door and the management API, mounted on a host with functions and buckets. */
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
@@ -22,12 +22,19 @@ async function listen(t: ExecutionContext, listener: http.RequestListener): Prom
 
 test('what an S3 client puts a function gets, and the other way round', async t => {
   const host = newHost(t);
-  const fn = await host.account('acme').load(
-    handler(`await env.FILES.put('from-function', 'two'); return new Response(await (await env.FILES.get('from-client')).text())`),
-    { buckets: { FILES: 'files' } },
-  );
+  const fn = await host
+    .account('acme')
+    .load(
+      handler(
+        `await env.FILES.put('from-function', 'two'); return new Response(await (await env.FILES.get('from-client')).text())`,
+      ),
+      { buckets: { FILES: 'files' } },
+    );
   const credentials = { accessKeyId: 'key', secretAccessKey: 'secret-of-acme' };
-  const endpoint = await listen(t, host.s3Listener({ credentials: [{ ...credentials, buckets: ['files'], account: 'acme' }] }));
+  const endpoint = await listen(
+    t,
+    host.s3Listener({ credentials: [{ ...credentials, buckets: ['files'], account: 'acme' }] }),
+  );
   const client = new S3Client({ endpoint, region: 'auto', credentials, forcePathStyle: true });
   t.teardown(() => client.destroy());
   await client.send(new PutObjectCommand({ Bucket: 'files', Key: 'from-client', Body: 'one' }));
@@ -50,7 +57,11 @@ test('a function uploaded through the management API serves, with its routes, an
   const first = new EdgeHost({ storage: directory });
   first.account('acme');
   const api = first.management();
-  const { value } = await api.issueToken({ name: 'test', account: 'acme', permissions: ['functions:edit', 'functions:read'] });
+  const { value } = await api.issueToken({
+    name: 'test',
+    account: 'acme',
+    permissions: ['functions:edit', 'functions:read'],
+  });
   const authorization = `Bearer ${value}`;
   const put = await api(
     new Request('http://api/accounts/acme/functions/hello', {

@@ -1,7 +1,7 @@
 /** Answers the fetches of tests with the files of the checkout. Nothing of it touches the network. */
 import { readFileSync, statSync } from 'node:fs';
 import { extname, resolve, sep } from 'node:path';
-import type { Exchange } from '../../src/isolate/protocol/channel.js';
+import type { Exchange } from '../../src/isolate/protocol/exchange.js';
 import { ORIGIN } from './program.js';
 
 const TYPES: Readonly<Record<string, string>> = {

@@ -45,7 +45,7 @@ export class Storage {
   readonly #close: () => Promise<void>;
   readonly #minPartBytes: number | undefined;
   readonly #openDatabase: OpenDatabase;
-  readonly #databases = new Map<string, AbstractLevel<string | Buffer | Uint8Array, string, string>>();
+  readonly #databases = new Map<string, Database>();
   readonly #directories = new Map<string, BucketDirectory>();
   #expiry: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
@@ -95,7 +95,7 @@ export class Storage {
   }
 
   /** A database of its own beside the others, for a part of the host that keeps many kinds of records. Closed with the storage. */
-  database(name: string): AbstractLevel<string | Buffer | Uint8Array, string, string> {
+  database(name: string): Database {
     let database = this.#databases.get(name);
     if (database === undefined) {
       database = this.#openDatabase(name);
@@ -139,7 +139,15 @@ export class Storage {
   }
 }
 
-type OpenDatabase = (name: string) => AbstractLevel<string | Buffer | Uint8Array, string, string>;
+/** A database of string keys and values. */
+type Database = AbstractLevel<string | Buffer | Uint8Array, string, string>;
+
+/** Level and MemoryLevel are such databases; only their hooks, which nobody here uses, name the class itself in their types. */
+function asDatabase(level: object): Database {
+  return level as Database; // see above
+}
+
+type OpenDatabase = (name: string) => Database;
 
 interface Opened {
   readonly openDatabase: OpenDatabase;
@@ -151,7 +159,7 @@ async function openMemory(options: StorageOptions, now: () => number): Promise<O
   const records = new KeyValueStore(await openMemoryDatabase());
   const bodies = new MemoryBodies(options.memoryLimitBytes ?? 2 ** 30);
   const parts = storageParts(records, bodies, now);
-  return { parts, close: () => close(parts, () => []), openDatabase: () => new MemoryLevel() };
+  return { parts, close: () => close(parts, () => []), openDatabase: () => asDatabase(new MemoryLevel()) };
 }
 
 async function openDirectory(directory: string, options: StorageOptions, now: () => number): Promise<Opened> {
@@ -174,7 +182,7 @@ async function openDirectory(directory: string, options: StorageOptions, now: ()
     return {
       parts,
       close: () => close(parts, () => bodies.closing()),
-      openDatabase: name => new Level(join(path, name)),
+      openDatabase: name => asDatabase(new Level(join(path, name))),
     };
   } catch (error) {
     await records.close();

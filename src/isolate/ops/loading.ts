@@ -44,7 +44,8 @@ export function loadingOps(owner: LoadingOwner): OpSet {
         throw new OpError('TypeError', `import("${wanted}"): it is not among the modules of the deployment`);
       }
       const id = nextImport++;
-      modules.evaluate(name, id, owner.context.currentInvocation()).catch(() => modules.reportFailure(id));
+      const invocation = owner.context.currentInvocation();
+      modules.evaluate(name, id, invocation).catch(() => modules.reportFailure(invocation, id));
       return id;
     },
   };

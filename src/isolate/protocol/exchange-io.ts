@@ -2,7 +2,7 @@
  * An exchange as async iteration: what services read from a call and write back. One object is the listener of the exchange for its
  * whole life.
  */
-import type { Exchange, ExchangeListener } from './channel.js';
+import type { Exchange, ExchangeListener } from './exchange.js';
 
 /** Chunks handed on are at most this long. */
 const MAX_PIECE_BYTES = 64 * 1024;

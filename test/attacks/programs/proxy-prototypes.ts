@@ -5,7 +5,7 @@ export default attack({
   rules: ['R7', 'R10'],
   body: String.raw`
 const handler = new Proxy({}, { get(target, key) { return (...args) => { args.forEach(keep); return Reflect[key](...args); }; } });
-const trap = new Proxy(Object.create(null), handler);
+const trap = new Proxy({}, handler);
 for (const value of [new Response('x'), new Headers(), request, {}, [], new Error('x'), new Map(), new Uint8Array(4), async () => {}]) {
   attempt(() => Object.setPrototypeOf(value, trap));
   attempt(() => console.log(value));

@@ -4,6 +4,7 @@ import { createManagement } from '../../../src/host/management/management.js';
 import { EdgeError } from '../../../src/quotas/errors.js';
 import { type Api, makeApi, OTHER_TOKEN, TOKEN, upload } from './support/api.js';
 import { MemoryBuckets, MemoryFunctions } from './support/memory-port.js';
+import { asStorage } from './support/open-level.js';
 
 const HELLO = '/accounts/acme/functions/hello';
 const SOURCE = 'export default { fetch() { return new Response("hi") } }';
@@ -399,7 +400,7 @@ test('restore() loads what was stored into another host, and reports what does n
 });
 
 test('restore() fails a function whose secrets were sealed with another key, and keeps it', async t => {
-  const storage = new MemoryLevel();
+  const storage = asStorage(new MemoryLevel());
   const first = makeApi({ storage, secretsKey: new Uint8Array(32).fill(1) });
   await first.call('PUT', HELLO, upload(SOURCE, { bindings: [{ type: 'secret_text', name: 'S', text: 's' }] }));
   const second = makeApi({ storage, secretsKey: new Uint8Array(32).fill(2) });

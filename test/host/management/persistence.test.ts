@@ -9,6 +9,7 @@ import { Level } from 'level';
 import { createManagement } from '../../../src/host/management/management.js';
 import { makeApi, readAnswer, TOKEN } from './support/api.js';
 import { MemoryBuckets, MemoryFunctions } from './support/memory-port.js';
+import { asStorage, openLevel } from './support/open-level.js';
 
 const CHANGES = 15;
 
@@ -25,7 +26,7 @@ test('a process that is killed while it writes loses nothing it has answered, an
   }
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 
-  const storage = new Level<string, string>(directory);
+  const storage = openLevel(directory);
   t.teardown(() => storage.close());
   const functions = new MemoryFunctions();
   const { fetch, restore } = createManagement({
@@ -58,7 +59,7 @@ test('createManagement() keeps to the sublevel it is given', async t => {
   const storage = new Level<string, string>(directory);
   t.teardown(() => storage.close());
   await storage.put('bucket/key', 'of another part');
-  const api = makeApi({ storage: storage.sublevel('management', {}) });
+  const api = makeApi({ storage: asStorage(storage.sublevel('management', {})) });
   const zone = await api.zone();
   await api.call('POST', `/zones/${zone}/dns_records`, { type: 'TXT', name: 'a', content: 'x' });
   t.is((await api.call('DELETE', `/zones/${zone}`)).status, 200);

@@ -2,7 +2,7 @@
 import type { ExecutionContext } from 'ava';
 import { Isolate } from '../../../src/isolate/isolate.js';
 import { platformOps } from '../../../src/isolate/ops/platform.js';
-import type { Exchange } from '../../../src/isolate/protocol/channel.js';
+import type { Exchange } from '../../../src/isolate/protocol/exchange.js';
 import { HostOpens, type LoadAnswer } from '../../../src/isolate/protocol/messages.js';
 import type { Transport, TransportReader } from '../../../src/isolate/protocol/transport.js';
 import { WatchBlock } from '../../../src/isolate/watch-block.js';

@@ -7,6 +7,7 @@ import {
   type ManagementOptions,
 } from '../../../../src/host/management/management.js';
 import { MemoryBuckets, MemoryFunctions } from './memory-port.js';
+import { asStorage } from './open-level.js';
 
 export const TOKEN = 'test-token-of-acme-with-all-permissions';
 export const OTHER_TOKEN = 'test-token-of-other-with-all-permissions';
@@ -50,7 +51,7 @@ export interface Api {
 }
 
 export function makeApi(options: Partial<ManagementOptions> = {}, now = '2026-01-01T00:00:00Z'): Api {
-  const storage = new MemoryLevel();
+  const storage = asStorage(new MemoryLevel());
   const functions = new MemoryFunctions();
   const buckets = new MemoryBuckets();
   const clock = { now };

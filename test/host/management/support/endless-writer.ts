@@ -1,11 +1,11 @@
 /** A process that changes records until it is killed; it prints a line after each change that was answered. */
 
-import { Level } from 'level';
 import { createManagement } from '../../../../src/host/management/management.js';
 import { readAnswer, TOKEN, upload } from './api.js';
 import { MemoryBuckets, MemoryFunctions } from './memory-port.js';
+import { openLevel } from './open-level.js';
 
-const storage = new Level<string, string>(process.argv[2] ?? '');
+const storage = openLevel(process.argv[2] ?? '');
 const { fetch } = createManagement({
   storage,
   functions: new MemoryFunctions(),

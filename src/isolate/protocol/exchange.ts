@@ -1,0 +1,314 @@
+/**
+ * One exchange of a channel: a head and at most one body in each direction. What it may send is bounded by the credit that its reader
+ * gives, what it may receive by the credit that it has given.
+ */
+
+import { type FrameWriter, INLINE_BODY_BYTES, MAX_DATA_BYTES, ProtocolError } from './frames.js';
+
+/** How many bytes of one body may be under way before its reader has taken any. */
+export const WINDOW_BYTES = 256 * 1024;
+/** Read so much before credit is given back, so that credit frames stay rare. */
+const CREDIT_STEP_BYTES = WINDOW_BYTES / 2;
+/** A body piece kept in the queue that is this small is copied, so that it does not pin the buffer it was read into. */
+const COPY_BELOW_BYTES = 16 * 1024;
+
+/** What an exchange needs of its channel. */
+export interface ExchangeCarrier {
+  readonly writer: FrameWriter;
+  scheduleFlush(): void;
+  /** Keeps count of what all exchanges hold. */
+  countQueued(bytes: number): void;
+  forgetIfOver(exchange: Exchange): void;
+}
+
+/** What happens to an exchange, told to the side that holds it. Methods are called inside the read of the connection. */
+export interface ExchangeListener {
+  /** Opener only. `body` is a view that is valid during the call when `isComplete`; else the body comes by `onData`. */
+  onReply(status: number, head: string, body: Buffer, isComplete: boolean): void;
+  /** There is more to `read()`, or the incoming body has ended. */
+  onData(): void;
+  /** `write` may go on. */
+  onCredit(): void;
+  /** The last byte of an outgoing body that had to wait for credit has been sent. */
+  onSent(): void;
+  /** The peer reads no more of the outgoing body. */
+  onStop(reason: string): void;
+  /** The peer's side has failed, or the connection is gone: the exchange is over. */
+  onFail(reason: string): void;
+}
+
+/** How far the incoming body of an exchange has come. */
+export type IncomingState = 'open' | 'ended' | 'failed';
+
+export class Exchange {
+  readonly id: number;
+  listener: ExchangeListener | undefined;
+  readonly #channel: ExchangeCarrier;
+  #queue: Buffer[] = [];
+  #queuedBytes = 0;
+  /** Bytes taken by the reader and not yet given back as credit. */
+  #takenBytes = 0;
+  /** Bytes that the peer may still send. */
+  #grantedBytes = WINDOW_BYTES;
+  /** Bytes that may still be written. */
+  #credit = WINDOW_BYTES;
+  #incoming: IncomingState | 'stopped' = 'open';
+  #isOutgoingOver = false;
+  #failReason = '';
+  /** Written, and waiting for credit. */
+  #backlog: Uint8Array[] = [];
+  #backlogBytes = 0;
+  /** `end` was called and the backlog is still to be sent. */
+  #isEnding = false;
+
+  constructor(channel: ExchangeCarrier, id: number) {
+    this.#channel = channel;
+    this.id = id;
+  }
+
+  // --- the incoming body ---
+
+  get queuedBytes(): number {
+    return this.#queuedBytes;
+  }
+
+  /** The end shows only after everything before it has been read; a failure at once. */
+  get incoming(): IncomingState {
+    if (this.#incoming === 'failed') return 'failed';
+    return this.#incoming !== 'open' && this.#queuedBytes === 0 ? 'ended' : 'open';
+  }
+
+  /** True when no more will arrive: what is queued is the rest of the body. */
+  get hasWholeBody(): boolean {
+    return this.#incoming === 'ended';
+  }
+
+  get failReason(): string {
+    return this.#failReason;
+  }
+
+  /** The next piece, at most `maxBytes`; undefined when nothing is queued. */
+  read(maxBytes: number): Buffer | undefined {
+    const first = this.#queue[0];
+    if (first === undefined) return undefined;
+    let piece = first;
+    if (first.length > maxBytes) {
+      piece = first.subarray(0, maxBytes);
+      this.#queue[0] = first.subarray(maxBytes);
+    } else {
+      this.#queue.shift();
+    }
+    this.#queuedBytes -= piece.length;
+    this.#channel.countQueued(-piece.length);
+    this.#takenBytes += piece.length;
+    if (this.#takenBytes >= CREDIT_STEP_BYTES && this.#incoming === 'open') {
+      this.#grantedBytes += this.#takenBytes;
+      this.#channel.writer.credit(this.id, this.#takenBytes);
+      this.#channel.scheduleFlush();
+      this.#takenBytes = 0;
+    }
+    return piece;
+  }
+
+  /** Reads no more: what is queued is dropped, and the peer is told to stop. */
+  stopReading(reason: string): void {
+    this.#drop();
+    if (this.#incoming !== 'open') return;
+    this.#incoming = 'stopped';
+    this.#channel.writer.stop(this.id, reason);
+    this.#channel.scheduleFlush();
+    this.#channel.forgetIfOver(this);
+  }
+
+  // --- the outgoing body ---
+
+  /** How many bytes may still be written now; zero or less: wait for `onCredit`. */
+  get credit(): number {
+    return this.#credit;
+  }
+
+  get isOutgoingOver(): boolean {
+    return this.#isOutgoingOver;
+  }
+
+  /**
+   * `bytes` must stay unchanged from here on. What the credit does not cover is kept until it does; answers the credit that is left,
+   * and after an answer of zero or less a caller that wants memory to stay bounded waits for `onCredit`.
+   */
+  write(bytes: Uint8Array): number {
+    if (this.#isOutgoingOver || this.#isEnding) return 0;
+    if (this.#backlogBytes > 0 || bytes.length > this.#credit) {
+      this.#backlog.push(bytes);
+      this.#backlogBytes += bytes.length;
+      this.#sendBacklog();
+    } else {
+      this.#send(bytes);
+    }
+    return this.#credit - this.#backlogBytes;
+  }
+
+  /** The outgoing body is complete. */
+  end(): void {
+    if (this.#isOutgoingOver || this.#isEnding) return;
+    if (this.#backlogBytes > 0) {
+      this.#isEnding = true;
+      return;
+    }
+    this.#isOutgoingOver = true;
+    this.#channel.writer.end(this.id);
+    this.#channel.scheduleFlush();
+    this.#channel.forgetIfOver(this);
+  }
+
+  /** Ends both directions with an error. */
+  fail(reason: string): void {
+    if (this.isOver) return;
+    this.#drop();
+    this.#incoming = 'failed';
+    this.#failReason = reason;
+    this.#isOutgoingOver = true;
+    this.#dropBacklog();
+    this.#channel.writer.fail(this.id, reason);
+    this.#channel.scheduleFlush();
+    this.#channel.forgetIfOver(this);
+  }
+
+  /** The answer. With `isComplete` the body is all of it, else it follows by `write` and `end`. */
+  reply(status: number, head: string, isUtf8: boolean, body: Uint8Array | string | null, isComplete: boolean): void {
+    if (this.#isOutgoingOver) return;
+    if (isComplete && body !== null && body.length > INLINE_BODY_BYTES) {
+      this.#channel.writer.reply(this.id, status, head, isUtf8, null, false);
+      this.sendWhole(typeof body === 'string' ? Buffer.from(body) : body);
+      return;
+    }
+    this.#channel.writer.reply(this.id, status, head, isUtf8, body, isComplete);
+    this.#channel.scheduleFlush();
+    if (isComplete) {
+      this.#isOutgoingOver = true;
+      this.#channel.forgetIfOver(this);
+    }
+  }
+
+  /** Sends a body that is there as a whole, as fast as credit allows, and ends it. */
+  sendWhole(bytes: Uint8Array): void {
+    this.write(bytes);
+    this.end();
+  }
+
+  #send(bytes: Uint8Array): void {
+    this.#credit -= bytes.length;
+    for (let at = 0; at < bytes.length; at += MAX_DATA_BYTES) {
+      this.#channel.writer.data(
+        this.id,
+        bytes.length > MAX_DATA_BYTES ? bytes.subarray(at, at + MAX_DATA_BYTES) : bytes,
+      );
+    }
+    this.#channel.scheduleFlush();
+  }
+
+  #sendBacklog(): void {
+    while (this.#credit > 0) {
+      const first = this.#backlog[0];
+      if (first === undefined) return;
+      const part = first.length > this.#credit ? first.subarray(0, this.#credit) : first;
+      if (part === first) this.#backlog.shift();
+      else this.#backlog[0] = first.subarray(part.length);
+      this.#backlogBytes -= part.length;
+      this.#send(part);
+    }
+  }
+
+  #dropBacklog(): void {
+    this.#backlog = [];
+    this.#backlogBytes = 0;
+  }
+
+  // --- for the channel ---
+
+  /** Set when the answer has come. */
+  isReplied = false;
+
+  get isOver(): boolean {
+    return this.#isOutgoingOver && this.#incoming !== 'open';
+  }
+
+  /** The outgoing body went whole with its head. */
+  markSent(): void {
+    this.#isOutgoingOver = true;
+  }
+
+  /** The body came whole with its head. */
+  receiveWhole(): void {
+    this.#incoming = 'ended';
+  }
+
+  /** Keeps a copy of a body that came whole, to be read by `read`. */
+  keepWhole(body: Buffer): void {
+    if (body.length === 0) return;
+    this.#queue.push(Buffer.from(body));
+    this.#queuedBytes = body.length;
+    this.#channel.countQueued(body.length);
+  }
+
+  receiveData(piece: Buffer): void {
+    this.#grantedBytes -= piece.length;
+    if (this.#grantedBytes < 0) throw new ProtocolError('More data was sent than credit was given');
+    if (this.#incoming === 'stopped' || this.#incoming === 'failed') return;
+    if (this.#incoming === 'ended') throw new ProtocolError('Data came after the end of a body');
+    this.#queue.push(piece.length < COPY_BELOW_BYTES ? Buffer.from(piece) : piece);
+    this.#queuedBytes += piece.length;
+    this.#channel.countQueued(piece.length);
+    this.listener?.onData();
+  }
+
+  receiveEnd(): void {
+    if (this.#incoming === 'open') {
+      this.#incoming = 'ended';
+      this.listener?.onData();
+    } else if (this.#incoming === 'stopped') {
+      this.#incoming = 'ended';
+    }
+    this.#channel.forgetIfOver(this);
+  }
+
+  receiveCredit(bytes: number): void {
+    if (this.#credit + bytes > WINDOW_BYTES * 2) throw new ProtocolError('More credit was given than the window has');
+    this.#credit += bytes;
+    if (this.#isOutgoingOver) return;
+    this.#sendBacklog();
+    if (this.#credit <= 0 || this.#backlogBytes > 0) return;
+    if (this.#isEnding) {
+      this.#isEnding = false;
+      this.end();
+      this.listener?.onSent();
+    } else {
+      this.listener?.onCredit();
+    }
+  }
+
+  receiveStop(reason: string): void {
+    if (this.#isOutgoingOver) return;
+    this.#isOutgoingOver = true;
+    this.#dropBacklog();
+    this.#channel.writer.end(this.id);
+    this.#channel.scheduleFlush();
+    this.listener?.onStop(reason);
+    this.#channel.forgetIfOver(this);
+  }
+
+  receiveFail(reason: string): void {
+    this.#drop();
+    this.#incoming = 'failed';
+    this.#failReason = reason;
+    this.#isOutgoingOver = true;
+    this.#dropBacklog();
+    this.#channel.forgetIfOver(this);
+    this.listener?.onFail(reason);
+  }
+
+  #drop(): void {
+    this.#channel.countQueued(-this.#queuedBytes);
+    this.#queue = [];
+    this.#queuedBytes = 0;
+  }
+}

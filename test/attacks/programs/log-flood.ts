@@ -1,0 +1,9 @@
+import { attack } from '../attack.js';
+
+export default attack({
+  tries: 'to flood the log',
+  rules: ['R17'],
+  body: String.raw`
+for (let i = 0; i < 20000; i++) console.log('x'.repeat(200));
+`,
+});

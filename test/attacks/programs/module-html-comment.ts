@@ -1,0 +1,13 @@
+import { attack, refused } from '../attack.js';
+
+export default attack({
+  tries: 'HTML comments in a module',
+  rules: ['R12'],
+  modules: {
+    'main.js': String.raw`
+let a = 1; <!-- import('node:fs')
+export default { fetch() {} };
+`,
+  },
+  holds: refused('EDGE_SCRIPT_SYNTAX'),
+});

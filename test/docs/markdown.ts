@@ -1,0 +1,56 @@
+/** The documentation as tests see it: its files, their blocks of code, and the hidden comments that make programs of them. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** Of the repository; tests run in dist/test. */
+export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+
+export interface Block {
+  /** `README.md:12` */
+  readonly place: string;
+  readonly language: string;
+  readonly code: string;
+  /** From `<!-- before ... -->` in front of the block. */
+  readonly before: string;
+  /** From `<!-- after ... -->` behind it. */
+  readonly after: string;
+}
+
+export function documents(): string[] {
+  const own = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md'].filter(name => existsSync(ROOT + name));
+  const docs = readdirSync(`${ROOT}docs`).filter(name => name.endsWith('.md'));
+  return [...own, ...docs.map(name => `docs/${name}`)];
+}
+
+export function textOf(document: string): string {
+  return readFileSync(ROOT + document, 'utf8');
+}
+
+/** Fenced blocks, with the hidden comments next to them. */
+export function blocksOf(document: string): Block[] {
+  const lines = textOf(document).split('\n');
+  const blocks: Block[] = [];
+  let before = '';
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at] ?? '';
+    if (line === '') continue;
+    const fence = /^```(\w+)$/.exec(line);
+    if (line === '<!-- before') {
+      const end = lines.indexOf('-->', at);
+      before = lines.slice(at + 1, end).join('\n');
+      at = end;
+    } else if (fence !== null) {
+      const end = lines.indexOf('```', at);
+      const code = `${lines.slice(at + 1, end).join('\n')}\n`;
+      const next = lines.findIndex((text, index) => index > end && text !== '');
+      const isFollowed = lines[next] === '<!-- after';
+      const after = isFollowed ? lines.slice(next + 1, lines.indexOf('-->', next)).join('\n') : '';
+      blocks.push({ place: `${document}:${at + 1}`, language: fence[1] ?? '', code, before, after });
+      before = '';
+      at = end;
+    } else {
+      before = '';
+    }
+  }
+  return blocks;
+}
