@@ -31,6 +31,7 @@ export default function serve(lease: Lease): Promise<never> {
   isolate = new Isolate(watch, platformOps);
   const { connection } = lease;
   const transport = 'fd' in connection ? descriptorTransport(connection.fd) : portTransport(connection.port);
+  isolate.warm().catch(() => {});
   isolate.connect(transport, () => exit(0));
   return new Promise(() => {});
 }

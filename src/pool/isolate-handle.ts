@@ -53,6 +53,7 @@ export class IsolateHandle implements ChannelOwner {
     this.lease = connection.lease;
     this.#endLease = endLease;
     this.#channel = new Channel(connection.transport, 'host', this);
+    this.#channel.open(HostOpens.Warm, '', true, null, true);
   }
 
   get isUsable(): boolean {
