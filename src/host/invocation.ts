@@ -241,8 +241,19 @@ export class Invocation implements InvocationPort {
 
   onCall(exchange: Exchange, service: number, head: string, _body: Buffer, isComplete: boolean): void {
     if (isComplete) exchange.keepWhole(_body);
-    this.#ledger ??= new Ledger(this.#context.limits, this.#context.connectionSlotRelease, this.#warnings);
+    this.#ledger ??= new Ledger(this.#context.limits, this.#context.connectionSlotRelease, this.#warnings, {
+      ping: () => this.#isolate.ping(this.exchange.id),
+      cancelCall: (call, reason) => this.#isolate.cancelCall(call, reason),
+    });
     void answerCall(this.#context.services, this.#ledger, exchange, service, head, isComplete);
+  }
+
+  onCallRead(call: number): void {
+    this.#ledger?.read(call);
+  }
+
+  onPong(): void {
+    this.#ledger?.ponged();
   }
 
   onDone(cpuMs: number, peakBytes: number): void {
@@ -280,7 +291,7 @@ export class Invocation implements InvocationPort {
     this.#isOver = true;
     graces.delete(this);
     wallTimes.delete(this);
-    this.#ledger?.gate.close();
+    this.#ledger?.close();
     const wallMs = performance.now() - this.#startedMs;
     const { limits } = this.#context;
     this.#warnings.note('cpuMs', cpuMs, limits.cpuMs[this.#kind]);

@@ -48,12 +48,24 @@ export async function answerCall(
       },
     });
     connection?.answered();
+    if (connection !== undefined && hasBody(reply)) {
+      // Before the answer is sent, or the function may have read it before it is known that it must.
+      ledger.holdUntilRead(exchange.id, connection);
+      await send(exchange, io, reply, connection);
+      if (exchange.incoming === 'failed') ledger.read(exchange.id);
+      return;
+    }
     await send(exchange, io, reply, connection);
+    connection?.close();
   } catch (error) {
     exchange.fail(failureText(connection?.error ?? error));
-  } finally {
+    ledger.read(exchange.id);
     connection?.close();
   }
+}
+
+function hasBody({ body = null }: ServiceReply): boolean {
+  return body !== null && !(body instanceof Uint8Array && body.length === 0);
 }
 
 async function send(

@@ -20,13 +20,25 @@ export class GuestExchange implements ExchangeListener {
   /** The other end of a pipe, which gets what this exchange reads. */
   #pipedTo: GuestExchange | undefined;
   #pipedFrom: GuestExchange | undefined;
+  readonly #onRead: (exchange: GuestExchange) => void;
+  #isReadTold = false;
 
-  /** `onOver`: a call has nothing more for the guest; or the answer to an invocation has been sent, or has failed. */
-  constructor(exchange: Exchange, invocationId: number, turns: TurnQueue, onOver: (exchange: GuestExchange) => void) {
+  /**
+   * `onOver`: a call has nothing more for the guest; or the answer to an invocation has been sent, or has failed.
+   * `onRead`, once: the guest has read the body of a call's answer to its end, or wants no more of it.
+   */
+  constructor(
+    exchange: Exchange,
+    invocationId: number,
+    turns: TurnQueue,
+    onOver: (exchange: GuestExchange) => void,
+    onRead: (exchange: GuestExchange) => void,
+  ) {
     this.exchange = exchange;
     this.invocationId = invocationId;
     this.#turns = turns;
     this.#onOver = onOver;
+    this.#onRead = onRead;
     exchange.listener = this;
   }
 
@@ -57,6 +69,13 @@ export class GuestExchange implements ExchangeListener {
     this.#pipedTo = target;
     target.#pipedFrom = this;
     this.#pump();
+  }
+
+  /** Tells when nothing of the body is left to be read. To be asked whenever the guest has read. */
+  noteRead(): void {
+    if (this.isInvocation || this.#isReadTold || this.exchange.incoming === 'open') return;
+    this.#isReadTold = true;
+    this.#onRead(this);
   }
 
   onReply(status: number, head: string, body: Buffer, isComplete: boolean): void {
@@ -91,6 +110,7 @@ export class GuestExchange implements ExchangeListener {
     this.#pipedFrom = undefined;
     source.#pipedTo = undefined;
     source.exchange.stopReading(reason);
+    source.noteRead();
     source.#pipeEnded();
     this.onSent();
   }
@@ -123,6 +143,7 @@ export class GuestExchange implements ExchangeListener {
     }
     const { incoming } = this.exchange;
     if (incoming === 'open') return;
+    this.noteRead();
     this.#pipedTo = undefined;
     target.#pipedFrom = undefined;
     if (incoming === 'ended') to.end();

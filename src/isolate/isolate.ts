@@ -55,6 +55,12 @@ export class Isolate implements OpContext, ChannelOwner {
     this.#invocations.get(exchange.invocationId)?.calls.delete(exchange);
   };
 
+  readonly #read = (exchange: GuestExchange): void => {
+    const payload = Buffer.allocUnsafe(4);
+    payload.writeUInt32LE(exchange.id);
+    this.#channel?.note(exchange.invocationId, NoteKind.CallRead, payload);
+  };
+
   /** Builds the realm; the function comes later, so a spare can wait warm. `platformOps` are those of the web platform. */
   constructor(watch: WatchBlock, platformOps: (context: OpContext) => readonly OpSet[]) {
     this.#timers = new Timers(
@@ -171,7 +177,7 @@ export class Isolate implements OpContext, ChannelOwner {
       this.#load(exchange, head, body, isComplete);
       return;
     }
-    const guest = new GuestExchange(exchange, exchange.id, this.#turns, this.#forget);
+    const guest = new GuestExchange(exchange, exchange.id, this.#turns, this.#forget, this.#read);
     this.#exchanges.set(exchange.id, guest);
     this.#invocations.set(exchange.id, { exchange: guest, calls: new Set(), isHandled: false });
     this.#meter.open(exchange.id, kind);
@@ -195,8 +201,23 @@ export class Isolate implements OpContext, ChannelOwner {
     }
   }
 
-  onNote(id: number, kind: number): void {
-    if (kind === NoteKind.Close) this.#finish(id);
+  onNote(id: number, kind: number, payload: Buffer): void {
+    switch (kind) {
+      case NoteKind.Close:
+        this.#finish(id);
+        return;
+      case NoteKind.CallCanceled:
+        this.#exchanges.get(id)?.exchange.receiveFail(payload.toString('utf8'));
+        return;
+      case NoteKind.Ping:
+        // In the order of the turns, of which it is none.
+        this.#turns.push(0, [Ev.Data, 0], () => {
+          this.#channel?.note(id, NoteKind.Pong, '');
+          return false;
+        });
+        return;
+      default:
+    }
   }
 
   onClose(): void {
@@ -247,7 +268,7 @@ export class Isolate implements OpContext, ChannelOwner {
       );
     }
     const exchange = this.#channel.open(service, `${invocation.exchange.id}\n${head}`, true, body, isComplete);
-    const guest = new GuestExchange(exchange, invocation.exchange.id, this.#turns, this.#forget);
+    const guest = new GuestExchange(exchange, invocation.exchange.id, this.#turns, this.#forget, this.#read);
     this.#exchanges.set(guest.id, guest);
     invocation.calls.add(guest);
     return guest;

@@ -26,6 +26,10 @@ export interface InvocationPort extends ExchangeListener {
   onHandlerFailed(failure: HandlerFailure): void;
   /** The function calls a service. `head` was written by the function; `body` is a view, whole when `isComplete`. */
   onCall(exchange: Exchange, service: number, head: string, body: Buffer, isComplete: boolean): void;
+  /** The function has read all of a call's answer, or wants no more of it. */
+  onCallRead(call: number): void;
+  /** Everything sent before {@link IsolateHandle.ping} has had its turn in the isolate. */
+  onPong(): void;
   /** Everything of the invocation is over in the isolate. */
   onDone(cpuMs: number, peakBytes: number): void;
   /** The isolate is gone, and the invocation with it. */
@@ -119,6 +123,16 @@ export class IsolateHandle implements ChannelOwner {
     this.#channel.note(id, NoteKind.Close, '');
   }
 
+  /** Whoever reads the rest of a call's answer finds that it failed. `reason` is a failure text. */
+  cancelCall(call: number, reason: string): void {
+    this.#channel.note(call, NoteKind.CallCanceled, reason);
+  }
+
+  /** Answered by `onPong` of the invocation's port. */
+  ping(invocation: number): void {
+    this.#channel.note(invocation, NoteKind.Ping, '');
+  }
+
   /** The cell says that the lease is over, and why. */
   leaseEnded(reason: LossReason, detail: string): void {
     this.#gone ??= { reason, detail };
@@ -161,6 +175,12 @@ export class IsolateHandle implements ChannelOwner {
         return;
       case NoteKind.HandlerFailed:
         port.onHandlerFailed(parseHandlerFailure(payload.toString('utf8')));
+        return;
+      case NoteKind.CallRead:
+        if (payload.length >= 4) port.onCallRead(payload.readUInt32LE(0));
+        return;
+      case NoteKind.Pong:
+        port.onPong();
         return;
       case NoteKind.Done:
         if (payload.length < 8) throw new ProtocolError(`The end of an invocation has ${payload.length} bytes`);

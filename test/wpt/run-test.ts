@@ -86,6 +86,8 @@ function invoke(checkout: string, handle: IsolateHandle): Promise<string> {
       onLog: (_level, text) => {
         if (process.env.WPT_LOG === '1') console.log(text);
       },
+      onCallRead: () => {},
+      onPong: () => {},
       onPassThrough: () => {},
       onHandlerFailed: found => {
         failure = `${found.name}: ${found.message}`;

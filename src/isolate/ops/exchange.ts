@@ -82,6 +82,7 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
     [Op.CallAbort]: id => {
       const found = exchange(id);
       found.exchange.fail('AbortError\nThe call was aborted\n');
+      found.noteRead();
       books.forget(found);
       return undefined;
     },
@@ -101,13 +102,15 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
       if (available > 0) return available;
       const { incoming } = found.exchange;
       if (incoming === 'open') return 0;
+      found.noteRead();
       if (!found.isInvocation) books.forget(found);
       if (incoming === 'ended') return BODY_ENDED;
-      const [name = '', message = '', code = ''] = errorText(found.exchange.failReason).split('\n');
-      throw new OpError(name, message, code);
+      throw failure(found);
     },
     [Op.BodyRead]: (id, target) => {
-      const { exchange: source } = exchange(id);
+      const found = exchange(id);
+      const { exchange: source } = found;
+      if (source.incoming === 'failed') throw failure(found);
       const room = guestByteLength(target, MAX_WHOLE_BYTES);
       let at = 0;
       while (at < room) {
@@ -116,22 +119,26 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
         copyOut(target, piece, at);
         at += piece.length;
       }
+      found.noteRead();
       return at;
     },
     [Op.BodyText]: id => {
       const found = exchange(id);
+      if (found.exchange.incoming === 'failed') throw failure(found);
       if (!found.exchange.hasWholeBody) throw new OpError('Error', 'The body is not complete');
       const pieces: Buffer[] = [];
       for (let piece = found.exchange.read(MAX_WHOLE_BYTES); piece !== undefined; ) {
         pieces.push(piece);
         piece = found.exchange.read(MAX_WHOLE_BYTES);
       }
+      found.noteRead();
       if (!found.isInvocation) books.forget(found);
       return withoutBom(pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces));
     },
     [Op.BodyStop]: id => {
       const found = exchange(id);
       found.exchange.stopReading('The function reads no more');
+      found.noteRead();
       if (!found.isInvocation) books.forget(found);
       return undefined;
     },
@@ -143,6 +150,12 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
       return undefined;
     },
   };
+}
+
+/** Why the rest of a body will not come. */
+function failure(exchange: GuestExchange): OpError {
+  const [name = '', message = '', code = ''] = errorText(exchange.exchange.failReason).split('\n');
+  return new OpError(name, message, code);
 }
 
 function withoutBom(bytes: Buffer): string {

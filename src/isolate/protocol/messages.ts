@@ -26,6 +26,14 @@ export enum NoteKind {
   Abort = 4,
   /** Host to isolate: the invocation's time is up; nothing of it goes on. */
   Close = 5,
+  /** Isolate to host, by invocation: the body of a call's answer has been read to its end, or is not wanted. u32 call id. */
+  CallRead = 6,
+  /** Host to isolate, by call: its connection was canceled, also when all of the body is in the isolate already. UTF-8 reason. */
+  CallCanceled = 7,
+  /** Host to isolate, by invocation: say when everything sent before has had its turn. */
+  Ping = 8,
+  /** Isolate to host, by invocation. */
+  Pong = 9,
 }
 
 export type ModuleKind = 'esm' | 'script' | 'json' | 'text' | 'data';

@@ -158,6 +158,8 @@ function invoke(
       onStop: () => {},
       onFail: reason => reject(new Error(reason)),
       onLog: (_level, text) => logs.push(text),
+      onCallRead: () => {},
+      onPong: () => {},
       onPassThrough: () => logs.push('passThroughOnException'),
       onHandlerFailed: found => {
         failure = found;
