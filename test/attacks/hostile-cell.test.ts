@@ -56,6 +56,8 @@ function rig(): Rig {
       calls.push(exchange);
       told.push('call');
     },
+    onCallRead: () => {},
+    onPong: () => {},
     onDone: () => told.push('done'),
     onLost: reason => told.push(`lost ${reason}`),
   };
