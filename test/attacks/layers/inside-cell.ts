@@ -19,7 +19,7 @@ const fs = require('node:fs');
 const loot = {};
 const attempt = (name, code) => { try { loot[name] = 'ok ' + String(code()).slice(0, 60); } catch (error) { loot[name] = String(error.code ?? error.message); } };
 attempt('read a file', () => fs.readFileSync('/etc/passwd'));
-attempt('list a folder', () => fs.readdirSync('/'));
+attempt('list a folder', () => fs.readdirSync('/etc'));
 attempt('read the environment of the host', () => fs.readFileSync('/proc/${hostPid}/environ'));
 attempt('read the memory of the host', () => fs.openSync('/proc/${hostPid}/mem', 'r'));
 for (const path of ['/proc/self/environ', '/proc/self/root/etc/passwd', '/proc/thread-self/root/etc/passwd', '/proc/thread-self/cwd/etc/passwd', '/proc/thread-self/schedstat/../root/etc/passwd', '/proc/self/maps', '/proc/thread-self/schedstat/../../../../${hostPid}/environ'])
