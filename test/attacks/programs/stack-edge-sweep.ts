@@ -9,9 +9,9 @@ const pads = [];
 for (let i = 0; i < 120; i++) pads.push(new Array(i).fill(0));
 const calls = [() => performance.now(), () => crypto.randomUUID(), () => btoa('x'), () => new TextEncoder().encode('é')];
 for (const call of calls) {
-  let levels = 3;
+  let levels = 40;
   const leaf = (...pad) => call(pad.length);
-  const sweep = () => { for (let i = 0; i < pads.length; i++) { try { leaf(...pads[i]); } catch (error) { keep(error); } } };
+  const sweep = () => { for (let i = 0; i < pads.length; i++) { try { leaf(...pads[i]); } catch (error) { if (inspected(error) !== undefined) keep(error); } } };
   const dive = () => { try { dive(); } catch (error) { keep(error); } if (levels > 0) { try { sweep(); levels--; } catch {} } };
   dive();
 }
