@@ -68,6 +68,21 @@ test('the bridge refuses every op that is not a number of the table, and nested 
   t.is(inner, FAILED);
 });
 
+test('the guest calls the bridge directly, and inside a catch that does not bind what is thrown (R5, R15)', t => {
+  const folder = new URL('src/isolate/guest/', ROOT);
+  const files = readdirSync(folder, { recursive: true }).map(String);
+  for (const file of files.filter(name => name.endsWith('.ts'))) {
+    const code = readFileSync(new URL(file, folder), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+    const uses = [...code.matchAll(/\bhostCall\b/g)].length;
+    const caught = [...code.matchAll(/try \{\s*\w+ = hostCall\([^()]*\);\s*\} catch \{/g)].length;
+    // Beside the calls: the binding, its assignment, and the parameter's type in the bundle's main file.
+    const others = [
+      ...code.matchAll(/let hostCall: HostCall;|hostCall = call;|install\(hostCall: |connect\(hostCall\)/g),
+    ].length;
+    t.is(uses, caught + others, file);
+  }
+});
+
 test('all code of the isolate thread is strict (R8)', t => {
   const folder = new URL('dist/src/isolate/', ROOT);
   const files = readdirSync(folder, { recursive: true }).map(String);
