@@ -72,7 +72,7 @@ export class ProcessCell implements Cell {
       onFailed = reject;
     });
     this.ready.catch(() => {});
-    this.#control = new Channel(socketTransport(this.#socket(CONTROL_FD)), 'host', {
+    this.#control = new Channel(socketTransport(this.#socket(CONTROL_FD), true), 'host', {
       onOpen: exchange => exchange.fail('Not supported'),
       onNote: (lease, kind, payload) => {
         if (kind === Control.Ready) onReady();
@@ -110,7 +110,7 @@ export class ProcessCell implements Cell {
     const payload = Buffer.allocUnsafe(4);
     payload.writeUInt32LE(FIRST_LEASE_FD + index);
     this.#control.note(lease, Control.Start, payload);
-    return { lease, transport: socketTransport(socket) };
+    return { lease, transport: socketTransport(socket, true) };
   }
 
   end(lease: number): void {
