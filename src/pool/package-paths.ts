@@ -8,12 +8,15 @@ const LIBRARIES = ['piscina'];
 
 const require = createRequire(import.meta.url);
 
-/** Absolute, each with a separator at its end: the real folders, and the links that lead to them. */
+/** Absolute, each with a separator at its end: the real folders, and those with links to them. */
 export function readableFolders(): readonly string[] {
   const own = realpathSync(fileURLToPath(new URL('../', import.meta.url)));
-  const folders = [own, ...LIBRARIES.map(name => realpathSync(libraryFolder(name)))];
-  const links = folders.flatMap(from => LIBRARIES.flatMap(name => linksTo(name, from)));
-  return [...folders, ...new Set(links)].map(path => (path.endsWith(sep) ? path : path + sep));
+  const folders = LIBRARIES.map(name => realpathSync(libraryFolder(name)));
+  // acorn-walk imports acorn on a way of its own.
+  const links = [own, realpathSync(libraryFolder('acorn-walk'))].flatMap(from =>
+    LIBRARIES.flatMap(name => linksTo(name, from)),
+  );
+  return [own, ...folders, ...new Set(links)].map(path => (path.endsWith(sep) ? path : path + sep));
 }
 
 function libraryFolder(name: string): string {
@@ -24,13 +27,15 @@ function libraryFolder(name: string): string {
 }
 
 /**
- * Links on the way by which an import of a library finds it: pnpm and workspaces install packages as links. The permission model refuses to
- * resolve a link that may not be read itself.
+ * The `node_modules` in which an import finds the library as a link, as pnpm and workspaces install packages: the permission model refuses
+ * to resolve a link that may not be read itself. The folder and not the link alone, since the model of Node 20 to 26 loses a path that is
+ * the beginning of another one (`acorn` beside `acorn-walk`).
  */
 function linksTo(name: string, from: string): string[] {
   for (let folder = from; ; folder = dirname(folder)) {
-    const path = join(folder, 'node_modules', name);
-    if (existsSync(path)) return [dirname(path), path].filter(step => lstatSync(step).isSymbolicLink());
+    const modules = join(folder, 'node_modules');
+    const path = join(modules, name);
+    if (existsSync(path)) return [modules, path].some(step => lstatSync(step).isSymbolicLink()) ? [modules] : [];
     if (dirname(folder) === folder) return [];
   }
 }

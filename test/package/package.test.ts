@@ -54,9 +54,20 @@ test('the tarball has what runs and what documents it, and no more', t => {
 
 test('the quick start of the README runs in a project that installed the tarball', async t => {
   t.timeout(120_000);
-  const quickStart = blocksOf('README.md').find(({ language }) => language === 'js');
-  writeFileSync(join(project, 'quick-start.js'), quickStart?.code ?? '');
+  writeFileSync(join(project, 'quick-start.js'), quickStart());
   const { stdout } = await run(process.execPath, ['quick-start.js'], { cwd: project, timeout: 60_000 });
+  t.is(stdout, 'Hello!\n');
+});
+
+test('the quick start runs where packages are installed as links', async t => {
+  t.timeout(300_000);
+  const linked = join(project, 'linked');
+  mkdirSync(linked);
+  writeFileSync(join(linked, 'package.json'), '{"name":"linked","private":true,"type":"module"}');
+  const args = ['install', '--install-strategy=linked', '--prefer-offline', '--no-audit', '--no-fund'];
+  await run('npm', [...args, join(project, packed.filename)], { cwd: linked });
+  writeFileSync(join(linked, 'quick-start.js'), quickStart());
+  const { stdout } = await run(process.execPath, ['quick-start.js'], { cwd: linked, timeout: 60_000 });
   t.is(stdout, 'Hello!\n');
 });
 
@@ -114,6 +125,10 @@ for (const lib of ['webworker', 'dom']) {
     await t.notThrowsAsync(compile('function.ts', ['es2023', lib], 'edgehost/worker'));
     await t.notThrowsAsync(compile('script.ts', ['es2023', lib], 'edgehost/worker'));
   });
+}
+
+function quickStart(): string {
+  return blocksOf('README.md').find(({ language }) => language === 'js')?.code ?? '';
 }
 
 /** The compiler says what is wrong on its standard output. */

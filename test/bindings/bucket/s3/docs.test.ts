@@ -9,12 +9,15 @@ async function rows(heading: string): Promise<string[][]> {
   const text = await readFile(DOCS, 'utf8');
   const section = text.split(/^## /m).find(part => part.startsWith(heading)) ?? '';
   const lines = section.split('\n').filter(line => line.startsWith('| '));
-  return lines.slice(1).map(line =>
-    line
-      .split('|')
-      .slice(1, -1)
-      .map(cell => cell.trim()),
-  );
+  return lines
+    .slice(1)
+    .filter(line => !/^[| -]+$/.test(line))
+    .map(line =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map(cell => cell.trim()),
+    );
 }
 
 test('docs/s3.md lists the operations with their query parameters', async t => {
