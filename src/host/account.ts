@@ -36,6 +36,7 @@ export interface AccountHost {
   readonly zonePlan: ResolvedLimits['zonePlan'];
   readonly connectionSlotRelease: ConnectionSlotRelease;
   readonly admission: Admission;
+  readonly now: () => number;
   readonly cache: IsolateCache;
   readonly router: Router<FunctionRunner>;
   readonly egress: Egress;
@@ -193,7 +194,7 @@ export class Account {
   usage(): AccountUsageSnapshot {
     const limits = this.#limits({});
     const counts = this.#host.admission.usage(this.id);
-    const now = Date.now();
+    const now = this.#host.now();
     const quota = (id: CountedQuota, used: number, unit: string, resetsEveryMs?: number) => ({
       id,
       used,

@@ -88,6 +88,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     const { egress, outbound } = this.#options;
     this.#egress = createEgress({ ...egress, ...(outbound !== undefined && { outbound }) });
     this.#admission = new Admission({
+      now: this.#options.now,
       store: {
         get: async key => countText(await (await this.#openStorage()).sublevel('counts').get(key)),
         put: async (key, value) => (await this.#openStorage()).sublevel('counts').put(key, value),
@@ -303,6 +304,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       zonePlan: this.#options.zonePlan,
       connectionSlotRelease: this.#options.connectionSlotRelease,
       admission: this.#admission,
+      now: this.#options.now,
       cache: this.#cache,
       router: this.#router,
       egress: this.#egress,
