@@ -22,6 +22,8 @@ export interface FetchInput {
   readonly head: string;
   readonly body: ReadableStream<Uint8Array> | null;
   readonly signal: AbortSignal | undefined;
+  /** Held for as long as the signal is wanted: the signal of a request that has been collected does not follow its source any more. */
+  readonly request: Request | undefined;
 }
 
 /**
@@ -37,7 +39,7 @@ export function fetchInput(input: Request | string | URL, init: RequestInit | un
   }
   const request = input instanceof Request && init === undefined ? input : new Request(input, init);
   const { method, url, headers } = request;
-  return { method, url, headers, head: headOfRequest(request), body: request.body, signal: request.signal };
+  return { method, url, headers, head: headOfRequest(request), body: request.body, signal: request.signal, request };
 }
 
 const NO_HEADERS: readonly [string, string][] = [];
@@ -46,7 +48,15 @@ function bareGet(url: URL): FetchInput {
   if (url.username !== '' || url.password !== '')
     throw new TypeError(`A request cannot be made from a URL with credentials: ${url.href}`);
   const bare = withoutFragment(url.href);
-  return { method: 'GET', url: bare, headers: NO_HEADERS, head: `GET\n${bare}`, body: null, signal: undefined };
+  return {
+    method: 'GET',
+    url: bare,
+    headers: NO_HEADERS,
+    head: `GET\n${bare}`,
+    body: null,
+    signal: undefined,
+    request: undefined,
+  };
 }
 
 /**

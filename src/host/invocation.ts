@@ -17,6 +17,7 @@ import { Deadlines } from './deadlines.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent, LogLevel } from './events.js';
 import { Ledger } from './ledger.js';
 import { answerCall, type FunctionServices } from './services.js';
+import { type TraceParent, traceParent } from './telemetry.js';
 
 /** Where the answer goes. One of `respond` and `fail` is called first, once; after `respond`, `fail` breaks the stream. */
 export interface ResponseSink {
@@ -48,8 +49,9 @@ export interface InvocationContext {
   /** The invocation is over. `event` makes the event; nothing is made when nobody listens. */
   over(
     outcome: InvocationOutcome,
-    figures: { kind: InvocationKind; cpuMs: number; wallMs: number; subrequests: number },
+    figures: { kind: InvocationKind; cpuMs: number; wallMs: number; peakBytes: number; subrequests: number },
     event: () => InvocationEvent,
+    parent: TraceParent,
   ): void;
 }
 
@@ -82,6 +84,7 @@ export class Invocation implements InvocationPort {
   readonly #sink: ResponseSink;
   readonly #serial = ++serial;
   readonly #startedMs = performance.now();
+  readonly #parent = traceParent();
   source: RequestBodySource | undefined;
   readonly #warnings = new LimitWarnings();
   #ledger: Ledger | undefined;
@@ -310,8 +313,9 @@ export class Invocation implements InvocationPort {
     if (this.#start.kind !== HostOpens.Fetch) this.#warnings.note('wallMs', wallMs, limits.wallMs[this.#kind]);
     this.#context.over(
       this.#outcome,
-      { kind: this.#kind, cpuMs, wallMs, subrequests: this.#ledger?.subrequests ?? 0 },
+      { kind: this.#kind, cpuMs, wallMs, peakBytes, subrequests: this.#ledger?.subrequests ?? 0 },
       () => this.#event(cpuMs, wallMs, peakBytes),
+      this.#parent,
     );
   }
 

@@ -34,7 +34,7 @@ test.before(async () => {
     const host = new EdgeHost({
       storage: ':memory:',
       isolation,
-      limits: { cpuMs: 1500, cpuOverrunMs: 0, startupMs: 2000 },
+      limits: { cpuMs: 1000, cpuOverrunMs: 0, startupMs: 1000 },
     });
     const attacker = host.account('attacker');
     const innocent = [

@@ -19,7 +19,7 @@ for (const document of documents()) {
 /** Without code, and without addresses of the web. */
 function linksOf(document: string): string[] {
   const prose = textOf(document)
-    .replace(/^```[^]*?^```$/gm, '')
+    .replace(/^```.*?^```$/gms, '')
     .replace(/`[^`\n]*`/g, '');
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(match => match[1] ?? '').filter(link => !/^https?:/.test(link));
 }

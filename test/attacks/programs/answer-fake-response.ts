@@ -4,7 +4,7 @@ export default attack({
   tries: 'to answer with an object that only inherits from Response',
   rules: ['R9', 'R10'],
   modules: {
-    'main.js': String.raw`
+    'main.js': `
 export default { fetch() { return Object.create(Response.prototype, { status: { get() { throw new Error('read'); } } }); } };
 `,
   },

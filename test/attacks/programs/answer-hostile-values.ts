@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to answer with every kind of value',
   rules: ['R9', 'R10'],
-  body: String.raw`
+  body: `
 for (const value of [undefined, null, Symbol('x'), 1n, new Proxy({}, {}), Object.create(Response.prototype), new Proxy(new Response('x'), {}), Response.error(), class extends Response {}])
   await settle(() => new Response(value?.toString?.call?.(value)));
 keep(Object.create(Response.prototype));

@@ -4,7 +4,7 @@ export default attack({
   tries: 'to answer with a Proxy of a Response',
   rules: ['R9', 'R10'],
   modules: {
-    'main.js': String.raw`
+    'main.js': `
 export default { async fetch() { return new Proxy(new Response('x'), { get(target, key) { throw new Error(String(key)); }, getPrototypeOf() { throw new Error('p'); } }); } };
 `,
   },

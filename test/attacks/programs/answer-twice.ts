@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to answer again and again',
   rules: ['R25'],
-  body: String.raw`
+  body: `
 attempt(() => ctx.passThroughOnException()); attempt(() => ctx.passThroughOnException());
 const response = new Response('x');
 for (let i = 0; i < 3; i++) await settle(() => response.text());

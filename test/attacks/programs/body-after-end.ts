@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to write to bodies that have ended',
   rules: ['R17'],
-  body: String.raw`
+  body: `
 const { readable, writable } = new TransformStream();
 const writer = writable.getWriter();
 const answer = new Response(readable);

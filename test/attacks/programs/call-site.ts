@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to reach call sites through class, getter and eval frames',
   rules: ['R2', 'R4'],
-  body: String.raw`
+  body: `
 class Up extends Error { constructor() { super(); this.frames = this.stack; } }
 keep(new Up());
 const object = { get stackHere() { return new Error().stack; }, toString() { return new Error().stack; } };

@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'Error.captureStackTrace on objects of its own',
   rules: ['R4'],
-  body: String.raw`
+  body: `
 const target = {};
 attempt(() => Error.captureStackTrace(target));
 keep(target.stack);

@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to unpack a bomb',
   rules: ['R18'],
-  body: String.raw`
+  body: `
 const pack = new CompressionStream('gzip'); const w = pack.writable.getWriter();
 (async () => { for (let i = 0; i < 64; i++) await w.write(new Uint8Array(1 << 20)); await w.close(); })().catch(keep);
 const packed = new Uint8Array(await new Response(pack.readable).arrayBuffer());

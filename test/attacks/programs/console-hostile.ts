@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to log values that fight back',
   rules: ['R10'],
-  body: String.raw`
+  body: `
 const cyclic = {}; cyclic.self = cyclic;
 let deep = {}; for (let i = 0; i < 50000; i++) deep = { deep };
 const wide = {}; for (let i = 0; i < 10000; i++) wide['k' + i] = i;

@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to detach a buffer while an operation works on it',
   rules: ['R18'],
-  body: String.raw`
+  body: `
 const detach = bytes => structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
 for (const start of [b => crypto.subtle.digest('SHA-512', b), b => crypto.subtle.importKey('raw', b, 'HKDF', false, ['deriveBits']), b => { const c = new CompressionStream('gzip'); const w = c.writable.getWriter(); return w.write(b); }, b => new Response(b).text()]) {
   const bytes = new Uint8Array(1 << 20);

@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to hand over detached buffers',
   rules: ['R18'],
-  body: String.raw`
+  body: `
 const detached = () => { const bytes = new Uint8Array(64); structuredClone(bytes.buffer, { transfer: [bytes.buffer] }); return bytes; };
 attempt(() => new TextDecoder().decode(detached()));
 attempt(() => crypto.getRandomValues(detached()));

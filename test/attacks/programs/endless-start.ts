@@ -4,7 +4,7 @@ export default attack({
   tries: 'to run for ever in its global scope',
   rules: ['R20'],
   modules: {
-    'main.js': String.raw`
+    'main.js': `
 for (;;);
 export default { fetch() {} };
 `,

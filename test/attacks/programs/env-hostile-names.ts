@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'variables with the names of prototypes',
   rules: ['R15'],
-  body: String.raw`
+  body: `
 keep(env.__proto__); keep(env.constructor); keep(env.then);
 attempt(() => env.constructor.constructor('return process')());
 for (const key of Reflect.ownKeys(env)) keep(env[key]);

@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to redefine getters on what the runtime hands out and reads back',
   rules: ['R7', 'R15'],
-  body: String.raw`
+  body: `
 for (const target of [Response.prototype, Request.prototype, Headers.prototype, Object.getPrototypeOf(ctx), URL.prototype, ReadableStream.prototype, AbortSignal.prototype])
   for (const key of Reflect.ownKeys(target)) {
     const old = Object.getOwnPropertyDescriptor(target, key);

@@ -4,13 +4,13 @@ export default attack({
   tries: 'import() behind a byte order mark and a hashbang',
   rules: ['R12'],
   modules: {
-    'main.js': String.raw`
+    'main.js': `
 #! import('node:fs')
 import { keep, report, settle } from './probe.js';
 import './bom.js';
 export default { async fetch() { await settle(() => import('node:fs')); keep(globalThis.stolen); await settle(() => globalThis.stolen); return report(); } };
 `,
-    'bom.js': String.raw`
+    'bom.js': `
 ﻿globalThis.stolen = import('node:fs'); globalThis.stolen.catch(() => {});
 `,
   },

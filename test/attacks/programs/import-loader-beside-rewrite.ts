@@ -5,7 +5,7 @@ export default attack({
   tries: 'to import the loader from a module that uses import()',
   rules: ['R12'],
   modules: {
-    'main.js': String.raw`
+    'main.js': `
 import { imported, moduleBytes, dynamicImport } from 'edgehost:loader';
 export default { async fetch() { imported(0, {}); return new Response(typeof (await import('./main.js'))); } };
 `,

@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to patch what import.meta is made of',
   rules: ['R13'],
-  body: String.raw`
+  body: `
 const seen = [];
 Object.defineProperty(Object.prototype, 'url', { set(value) { keep(this); keep(value); }, get() { keep(this); }, configurable: true });
 keep(import.meta);

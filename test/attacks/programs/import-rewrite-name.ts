@@ -5,11 +5,11 @@ export default attack({
   tries: "to use the runtime's own name for import()",
   rules: ['R12'],
   modules: {
-    'main.js': String.raw`
+    'main.js': `
 import { keep, report, attempt } from './probe.js';
 export default { async fetch() { attempt(() => keep($edgehost_import$)); await import('./other.js'); attempt(() => $edgehost_import$('node:fs', 'node:fs').catch(keep)); attempt(() => $edgehost_import$.constructor('return process')()); return report(); } };
 `,
-    'other.js': String.raw`
+    'other.js': `
 export default 1;
 `,
   },

@@ -4,7 +4,7 @@ export default attack({
   tries: 'import.source and import.defer',
   rules: ['R12'],
   modules: {
-    'main.js': String.raw`
+    'main.js': `
 export default { async fetch() { return new Response(String(await import.source('node:fs'))); } };
 `,
   },

@@ -5,7 +5,7 @@ export default attack({
   tries: 'to import the loader of the runtime',
   rules: ['R12'],
   modules: {
-    'main.js': String.raw`
+    'main.js': `
 import { imported, dynamicImport } from 'edgehost:loader';
 export default { fetch() { return new Response(typeof imported); } };
 `,

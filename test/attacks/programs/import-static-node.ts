@@ -4,7 +4,7 @@ export default attack({
   tries: 'to import a module of Node statically',
   rules: ['R12'],
   modules: {
-    'main.js': String.raw`
+    'main.js': `
 import fs from 'node:fs';
 export default { fetch() { return new Response(typeof fs); } };
 `,

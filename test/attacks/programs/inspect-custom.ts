@@ -4,7 +4,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'nodejs.util.inspect.custom',
   rules: ['R10'],
-  body: String.raw`
+  body: `
 const custom = Symbol.for('nodejs.util.inspect.custom');
 const hook = function (...args) { keep(this); args.forEach(keep); return this; };
 for (const value of [{ [custom]: hook }, new (class { [custom](...args) { return hook(...args); } })(), Object.assign(new Error('x'), { [custom]: hook, cause: { [custom]: hook } }), Object.assign(() => {}, { [custom]: hook })]) {

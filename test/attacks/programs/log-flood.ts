@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to flood the log',
   rules: ['R17'],
-  body: String.raw`
+  body: `
 for (let i = 0; i < 20000; i++) console.log('x'.repeat(200));
 `,
 });

@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to send itself objects over a MessageChannel',
   rules: ['R10'],
-  body: String.raw`
+  body: `
 const { port1, port2 } = new MessageChannel();
 const done = new Promise(resolve => { port2.onmessage = event => { keep(event); keep(event.data); keep(event.ports); keep(event.source); resolve(); }; });
 attempt(() => port1.postMessage({ a: [new Uint8Array(4)], e: new Error('x') }));

@@ -4,7 +4,7 @@ export default attack({
   tries: 'HTML comments in a module',
   rules: ['R12'],
   modules: {
-    'main.js': String.raw`
+    'main.js': `
 let a = 1; <!-- import('node:fs')
 export default { fetch() {} };
 `,

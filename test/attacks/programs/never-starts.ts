@@ -4,7 +4,7 @@ export default attack({
   tries: 'to await for ever in its global scope',
   rules: ['R9'],
   modules: {
-    'main.js': String.raw`
+    'main.js': `
 await new Promise(() => {});
 export default { fetch() {} };
 `,

@@ -3,7 +3,7 @@ import { attack, ended } from '../attack.js';
 export default attack({
   tries: 'to fill memory outside of the heap',
   rules: ['R20'],
-  body: String.raw`
+  body: `
 const all = [];
 for (;;) all.push(new Uint8Array(1 << 24).fill(1));
 `,

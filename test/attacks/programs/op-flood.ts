@@ -3,7 +3,7 @@ import { attack, ended } from '../attack.js';
 export default attack({
   tries: 'to call the bridge without end',
   rules: ['R17'],
-  body: String.raw`
+  body: `
 for (;;) performance.now() + crypto.randomUUID().length;
 `,
   holds: ended('EDGE_CPU_LIMIT'),

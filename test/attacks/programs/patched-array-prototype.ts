@@ -3,12 +3,12 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to patch Array.prototype before every web API call',
   rules: ['R15'],
-  top: String.raw`
+  top: `
 for (const key of Object.getOwnPropertyNames(Array.prototype)) { if (typeof Array.prototype[key] === 'function' && key !== 'constructor') { Array.prototype[key] = function (...args) { keep(this); for (let i = 0; i < args.length; i++) keep(args[i]); return undefined; }; } }
 Array.prototype[Symbol.iterator] = function () { keep(this); return { next() { return { done: true }; } }; };
 Object.defineProperty(Array.prototype, '0', { set(value) { keep(this); keep(value); }, get() { keep(this); return undefined; }, configurable: true });
 `,
-  body: String.raw`
+  body: `
 attempt(() => new Headers([['a', 'b']]));
 attempt(() => new Headers({ a: 'b' }));
 await settle(() => fetch('https://x.test', { headers: { a: 'b' } }));

@@ -4,7 +4,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to patch Promise.prototype.then',
   rules: ['R9'],
-  top: String.raw`
+  top: `
 const native = Promise.prototype.then;
 for (const key of ['then', 'catch', 'finally', 'constructor']) {
   try { Promise.prototype[key] = function (...args) { args.forEach(keep); return native.apply(this, args); }; } catch (error) { keep(error); }
@@ -13,7 +13,7 @@ for (const key of ['then', 'catch', 'finally', 'constructor']) {
 await null;
 await new Promise(resolve => resolve(1));
 `,
-  body: String.raw`
+  body: `
 await settle(() => fetch('https://x.test'));
 await settle(() => request.text());
 await settle(() => crypto.subtle.digest('SHA-1', new Uint8Array(8)));

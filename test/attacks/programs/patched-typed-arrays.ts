@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to patch typed arrays while bytes cross the bridge',
   rules: ['R15', 'R18'],
-  top: String.raw`
+  top: `
 const Typed = Object.getPrototypeOf(Uint8Array);
 for (const target of [Typed.prototype, Uint8Array.prototype, ArrayBuffer.prototype, DataView.prototype]) for (const key of Reflect.ownKeys(target)) {
   const old = Object.getOwnPropertyDescriptor(target, key);
@@ -13,7 +13,7 @@ for (const target of [Typed.prototype, Uint8Array.prototype, ArrayBuffer.prototy
 }
 for (const name of ['Uint8Array', 'ArrayBuffer', 'DataView', 'Map', 'Promise', 'Error', 'TypeError']) globalThis[name] = function (...args) { for (let i = 0; i < args.length; i++) keep(args[i]); };
 `,
-  body: String.raw`
+  body: `
 attempt(() => new TextEncoder().encode('x'));
 attempt(() => new TextDecoder().decode(new TextEncoder().encode('x')));
 await settle(() => request.arrayBuffer());

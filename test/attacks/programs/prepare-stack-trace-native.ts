@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to give every Error constructor it can reach a prepareStackTrace',
   rules: ['R4'],
-  body: String.raw`
+  body: `
 const natives = new Set([Error, Object.getPrototypeOf(TypeError), TypeError, RangeError]);
 for (const source of [() => null.x, () => undefinedName, () => new Array(-1), () => decodeURI('%')]) {
   try { source(); } catch (error) { for (let p = error; p !== null; p = Object.getPrototypeOf(p)) if (typeof p.constructor === 'function') natives.add(p.constructor); }

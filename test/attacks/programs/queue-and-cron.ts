@@ -4,7 +4,7 @@ export default attack({
   tries: 'the handlers of other events',
   rules: ['R25'],
   modules: {
-    'main.js': String.raw`
+    'main.js': `
 import { report } from './probe.js';
 export default class { constructor(...args) { this.args = args; } fetch() { return report(); } scheduled() { throw new Error('x'); } queue() { for (;;); } get alarm() { throw new Error('y'); } }
 `,

@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'the legacy statics of RegExp',
   rules: ['R1'],
-  body: String.raw`
+  body: `
 for (const key of ['input', '$_', 'lastMatch', '$&', 'lastParen', '$+', 'leftContext', 'rightContext', '$1', '$9']) keep(RegExp[key]);
 new URL('https://x.test/secret'); new Headers({ a: 'b' });
 for (const key of ['input', 'lastMatch', 'leftContext']) { if (/node:|dist|pid/.test(String(RegExp[key]))) fail(key); }

@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'the globals that were taken away',
   rules: ['R3'],
-  body: String.raw`
+  body: `
 for (const name of ['SharedArrayBuffer', 'Atomics', 'FinalizationRegistry', 'ShadowRealm', 'WebAssembly', 'process', 'require', 'module', 'exports', 'Buffer', 'global', 'GLOBAL', 'root', 'setImmediate', '__dirname', '__filename', 'gc', 'd8', 'Worker', 'SharedWorker', 'Deno', 'Bun', 'importScripts', 'internalBinding', 'primordials', 'v8debug', '%DebugPrint'])
   if (name in globalThis) fail(name);
 for (const value of [new Date(), /x/, [], new Map(), Symbol(), 1n, new Intl.NumberFormat()]) for (let p = value; p != null; p = Object.getPrototypeOf(p)) if (/Shared|Finaliz/.test(String(p?.[Symbol.toStringTag]))) fail('hidden');

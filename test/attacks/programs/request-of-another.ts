@@ -4,10 +4,10 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to use the request and the context of an invocation that is over',
   rules: ['R17', 'R25'],
-  top: String.raw`
+  top: `
 let old;
 `,
-  body: String.raw`
+  body: `
 old = { request, ctx };
 ctx.waitUntil(scheduler.wait(1).then(async () => { await settle(() => old.request.text()); attempt(() => old.ctx.waitUntil(Promise.resolve())); }));
 await settle(() => Object.getPrototypeOf(ctx).waitUntil.call({}, 1));

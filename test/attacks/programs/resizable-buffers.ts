@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'resizable, growable and shared buffers',
   rules: ['R3', 'R18'],
-  body: String.raw`
+  body: `
 attempt(() => new ArrayBuffer(8, { maxByteLength: 1 << 20 }));
 attempt(() => Reflect.construct(ArrayBuffer, [8, { maxByteLength: 16 }], Object));
 attempt(() => new (Object.getPrototypeOf(new ArrayBuffer(1)).constructor)(8, { maxByteLength: 16 }));

@@ -4,7 +4,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to hide import() behind HTML comments in a classic script',
   rules: ['R12'],
-  script: String.raw`
+  script: `
 var x = 1;
 x
 --> 0; globalThis.stolen = import('node:fs')

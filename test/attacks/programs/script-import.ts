@@ -3,7 +3,7 @@ import { attack, refused } from '../attack.js';
 export default attack({
   tries: 'import() in a classic script',
   rules: ['R12'],
-  script: String.raw`
+  script: `
 addEventListener('fetch', event => event.respondWith(import('node:fs').then(report, report)));
 `,
   holds: refused('EDGE_SCRIPT_SYNTAX'),

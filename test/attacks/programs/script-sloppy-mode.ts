@@ -4,7 +4,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to be sloppy in a classic script',
   rules: ['R2'],
-  script: String.raw`
+  script: `
 function self() { return this; }
 if (self() !== undefined) fail('sloppy code');
 keep((function () { return this; })());

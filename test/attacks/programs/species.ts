@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'Symbol.species and subclasses of every constructor',
   rules: ['R7', 'R15'],
-  body: String.raw`
+  body: `
 class Spy extends Promise { constructor(executor) { super((resolve, reject) => { keep(resolve); keep(reject); executor(resolve, reject); }); } static get [Symbol.species]() { return Spy; } }
 attempt(() => Object.defineProperty(Promise, Symbol.species, { get() { return Spy; } }));
 for (const Type of [Array, ArrayBuffer, RegExp, Map, Set, Uint8Array.__proto__ ?? Object.getPrototypeOf(Uint8Array)]) attempt(() => Object.defineProperty(Type, Symbol.species, { get() { keep(this); return Spy; } }));

@@ -4,7 +4,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to catch an error of the bridge at the edge of the stack',
   rules: ['R5'],
-  body: String.raw`
+  body: `
 const calls = [
   () => new URL('https://x.test'), () => crypto.randomUUID(), () => new TextEncoder().encode('é'.repeat(99)),
   () => btoa('x'), () => console.log('x'), () => performance.now(), () => setTimeout(() => {}, 1), () => new Headers({ a: 'b' }),

@@ -5,7 +5,7 @@ export default attack({
   tries: 'to overflow the stack inside import()',
   rules: ['R5', 'R12'],
   modules: {
-    'main.js': String.raw`
+    'main.js': `
 import { atTheEdge, keep, report, settle } from './probe.js';
 export default { async fetch() {
   atTheEdge(() => import('./other.js').catch(keep), 30);
@@ -13,7 +13,7 @@ export default { async fetch() {
   return report();
 } };
 `,
-    'other.js': String.raw`
+    'other.js': `
 export default 1;
 `,
   },

@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to make the stack formatter throw with a Symbol as the name of an error',
   rules: ['R4'],
-  body: String.raw`
+  body: `
 const error = new Error('x');
 error.name = Symbol('name');
 attempt(() => error.stack);

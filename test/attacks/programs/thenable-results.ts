@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'thenables wherever a promise may be given',
   rules: ['R9'],
-  body: String.raw`
+  body: `
 const thenable = depth => ({ then(resolve, reject) { keep(resolve); keep(reject); if (depth > 0) resolve(thenable(depth - 1)); else resolve('https://x.test'); } });
 ctx.waitUntil(thenable(5));
 ctx.waitUntil({ get then() { throw new Error('x'); } });

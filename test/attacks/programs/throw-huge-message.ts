@@ -4,7 +4,7 @@ export default attack({
   tries: 'to fail with an error of hundreds of megabytes',
   rules: ['R10', 'R17'],
   modules: {
-    'main.js': String.raw`
+    'main.js': `
 export default { fetch() { const error = new Error('x'.repeat(2 ** 28)); error.name = 'y'.repeat(2 ** 28); error.stack = 'z'.repeat(2 ** 28); throw error; } };
 `,
   },

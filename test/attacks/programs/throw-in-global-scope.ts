@@ -4,7 +4,7 @@ export default attack({
   tries: 'to fail to load with a hostile value',
   rules: ['R9', 'R10'],
   modules: {
-    'main.js': String.raw`
+    'main.js': `
 throw new Proxy({}, { get() { throw new Error('touched'); } });
 `,
   },

@@ -4,7 +4,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'to throw and reject hostile values where nobody catches',
   rules: ['R10', 'R11'],
-  body: String.raw`
+  body: `
 const hostile = () => new Proxy(function () {}, { get(target, key) { keep(key); throw new Error('touched'); }, getPrototypeOf() { throw new Error('touched'); }, ownKeys() { throw new Error('touched'); }, has() { throw new Error('touched'); } });
 globalThis.onunhandledrejection = event => { keep(event); keep(event.reason); keep(event.promise); };
 globalThis.onerror = (...args) => args.forEach(keep);

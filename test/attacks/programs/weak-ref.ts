@@ -3,7 +3,7 @@ import { attack } from '../attack.js';
 export default attack({
   tries: 'WeakRef and the moment of collection',
   rules: ['R3'],
-  body: String.raw`
+  body: `
 const refs = [];
 for (let i = 0; i < 1000; i++) refs.push(new WeakRef({ i, big: new Array(100) }));
 await scheduler.wait(5);

@@ -1,0 +1,150 @@
+/** The package as it would be published: packed, installed into an empty project, used. */
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
+import anyTest, { type TestFn } from 'ava';
+import { blocksOf, ROOT } from '../docs/markdown.js';
+
+const run = promisify(execFile);
+const test = anyTest.serial as TestFn<never>; // no context; one project, made once
+const project = mkdtempSync(join(tmpdir(), 'edgehost-package-'));
+const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
+const MAX_TARBALL_BYTES = 1024 * 1024;
+
+interface Packed {
+  readonly filename: string;
+  readonly size: number;
+  readonly files: readonly { readonly path: string }[];
+}
+let packed: Packed;
+
+test.before('pack and install', async t => {
+  t.timeout(300_000);
+  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', project];
+  const { stdout } = await run('npm', args, { cwd: ROOT });
+  [packed] = JSON.parse(stdout);
+  writeFileSync(join(project, 'package.json'), '{"name":"app","private":true,"type":"module"}');
+  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${packed.filename}`];
+  await run('npm', install, { cwd: project });
+});
+
+test.after.always(() => rmSync(project, { recursive: true, force: true }));
+
+test('the tarball has what runs and what documents it, and no more', t => {
+  t.log(`${packed.size} bytes, ${packed.files.length} files`);
+  t.true(packed.size < MAX_TARBALL_BYTES, `${packed.size} bytes`);
+  const paths = packed.files.map(({ path }) => path);
+  for (const path of [
+    'dist/src/index.js',
+    'dist/src/index.d.ts',
+    'dist/src/worker.d.ts',
+    'dist/src/isolate/guest.bundle.js',
+  ]) {
+    t.true(paths.includes(path), path);
+  }
+  const odd = /^(dist\/src\/.*\.(c?js|d\.c?ts)|docs\/[^/]*\.md|package\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
+  t.deepEqual(
+    paths.filter(path => !odd.test(path)),
+    [],
+  );
+});
+
+test('the quick start of the README runs in a project that installed the tarball', async t => {
+  t.timeout(120_000);
+  const quickStart = blocksOf('README.md').find(({ language }) => language === 'js');
+  writeFileSync(join(project, 'quick-start.js'), quickStart?.code ?? '');
+  const { stdout } = await run(process.execPath, ['quick-start.js'], { cwd: project, timeout: 60_000 });
+  t.is(stdout, 'Hello!\n');
+});
+
+test('the command edgehost is installed', async t => {
+  const { stdout } = await run(process.execPath, [join(project, 'node_modules/.bin/edgehost'), '--help']);
+  t.regex(stdout, /Usage: edgehost/);
+});
+
+test('an application in TypeScript compiles against the installed package', async t => {
+  t.timeout(120_000);
+  writeFileSync(
+    join(project, 'app.ts'),
+    `import { EdgeError, EdgeHost, type EdgeFunction, type StoreObject } from 'edgehost';
+     const host = new EdgeHost({ storage: ':memory:', limits: { cpuMs: { http: 5 } }, egress: { allow: ['10.0.0.0/8'] } });
+     const fn: EdgeFunction = await host.account('a', { plan: 'free' }).load('', { name: 'b', crons: ['* * * * *'] });
+     const object: StoreObject | null = await host.bucket('files').head('key');
+     host.on('invocation', event => event.outcome === 'exceededCpu' && object?.etag);
+     try { await fn.fetch(new Request('https://a/')); } catch (error) { if (error instanceof EdgeError) error.code satisfies string; }
+     // @ts-expect-error there is no such option
+     new EdgeHost({ store: './data' });
+    `,
+  );
+  await t.notThrowsAsync(compile('app.ts', ['es2023', 'esnext.disposable'], join(ROOT, 'node_modules/@types/node')));
+});
+
+for (const lib of ['webworker', 'dom']) {
+  test(`a function in TypeScript compiles with edgehost/worker, lib ${lib} and no types of Node`, async t => {
+    t.timeout(120_000);
+    writeFileSync(
+      join(project, 'function.ts'),
+      `interface Env { FILES: StoreBucket; TOKEN: string }
+       export default {
+         async fetch(request, env, context) {
+           const stored: StoreObject | null = await env.FILES.put('a', request.body ?? 'x', { onlyIf: request.headers });
+           const object = await env.FILES.get('a', { range: { suffix: 3 } });
+           if (object === null || !('body' in object)) return new Response(null, { status: 404 });
+           context.waitUntil(env.FILES.delete(['a', 'b']));
+           const headers = new Headers({ ETag: stored?.httpEtag ?? '' });
+           object.writeHttpMetadata(headers);
+           return new Response(object.body, { headers });
+         },
+         async scheduled(controller, env) { await env.FILES.put(controller.cron, String(controller.scheduledTime)); },
+         queue(batch) { for (const message of batch.messages) message.retry({ delaySeconds: 1 }); },
+       } satisfies ExportedHandler<Env>;
+       // @ts-expect-error functions have no Node
+       process.exit();
+      `,
+    );
+    writeFileSync(
+      join(project, 'script.ts'),
+      `addEventListener('fetch', event => event.respondWith(new Response(event.request.url)));
+       addEventListener('scheduled', event => event.waitUntil(Promise.resolve(event.cron)));
+      `,
+    );
+    await t.notThrowsAsync(compile('function.ts', ['es2023', lib], 'edgehost/worker'));
+    await t.notThrowsAsync(compile('script.ts', ['es2023', lib], 'edgehost/worker'));
+  });
+}
+
+/** The compiler says what is wrong on its standard output. */
+async function compile(file: string, lib: readonly string[], types: string): Promise<void> {
+  const folder = join(project, `ts-${file}`);
+  mkdirSync(folder, { recursive: true });
+  const compilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noEmit: true,
+    skipLibCheck: types !== 'edgehost/worker',
+    target: 'es2022',
+    module: 'nodenext',
+    lib,
+    types: [types],
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [`../${file}`] }));
+  try {
+    await run(process.execPath, [TSC, '-p', folder], { cwd: project });
+  } catch (error) {
+    const output = error instanceof Error && 'stdout' in error ? String(error.stdout) : '';
+    throw new Error(`${file} does not compile:\n${output}`, { cause: error });
+  }
+}
+
+test('package.json names a home for every export', t => {
+  const { exports, bin } = JSON.parse(readFileSync(join(project, 'node_modules/edgehost/package.json'), 'utf8'));
+  const targets = [exports['.'].types, exports['.'].default, exports['./worker'].types, `./${bin.edgehost}`];
+  const paths = packed.files.map(({ path }) => `./${path}`);
+  t.deepEqual(
+    targets.filter(target => !paths.includes(target)),
+    [],
+  );
+});

@@ -1,0 +1,37 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { ROOT } from '../docs/markdown.js';
+
+interface LockEntry {
+  readonly resolved?: string;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+const lock: { readonly packages: Readonly<Record<string, LockEntry>> } = JSON.parse(
+  readFileSync(join(ROOT, 'package-lock.json'), 'utf8'),
+);
+
+test('package-lock.json carries no addresses', t => {
+  t.deepEqual(
+    Object.entries(lock.packages).filter(([, entry]) => entry.resolved !== undefined),
+    [],
+  );
+});
+
+test('package-lock.json has the optional packages of every platform, without which npm ci refuses it', t => {
+  const names = new Set(Object.keys(lock.packages).map(path => path.slice(path.lastIndexOf('node_modules/') + 13)));
+  const missing = Object.entries(lock.packages).flatMap(([path, entry]) =>
+    path === '' ? [] : Object.keys(entry.optionalDependencies ?? {}).filter(name => !names.has(name)),
+  );
+  t.deepEqual(missing, [], 'run node .scripts/complete-lock.mjs');
+});
+
+test('no file names the host of a package registry', t => {
+  // In two pieces, so that this file does not.
+  const pattern = ['registry\\.(npmjs|yarnpkg)', '\\.(org|com)|npm\\.pkg\\.', 'github|npmmirror'].join('');
+  const files = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' }).split('\0').filter(Boolean);
+  const naming = files.filter(file => new RegExp(pattern).test(readFileSync(join(ROOT, file), 'latin1')));
+  t.deepEqual(naming, []);
+});
