@@ -22,7 +22,7 @@ import type { ScriptSource } from './deployment.js';
 import type { EdgeFunction } from './edge-function.js';
 import type { HostEvents } from './events.js';
 import { fetchInput, fetchThrough } from './fetch-door.js';
-import type { FunctionRunner } from './function-runner.js';
+import { cachePrefix, type FunctionRunner } from './function-runner.js';
 import { lazyDirectory } from './lazy-directory.js';
 import { createListener, type ListenerOptions } from './listener.js';
 import { createManagementDoor, type HostManagement, type HostManagementOptions } from './management-door.js';
@@ -143,6 +143,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       spares: spareIsolates,
       heapBytes: limits.memoryBytes,
       cellMemoryBytes: CELL_BASE_BYTES + limits.memoryBytes * 2,
+      makeRoom: () => this.#cache.evict(cachePrefix(id)),
       prepare: () => this.#prepareSandbox(),
       create: (cellOptions, events) => this.#createCell(id, cellOptions, events),
     });
