@@ -1,7 +1,7 @@
 /** What a benchmark is, and what it hands to the report. */
 
 /** Units of figures, as the report shows them. */
-export type Unit = 'us' | 'ms' | 'calls/s' | 'requests/s' | 'MB/s' | 'MB' | 'x' | '%';
+export type Unit = 'us' | 'ms' | 'calls/s' | 'requests/s' | 'MB/s' | 'MB' | 'x' | '%' | 'count';
 
 /** What a figure should reach: its own median, or the median of its ratio to the floor. */
 export type Target =

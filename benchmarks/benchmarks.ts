@@ -5,6 +5,7 @@ import { bucketLarge } from './suites/bucket-large.js';
 import { bucketLists } from './suites/bucket-lists.js';
 import { buckets } from './suites/buckets.js';
 import { coldStart } from './suites/cold-start.js';
+import { containment } from './suites/containment.js';
 import { cpu } from './suites/cpu.js';
 import { dispatch } from './suites/dispatch.js';
 import { guestApis } from './suites/guest-apis.js';
@@ -27,6 +28,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   streaming,
   accounting,
   neighbours,
+  containment,
   guestApis,
   micro,
   peers,

@@ -1,6 +1,6 @@
 export type * from './bindings/bucket/types.js';
 export type { OutboundHandler } from './bindings/egress/outbound-transport.js';
-export type { Account } from './host/account.js';
+export type { Account, AccountStatsSnapshot } from './host/account.js';
 export { type AuditedRequest, type AuditFinding, type AuditOptions, auditRequests } from './host/audit/requests.js';
 export type { ModuleSource, ScriptSource } from './host/deployment.js';
 export type { EdgeFunction } from './host/edge-function.js';
@@ -17,6 +17,7 @@ export type { ListenerOptions, NodeListener } from './host/listener.js';
 export type { HostManagement, HostManagementOptions } from './host/management-door.js';
 export type { AccountOptions, EdgeHostOptions, EgressOptions, LoadOptions, RouteOptions } from './host/options.js';
 export type { HostS3Credential, HostS3Options } from './host/s3-door.js';
+export type { CellEvent } from './host/telemetry.js';
 export { ABUSE_RULE_ID, type AbuseEvent } from './quotas/abuse-guard.js';
 export { EdgeError, type EdgeErrorCode, type ExceededLimit, type SourceLocation } from './quotas/errors.js';
 export type { LimitWarning } from './quotas/limit-warnings.js';

@@ -23,11 +23,12 @@ import { readDeployment, type ScriptSource } from './deployment.js';
 import { EdgeFunction } from './edge-function.js';
 import type { InvocationEvent, LogEvent } from './events.js';
 import { FunctionRunner } from './function-runner.js';
-import { FunctionStats } from './function-stats.js';
+import { FunctionStats, type FunctionStatsSnapshot } from './function-stats.js';
 import type { InvocationContext } from './invocation.js';
 import { type AccountOptions, type LoadOptions, type ResolvedLoadOptions, resolveLoadOptions } from './options.js';
 import type { Router } from './router.js';
 import { rememberRunner } from './runners.js';
+import type { TraceParent } from './telemetry.js';
 
 /** What an account has from its host. */
 export interface AccountHost {
@@ -36,13 +37,14 @@ export interface AccountHost {
   readonly zonePlan: ResolvedLimits['zonePlan'];
   readonly connectionSlotRelease: ConnectionSlotRelease;
   readonly admission: Admission;
+  readonly now: () => number;
   readonly cache: IsolateCache;
   readonly router: Router<FunctionRunner>;
   readonly egress: Egress;
   directory(): Promise<BucketDirectory>;
   emitLog(event: LogEvent): void;
   wantsInvocations(): boolean;
-  emitInvocation(event: InvocationEvent): void;
+  emitInvocation(event: InvocationEvent, parent: TraceParent): void;
   warn(error: Error): void;
 }
 
@@ -52,9 +54,16 @@ interface Loaded {
   readonly runner: FunctionRunner;
   readonly function: EdgeFunction;
   readonly options: ResolvedLoadOptions;
+  readonly stats: FunctionStats;
   /** Set when it serves. */
   routes: ResolvedLoadOptions['routes'];
   triggers: CronTriggers | undefined;
+}
+
+/** Figures of an account, and of each of its functions. */
+export interface AccountStatsSnapshot extends FunctionStatsSnapshot {
+  readonly account: string;
+  readonly functions: readonly (FunctionStatsSnapshot & { readonly name: string; readonly version: string })[];
 }
 
 /** What an account has used of what its plan allows. */
@@ -153,7 +162,7 @@ export class Account {
     await runner.load();
     const edgeFunction = new EdgeFunction(runner, stats, () => this.#unload(resolved.name, runner));
     rememberRunner(edgeFunction, runner);
-    return { runner, function: edgeFunction, options: resolved, routes: [], triggers: undefined };
+    return { runner, function: edgeFunction, options: resolved, stats, routes: [], triggers: undefined };
   }
 
   #serve(loaded: Loaded, { routes, crons }: Pick<ResolvedLoadOptions, 'routes' | 'crons'>): void {
@@ -189,11 +198,21 @@ export class Account {
     return hostBucket(this.#bucketService(name, { honorsInclude: true }));
   }
 
+  /** Figures of the functions that are loaded, each since it was, and of all of them together. */
+  stats(): AccountStatsSnapshot {
+    const total = new FunctionStats();
+    const functions = [...this.#functions.values()].map(({ function: { name, version }, stats }) => {
+      total.add(stats);
+      return { name, version, ...stats.snapshot() };
+    });
+    return { account: this.id, ...total.snapshot(), functions };
+  }
+
   /** What the account has used of what its plan allows. */
   usage(): AccountUsageSnapshot {
     const limits = this.#limits({});
     const counts = this.#host.admission.usage(this.id);
-    const now = Date.now();
+    const now = this.#host.now();
     const quota = (id: CountedQuota, used: number, unit: string, resetsEveryMs?: number) => ({
       id,
       used,
@@ -268,11 +287,11 @@ export class Account {
       emitLog: event => this.#host.emitLog(event),
       connectionSlotRelease: this.#host.connectionSlotRelease,
       admit: (mode, address) => this.#host.admission.check({ account: this.id, limits, mode, address }),
-      over: (outcome, { kind, cpuMs, wallMs, subrequests }, event) => {
+      over: (outcome, { kind, cpuMs, wallMs, peakBytes, subrequests }, event, parent) => {
         // The isolate keeps the same books; these are for the isolate that replaces it.
         if (Number.isFinite(limits.cpuMs[kind])) allowance.settle(cpuMs, limits.cpuMs[kind]);
-        stats.record(outcome, cpuMs, wallMs, subrequests);
-        if (this.#host.wantsInvocations()) this.#host.emitInvocation(event());
+        stats.record({ outcome, cpuMs, wallMs, peakBytes, subrequests });
+        if (this.#host.wantsInvocations()) this.#host.emitInvocation(event(), parent);
       },
     };
   }

@@ -17,12 +17,12 @@ import { Admission } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';
 import { resolveLimits } from '../quotas/resolve-limits.js';
 import { openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
-import { Account, type AccountHost } from './account.js';
+import { Account, type AccountHost, type AccountStatsSnapshot } from './account.js';
 import type { ScriptSource } from './deployment.js';
 import type { EdgeFunction } from './edge-function.js';
 import type { HostEvents } from './events.js';
 import { fetchInput, fetchThrough } from './fetch-door.js';
-import type { FunctionRunner } from './function-runner.js';
+import { cachePrefix, type FunctionRunner } from './function-runner.js';
 import { lazyDirectory } from './lazy-directory.js';
 import { createListener, type ListenerOptions } from './listener.js';
 import { createManagementDoor, type HostManagement, type HostManagementOptions } from './management-door.js';
@@ -38,6 +38,7 @@ import {
 import { Router } from './router.js';
 import { runnerOf } from './runners.js';
 import { createS3Door, type HostS3Options } from './s3-door.js';
+import { CHANNELS, isRecorded, loadTelemetry, publish, recordInvocation } from './telemetry.js';
 
 /** The account of functions that are loaded on the host itself. */
 const DEFAULT_ACCOUNT = 'default';
@@ -88,15 +89,20 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     const { egress, outbound } = this.#options;
     this.#egress = createEgress({ ...egress, ...(outbound !== undefined && { outbound }) });
     this.#admission = new Admission({
+      now: this.#options.now,
       store: {
         get: async key => countText(await (await this.#openStorage()).sublevel('counts').get(key)),
         put: async (key, value) => (await this.#openStorage()).sublevel('counts').put(key, value),
       },
       ...(this.#options.redisUrl !== undefined && { shared: this.#sharedCounters(this.#options.redisUrl) }),
-      onAbuse: event => this.emit('abuse', event),
+      onAbuse: event => {
+        this.emit('abuse', event);
+        publish('abuse', event);
+      },
       onError: error => this.#warn(error),
     });
     ignoreInspectorSignal();
+    void loadTelemetry();
   }
 
   /** Loads a function into the default account. See {@link Account.load}. */
@@ -137,8 +143,9 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       spares: spareIsolates,
       heapBytes: limits.memoryBytes,
       cellMemoryBytes: CELL_BASE_BYTES + limits.memoryBytes * 2,
+      makeRoom: () => this.#cache.evict(cachePrefix(id)),
       prepare: () => this.#prepareSandbox(),
-      create: (cellOptions, events) => this.#createCell(cellOptions, events),
+      create: (cellOptions, events) => this.#createCell(id, cellOptions, events),
     });
     const account = new Account(id, checked, this.#accountHost(id), supervisor);
     this.#accounts.set(id, account);
@@ -217,6 +224,11 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     };
   }
 
+  /** Figures of the invocations of every account that has functions loaded: counts by outcome, and histograms of time. */
+  stats(): { readonly accounts: readonly AccountStatsSnapshot[] } {
+    return { accounts: [...this.#accounts.values()].map(account => account.stats()) };
+  }
+
   /**
    * Ends everything: lets what runs finish for up to `drainMs`, then ends the cells and closes the storage. Nothing is left running.
    * @param options.drainMs @default 5000
@@ -254,7 +266,15 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     if (this.#options.isolation === 'process') this.#sandbox = await sandboxFor(this.#options.sandbox);
   }
 
-  #createCell(options: CellOptions, events: CellEvents): Cell {
+  #createCell(account: string, options: CellOptions, cellEvents: CellEvents): Cell {
+    publish('cell', { account, state: 'started', detail: '' });
+    const events: CellEvents = {
+      ...cellEvents,
+      onExit: detail => {
+        publish('cell', { account, state: 'ended', detail });
+        cellEvents.onExit(detail);
+      },
+    };
     return this.#sandbox === undefined
       ? new ThreadCell(options, events)
       : new ProcessCell(options, events, this.#sandbox);
@@ -277,8 +297,10 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     };
   }
 
-  #warn(error: unknown): void {
-    this.emit('warning', error instanceof Error ? error : new Error(String(error)));
+  #warn(cause: unknown): void {
+    const error = cause instanceof Error ? cause : new Error(String(cause));
+    this.emit('warning', error);
+    publish('warning', error);
   }
 
   #openStorage(): Promise<Storage> {
@@ -303,14 +325,23 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       zonePlan: this.#options.zonePlan,
       connectionSlotRelease: this.#options.connectionSlotRelease,
       admission: this.#admission,
+      now: this.#options.now,
       cache: this.#cache,
       router: this.#router,
       egress: this.#egress,
       directory: () => this.#directory(id),
-      emitLog: event => this.emit('log', event),
-      wantsInvocations: () => this.listenerCount('invocation') > 0,
-      emitInvocation: event => this.emit('invocation', event),
-      warn: error => this.emit('warning', error),
+      emitLog: event => {
+        this.emit('log', event);
+        publish('log', event);
+      },
+      wantsInvocations: () =>
+        this.listenerCount('invocation') > 0 || CHANNELS.invocation.hasSubscribers || isRecorded(),
+      emitInvocation: (event, parent) => {
+        this.emit('invocation', event);
+        publish('invocation', event);
+        recordInvocation(event, parent);
+      },
+      warn: error => this.#warn(error),
     };
   }
 }

@@ -3,6 +3,8 @@ import type { Exchange } from '../isolate/protocol/exchange.js';
 import { HostOpens } from '../isolate/protocol/messages.js';
 import type { RouteMode, Verdict } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';
+import { BodyCounter, checkRequestHead } from '../quotas/request-checks.js';
+import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import type { FunctionRunner } from './function-runner.js';
 import { headOfRequest, isNullBodyStatus, parseResponseHead, withoutFragment } from './http-head.js';
 import type { Invocation, InvocationStart, RequestBodySource, ResponseSink } from './invocation.js';
@@ -14,7 +16,9 @@ const MAX_PIECE_BYTES = 64 * 1024;
 
 /** What a door asks for, before it has become a frame. */
 export interface FetchInput {
+  readonly method: string;
   readonly url: string;
+  readonly headers: Iterable<readonly [string, string]>;
   readonly head: string;
   readonly body: ReadableStream<Uint8Array> | null;
   readonly signal: AbortSignal | undefined;
@@ -34,24 +38,43 @@ export function fetchInput(input: Request | string | URL, init: RequestInit | un
     if (input instanceof URL) return bareGet(input);
   }
   const request = input instanceof Request && init === undefined ? input : new Request(input, init);
-  return { url: request.url, head: headOfRequest(request), body: request.body, signal: request.signal, request };
+  const { method, url, headers } = request;
+  return { method, url, headers, head: headOfRequest(request), body: request.body, signal: request.signal, request };
 }
+
+const NO_HEADERS: readonly [string, string][] = [];
 
 function bareGet(url: URL): FetchInput {
   if (url.username !== '' || url.password !== '')
     throw new TypeError(`A request cannot be made from a URL with credentials: ${url.href}`);
   const bare = withoutFragment(url.href);
-  return { url: bare, head: `GET\n${bare}`, body: null, signal: undefined, request: undefined };
+  return {
+    method: 'GET',
+    url: bare,
+    headers: NO_HEADERS,
+    head: `GET\n${bare}`,
+    body: null,
+    signal: undefined,
+    request: undefined,
+  };
 }
 
 /**
+ * The limits of requests (URL, headers, body) hold at this door as at the door of node:http: what a function has to take does not depend
+ * on the way that it came. An application that wants to hand over more says so with `limits`.
+ *
  * Rejects with the EdgeError that refused the request or ended the invocation, or with the reason of the request's signal. A request
  * that a fail-open route lets pass beyond the daily limit has no function to go to: EDGE_NO_ROUTE.
  */
 export function fetchThrough(runner: FunctionRunner, input: FetchInput, mode: RouteMode): Promise<Response> {
-  const verdict = runner.context.admit(mode, undefined);
-  if ('then' in verdict) return verdict.then(known => run(runner, input, mode, known));
-  return run(runner, input, mode, verdict);
+  try {
+    checkRequestHead(input, runner.context.limits);
+    const verdict = runner.context.admit(mode, undefined);
+    if ('then' in verdict) return verdict.then(known => run(runner, input, mode, known));
+    return run(runner, input, mode, verdict);
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 function run(runner: FunctionRunner, input: FetchInput, mode: RouteMode, verdict: Verdict): Promise<Response> {
@@ -71,7 +94,7 @@ function run(runner: FunctionRunner, input: FetchInput, mode: RouteMode, verdict
       body: null,
       isComplete: input.body === null,
     };
-    const sink = new FetchSink(input, resolve, reject);
+    const sink = new FetchSink(input, runner.context.limits, resolve, reject);
     const invocation = runner.runNow(start, sink);
     if (invocation !== undefined) sink.started(invocation);
     else {
@@ -85,6 +108,7 @@ function run(runner: FunctionRunner, input: FetchInput, mode: RouteMode, verdict
 
 class FetchSink implements ResponseSink {
   readonly #input: FetchInput;
+  readonly #limits: ResolvedLimits;
   readonly #resolve: (response: Response) => void;
   readonly #reject: (reason: unknown) => void;
   #invocation: Invocation | undefined;
@@ -99,8 +123,14 @@ class FetchSink implements ResponseSink {
     this.#invocation?.abort();
   };
 
-  constructor(input: FetchInput, resolve: (response: Response) => void, reject: (reason: unknown) => void) {
+  constructor(
+    input: FetchInput,
+    limits: ResolvedLimits,
+    resolve: (response: Response) => void,
+    reject: (reason: unknown) => void,
+  ) {
     this.#input = input;
+    this.#limits = limits;
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -110,7 +140,12 @@ class FetchSink implements ResponseSink {
     if (this.#isOver) return;
     const { signal, body } = this.#input;
     signal?.addEventListener('abort', this.#onAbort);
-    if (body !== null) invocation.source = new RequestBody(body, invocation);
+    if (body !== null) {
+      invocation.source = new RequestBody(body, invocation, new BodyCounter(this.#limits), error => {
+        this.#reject(error);
+        this.#end(error);
+      });
+    }
   }
 
   respond(status: number, head: string, body: Buffer, isComplete: boolean, exchange: Exchange): void {
@@ -208,12 +243,22 @@ function pairsOf(headers: readonly string[]): [string, string][] {
 class RequestBody implements RequestBodySource {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #invocation: Invocation;
+  readonly #counter: BodyCounter;
+  readonly #onFail: (error: unknown) => void;
   #isReading = false;
   #isOver = false;
 
-  constructor(body: ReadableStream<Uint8Array>, invocation: Invocation) {
+  /** `onFail`: the body is longer than allowed, or cannot be read. */
+  constructor(
+    body: ReadableStream<Uint8Array>,
+    invocation: Invocation,
+    counter: BodyCounter,
+    onFail: (error: unknown) => void,
+  ) {
     this.#reader = body.getReader();
     this.#invocation = invocation;
+    this.#counter = counter;
+    this.#onFail = onFail;
     this.resume();
   }
 
@@ -241,11 +286,13 @@ class RequestBody implements RequestBodySource {
           return;
         }
         if (!(value instanceof Uint8Array)) throw new TypeError('The request body is not a stream of bytes');
+        this.#counter.add(value.byteLength);
         // The bytes are on their way when write returns; a caller may use its buffer again.
         exchange.write(new Uint8Array(value));
       }
-    } catch {
-      this.#isOver = true;
+    } catch (error) {
+      this.stop();
+      this.#onFail(error);
       this.#invocation.abort();
     } finally {
       this.#isReading = false;

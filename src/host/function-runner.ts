@@ -31,7 +31,7 @@ export class FunctionRunner {
   readonly context: InvocationContext;
   readonly #options: RunnerOptions;
   /** Of this deployment in the cache: a new version of the function is another entry. */
-  readonly #key = `${++serial}`;
+  readonly #key: string;
   #loading: Promise<IsolateHandle> | undefined;
   #waiting = 0;
   #isRetired = false;
@@ -41,6 +41,7 @@ export class FunctionRunner {
   constructor(options: RunnerOptions) {
     this.context = options.context;
     this.#options = options;
+    this.#key = `${cachePrefix(options.context.account)}${++serial}`;
   }
 
   /** Loads the function for the first time. Rejects with the EdgeError that says what is wrong with it. */
@@ -131,6 +132,11 @@ export class FunctionRunner {
     else cache.set(this.#key, handle);
     return handle;
   }
+}
+
+/** Of the isolates of an account in the cache. */
+export function cachePrefix(account: string): string {
+  return `${account}/`;
 }
 
 function startupError(context: InvocationContext, tookMs: number | undefined): EdgeError {

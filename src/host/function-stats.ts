@@ -6,9 +6,12 @@ export interface FunctionStatsSnapshot {
   readonly outcomes: Readonly<Partial<Record<InvocationOutcome, number>>>;
   readonly cpuMs: HistogramSnapshot;
   readonly wallMs: HistogramSnapshot;
+  /** The most memory of any invocation, in bytes. */
+  readonly peakMemoryBytes: number;
   readonly subrequests: number;
 }
 
+/** Milliseconds. */
 export interface HistogramSnapshot {
   readonly sum: number;
   readonly mean: number;
@@ -17,29 +20,54 @@ export interface HistogramSnapshot {
   readonly p50: number;
   readonly p90: number;
   readonly p99: number;
+  /** How many were at most `upTo` and above the bucket before. Empty buckets are left out; bounds are the same for every function. */
+  readonly buckets: readonly { readonly upTo: number; readonly count: number }[];
+}
+
+/** What one invocation adds. */
+export interface InvocationFigures {
+  readonly outcome: InvocationOutcome;
+  readonly cpuMs: number;
+  readonly wallMs: number;
+  readonly peakBytes: number;
+  readonly subrequests: number;
 }
 
 export class FunctionStats {
   #invocations = 0;
   #subrequests = 0;
-  readonly #outcomes: Partial<Record<InvocationOutcome, number>> = {};
+  #peakBytes = 0;
+  readonly #outcomes = new Map<InvocationOutcome, number>();
   readonly #cpuMs = new Histogram();
   readonly #wallMs = new Histogram();
 
-  record(outcome: InvocationOutcome, cpuMs: number, wallMs: number, subrequests: number): void {
+  record({ outcome, cpuMs, wallMs, peakBytes, subrequests }: InvocationFigures): void {
     this.#invocations++;
+    if (peakBytes > this.#peakBytes) this.#peakBytes = peakBytes;
     this.#subrequests += subrequests;
-    this.#outcomes[outcome] = (this.#outcomes[outcome] ?? 0) + 1;
+    this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + 1);
     this.#cpuMs.record(cpuMs);
     this.#wallMs.record(wallMs);
+  }
+
+  /** Adds all that another has recorded. */
+  add(other: FunctionStats): void {
+    this.#invocations += other.#invocations;
+    this.#subrequests += other.#subrequests;
+    this.#peakBytes = Math.max(this.#peakBytes, other.#peakBytes);
+    for (const [outcome, count] of other.#outcomes)
+      this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + count);
+    this.#cpuMs.add(other.#cpuMs);
+    this.#wallMs.add(other.#wallMs);
   }
 
   snapshot(): FunctionStatsSnapshot {
     return {
       invocations: this.#invocations,
-      outcomes: { ...this.#outcomes },
+      outcomes: Object.fromEntries(this.#outcomes),
       cpuMs: this.#cpuMs.snapshot(),
       wallMs: this.#wallMs.snapshot(),
+      peakMemoryBytes: this.#peakBytes,
       subrequests: this.#subrequests,
     };
   }
@@ -65,6 +93,13 @@ class Histogram {
     if (ms > this.#max) this.#max = ms;
   }
 
+  add(other: Histogram): void {
+    for (const [bucket, count] of other.#counts.entries()) this.#counts[bucket] = (this.#counts[bucket] ?? 0) + count;
+    this.#count += other.#count;
+    this.#sum += other.#sum;
+    this.#max = Math.max(this.#max, other.#max);
+  }
+
   snapshot(): HistogramSnapshot {
     return {
       sum: this.#sum,
@@ -73,6 +108,9 @@ class Histogram {
       p50: this.#quantile(0.5),
       p90: this.#quantile(0.9),
       p99: this.#quantile(0.99),
+      buckets: [...this.#counts.entries()]
+        .filter(([, count]) => count > 0)
+        .map(([bucket, count]) => ({ upTo: upperBound(bucket), count })),
     };
   }
 
@@ -81,8 +119,12 @@ class Histogram {
     let seen = 0;
     for (const [bucket, count] of this.#counts.entries()) {
       seen += count;
-      if (count > 0 && seen >= wanted) return Math.min(this.#max, LEAST_MS * 2 ** (bucket / BUCKETS_PER_DOUBLING));
+      if (count > 0 && seen >= wanted) return Math.min(this.#max, upperBound(bucket));
     }
     return 0;
   }
+}
+
+function upperBound(bucket: number): number {
+  return LEAST_MS * 2 ** (bucket / BUCKETS_PER_DOUBLING);
 }

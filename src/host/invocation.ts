@@ -4,7 +4,7 @@
  */
 import type { Exchange } from '../isolate/protocol/exchange.js';
 import { type HandlerFailure, HostOpens } from '../isolate/protocol/messages.js';
-import type { InvocationPort, IsolateHandle, LossReason } from '../pool/isolate-handle.js';
+import type { InvocationPort, IsolateHandle, LossFigures, LossReason } from '../pool/isolate-handle.js';
 import type { RouteMode, Verdict } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { EdgeError, type EdgeErrorCode } from '../quotas/errors.js';
@@ -17,6 +17,7 @@ import { Deadlines } from './deadlines.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent, LogLevel } from './events.js';
 import { Ledger } from './ledger.js';
 import { answerCall, type FunctionServices } from './services.js';
+import { type TraceParent, traceParent } from './telemetry.js';
 
 /** Where the answer goes. One of `respond` and `fail` is called first, once; after `respond`, `fail` breaks the stream. */
 export interface ResponseSink {
@@ -48,8 +49,9 @@ export interface InvocationContext {
   /** The invocation is over. `event` makes the event; nothing is made when nobody listens. */
   over(
     outcome: InvocationOutcome,
-    figures: { kind: InvocationKind; cpuMs: number; wallMs: number; subrequests: number },
+    figures: { kind: InvocationKind; cpuMs: number; wallMs: number; peakBytes: number; subrequests: number },
     event: () => InvocationEvent,
+    parent: TraceParent,
   ): void;
 }
 
@@ -82,6 +84,7 @@ export class Invocation implements InvocationPort {
   readonly #sink: ResponseSink;
   readonly #serial = ++serial;
   readonly #startedMs = performance.now();
+  readonly #parent = traceParent();
   source: RequestBodySource | undefined;
   readonly #warnings = new LimitWarnings();
   #ledger: Ledger | undefined;
@@ -202,14 +205,22 @@ export class Invocation implements InvocationPort {
   }
 
   onLog(level: number, message: string): void {
-    this.#logs ??= new LogBudget(this.#context.limits.logBytes);
-    const recorded = this.#logs.admit(message, () => {
-      this.#emitLog(
-        'warn',
-        `Log truncated: limit logBytes is ${this.#context.limits.logBytes} (option limits.logBytes)`,
-      );
-    });
+    const recorded = this.#record(message);
     if (recorded !== null) this.#emitLog(LEVELS[level] ?? 'log', recorded);
+  }
+
+  /** What is recorded of a text: console output, exceptions, and the head of the request share one limit (specification: Limits, rule 12). */
+  #record(text: string): string | null {
+    const { logBytes } = this.#context.limits;
+    if (this.#logs === undefined) {
+      this.#logs = new LogBudget(logBytes);
+      this.#logs.admit(this.#start.head);
+    }
+    const recorded = this.#logs.admit(text, () => {
+      this.#emitLog('warn', `Log truncated: limit logBytes is ${logBytes} (option limits.logBytes)`);
+    });
+    this.#warnings.note('logBytes', this.#logs.usedBytes, logBytes);
+    return recorded;
   }
 
   #emitLog(level: LogLevel, message: string): void {
@@ -230,12 +241,13 @@ export class Invocation implements InvocationPort {
 
   onHandlerFailed(failure: HandlerFailure): void {
     this.#failureName = failure.name;
-    this.#failureStack = failure.stack;
+    const message = this.#record(failure.message) ?? '';
+    this.#failureStack = this.#record(failure.stack) ?? '';
     this.#failure = new EdgeError(
       failure.code,
       failure.code === 'EDGE_NO_RESPONSE'
-        ? `The handler of function "${this.#context.function}" returned no Response: ${failure.message}`
-        : `The handler of function "${this.#context.function}" threw ${failure.name}: ${failure.message}`,
+        ? `The handler of function "${this.#context.function}" returned no Response: ${message}`
+        : `The handler of function "${this.#context.function}" threw ${failure.name}: ${message}`,
     );
   }
 
@@ -266,10 +278,12 @@ export class Invocation implements InvocationPort {
     this.#over(cpuMs, peakBytes);
   }
 
-  onLost(reason: LossReason, detail: string): void {
+  onLost(reason: LossReason, detail: string, { cpuMs, memoryBytes }: LossFigures): void {
     const { code, outcome } = LOSSES[reason];
     if (this.#outcome === 'ok') this.#fail(this.#lossError(code, reason, detail), outcome);
-    this.#over(performance.now() - this.#startedMs, 0);
+    // A bomb is seen when it has gone off: what it held then is more than what was last seen of it.
+    const peakBytes = reason === 'memory' ? Math.max(memoryBytes, this.#context.limits.memoryBytes) : memoryBytes;
+    this.#over(cpuMs, peakBytes);
   }
 
   // --- the end ---
@@ -296,10 +310,12 @@ export class Invocation implements InvocationPort {
     const { limits } = this.#context;
     this.#warnings.note('cpuMs', cpuMs, limits.cpuMs[this.#kind]);
     this.#warnings.note('memoryBytes', peakBytes, limits.memoryBytes);
+    if (this.#start.kind !== HostOpens.Fetch) this.#warnings.note('wallMs', wallMs, limits.wallMs[this.#kind]);
     this.#context.over(
       this.#outcome,
-      { kind: this.#kind, cpuMs, wallMs, subrequests: this.#ledger?.subrequests ?? 0 },
+      { kind: this.#kind, cpuMs, wallMs, peakBytes, subrequests: this.#ledger?.subrequests ?? 0 },
       () => this.#event(cpuMs, wallMs, peakBytes),
+      this.#parent,
     );
   }
 
@@ -360,7 +376,12 @@ export class Invocation implements InvocationPort {
 
   #lossError(code: EdgeErrorCode, reason: LossReason, detail: string): EdgeError {
     if (reason === 'cpu' || reason === 'memory') return this.#limitError(code, LOSSES[reason].outcome);
-    const what = reason === 'cell' ? 'the process of its account ended' : `its isolate ended (${reason})`;
+    const what =
+      reason === 'cell'
+        ? 'the process of its account ended'
+        : reason === 'bystander'
+          ? 'another request of the function used more CPU time than its limit, which ended the isolate'
+          : `its isolate ended (${reason})`;
     return new EdgeError(
       code,
       `Function "${this.#context.function}" was interrupted: ${what}${detail === '' ? '' : `: ${detail}`}`,
@@ -370,6 +391,7 @@ export class Invocation implements InvocationPort {
 
 const LOSSES: Readonly<Record<LossReason, { readonly code: EdgeErrorCode; readonly outcome: InvocationOutcome }>> = {
   cpu: { code: 'EDGE_CPU_LIMIT', outcome: 'exceededCpu' },
+  bystander: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
   startup: { code: 'EDGE_STARTUP_LIMIT', outcome: 'exceededCpu' },
   memory: { code: 'EDGE_MEMORY_LIMIT', outcome: 'exceededMemory' },
   closed: { code: 'EDGE_CLOSED', outcome: 'canceled' },

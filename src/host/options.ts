@@ -41,6 +41,8 @@ export interface EdgeHostOptions {
   readonly egress?: EgressOptions;
   /** Answers every request that functions make, in place of the network and its policy. */
   readonly outbound?: OutboundHandler;
+  /** The clock of request counts, in milliseconds since 1970: minutes and days (UTC) go by it. @default Date.now */
+  readonly now?: () => number;
 }
 
 export interface AccountOptions {
@@ -100,6 +102,7 @@ const HOST_SCHEMA: OptionSchema = {
   quotas: 'object',
   egress: 'object',
   outbound: 'function',
+  now: 'function',
 };
 
 /** Figures are checked where they are used. */
@@ -150,6 +153,7 @@ export interface ResolvedHostOptions {
   readonly redisUrl: string | undefined;
   readonly egress: EgressOptions;
   readonly outbound: OutboundHandler | undefined;
+  readonly now: () => number;
 }
 
 export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostOptions {
@@ -172,6 +176,7 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     redisUrl: options.quotas?.redis,
     egress: options.egress ?? {},
     outbound: options.outbound,
+    now: options.now ?? Date.now,
   });
 }
 

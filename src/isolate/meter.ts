@@ -79,7 +79,8 @@ export class InvocationMeter implements TurnMeter {
     const account = this.#accounts.get(invocation);
     const budgetMs = account === undefined ? this.#limits.startupMs : this.#grant(account) - account.usedMs;
     this.#startedMs = performance.now();
-    this.#watch.beginTurn(invocation, performance.timeOrigin + this.#startedMs, Math.max(0, budgetMs));
+    const beganMs = performance.timeOrigin + this.#startedMs;
+    this.#watch.beginTurn(invocation, beganMs, Math.max(0, budgetMs), account?.usedMs ?? 0);
   }
 
   end(invocation: number): void {

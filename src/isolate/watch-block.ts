@@ -22,6 +22,8 @@ enum Figure {
   StartedMs = 4,
   /** Heap and external bytes at the end of the last turn. */
   MemoryBytes = 5,
+  /** CPU milliseconds that the invocation had used before the current turn. */
+  UsedMs = 6,
 }
 
 export class WatchBlock {
@@ -37,7 +39,8 @@ export class WatchBlock {
 
   // --- the isolate ---
 
-  beginTurn(invocation: number, startedMs: number, budgetMs: number): void {
+  beginTurn(invocation: number, startedMs: number, budgetMs: number, usedMs: number): void {
+    this.#figures[Figure.UsedMs] = usedMs;
     this.#figures[Figure.StartedMs] = startedMs;
     this.#figures[Figure.BudgetMs] = budgetMs;
     this.#words[Word.Invocation] = invocation;
@@ -78,6 +81,14 @@ export class WatchBlock {
 
   get clock(): number {
     return Atomics.load(this.#words, Word.Clock);
+  }
+
+  get invocation(): number {
+    return this.#words[Word.Invocation] ?? 0;
+  }
+
+  get usedMs(): number {
+    return this.#figures[Figure.UsedMs] ?? 0;
   }
 
   get isOverMemory(): boolean {

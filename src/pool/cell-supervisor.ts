@@ -11,6 +11,8 @@ export interface SupervisorOptions extends CellOptions {
   readonly account: string;
   /** Isolates kept warm and empty. */
   readonly spares: number;
+  /** Lets an isolate of the account go, when there are as many as there may be. */
+  readonly makeRoom: () => void;
   /** What has to be known before a cell can be created. */
   readonly prepare: () => Promise<void>;
   readonly create: (options: CellOptions, events: CellEvents) => Cell;
@@ -23,6 +25,9 @@ const MAX_BACKOFF_MS = 5000;
 /** A cell that lived so long has recovered. */
 const STABLE_AFTER_MS = 10_000;
 
+/** How long a function waits for room among the isolates of its account. */
+const ROOM_WITHIN_MS = 30_000;
+const ROOM_POLL_MS = 25;
 const MEMORY_POLL_MS = 250;
 /** Times the ceiling at which the cell's own watchdog ends isolates. */
 const HARD_CEILING = 2;
@@ -43,12 +48,15 @@ class LiveCell {
   /** Resident memory when it had nothing to do yet. */
   idleBytes = 0;
   bloatedPolls = 0;
+  readonly #onRoom: () => void;
 
   constructor(
     create: SupervisorOptions['create'],
     options: CellOptions,
     onExit: (live: LiveCell, detail: string) => void,
+    onRoom: () => void,
   ) {
+    this.#onRoom = onRoom;
     this.cell = create(options, {
       onLeaseEnd: (lease, end, detail) => {
         const handle = this.handles.get(lease);
@@ -63,6 +71,7 @@ class LiveCell {
     this.handles.delete(lease);
     const index = this.spares.findIndex(spare => spare.lease === lease);
     if (index >= 0) this.spares.splice(index, 1);
+    this.#onRoom();
   }
 
   get threads(): number {
@@ -74,6 +83,8 @@ export class CellSupervisor {
   readonly #options: SupervisorOptions;
   readonly #cells = new Set<LiveCell>();
   #current: LiveCell | undefined;
+  /** Who waits for an isolate to end. */
+  readonly #waiting = new Set<() => void>();
   #failures = 0;
   #notBeforeMs = 0;
   readonly #closing = new AbortController();
@@ -83,15 +94,44 @@ export class CellSupervisor {
     this.#options = options;
   }
 
-  /** An isolate with an empty realm. Rejects with EDGE_CELL_START when no cell can be had. */
+  /** An isolate with an empty realm. Rejects with EDGE_CELL_START when no cell can be had, with EDGE_OVERLOADED when all are busy for long. */
   async acquire(): Promise<IsolateHandle> {
+    const deadline = performance.now() + ROOM_WITHIN_MS;
     for (;;) {
       const live = await this.#usable();
+      if (live.spares.length === 0 && live.threads >= this.#options.maxThreads) {
+        this.#options.makeRoom();
+        if (live.threads < this.#options.maxThreads) continue;
+        if (performance.now() > deadline) throw this.#overloaded();
+        await this.#room();
+        continue;
+      }
       const spare = live.spares.shift() ?? this.#start(live);
       // Afterwards, so that a new thread does not take the processor from the load that is waiting.
       setImmediate(() => this.#refill(live));
       if (spare.isUsable) return spare;
     }
+  }
+
+  /** Waits until an isolate has ended, or for a moment: one that was being loaded may have come to be idle. */
+  #room(): Promise<void> {
+    return new Promise(resolve => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, ROOM_POLL_MS);
+      this.#waiting.add(wake);
+    });
+  }
+
+  #overloaded(): EdgeError {
+    const { account, maxThreads } = this.#options;
+    return new EdgeError(
+      'EDGE_OVERLOADED',
+      `Cannot start an isolate of account "${account}": all ${maxThreads} are busy (option maxIsolatesPerAccount)`,
+    );
   }
 
   /** Starts the cell and its spares ahead of the first load. */
@@ -113,6 +153,7 @@ export class CellSupervisor {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#wake();
     clearInterval(this.#memoryTimer);
     await Promise.all([...this.#cells].map(live => live.cell.close()));
   }
@@ -142,7 +183,12 @@ export class CellSupervisor {
   }
 
   #create(): LiveCell {
-    const live = new LiveCell(this.#options.create, this.#options, (ended, detail) => this.#exited(ended, detail));
+    const live = new LiveCell(
+      this.#options.create,
+      this.#options,
+      (ended, detail) => this.#exited(ended, detail),
+      () => this.#wake(),
+    );
     this.#cells.add(live);
     this.#current = live;
     this.#watchMemory();
@@ -193,6 +239,11 @@ export class CellSupervisor {
     }
     const reason = isOutOfMemory(detail) ? 'memory' : 'cell';
     for (const handle of [...live.handles.values()]) handle.leaseEnded(reason, detail);
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const wake of [...this.#waiting]) wake();
   }
 
   /** Waits before a cell is started again; rejects when the account is closed meanwhile. */

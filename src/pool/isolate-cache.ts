@@ -54,6 +54,20 @@ export class IsolateCache {
     this.#handles.delete(key);
   }
 
+  /** Lets one isolate go of those whose keys begin so: the least recently used idle one, or else the least recently used. */
+  evict(prefix: string): void {
+    let busy: string | undefined;
+    for (const key of [...this.#handles.rkeys()]) {
+      if (!key.startsWith(prefix)) continue;
+      if (this.#handles.peek(key)?.inFlight === 0) {
+        this.delete(key);
+        return;
+      }
+      busy ??= key;
+    }
+    if (busy !== undefined) this.delete(busy);
+  }
+
   close(): void {
     clearInterval(this.#sweep);
     this.#handles.clear();

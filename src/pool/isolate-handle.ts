@@ -13,11 +13,19 @@ import {
   NoteKind,
 } from '../isolate/protocol/messages.js';
 import type { LeaseConnection } from './cell.js';
-import { parseHandlerFailure, parseLoadAnswer } from './isolate-messages.js';
+import { parseBlame, parseHandlerFailure, parseLoadAnswer } from './isolate-messages.js';
 import type { LeaseEnd } from './lease-pool.js';
 
 /** Why invocations ended with their isolate. */
-export type LossReason = LeaseEnd | 'cell' | 'protocol';
+export type LossReason = LeaseEnd | 'bystander' | 'cell' | 'protocol';
+
+/** What is known of an invocation that was lost: zero for what is not. */
+export interface LossFigures {
+  readonly cpuMs: number;
+  readonly memoryBytes: number;
+}
+
+const NOTHING_KNOWN: LossFigures = { cpuMs: 0, memoryBytes: 0 };
 
 /** What the isolate says of one invocation. */
 export interface InvocationPort extends ExchangeListener {
@@ -33,7 +41,7 @@ export interface InvocationPort extends ExchangeListener {
   /** Everything of the invocation is over in the isolate. */
   onDone(cpuMs: number, peakBytes: number): void;
   /** The isolate is gone, and the invocation with it. */
-  onLost(reason: LossReason, detail: string): void;
+  onLost(reason: LossReason, detail: string, figures: LossFigures): void;
 }
 
 /** After its connection closed, how long to wait for the cell to say why. */
@@ -91,7 +99,7 @@ export class IsolateHandle implements ChannelOwner {
         onSent: () => {},
         onStop: () => {},
         onFail: reason => {
-          if (!this.isUsable) this.#whenGone(() => fail(this.#gone?.detail ?? reason));
+          if (!this.isUsable) this.#whenGone(() => fail(parseBlame(this.#gone?.detail ?? reason).detail));
           else fail(reason);
         },
       };
@@ -219,10 +227,15 @@ export class IsolateHandle implements ChannelOwner {
   #tellGone(): void {
     if (this.#isToldGone) return;
     this.#isToldGone = true;
-    const { reason, detail } = this.#gone ?? { reason: 'exit' as const, detail: '' };
-    const lost = [...this.#invocations.values()];
+    const { reason, detail: text } = this.#gone ?? { reason: 'exit' as const, detail: '' };
+    const { invocation, figures, detail } = parseBlame(text);
+    const lost = [...this.#invocations];
     this.#invocations.clear();
-    for (const port of lost) port.onLost(reason, detail);
+    for (const [id, port] of lost) {
+      if (id === invocation) port.onLost(reason, detail, figures);
+      // Who only shared the isolate with a loop has not used up its own time.
+      else port.onLost(reason === 'cpu' && invocation > 0 ? 'bystander' : reason, detail, NOTHING_KNOWN);
+    }
     this.#onGone(reason, detail);
   }
 }

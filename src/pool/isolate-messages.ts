@@ -50,6 +50,21 @@ export function parseHandlerFailure(text: string): HandlerFailure {
   };
 }
 
+/** Who was in a turn when the isolate ended, as the lease pool tells it before the message. */
+export function parseBlame(text: string): {
+  readonly invocation: number;
+  readonly figures: { readonly cpuMs: number; readonly memoryBytes: number };
+  readonly detail: string;
+} {
+  const [line = '', invocation = 0, cpuMs = 0, memoryBytes = 0] =
+    /^(\d{1,10}) (\d{1,15}(?:\.\d{1,3})?) (\d{1,15})\n/.exec(text) ?? [];
+  return {
+    invocation: Number(invocation),
+    figures: { cpuMs: Number(cpuMs), memoryBytes: Number(memoryBytes) },
+    detail: text.slice(line.length),
+  };
+}
+
 function parseObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);

@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import { WatchBlock } from '../isolate/watch-block.js';
+import { monotonicMs, WatchBlock } from '../isolate/watch-block.js';
 import type { Lease } from '../isolate/worker.js';
 import { errorCode } from '../quotas/errors.js';
 import { type Verdict, Watchdog } from './watchdog.js';
@@ -69,7 +69,8 @@ export class LeasePool {
       this.#watchdog.forget(lease);
       const verdict = this.#verdicts.get(lease);
       this.#verdicts.delete(lease);
-      this.#options.onEnd(lease, verdict ?? endOf(error), error instanceof Error ? error.message : '');
+      const message = error instanceof Error ? error.message : '';
+      this.#options.onEnd(lease, verdict ?? endOf(error), `${blame(block)}${message}`);
     });
   }
 
@@ -85,6 +86,16 @@ export class LeasePool {
     for (const lease of this.#controllers.keys()) this.end(lease, 'closed');
     await this.#pool.destroy();
   }
+}
+
+/**
+ * Which invocation was in its turn at the end, the CPU milliseconds that it has used in all, and the bytes that the isolate held when last
+ * seen: "id ms bytes\n". Read back by {@link parseBlame}.
+ */
+function blame(block: WatchBlock): string {
+  if (!block.isInTurn) return '';
+  const cpuMs = block.usedMs + Math.max(0, monotonicMs() - block.startedMs);
+  return `${block.invocation} ${cpuMs.toFixed(3)} ${Math.round(block.memoryBytes)}\n`;
 }
 
 function endOf(error: unknown): LeaseEnd {

@@ -50,6 +50,9 @@ export class Invocation implements ContextOwner {
   readonly id: number;
   /** Tasks that keep it open: the handler itself, bodies that are being sent, promises given to waitUntil. */
   tasks = 1;
+  /** Those of the tasks that are promises given to waitUntil: they go on when the client is gone. */
+  #held = 0;
+  #isAbandoned = false;
   request: RequestState | undefined = undefined;
 
   constructor(id: number) {
@@ -58,7 +61,21 @@ export class Invocation implements ContextOwner {
   }
 
   endTask(): void {
-    if (--this.tasks > 0) return;
+    if (--this.tasks === 0) this.#end();
+  }
+
+  /** The client is gone: what waitUntil does not hold is over. Whoever listened to the signal had the chance to hold something. */
+  abandon(): void {
+    this.#isAbandoned = true;
+    if (this.#held === 0) this.#end();
+  }
+
+  #release(): void {
+    this.endTask();
+    if (--this.#held === 0 && this.#isAbandoned) this.#end();
+  }
+
+  #end(): void {
     // The host may have ended it already.
     if (!mapDelete(invocations, this.id)) return;
     tell(Op.Done, this.id);
@@ -67,7 +84,8 @@ export class Invocation implements ContextOwner {
   waitUntil(promise: unknown): void {
     if (this.tasks === 0) throw new TypeErrorCtor('waitUntil() was called after the end of its event');
     this.tasks++;
-    observe(this, promise);
+    this.#held++;
+    observe(promise, () => this.#release());
   }
 
   passThroughOnException(): void {
@@ -88,13 +106,13 @@ function tell(number: Op, a: number, b?: string | number, c?: string, d?: string
 }
 
 /** A promise of waitUntil: its rejection is logged, and nothing else comes of it. */
-async function observe(invocation: Invocation, promise: unknown): Promise<void> {
+async function observe(promise: unknown, onSettled: () => void): Promise<void> {
   try {
     await promise;
   } catch (error) {
     logUncaught('waitUntil', error);
   }
-  invocation.endTask();
+  onSettled();
 }
 
 function logUncaught(where: string, error: unknown): void {
@@ -261,8 +279,10 @@ onEvent(Ev.Queue, (id: number, json: string) => {
 });
 
 onEvent(Ev.Abort, (id: number) => {
-  const signal = mapGet(invocations, id)?.request?.signal;
+  const invocation = mapGet(invocations, id);
+  const signal = invocation?.request?.signal;
   if (signal !== undefined) abortSignal(signal, new DOMException('The client has disconnected', 'AbortError'));
+  invocation?.abandon();
 });
 
 // None of the function's code runs for an invocation that is over, so promises that wait for it are not settled.

@@ -1,7 +1,9 @@
 /** crypto. @see https://w3c.github.io/webcrypto/#crypto-interface */
+
 import { Op } from '../../ops/table.ts';
 import { op, opString } from '../bridge.ts';
 import { TypeErrorCtor, typedArrayByteLength, typedArrayName } from '../primordials.ts';
+import { requireHandler } from '../scope.ts';
 import { bytesOf } from './buffer-source.ts';
 import { DigestStream } from './digest-stream.ts';
 import { DOMException, QuotaExceededError } from './dom-exception.ts';
@@ -58,6 +60,7 @@ export class Crypto {
 
   randomUUID(): string {
     void this.#isCrypto;
+    requireHandler('Making a random UUID');
     return opString(Op.RandomUuid);
   }
 }

@@ -1,0 +1,121 @@
+/** Size limits of requests, at the bound and one past it, at both doors. */
+import http from 'node:http';
+import test from 'ava';
+import type { EdgeHostOptions } from '../../src/index.js';
+import { LIMITS, ZONE_PLANS } from '../../src/quotas/limits.js';
+import { handler, newHost } from '../host/new-host.js';
+import { listen } from './ports.js';
+
+const ANSWER = handler(
+  `let bytes = 0; if (request.body) for await (const chunk of request.body) bytes += chunk.length; return new Response(String(bytes))`,
+);
+const { urlBytes, headersBytes, headerBytes } = LIMITS;
+
+/** The status by node:http and the code by fetch(); 200 and undefined when it was served. */
+async function both(t: Parameters<typeof newHost>[0], request: RequestOf, options: EdgeHostOptions = {}) {
+  const host = newHost(t, options);
+  const fn = await host.load(ANSWER);
+  const origin = await listen(t, host.listener({ function: fn }));
+  const { url, init } = request(origin);
+  const { hostname, port, pathname, search } = new URL(url);
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    const { method = 'GET', headers = {} } = init;
+    let isAnswered = false;
+    const sent = http.request({ hostname, port, path: pathname + search, method, headers }, response => {
+      isAnswered = true;
+      response.resume();
+      resolve(response.statusCode);
+    });
+    // The server may end the connection of a request that it refused.
+    sent.on('error', error => isAnswered || reject(error));
+    sent.end(init.body);
+  });
+  const code = await fn.fetch(url, init).then(
+    async response => (await response.text()).slice(0, 0),
+    (error: { code: string }) => error.code,
+  );
+  return { status, code };
+}
+
+type RequestOf = (origin: string) => {
+  readonly url: string;
+  readonly init: { method?: string; headers?: Record<string, string>; body?: string | Uint8Array<ArrayBuffer> };
+};
+
+for (const over of [0, 1]) {
+  const served = { status: 200, code: '' };
+  const title = over === 0 ? 'serves' : 'refuses';
+
+  test(`each door ${title} a URL of ${urlBytes.values.free} + ${over} bytes`, async t => {
+    const result = await both(t, origin => ({
+      url: `${origin}/${'x'.repeat(urlBytes.values.free - origin.length - 1 + over)}`,
+      init: {},
+    }));
+    t.deepEqual(result, over === 0 ? served : { status: 414, code: 'EDGE_URL_TOO_LONG' });
+  });
+
+  test(`each door ${title} a header of ${headerBytes.values.free} + ${over} bytes`, async t => {
+    const result = await both(t, origin => ({
+      url: origin,
+      init: { headers: { 'x-long': 'v'.repeat(headerBytes.values.free - 6 + over) } },
+    }));
+    t.deepEqual(result, over === 0 ? served : { status: 431, code: 'EDGE_HEADERS_TOO_LARGE' });
+  });
+
+  test(`fetch() ${title} headers of ${headersBytes.values.free} + ${over} bytes together`, async t => {
+    const fn = await newHost(t).load(ANSWER);
+    const half = headersBytes.values.free / 2;
+    const headers = { 'x-a': 'v'.repeat(half - 3), 'x-b': 'v'.repeat(half - 3 - 4), 'x-c': 'v'.repeat(1 + over) };
+    if (over === 0) t.is((await fn.fetch('http://x/', { headers })).status, 200);
+    else await t.throwsAsync(fn.fetch('http://x/', { headers }), { code: 'EDGE_HEADERS_TOO_LARGE' });
+  });
+
+  for (const method of ['POST', 'PUT', 'PATCH']) {
+    test(`each door ${title} a ${method} body of the limit + ${over} bytes`, async t => {
+      const result = await both(t, origin => ({ url: origin, init: { method, body: 'x'.repeat(1000 + over) } }), {
+        limits: { bodyBytes: 1000 },
+      });
+      t.deepEqual(result, over === 0 ? served : { status: 413, code: 'EDGE_BODY_TOO_LARGE' });
+    });
+  }
+}
+
+for (const zonePlan of ZONE_PLANS) {
+  test(`a Content-Length one past the limit is answered with 413 before any of the body on zone plan ${zonePlan}`, async t => {
+    const host = newHost(t, { zonePlan });
+    const fn = await host.load(ANSWER);
+    const origin = await listen(t, host.listener({ function: fn }));
+    const length = LIMITS.bodyBytes.values[zonePlan] + 1;
+    const { statusCode, text } = await new Promise<{ statusCode: number | undefined; text: string }>(resolve => {
+      const request = http.request(origin, { method: 'POST', headers: { 'content-length': length } }, response => {
+        let text = '';
+        response.setEncoding('utf8').on('data', chunk => {
+          text += chunk;
+        });
+        response.on('end', () => {
+          request.destroy();
+          resolve({ statusCode: response.statusCode, text });
+        });
+      });
+      request.on('error', () => {});
+      request.flushHeaders();
+    });
+    t.is(statusCode, 413);
+    t.regex(text, /Request entity too large/);
+  });
+}
+
+test('a body of the largest length that the zone plan free allows is served as a stream', async t => {
+  const host = newHost(t);
+  const fn = await host.load(ANSWER);
+  const piece = new Uint8Array(1024 * 1024);
+  let left = LIMITS.bodyBytes.values.free / piece.length;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (left-- > 0) controller.enqueue(piece);
+      else controller.close();
+    },
+  });
+  const response = await fn.fetch(new Request('http://x/', { method: 'POST', body, duplex: 'half' }));
+  t.is(await response.text(), String(LIMITS.bodyBytes.values.free));
+});

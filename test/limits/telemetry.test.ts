@@ -1,0 +1,220 @@
+/** What a host tells of its invocations: events, figures, channels, spans and metrics. */
+import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
+import {
+  type Attributes,
+  type Context,
+  type Counter,
+  context,
+  createNoopMeter,
+  type Histogram,
+  metrics,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  type SpanOptions,
+  type SpanStatus,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import test, { type ExecutionContext } from 'ava';
+import { loadTelemetry } from '../../src/host/telemetry.js';
+import type { CellEvent, InvocationEvent, LogEvent } from '../../src/index.js';
+import { handler, newHost, nextInvocation } from '../host/new-host.js';
+
+function messagesOf(t: ExecutionContext, name: string): unknown[] {
+  const messages: unknown[] = [];
+  const listener = (message: unknown): void => {
+    messages.push(message);
+  };
+  subscribe(name, listener);
+  t.teardown(() => unsubscribe(name, listener));
+  return messages;
+}
+
+test('an invocation event has every figure', async t => {
+  const host = newHost(t, { outbound: () => new Response('x') });
+  const fn = await host.load(
+    handler(
+      `await (await fetch('https://a.example/')).text(); console.log('one'); return new Response('', { status: 201 })`,
+    ),
+    {
+      name: 'named',
+    },
+  );
+  const event = nextInvocation(host);
+  await fn.fetch('http://x/path');
+  const { cpuMs, wallMs, peakMemoryBytes, invocation, ...rest } = await event;
+  t.true(cpuMs > 0 && cpuMs <= wallMs);
+  t.true(peakMemoryBytes >= 0);
+  t.regex(invocation, /^[0-9a-f]{16}$/);
+  t.deepEqual(rest, {
+    account: 'default',
+    function: 'named',
+    version: fn.version,
+    kind: 'http',
+    outcome: 'ok',
+    status: 201,
+    method: 'GET',
+    url: 'http://x/path',
+    subrequests: 1,
+    connectionsWaited: 0,
+    logLines: 1,
+    warnings: [],
+    error: undefined,
+  });
+});
+
+test('stats() of the host adds up those of functions and accounts', async t => {
+  const host = newHost(t);
+  const a = await host.load(handler('return new Response("x")'), { name: 'a' });
+  const b = await host.load(handler('throw new Error("no")'), { name: 'b' });
+  const other = await host.account('other').load(handler('return new Response("x")'));
+  for (const fn of [a, a, b, other]) {
+    const event = nextInvocation(host);
+    await fn.fetch('http://x/').catch(() => {});
+    await event;
+  }
+  const { accounts } = host.stats();
+  t.deepEqual(
+    accounts.map(({ account, invocations, outcomes }) => ({ account, invocations, outcomes })),
+    [
+      { account: 'default', invocations: 3, outcomes: { ok: 2, exception: 1 } },
+      { account: 'other', invocations: 1, outcomes: { ok: 1 } },
+    ],
+  );
+  const [first] = accounts;
+  t.deepEqual(
+    first?.functions.map(({ name, invocations }) => [name, invocations]),
+    [
+      ['a', 2],
+      ['b', 1],
+    ],
+  );
+  t.is(
+    first?.wallMs.buckets.reduce((sum, { count }) => sum + count, 0),
+    3,
+  );
+  t.true((first?.cpuMs.sum ?? 0) >= a.stats().cpuMs.sum);
+});
+
+test('channels of diagnostics_channel tell of invocations, logs and cells', async t => {
+  const invocations = messagesOf(t, 'edgehost:invocation');
+  const logs = messagesOf(t, 'edgehost:log');
+  const cells = messagesOf(t, 'edgehost:cell');
+  const host = newHost(t);
+  const account = host.account('watched');
+  const fn = await account.load(handler('console.log("line"); return new Response("")'));
+  const event = nextInvocation(host);
+  await fn.fetch('http://x/');
+  await event;
+  await host.close();
+  const ours = <E extends { readonly account: string }>(messages: unknown[]): E[] =>
+    (messages as E[]).filter(message => message.account === 'watched'); // what the channels are documented to carry
+  t.like(ours<InvocationEvent>(invocations)[0], { outcome: 'ok' });
+  t.like(ours<LogEvent>(logs)[0], { message: 'line' });
+  t.deepEqual(
+    ours<CellEvent>(cells).map(({ state }) => state),
+    ['started', 'ended'],
+  );
+});
+
+test('nothing is published when nobody subscribes', t => {
+  t.false(channel('edgehost:invocation').hasSubscribers);
+});
+
+interface RecordedSpan {
+  readonly name: string;
+  readonly options: SpanOptions;
+  readonly parent: Context | undefined;
+  status: SpanStatus | undefined;
+  endMs: unknown;
+}
+
+test('spans and metrics go to the providers of OpenTelemetry that the application has registered', async t => {
+  const spans: RecordedSpan[] = [];
+  const measured: { name: string; value: number; attributes: Attributes | undefined }[] = [];
+  const parentKey = Symbol('parent');
+  const active = ROOT_CONTEXT.setValue(parentKey, 'request of the application');
+  trace.setGlobalTracerProvider({
+    getTracer: () => ({
+      startSpan(name, options = {}, parent) {
+        const recorded: RecordedSpan = { name, options, parent, status: undefined, endMs: undefined };
+        spans.push(recorded);
+        const span: Pick<Span, 'setStatus' | 'end'> = {
+          setStatus(status) {
+            recorded.status = status;
+            return span as Span; // only what is used of it
+          },
+          end(endMs) {
+            recorded.endMs = endMs;
+          },
+        };
+        return span as Span; // only what is used of it
+      },
+      startActiveSpan: () => undefined as never, // not used
+    }),
+  });
+  const instrument = (name: string): Counter & Histogram => {
+    const note = (value: number, attributes?: Attributes): void => {
+      measured.push({ name, value, attributes });
+    };
+    return { add: note, record: note };
+  };
+  metrics.setGlobalMeterProvider({
+    getMeter: () =>
+      Object.assign(Object.create(createNoopMeter()), { createCounter: instrument, createHistogram: instrument }),
+  });
+  context.setGlobalContextManager({
+    active: () => active,
+    with: (_context, fn, self, ...args) => fn.apply(self as never, args), // as the interface has it
+    bind: (_context, target) => target,
+    enable() {
+      return this;
+    },
+    disable() {
+      return this;
+    },
+  });
+  t.teardown(() => {
+    trace.disable();
+    metrics.disable();
+    context.disable();
+  });
+  await loadTelemetry();
+  const host = newHost(t);
+  const fn = await host.load(
+    handler('if (request.url.endsWith("/bad")) throw new Error("no"); return new Response("x")'),
+    {
+      name: 'traced',
+    },
+  );
+  for (const path of ['good', 'bad']) {
+    const event = nextInvocation(host);
+    await fn.fetch(`http://x/${path}`).catch(() => {});
+    await event;
+    await new Promise(resolve => setImmediate(resolve));
+  }
+  const [good, bad] = spans;
+  t.is(spans.length, 2);
+  t.is(good?.name, 'traced');
+  t.is(good?.parent?.getValue(parentKey), 'request of the application');
+  t.is(good?.options.kind, SpanKind.SERVER);
+  t.like(good?.options.attributes, {
+    'faas.name': 'traced',
+    'faas.trigger': 'http',
+    'http.response.status_code': 200,
+    'url.full': 'http://x/good',
+    'edgehost.outcome': 'ok',
+  });
+  t.is(good?.status, undefined);
+  t.true(Number(good?.options.startTime) <= Number(good?.endMs));
+  t.is(bad?.status?.code, SpanStatusCode.ERROR);
+  t.like(bad?.options.attributes, { 'error.type': 'EDGE_HANDLER_THREW', 'edgehost.outcome': 'exception' });
+  t.deepEqual(
+    measured
+      .filter(({ name }) => name === 'edgehost.invocations')
+      .map(({ attributes }) => attributes?.['edgehost.outcome']),
+    ['ok', 'exception'],
+  );
+  t.is(measured.filter(({ name }) => name === 'edgehost.invocation.cpu_time').length, 2);
+});
