@@ -226,7 +226,9 @@ export function readBytes(owner: BodyOwner): Promise<Uint8Array> {
 function readSource(body: Body, source: BodySource | undefined): Promise<Uint8Array> {
   if (source === undefined) return body.stream === undefined ? promiseResolve(encodeUtf8('')) : readStream(body.stream);
   if (!(source instanceof HostBody)) return promiseResolve(bytesOf(source));
-  return source.isComplete ? promiseResolve(source.bytes()) : readHostBody(source);
+  if (source.isComplete) return promiseResolve(source.bytes());
+  source.check(); // at once, where readHostBody would take some turns of the microtask queue
+  return readHostBody(source);
 }
 
 async function readStream(stream: ReadableStream): Promise<Uint8Array> {
