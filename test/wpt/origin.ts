@@ -90,7 +90,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
 
   'status.py': (request, query) => {
     const status = Number(query.get('code') ?? 200);
-    const content = [204, 205, 304].includes(status) ? null : (query.get('content') ?? '');
+    const content = [204, 205, 304].includes(status) ? null : Buffer.from(query.get('content') ?? '', 'latin1');
     const headers = { 'content-type': query.get('type') ?? '', 'x-request-method': request.method };
     return new Response(content, { status, statusText: query.get('text') ?? 'OMG', headers });
   },

@@ -192,6 +192,8 @@ export interface BodyOwner {
 
 function takeForReading(owner: BodyOwner): Body | null {
   const { body } = owner;
+  // A body that has failed says so, whoever asks and how often.
+  if (body?.source instanceof HostBody) body.source.check();
   if (body !== null && isUnusable(body)) throw new TypeErrorCtor('The body has been read already, or is locked');
   return body;
 }
@@ -226,9 +228,7 @@ export function readBytes(owner: BodyOwner): Promise<Uint8Array> {
 function readSource(body: Body, source: BodySource | undefined): Promise<Uint8Array> {
   if (source === undefined) return body.stream === undefined ? promiseResolve(encodeUtf8('')) : readStream(body.stream);
   if (!(source instanceof HostBody)) return promiseResolve(bytesOf(source));
-  if (source.isComplete) return promiseResolve(source.bytes());
-  source.check(); // at once, where readHostBody would take some turns of the microtask queue
-  return readHostBody(source);
+  return source.isComplete ? promiseResolve(source.bytes()) : readHostBody(source);
 }
 
 async function readStream(stream: ReadableStream): Promise<Uint8Array> {
