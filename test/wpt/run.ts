@@ -25,7 +25,7 @@ const ROWS: Readonly<Record<string, readonly string[]>> = {
   streams: ['streams'],
   compression: ['compression'],
   'dom/abort, dom/events': ['dom/abort', 'dom/events'],
-  'html/webappapis': ['html/webappapis', 'webmessaging'],
+  'html/webappapis': ['html/webappapis'],
   webidl: ['webidl'],
   WebCryptoAPI: ['WebCryptoAPI'],
   'hr-time, performance, user-timing, console': ['hr-time', 'performance-timeline', 'user-timing', 'console'],

@@ -13,7 +13,7 @@ import {
   weakMapGet,
   weakMapSet,
 } from '../primordials.ts';
-import { decodeUtf8, encodeUtf8 } from '../utf8.ts';
+import { decodeUtf8, decodeUtf8WithBom, encodeUtf8 } from '../utf8.ts';
 import { type Blob, blobBytes, blobSize, blobType, createBlob, isBlob } from './blob.ts';
 import { createBoundary } from './boundary.ts';
 import { bufferOf, concatBytes, copyOf, isBufferSource } from './buffers.ts';
@@ -268,7 +268,7 @@ export async function readFormData(owner: BodyOwner): Promise<FormData> {
   if (type?.essence === 'application/x-www-form-urlencoded') {
     const form = new FormData();
     const entries = formEntries(form);
-    const pairs = parseQuery(decodeUtf8(bytes));
+    const pairs = parseQuery(decodeUtf8WithBom(bytes));
     for (let i = 0; i < pairs.length; i += 2) entries[entries.length] = [pairs[i] ?? '', pairs[i + 1] ?? ''];
     return form;
   }
