@@ -16,6 +16,7 @@ export type { FunctionStatsSnapshot, HistogramSnapshot } from './host/function-s
 export type { ListenerOptions, NodeListener } from './host/listener.js';
 export type { HostManagement, HostManagementOptions } from './host/management-door.js';
 export type { AccountOptions, EdgeHostOptions, EgressOptions, LoadOptions, RouteOptions } from './host/options.js';
+export type { QueueMessage, QueueOutcome, QueueRetry } from './host/queue-batch.js';
 export type { HostS3Credential, HostS3Options } from './host/s3-door.js';
 export type { CellEvent } from './host/telemetry.js';
 export { ABUSE_RULE_ID, type AbuseEvent } from './quotas/abuse-guard.js';

@@ -3,6 +3,7 @@ import { HostOpens } from '../isolate/protocol/messages.js';
 import { fetchInput, fetchThrough } from './fetch-door.js';
 import type { FunctionRunner } from './function-runner.js';
 import type { FunctionStats, FunctionStatsSnapshot } from './function-stats.js';
+import { createBatch, type QueueMessage, type QueueOutcome, readOutcome } from './queue-batch.js';
 import { runToEnd } from './run-to-end.js';
 
 export class EdgeFunction {
@@ -44,9 +45,21 @@ export class EdgeFunction {
   }
 
   /** Runs the function's scheduled handler, waitUntil included. Rejects like `fetch`. */
-  scheduled(options: { readonly cron?: string; readonly scheduledTime?: Date } = {}): Promise<void> {
+  async scheduled(options: { readonly cron?: string; readonly scheduledTime?: Date } = {}): Promise<void> {
     const time = options.scheduledTime ?? new Date();
-    return runToEnd(this.#runner, HostOpens.Scheduled, `${time.getTime()}\n${options.cron ?? ''}`);
+    await runToEnd(this.#runner, HostOpens.Scheduled, `${time.getTime()}\n${options.cron ?? ''}`);
+  }
+
+  /**
+   * Delivers a batch of 1 to 100 messages, 1 MiB of JSON at most, to the function's queue handler. Answers when the handler
+   * has, with what is to be delivered again; storing and delivering messages is the caller's. When the handler throws, none of
+   * the batch is done.
+   *
+   * Rejects with TypeError or RangeError for a batch that is none, and like `fetch`.
+   */
+  async queue(queueName: string, messages: readonly QueueMessage[]): Promise<QueueOutcome> {
+    const batch = createBatch(queueName, messages);
+    return readOutcome(batch, await runToEnd(this.#runner, HostOpens.Queue, batch.head));
   }
 
   /** Figures since loading. */

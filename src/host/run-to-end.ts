@@ -1,4 +1,4 @@
-/** Runs an invocation without a client, scheduled or of a queue, to its end. */
+/** Runs an invocation without a client, scheduled or of a queue, to its end. Answers what the isolate answers, as text. */
 import type { HostOpens } from '../isolate/protocol/messages.js';
 import type { FunctionRunner } from './function-runner.js';
 import type { ResponseSink } from './invocation.js';
@@ -7,12 +7,13 @@ export async function runToEnd(
   runner: FunctionRunner,
   kind: HostOpens.Scheduled | HostOpens.Queue,
   head: string,
-): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
+): Promise<string> {
+  return new Promise<string>((resolve, reject) => {
     const sink: ResponseSink = {
-      respond: (_status, _head, _body, isComplete, exchange) => {
+      respond: (_status, _head, body, isComplete, exchange) => {
+        // What these answer is short and comes whole; a stream is not what our own guest code sends.
         if (!isComplete) exchange.stopReading('Nobody reads it');
-        resolve();
+        resolve(isComplete ? body.toString('utf8') : '');
       },
       bodyReady: () => {},
       fail: reject,

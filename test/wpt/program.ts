@@ -127,7 +127,7 @@ function functionNames(scripts: readonly string[]): string[] {
 function readScript(checkout: string, path: string): string {
   const file = join(checkout, path);
   return existsSync(file)
-    ? readFileSync(file, 'utf8')
+    ? substitute(path, readFileSync(file, 'utf8'))
     : `throw new Error(${JSON.stringify(`no such script: ${path}`)});`;
 }
 

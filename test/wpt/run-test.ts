@@ -5,7 +5,7 @@ import { portTransport } from '../../src/isolate/protocol/transport.js';
 import { WatchBlock } from '../../src/isolate/watch-block.js';
 import { IsolateHandle } from '../../src/pool/isolate-handle.js';
 import type { RunResult } from './program.js';
-import { answerCall } from './server.js';
+import { answerCall, createWorld } from './server.js';
 
 const LIMITS = {
   startupMs: 60_000,
@@ -63,6 +63,7 @@ async function run(checkout: string, handle: IsolateHandle, source: string): Pro
 }
 
 function invoke(checkout: string, handle: IsolateHandle): Promise<string> {
+  const world = createWorld(checkout);
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let failure = '';
@@ -92,7 +93,10 @@ function invoke(checkout: string, handle: IsolateHandle): Promise<string> {
       onHandlerFailed: found => {
         failure = `${found.name}: ${found.message}`;
       },
-      onCall: (call, _service, head, body, isComplete) => answerCall(checkout, call, head, body, isComplete),
+      onCall: (call, _service, head, body, isComplete) => {
+        if (isComplete) call.keepWhole(body);
+        void answerCall(world, call, head, isComplete);
+      },
       onDone: () => {},
       onLost: (reason, detail) => reject(new Error(`the isolate was lost: ${reason} ${detail}`)),
     });

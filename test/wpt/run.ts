@@ -14,29 +14,23 @@ import { readTest, type TestFile } from './meta.js';
 import { buildProgram, type RunResult } from './program.js';
 import { runProgram } from './run-test.js';
 
-/** The folders of the standards that functions have. */
-const FOLDERS = [
-  'FileAPI',
-  'WebCryptoAPI',
-  'compression',
-  'console',
-  'dom/abort',
-  'dom/events',
-  'encoding',
-  'fetch/api',
-  'fetch/content-type',
-  'fetch/data-urls',
-  'hr-time',
-  'html/webappapis',
-  'performance-timeline',
-  'streams',
-  'url',
-  'urlpattern',
-  'user-timing',
-  'webidl',
-  'webmessaging',
-  'xhr/formdata',
-];
+/** The rows of the table in docs/conformance.md, by the folders that they are made of. */
+const ROWS: Readonly<Record<string, readonly string[]>> = {
+  'fetch/api': ['fetch/api'],
+  'data URLs, content types': ['fetch/data-urls', 'fetch/content-type'],
+  'FormData, FileAPI': ['xhr/formdata', 'FileAPI'],
+  url: ['url'],
+  urlpattern: ['urlpattern'],
+  encoding: ['encoding'],
+  streams: ['streams'],
+  compression: ['compression'],
+  'dom/abort, dom/events': ['dom/abort', 'dom/events'],
+  'html/webappapis': ['html/webappapis'],
+  webidl: ['webidl'],
+  WebCryptoAPI: ['WebCryptoAPI'],
+  'hr-time, performance, user-timing, console': ['hr-time', 'performance-timeline', 'user-timing', 'console'],
+};
+const FOLDERS = Object.values(ROWS).flat();
 const TIMEOUT_MS = 20_000;
 const LONG_TIMEOUT_MS = 120_000;
 
@@ -75,15 +69,36 @@ const totals = new Map<string, { passed: number; known: number }>();
 let next = 0;
 await Promise.all(Array.from({ length: Number(options.jobs) }, work));
 
-for (const [folder, { passed, known }] of [...totals].sort()) console.log(`${folder.padEnd(28)} ${passed} of ${known}`);
-const all = [...totals.values()];
-const sum = (key: 'passed' | 'known'): number => all.reduce((total, count) => total + count[key], 0);
-console.log(`${'total'.padEnd(28)} ${sum('passed')} of ${sum('known')} subtests pass, ${jobs.length} runs`);
+printTable();
 if (options.update) writeExpectations(expectationsFile, expectations);
 else {
   for (const line of better) console.log(`better: ${line}`);
   for (const line of worse) console.log(`REGRESSION ${line}`);
   if (worse.length > 0) process.exitCode = 1;
+}
+
+/** Markdown, as in docs/conformance.md. */
+function printTable(): void {
+  const line = (name: string, passed: number, known: number): void => {
+    const share = known === 0 ? '' : `${((100 * passed) / known).toFixed(1)} %`;
+    console.log(
+      `| ${name.padEnd(42)} | ${`${passed}`.padStart(6)} | ${`${known}`.padStart(6)} | ${share.padStart(7)} |`,
+    );
+  };
+  console.log(
+    `| ${'directory'.padEnd(42)} | passed |  known |         |\n| ${'-'.repeat(42)} | -----: | -----: | ------: |`,
+  );
+  let [allPassed, allKnown] = [0, 0];
+  for (const [name, folders] of Object.entries(ROWS)) {
+    const counts = folders.map(folder => totals.get(folder) ?? { passed: 0, known: 0 });
+    const passed = counts.reduce((total, count) => total + count.passed, 0);
+    const known = counts.reduce((total, count) => total + count.known, 0);
+    if (known > 0) line(name, passed, known);
+    allPassed += passed;
+    allKnown += known;
+  }
+  line('total', allPassed, allKnown);
+  console.log(`${jobs.length} runs of tests, Node ${process.version}`);
 }
 
 async function work(): Promise<void> {
@@ -112,12 +127,22 @@ async function runTest(test: TestFile, variant: string): Promise<RunResult | Err
     const result = await runProgram(checkout, source, test.isLong ? LONG_TIMEOUT_MS : TIMEOUT_MS).catch(
       (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
     );
-    const message = result instanceof Error ? result.message : '';
-    const [, undeclared] = /^ReferenceError: ([A-Za-z_]\w*) is not defined$/.exec(message) ?? [];
-    const isAssigned = undeclared !== undefined && new RegExp(`\\b${undeclared}\\s*(=[^=>]|in|of)`).test(test.source);
-    if (!isAssigned || declared.includes(undeclared)) return result;
-    declared.push(undeclared);
+    const found = undeclaredNames(result).filter(name => !declared.includes(name) && isAssigned(name, source));
+    if (found.length === 0) return result;
+    declared.push(...found);
   }
+}
+
+/** Names that the program, or a subtest, has failed for the want of. */
+function undeclaredNames(result: RunResult | Error): string[] {
+  const messages =
+    result instanceof Error ? [result.message] : [result.message, ...result.subtests.map(({ message }) => message)];
+  const names = messages.map(message => /(?:^|[ "])([A-Za-z_$][\w$]*) is not defined(?:"|$)/.exec(message ?? '')?.[1]);
+  return [...new Set(names)].filter(name => name !== undefined);
+}
+
+function isAssigned(name: string, source: string): boolean {
+  return new RegExp(`(?<![\\w.$])${name.replaceAll('$', '\\$')}\\s*(?:=[^=>]|in\\b|of\\b)`).test(source);
 }
 
 function report(key: string, { passed, failed, broken }: (typeof expectations.files)[string]): void {

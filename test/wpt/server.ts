@@ -1,44 +1,40 @@
-/** Answers the fetches of tests with the files of the checkout. Nothing of it touches the network. */
-import { readFileSync, statSync } from 'node:fs';
-import { extname, resolve, sep } from 'node:path';
+/** Answers the fetches of tests by the service that answers those of functions, with the tests' server for the outside world. */
+import { createEgress, type Egress } from '../../src/bindings/egress/egress.js';
+import { egressService } from '../../src/bindings/egress/egress-service.js';
 import type { Exchange } from '../../src/isolate/protocol/exchange.js';
+import { ExchangeIo, failureText } from '../../src/isolate/protocol/exchange-io.js';
+import { answerTest } from './origin.js';
 import { ORIGIN } from './program.js';
 
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html',
-  '.js': 'text/javascript',
-  '.json': 'application/json',
-  '.txt': 'text/plain',
-  '.css': 'text/css',
-  '.png': 'image/png',
-};
+const { hostname: HOST } = new URL(ORIGIN);
 
-export function answerCall(checkout: string, call: Exchange, head: string, _body: Buffer, _isComplete: boolean): void {
-  const { args }: { args: { url: string; method: string } } = JSON.parse(head);
-  const url = new URL(args.url);
-  const file = resolve(checkout, `.${decodePath(url.pathname)}`);
-  const isInside = url.origin === ORIGIN && file.startsWith(checkout + sep);
-  if (!isInside) {
-    call.fail(`TypeError\nfetch failed: ${args.url} is not a file of the tests\n`);
-    return;
-  }
-  const isFile = !file.includes('\0') && statSync(file, { throwIfNoEntry: false })?.isFile() === true;
-  const bytes = isFile && args.method !== 'HEAD' ? readFileSync(file) : Buffer.alloc(0);
-  const answer = {
-    status: isFile ? 200 : 404,
-    statusText: isFile ? 'OK' : 'Not Found',
-    headers: ['content-type', TYPES[extname(file)] ?? 'application/octet-stream'],
-    url: args.url,
-    redirected: false,
-    decoded: false,
-  };
-  call.reply(200, JSON.stringify(answer), true, bytes, true);
+/** The world of the tests of a checkout. Nothing of it touches the network. */
+export function createWorld(checkout: string): Egress {
+  return createEgress({
+    outbound: request => {
+      const { hostname } = new URL(request.url);
+      if (hostname === HOST || hostname.endsWith(`.${HOST}`)) return answerTest(checkout, request);
+      throw new TypeError(`${request.url} is not of the tests' server`);
+    },
+  });
 }
 
-function decodePath(path: string): string {
+export async function answerCall(world: Egress, call: Exchange, headText: string, isComplete: boolean): Promise<void> {
+  const io = new ExchangeIo(call);
   try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
+    const { method, args }: { method: string; args: unknown } = JSON.parse(headText);
+    const body = isComplete ? (call.read(Number.MAX_SAFE_INTEGER) ?? null) : io.chunks();
+    const service = egressService(world, { account: 'tests', function: 'test' });
+    const reply = await service({ method, args, body, signal: io.signal });
+    const head = JSON.stringify(reply.head);
+    const answer = reply.body ?? null;
+    if (answer === null || answer instanceof Uint8Array) {
+      call.reply(200, head, true, answer, true);
+      return;
+    }
+    call.reply(200, head, true, null, false);
+    await io.send(answer);
+  } catch (error) {
+    call.fail(failureText(error));
   }
 }

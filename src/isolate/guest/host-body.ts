@@ -35,13 +35,13 @@ export class HostBody {
 
   /** The whole body, decoded from UTF-8 without its BOM. Only when complete. */
   text(): string {
-    this.#check();
+    this.check();
     return opString(Op.BodyText, this.exchange);
   }
 
   /** The whole body. Only when complete. */
   bytes(): Uint8Array {
-    this.#check();
+    this.check();
     const target = new Uint8ArrayCtor(this.size);
     if (this.size > 0) op(Op.BodyRead, this.exchange, target);
     return target;
@@ -50,7 +50,7 @@ export class HostBody {
   /** The next chunk, or undefined at the end. Call it again only after it settled. */
   async next(): Promise<Uint8Array | undefined> {
     for (;;) {
-      this.#check();
+      this.check();
       const available = opNumber(Op.BodyAvailable, this.exchange);
       if (available > 0) {
         const target = new Uint8ArrayCtor(available < MAX_CHUNK_BYTES ? available : MAX_CHUNK_BYTES);
@@ -64,7 +64,8 @@ export class HostBody {
     }
   }
 
-  #check(): void {
+  /** Throws when it has failed. */
+  check(): void {
     if (this.#failure !== undefined) throw this.#failure.reason;
   }
 

@@ -13,7 +13,7 @@ import {
   weakMapGet,
   weakMapSet,
 } from '../primordials.ts';
-import { decodeUtf8, encodeUtf8 } from '../utf8.ts';
+import { decodeUtf8, decodeUtf8WithBom, encodeUtf8 } from '../utf8.ts';
 import { type Blob, blobBytes, blobSize, blobType, createBlob, isBlob } from './blob.ts';
 import { createBoundary } from './boundary.ts';
 import { bufferOf, concatBytes, copyOf, isBufferSource } from './buffers.ts';
@@ -192,6 +192,8 @@ export interface BodyOwner {
 
 function takeForReading(owner: BodyOwner): Body | null {
   const { body } = owner;
+  // A body that has failed says so, whoever asks and how often.
+  if (body?.source instanceof HostBody) body.source.check();
   if (body !== null && isUnusable(body)) throw new TypeErrorCtor('The body has been read already, or is locked');
   return body;
 }
@@ -266,7 +268,7 @@ export async function readFormData(owner: BodyOwner): Promise<FormData> {
   if (type?.essence === 'application/x-www-form-urlencoded') {
     const form = new FormData();
     const entries = formEntries(form);
-    const pairs = parseQuery(decodeUtf8(bytes));
+    const pairs = parseQuery(decodeUtf8WithBom(bytes));
     for (let i = 0; i < pairs.length; i += 2) entries[entries.length] = [pairs[i] ?? '', pairs[i + 1] ?? ''];
     return form;
   }

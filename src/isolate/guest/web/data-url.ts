@@ -89,7 +89,8 @@ function decodeBase64(bytes: Uint8Array): Uint8Array | undefined {
   return result;
 }
 
-function latin1(bytes: Uint8Array): string {
+/** Bytes as characters. */
+export function latin1(bytes: Uint8Array): string {
   let text = '';
   for (let i = 0; i < typedArrayLength(bytes); i++) text += LATIN1[bytes[i] ?? 0];
   return text;

@@ -275,17 +275,18 @@ const EMPTY_HANDLER = {
 
 /** Adds the attribute `on<type>` to a class of targets, or to the global object. */
 export function defineHandler(prototype: object, type: string): void {
+  const name = `on${type}`;
   const accessor = {
-    get handler(): object | null {
+    get [name](): object | null {
       return getHandler(targetState(this), type);
     },
-    set handler(value: unknown) {
+    set [name](value: unknown) {
       setHandler(targetState(this), type, value);
     },
   };
-  const { get, set } = Object.getOwnPropertyDescriptor(accessor, 'handler') ?? {};
+  const { get, set } = Object.getOwnPropertyDescriptor(accessor, name) ?? {};
   const descriptor = { __proto__: null, get, set, enumerable: true, configurable: true };
-  Object.defineProperty(prototype, `on${type}`, descriptor as PropertyDescriptor);
+  Object.defineProperty(prototype, name, descriptor as PropertyDescriptor);
 }
 
 export type { Callback };

@@ -4,6 +4,7 @@ import { MAX_WHOLE_BYTES, sendBytes, sendStream } from '../body-out.ts';
 import { type CallReply, openCall } from '../calls.ts';
 import { HostBody } from '../host-body.ts';
 import {
+  getOwnPropertyDescriptor,
   jsonParse,
   jsonStringify,
   PromiseCtor,
@@ -20,7 +21,7 @@ import { blobBytes, isBlob } from './blob.ts';
 import { Body, bodyLength, isUnusable, streamOf, takeSource } from './body.ts';
 import { readDataUrl } from './data-url.ts';
 import { appendPair, type HeaderPairs, hasName } from './header-list.ts';
-import { requireArguments } from './idl.ts';
+import { defineValue, requireArguments } from './idl.ts';
 import { buildRequest, type RequestState } from './request.ts';
 import { createResponse, isNullBodyStatus, type Response, ResponseState } from './response.ts';
 import { cancel } from './streams.ts';
@@ -59,11 +60,11 @@ function send(request: RequestState): Promise<Response> {
     const call = start(request, {
       onReply: (head, body) => {
         responseBody = body;
-        resolve(toResponse(head, body));
+        resolve(toResponse(head, body, request.method));
       },
       onFailed: error => {
         if (signal !== undefined) removeAbortAlgorithm(signal, abort);
-        reject(error);
+        reject(toNetworkError(error));
       },
     });
     // 11: abort at any time, also while the answer's body is read.
@@ -86,7 +87,7 @@ function fetchData(request: RequestState): Promise<Response> {
   state.url = request.url;
   state.isImmutable = true;
   state.pairs = ['content-type', resource.type];
-  state.body = new Body(resource.bytes);
+  if (request.method !== 'HEAD') state.body = new Body(resource.bytes);
   return promiseResolve(createResponse(state));
 }
 
@@ -129,7 +130,7 @@ function quote(text: string | undefined): string {
   return jsonStringify(text ?? '');
 }
 
-function toResponse(headJson: string, body: HostBody | null): Response {
+function toResponse(headJson: string, body: HostBody | null, method: string): Response {
   const head: ReplyHead = jsonParse(headJson); // the service of the host process wrote it
   const state = new ResponseState();
   state.type = 'basic';
@@ -139,9 +140,18 @@ function toResponse(headJson: string, body: HostBody | null): Response {
   state.isRedirected = head.redirected;
   state.isImmutable = true;
   state.pairs = toPairs(head);
-  if (body !== null && !isNullBodyStatus(head.status)) state.body = new Body(body);
+  if (body !== null && method !== 'HEAD' && !isNullBodyStatus(head.status)) state.body = new Body(body);
   else body?.stop();
   return createResponse(state);
+}
+
+/** "Network error": a TypeError, whatever went wrong; the code of the host's errors stays readable. */
+function toNetworkError(error: Error): Error {
+  if (error instanceof TypeErrorCtor) return error;
+  const networkError = new TypeErrorCtor(error.message);
+  const code: unknown = getOwnPropertyDescriptor(error, 'code')?.value; // put there by errorFromText
+  if (code !== undefined) defineValue(networkError, 'code', code);
+  return networkError;
 }
 
 /** Without the headers that describe what the body was before its content codings were taken off. */
