@@ -69,8 +69,10 @@ const { outputFiles } = await build({
   platform: 'neutral',
   mainFields: ['module', 'main'],
   legalComments: 'none',
-  charset: 'utf8',
+  // ASCII and short: each isolate keeps the text, and V8 keeps text of other characters at twice its size.
+  charset: 'ascii',
   minifySyntax: true,
+  minifyWhitespace: true,
   logLevel: 'warning',
   plugins: [streamsGlobals, lazyPatterns],
 });
@@ -80,6 +82,19 @@ writeFileSync(
   'dist/src/isolate/guest.bundle.js',
   `(function () {\n${outputFiles[0].text}\nreturn guest.install;\n})();\n`,
 );
+
+// One small file for the host realm of an isolate: as modules one by one it costs each thread 3 MB more (measured on Node 20.20).
+await build({
+  entryPoints: ['dist/src/isolate/worker.js'],
+  outfile: 'dist/src/isolate/worker.bundle.js',
+  bundle: true,
+  format: 'esm',
+  target: 'node20',
+  platform: 'node',
+  legalComments: 'none',
+  minify: true,
+  logLevel: 'warning',
+});
 
 // tsc leaves declarations that are written by hand where they are.
 copyFileSync('src/worker.d.ts', 'dist/src/worker.d.ts');

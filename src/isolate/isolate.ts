@@ -6,7 +6,7 @@ import { createHostCall } from './bridge.js';
 import { GuestExchange } from './guest-exchange.js';
 import { loadModules } from './load.js';
 import { InvocationMeter } from './meter.js';
-import type { ModuleGraph } from './modules.js';
+import { ModuleGraph } from './modules.js';
 import { OpError } from './ops/arguments.js';
 import { basicOps } from './ops/basics.js';
 import { exchangeOps } from './ops/exchange.js';
@@ -24,6 +24,8 @@ import type { WatchBlock } from './watch-block.js';
 
 /** Async ops under way in one isolate; a guest that starts more is told so. */
 const MAX_PENDING_OPS = 4096;
+/** An import id that nobody waits for. */
+const WARM_IMPORT = -1;
 
 interface Invocation {
   readonly exchange: GuestExchange;
@@ -118,6 +120,16 @@ export class Isolate implements OpContext, ChannelOwner {
   }
 
   #onClosed: () => void = () => {};
+
+  /**
+   * Takes the way of a load once, with a module of our own that does nothing: what Node and V8 load and compile for it is there when the
+   * function comes (measured on Node 20.20: 5 ms less for the first module of a thread).
+   */
+  async warm(): Promise<void> {
+    const module = { name: 'edgehost:warm', kind: 'esm', bytes: Buffer.from('export default 0;') } as const;
+    const graph = new ModuleGraph(this.#realm, [module], this.#turns, () => {});
+    await graph.evaluate(module.name, WARM_IMPORT, 0);
+  }
 
   /** A promise of the guest was rejected and nobody listens. Both are guest values and go back unseen. */
   unhandledRejection(reason: unknown, promise: unknown): void {

@@ -228,8 +228,7 @@ function refuseDynamicImport(): never {
  * or swallow a quote; and the result is parsed again, since what runs must be what was looked at.
  */
 function rewriteImports(source: string, name: string, loader: string): { prefix: string; source: string } {
-  // Without the word there can be no import expression: keywords cannot be written with escapes.
-  if (!source.includes('import')) return { prefix: '', source };
+  if (!mayImport(source)) return { prefix: '', source };
   const call = `${DYNAMIC_IMPORT}(${JSON.stringify(name)})`;
   const meta = `({ url: ${JSON.stringify(`file:///${name}`)} })`;
   const edits: { start: number; end: number; text: string }[] = [];
@@ -254,6 +253,15 @@ function rewriteImports(source: string, name: string, loader: string): { prefix:
   return { prefix, source: rewritten };
 }
 
+/**
+ * Whether there can be an import() or import.meta in the text, so that most scripts need no parser. The keyword cannot be written with
+ * escapes; between it and its `(` or `.` there is only white space (JavaScript's is that of `\s`) or a comment, and a comment begins with
+ * `/`, or in a classic script with `<` or `-`.
+ */
+function mayImport(source: string): boolean {
+  return /import\s*[(./<-]/.test(source);
+}
+
 /** Every import() and import.meta, for the goal that runs the source. Throws for what the parser does not know. */
 function importsIn(
   source: string,
@@ -273,7 +281,7 @@ function importsIn(
 
 /** Classic scripts have no modules to import. */
 function refuseImports(source: string, name: string): void {
-  if (!source.includes('import')) return;
+  if (!mayImport(source)) return;
   const [first] = importsIn(source, 'script');
   if (first === undefined) return;
   throw new LoadError({

@@ -1,5 +1,5 @@
 /** CPU time of threads, by whatever this Node and this system have. */
-import { closeSync, openSync, readSync } from 'node:fs';
+import { openSync, readSync } from 'node:fs';
 import process from 'node:process';
 
 /** `process.threadCpuUsage` is there from Node 23.9 on. */
@@ -13,7 +13,12 @@ const cpuUsage = process.cpuUsage.bind(process);
 const line = Buffer.alloc(64);
 
 /** The calling thread's own line in /proc, opened before guest code runs: from then on only the descriptor is needed. */
-const ownSchedstat = threadCpuUsage === undefined ? openQuietly('/proc/thread-self/schedstat') : undefined;
+const ownSchedstat = openQuietly('/proc/thread-self/schedstat');
+
+/** The descriptor by which other threads of the process read this one's clock; 0 when there is none. It is closed with the thread. */
+export function ownClockDescriptor(): number {
+  return ownSchedstat ?? 0;
+}
 
 /** CPU milliseconds of the calling thread; undefined where the system does not tell. */
 export function threadCpuMs(): number | undefined {
@@ -47,20 +52,10 @@ function readSchedstat(fd: number): number | undefined {
   }
 }
 
-/** Reads another thread's CPU time from /proc; for the watchdog, on Linux. */
-export class ThreadClock {
-  readonly #fd: number | undefined;
-
-  constructor(threadId: number) {
-    this.#fd = openQuietly(`/proc/self/task/${threadId}/schedstat`);
-  }
-
-  /** CPU milliseconds; undefined when the thread has ended or the system does not tell. */
-  read(): number | undefined {
-    return this.#fd === undefined ? undefined : readSchedstat(this.#fd);
-  }
-
-  close(): void {
-    if (this.#fd !== undefined) closeSync(this.#fd);
-  }
+/**
+ * CPU milliseconds of the thread whose clock this descriptor is, for the watchdog; undefined when the thread has ended or the system does
+ * not tell. The thread has opened it, since a cell's main thread may read nothing in /proc: that leads to every file.
+ */
+export function clockMs(descriptor: number): number | undefined {
+  return descriptor > 0 ? readSchedstat(descriptor) : undefined;
 }

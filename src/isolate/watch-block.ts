@@ -11,8 +11,8 @@ enum Word {
   Invocation = 1,
   /** Set by the isolate when it wants to be ended: the off-heap memory is over its limit. */
   Verdict = 2,
-  /** The thread's id in /proc, 0 when unknown. */
-  ThreadId = 3,
+  /** The descriptor of the thread's CPU clock, 0 when there is none. */
+  Clock = 3,
 }
 
 enum Figure {
@@ -48,8 +48,8 @@ export class WatchBlock {
     Atomics.add(this.#words, Word.Sequence, 1);
   }
 
-  set threadId(id: number) {
-    Atomics.store(this.#words, Word.ThreadId, id);
+  set clock(descriptor: number) {
+    Atomics.store(this.#words, Word.Clock, descriptor);
   }
 
   giveVerdict(): void {
@@ -76,8 +76,8 @@ export class WatchBlock {
     return this.#words[Word.Invocation] === 0;
   }
 
-  get threadId(): number {
-    return Atomics.load(this.#words, Word.ThreadId);
+  get clock(): number {
+    return Atomics.load(this.#words, Word.Clock);
   }
 
   get isOverMemory(): boolean {

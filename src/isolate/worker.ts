@@ -2,13 +2,13 @@
  * What runs in an isolate thread, by way of worker-entry.cts. One task is one lease: it opens its connection, builds the realm and serves one
  * function until the connection or the thread ends. Nothing is ever returned, and a thread never serves a second lease.
  */
-import { readlinkSync } from 'node:fs';
 import process from 'node:process';
 import type { MessagePort } from 'node:worker_threads';
 import { hardenThread } from './harden-thread.js';
 import { Isolate } from './isolate.js';
 import { platformOps } from './ops/platform.js';
 import { descriptorTransport, portTransport } from './protocol/transport.js';
+import { ownClockDescriptor } from './thread-clock.js';
 import { WatchBlock } from './watch-block.js';
 
 export interface Lease {
@@ -21,7 +21,7 @@ const { exit } = process;
 
 export default function serve(lease: Lease): Promise<never> {
   const watch = new WatchBlock(lease.watch);
-  watch.threadId = ownThreadId();
+  watch.clock = ownClockDescriptor();
   let isolate: Isolate | undefined;
   // Neither callback touches its argument: it is a guest value (rules R10 and R11).
   process.setUncaughtExceptionCaptureCallback(() => {});
@@ -31,15 +31,7 @@ export default function serve(lease: Lease): Promise<never> {
   isolate = new Isolate(watch, platformOps);
   const { connection } = lease;
   const transport = 'fd' in connection ? descriptorTransport(connection.fd) : portTransport(connection.port);
+  isolate.warm().catch(() => {});
   isolate.connect(transport, () => exit(0));
   return new Promise(() => {});
-}
-
-/** The thread's id in /proc, by which the watchdog finds its CPU clock; 0 where there is none. */
-function ownThreadId(): number {
-  try {
-    return Number(readlinkSync('/proc/thread-self').split('/').at(-1)) || 0;
-  } catch {
-    return 0;
-  }
 }

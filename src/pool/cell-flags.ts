@@ -24,7 +24,7 @@ export function cellFlags(): string[] {
     ...(major >= 24 ? ['--disable-sigusr1', '--no-experimental-sqlite'] : []),
     PERMISSION,
     '--allow-worker',
-    ...fsRead([...readableFolders(), '/proc/']),
+    ...fsRead(readableFolders()),
   ];
 }
 
@@ -32,7 +32,7 @@ export function cellFlags(): string[] {
 export function isolateFlags(): string[] {
   return [
     PERMISSION,
-    ...fsRead([...readableFolders(), '/proc/thread-self', '/proc/thread-self/schedstat']),
+    ...fsRead([...readableFolders(), '/proc/thread-self/schedstat']),
     '--experimental-vm-modules',
     '--no-warnings',
   ];

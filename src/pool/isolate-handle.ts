@@ -4,7 +4,7 @@
  */
 import { Channel, type ChannelOwner } from '../isolate/protocol/channel.js';
 import type { Exchange, ExchangeListener } from '../isolate/protocol/exchange.js';
-import type { ProtocolError } from '../isolate/protocol/frames.js';
+import { ProtocolError } from '../isolate/protocol/frames.js';
 import {
   type HandlerFailure,
   HostOpens,
@@ -38,12 +38,16 @@ export interface InvocationPort extends ExchangeListener {
 
 /** After its connection closed, how long to wait for the cell to say why. */
 const REASON_WITHIN_MS = 500;
+/** An isolate with more invocations that were closed and do not end has stopped to listen. */
+const MAX_CLOSING = 1024;
 
 export class IsolateHandle implements ChannelOwner {
   readonly lease: number;
   readonly #channel: Channel;
   readonly #endLease: () => void;
   readonly #invocations = new Map<number, InvocationPort>();
+  /** Those that were told to close and have not said that they are over. */
+  readonly #closing = new Set<number>();
   #onGone: (reason: LossReason, detail: string) => void = () => {};
   #onIdle: (() => void) | undefined;
   #gone: { readonly reason: LossReason; readonly detail: string } | undefined;
@@ -53,6 +57,7 @@ export class IsolateHandle implements ChannelOwner {
     this.lease = connection.lease;
     this.#endLease = endLease;
     this.#channel = new Channel(connection.transport, 'host', this);
+    this.#channel.open(HostOpens.Warm, '', true, null, true);
   }
 
   get isUsable(): boolean {
@@ -109,6 +114,13 @@ export class IsolateHandle implements ChannelOwner {
 
   /** The invocation's time is up: nothing of it goes on in the isolate. */
   closeInvocation(id: number): void {
+    if (!this.#invocations.has(id)) return;
+    this.#closing.add(id);
+    if (this.#closing.size > MAX_CLOSING) {
+      this.#gone ??= { reason: 'exit', detail: `${MAX_CLOSING} invocations were closed and did not end` };
+      this.end();
+      return;
+    }
     this.#channel.note(id, NoteKind.Close, '');
   }
 
@@ -136,8 +148,8 @@ export class IsolateHandle implements ChannelOwner {
   }
 
   end(): void {
-    if (this.#gone !== undefined) return;
-    this.#gone = { reason: 'closed', detail: '' };
+    if (this.#isToldGone) return;
+    this.#gone ??= { reason: 'closed', detail: '' };
     this.#endLease();
     this.#channel.close();
     this.#tellGone();
@@ -172,8 +184,11 @@ export class IsolateHandle implements ChannelOwner {
         port.onPong();
         return;
       case NoteKind.Done:
-        if (payload.length < 8) return;
+        if (payload.length < 8) throw new ProtocolError(`The end of an invocation has ${payload.length} bytes`);
+        // Its answer is over before an invocation is; one that goes on would be on nobody's books.
+        if (this.#channel.find(id) !== undefined) throw new ProtocolError('An invocation ended before its answer did');
         this.#invocations.delete(id);
+        this.#closing.delete(id);
         port.onDone(payload.readUInt32LE(0) / 1000, payload.readUInt32LE(4) * 1024);
         if (this.#invocations.size === 0) this.#onIdle?.();
         return;

@@ -3,6 +3,7 @@ import { ProtocolError } from '../isolate/protocol/frames.js';
 import type { HandlerFailure, LoadAnswer, ScriptFailure } from '../isolate/protocol/messages.js';
 
 const MAX_TEXT = 64 * 1024;
+const HANDLERS = ['fetch', 'scheduled', 'queue'];
 const SCRIPT_FAILURES: readonly ScriptFailure['code'][] = [
   'EDGE_SCRIPT_SYNTAX',
   'EDGE_SCRIPT_THREW',
@@ -14,7 +15,8 @@ const SCRIPT_FAILURES: readonly ScriptFailure['code'][] = [
 export function parseLoadAnswer(text: string): LoadAnswer {
   const value = parseObject(text);
   if (value.kind === 'loaded' && Array.isArray(value.handlers) && typeof value.startupTimeMs === 'number') {
-    const handlers = value.handlers.filter(handler => typeof handler === 'string');
+    const reported: readonly unknown[] = value.handlers;
+    const handlers = HANDLERS.filter(handler => reported.includes(handler));
     return { kind: 'loaded', handlers, startupTimeMs: value.startupTimeMs };
   }
   if (value.kind === 'failed' && isObject(value.failure)) {

@@ -49,6 +49,8 @@ export class LeasePool {
         stackSizeMb: 4,
       },
     });
+    // A thread that runs out of memory after its lease has been ended fails no task; unheard, that would end this process.
+    this.#pool.on('error', () => {});
   }
 
   get leases(): number {

@@ -1,10 +1,10 @@
-/** The folders that a cell must be able to read: this package and the libraries that isolate threads load. */
+/** The folders that a cell must be able to read: this package and the libraries that are not bundled into its own files. */
 import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const LIBRARIES = ['piscina', 'acorn', 'acorn-walk'];
+const LIBRARIES = ['piscina'];
 
 const require = createRequire(import.meta.url);
 

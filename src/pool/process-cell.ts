@@ -22,6 +22,8 @@ const STUCK_AFTER_MS = 3000;
 /** A cell that is told to close and does not is killed. */
 const CLOSE_WITHIN_MS = 2000;
 const PAGE_BYTES = 4096;
+/** Nothing of the application's. One arena for all threads: glibc's one each keep 1 to 2 MB more (measured on Node 20.20). */
+const CELL_ENV = { MALLOC_ARENA_MAX: '1' };
 
 interface RunningLease {
   readonly socket: Socket;
@@ -51,7 +53,7 @@ export class ProcessCell implements Cell {
     const [command = process.execPath, ...args] = [...sandbox.prefix, process.execPath, ...cellFlags(), main];
     const child = spawn(command, args, {
       cwd: '/',
-      env: {},
+      env: CELL_ENV,
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...Array.from({ length: LEASE_SOCKETS }, () => 'pipe' as const)],
       detached: false,
     });
@@ -70,7 +72,7 @@ export class ProcessCell implements Cell {
       onFailed = reject;
     });
     this.ready.catch(() => {});
-    this.#control = new Channel(socketTransport(this.#socket(CONTROL_FD)), 'host', {
+    this.#control = new Channel(socketTransport(this.#socket(CONTROL_FD), true), 'host', {
       onOpen: exchange => exchange.fail('Not supported'),
       onNote: (lease, kind, payload) => {
         if (kind === Control.Ready) onReady();
@@ -108,7 +110,7 @@ export class ProcessCell implements Cell {
     const payload = Buffer.allocUnsafe(4);
     payload.writeUInt32LE(FIRST_LEASE_FD + index);
     this.#control.note(lease, Control.Start, payload);
-    return { lease, transport: socketTransport(socket) };
+    return { lease, transport: socketTransport(socket, true) };
   }
 
   end(lease: number): void {

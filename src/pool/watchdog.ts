@@ -2,7 +2,7 @@
  * Ends isolates that will not end by themselves: a turn that outlasts its CPU budget, memory beyond its limit. Runs in a thread that
  * guest code never blocks, and only while something is inside a turn.
  */
-import { ThreadClock } from '../isolate/thread-clock.js';
+import { clockMs } from '../isolate/thread-clock.js';
 import { monotonicMs, type WatchBlock } from '../isolate/watch-block.js';
 
 export type Verdict = 'cpu' | 'startup' | 'memory';
@@ -18,7 +18,6 @@ const TOLERATED_GROWTH_BYTES = 128 * 1024 * 1024;
 interface Watched {
   readonly block: WatchBlock;
   readonly end: (verdict: Verdict) => void;
-  clock: ThreadClock | undefined;
   /** The turn seen at the last poll, and the thread's CPU time then. */
   seenSequence: number;
   clockAtFirstSight: number;
@@ -46,7 +45,6 @@ export class Watchdog {
     this.#watched.set(lease, {
       block,
       end,
-      clock: undefined,
       seenSequence: 0,
       clockAtFirstSight: 0,
       wallAtFirstSight: 0,
@@ -55,7 +53,6 @@ export class Watchdog {
   }
 
   forget(lease: number): void {
-    this.#watched.get(lease)?.clock?.close();
     this.#watched.delete(lease);
     if (this.#watched.size > 0) return;
     clearTimeout(this.#timer);
@@ -97,17 +94,16 @@ export class Watchdog {
   #checkTurn(watched: Watched): void {
     const { block } = watched;
     const { sequence, startedMs } = block;
-    watched.clock ??= block.threadId > 0 ? new ThreadClock(block.threadId) : undefined;
-    const clockMs = watched.clock?.read();
+    const cpuMs = clockMs(block.clock);
     const nowMs = monotonicMs();
     if (sequence !== watched.seenSequence) {
       watched.seenSequence = sequence;
-      watched.clockAtFirstSight = clockMs ?? 0;
+      watched.clockAtFirstSight = cpuMs ?? 0;
       watched.wallAtFirstSight = nowMs;
     }
     // Before the first sight the turn may have run on the CPU all the time; from then on the thread's clock tells.
     const beforeMs = Math.max(0, watched.wallAtFirstSight - startedMs);
-    const sinceMs = clockMs === undefined ? nowMs - watched.wallAtFirstSight : clockMs - watched.clockAtFirstSight;
+    const sinceMs = cpuMs === undefined ? nowMs - watched.wallAtFirstSight : cpuMs - watched.clockAtFirstSight;
     if (beforeMs + sinceMs <= block.budgetMs) return;
     // The turn may have ended meanwhile, and the figures belong to the next one.
     if (block.sequence === sequence) watched.end(block.isStarting ? 'startup' : 'cpu');

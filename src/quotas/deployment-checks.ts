@@ -24,8 +24,8 @@ export interface DeploymentToCheck {
 
 /** What checking found out. */
 export interface CheckedDeployment {
-  /** The size of the script after gzip, the figure that the limit is about. */
-  readonly scriptBytes: number;
+  /** The size of the script after gzip, the figure that the limit is about; undefined when it passes uncompressed already. */
+  readonly scriptBytes: number | undefined;
 }
 
 /**
@@ -58,7 +58,11 @@ export async function checkDeployment(
     }
   }
 
-  const scriptBytes = await gzippedBytes(modules);
+  const bytes = modules.map(module => (typeof module === 'string' ? Buffer.from(module) : module));
+  const rawBytes = bytes.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  // gzip never adds more than this to what it cannot make smaller: most scripts need no compressing to pass.
+  if (rawBytes + rawBytes / 1000 + 64 <= limits.scriptBytes) return { scriptBytes: undefined };
+  const scriptBytes = await gzippedBytes(bytes, rawBytes);
   if (scriptBytes > limits.scriptBytes) {
     const { scriptBytes: allowed, plan } = limits;
     throw limitError('EDGE_SCRIPT_TOO_LARGE', { limit: 'scriptBytes', subject, figure: scriptBytes, allowed, plan });
@@ -114,9 +118,7 @@ function toJson(value: unknown): string | undefined {
 }
 
 /** The modules one after the other, as an upload would carry them, in a thread of the pool. */
-async function gzippedBytes(modules: readonly (string | Uint8Array)[]): Promise<number> {
-  const bytes = modules.map(module => (typeof module === 'string' ? Buffer.from(module) : module));
-  const rawBytes = bytes.reduce((sum, { byteLength }) => sum + byteLength, 0);
+async function gzippedBytes(bytes: readonly Uint8Array[], rawBytes: number): Promise<number> {
   if (rawBytes > MAX_RAW_BYTES) {
     throw new EdgeError(
       'EDGE_SCRIPT_TOO_LARGE',

@@ -23,6 +23,12 @@ export function keep(value) {
   return value;
 }
 
+/** Forgets what was kept. */
+export function reset() {
+  count = 0;
+  failures = '';
+}
+
 /** Says that something happened that must not. */
 export function fail(text) {
   failures += text + ': must not happen\n';

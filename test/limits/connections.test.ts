@@ -179,7 +179,9 @@ test('the next invocation begins with six free connections, whatever the last on
   const server = await new ScriptedServer().start(t);
   const host = newHost(t, { egress });
   const fn = await host.load(
-    handler(`await Promise.all([1, 2, 3, 4, 5, 6].map(n => fetch('${server.url}/now' + n))); return new Response('ok')`),
+    handler(
+      `await Promise.all([1, 2, 3, 4, 5, 6].map(n => fetch('${server.url}/now' + n))); return new Response('ok')`,
+    ),
   );
   for (let round = 0; round < 3; round++) t.is(await (await fn.fetch('http://x/')).text(), 'ok');
 });

@@ -9,7 +9,7 @@ import type { Transport } from './transport.js';
 
 /** A peer that opens more at once is not honest: the host admits fewer, an isolate is refused earlier by its quotas. */
 const MAX_EXCHANGES = 16_384;
-/** All bodies of one connection together, queued and not yet read. */
+/** All bodies of one connection together, queued and not yet read, and the heads of what the peer has opened. */
 const MAX_QUEUED_BYTES = 128 * 1024 * 1024;
 const MAX_ID = 0xffff_fffe;
 
@@ -108,11 +108,13 @@ export class Channel implements FrameSink, ExchangeCarrier {
   /** Keeps count of what the exchanges hold, so that a peer cannot fill this side's memory with many of them. */
   countQueued(bytes: number): void {
     this.#queuedBytes += bytes;
-    if (this.#queuedBytes > MAX_QUEUED_BYTES) throw new ProtocolError('Too much data is queued');
+    // Never for what is given back: that happens while a connection is being closed for holding too much.
+    if (bytes > 0 && this.#queuedBytes > MAX_QUEUED_BYTES) throw new ProtocolError('Too much data is queued');
   }
 
   forgetIfOver(exchange: Exchange): void {
-    if (exchange.isOver) this.#exchanges.delete(exchange.id);
+    if (!exchange.isOver || !this.#exchanges.delete(exchange.id)) return;
+    this.#queuedBytes -= exchange.headBytes;
   }
 
   close(): void {
@@ -150,6 +152,8 @@ export class Channel implements FrameSink, ExchangeCarrier {
     if (!isComplete && body.length > 0) throw new ProtocolError('A body that is not complete came with its head');
     const exchange = new Exchange(this, id);
     this.#exchanges.set(id, exchange);
+    exchange.headBytes = head.length;
+    this.countQueued(head.length);
     if (isComplete) exchange.receiveWhole();
     this.#owner.onOpen(exchange, kind, head, body, isComplete);
   }

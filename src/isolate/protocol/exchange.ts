@@ -4,13 +4,12 @@
  */
 
 import { type FrameWriter, INLINE_BODY_BYTES, MAX_DATA_BYTES, ProtocolError } from './frames.js';
+import { PieceQueue } from './piece-queue.js';
 
 /** How many bytes of one body may be under way before its reader has taken any. */
 export const WINDOW_BYTES = 256 * 1024;
 /** Read so much before credit is given back, so that credit frames stay rare. */
 const CREDIT_STEP_BYTES = WINDOW_BYTES / 2;
-/** A body piece kept in the queue that is this small is copied, so that it does not pin the buffer it was read into. */
-const COPY_BELOW_BYTES = 16 * 1024;
 
 /** What an exchange needs of its channel. */
 export interface ExchangeCarrier {
@@ -44,8 +43,7 @@ export class Exchange {
   readonly id: number;
   listener: ExchangeListener | undefined;
   readonly #channel: ExchangeCarrier;
-  #queue: Buffer[] = [];
-  #queuedBytes = 0;
+  readonly #queue = new PieceQueue();
   /** Bytes taken by the reader and not yet given back as credit. */
   #takenBytes = 0;
   /** Bytes that the peer may still send. */
@@ -69,13 +67,13 @@ export class Exchange {
   // --- the incoming body ---
 
   get queuedBytes(): number {
-    return this.#queuedBytes;
+    return this.#queue.bytes;
   }
 
   /** The end shows only after everything before it has been read; a failure at once. */
   get incoming(): IncomingState {
     if (this.#incoming === 'failed') return 'failed';
-    return this.#incoming !== 'open' && this.#queuedBytes === 0 ? 'ended' : 'open';
+    return this.#incoming !== 'open' && this.#queue.bytes === 0 ? 'ended' : 'open';
   }
 
   /** True when no more will arrive: what is queued is the rest of the body. */
@@ -89,16 +87,8 @@ export class Exchange {
 
   /** The next piece, at most `maxBytes`; undefined when nothing is queued. */
   read(maxBytes: number): Buffer | undefined {
-    const first = this.#queue[0];
-    if (first === undefined) return undefined;
-    let piece = first;
-    if (first.length > maxBytes) {
-      piece = first.subarray(0, maxBytes);
-      this.#queue[0] = first.subarray(maxBytes);
-    } else {
-      this.#queue.shift();
-    }
-    this.#queuedBytes -= piece.length;
+    const piece = this.#queue.shift(maxBytes);
+    if (piece === undefined) return undefined;
     this.#channel.countQueued(-piece.length);
     this.#takenBytes += piece.length;
     if (this.#takenBytes >= CREDIT_STEP_BYTES && this.#incoming === 'open') {
@@ -227,6 +217,8 @@ export class Exchange {
 
   /** Set when the answer has come. */
   isReplied = false;
+  /** Of its head, which the owner may hold until the exchange is over. */
+  headBytes = 0;
 
   get isOver(): boolean {
     return this.#isOutgoingOver && this.#incoming !== 'open';
@@ -246,7 +238,6 @@ export class Exchange {
   keepWhole(body: Buffer): void {
     if (body.length === 0) return;
     this.#queue.push(Buffer.from(body));
-    this.#queuedBytes = body.length;
     this.#channel.countQueued(body.length);
   }
 
@@ -255,8 +246,7 @@ export class Exchange {
     if (this.#grantedBytes < 0) throw new ProtocolError('More data was sent than credit was given');
     if (this.#incoming === 'stopped' || this.#incoming === 'failed') return;
     if (this.#incoming === 'ended') throw new ProtocolError('Data came after the end of a body');
-    this.#queue.push(piece.length < COPY_BELOW_BYTES ? Buffer.from(piece) : piece);
-    this.#queuedBytes += piece.length;
+    this.#queue.push(piece);
     this.#channel.countQueued(piece.length);
     this.listener?.onData();
   }
@@ -307,8 +297,7 @@ export class Exchange {
   }
 
   #drop(): void {
-    this.#channel.countQueued(-this.#queuedBytes);
-    this.#queue = [];
-    this.#queuedBytes = 0;
+    this.#channel.countQueued(-this.#queue.bytes);
+    this.#queue.clear();
   }
 }

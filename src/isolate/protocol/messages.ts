@@ -10,6 +10,8 @@ export enum HostOpens {
   Scheduled = 2,
   /** Head: JSON of the batch. */
   Queue = 3,
+  /** Answered at once, without the guest: so that both ends have taken the way before the first load is measured on it. */
+  Warm = 4,
 }
 
 /** Kinds of a note; the id is that of the invocation. */

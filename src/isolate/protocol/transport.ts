@@ -15,7 +15,18 @@ export interface Transport {
   close(): void;
 }
 
-export function socketTransport(socket: Socket): Transport {
+/** More than this waiting to be written, and the host reads no more from a cell: one that only asks and never reads waits for itself. */
+const MAX_UNWRITTEN_BYTES = 8 * 1024 * 1024;
+
+/**
+ * `isBounded` at the host's end alone: when both ends stopped reading for the other's sake, neither would go on.
+ */
+export function socketTransport(socket: Socket, isBounded: boolean): Transport {
+  const pauseIfFull = (): void => {
+    if (!isBounded || socket.writableLength <= MAX_UNWRITTEN_BYTES || socket.isPaused()) return;
+    socket.pause();
+    socket.once('drain', () => socket.resume());
+  };
   return {
     start(reader) {
       socket.on('data', chunk => reader.onRead(chunk));
@@ -26,11 +37,12 @@ export function socketTransport(socket: Socket): Transport {
     write(parts) {
       if (parts.length === 1 && parts[0] !== undefined) {
         socket.write(parts[0]);
-        return;
+      } else {
+        socket.cork();
+        for (const part of parts) socket.write(part);
+        socket.uncork();
       }
-      socket.cork();
-      for (const part of parts) socket.write(part);
-      socket.uncork();
+      pauseIfFull();
     },
     close() {
       socket.end();
@@ -41,7 +53,7 @@ export function socketTransport(socket: Socket): Transport {
 
 /** Opens an inherited descriptor, inside the isolate's thread. */
 export function descriptorTransport(fd: number): Transport {
-  return socketTransport(new Socket({ fd, readable: true, writable: true }));
+  return socketTransport(new Socket({ fd, readable: true, writable: true }), false);
 }
 
 export function portTransport(port: MessagePort): Transport {
