@@ -40,6 +40,7 @@ type Program = (n: number) => Promise<void>;
 const context: OpContext = {
   currentInvocation: () => 2,
   leaveBytes: bytes => bytes.length,
+  charge: () => {},
   begin: work => {
     work.catch(() => {});
     return 1;

@@ -75,6 +75,7 @@ export class Isolate implements OpContext, ChannelOwner {
           currentInvocation: () => this.currentInvocation(),
           leaveBytes: bytes => this.leaveBytes(bytes),
           begin: work => this.begin(work),
+          charge: cpuMs => this.charge(cpuMs),
           log: (level, text) => this.#log(level, text),
           takeBytes: () => {
             const bytes = this.#left;
@@ -180,6 +181,10 @@ export class Isolate implements OpContext, ChannelOwner {
       },
     );
     return id;
+  }
+
+  charge(cpuMs: number): void {
+    this.#meter.charge(this.currentInvocation(), cpuMs);
   }
 
   // --- ChannelOwner ---

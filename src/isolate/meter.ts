@@ -98,6 +98,12 @@ export class InvocationMeter implements TurnMeter {
     this.#events.onTurnEnd(invocation);
   }
 
+  /** CPU time beside the turn's own. What it takes past the limit is seen at the end of the turn. */
+  charge(invocation: number, cpuMs: number): void {
+    const account = this.#accounts.get(invocation);
+    if (account !== undefined) account.usedMs += cpuMs;
+  }
+
   /** What unused time of earlier invocations lends comes on top of the limit. */
   #grant(account: Account): number {
     return account.limitMs === Number.POSITIVE_INFINITY ? account.limitMs : this.#allowance.grant(account.limitMs);

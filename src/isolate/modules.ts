@@ -7,7 +7,8 @@ import { types } from 'node:util';
 import vm from 'node:vm';
 import { type Node, parse } from 'acorn';
 import { simple } from 'acorn-walk';
-import type { GuestFunction } from './bridge.js';
+import { callGuest, type GuestFunction } from './bridge.js';
+import { Ev } from './ops/table.js';
 import type { ModuleKind, ScriptFailure } from './protocol/messages.js';
 import type { Realm } from './realm.js';
 import type { TurnQueue } from './turns.js';
@@ -113,9 +114,12 @@ export class ModuleGraph {
     }
     await this.#turns.run(invocation, () => {
       const evaluation: unknown = trampoline.evaluate();
-      // In Node 20 a promise of this realm; where it is the guest's own, the guest's trampoline is all that tells.
-      if (types.isPromise(evaluation) && Object.getPrototypeOf(evaluation) === Promise.prototype) {
+      if (!types.isPromise(evaluation)) return;
+      // In Node 20 a promise of this realm, later the guest's own, which only the guest may wait for (rule R9).
+      if (Object.getPrototypeOf(evaluation) === Promise.prototype) {
         evaluation.then(undefined, () => this.#onFailed(invocation, importId, trampoline.error));
+      } else {
+        callGuest(this.#realm.enter, [Ev.Evaluating, importId, evaluation]);
       }
     });
   }

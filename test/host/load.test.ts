@@ -17,6 +17,13 @@ const failing: readonly { name: string; source: unknown; code: string; at?: [str
       at: ['f.js', 2, 7],
       text: /global scope threw TypeError: boom/,
     },
+    {
+      name: 'throws after a top-level await',
+      source: 'await null;\nthrow new TypeError("boom");',
+      code: 'EDGE_SCRIPT_THREW',
+      at: ['f.js', 2, 7],
+      text: /global scope threw TypeError: boom/,
+    },
     { name: 'exports no handler', source: 'export const a = 1;', code: 'EDGE_SCRIPT_NO_HANDLER', text: /no handler/ },
     {
       name: 'imports a module that is not there',

@@ -4,7 +4,7 @@
  */
 import { Ev, Op } from '../ops/table.ts';
 import { onEvent, opBytes, opNumber } from './bridge.ts';
-import { MapCtor, mapDelete, mapGet, mapSet, PromiseCtor } from './primordials.ts';
+import { MapCtor, mapDelete, mapGet, mapSet, PromiseCtor, promiseThen } from './primordials.ts';
 
 interface Importing {
   resolve(namespace: unknown): void;
@@ -47,7 +47,12 @@ export function moduleBytes(index: number): ArrayBuffer {
 }
 
 onEvent(Ev.Evaluated, () => onMain(undefined));
-onEvent(Ev.EvaluationFailed, (id: number, error: unknown) => {
+onEvent(Ev.EvaluationFailed, failed);
+onEvent(Ev.Evaluating, (id: number, evaluation: Promise<void>) => {
+  promiseThen(evaluation, undefined, error => failed(id, error));
+});
+
+function failed(id: number, error: unknown): void {
   if (id === 0) {
     onMainFailed(error);
     return;
@@ -55,4 +60,4 @@ onEvent(Ev.EvaluationFailed, (id: number, error: unknown) => {
   const entry = mapGet(importing, id);
   mapDelete(importing, id);
   entry?.reject(error);
-});
+}

@@ -12,9 +12,19 @@ import { type Codec, ZlibCodec } from './zlib-codec.js';
 /** A compressor holds about 270 KB outside of any heap. When there are more, the one that rests longest is closed. */
 const MAX_CODECS = 128;
 const MAX_CHUNK_BYTES = 65_536;
+/**
+ * zlib works in threads of libuv's pool, which the clock of the isolate's thread does not show. Its time is charged by the bytes: those
+ * that go into a compressor, those that come out of a decompressor. Measured on the same machine as the benchmarks, rounded in favour of
+ * the function: 40 MB/s of noise compressed, 90 MB/s of text; 300 MB/s unpacked.
+ */
+const COMPRESSED_BYTES_PER_MS = 90_000;
+const UNPACKED_BYTES_PER_MS = 300_000;
 
 export function compressionOps(context: OpContext): OpSet {
   const codecs = new Map<number, Codec>();
+  const decompressing = new WeakSet<Codec>();
+  /** Output of which the next step pays: its end was not in a turn of the invocation. */
+  const unpaid = new WeakMap<Codec, number>();
   let nextId = 1;
 
   const close = (id: number): void => {
@@ -28,6 +38,7 @@ export function compressionOps(context: OpContext): OpSet {
         if (codecs.size < MAX_CODECS) break;
         close(id);
       }
+      if (isDecompressing === 1) decompressing.add(codec);
       codecs.set(nextId, codec);
       return nextId++;
     },
@@ -38,7 +49,16 @@ export function compressionOps(context: OpContext): OpSet {
       // The order of the map is that of use.
       codecs.delete(number);
       codecs.set(number, codec);
-      const work = codec.step(copyIn(bytes, MAX_CHUNK_BYTES), isLast === 1).catch((error: unknown) => {
+      const input = copyIn(bytes, MAX_CHUNK_BYTES);
+      const isUnpacking = decompressing.has(codec);
+      context.charge(isUnpacking ? (unpaid.get(codec) ?? 0) : input.length / COMPRESSED_BYTES_PER_MS);
+      const stepped = codec.step(input, isLast === 1);
+      if (isUnpacking)
+        stepped.then(
+          output => unpaid.set(codec, output.length / UNPACKED_BYTES_PER_MS),
+          () => {},
+        );
+      const work = stepped.catch((error: unknown) => {
         close(number);
         throw error instanceof OpError ? error : new OpError('TypeError', 'The compressed data is not valid');
       });

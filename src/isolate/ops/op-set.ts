@@ -19,4 +19,6 @@ export interface OpContext {
    * Refuses (OpError) when too many are under way.
    */
   begin(work: Promise<number | string | undefined | Uint8Array>): number;
+  /** CPU time that another thread has spent for the invocation whose turn it is: the clock of this one does not show it. */
+  charge(cpuMs: number): void;
 }

@@ -175,6 +175,8 @@ export enum Ev {
    * nothing and is dropped.
    */
   Over,
+  /** (import id, 0 for the main module; promise of the evaluation, a guest value): what it is rejected with is its failure. */
+  Evaluating,
 }
 
 /** The components of Op.UrlUpdate. */

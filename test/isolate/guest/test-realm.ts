@@ -33,6 +33,7 @@ export class TestRealm {
         return bytes.length;
       },
       begin: work => this.#begin(work),
+      charge: () => {},
     };
     this.timers = new Timers(
       (_invocation, id) => this.enter(Ev.Timer, id),

@@ -1,0 +1,109 @@
+/** CPU time through a real host: who pays for what, what is forgiven, and what is stopped. */
+import test from 'ava';
+import type { InvocationEvent } from '../../src/index.js';
+import { handler, ISOLATIONS, newHost, nextInvocation } from '../host/new-host.js';
+
+/** By rounds: the clock that a function sees does not move while it computes. */
+const SPIN = `function spin(rounds) { let sum = 0; for (let at = 0; at < rounds; at++) sum = (sum * 31 + at) % 1000003; return sum; }`;
+
+for (const isolation of ISOLATIONS) {
+  test(`CPU time is that of the invocation that used it, however many interleave (${isolation})`, async t => {
+    const host = newHost(t, { isolation });
+    const fn = await host.load(
+      `${SPIN} export default { async fetch(request) {
+        const isHeavy = request.url.endsWith('heavy');
+        for (let step = 0; step < 4; step++) { if (isHeavy) spin(4_000_000); await scheduler.wait(1); }
+        return new Response('');
+      } }`,
+    );
+    const events: InvocationEvent[] = [];
+    const isOver = new Promise<void>(resolve => {
+      host.on('invocation', event => {
+        events.push(event);
+        if (events.length === 8) resolve();
+      });
+    });
+    const paths = ['heavy', 'light', 'light', 'light', 'light', 'light', 'light', 'light'];
+    await Promise.all(paths.map(async path => (await fn.fetch(`http://x/${path}`)).text()));
+    await isOver;
+    const heavy = events.find(({ url }) => url?.endsWith('heavy'))?.cpuMs ?? 0;
+    const light = events.filter(({ url }) => url?.endsWith('light')).reduce((sum, { cpuMs }) => sum + cpuMs, 0);
+    t.true(heavy > light, `heavy ${heavy} ms, all light ones ${light} ms`);
+  });
+}
+
+test('a loop ends the invocation that runs it with exceededCpu, and those that share its isolate with isolateLost', async t => {
+  const host = newHost(t, { limits: { cpuMs: 50 } });
+  const fn = await host.load(
+    handler(`if (request.url.endsWith('loop')) for (;;); await scheduler.wait(600_000); return new Response('')`),
+  );
+  const waiting = t.throwsAsync(fn.fetch('http://x/wait'), {
+    code: 'EDGE_ISOLATE_LOST',
+    message: /another request of the function used more CPU time/,
+  });
+  const looped = nextInvocation(host, ({ url }) => url?.endsWith('loop') === true);
+  const lost = nextInvocation(host, ({ url }) => url?.endsWith('wait') === true);
+  await t.throwsAsync(fn.fetch('http://x/loop'), { code: 'EDGE_CPU_LIMIT', message: /option limits.cpuMs/ });
+  await waiting;
+  const { outcome, cpuMs } = await looped;
+  t.is(outcome, 'exceededCpu');
+  t.true(cpuMs >= 50);
+  t.like(await lost, { outcome: 'isolateLost', cpuMs: 0 });
+});
+
+test('many short turns past the limit end the invocation with exceededCpu', async t => {
+  const host = newHost(t, { limits: { cpuMs: 20, cpuOverrunMs: 0 } });
+  const fn = await host.load(
+    `${SPIN} export default { async fetch() {
+      for (;;) { spin(300_000); await scheduler.wait(0); }
+    } }`,
+  );
+  const event = nextInvocation(host);
+  await t.throwsAsync(fn.fetch('http://x/'), { code: 'EDGE_CPU_LIMIT' });
+  t.is((await event).outcome, 'exceededCpu');
+});
+
+const STOPPED: readonly (readonly [string, string])[] = [
+  ['JSON.parse of a huge text', "const text = '[' + '1,'.repeat(3e6) + '1]'; for (;;) JSON.parse(text);"],
+  ['a sort whose comparison never agrees', 'for (;;) Array.from({ length: 1e5 }, (_, n) => n).sort(() => 1);'],
+  ['a chain of generators', 'function* more() { for (;;) yield 1; } for (const one of more());'],
+];
+
+for (const [name, body] of STOPPED) {
+  test(`${name} is stopped, and the function answers again`, async t => {
+    const host = newHost(t, { limits: { cpuMs: 100 } });
+    const fn = await host.load(handler(`if (request.url.endsWith('bad')) { ${body} } return new Response('fine')`));
+    await t.throwsAsync(fn.fetch('http://x/bad'), { code: 'EDGE_CPU_LIMIT' });
+    t.is(await (await fn.fetch('http://x/')).text(), 'fine');
+  });
+}
+
+test('compression, which works in other threads, is charged to the invocation', async t => {
+  const host = newHost(t, { limits: { cpuMs: 50, cpuOverrunMs: 0 } });
+  const fn = await host.load(
+    handler(`const { readable, writable } = new CompressionStream('gzip');
+      const writer = writable.getWriter();
+      const chunk = new Uint8Array(65536);
+      (async () => { for (;;) await writer.write(chunk) })();
+      const reader = readable.getReader();
+      for (;;) await reader.read();`),
+  );
+  await t.throwsAsync(fn.fetch('http://x/'), { code: 'EDGE_CPU_LIMIT' });
+});
+
+test('a custom limit of the function replaces that of the plan, and by kind', async t => {
+  const host = newHost(t, { plan: 'standard' });
+  const fn = await host.load('export default { fetch() { for (;;); }, scheduled() { for (;;); } }', {
+    limits: { cpuMs: { http: 30, cron: 60 } },
+  });
+  await t.throwsAsync(fn.fetch('http://x/'), { code: 'EDGE_CPU_LIMIT', message: /limit cpuMs is 30 ms/ });
+  await t.throwsAsync(fn.scheduled(), { code: 'EDGE_CPU_LIMIT', message: /limit cpuMs is 60 ms/ });
+});
+
+test('an invocation that used 80 % of its CPU time has a warning', async t => {
+  const host = newHost(t, { limits: { cpuMs: 40, cpuOverrunMs: 40 } });
+  const fn = await host.load(`${SPIN} export default { async fetch() { spin(12_000_000); return new Response('') } }`);
+  const event = nextInvocation(host);
+  await fn.fetch('http://x/').catch(() => {});
+  t.true((await event).warnings.some(({ limit }) => limit === 'cpuMs'));
+});

@@ -1,0 +1,46 @@
+/** Memory beside the heap, by every route: the invocation ends with exceededMemory, a fresh isolate takes over, and nobody else notices. */
+import test from 'ava';
+import { handler, newHost, nextInvocation, textOf } from '../host/new-host.js';
+
+const ROUTES: readonly (readonly [string, string])[] = [
+  ['ArrayBuffers', 'const all = []; for (;;) all.push(new Uint8Array(4 << 20).fill(1));'],
+  ['Blobs', 'const all = []; for (let n = 0; ; n++) all.push(new Blob([new Uint8Array(4 << 20).fill(n)]));'],
+  [
+    'a stream that is queued',
+    'new ReadableStream({ start(c) { for (;;) c.enqueue(new Uint8Array(4 << 20).fill(1)) } });',
+  ],
+  ['clones', 'const all = [new Uint8Array(4 << 20).fill(1)]; for (;;) all.push(structuredClone(all[0]));'],
+  ['random values', 'const all = []; for (;;) all.push(crypto.getRandomValues(new Uint8Array(65536)));'],
+];
+
+for (const [name, body] of ROUTES) {
+  test(`memory by ${name} ends with exceededMemory, and a fresh isolate answers`, async t => {
+    const host = newHost(t, { limits: { cpuMs: 20_000 } });
+    const fn = await host.load(handler(`if (request.url.endsWith('bad')) { ${body} } return new Response('fine')`));
+    const neighbour = await host.load(handler('return new Response("here")'), { name: 'neighbour' });
+    const event = nextInvocation(host, ({ url }) => url?.endsWith('bad') === true);
+    await t.throwsAsync(fn.fetch('http://x/bad'), { code: 'EDGE_MEMORY_LIMIT', message: /option limits.memoryBytes/ });
+    const { outcome, peakMemoryBytes, warnings } = await event;
+    t.is(outcome, 'exceededMemory');
+    t.true(peakMemoryBytes >= 128 * 1024 * 1024);
+    t.true(warnings.some(({ limit }) => limit === 'memoryBytes'));
+    t.is(await textOf(fn.fetch('http://x/')), 'fine');
+    t.is(await textOf(neighbour.fetch('http://x/')), 'here');
+  });
+}
+
+test('memory kept over many requests ends the isolate when it passes the limit, and its globals begin anew', async t => {
+  const host = newHost(t, { limits: { cpuMs: 20_000 } });
+  const fn = await host.load(
+    `const kept = []; export default { async fetch() {
+      kept.push(new Uint8Array(16 << 20).fill(1)); await scheduler.wait(1); return new Response(String(kept.length)) } }`,
+  );
+  let most = 0;
+  let last = 0;
+  for (let n = 0; n < 30 && last >= most; n++) {
+    last = Number(await textOf(fn.fetch('http://x/')).catch(() => '0'));
+    most = Math.max(most, last);
+  }
+  t.true(most <= 20, `${most} times 16 MB were kept`);
+  t.true(Number(await textOf(fn.fetch('http://x/'))) <= most);
+});
