@@ -14,7 +14,7 @@ export function platformOps(context: OpContext): readonly OpSet[] {
   return [
     base64Ops,
     compressionOps(context),
-    cryptoOps,
+    cryptoOps(context),
     detachOps(),
     digestOps(context),
     encodingOps(),

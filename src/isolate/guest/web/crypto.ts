@@ -3,7 +3,6 @@
 import { Op } from '../../ops/table.ts';
 import { op, opString } from '../bridge.ts';
 import { TypeErrorCtor, typedArrayByteLength, typedArrayName } from '../primordials.ts';
-import { requireHandler } from '../scope.ts';
 import { bytesOf } from './buffer-source.ts';
 import { DigestStream } from './digest-stream.ts';
 import { DOMException, QuotaExceededError } from './dom-exception.ts';
@@ -60,7 +59,6 @@ export class Crypto {
 
   randomUUID(): string {
     void this.#isCrypto;
-    requireHandler('Making a random UUID');
     return opString(Op.RandomUuid);
   }
 }
