@@ -51,10 +51,12 @@ function answerAsIs(text: string): Response {
   const [head = '', ...body] = text.split(/\r?\n\r?\n/);
   const [statusLine = '', ...lines] = head.split(/\r?\n/);
   const [, status, statusText] = /^HTTP\/1\.[01] (\d+) ?(.*)$/.exec(statusLine) ?? [];
-  const headers = lines.filter(line => line !== '').map((line): [string, string] => {
-    const at = line.indexOf(':');
-    return [line.slice(0, at), line.slice(at + 1).replace(/^[ \t]+|[ \t]+$/g, '')];
-  });
+  const headers = lines
+    .filter(line => line !== '')
+    .map((line): [string, string] => {
+      const at = line.indexOf(':');
+      return [line.slice(0, at), line.slice(at + 1).replace(/^[ \t]+|[ \t]+$/g, '')];
+    });
   return new Response(body.join('\n\n'), { status: Number(status), statusText: statusText ?? '', headers });
 }
 
