@@ -22,8 +22,6 @@ const STUCK_AFTER_MS = 3000;
 /** A cell that is told to close and does not is killed. */
 const CLOSE_WITHIN_MS = 2000;
 const PAGE_BYTES = 4096;
-/** Nothing of the application's. One arena for all threads: glibc's one each keep 1 to 2 MB more (measured on Node 20.20). */
-const CELL_ENV = { MALLOC_ARENA_MAX: '1' };
 
 interface RunningLease {
   readonly socket: Socket;
@@ -53,7 +51,7 @@ export class ProcessCell implements Cell {
     const [command = process.execPath, ...args] = [...sandbox.prefix, process.execPath, ...cellFlags(), main];
     const child = spawn(command, args, {
       cwd: '/',
-      env: CELL_ENV,
+      env: {},
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...Array.from({ length: LEASE_SOCKETS }, () => 'pipe' as const)],
       detached: false,
     });

@@ -68,6 +68,7 @@ const realm = createRealm(
       begin: () => 0,
       log: () => {},
       takeBytes: () => undefined,
+      charge: () => {},
     }),
   ]),
 );
