@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { dirname } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { Channel } from '../isolate/protocol/channel.js';
@@ -50,7 +51,9 @@ export class ProcessCell implements Cell {
     const main = fileURLToPath(new URL('./cell-main.js', import.meta.url));
     const [command = process.execPath, ...args] = [...sandbox.prefix, process.execPath, ...cellFlags(), main];
     const child = spawn(command, args, {
-      cwd: '/',
+      // A folder that may be read anyway: Node 24 and later let a thread without a file of its own read all of its working directory, which
+      // would be the whole system if this were "/".
+      cwd: dirname(main),
       env: {},
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...Array.from({ length: LEASE_SOCKETS }, () => 'pipe' as const)],
       detached: false,
