@@ -9,6 +9,7 @@ import { socketTransport } from '../isolate/protocol/transport.js';
 import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
 import { cellFlags, isolateFlags } from './cell-flags.js';
 import { type CellSettings, Control, parseEnded } from './control.js';
+import { ownFolder } from './package-paths.js';
 import type { Sandbox } from './sandbox.js';
 
 /** Socket pairs of one cell. Each serves one lease; a cell that runs out is replaced. */
@@ -50,7 +51,7 @@ export class ProcessCell implements Cell {
     const main = fileURLToPath(new URL('./cell-main.js', import.meta.url));
     const [command = process.execPath, ...args] = [...sandbox.prefix, process.execPath, ...cellFlags(), main];
     const child = spawn(command, args, {
-      cwd: '/',
+      cwd: ownFolder(),
       env: {},
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...Array.from({ length: LEASE_SOCKETS }, () => 'pipe' as const)],
       detached: false,

@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process';
 import process from 'node:process';
 import { cellFlags, isolateFlags } from '../../../src/pool/cell-flags.js';
+import { ownFolder } from '../../../src/pool/package-paths.js';
 import { type SandboxMode, sandboxFor } from '../../../src/pool/sandbox.js';
 
 export interface Loot {
@@ -57,7 +58,7 @@ export async function plunderInside(where: 'thread' | 'main', mode: SandboxMode,
       ? `${inMain}${code}`
       : `${inMain}new (require('node:worker_threads').Worker)(${JSON.stringify(inThread)}, { eval: true, env: {}, execArgv: ${JSON.stringify(isolateFlags())} }).on('message', report).on('error', error => report({ crashed: String(error) }));`;
   const [command = '', ...args] = [...prefix, process.execPath, ...flags, '--eval', program];
-  const child = spawn(command, args, { cwd: '/', env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, { cwd: ownFolder(), env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
   let errors = '';
   child.stdout.on('data', (chunk: Buffer) => {
