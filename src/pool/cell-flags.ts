@@ -9,6 +9,9 @@ const PERMISSION = process.allowedNodeEnvironmentFlags.has('--permission')
   ? '--permission'
   : '--experimental-permission';
 
+/** node:sqlite opens files whatever the permissions say. A thread with flags of its own does not inherit the process's. */
+const NO_SQLITE = '--no-experimental-sqlite';
+
 function fsRead(paths: readonly string[]): string[] {
   return paths.map(path => `--allow-fs-read=${path}`);
 }
@@ -21,7 +24,7 @@ export function cellFlags(): string[] {
     '--no-addons',
     '--no-warnings',
     '--no-deprecation',
-    ...(major >= 24 ? ['--disable-sigusr1', '--no-experimental-sqlite'] : []),
+    ...(major >= 24 ? ['--disable-sigusr1', NO_SQLITE] : []),
     PERMISSION,
     '--allow-worker',
     ...fsRead(readableFolders()),
@@ -33,6 +36,7 @@ export function isolateFlags(): string[] {
   return [
     PERMISSION,
     ...fsRead([...readableFolders(), '/proc/thread-self/schedstat']),
+    ...(major >= 24 ? [NO_SQLITE] : []),
     '--experimental-vm-modules',
     '--no-warnings',
   ];

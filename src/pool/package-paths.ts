@@ -10,13 +10,18 @@ const require = createRequire(import.meta.url);
 
 /** Absolute, each with a separator at its end: the real folders, and those with links to them. */
 export function readableFolders(): readonly string[] {
-  const own = realpathSync(fileURLToPath(new URL('../', import.meta.url)));
+  const own = ownFolder();
   const folders = LIBRARIES.map(name => realpathSync(libraryFolder(name)));
-  // acorn-walk imports acorn on a way of its own.
-  const links = [own, realpathSync(libraryFolder('acorn-walk'))].flatMap(from =>
-    LIBRARIES.flatMap(name => linksTo(name, from)),
-  );
+  const links = LIBRARIES.flatMap(name => linksTo(name, own));
   return [own, ...folders, ...new Set(links)].map(path => (path.endsWith(sep) ? path : path + sep));
+}
+
+/**
+ * This package's own code, and where cells are started: Node 24 and 26 let a thread read the working directory and all that is below it,
+ * whatever its permissions say. There it may read already.
+ */
+export function ownFolder(): string {
+  return realpathSync(fileURLToPath(new URL('../', import.meta.url)));
 }
 
 function libraryFolder(name: string): string {

@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { dirname } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { Channel } from '../isolate/protocol/channel.js';
@@ -10,6 +9,7 @@ import { socketTransport } from '../isolate/protocol/transport.js';
 import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
 import { cellFlags, isolateFlags } from './cell-flags.js';
 import { type CellSettings, Control, parseEnded } from './control.js';
+import { ownFolder } from './package-paths.js';
 import type { Sandbox } from './sandbox.js';
 
 /** Socket pairs of one cell. Each serves one lease; a cell that runs out is replaced. */
@@ -51,9 +51,7 @@ export class ProcessCell implements Cell {
     const main = fileURLToPath(new URL('./cell-main.js', import.meta.url));
     const [command = process.execPath, ...args] = [...sandbox.prefix, process.execPath, ...cellFlags(), main];
     const child = spawn(command, args, {
-      // A folder that may be read anyway: Node 24 and later let a thread without a file of its own read all of its working directory, which
-      // would be the whole system if this were "/".
-      cwd: dirname(main),
+      cwd: ownFolder(),
       env: {},
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...Array.from({ length: LEASE_SOCKETS }, () => 'pipe' as const)],
       detached: false,

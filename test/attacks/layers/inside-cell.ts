@@ -4,12 +4,9 @@
  */
 import { spawn } from 'node:child_process';
 import process from 'node:process';
-import { fileURLToPath } from 'node:url';
 import { cellFlags, isolateFlags } from '../../../src/pool/cell-flags.js';
+import { ownFolder } from '../../../src/pool/package-paths.js';
 import { type SandboxMode, sandboxFor } from '../../../src/pool/sandbox.js';
-
-/** The working directory of a cell: its own code, which it may read anyway. */
-export const CELL_FOLDER = fileURLToPath(new URL('../../../src/pool', import.meta.url));
 
 export interface Loot {
   /** What was tried, to "ok ..." or the error. */
@@ -61,7 +58,7 @@ export async function plunderInside(where: 'thread' | 'main', mode: SandboxMode,
       ? `${inMain}${code}`
       : `${inMain}new (require('node:worker_threads').Worker)(${JSON.stringify(inThread)}, { eval: true, env: {}, execArgv: ${JSON.stringify(isolateFlags())} }).on('message', report).on('error', error => report({ crashed: String(error) }));`;
   const [command = '', ...args] = [...prefix, process.execPath, ...flags, '--eval', program];
-  const child = spawn(command, args, { cwd: CELL_FOLDER, env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, { cwd: ownFolder(), env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
   let errors = '';
   child.stdout.on('data', (chunk: Buffer) => {
