@@ -134,11 +134,6 @@ export class CellSupervisor {
     );
   }
 
-  /** Starts the cell and its spares ahead of the first load. */
-  async warm(): Promise<void> {
-    this.#refill(await this.#usable());
-  }
-
   get cells(): {
     readonly pid: number | undefined;
     readonly isolates: number;

@@ -24,8 +24,6 @@ export enum NoteKind {
   PassThrough = 2,
   /** Isolate to host: the handler failed; JSON of HandlerFailure. The reply that follows has status 0. */
   HandlerFailed = 3,
-  /** Host to isolate: the client is gone; only what waitUntil holds may go on. */
-  Abort = 4,
   /** Host to isolate: the invocation's time is up; nothing of it goes on. */
   Close = 5,
   /** Isolate to host, by invocation: the body of a call's answer has been read to its end, or is not wanted. u32 call id. */
