@@ -6,8 +6,15 @@ import { readFileSync, statSync } from 'node:fs';
 import { extname, resolve, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-type Handler = (request: Request, query: URLSearchParams) => Response | Promise<Response>;
+type Handler = (request: Request, query: URLSearchParams) => Answer | Promise<Answer>;
 type HeaderPairs = [string, string][];
+
+/** What goes over the connection as it is, which then ends: answers that no HTTP library would give. */
+export interface RawAnswer {
+  readonly raw: Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+export type Answer = Response | RawAnswer;
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',
@@ -18,10 +25,13 @@ const TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 };
 
+/** What tests of header bytes send to be told again, which the names of a Request would not show. */
+export const ECHO_HEADERS = 'echo-headers.py';
+
 /** What handlers keep between requests, by path and key. */
 const stash = new Map<string, unknown>();
 
-export async function answerTest(checkout: string, request: Request): Promise<Response> {
+export async function answerTest(checkout: string, request: Request): Promise<Answer> {
   const { pathname, search } = new URL(request.url);
   // Bytes are characters there: what is no ASCII is not taken for UTF-8.
   const searchParams = new URLSearchParams(
@@ -33,7 +43,7 @@ export async function answerTest(checkout: string, request: Request): Promise<Re
   return handler === undefined ? answerFile(checkout, request, pathname) : handler(request, searchParams);
 }
 
-function answerFile(checkout: string, request: Request, pathname: string): Response {
+function answerFile(checkout: string, request: Request, pathname: string): Answer {
   const file = resolve(checkout, `.${decodePath(pathname)}`);
   const isFile =
     file.startsWith(checkout + sep) &&
@@ -41,23 +51,9 @@ function answerFile(checkout: string, request: Request, pathname: string): Respo
     !file.endsWith('.py') &&
     statSync(file, { throwIfNoEntry: false })?.isFile() === true;
   if (!isFile) return new Response('Not found', { status: 404, statusText: 'Not Found' });
-  if (file.endsWith('.asis')) return answerAsIs(readFileSync(file, 'latin1'));
+  if (file.endsWith('.asis')) return { raw: readFileSync(file) };
   const headers = { 'content-type': TYPES[extname(file)] ?? 'application/octet-stream' };
   return new Response(request.method === 'HEAD' ? null : readFileSync(file), { statusText: 'OK', headers });
-}
-
-/** A file that is a response as it goes over the network, which no code here may change. */
-function answerAsIs(text: string): Response {
-  const [head = '', ...body] = text.split(/\r?\n\r?\n/);
-  const [statusLine = '', ...lines] = head.split(/\r?\n/);
-  const [, status, statusText] = /^HTTP\/1\.[01] (\d+) ?(.*)$/.exec(statusLine) ?? [];
-  const headers = lines
-    .filter(line => line !== '')
-    .map((line): [string, string] => {
-      const at = line.indexOf(':');
-      return [line.slice(0, at), line.slice(at + 1).replace(/^[ \t]+|[ \t]+$/g, '')];
-    });
-  return new Response(body.join('\n\n'), { status: Number(status), statusText: statusText ?? '', headers });
 }
 
 const HANDLERS: Readonly<Record<string, Handler>> = {
@@ -104,20 +100,10 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
     return new Response(body, query.has('notype') ? {} : { headers: { 'content-type': 'text/plain' } });
   },
 
-  // Chunks that are none end the connection of the real server's client.
   'bad-chunk-encoding.py': async (_request, query) => {
     const delayMs = Number(query.get('ms') ?? 1000);
     await sleep(delayMs);
-    const good = pieces(Number(query.get('count') ?? 50), 'TEST_CHUNK', delayMs).getReader();
-    return new Response(
-      new ReadableStream({
-        async pull(controller) {
-          const { value, done } = await good.read();
-          if (done) throw new Error('garbage');
-          controller.enqueue(value);
-        },
-      }),
-    );
+    return { raw: badChunks(Number(query.get('count') ?? 50), delayMs) };
   },
 
   'infinite-slow-response.py': (_request, query) => {
@@ -177,13 +163,10 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
     return new Response('lorem ipsum dolor sit amet', { headers: { etag: '"123abc"', 'content-type': 'text/plain' } });
   },
 
-  'echo-headers.py': request =>
-    new Response([...request.headers].map(([name, value]) => `${name}: ${value}\r\n`).join(''), {
-      headers: { 'content-type': 'text/plain' },
-    }),
-
-  'parse-headers.py': (_request, query) =>
-    new Response('', { headers: { 'my-custom-header': query.get('my-custom-header') ?? '' } }),
+  'parse-headers.py': (_request, query) => {
+    const value = query.get('my-custom-header') ?? '';
+    return { raw: Buffer.from(`HTTP/1.1 200 OK\r\nmy-custom-header: ${value}\r\ncontent-length: 0\r\n\r\n`, 'latin1') };
+  },
 };
 
 function takeStash(key: string | null): unknown {
@@ -208,6 +191,17 @@ function pieces(count: number, text: string, delayMs: number): ReadableStream<Ui
       else controller.close();
     },
   });
+}
+
+/** A body whose last chunk is none. */
+async function* badChunks(count: number, delayMs: number): AsyncGenerator<Uint8Array> {
+  yield Buffer.from('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+  await sleep(delayMs);
+  for (let sent = 0; sent < count; sent++) {
+    yield Buffer.from('a\r\nTEST_CHUNK\r\n');
+    await sleep(delayMs);
+  }
+  yield Buffer.from('garbage');
 }
 
 function decodePath(path: string): string {

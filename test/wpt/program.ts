@@ -8,8 +8,8 @@ import { parse, parseExpressionAt } from 'acorn';
 import { full } from 'acorn-walk';
 import type { TestFile } from './meta.js';
 
-/** The origin under which tests find the files of the checkout. */
-export const ORIGIN = 'http://web-platform.test:8000';
+/** The host of the tests' server; its port is the one that the operating system gave. */
+export const HOST = 'web-platform.test';
 
 export interface SubtestResult {
   readonly name: string;
@@ -25,25 +25,64 @@ export interface RunResult {
   readonly message: string | null;
 }
 
+/** A script of a program for an engine that runs scripts one by one. */
+export interface Script {
+  readonly name: string;
+  readonly source: string;
+}
+
+/**
+ * What plain Node runs, one script after the other in the global scope, as Node's own runner of these tests does. The last one leaves
+ * the results to the global function `$answer`.
+ */
+export function buildScripts(checkout: string, origin: string, test: TestFile, variant: string): Script[] {
+  return [
+    { name: 'prelude', source: prelude(new URL(`/${test.path}${variant}`, origin)) },
+    { name: 'testharness.js', source: readScript(checkout, 'resources/testharness.js', origin) },
+    { name: 'results', source: `${WINDOW}${report('results => $answer(results)')}` },
+    ...test.scripts.map(name => ({ name, source: readScript(checkout, name, origin) })),
+    { name: test.path, source: substitute(test.path, test.source, origin) },
+  ];
+}
+
 /**
  * `declared`: names that the test assigns to without a declaration. Functions are strict code, tests need not be.
  */
-export function buildProgram(checkout: string, test: TestFile, variant: string, declared: readonly string[]): string {
-  const url = new URL(`/${test.path}${variant}`, ORIGIN);
-  const location = {
-    href: url.href,
-    origin: url.origin,
-    pathname: url.pathname,
-    search: url.search,
-    host: url.host,
-    hostname: url.hostname,
-    port: url.port,
-    protocol: url.protocol,
-    hash: '',
-  };
-  const scripts = ['resources/testharness.js', ...test.scripts].map(path => readScript(checkout, path));
+export function buildProgram(
+  checkout: string,
+  origin: string,
+  test: TestFile,
+  variant: string,
+  declared: readonly string[],
+): string {
+  const scripts = ['resources/testharness.js', ...test.scripts].map(path => readScript(checkout, path, origin));
   return `addEventListener('fetch', event => event.respondWith(new Promise($answer => $run($answer))));
 function $prelude() {
+${prelude(new URL(`/${test.path}${variant}`, origin))}
+}
+function $run($answer) {
+$prelude();
+Object.assign(globalThis, { ${functionNames(scripts.slice(1)).join(', ')} });
+${declared.map(name => `var ${name};`).join('')}
+${scripts[0]}
+// Interface tests evaluate text to get at their objects.
+globalThis.eval = text => ({ ${objectExpressions(test.source)
+    .map(text => `[${JSON.stringify(text)}]: () => (${text})`)
+    .join(', ')} })[text]();
+${WINDOW}
+${report('results => $answer(Response.json(results))')}
+${scripts.slice(1).join('\n;\n')}
+;
+${substitute(test.path, test.source, origin)}
+;
+}`;
+}
+
+/** What every test finds, whatever runs it: a place, and resources by names relative to it. */
+function prelude(url: URL): string {
+  const { href, origin, pathname, search, host, hostname, port, protocol } = url;
+  const location = { href, origin, pathname, search, host, hostname, port, protocol, hash: '' };
+  return `{
   globalThis.self ??= globalThis;
   const location = ${JSON.stringify(location)};
   location.toString = () => location.href;
@@ -69,26 +108,18 @@ function $prelude() {
     },
   });
   Request.prototype.constructor = globalThis.Request;
-}
-function $run($answer) {
-$prelude();
-Object.assign(globalThis, { ${functionNames(scripts.slice(1)).join(', ')} });
-${declared.map(name => `var ${name};`).join('')}
-${scripts[0]}
-// Interface tests ask what kind of global object this is.
-globalThis.eval = text => ({ ${objectExpressions(test.source)
-    .map(text => `[${JSON.stringify(text)}]: () => (${text})`)
-    .join(', ')} })[text]();
-globalThis.Window = class Window { static [Symbol.hasInstance](value) { return value === globalThis; } };
-add_completion_callback((tests, status) => {
-  const subtests = tests.map(({ name, status, message }) => ({ name, status, message }));
-  $answer(Response.json({ subtests, status: status.status, message: status.message }));
-});
-${scripts.slice(1).join('\n;\n')}
-;
-${substitute(test.path, test.source)}
-;
 }`;
+}
+
+/** Interface tests ask what kind of global object this is. */
+const WINDOW =
+  'globalThis.Window = class Window { static [Symbol.hasInstance](value) { return value === globalThis; } };\n';
+
+function report(answer: string): string {
+  return `add_completion_callback((tests, status) => {
+  const subtests = tests.map(({ name, status, message }) => ({ name, status, message }));
+  (${answer})({ subtests, status: status.status, message: status.message });
+});`;
 }
 
 /** What interface tests would evaluate to get their objects, which cannot be done where code generation is off. */
@@ -124,17 +155,17 @@ function functionNames(scripts: readonly string[]): string[] {
   );
 }
 
-function readScript(checkout: string, path: string): string {
+function readScript(checkout: string, path: string, origin: string): string {
   const file = join(checkout, path);
   return existsSync(file)
-    ? substitute(path, readFileSync(file, 'utf8'))
+    ? substitute(path, readFileSync(file, 'utf8'), origin)
     : `throw new Error(${JSON.stringify(`no such script: ${path}`)});`;
 }
 
 /** What the tests' server puts into files with ".sub." in their names. */
-function substitute(path: string, source: string): string {
+function substitute(path: string, source: string, origin: string): string {
   if (!path.includes('.sub.')) return source;
-  const { hostname, port } = new URL(ORIGIN);
+  const { hostname, port } = new URL(origin);
   return source
     .replace(/\{\{host\}\}/g, hostname)
     .replace(/\{\{ports\[\w+\]\[\d\]\}\}/g, port)

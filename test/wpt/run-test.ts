@@ -1,5 +1,6 @@
 /** Runs one test in an isolate of its own. */
 import { MessageChannel, Worker } from 'node:worker_threads';
+import type { Egress } from '../../src/bindings/egress/egress.js';
 import { HostOpens } from '../../src/isolate/protocol/messages.js';
 import { portTransport } from '../../src/isolate/protocol/transport.js';
 import { WatchBlock } from '../../src/isolate/watch-block.js';
@@ -16,7 +17,7 @@ const LIMITS = {
 } as const;
 
 /** Answers with the results; rejects when there are none, because the program failed, ended its isolate or took too long. */
-export async function runProgram(checkout: string, source: string, timeoutMs: number): Promise<RunResult> {
+export async function runProgram(source: string, timeoutMs: number): Promise<RunResult> {
   const { port1, port2 } = new MessageChannel();
   const worker = new Worker(new URL('./isolate-worker.js', import.meta.url), {
     workerData: { connection: { port: port2 }, watch: new WatchBlock().buffer },
@@ -37,7 +38,7 @@ export async function runProgram(checkout: string, source: string, timeoutMs: nu
     });
     late.catch(() => {});
     died.catch(() => {});
-    return await Promise.race([late, died, run(checkout, handle, source)]);
+    return await Promise.race([late, died, run(handle, source)]);
   } finally {
     clearTimeout(timer);
     handle.end();
@@ -45,7 +46,7 @@ export async function runProgram(checkout: string, source: string, timeoutMs: nu
   }
 }
 
-async function run(checkout: string, handle: IsolateHandle, source: string): Promise<RunResult> {
+async function run(handle: IsolateHandle, source: string): Promise<RunResult> {
   const bytes = Buffer.from(source);
   const answer = await handle.load(
     {
@@ -59,11 +60,15 @@ async function run(checkout: string, handle: IsolateHandle, source: string): Pro
     bytes,
   );
   if (answer.kind === 'failed') throw new Error(`loading failed: ${answer.failure.name}: ${answer.failure.message}`);
-  return JSON.parse(await invoke(checkout, handle));
+  const world = createWorld();
+  try {
+    return JSON.parse(await invoke(world, handle));
+  } finally {
+    await world.close();
+  }
 }
 
-function invoke(checkout: string, handle: IsolateHandle): Promise<string> {
-  const world = createWorld(checkout);
+function invoke(world: Egress, handle: IsolateHandle): Promise<string> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let failure = '';
@@ -73,7 +78,7 @@ function invoke(checkout: string, handle: IsolateHandle): Promise<string> {
       }
       if (exchange.incoming === 'ended') resolve(Buffer.concat(pieces).toString('utf8'));
     };
-    const exchange = handle.invoke(HostOpens.Fetch, 'GET\nhttp://web-platform.test:8000/', true, null, true, {
+    const exchange = handle.invoke(HostOpens.Fetch, 'GET\nhttp://test/', true, null, true, {
       onReply: (status, _head, body, isComplete) => {
         if (status !== 200) reject(new Error(failure || `answered with status ${status}`));
         else if (isComplete) resolve(body.toString('utf8'));

@@ -1,21 +1,16 @@
-/** Answers the fetches of tests by the service that answers those of functions, with the tests' server for the outside world. */
+/** Answers the fetches of tests by the service that answers those of functions, over the network to the tests' server. */
 import { createEgress, type Egress } from '../../src/bindings/egress/egress.js';
 import { egressService } from '../../src/bindings/egress/egress-service.js';
 import type { Exchange } from '../../src/isolate/protocol/exchange.js';
 import { ExchangeIo, failureText } from '../../src/isolate/protocol/exchange-io.js';
-import { answerTest } from './origin.js';
-import { ORIGIN } from './program.js';
+import { HOST } from './program.js';
 
-const { hostname: HOST } = new URL(ORIGIN);
-
-/** The world of the tests of a checkout. Nothing of it touches the network. */
-export function createWorld(checkout: string): Egress {
+/** The world of a test: the tests' server and nothing else. */
+export function createWorld(): Egress {
   return createEgress({
-    outbound: request => {
-      const { hostname } = new URL(request.url);
-      if (hostname === HOST || hostname.endsWith(`.${HOST}`)) return answerTest(checkout, request);
-      throw new TypeError(`${request.url} is not of the tests' server`);
-    },
+    publicInternet: false,
+    allow: ['127.0.0.1'],
+    resolve: async name => (name === HOST || name.endsWith(`.${HOST}`) ? ['127.0.0.1'] : []),
   });
 }
 
