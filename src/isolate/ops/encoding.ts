@@ -106,7 +106,9 @@ function createDecoder(encoding: string, flags: number): Decoder {
   }
   let decoder: TextDecoder;
   try {
-    decoder = new TextDecoder(encoding, { fatal: isFatal, ignoreBOM: (flags & DecodeFlag.KeepBom) !== 0 });
+    // The standard has one decoder for both, which Node 20 has not.
+    const name = encoding === 'gbk' ? 'gb18030' : encoding;
+    decoder = new TextDecoder(name, { fatal: isFatal, ignoreBOM: (flags & DecodeFlag.KeepBom) !== 0 });
   } catch {
     throw new OpError('RangeError', 'The encoding is not supported');
   }
