@@ -1,7 +1,7 @@
 /**
  * How fast the web platform of the guest realm is beside Node's own: the same small programs in both, alternating, medians of rounds.
  *
- *   npm run build && node --experimental-vm-modules dist/benchmarks/guest-micro.js
+ *   npm run build && node --experimental-vm-modules dist/benchmarks/guest-micro.js [part of a name]
  */
 import vm from 'node:vm';
 import { createHostCall } from '../src/isolate/bridge.js';
@@ -26,8 +26,16 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   'new URL(...)': `for (let i = 0; i < n; i++) sink(new URL('https://example.com/path?a=b').pathname);`,
   'new URLSearchParams(...)': `for (let i = 0; i < n; i++) sink(new URLSearchParams('a=b&c=d').get('c'));`,
   'TextEncoder and TextDecoder': `const e = new TextEncoder(), d = new TextDecoder(); for (let i = 0; i < n; i++) sink(d.decode(e.encode('some text')));`,
+  'TextEncoder, 110 characters of Latin': `const e = new TextEncoder(), text = 'The quick brown fox jumps over the lazy dog. Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich.'; for (let i = 0; i < n; i++) sink(e.encode(text));`,
+  'TextEncoder, 110 of ASCII': `const e = new TextEncoder(), text = 'The quick brown fox jumps over the lazy dog. '.repeat(3).slice(0, 110); for (let i = 0; i < n; i++) sink(e.encode(text));`,
+  'TextEncoder, 20 of Chinese': `const e = new TextEncoder(), text = '\u7684'.repeat(20); for (let i = 0; i < n; i++) sink(e.encode(text));`,
+  'TextEncoder, 4,000 of ASCII': `const e = new TextEncoder(), text = 'a'.repeat(4000); for (let i = 0; i < n; i++) sink(e.encode(text));`,
+  'TextEncoder, 4,000 of Latin': `const e = new TextEncoder(), text = 'a\u00e9'.repeat(2000); for (let i = 0; i < n; i++) sink(e.encode(text));`,
   'new Blob and its size': `for (let i = 0; i < n; i++) sink(new Blob(['some', 'text']).size);`,
   'FormData, 2 appended': `for (let i = 0; i < n; i++) { const f = new FormData(); f.append('a', 'b'); f.append('c', 'd'); sink(f.get('c')); }`,
+  'Event dispatched': `const t = new EventTarget(); t.addEventListener('x', sink); for (let i = 0; i < n; i++) t.dispatchEvent(new Event('x'));`,
+  'new Event': `for (let i = 0; i < n; i++) sink(new Event('x'));`,
+  'structuredClone of a small object': `const o = { name: 'a small object', values: [1, 2, 3], nested: { yes: true } }; for (let i = 0; i < n; i++) sink(structuredClone(o));`,
   AbortController: `for (let i = 0; i < n; i++) { const c = new AbortController(); c.signal.addEventListener('abort', sink); c.abort(); }`,
 };
 
@@ -72,7 +80,8 @@ async function time(program: Program, n: number): Promise<number> {
 
 console.log(`Node ${process.version}, microseconds for one, median of ${ROUNDS} rounds\n`);
 console.log('| program | guest | Node | ratio |\n|---|---|---|---|');
-for (const [name, body] of Object.entries(PROGRAMS)) {
+const wanted = process.argv[2] ?? '';
+for (const [name, body] of Object.entries(PROGRAMS).filter(([name]) => name.includes(wanted))) {
   const guest: Program = vm.runInContext(`{ ${compile(body)} }`, realm.context);
   const own: Program = vm.runInThisContext(`{ ${compile(body)} }`);
   await time(guest, 500);
