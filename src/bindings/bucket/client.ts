@@ -228,8 +228,8 @@ class ClientObject {
     if (object.httpMetadata !== undefined) this.httpMetadata = httpMetadata(object.httpMetadata);
     if (object.customMetadata !== undefined) this.customMetadata = { ...object.customMetadata };
     if (object.range !== undefined) this.range = { ...object.range };
-    this.checksums = new ClientChecksums(object.checksums);
-    this.storageClass = object.storageClass;
+    this.checksums = new ClientChecksums(object.checksums ?? { md5: object.etag });
+    this.storageClass = object.storageClass ?? 'Standard';
   }
 
   writeHttpMetadata(headers: ClientHeaders): void {
