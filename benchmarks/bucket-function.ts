@@ -41,6 +41,6 @@ export async function callBucket(fn: EdgeFunction, action: BucketAction, count: 
 /** An object that is there, with its body. */
 export async function content(bucket: StoreBucket, key: string): Promise<StoreObjectBody> {
   const object = await bucket.get(key);
-  if (object === null || !('body' in object)) throw new Error(`The bucket has no object "${key}"`);
+  if (object === null) throw new Error(`The bucket has no object "${key}"`);
   return object;
 }

@@ -3,7 +3,7 @@
  * function gives into these shapes without judging it; the service trusts none of it.
  */
 
-/** Times in milliseconds since the epoch, hashes in hex. */
+/** Times in milliseconds since the epoch, hashes in hex. A page has a thousand of them: what goes without saying is left out. */
 export interface WireObject {
   readonly key: string;
   readonly version: string;
@@ -13,8 +13,10 @@ export interface WireObject {
   /** Absent in a listing that did not ask for it; so is customMetadata. */
   readonly httpMetadata?: WireHttpMetadata;
   readonly customMetadata?: Readonly<Record<string, string>>;
-  readonly checksums: Readonly<Record<string, string>>;
-  readonly storageClass: 'Standard' | 'InfrequentAccess';
+  /** Absent: the MD5 alone, which is the etag. */
+  readonly checksums?: Readonly<Record<string, string>>;
+  /** Absent: Standard. */
+  readonly storageClass?: 'InfrequentAccess';
   /** Of get and head. */
   readonly range?: { readonly offset: number; readonly length: number };
   /** Of get: the value follows as the body of the answer. */

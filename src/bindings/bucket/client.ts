@@ -75,25 +75,35 @@ export function createBucketClient<Stream extends ClientStream, BlobType>(platfo
     },
   });
 
+  function get(
+    key: unknown,
+    options?: { readonly onlyIf?: undefined } | null,
+  ): Promise<ClientObjectBody<Stream, BlobType> | null>;
+  function get(key: unknown, options?: unknown): Promise<ClientObjectBody<Stream, BlobType> | ClientObject | null>;
+  async function get(
+    key: unknown,
+    options?: unknown,
+  ): Promise<ClientObjectBody<Stream, BlobType> | ClientObject | null> {
+    const args: WireArguments['get'] = { key: `${key}` };
+    if (options !== undefined && options !== null) {
+      const { onlyIf, range } = fields('get', options);
+      if (onlyIf !== undefined) args.onlyIf = plainCondition(onlyIf);
+      if (range !== undefined) args.range = plainRange(range);
+    }
+    const { head, body } = await call('get', args, null);
+    if (head === null) return null;
+    const object = uncheckedObject(head);
+    if (object.hasBody !== true) return new ClientObject(object);
+    return new ClientObjectBody(object, body ?? new Uint8Array(0), platform);
+  }
+
   return {
     async head(key: unknown): Promise<ClientObject | null> {
       const { head } = await call('head', { key: `${key}` }, null);
       return head === null ? null : new ClientObject(uncheckedObject(head));
     },
 
-    async get(key: unknown, options?: unknown): Promise<ClientObjectBody<Stream, BlobType> | ClientObject | null> {
-      const args: WireArguments['get'] = { key: `${key}` };
-      if (options !== undefined && options !== null) {
-        const { onlyIf, range } = fields('get', options);
-        if (onlyIf !== undefined) args.onlyIf = plainCondition(onlyIf);
-        if (range !== undefined) args.range = plainRange(range);
-      }
-      const { head, body } = await call('get', args, null);
-      if (head === null) return null;
-      const object = uncheckedObject(head);
-      if (object.hasBody !== true) return new ClientObject(object);
-      return new ClientObjectBody(object, body ?? new Uint8Array(0), platform);
-    },
+    get,
 
     async put(key: unknown, value: unknown, options?: unknown): Promise<ClientObject | null> {
       const args: WireArguments['put'] = { key: `${key}` };
@@ -228,8 +238,8 @@ class ClientObject {
     if (object.httpMetadata !== undefined) this.httpMetadata = httpMetadata(object.httpMetadata);
     if (object.customMetadata !== undefined) this.customMetadata = { ...object.customMetadata };
     if (object.range !== undefined) this.range = { ...object.range };
-    this.checksums = new ClientChecksums(object.checksums);
-    this.storageClass = object.storageClass;
+    this.checksums = new ClientChecksums(object.checksums ?? { md5: object.etag });
+    this.storageClass = object.storageClass ?? 'Standard';
   }
 
   writeHttpMetadata(headers: ClientHeaders): void {

@@ -6,7 +6,7 @@ import { BUCKET_LIMITS } from './limits.js';
 import { decodeCursor, encodeCursor, type ListPosition } from './list-cursor.js';
 import type { ListingCache, ListingEntries } from './listing-cache.js';
 import { normalKey } from './normal-key.js';
-import { decodeObject, metadataBytes } from './object-codec.js';
+import { decodeListed, metadataBytes } from './object-codec.js';
 
 /** Entries read at once, at most. */
 const LARGEST_READ = 1000;
@@ -174,17 +174,7 @@ class PageBuilder {
     if (includeHttpMetadata || includeCustomMetadata) {
       this.#metadataBytes += metadataBytes(record);
     }
-    // Without the sizes of parts: a page could hold millions of them.
-    const { object } = decodeObject(record, key, false);
-    this.#objects.push(
-      includeHttpMetadata && includeCustomMetadata
-        ? object
-        : {
-            ...object,
-            httpMetadata: includeHttpMetadata ? object.httpMetadata : {},
-            customMetadata: includeCustomMetadata ? object.customMetadata : {},
-          },
-    );
+    this.#objects.push(decodeListed(record, key, this.#query));
     this.#entries.push({ kind: 'object', key });
     return true;
   }

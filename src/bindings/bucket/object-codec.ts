@@ -1,5 +1,5 @@
 import type { BodyRef } from '../storage/reclaimer.js';
-import type { HashName, HttpMetadata, ObjectRecord, TransferChecksum } from './engine.js';
+import type { HashName, HttpMetadata, ListQuery, ObjectRecord, TransferChecksum } from './engine.js';
 
 /** A record of an object: its metadata, and its value or where that is. */
 export interface StoredObject {
@@ -63,24 +63,50 @@ export function encodeObject(stored: StoredObject, key: string): Buffer {
  */
 export function decodeObject(record: Buffer, key: string, withPartSizes = true): StoredObject {
   const end = 4 + record.readUInt32LE(0);
-  const wire: Wire = JSON.parse(record.toString('utf8', 4, end));
+  const wire = parseWire(record, end);
+  const object = objectOf(wire, key);
   return {
-    object: {
-      key: wire.k ?? key,
-      version: wire.v,
-      size: wire.s,
-      etag: wire.e,
-      uploaded: wire.u,
-      httpMetadata: wire.h ?? {},
-      customMetadata: wire.m ?? {},
-      checksums:
-        wire.p === undefined ? (wire.c === undefined ? { md5: wire.e } : { md5: wire.e, ...wire.c }) : (wire.c ?? {}),
-      storageClass: wire.a === 1 ? 'InfrequentAccess' : 'Standard',
-      ...(wire.t === undefined ? undefined : { transferChecksum: wire.t }),
-      ...(wire.p === undefined || !withPartSizes ? undefined : { partSizes: partSizes(wire.p) }),
-    },
+    object: wire.p === undefined || !withPartSizes ? object : { ...object, partSizes: partSizes(wire.p) },
     body: wire.b === undefined ? { kind: 'embedded', bytes: record.subarray(end) } : { kind: wire.b[0], id: wire.b[1] },
   };
+}
+
+/**
+ * The object as a page of a listing holds it: without the sizes of its parts, of which a page could have millions, and
+ * without metadata that was not asked for.
+ */
+export function decodeListed(
+  record: Buffer,
+  key: string,
+  { includeHttpMetadata, includeCustomMetadata }: Pick<ListQuery, 'includeHttpMetadata' | 'includeCustomMetadata'>,
+): ObjectRecord {
+  const object = objectOf(parseWire(record, 4 + record.readUInt32LE(0)), key);
+  if (!includeHttpMetadata) object.httpMetadata = NO_METADATA;
+  if (!includeCustomMetadata) object.customMetadata = NO_METADATA;
+  return object;
+}
+
+const NO_METADATA = {} as const;
+
+function parseWire(record: Buffer, end: number): Wire {
+  return JSON.parse(record.toString('utf8', 4, end));
+}
+
+function objectOf(wire: Wire, key: string): { -readonly [Field in keyof ObjectRecord]: ObjectRecord[Field] } {
+  const object: ReturnType<typeof objectOf> = {
+    key: wire.k ?? key,
+    version: wire.v,
+    size: wire.s,
+    etag: wire.e,
+    uploaded: wire.u,
+    httpMetadata: wire.h ?? {},
+    customMetadata: wire.m ?? {},
+    checksums:
+      wire.p === undefined ? (wire.c === undefined ? { md5: wire.e } : { md5: wire.e, ...wire.c }) : (wire.c ?? {}),
+    storageClass: wire.a === 1 ? 'InfrequentAccess' : 'Standard',
+  };
+  if (wire.t !== undefined) object.transferChecksum = wire.t;
+  return object;
 }
 
 /** How many bytes of metadata a record holds. */

@@ -203,28 +203,31 @@ async function abortUpload(bucket: BucketEngine, args: UncheckedFields): Promise
 const NOTHING = new Uint8Array(0);
 
 function wireObject(object: ObjectRecord, range?: WireObject['range']): WireObject {
-  return {
-    key: object.key,
-    version: object.version,
-    size: object.size,
-    etag: object.etag,
-    uploaded: object.uploaded,
-    httpMetadata: object.httpMetadata,
-    customMetadata: object.customMetadata,
-    checksums: object.checksums,
-    storageClass: object.storageClass,
-    ...(range === undefined ? undefined : { range }),
-  };
+  const wire = bareWire(object);
+  wire.httpMetadata = object.httpMetadata;
+  wire.customMetadata = object.customMetadata;
+  if (range !== undefined) wire.range = range;
+  return wire;
 }
 
 function wireListed(object: ObjectRecord, withHttpMetadata: boolean, withCustomMetadata: boolean): WireObject {
-  if (withHttpMetadata && withCustomMetadata) return wireObject(object);
-  const { httpMetadata, customMetadata, ...others } = wireObject(object);
-  return {
-    ...others,
-    ...(withHttpMetadata && httpMetadata !== undefined ? { httpMetadata } : undefined),
-    ...(withCustomMetadata && customMetadata !== undefined ? { customMetadata } : undefined),
-  };
+  const wire = bareWire(object);
+  if (withHttpMetadata) wire.httpMetadata = object.httpMetadata;
+  if (withCustomMetadata) wire.customMetadata = object.customMetadata;
+  return wire;
+}
+
+function bareWire(object: ObjectRecord): { -readonly [Field in keyof WireObject]: WireObject[Field] } {
+  const { key, version, size, etag, uploaded, checksums } = object;
+  const wire: ReturnType<typeof bareWire> = { key, version, size, etag, uploaded };
+  if (checksums.md5 !== etag || hasOthers(checksums)) wire.checksums = checksums;
+  if (object.storageClass === 'InfrequentAccess') wire.storageClass = 'InfrequentAccess';
+  return wire;
+}
+
+function hasOthers(checksums: ObjectRecord['checksums']): boolean {
+  for (const name in checksums) if (name !== 'md5') return true;
+  return false;
 }
 
 function optionalString(args: UncheckedFields, name: string): string | undefined {

@@ -137,6 +137,9 @@ export interface StoreMultipartUpload {
 /** A bucket: `env.NAME` in a function, `host.bucket(name)` in the application. */
 export interface StoreBucket {
   head(key: string): Promise<StoreObject | null>;
+  /** null: there is no such key. */
+  get(key: string, options?: StoreGetOptions & { onlyIf?: undefined }): Promise<StoreObjectBody | null>;
+  /** With conditions: an object without a body when they do not hold, so `'body' in object` is false. */
   get(key: string, options?: StoreGetOptions): Promise<StoreObjectBody | StoreObject | null>;
   put(key: string, value: StoreValue | null, options?: StorePutOptions): Promise<StoreObject | null>;
   delete(keys: string | string[]): Promise<void>;
