@@ -1,55 +1,129 @@
 /**
- * A host on which one account sets off bombs and others work. Told the number of a bomb it answers `{ lost, served, code, isBack }`: what
- * the other accounts lost and had served meanwhile, how the bomb ended, and whether its function answers again.
+ * A host on which several accounts set off bombs at once while others are asked at a steady rate. Told the number of a round it sets off
+ * every bomb once, and sends a {@link BombReport} for each and a {@link RoundReport} at the end.
  */
 import process from 'node:process';
-import { type EdgeFunction, EdgeHost } from '../../src/index.js';
+import { type Account, type EdgeFunction, EdgeHost, type LoadOptions } from '../../src/index.js';
 import { errorCode } from '../../src/quotas/errors.js';
-import { BOMBS } from '../bombs.js';
+import { CPU_BOMBS, MEMORY_BOMBS } from '../bombs.js';
+import { percentile } from '../statistics.js';
 
-const host = new EdgeHost({ storage: ':memory:', limits: { cpuMs: 1000 } });
+export interface BombReport {
+  readonly bomb: string;
+  /** How the bomb ended: the code of the error, or the answer. */
+  readonly end: string;
+  readonly tookMs: number;
+  /** The answer of its function right afterwards. */
+  readonly back: string;
+}
+
+export interface RoundReport {
+  readonly lost: number;
+  readonly late: number;
+  readonly served: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+  /** Why requests were lost. */
+  readonly reasons: readonly string[];
+  /** Requests that other functions of the bombing accounts lost, with their process at worst. */
+  readonly siblingsLost: number;
+}
+
+const BOMBERS = 4;
+const BYSTANDERS = 2;
+const ASK_EVERY_MS = 5;
+const ASK_SIBLINGS_EVERY_MS = 50;
+const LATE_MS = 250;
 const GOOD = 'export default { fetch() { return new Response("fine") } };';
-const neighbours = await Promise.all(['one', 'two'].map(name => host.account(name).load(GOOD)));
-const bombs: EdgeFunction[] = [];
-for (const [at, [, body]] of BOMBS.entries()) {
-  bombs.push(
-    await host
-      .account('bomber')
-      .load(
-        `export default { async fetch(request) { if (request.url.endsWith('/bomb')) { ${body} } return new Response('fine'); } };`,
-        { name: `bomb-${at}` },
-      ),
+
+const PLENTY: LoadOptions['limits'] = { cpuMs: 10_000 };
+const SHORT: LoadOptions['limits'] = { cpuMs: 100, cpuOverrunMs: 0 };
+const bombs = [
+  ...MEMORY_BOMBS.map(([name, body]) => ({ name, body, limits: PLENTY })),
+  ...CPU_BOMBS.map(([name, body]) => ({ name, body, limits: SHORT })),
+];
+
+/** Asked at a steady rate, whatever became of the requests before. */
+class Asked {
+  readonly timesMs: number[] = [];
+  readonly reasons: string[] = [];
+  readonly #open = new Set<Promise<void>>();
+  readonly #timer: NodeJS.Timeout;
+  #dueMs = performance.now();
+
+  constructor(functions: readonly EdgeFunction[], everyMs: number) {
+    this.#timer = setInterval(() => {
+      // Also those that were due while this process could not run; they are late from then on.
+      for (const now = performance.now(); this.#dueMs <= now; this.#dueMs += everyMs) {
+        for (const fn of functions) this.#ask(fn, this.#dueMs);
+      }
+    }, everyMs);
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all(this.#open);
+  }
+
+  #ask(fn: EdgeFunction, dueMs: number): void {
+    const asked = textOf(fn).then(answer => {
+      if (answer === 'fine') this.timesMs.push(performance.now() - dueMs);
+      else this.reasons.push(answer);
+      this.#open.delete(asked);
+    });
+    this.#open.add(asked);
+  }
+}
+
+/** The answer, or the code of the error in its place. */
+function textOf(fn: EdgeFunction, url = 'http://x/'): Promise<string> {
+  return fn.fetch(url).then(
+    async response => (await response.text().catch(() => 'a broken body')).slice(0, 20),
+    (error: unknown) => errorCode(error) ?? String(error),
   );
 }
 
-process.on('message', async (at: number) => {
-  const bomb = bombs[at];
-  if (bomb === undefined) return;
-  let isOver = false;
-  let lost = 0;
-  let served = 0;
-  const work = neighbours.map(async fn => {
-    while (!isOver) {
-      const isServed = await fn.fetch('http://x/').then(
-        async response => (await response.text()) === 'fine',
-        () => false,
-      );
-      if (isServed) served++;
-      else lost++;
-      await new Promise(resolve => setTimeout(resolve, 1));
-    }
-  });
-  const code = await bomb.fetch('http://x/bomb').then(
-    async response => `${response.status} ${(await response.text().catch(() => 'broken')).slice(0, 10)}`,
-    (error: unknown) => errorCode(error) ?? String(error),
+async function setOff(account: Account, { name, body, limits = {} }: (typeof bombs)[number]): Promise<void> {
+  const source = `export default { async fetch(request) { if (request.url.endsWith('/bomb')) { ${body} } return new Response('fine'); } };`;
+  const fn = await account.load(source, { name: 'bomb', limits });
+  const started = performance.now();
+  const end = await textOf(fn, 'http://x/bomb');
+  const tookMs = performance.now() - started;
+  const report: BombReport = { bomb: name, end, tookMs, back: await textOf(fn) };
+  process.send?.(report);
+  fn.unload();
+}
+
+const host = new EdgeHost({ storage: ':memory:' });
+const accounts = Array.from({ length: BOMBERS }, (_, at) => host.account(`bomber-${at}`));
+const siblings = await Promise.all(accounts.map(account => account.load(GOOD, { name: 'sibling' })));
+const bystanders = await Promise.all(
+  Array.from({ length: BYSTANDERS }, (_, at) => host.account(`bystander-${at}`).load(GOOD)),
+);
+
+async function playRound(round: number): Promise<RoundReport> {
+  const asked = new Asked(bystanders, ASK_EVERY_MS);
+  const askedSiblings = new Asked(siblings, ASK_SIBLINGS_EVERY_MS);
+  // Each round begins with another one, so that others meet.
+  const left = bombs.map((_, at) => bombs[(at * 7 + round) % bombs.length]);
+  await Promise.all(
+    accounts.map(async account => {
+      for (let bomb = left.pop(); bomb !== undefined; bomb = left.pop()) await setOff(account, bomb);
+    }),
   );
-  const isBack = await bomb.fetch('http://x/').then(
-    async response => (await response.text()) === 'fine',
-    () => false,
-  );
-  isOver = true;
-  await Promise.all(work);
-  process.send?.({ lost, served, code, isBack });
-});
+  await Promise.all([asked.end(), askedSiblings.end()]);
+  const { timesMs, reasons } = asked;
+  return {
+    lost: reasons.length,
+    late: timesMs.filter(ms => ms > LATE_MS).length,
+    served: timesMs.length,
+    p99Ms: percentile(timesMs, 0.99),
+    maxMs: percentile(timesMs, 1),
+    reasons: [...new Set(reasons)],
+    siblingsLost: askedSiblings.reasons.length,
+  };
+}
+
+process.on('message', (round: number) => void playRound(round).then(report => process.send?.(report)));
 process.on('disconnect', () => void host.close({ drainMs: 0 }).then(() => process.exit(0)));
 process.send?.('ready');

@@ -75,7 +75,7 @@ export class FunctionRunner {
 
   live(): IsolateHandle | undefined {
     const handle = this.#options.cache.get(this.#key);
-    return handle?.isUsable === true ? handle : undefined;
+    return handle?.takesNew === true ? handle : undefined;
   }
 
   /** No new invocations; the isolate ends with those that run. */

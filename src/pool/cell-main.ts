@@ -5,7 +5,7 @@
 import process from 'node:process';
 import { Channel } from '../isolate/protocol/channel.js';
 import { descriptorTransport } from '../isolate/protocol/transport.js';
-import { type CellSettings, Control } from './control.js';
+import { type CellSettings, Control, flag } from './control.js';
 import { LeasePool } from './lease-pool.js';
 
 const CONTROL_FD = 3;
@@ -41,5 +41,7 @@ function createPool(settings: CellSettings): LeasePool {
     ...settings,
     residentBytes: () => process.memoryUsage.rss(),
     onEnd: (lease, end, detail) => channel.note(lease, Control.Ended, `${end}\n${detail}`),
+    onLongTurn: (lease, isRunning) => channel.note(lease, Control.LongTurn, flag(isRunning)),
+    onLinger: isStuck => channel.note(0, Control.Linger, flag(isStuck)),
   });
 }

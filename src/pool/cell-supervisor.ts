@@ -6,6 +6,7 @@ import { delay } from 'abort-controller-x';
 import { EdgeError } from '../quotas/errors.js';
 import { type Cell, type CellEvents, type CellOptions, isOutOfMemory } from './cell.js';
 import { IsolateHandle } from './isolate-handle.js';
+import { Suspects } from './suspects.js';
 
 export interface SupervisorOptions extends CellOptions {
   readonly account: string;
@@ -48,12 +49,13 @@ class LiveCell {
   /** Resident memory when it had nothing to do yet. */
   idleBytes = 0;
   bloatedPolls = 0;
+  readonly suspects = new Suspects();
   readonly #onRoom: () => void;
 
   constructor(
     create: SupervisorOptions['create'],
     options: CellOptions,
-    onExit: (live: LiveCell, detail: string) => void,
+    events: Pick<CellEvents, 'onLinger' | 'onExit'>,
     onRoom: () => void,
   ) {
     this.#onRoom = onRoom;
@@ -61,9 +63,11 @@ class LiveCell {
       onLeaseEnd: (lease, end, detail) => {
         const handle = this.handles.get(lease);
         this.remove(lease);
+        this.suspects.leaseEnded(lease, end);
         handle?.leaseEnded(end, detail);
       },
-      onExit: detail => onExit(this, detail),
+      onLongTurn: (lease, isRunning) => this.suspects.longTurn(lease, isRunning),
+      ...events,
     });
   }
 
@@ -178,10 +182,10 @@ export class CellSupervisor {
   }
 
   #create(): LiveCell {
-    const live = new LiveCell(
+    const live: LiveCell = new LiveCell(
       this.#options.create,
       this.#options,
-      (ended, detail) => this.#exited(ended, detail),
+      { onLinger: () => this.#abandon(live), onExit: detail => this.#exited(live, detail) },
       () => this.#wake(),
     );
     this.#cells.add(live);
@@ -220,6 +224,13 @@ export class CellSupervisor {
     this.#closeIfDrained(live);
   }
 
+  /** It may have to be ended soon: what runs there may finish, and everything else goes on in another cell. */
+  #abandon(live: LiveCell): void {
+    if (!live.isRetired) this.#failed(live);
+    this.#retire(live);
+    for (const handle of live.handles.values()) handle.leave();
+  }
+
   #closeIfDrained(live: LiveCell): void {
     if (live.isRetired && live.handles.size === 0) void live.cell.close();
   }
@@ -227,14 +238,20 @@ export class CellSupervisor {
   #exited(live: LiveCell, detail: string): void {
     this.#cells.delete(live);
     if (this.#current === live) this.#current = undefined;
-    if (!live.isRetired && !this.#closing.signal.aborted) {
-      const lived = performance.now() - live.startedMs;
-      this.#failures = lived > STABLE_AFTER_MS ? 1 : this.#failures + 1;
-      this.#notBeforeMs = performance.now() + Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (this.#failures - 1));
+    if (!live.isRetired && !this.#closing.signal.aborted) this.#failed(live);
+    const busy = [...live.handles.values()].filter(handle => handle.isBusy).map(handle => handle.lease);
+    const blamed = isOutOfMemory(detail) ? live.suspects.blamed(busy) : undefined;
+    for (const handle of [...live.handles.values()]) {
+      handle.leaseEnded(blamed?.has(handle.lease) === true ? 'memory' : 'cell', detail);
     }
-    const reason = isOutOfMemory(detail) ? 'memory' : 'cell';
-    for (const handle of [...live.handles.values()]) handle.leaseEnded(reason, detail);
     this.#wake();
+  }
+
+  /** Cells that fail one after the other are replaced less and less often. */
+  #failed(live: LiveCell): void {
+    const lived = performance.now() - live.startedMs;
+    this.#failures = lived > STABLE_AFTER_MS ? 1 : this.#failures + 1;
+    this.#notBeforeMs = performance.now() + Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (this.#failures - 1));
   }
 
   #wake(): void {

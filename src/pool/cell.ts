@@ -18,6 +18,10 @@ export function isOutOfMemory(detail: string): boolean {
 export interface CellEvents {
   /** A lease is over; its transport closes before or after. */
   onLeaseEnd(lease: number, end: LeaseEnd, detail: string): void;
+  /** A turn of the lease has been running for long, or such a turn is over. */
+  onLongTurn(lease: number, isRunning: boolean): void;
+  /** A thread that was told to end has not yet: it may take the cell along. */
+  onLinger(): void;
   /** The cell itself has ended, with all of its leases. `detail` says how. */
   onExit(detail: string): void;
 }

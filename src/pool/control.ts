@@ -16,6 +16,10 @@ export enum Control {
   Ready = 3,
   /** Cell to host: a lease is over: "reason\ndetail". */
   Ended = 4,
+  /** Cell to host: a turn of the lease has been running for long (one byte that is 1), or such a turn is over (0). */
+  LongTurn = 5,
+  /** Cell to host: a thread that was told to end has not yet (one byte that is 0), or is stuck for good (1). */
+  Linger = 6,
 }
 
 export interface CellSettings {
@@ -26,6 +30,16 @@ export interface CellSettings {
 }
 
 const LEASE_ENDS: readonly LeaseEnd[] = ['cpu', 'startup', 'memory', 'closed', 'exit', 'failed'];
+
+/** The payload of a note that says yes or no. */
+export function flag(isSet: boolean): Buffer {
+  return Buffer.of(isSet ? 1 : 0);
+}
+
+export function parseFlag(payload: Buffer): boolean {
+  if (payload.length !== 1) throw new ProtocolError(`A note has ${payload.length} bytes, expected 1`);
+  return payload.readUInt8(0) === 1;
+}
 
 export function parseEnded(payload: Buffer): { readonly end: LeaseEnd; readonly detail: string } {
   const text = payload.toString('utf8', 0, 2048);

@@ -60,6 +60,8 @@ export class IsolateHandle implements ChannelOwner {
   #onIdle: (() => void) | undefined;
   #gone: { readonly reason: LossReason; readonly detail: string } | undefined;
   #isToldGone = false;
+  #isLeaving = false;
+  #isLoading = false;
 
   constructor(connection: LeaseConnection, endLease: () => void) {
     this.lease = connection.lease;
@@ -70,6 +72,21 @@ export class IsolateHandle implements ChannelOwner {
 
   get isUsable(): boolean {
     return !this.#channel.isClosed && this.#gone === undefined;
+  }
+
+  /** Whether new invocations may come here. */
+  get takesNew(): boolean {
+    return this.isUsable && !this.#isLeaving;
+  }
+
+  /** Its function is loading, or some invocation is not over. */
+  get isBusy(): boolean {
+    return this.#isLoading || this.#invocations.size > 0;
+  }
+
+  /** The cell may not live much longer: what runs goes on, and what comes goes elsewhere. */
+  leave(): void {
+    this.#isLeaving = true;
   }
 
   /** Invocations that are not over, waitUntil included. */
@@ -83,7 +100,8 @@ export class IsolateHandle implements ChannelOwner {
   }
 
   load(head: LoadHead, body: Uint8Array): Promise<LoadAnswer> {
-    return new Promise((resolve, reject) => {
+    this.#isLoading = true;
+    return new Promise<LoadAnswer>((resolve, reject) => {
       const fail = (reason: string): void => reject(new IsolateGone(this.#gone?.reason ?? 'closed', reason));
       const exchange = this.#channel.open(HostOpens.Load, JSON.stringify(head), true, body, true);
       exchange.listener = {
@@ -103,6 +121,8 @@ export class IsolateHandle implements ChannelOwner {
           else fail(reason);
         },
       };
+    }).finally(() => {
+      this.#isLoading = false;
     });
   }
 

@@ -3,6 +3,7 @@
  * cell's main thread, or in the host process with `isolation: 'thread'`.
  */
 import { fileURLToPath } from 'node:url';
+import type { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { monotonicMs, WatchBlock } from '../isolate/watch-block.js';
 import type { Lease } from '../isolate/worker.js';
@@ -20,7 +21,16 @@ export interface LeasePoolOptions {
   readonly cellMemoryBytes: number;
   readonly residentBytes: () => number;
   readonly onEnd: (lease: number, end: LeaseEnd, detail: string) => void;
+  /** A turn of the lease has been running for long, or such a turn is over. */
+  readonly onLongTurn: (lease: number, isRunning: boolean) => void;
+  /** A thread that was told to end has not, for a moment; and when `isStuck`, it never will. */
+  readonly onLinger: (isStuck: boolean) => void;
 }
+
+/** A thread that works on for longer after it was told to end is in the middle of something native. */
+const LINGERS_AFTER_MS = 500;
+/** A native fill kept a thread busy for 1.1 s when measured; some native loops have no end at all. */
+const STUCK_AFTER_MS = 3000;
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -30,10 +40,15 @@ export class LeasePool {
   readonly #watchdog: Watchdog;
   readonly #controllers = new Map<number, AbortController>();
   readonly #verdicts = new Map<number, LeaseEnd>();
+  /** Threads that were told to end and have not. */
+  #ending = 0;
 
   constructor(options: LeasePoolOptions) {
     this.#options = options;
-    this.#watchdog = new Watchdog(options);
+    this.#watchdog = new Watchdog({
+      ...options,
+      isEnding: () => this.#ending > 0,
+    });
     this.#pool = new Piscina<Lease, never>({
       filename: fileURLToPath(new URL('../isolate/worker-entry.cjs', import.meta.url)),
       minThreads: 0,
@@ -74,17 +89,34 @@ export class LeasePool {
     });
   }
 
-  /** Tells the thread to end. `onEnd` follows at once; the thread itself has ended when its connection closes. */
+  /** Tells the thread to end. `onEnd` follows at once; the thread itself may take a moment, or not end at all. */
   end(lease: number, reason: LeaseEnd): void {
     const controller = this.#controllers.get(lease);
     if (controller === undefined || this.#verdicts.has(lease)) return;
     this.#verdicts.set(lease, reason);
+    const before = this.#pool.threads;
     controller.abort();
+    const left = new Set(this.#pool.threads);
+    // None, when the lease had not come to have a thread.
+    const thread = before.find(known => !left.has(known));
+    if (thread !== undefined) this.#awaitEnd(thread);
   }
 
   async close(): Promise<void> {
     for (const lease of this.#controllers.keys()) this.end(lease, 'closed');
     await this.#pool.destroy();
+  }
+
+  #awaitEnd(thread: Worker): void {
+    this.#ending++;
+    let timer = setTimeout(() => {
+      this.#options.onLinger(false);
+      timer = setTimeout(() => this.#options.onLinger(true), STUCK_AFTER_MS - LINGERS_AFTER_MS).unref();
+    }, LINGERS_AFTER_MS).unref();
+    thread.once('exit', () => {
+      this.#ending--;
+      clearTimeout(timer);
+    });
   }
 }
 

@@ -8,7 +8,7 @@ import { Channel } from '../isolate/protocol/channel.js';
 import { socketTransport } from '../isolate/protocol/transport.js';
 import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
 import { cellFlags, isolateFlags } from './cell-flags.js';
-import { type CellSettings, Control, parseEnded } from './control.js';
+import { type CellSettings, Control, parseEnded, parseFlag } from './control.js';
 import { ownFolder } from './package-paths.js';
 import type { Sandbox } from './sandbox.js';
 
@@ -18,16 +18,9 @@ const CONTROL_FD = 3;
 const FIRST_LEASE_FD = 4;
 /** What a cell may print to its standard error before it is ignored. */
 const MAX_STDERR_BYTES = 16 * 1024;
-/** A native fill kept a thread busy for 1.1 s after it was told to end when measured; beyond this it is stuck. */
-const STUCK_AFTER_MS = 3000;
 /** A cell that is told to close and does not is killed. */
 const CLOSE_WITHIN_MS = 2000;
 const PAGE_BYTES = 4096;
-
-interface RunningLease {
-  readonly socket: Socket;
-  isEnded: boolean;
-}
 
 export class ProcessCell implements Cell {
   readonly ready: Promise<void>;
@@ -37,7 +30,7 @@ export class ProcessCell implements Cell {
   #pid: number | undefined;
   readonly #control: Channel;
   readonly #events: CellEvents;
-  readonly #leases = new Map<number, RunningLease>();
+  readonly #leases = new Set<number>();
   readonly #exited: Promise<void>;
   #nextSocket = 0;
   #stderr = '';
@@ -74,11 +67,24 @@ export class ProcessCell implements Cell {
     this.#control = new Channel(socketTransport(this.#socket(CONTROL_FD), true), 'host', {
       onOpen: exchange => exchange.fail('Not supported'),
       onNote: (lease, kind, payload) => {
-        if (kind === Control.Ready) onReady();
-        else if (kind === Control.Ended) {
-          const { end, detail } = parseEnded(payload);
-          this.#leaseEnded(lease);
-          this.#events.onLeaseEnd(lease, end, detail);
+        switch (kind) {
+          case Control.Ready:
+            onReady();
+            return;
+          case Control.Ended: {
+            const { end, detail } = parseEnded(payload);
+            this.#leases.delete(lease);
+            this.#events.onLeaseEnd(lease, end, detail);
+            return;
+          }
+          case Control.LongTurn:
+            if (this.#leases.has(lease)) this.#events.onLongTurn(lease, parseFlag(payload));
+            return;
+          case Control.Linger:
+            if (parseFlag(payload)) this.kill('a thread did not end when it was told to');
+            else this.#events.onLinger();
+            return;
+          default:
         }
       },
       onClose: error => {
@@ -104,8 +110,7 @@ export class ProcessCell implements Cell {
     const index = this.#nextSocket++;
     const lease = index + 1;
     const socket = this.#socket(FIRST_LEASE_FD + index);
-    this.#leases.set(lease, { socket, isEnded: false });
-    socket.once('close', () => this.#leases.delete(lease));
+    this.#leases.add(lease);
     const payload = Buffer.allocUnsafe(4);
     payload.writeUInt32LE(FIRST_LEASE_FD + index);
     this.#control.note(lease, Control.Start, payload);
@@ -113,9 +118,7 @@ export class ProcessCell implements Cell {
   }
 
   end(lease: number): void {
-    if (!this.#leases.has(lease)) return;
-    this.#control.note(lease, Control.End, '');
-    this.#leaseEnded(lease);
+    if (this.#leases.delete(lease)) this.#control.note(lease, Control.End, '');
   }
 
   residentBytes(): number | undefined {
@@ -143,7 +146,7 @@ export class ProcessCell implements Cell {
     if (!this.#isOver) {
       this.#isClosing = true;
       this.#control.close();
-      const timer = setTimeout(() => this.kill(), CLOSE_WITHIN_MS);
+      const timer = setTimeout(() => this.kill('it did not close when it was told to'), CLOSE_WITHIN_MS);
       await this.#exited;
       clearTimeout(timer);
     }
@@ -153,16 +156,6 @@ export class ProcessCell implements Cell {
     const stream = this.#child.stdio[fd];
     if (!(stream instanceof Socket)) throw new Error(`The cell has no socket ${fd}`);
     return stream;
-  }
-
-  /** The thread has been told to end; when its connection does not close in time, only the end of the cell helps. */
-  #leaseEnded(lease: number): void {
-    const running = this.#leases.get(lease);
-    if (running === undefined || running.isEnded) return;
-    running.isEnded = true;
-    const timer = setTimeout(() => this.kill(), STUCK_AFTER_MS);
-    timer.unref();
-    running.socket.once('close', () => clearTimeout(timer));
   }
 
   #over(detail: string, resolve: () => void): void {

@@ -24,6 +24,9 @@ export class ThreadCell implements Cell {
       cellMemoryBytes: Number.POSITIVE_INFINITY,
       residentBytes: () => 0,
       onEnd: (lease, end, detail) => this.#events.onLeaseEnd(lease, end, detail),
+      // Nothing can be done about either: the threads die with the application alone.
+      onLongTurn: () => {},
+      onLinger: () => {},
     });
   }
 

@@ -10,6 +10,8 @@ export type Verdict = 'cpu' | 'startup' | 'memory';
 const POLL_MS = 10;
 /** With nobody in a turn the watchdog looks this rarely; a turn cannot be missed for longer. */
 const IDLE_POLL_MS = 25;
+/** The host is told of a turn that has been seen for so long: should the process die, it was that one. */
+const LONG_TURN_MS = 30;
 
 /** A cell that stays above its ceiling for longer is drained and replaced by the host. */
 const TOLERATED_MS = 5000;
@@ -22,12 +24,18 @@ interface Watched {
   seenSequence: number;
   clockAtFirstSight: number;
   wallAtFirstSight: number;
+  /** `onLongTurn` was told of the turn. */
+  isLong: boolean;
 }
 
 export interface WatchdogOptions {
   /** Resident bytes of this process beyond which the isolate inside a turn is ended. */
   readonly cellMemoryBytes: number;
   readonly residentBytes: () => number;
+  /** Whether a thread that was told to end is still there: what memory grows now is its doing. */
+  readonly isEnding: () => boolean;
+  /** A turn of the lease has been running for long, or such a turn is over. */
+  readonly onLongTurn: (lease: number, isRunning: boolean) => void;
 }
 
 export class Watchdog {
@@ -48,6 +56,7 @@ export class Watchdog {
       seenSequence: 0,
       clockAtFirstSight: 0,
       wallAtFirstSight: 0,
+      isLong: false,
     });
     this.#schedule(IDLE_POLL_MS);
   }
@@ -69,11 +78,12 @@ export class Watchdog {
 
   #poll(): boolean {
     let isBusy = false;
-    for (const watched of this.#watched.values()) {
+    for (const [lease, watched] of this.#watched) {
+      if (watched.isLong && watched.block.sequence !== watched.seenSequence) this.#setLong(lease, watched, false);
       if (watched.block.isOverMemory) watched.end('memory');
       else if (watched.block.isInTurn) {
         isBusy = true;
-        this.#checkTurn(watched);
+        this.#checkTurn(lease, watched);
       }
     }
     if (isBusy) this.#checkCell();
@@ -88,10 +98,11 @@ export class Watchdog {
     if (resident <= Math.max(this.#options.cellMemoryBytes, this.#toleratedBytes)) return;
     this.#toleratedBytes = resident + TOLERATED_GROWTH_BYTES;
     this.#toleratedUntilMs = now + TOLERATED_MS;
-    this.#endLargest();
+    // One that grows on for ever makes the host end the cell, at its hard ceiling or because the thread is stuck.
+    if (!this.#options.isEnding()) this.#endLargest();
   }
 
-  #checkTurn(watched: Watched): void {
+  #checkTurn(lease: number, watched: Watched): void {
     const { block } = watched;
     const { sequence, startedMs } = block;
     const cpuMs = clockMs(block.clock);
@@ -101,12 +112,18 @@ export class Watchdog {
       watched.clockAtFirstSight = cpuMs ?? 0;
       watched.wallAtFirstSight = nowMs;
     }
+    if (!watched.isLong && nowMs - watched.wallAtFirstSight >= LONG_TURN_MS) this.#setLong(lease, watched, true);
     // Before the first sight the turn may have run on the CPU all the time; from then on the thread's clock tells.
     const beforeMs = Math.max(0, watched.wallAtFirstSight - startedMs);
     const sinceMs = cpuMs === undefined ? nowMs - watched.wallAtFirstSight : cpuMs - watched.clockAtFirstSight;
     if (beforeMs + sinceMs <= block.budgetMs) return;
     // The turn may have ended meanwhile, and the figures belong to the next one.
     if (block.sequence === sequence) watched.end(block.isStarting ? 'startup' : 'cpu');
+  }
+
+  #setLong(lease: number, watched: Watched, isLong: boolean): void {
+    watched.isLong = isLong;
+    this.#options.onLongTurn(lease, isLong);
   }
 
   /** Of those inside a turn the one that held most at the end of its last turn is the likeliest to blame. */
