@@ -1,4 +1,5 @@
 /** The door of fetch(): a standard Request in, a standard Response out, bodies streamed with backpressure both ways. */
+import { cancelQuietly } from '../bindings/foreign-stream.js';
 import type { Exchange } from '../isolate/protocol/exchange.js';
 import { HostOpens } from '../isolate/protocol/messages.js';
 import type { RouteMode, Verdict } from '../quotas/admission.js';
@@ -241,6 +242,7 @@ function pairsOf(headers: readonly string[]): [string, string][] {
 
 /** Pumps a request's body into the invocation, as fast as the function reads it. */
 class RequestBody implements RequestBodySource {
+  readonly #body: ReadableStream<Uint8Array>;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #invocation: Invocation;
   readonly #counter: BodyCounter;
@@ -255,6 +257,7 @@ class RequestBody implements RequestBodySource {
     counter: BodyCounter,
     onFail: (error: unknown) => void,
   ) {
+    this.#body = body;
     this.#reader = body.getReader();
     this.#invocation = invocation;
     this.#counter = counter;
@@ -271,7 +274,7 @@ class RequestBody implements RequestBodySource {
   stop(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#reader.cancel().catch(() => {});
+    void cancelQuietly(this.#body, this.#reader);
   }
 
   async #pump(): Promise<void> {

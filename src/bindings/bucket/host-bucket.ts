@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import * as streams from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
+import { cancelQuietly } from '../foreign-stream.js';
 import type { Service, ServiceBody } from '../service.js';
 import { type ClientStream, createBucketClient } from './client.js';
 import { INLINE_BYTES } from './limits.js';
@@ -51,7 +52,7 @@ async function* chunksOf(stream: ClientStream): AsyncGenerator<Uint8Array> {
       yield bytesOf(value);
     }
   } finally {
-    if (!isDone) await reader.cancel().catch(() => {});
+    if (!isDone) await cancelQuietly(stream, reader);
     reader.releaseLock();
   }
 }

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 
 import { EdgeError } from '../../quotas/errors.js';
+import { chunksOf } from '../foreign-stream.js';
 import type { HopAnswer, HopRequest, Transport } from './transport.js';
 
 /** Whose request it is. */
@@ -39,7 +40,7 @@ export class OutboundTransport implements Transport {
       const message = `the handler of option egress.outbound answered with ${typeof response}, expected a Response`;
       throw new EdgeError('EDGE_EGRESS_FAILED', message);
     }
-    const answer = response.body === null ? null : Readable.from(response.body, { objectMode: false });
+    const answer = response.body === null ? null : Readable.from(chunksOf(response.body), { objectMode: false });
     // The signal that ends a hop on the network ends the body here.
     if (answer !== null) endWith(answer, signal);
     return {

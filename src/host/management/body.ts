@@ -1,5 +1,6 @@
 /** Reads the bodies of requests: never more than allowed, and never a byte that is not needed. */
 
+import { cancelQuietly } from '../../bindings/foreign-stream.js';
 import { ApiError } from './envelope.js';
 
 /** @throws ApiError BODY_TOO_LARGE, BODY_INCOMPLETE */
@@ -10,15 +11,16 @@ export async function readBytes(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const declared = Number(request.headers.get('content-length') ?? 0);
   if (declared > limitBytes) throw tooLarge(limitBytes);
-  if (request.body === null) return new Uint8Array(0);
+  const { body } = request;
+  if (body === null) return new Uint8Array(0);
   const chunks: Uint8Array[] = [];
   let size = 0;
-  const reader = request.body.getReader();
+  const reader = body.getReader();
   let late = false;
   // A sender that trickles would hold its place in the queue of uploads for as long as it likes.
   const timer = setTimeout(() => {
     late = true;
-    void reader.cancel().catch(() => {});
+    void cancelQuietly(body, reader);
   }, limitMs);
   timer.unref();
   try {
@@ -30,7 +32,7 @@ export async function readBytes(
       chunks.push(value);
     }
   } catch (error) {
-    await reader.cancel().catch(() => {});
+    await cancelQuietly(body, reader);
     if (error instanceof ApiError) throw error;
     throw new ApiError('BODY_INCOMPLETE', 'The body ended early', { cause: error });
   } finally {

@@ -1,3 +1,4 @@
+import { chunksOf } from '../../foreign-stream.js';
 import type { ServiceBody } from '../../service.js';
 import type { S3RawRequest, S3RawResponse } from './request.js';
 
@@ -18,7 +19,7 @@ export function createFetchDoor(
       method: request.method,
       target: options.target ?? (match?.[2] || '/'),
       headers,
-      body: request.body,
+      body: request.body === null ? null : chunksOf(request.body),
       signal: request.signal,
     });
     return new Response(responseBody(response.body), {

@@ -1,0 +1,46 @@
+/**
+ * Streams that the application hands over: bodies of its Requests and Responses. Ended early, they are cancelled here and nowhere else.
+ *
+ * From undici 7.20 on, the one in Node 24 and 26, the body that a Request or Response makes of a FormData goes on enqueuing after it was
+ * cancelled. That throws where nobody can catch it, and the unhandled rejection ends the application. Undici looks before each chunk
+ * whether the stream is errored, by the property that `stream.isErrored()` reads: so it is set before the stream is cancelled.
+ */
+
+const ERRORED = Symbol.for('nodejs.stream.errored');
+
+/** What is used of a ReadableStreamDefaultReader. */
+interface Canceller {
+  cancel(reason?: unknown): Promise<void>;
+}
+
+/** Cancels the stream that `reader` reads. Never rejects: nobody waits for the stream any more. */
+export async function cancelQuietly(stream: object, reader: Canceller): Promise<void> {
+  // False for a stream that cannot be extended, which is none of undici's.
+  Reflect.defineProperty(stream, ERRORED, { value: true, configurable: true });
+  await reader.cancel().catch(() => {});
+}
+
+/** The chunks of a stream. Unlike its own iterator, `return()` ends it at once, also while a chunk is awaited. */
+export function chunksOf<Chunk>(stream: ReadableStream<Chunk>): AsyncIterable<Chunk> {
+  return { [Symbol.asyncIterator]: () => new Chunks(stream) };
+}
+
+class Chunks<Chunk> implements AsyncIterator<Chunk, undefined> {
+  readonly #stream: ReadableStream<Chunk>;
+  readonly #reader: ReadableStreamDefaultReader<Chunk>;
+
+  constructor(stream: ReadableStream<Chunk>) {
+    this.#stream = stream;
+    this.#reader = stream.getReader();
+  }
+
+  async next(): Promise<IteratorResult<Chunk, undefined>> {
+    const { done, value } = await this.#reader.read();
+    return done ? { done, value: undefined } : { done, value };
+  }
+
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    await cancelQuietly(this.#stream, this.#reader);
+    return { done: true, value: undefined };
+  }
+}
