@@ -133,7 +133,11 @@ function collect(): Set<object> {
   };
   for (const name of LANGUAGE_GLOBALS) add(getProperty(globalThis, name));
   for (const prototype of functionPrototypes()) add(prototype);
-  for (const hidden of hiddenObjects()) add(hidden);
+  for (const prototype of hiddenPrototypes()) add(prototype);
+  // From Node 24 on every error of the realm has the same two functions as accessors of its own.
+  const stack = getOwnPropertyDescriptor(new Error('no stack is wanted'), 'stack');
+  add(stack?.get);
+  add(stack?.set);
   for (let object = queue.pop(); object !== undefined; object = queue.pop()) {
     add(getPrototypeOf(object));
     for (const key of ownKeys(object)) {
@@ -147,8 +151,8 @@ function collect(): Set<object> {
   return found;
 }
 
-/** Objects of the language that no global leads to. */
-function hiddenObjects(): object[] {
+/** Prototypes of the language that no global leads to. */
+function hiddenPrototypes(): object[] {
   const generator = function* (): Generator {};
   const asyncGenerator = async function* (): AsyncGenerator {};
   return [
@@ -159,7 +163,17 @@ function hiddenObjects(): object[] {
     'a'.matchAll(/a/g),
     generator(),
     asyncGenerator(),
+    ...iteratorHelpers(),
   ].map(prototypeOf);
+}
+
+/** From Node 22 on: what `map()` and the like of an iterator make, and `Iterator.from()` of an object that is none. */
+function iteratorHelpers(): object[] {
+  const from: unknown = getProperty(Object(getProperty(globalThis, 'Iterator')), 'from');
+  if (typeof from !== 'function') return [];
+  const wrapped: unknown = from({ next: () => ({ done: true, value: undefined }) });
+  const helper: unknown = Reflect.apply(Object(getProperty(Object(wrapped), 'map')), wrapped, [() => {}]);
+  return [Object(wrapped), Object(helper)];
 }
 
 function prototypeOf(value: object): object {

@@ -46,6 +46,13 @@ const CLIMB = `(() => {
 // Calls of generators without a receiver reject.
 process.on('unhandledRejection', () => {});
 
+function iteratorHelpers(): unknown[] {
+  // Not in the types of the oldest Node that is supported, nor in it.
+  return vm.runInThisContext(
+    `typeof Iterator === 'function' ? [[].values().map(() => {}), Iterator.from({ next: () => ({ done: true }) })] : []`,
+  );
+}
+
 const leaks: readonly unknown[] = [
   {},
   () => {},
@@ -58,6 +65,11 @@ const leaks: readonly unknown[] = [
   new Uint8Array(1),
   new Map(),
   /x/,
+  // Iterators and their helpers, whose prototypes no name leads to.
+  [].values(),
+  new Map().entries(),
+  'x'.matchAll(/x/g),
+  ...iteratorHelpers(),
 ];
 if (workerData.isHardened === true) hardenThread();
 const realm = createRealm(
