@@ -5,9 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { types } from 'node:util';
 import vm from 'node:vm';
-import { type Node, parse } from 'acorn';
-import { simple } from 'acorn-walk';
 import { callGuest, type GuestFunction } from './bridge.js';
+import { parser } from './lazy-parser.js';
 import { Ev } from './ops/table.js';
 import type { ModuleKind, ScriptFailure } from './protocol/messages.js';
 import type { Realm } from './realm.js';
@@ -232,12 +231,8 @@ function rewriteImports(source: string, name: string, loader: string): { prefix:
   const call = `${DYNAMIC_IMPORT}(${JSON.stringify(name)})`;
   const meta = `({ url: ${JSON.stringify(`file:///${name}`)} })`;
   const edits: { start: number; end: number; text: string }[] = [];
-  for (const { node, isCall } of importsIn(source, 'module')) {
-    edits.push(
-      isCall
-        ? { start: node.start, end: node.start + 'import'.length, text: call }
-        : { start: node.start, end: node.end, text: meta },
-    );
+  for (const { start, end, isCall } of parser().importsIn(source, 'module')) {
+    edits.push(isCall ? { start, end: start + 'import'.length, text: call } : { start, end, text: meta });
   }
   if (edits.length === 0) return { prefix: '', source };
   edits.sort((a, b) => a.start - b.start);
@@ -248,7 +243,7 @@ function rewriteImports(source: string, name: string, loader: string): { prefix:
     at = edit.end;
   }
   rewritten += source.slice(at);
-  if (importsIn(rewritten, 'module').length > 0) throw new Error('import() could not be replaced');
+  if (parser().importsIn(rewritten, 'module').length > 0) throw new Error('import() could not be replaced');
   const prefix = `import { dynamicImport as ${DYNAMIC_IMPORT} } from ${JSON.stringify(loader)};`;
   return { prefix, source: rewritten };
 }
@@ -262,34 +257,17 @@ function mayImport(source: string): boolean {
   return /import\s*[(./<-]/.test(source);
 }
 
-/** Every import() and import.meta, for the goal that runs the source. Throws for what the parser does not know. */
-function importsIn(
-  source: string,
-  sourceType: 'module' | 'script',
-): { readonly node: Node; readonly isCall: boolean }[] {
-  const found: { node: Node; isCall: boolean }[] = [];
-  simple(parse(source, { ecmaVersion: 'latest', sourceType, allowHashBang: true }), {
-    ImportExpression(node: Node) {
-      found.push({ node, isCall: true });
-    },
-    MetaProperty(node: Node) {
-      if (source.startsWith('import', node.start)) found.push({ node, isCall: false });
-    },
-  });
-  return found;
-}
-
 /** Classic scripts have no modules to import. */
 function refuseImports(source: string, name: string): void {
   if (!mayImport(source)) return;
-  const [first] = importsIn(source, 'script');
+  const [first] = parser().importsIn(source, 'script');
   if (first === undefined) return;
   throw new LoadError({
     code: 'EDGE_SCRIPT_SYNTAX',
     name: 'SyntaxError',
     message: 'import() is not available in a classic script; deploy an ES module',
     file: name,
-    ...lineAndColumn(source, first.node.start),
+    ...lineAndColumn(source, first.start),
   });
 }
 
@@ -338,16 +316,10 @@ function stackOf(error: unknown): string {
   return typeof stack === 'string' ? stack : '';
 }
 
-/** acorn knows line and column where V8's decorated stack has only a picture of them. */
+/** The parser knows line and column where V8's decorated stack has only a picture of them. */
 function parserPosition(source: string): Position | undefined {
-  try {
-    parse(source, { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true });
-    return undefined;
-  } catch (error) {
-    if (typeof error !== 'object' || error === null || !('pos' in error) || typeof error.pos !== 'number')
-      return undefined;
-    return lineAndColumn(source, error.pos);
-  }
+  const index = parser().syntaxErrorIndex(source);
+  return index === undefined ? undefined : lineAndColumn(source, index);
 }
 
 /** "file:line\nsource\n   ^^^\n" at the top of the stack of a compile error. */

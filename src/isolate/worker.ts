@@ -1,5 +1,5 @@
 /**
- * What runs in an isolate thread, by way of worker-entry.cts. One task is one lease: it opens its connection, builds the realm and serves one
+ * What runs in an isolate thread: Piscina loads its bundle. One task is one lease: it opens its connection, builds the realm and serves one
  * function until the connection or the thread ends. Nothing is ever returned, and a thread never serves a second lease.
  */
 import process from 'node:process';

@@ -50,7 +50,7 @@ export class LeasePool {
       isEnding: () => this.#ending > 0,
     });
     this.#pool = new Piscina<Lease, never>({
-      filename: fileURLToPath(new URL('../isolate/worker-entry.cjs', import.meta.url)),
+      filename: fileURLToPath(new URL('../isolate/worker.bundle.cjs', import.meta.url)),
       minThreads: 0,
       maxThreads: options.maxThreads,
       concurrentTasksPerWorker: 1,

@@ -42,6 +42,8 @@ test('the tarball has what runs and what documents it, and no more', t => {
     'dist/src/index.d.ts',
     'dist/src/worker.d.ts',
     'dist/src/isolate/guest.bundle.js',
+    'dist/src/isolate/parser.bundle.cjs',
+    'dist/src/isolate/worker.bundle.cjs',
   ]) {
     t.true(paths.includes(path), path);
   }
