@@ -35,12 +35,21 @@ export interface FetchInput {
  */
 export function fetchInput(input: Request | string | URL, init: RequestInit | undefined): FetchInput {
   if (init === undefined) {
-    if (typeof input === 'string' && URL.canParse(input)) return bareGet(new URL(input));
-    if (input instanceof URL) return bareGet(input);
+    const url = typeof input === 'string' ? parsedUrl(input) : input;
+    if (url instanceof URL) return bareGet(url);
   }
   const request = input instanceof Request && init === undefined ? input : new Request(input, init);
   const { method, url, headers } = request;
   return { method, url, headers, head: headOfRequest(request), body: request.body, signal: request.signal, request };
+}
+
+/** Undefined for what is no URL, of which `new Request()` says what is wrong. */
+function parsedUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
 }
 
 const NO_HEADERS: readonly [string, string][] = [];
@@ -117,12 +126,7 @@ class FetchSink implements ResponseSink {
   #controller: ReadableByteStreamController | undefined;
   #wake: (() => void) | undefined;
   #isOver = false;
-  readonly #onAbort = (): void => {
-    const reason: unknown = this.#input.signal?.reason;
-    this.#reject(reason);
-    this.#end(reason);
-    this.#invocation?.abort();
-  };
+  #onAbort: (() => void) | undefined;
 
   constructor(
     input: FetchInput,
@@ -140,13 +144,22 @@ class FetchSink implements ResponseSink {
     this.#invocation = invocation;
     if (this.#isOver) return;
     const { signal, body } = this.#input;
-    signal?.addEventListener('abort', this.#onAbort);
+    if (signal !== undefined) {
+      this.#onAbort = () => this.#abort(signal.reason);
+      signal.addEventListener('abort', this.#onAbort);
+    }
     if (body !== null) {
       invocation.source = new RequestBody(body, invocation, new BodyCounter(this.#limits), error => {
         this.#reject(error);
         this.#end(error);
       });
     }
+  }
+
+  #abort(reason: unknown): void {
+    this.#reject(reason);
+    this.#end(reason);
+    this.#invocation?.abort();
   }
 
   respond(status: number, head: string, body: Buffer, isComplete: boolean, exchange: Exchange): void {
@@ -230,7 +243,7 @@ class FetchSink implements ResponseSink {
 
   #finish(): void {
     this.#isOver = true;
-    this.#input.signal?.removeEventListener('abort', this.#onAbort);
+    if (this.#onAbort !== undefined) this.#input.signal?.removeEventListener('abort', this.#onAbort);
   }
 }
 

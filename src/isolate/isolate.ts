@@ -27,9 +27,12 @@ const MAX_PENDING_OPS = 4096;
 /** An import id that nobody waits for. */
 const WARM_IMPORT = -1;
 
+const NO_CALLS: ReadonlySet<GuestExchange> = new Set();
+
 interface Invocation {
   readonly exchange: GuestExchange;
-  readonly calls: Set<GuestExchange>;
+  /** Made with the first call. */
+  calls: Set<GuestExchange> | undefined;
   /** The handler has answered and everything given to waitUntil has settled. */
   isHandled: boolean;
 }
@@ -54,7 +57,7 @@ export class Isolate implements OpContext, ChannelOwner {
       return;
     }
     this.#exchanges.delete(exchange.id);
-    this.#invocations.get(exchange.invocationId)?.calls.delete(exchange);
+    this.#invocations.get(exchange.invocationId)?.calls?.delete(exchange);
   };
 
   readonly #read = (exchange: GuestExchange): void => {
@@ -108,7 +111,10 @@ export class Isolate implements OpContext, ChannelOwner {
       ]),
     );
     this.#meter = new InvocationMeter(watch, {
-      onTurnEnd: invocation => this.#finishIfOver(invocation),
+      onTurnEnd: invocation => {
+        this.#finishIfOver(invocation);
+        this.#channel?.flushMany();
+      },
       onCpuExceeded: invocation => this.#fail(invocation, 'EDGE_CPU_LIMIT'),
     });
     this.#turns = new TurnQueue(this.#realm.enter, this.#meter);
@@ -196,7 +202,7 @@ export class Isolate implements OpContext, ChannelOwner {
     }
     const guest = new GuestExchange(exchange, exchange.id, this.#turns, this.#forget, this.#read);
     this.#exchanges.set(exchange.id, guest);
-    this.#invocations.set(exchange.id, { exchange: guest, calls: new Set(), isHandled: false });
+    this.#invocations.set(exchange.id, { exchange: guest, calls: undefined, isHandled: false });
     this.#meter.open(exchange.id, kind);
     switch (kind) {
       case HostOpens.Fetch: {
@@ -287,6 +293,7 @@ export class Isolate implements OpContext, ChannelOwner {
     const exchange = this.#channel.open(service, `${invocation.exchange.id}\n${head}`, true, body, isComplete);
     const guest = new GuestExchange(exchange, invocation.exchange.id, this.#turns, this.#forget, this.#read);
     this.#exchanges.set(guest.id, guest);
+    invocation.calls ??= new Set();
     invocation.calls.add(guest);
     return guest;
   }
@@ -312,11 +319,12 @@ export class Isolate implements OpContext, ChannelOwner {
     if (invocation === undefined) return;
     this.#invocations.delete(id);
     this.#exchanges.delete(id);
-    if (!invocation.isHandled || invocation.calls.size > 0) {
-      const ids = [id, ...Array.from(invocation.calls, call => call.id)];
+    const calls = invocation.calls ?? NO_CALLS;
+    if (!invocation.isHandled || calls.size > 0) {
+      const ids = [id, ...Array.from(calls, call => call.id)];
       this.#turns.push(0, [Ev.Over, id, ids.join(',')]);
     }
-    for (const call of invocation.calls) {
+    for (const call of calls) {
       this.#exchanges.delete(call.id);
       call.exchange.fail('AbortError\nThe request that this belongs to is over\n');
     }

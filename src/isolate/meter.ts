@@ -7,7 +7,7 @@ import { CpuAllowance } from '../quotas/cpu-allowance.js';
 import { HostOpens, type IsolateLimits } from './protocol/messages.js';
 import { threadCpuMs } from './thread-clock.js';
 import type { TurnMeter } from './turns.js';
-import type { WatchBlock } from './watch-block.js';
+import { ORIGIN_MS, type WatchBlock } from './watch-block.js';
 
 /** Turns longer than this are measured by the thread's clock. */
 const LONG_TURN_MS = 1;
@@ -45,6 +45,10 @@ export class InvocationMeter implements TurnMeter {
   #clockMs = threadCpuMs();
   #wallSinceMs = 0;
   #turnsSinceMemory = 0;
+  /** Of the turn that is running. */
+  #account: Account | undefined;
+  /** What `close` answers, filled anew each time. */
+  readonly #report = Buffer.alloc(8);
 
   constructor(watch: WatchBlock, events: MeterEvents) {
     this.#watch = watch;
@@ -62,14 +66,14 @@ export class InvocationMeter implements TurnMeter {
     this.#accounts.set(invocation, { usedMs: 0, limitMs: limit ?? Number.POSITIVE_INFINITY, peakBytes: 0 });
   }
 
-  /** What the host is told: u32 CPU microseconds | u32 peak KiB. */
+  /** What the host is told: u32 CPU microseconds | u32 peak KiB. Valid until the next call. */
   close(invocation: number): Buffer {
     const account = this.#accounts.get(invocation);
     this.#accounts.delete(invocation);
     if (account !== undefined && account.limitMs !== Number.POSITIVE_INFINITY) {
       this.#allowance.settle(account.usedMs, account.limitMs);
     }
-    const report = Buffer.allocUnsafe(8);
+    const report = this.#report;
     report.writeUInt32LE(Math.min(0xffff_ffff, Math.round((account?.usedMs ?? 0) * 1000)), 0);
     report.writeUInt32LE(Math.min(0xffff_ffff, Math.round((account?.peakBytes ?? 0) / 1024)), 4);
     return report;
@@ -77,10 +81,10 @@ export class InvocationMeter implements TurnMeter {
 
   begin(invocation: number): void {
     const account = this.#accounts.get(invocation);
+    this.#account = account;
     const budgetMs = account === undefined ? this.#limits.startupMs : this.#grant(account) - account.usedMs;
     this.#startedMs = performance.now();
-    const beganMs = performance.timeOrigin + this.#startedMs;
-    this.#watch.beginTurn(invocation, beganMs, Math.max(0, budgetMs), account?.usedMs ?? 0);
+    this.#watch.beginTurn(invocation, ORIGIN_MS + this.#startedMs, Math.max(0, budgetMs), account?.usedMs ?? 0);
   }
 
   end(invocation: number): void {
@@ -89,7 +93,7 @@ export class InvocationMeter implements TurnMeter {
     const isLong = wallMs > LONG_TURN_MS;
     const usedMs = isLong ? this.#longTurnMs(wallMs) : wallMs;
     if (!isLong) this.#wallSinceMs += wallMs;
-    const account = this.#accounts.get(invocation);
+    const account = this.#account;
     if (isLong || ++this.#turnsSinceMemory >= MEMORY_EVERY_TURNS) this.#checkMemory(account);
     if (account !== undefined) {
       account.usedMs += usedMs;

@@ -39,6 +39,8 @@ export class TurnQueue {
   #isRunning = false;
   readonly #run = (): void => this.#next();
   readonly #afterMicrotasks = (): void => nextTick(this.#finish);
+  /** A reaction of it is a microtask without the asynchronous context that queueMicrotask() makes for each. */
+  readonly #settled = Promise.resolve();
   readonly #finish = (): void => {
     this.#meter.end(this.current);
     this.current = 0;
@@ -95,7 +97,7 @@ export class TurnQueue {
       this.#meter.begin(turn.invocation);
       if (turn.args !== undefined) callGuest(this.#enter, turn.args);
       else this.#runEntering(turn);
-      queueMicrotask(this.#afterMicrotasks);
+      void this.#settled.then(this.#afterMicrotasks);
       return;
     }
   }

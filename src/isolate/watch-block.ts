@@ -108,7 +108,10 @@ export class WatchBlock {
   }
 }
 
+/** What `performance.now()` of this thread begins at. Kept, since the getter costs more than the clock. */
+export const ORIGIN_MS = performance.timeOrigin;
+
 /** The same clock in every thread of the process. */
 export function monotonicMs(): number {
-  return performance.timeOrigin + performance.now();
+  return ORIGIN_MS + performance.now();
 }

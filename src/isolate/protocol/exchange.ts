@@ -43,7 +43,8 @@ export class Exchange {
   readonly id: number;
   listener: ExchangeListener | undefined;
   readonly #channel: ExchangeCarrier;
-  readonly #queue = new PieceQueue();
+  /** Made with the first piece: most exchanges have a body that came with its head, or none. */
+  #queue: PieceQueue | undefined;
   /** Bytes taken by the reader and not yet given back as credit. */
   #takenBytes = 0;
   /** Bytes that the peer may still send. */
@@ -54,7 +55,7 @@ export class Exchange {
   #isOutgoingOver = false;
   #failReason = '';
   /** Written, and waiting for credit. */
-  #backlog: Uint8Array[] = [];
+  #backlog: Uint8Array[] | undefined;
   #backlogBytes = 0;
   /** `end` was called and the backlog is still to be sent. */
   #isEnding = false;
@@ -67,13 +68,13 @@ export class Exchange {
   // --- the incoming body ---
 
   get queuedBytes(): number {
-    return this.#queue.bytes;
+    return this.#queue?.bytes ?? 0;
   }
 
   /** The end shows only after everything before it has been read; a failure at once. */
   get incoming(): IncomingState {
     if (this.#incoming === 'failed') return 'failed';
-    return this.#incoming !== 'open' && this.#queue.bytes === 0 ? 'ended' : 'open';
+    return this.#incoming !== 'open' && this.queuedBytes === 0 ? 'ended' : 'open';
   }
 
   /** True when no more will arrive: what is queued is the rest of the body. */
@@ -87,7 +88,7 @@ export class Exchange {
 
   /** The next piece, at most `maxBytes`; undefined when nothing is queued. */
   read(maxBytes: number): Buffer | undefined {
-    const piece = this.#queue.shift(maxBytes);
+    const piece = this.#queue?.shift(maxBytes);
     if (piece === undefined) return undefined;
     this.#channel.countQueued(-piece.length);
     this.#takenBytes += piece.length;
@@ -128,6 +129,7 @@ export class Exchange {
   write(bytes: Uint8Array): number {
     if (this.#isOutgoingOver || this.#isEnding) return 0;
     if (this.#backlogBytes > 0 || bytes.length > this.#credit) {
+      this.#backlog ??= [];
       this.#backlog.push(bytes);
       this.#backlogBytes += bytes.length;
       this.#sendBacklog();
@@ -197,19 +199,20 @@ export class Exchange {
   }
 
   #sendBacklog(): void {
-    while (this.#credit > 0) {
-      const first = this.#backlog[0];
+    const backlog = this.#backlog;
+    while (backlog !== undefined && this.#credit > 0) {
+      const first = backlog[0];
       if (first === undefined) return;
       const part = first.length > this.#credit ? first.subarray(0, this.#credit) : first;
-      if (part === first) this.#backlog.shift();
-      else this.#backlog[0] = first.subarray(part.length);
+      if (part === first) backlog.shift();
+      else backlog[0] = first.subarray(part.length);
       this.#backlogBytes -= part.length;
       this.#send(part);
     }
   }
 
   #dropBacklog(): void {
-    this.#backlog = [];
+    this.#backlog = undefined;
     this.#backlogBytes = 0;
   }
 
@@ -236,9 +239,7 @@ export class Exchange {
 
   /** Keeps a copy of a body that came whole, to be read by `read`. */
   keepWhole(body: Buffer): void {
-    if (body.length === 0) return;
-    this.#queue.push(Buffer.from(body));
-    this.#channel.countQueued(body.length);
+    if (body.length > 0) this.#keep(Buffer.from(body));
   }
 
   receiveData(piece: Buffer): void {
@@ -246,8 +247,7 @@ export class Exchange {
     if (this.#grantedBytes < 0) throw new ProtocolError('More data was sent than credit was given');
     if (this.#incoming === 'stopped' || this.#incoming === 'failed') return;
     if (this.#incoming === 'ended') throw new ProtocolError('Data came after the end of a body');
-    this.#queue.push(piece);
-    this.#channel.countQueued(piece.length);
+    this.#keep(piece);
     this.listener?.onData();
   }
 
@@ -296,8 +296,15 @@ export class Exchange {
     this.listener?.onFail(reason);
   }
 
+  #keep(piece: Buffer): void {
+    this.#queue ??= new PieceQueue();
+    this.#queue.push(piece);
+    this.#channel.countQueued(piece.length);
+  }
+
   #drop(): void {
+    if (this.#queue === undefined) return;
     this.#channel.countQueued(-this.#queue.bytes);
-    this.#queue.clear();
+    this.#queue = undefined;
   }
 }

@@ -199,8 +199,15 @@ const BY_REFERENCE_BYTES = 8 * 1024;
 export class FrameWriter {
   #parts: Buffer[] = [];
   #slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+  /** Of the slab: numbers are written through it, which the engine compiles to plain stores. */
+  #numbers = new DataView(this.#slab.buffer);
   #start = 0;
   #end = 0;
+  /** The Data frame that was written last, where nothing came after it: its exchange, 0 for none, its length, and where that stands. */
+  #dataId = 0;
+  #dataBytes = 0;
+  #dataAt = 0;
+  #dataNumbers = this.#numbers;
 
   get isEmpty(): boolean {
     return this.#end === this.#start && this.#parts.length === 0;
@@ -209,6 +216,7 @@ export class FrameWriter {
   /** What has been gathered since the last call. */
   take(): Buffer[] {
     this.#seal();
+    this.#dataId = 0;
     const parts = this.#parts;
     this.#parts = [];
     return parts;
@@ -223,8 +231,8 @@ export class FrameWriter {
     isComplete: boolean,
   ): void {
     const at = this.#message(FrameType.Open, id, 2, head, isUtf8, body);
-    this.#slab.writeUInt8(kind, at);
-    this.#slab.writeUInt8((isComplete ? FLAG_END : 0) | (isUtf8 ? FLAG_UTF8 : 0), at + 1);
+    this.#numbers.setUint8(at, kind);
+    this.#numbers.setUint8(at + 1, (isComplete ? FLAG_END : 0) | (isUtf8 ? FLAG_UTF8 : 0));
   }
 
   reply(
@@ -236,14 +244,26 @@ export class FrameWriter {
     isComplete: boolean,
   ): void {
     const at = this.#message(FrameType.Reply, id, 3, head, isUtf8, body);
-    this.#slab.writeUInt16LE(status, at);
-    this.#slab.writeUInt8((isComplete ? FLAG_END : 0) | (isUtf8 ? FLAG_UTF8 : 0), at + 2);
+    this.#numbers.setUint16(at, status, true);
+    this.#numbers.setUint8(at + 2, (isComplete ? FLAG_END : 0) | (isUtf8 ? FLAG_UTF8 : 0));
   }
 
+  /** Pieces that follow each other share a frame: what the other end reads then lies mostly in buffers of its own, without a header. */
   data(id: number, bytes: Uint8Array): void {
-    const at = this.#reserve(HEADER_BYTES + (bytes.length < BY_REFERENCE_BYTES ? bytes.length : 0));
-    this.#header(at, bytes.length, FrameType.Data, id);
-    this.#end = at + HEADER_BYTES;
+    const copiedBytes = bytes.length < BY_REFERENCE_BYTES ? bytes.length : 0;
+    if (this.#dataId === id && this.#dataBytes + bytes.length <= MAX_DATA_BYTES) {
+      this.#reserve(copiedBytes);
+      this.#dataBytes += bytes.length;
+      this.#dataNumbers.setUint32(this.#dataAt, this.#dataBytes, true);
+    } else {
+      const at = this.#reserve(HEADER_BYTES + copiedBytes);
+      this.#header(at, bytes.length, FrameType.Data, id);
+      this.#end = at + HEADER_BYTES;
+      this.#dataId = id;
+      this.#dataBytes = bytes.length;
+      this.#dataAt = at;
+      this.#dataNumbers = this.#numbers;
+    }
     this.#body(bytes);
   }
 
@@ -255,7 +275,7 @@ export class FrameWriter {
   credit(id: number, bytes: number): void {
     const at = this.#reserve(HEADER_BYTES + 4);
     this.#header(at, 4, FrameType.Credit, id);
-    this.#slab.writeUInt32LE(bytes, at + HEADER_BYTES);
+    this.#numbers.setUint32(at + HEADER_BYTES, bytes, true);
     this.#end = at + HEADER_BYTES + 4;
   }
 
@@ -275,7 +295,7 @@ export class FrameWriter {
     if (typeof payload === 'string') length = this.#slab.write(payload, bodyAt, 'utf8');
     else this.#slab.set(payload, bodyAt);
     this.#header(at, 1 + length, FrameType.Note, id);
-    this.#slab.writeUInt8(kind, at + HEADER_BYTES);
+    this.#numbers.setUint8(at + HEADER_BYTES, kind);
     this.#end = bodyAt + length;
   }
 
@@ -303,7 +323,7 @@ export class FrameWriter {
     const headAt = fixedAt + fixed + 4;
     const slab = this.#slab;
     const headLength = slab.write(head, headAt, isUtf8 ? 'utf8' : 'latin1');
-    slab.writeUInt32LE(headLength, fixedAt + fixed);
+    this.#numbers.setUint32(fixedAt + fixed, headLength, true);
     this.#end = headAt + headLength;
     let bodyLength = bodySize;
     if (typeof body === 'string') {
@@ -321,7 +341,7 @@ export class FrameWriter {
 
   /** Seals the slab behind a head and puts the body after it; the sealed part is a view, so the fixed bytes may still be written. */
   #later(body: Uint8Array, slab: Buffer): void {
-    this.#parts.push(slab.subarray(this.#start, this.#end));
+    if (this.#end > this.#start) this.#parts.push(slab.subarray(this.#start, this.#end));
     this.#start = this.#end;
     this.#parts.push(asBuffer(body));
   }
@@ -336,15 +356,18 @@ export class FrameWriter {
   }
 
   #header(at: number, length: number, type: FrameType, id: number): void {
-    this.#slab.writeUInt32LE(length, at);
-    this.#slab.writeUInt8(type, at + 4);
-    this.#slab.writeUInt32LE(id, at + 5);
+    const numbers = this.#numbers;
+    this.#dataId = 0;
+    numbers.setUint32(at, length, true);
+    numbers.setUint8(at + 4, type);
+    numbers.setUint32(at + 5, id, true);
   }
 
   #reserve(bytes: number): number {
     if (this.#slab.length - this.#end < bytes) {
       this.#seal();
       this.#slab = Buffer.allocUnsafeSlow(Math.max(SLAB_BYTES, bytes));
+      this.#numbers = new DataView(this.#slab.buffer);
       this.#start = 0;
       this.#end = 0;
     }
