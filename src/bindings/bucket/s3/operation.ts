@@ -4,8 +4,9 @@ import type { Identity } from './authenticate.js';
 import type { ReceivedBody } from './body.js';
 import type { ChecksumAlgorithm } from './checksum.js';
 import type { S3Permission, S3Settings } from './options.js';
+import type { ParsedElement } from './parse-xml.js';
 import type { S3Request } from './request.js';
-import { buildXml, type ParsedElement, type XmlElement, type XmlOptions } from './xml.js';
+import { buildXml, type XmlElement, type XmlOptions } from './xml.js';
 
 /** What an operation is given, what it gives back, and what it declares of itself. */
 

@@ -13,7 +13,7 @@ import { parseCount } from '../encoding.js';
 import { invalidArgument, S3Error } from '../errors.js';
 import { readMetadata } from '../object-headers.js';
 import { emptyAnswer, type OperationContext, type S3Answer, xmlAnswer } from '../operation.js';
-import type { ParsedElement } from '../xml.js';
+import type { ParsedElement } from '../parse-xml.js';
 import { checksumElements, readAlgorithm } from './checksum-fields.js';
 import { partNumber } from './parameters.js';
 
