@@ -89,6 +89,9 @@ async function operate(raw: S3RawRequest, settings: S3Settings): Promise<S3Answe
     identity,
     settings,
     directory,
+    get limits() {
+      return settings.limits(identity.credential);
+    },
     openBucket: async name => {
       permit(identity, name);
       return existing(await directory.find(name), name);
