@@ -86,6 +86,7 @@ export class Account {
   readonly #host: AccountHost;
   readonly #supervisor: CellSupervisor;
   readonly #functions = new Map<string, Loaded>();
+  #ownLimits: ResolvedLimits | undefined;
 
   /** Accounts are made by `host.account(id)`. */
   constructor(id: string, options: AccountOptions, host: AccountHost, supervisor: CellSupervisor) {
@@ -195,7 +196,13 @@ export class Account {
 
   /** A bucket of this account, for the application itself. It is made when it is first used. */
   bucket(name: string): StoreBucket {
-    return hostBucket(this.#bucketService(name, { honorsInclude: true }));
+    return hostBucket(this.#bucketService(name, { honorsInclude: true, limits: this.limits }));
+  }
+
+  /** The limits of the account, before those of a function. */
+  get limits(): ResolvedLimits {
+    this.#ownLimits ??= this.#limits({});
+    return this.#ownLimits;
   }
 
   /** Figures of the functions that are loaded, each since it was, and of all of them together. */
@@ -210,7 +217,7 @@ export class Account {
 
   /** What the account has used of what its plan allows. */
   usage(): AccountUsageSnapshot {
-    const limits = this.#limits({});
+    const { limits } = this;
     const counts = this.#host.admission.usage(this.id);
     const now = this.#host.now();
     const quota = (id: CountedQuota, used: number, unit: string, resetsEveryMs?: number) => ({
@@ -272,7 +279,8 @@ export class Account {
     stats: FunctionStats,
     allowance: CpuAllowance,
   ): InvocationContext {
-    const behaviour = bucketBehaviour({ date: options.compatibilityDate, flags: options.compatibilityFlags });
+    const { compatibilityDate: date, compatibilityFlags: flags } = options;
+    const behaviour = { ...bucketBehaviour({ date, flags }), limits };
     const buckets = new Map<string, Service>();
     for (const [binding, name] of Object.entries(options.buckets)) {
       buckets.set(binding, this.#bucketService(name, behaviour));

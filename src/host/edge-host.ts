@@ -259,7 +259,16 @@ export class EdgeHost extends EventEmitter<HostEvents> {
 
   #s3Door(options: HostS3Options): S3Handler {
     const onError = options.onError ?? ((error: unknown) => this.#warn(error));
-    return createS3Door({ ...options, onError }, account => lazyDirectory(() => this.#directory(account)));
+    const { plan, zonePlan, limits } = this.#options;
+    const hostLimits = resolveLimits({ plan, zonePlan, overrides: [limits] });
+    return createS3Door(
+      { ...options, onError },
+      {
+        directory: account => lazyDirectory(() => this.#directory(account)),
+        // Not by account(), which would make one that the application may still make with options of its own.
+        limits: account => this.#accounts.get(account)?.limits ?? hostLimits,
+      },
+    );
   }
 
   async #prepareSandbox(): Promise<void> {

@@ -1,5 +1,6 @@
 /** The S3-compatible door of a host: the handler of bindings/bucket/s3 over the buckets of the host's accounts. */
 import type { BucketDirectory } from '../bindings/bucket/engine.js';
+import type { BucketFigures } from '../bindings/bucket/limits.js';
 import { createS3Handler, type S3Handler } from '../bindings/bucket/s3/handler.js';
 import type { S3Credential, S3Options } from '../bindings/bucket/s3/options.js';
 
@@ -9,24 +10,32 @@ export interface HostS3Credential extends S3Credential {
   readonly account?: string;
 }
 
-export interface HostS3Options extends Omit<S3Options, 'credentials' | 'buckets'> {
+export interface HostS3Options extends Omit<S3Options, 'credentials' | 'buckets' | 'limits'> {
   /** At least one; no access key id twice. */
   readonly credentials: readonly HostS3Credential[];
 }
 
-export function createS3Door(options: HostS3Options, directoryOf: (account: string) => BucketDirectory): S3Handler {
+/** What the door needs of the accounts, by id. */
+export interface S3DoorAccounts {
+  directory(account: string): BucketDirectory;
+  limits(account: string): BucketFigures;
+}
+
+export function createS3Door(options: HostS3Options, { directory: directoryOf, limits }: S3DoorAccounts): S3Handler {
   const { credentials, ...rest } = options;
   const accounts = new Map<string, string>();
   const plain = credentials.map(({ account = 'default', ...credential }) => {
     accounts.set(credential.accessKeyId, account);
     return credential;
   });
+  const accountOf = ({ accessKeyId }: S3Credential): string => accounts.get(accessKeyId) ?? 'default';
   const directories = new Map<string, BucketDirectory>();
   return createS3Handler({
     ...rest,
     credentials: plain,
-    buckets: ({ accessKeyId }) => {
-      const account = accounts.get(accessKeyId) ?? 'default';
+    limits: credential => limits(accountOf(credential)),
+    buckets: credential => {
+      const account = accountOf(credential);
       let directory = directories.get(account);
       if (directory === undefined) {
         directory = directoryOf(account);

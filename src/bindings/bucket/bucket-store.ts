@@ -9,6 +9,7 @@ import { conditionHolds } from './conditions.js';
 import type {
   BucketEngine,
   ByteRange,
+  CompletedUpload,
   Condition,
   GetOutcome,
   ListPage,
@@ -17,6 +18,7 @@ import type {
   ObjectRecord,
   PartRecord,
   PutOptions,
+  UploadAge,
   UploadOptions,
   UploadRecord,
 } from './engine.js';
@@ -176,7 +178,7 @@ export class BucketStore implements BucketEngine {
     return listObjects(this.#parts.records, this.#id, this.#listings, query);
   }
 
-  async createUpload(key: string, options: UploadOptions): Promise<UploadRecord> {
+  async createUpload(key: string, options: UploadOptions & UploadAge): Promise<UploadRecord> {
     const normal = checkKey('createMultipartUpload', key);
     checkMetadata('createMultipartUpload', options);
     return this.#write('createMultipartUpload', () =>
@@ -214,6 +216,10 @@ export class BucketStore implements BucketEngine {
   async abortUpload(key: string, uploadId: string): Promise<void> {
     const normal = checkKey('abortMultipartUpload', key);
     await this.#write('abortMultipartUpload', () => this.#uploads.abort(normal, uploadId));
+  }
+
+  async findCompleted(key: string, uploadId: string): Promise<CompletedUpload | null> {
+    return this.#uploads.findCompleted(normalKey(key), uploadId);
   }
 
   async findUpload(key: string, uploadId: string): Promise<UploadRecord | null> {

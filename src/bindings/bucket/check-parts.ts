@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { BucketError } from './errors.js';
 import { BUCKET_LIMITS } from './limits.js';
 import type { StoredPart } from './upload-codec.js';
@@ -64,6 +65,13 @@ function checkSizes(chosen: readonly StoredPart[]): void {
   if (total > BUCKET_LIMITS.objectBytes) {
     throw failure(100100, `the object would have ${total} bytes, the most is ${BUCKET_LIMITS.objectBytes}`);
   }
+}
+
+/** MD5 over the binary MD5s of the parts, in their order, and their count. */
+export function multipartEtag(parts: readonly { readonly etag: string }[]): string {
+  const hash = createHash('md5');
+  for (const { etag } of parts) hash.update(etag, 'hex');
+  return `${hash.digest('hex')}-${parts.length}`;
 }
 
 function failure(code: 10001 | 10011 | 10025 | 10048 | 100100, text: string): BucketError {

@@ -95,6 +95,17 @@ export interface UploadOptions {
   readonly transferChecksum?: Pick<TransferChecksum, 'algorithm' | 'type'>;
 }
 
+export interface UploadAge {
+  /** The upload is aborted when it is so old; `Infinity`: never. @default 7 days */
+  readonly ageMs?: number;
+}
+
+/** What an upload became, as it is remembered for a while. */
+export interface CompletedUpload {
+  readonly etag: string;
+  readonly transferChecksum?: TransferChecksum;
+}
+
 export interface PartRecord {
   readonly partNumber: number;
   readonly etag: string;
@@ -140,7 +151,7 @@ export interface BucketEngine {
   put(key: string, body: ServiceBody, options: PutOptions): Promise<ObjectRecord | null>;
   delete(keys: readonly string[]): Promise<void>;
   list(query: ListQuery): Promise<ListPage>;
-  createUpload(key: string, options: UploadOptions): Promise<UploadRecord>;
+  createUpload(key: string, options: UploadOptions & UploadAge): Promise<UploadRecord>;
   uploadPart(
     key: string,
     uploadId: string,
@@ -155,6 +166,8 @@ export interface BucketEngine {
     options?: { readonly condition?: Condition; readonly transferChecksum?: TransferChecksum },
   ): Promise<ObjectRecord>;
   abortUpload(key: string, uploadId: string): Promise<void>;
+  /** null: no upload of the key that was completed, or it was long ago. */
+  findCompleted(key: string, uploadId: string): Promise<CompletedUpload | null>;
   /** null: no such open upload. */
   findUpload(key: string, uploadId: string): Promise<UploadRecord | null>;
   listParts(uploadId: string, after: number, limit: number): Promise<{ parts: PartRecord[]; truncated: boolean }>;

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../quotas/limits.js';
+import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 
 /** The figures of buckets that no plan changes. Sizes in bytes. */
 export const BUCKET_LIMITS = {
@@ -14,14 +15,21 @@ export const BUCKET_LIMITS = {
   /** Every part but the last. */
   minPartBytes: 5 * 2 ** 20,
   deleteKeys: 1000,
-  listEntries: LIMITS.listEntries.values.standard,
   /** A page ends early when the metadata asked for is more than this. */
   listMetadataBytes: 256 * 1024,
-  /** Uploads are aborted when this old. */
-  uploadAgeMs: LIMITS.multipartUploadMs.values.standard,
+  /** An upload that is over is remembered for so long, so that a late call learns what became of it. */
+  uploadMemoryMs: LIMITS.multipartUploadMs.values.standard,
   /** The six HTTP metadata fields together. A bound of this store. */
   httpMetadataBytes: 8192,
 } as const;
+
+/** The figures of buckets that are limits of the account or the function, and can be overridden. */
+export type BucketFigures = Pick<ResolvedLimits, 'listEntries' | 'multipartUploadMs'>;
+
+export const DEFAULT_FIGURES: BucketFigures = {
+  listEntries: LIMITS.listEntries.values.standard,
+  multipartUploadMs: LIMITS.multipartUploadMs.values.standard,
+};
 
 /** Values up to this many bytes are kept in the record of their object: one read, but in the way of listings. */
 export const EMBEDDED_BYTES = 2048;

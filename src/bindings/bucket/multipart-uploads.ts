@@ -1,14 +1,23 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { ServiceBody } from '../service.js';
 import { afterPrefix, compareKeys, type LevelOperation } from '../storage/level-database.js';
 import { type BodyRef, type BodySegment, bodyList } from '../storage/reclaimer.js';
 import { recordKeys } from '../storage/record-keys.js';
 import type { StorageParts } from '../storage/storage-parts.js';
-import { checkParts, type NamedPart } from './check-parts.js';
+import { checkParts, multipartEtag, type NamedPart } from './check-parts.js';
 import { conditionHolds } from './conditions.js';
-import type { BucketEngine, ObjectRecord, PartRecord, PutOptions, UploadOptions, UploadRecord } from './engine.js';
+import type {
+  BucketEngine,
+  CompletedUpload,
+  ObjectRecord,
+  PartRecord,
+  PutOptions,
+  UploadAge,
+  UploadOptions,
+  UploadRecord,
+} from './engine.js';
 import { BucketError, type BucketMethod } from './errors.js';
-import { BUCKET_LIMITS } from './limits.js';
+import { BUCKET_LIMITS, DEFAULT_FIGURES } from './limits.js';
 import { normalKey } from './normal-key.js';
 import { decodeObject, encodeObject, type StoredBody } from './object-codec.js';
 import { commitReceived, newVersion } from './object-writer.js';
@@ -34,21 +43,19 @@ export class MultipartUploads {
     this.#minPartBytes = minPartBytes;
   }
 
-  async create(key: string, givenKey: string, options: UploadOptions): Promise<UploadRecord> {
-    const upload: UploadRecord = {
-      ...options,
-      key: givenKey,
-      uploadId: randomBytes(24).toString('base64url'),
-      initiated: this.#parts.now(),
-    };
+  async create(
+    key: string,
+    givenKey: string,
+    { ageMs = DEFAULT_FIGURES.multipartUploadMs, ...options }: UploadOptions & UploadAge,
+  ): Promise<UploadRecord> {
+    const initiated = this.#parts.now();
+    const uploadId = randomBytes(24).toString('base64url');
+    const upload: UploadRecord = { ...options, key: givenKey, uploadId, initiated };
+    const expires = Number.isFinite(ageMs) ? initiated + ageMs : null;
     const operations: LevelOperation[] = [
-      { type: 'put', key: this.#recordKey(key, upload.uploadId), value: encodeUpload({ state: 'open', upload }) },
-      {
-        type: 'put',
-        key: recordKeys.expiry(upload.initiated + BUCKET_LIMITS.uploadAgeMs, this.#bucketId, upload.uploadId),
-        value: Buffer.from(key),
-      },
+      { type: 'put', key: this.#recordKey(key, uploadId), value: encodeUpload({ state: 'open', upload, expires }) },
     ];
+    if (expires !== null) operations.push(this.#atTime(expires, uploadId, key));
     await this.#parts.records.claim(operations);
     await this.#parts.records.commit(operations);
     return upload;
@@ -124,7 +131,7 @@ export class MultipartUploads {
         key: givenKey,
         version: newVersion(),
         size: chosen.reduce((sum, { part }) => sum + part.size, 0),
-        etag: multipartEtag(chosen),
+        etag: multipartEtag(chosen.map(({ part }) => part)),
         uploaded: parts.now(),
         httpMetadata: upload.httpMetadata ?? {},
         customMetadata: upload.customMetadata ?? {},
@@ -136,7 +143,10 @@ export class MultipartUploads {
       const listId = parts.newId();
       const operations: LevelOperation[] = [
         { type: 'put', key: recordKeys.bodyList(listId), value: bodyList(chosen.map(segment)) },
-        { type: 'put', key: this.#recordKey(key, uploadId), value: encodeUpload({ ...stored, state: 'completed' }) },
+        ...this.#over(key, stored, {
+          state: 'completed',
+          made: { etag: object.etag, ...(transferChecksum === undefined ? undefined : { transferChecksum }) },
+        }),
       ];
       const dropped = this.#dropParts(uploadId, uploaded.values(), new Set(chosen), operations);
       await parts.mutex.run(options.objectKey, async () => {
@@ -164,29 +174,28 @@ export class MultipartUploads {
     await this.#parts.mutex.run(this.#recordKey(key, uploadId), async () => {
       const stored = await this.#stored(key, uploadId);
       if (stored === undefined) throw unknownUpload('abortMultipartUpload');
-      if (stored.state === 'open') await this.#end(key, stored, []);
+      if (stored.state === 'open') await this.#end(key, stored);
     });
   }
 
-  /** Aborts the upload, whatever its age says, and removes its record at the second time. For the sweep. */
+  /** For the sweep, when the time of an upload has come: aborts it when it is open, and forgets it when it was over before. */
   async expire(key: string, uploadId: string, expiryKey: string): Promise<void> {
     await this.#parts.mutex.run(this.#recordKey(key, uploadId), async () => {
       const record = await this.#parts.records.get(this.#recordKey(key, uploadId));
       const stored = record === undefined ? undefined : decodeUpload(record);
-      if (stored?.state === 'open') {
-        // Remembered for as long again, as aborted.
-        const until = stored.upload.initiated + 2 * BUCKET_LIMITS.uploadAgeMs;
-        await this.#end(key, stored, [
+      if (stored?.state === 'open') await this.#end(key, stored, [{ type: 'del', key: expiryKey }]);
+      else {
+        await this.#parts.records.commit([
+          { type: 'del', key: this.#recordKey(key, uploadId) },
           { type: 'del', key: expiryKey },
-          { type: 'put', key: recordKeys.expiry(until, this.#bucketId, uploadId), value: Buffer.from(key) },
         ]);
-        return;
       }
-      await this.#parts.records.commit([
-        { type: 'del', key: this.#recordKey(key, uploadId) },
-        { type: 'del', key: expiryKey },
-      ]);
     });
+  }
+
+  /** null: no upload that was completed. */
+  async findCompleted(key: string, uploadId: string): Promise<CompletedUpload | null> {
+    return (await this.#stored(key, uploadId))?.made ?? null;
   }
 
   /** null: no such open upload. */
@@ -244,31 +253,49 @@ export class MultipartUploads {
     const root = recordKeys.uploads(this.#bucketId);
     for await (const page of this.#parts.records.pages({ gte: root, lt: afterPrefix(root) }, 100)) {
       for (const [recordKey, record] of page) {
-        const { key, initiated, uploadId } = decodeUpload(record).upload;
+        const { key, uploadId } = decodeUpload(record).upload;
         await this.#parts.mutex.run(recordKey, async () => {
           const now = await this.#parts.records.get(recordKey);
           const stored = now === undefined ? undefined : decodeUpload(now);
-          if (stored?.state === 'open') await this.#end(normalKey(key), stored, []);
+          if (stored?.state === 'open') await this.#end(normalKey(key), stored);
         });
-        await this.#parts.records.commit([
-          { type: 'del', key: recordKey },
-          { type: 'del', key: recordKeys.expiry(initiated + BUCKET_LIMITS.uploadAgeMs, this.#bucketId, uploadId) },
-          { type: 'del', key: recordKeys.expiry(initiated + 2 * BUCKET_LIMITS.uploadAgeMs, this.#bucketId, uploadId) },
-        ]);
+        const over = await this.#parts.records.get(recordKey);
+        const expires = over === undefined ? null : decodeUpload(over).expires;
+        const operations: LevelOperation[] = [{ type: 'del', key: recordKey }];
+        if (expires !== null)
+          operations.push({ type: 'del', key: recordKeys.expiry(expires, this.#bucketId, uploadId) });
+        await this.#parts.records.commit(operations);
       }
     }
   }
 
-  async #end(key: string, stored: StoredUpload, more: readonly LevelOperation[]): Promise<void> {
+  async #end(key: string, stored: StoredUpload, more: readonly LevelOperation[] = []): Promise<void> {
     const { uploadId } = stored.upload;
-    const operations: LevelOperation[] = [
-      { type: 'put', key: this.#recordKey(key, uploadId), value: encodeUpload({ ...stored, state: 'aborted' }) },
-      ...more,
-    ];
+    const operations = [...more, ...this.#over(key, stored, { state: 'aborted' })];
     const uploaded = await this.#allParts(uploadId);
     const dropped = this.#dropParts(uploadId, uploaded.values(), new Set(), operations);
     await this.#parts.records.commit(operations);
     for (const body of dropped) this.#parts.reclaimer.dropped(body);
+  }
+
+  /** The upload is over, and remembered for a while. */
+  #over(key: string, stored: StoredUpload, how: Pick<StoredUpload, 'state' | 'made'>): LevelOperation[] {
+    const { uploadId } = stored.upload;
+    const expires = this.#parts.now() + BUCKET_LIMITS.uploadMemoryMs;
+    const operations: LevelOperation[] = [];
+    if (stored.expires !== null) {
+      operations.push({ type: 'del', key: recordKeys.expiry(stored.expires, this.#bucketId, uploadId) });
+    }
+    operations.push(
+      { type: 'put', key: this.#recordKey(key, uploadId), value: encodeUpload({ ...stored, ...how, expires }) },
+      this.#atTime(expires, uploadId, key),
+    );
+    return operations;
+  }
+
+  /** The sweep looks at the upload at this time. */
+  #atTime(time: number, uploadId: string, key: string): LevelOperation {
+    return { type: 'put', key: recordKeys.expiry(time, this.#bucketId, uploadId), value: Buffer.from(key) };
   }
 
   /** Removes the records of all parts; the bodies of those kept live on in the object. */
@@ -314,20 +341,13 @@ export class MultipartUploads {
 
   /** An upload past its time is aborted, whether the sweep has come by or not. */
   #aged(stored: StoredUpload): StoredUpload {
-    const isOver = stored.upload.initiated + BUCKET_LIMITS.uploadAgeMs <= this.#parts.now();
+    const isOver = stored.expires !== null && stored.expires <= this.#parts.now();
     return isOver && stored.state === 'open' ? { ...stored, state: 'aborted' } : stored;
   }
 
   #recordKey(key: string, uploadId: string): string {
     return recordKeys.upload(this.#bucketId, key, uploadId);
   }
-}
-
-/** MD5 over the binary MD5s of the parts, and their count. */
-export function multipartEtag(parts: readonly { readonly part: Pick<PartRecord, 'etag'> }[]): string {
-  const hash = createHash('md5');
-  for (const { part } of parts) hash.update(part.etag, 'hex');
-  return `${hash.digest('hex')}-${parts.length}`;
 }
 
 /** What is no id of ours names no upload, and must not become part of a key of the database. */
@@ -349,6 +369,6 @@ function noSuchUpload(method: BucketMethod, state: string): BucketError {
     10024,
     state === 'unknown'
       ? 'there is no upload with this uploadId for this key'
-      : `the upload is over, it was ${state} before or by its age of 7 days`,
+      : `the upload is over, it was ${state} before or for its age`,
   );
 }

@@ -15,7 +15,7 @@ import {
 } from './check-arguments.js';
 import type { BucketEngine, GetOutcome, ObjectContent, ObjectRecord } from './engine.js';
 import { BucketError, type BucketMethod, bucketErrorCode } from './errors.js';
-import { BUCKET_LIMITS } from './limits.js';
+import { type BucketFigures, DEFAULT_FIGURES } from './limits.js';
 import { decodeCursor } from './list-cursor.js';
 import { normalKey } from './normal-key.js';
 
@@ -25,6 +25,8 @@ export interface BucketServiceOptions {
   readonly honorsInclude?: boolean;
   /** Whether delimitedPrefixes end with the delimiter (flag `store_list_prefix_keeps_delimiter`). @default false */
   readonly keepsDelimiter?: boolean;
+  /** @default those of the specification */
+  readonly limits?: BucketFigures;
 }
 
 /**
@@ -35,7 +37,7 @@ export function bucketBehaviour(compatibility: {
   /** YYYY-MM-DD */
   readonly date: string;
   readonly flags: readonly string[];
-}): Required<BucketServiceOptions> {
+}): Required<Pick<BucketServiceOptions, 'honorsInclude' | 'keepsDelimiter'>> {
   return {
     honorsInclude: compatibility.date >= '2022-08-04' || compatibility.flags.includes('store_list_honor_include'),
     keepsDelimiter: compatibility.flags.includes('store_list_prefix_keeps_delimiter'),
@@ -154,7 +156,7 @@ async function list(
   const prefix = optionalString(args, 'prefix');
   const startAfter = optionalString(args, 'startAfter');
   const page = await bucket.list({
-    limit: checkLimit(args.limit),
+    limit: checkLimit(args.limit, (options.limits ?? DEFAULT_FIGURES).listEntries),
     includeHttpMetadata,
     includeCustomMetadata,
     ...(prefix === undefined ? undefined : { prefix }),
@@ -173,9 +175,17 @@ async function list(
   return { head };
 }
 
-async function createUpload(bucket: BucketEngine, args: UncheckedFields): Promise<ServiceReply> {
+async function createUpload(
+  bucket: BucketEngine,
+  args: UncheckedFields,
+  _call: ServiceCall,
+  options: BucketServiceOptions,
+): Promise<ServiceReply> {
   const key = checkString('createMultipartUpload', 'the key', args.key);
-  const { uploadId } = await bucket.createUpload(key, checkMetadata('createMultipartUpload', args));
+  const { uploadId } = await bucket.createUpload(key, {
+    ...checkMetadata('createMultipartUpload', args),
+    ageMs: (options.limits ?? DEFAULT_FIGURES).multipartUploadMs,
+  });
   return { head: { uploadId } };
 }
 
@@ -235,8 +245,7 @@ function optionalString(args: UncheckedFields, name: string): string | undefined
   return value === undefined ? undefined : checkString('list', name, value);
 }
 
-function checkLimit(value: unknown): number {
-  const most = BUCKET_LIMITS.listEntries;
+function checkLimit(value: unknown, most: number): number {
   if (value === undefined) return most;
   if (typeof value !== 'number' && value !== null) {
     throw new TypeError(`list: limit is ${describe(value)}, it must be a whole number from 1 to ${most}`);

@@ -1,5 +1,5 @@
 import type { BodyRef } from '../storage/reclaimer.js';
-import type { PartRecord, UploadRecord } from './engine.js';
+import type { CompletedUpload, PartRecord, UploadRecord } from './engine.js';
 
 /**
  * A record of an upload. It stays for a while when the upload is over, so that a late call learns that it was completed
@@ -8,6 +8,10 @@ import type { PartRecord, UploadRecord } from './engine.js';
 export interface StoredUpload {
   readonly state: 'open' | 'aborted' | 'completed';
   readonly upload: UploadRecord;
+  /** When it is aborted; null: never. */
+  readonly expires: number | null;
+  /** Of a completed one. */
+  readonly made?: CompletedUpload;
 }
 
 export interface StoredPart {

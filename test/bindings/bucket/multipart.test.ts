@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import test from 'ava';
-import { multipartEtag } from '../../../src/bindings/bucket/multipart-uploads.js';
+import { multipartEtag } from '../../../src/bindings/bucket/check-parts.js';
 import type { StoreUploadedPart } from '../../../src/bindings/bucket/types.js';
 import { contract, contractWithClock, keysOf, MIN_PART_BYTES, openStore, sampleBytes, streamOf } from './stores.js';
 
@@ -10,7 +10,7 @@ const DAY_MS = 24 * 3_600_000;
 
 test('multipartEtag() is the MD5 of the MD5s and the count', t => {
   const etags = ['bce6bf66aeb76c7040fdd5f4eccb78e6', '8165449fc15bbf43d3b674595cbcc406'];
-  t.is(multipartEtag(etags.map(etag => ({ part: { etag } }))), 'f77dc0eecdebcd774a2a22cb393ad2ff-2');
+  t.is(multipartEtag(etags.map(etag => ({ etag }))), 'f77dc0eecdebcd774a2a22cb393ad2ff-2');
   t.is(multipartEtag([]), 'd41d8cd98f00b204e9800998ecf8427e-0');
 });
 
@@ -26,7 +26,7 @@ contract('complete() puts the parts together in the order of their numbers', asy
   t.is(await bucket.head('key'), null);
   t.deepEqual(await keysOf(bucket), []);
   const object = await upload.complete([last, first]);
-  t.is(object.etag, multipartEtag([{ part: first }, { part: last }]));
+  t.is(object.etag, multipartEtag([first, last]));
   t.is(object.size, MIN_PART_BYTES + 4);
   t.deepEqual(object.checksums.toJSON(), {});
   t.deepEqual([object.httpMetadata, object.customMetadata], [{ contentType: 'a/b' }, { x: 'y' }]);
@@ -210,4 +210,20 @@ test('complete() takes parts of 5 MiB and refuses smaller ones when nothing else
   await t.throwsAsync(upload.complete([short, last]), { code: 10011 });
   const enough = await upload.uploadPart(1, new Uint8Array(5 * 2 ** 20));
   t.is((await upload.complete([enough, last])).size, 5 * 2 ** 20 + 1);
+});
+
+contractWithClock('an upload is aborted at the age it was begun with, or never', async (t, { engine, clock }) => {
+  const begin = async (ageMs: number) => {
+    const { uploadId } = await engine.createUpload('key', { ageMs });
+    return { uploadId, part: await engine.uploadPart('key', uploadId, 1, Buffer.from('x'), {}) };
+  };
+  const short = await begin(1000);
+  const endless = await begin(Number.POSITIVE_INFINITY);
+  clock.now += 999;
+  t.not(await engine.findUpload('key', short.uploadId), null);
+  clock.now += 1;
+  t.is(await engine.findUpload('key', short.uploadId), null);
+  await t.throwsAsync(engine.completeUpload('key', short.uploadId, [short.part]), { code: 10024 });
+  clock.now += 1000 * DAY_MS;
+  t.is((await engine.completeUpload('key', endless.uploadId, [endless.part])).size, 1);
 });

@@ -11,9 +11,10 @@ import { createListener } from './listener.js';
 import type { OperationContext, S3Answer } from './operation.js';
 import { OPERATIONS } from './operations.js';
 import { reachesBucket, resolveS3Options, type S3Options, type S3Settings } from './options.js';
+import { parseXml } from './parse-xml.js';
 import { parseRequest, type S3RawRequest, type S3RawResponse, type S3Request } from './request.js';
 import { hoistHeaders, screen } from './screen.js';
-import { buildXml, parseXml } from './xml.js';
+import { buildXml } from './xml.js';
 
 /** The S3-compatible API of the buckets, behind whichever door a server has. */
 export interface S3Handler {
@@ -88,6 +89,9 @@ async function operate(raw: S3RawRequest, settings: S3Settings): Promise<S3Answe
     identity,
     settings,
     directory,
+    get limits() {
+      return settings.limits(identity.credential);
+    },
     openBucket: async name => {
       permit(identity, name);
       return existing(await directory.find(name), name);

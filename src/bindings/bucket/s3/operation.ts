@@ -1,11 +1,13 @@
 import type { ServiceBody } from '../../service.js';
 import type { BucketDirectory, BucketEngine } from '../engine.js';
+import type { BucketFigures } from '../limits.js';
 import type { Identity } from './authenticate.js';
 import type { ReceivedBody } from './body.js';
 import type { ChecksumAlgorithm } from './checksum.js';
 import type { S3Permission, S3Settings } from './options.js';
+import type { ParsedElement } from './parse-xml.js';
 import type { S3Request } from './request.js';
-import { buildXml, type ParsedElement, type XmlElement, type XmlOptions } from './xml.js';
+import { buildXml, type XmlElement, type XmlOptions } from './xml.js';
 
 /** What an operation is given, what it gives back, and what it declares of itself. */
 
@@ -14,6 +16,7 @@ export interface OperationContext {
   readonly identity: Identity;
   readonly settings: S3Settings;
   readonly directory: BucketDirectory;
+  readonly limits: BucketFigures;
   /** A bucket that the credential may read; throws S3Error AccessDenied, NoSuchBucket. */
   readonly openBucket: (name: string) => Promise<BucketEngine>;
   /** The body, verified as it flows. Once. */

@@ -1,4 +1,5 @@
 import type { BucketDirectory } from '../engine.js';
+import { type BucketFigures, DEFAULT_FIGURES } from '../limits.js';
 
 /** What a caller may do: `read` gets and lists; `write` also puts, deletes, and makes and removes buckets. */
 export type S3Permission = 'read' | 'write';
@@ -21,6 +22,8 @@ export interface S3Options {
   readonly credentials: readonly S3Credential[];
   /** The buckets behind a credential, one directory for each account. */
   readonly buckets: (credential: S3Credential) => BucketDirectory;
+  /** The limits of whoever a credential stands for. @default those of the specification */
+  readonly limits?: (credential: S3Credential) => BucketFigures;
   /**
    * A region that signatures may name and that is answered as the location, besides `auto`, `us-east-1` and the empty one.
    * @default 'auto'
@@ -41,6 +44,7 @@ export interface S3Options {
 export interface S3Settings {
   readonly credentials: ReadonlyMap<string, Required<S3Credential>>;
   readonly buckets: (credential: S3Credential) => BucketDirectory;
+  readonly limits: (credential: S3Credential) => BucketFigures;
   readonly region: string;
   readonly regions: ReadonlySet<string>;
   readonly domain: string | undefined;
@@ -70,6 +74,7 @@ export function resolveS3Options(options: S3Options): S3Settings {
   return Object.freeze({
     credentials: resolveCredentials(options.credentials),
     buckets: options.buckets,
+    limits: options.limits ?? (() => DEFAULT_FIGURES),
     region,
     regions: new Set(['', 'auto', 'us-east-1', region]),
     domain: options.domain?.toLowerCase(),

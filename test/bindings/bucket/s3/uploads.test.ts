@@ -149,3 +149,38 @@ test('CompleteMultipartUpload refuses a part that is too small, and parts of une
   t.is(await complete(['0123456789', '01234567890123', 'last']), 'InvalidPart');
   t.is(await complete(['0123456789', '0123456789', 'last']), undefined);
 });
+
+test('CompleteMultipartUpload answers again as it did, also at once, when it is repeated with the same parts', async t => {
+  const door = await openDoor(t, { minPartBytes: 10 });
+  const begun = await door.send('POST', '/files/k?uploads', { headers: { 'x-amz-checksum-algorithm': 'CRC32' } });
+  const uploadId = /<UploadId>([^<]*)/.exec(begun.text)?.[1];
+  const part = async (number: number, body: string) => {
+    const { headers } = await door.send('PUT', `/files/k?partNumber=${number}&uploadId=${uploadId}`, { body });
+    return `<Part><PartNumber>${number}</PartNumber><ETag>${headers.etag}</ETag></Part>`;
+  };
+  const parts = [await part(1, '0123456789'), await part(2, 'last')];
+  const complete = (named: readonly string[], key = 'k') => {
+    const body = `<CompleteMultipartUpload>${named.join('')}</CompleteMultipartUpload>`;
+    return door.send('POST', `/files/${key}?uploadId=${uploadId}`, { body });
+  };
+  const answers = await Promise.all([complete(parts), complete(parts)]);
+  await door.send('PUT', '/files/k', { body: 'overwritten' });
+  answers.push(await complete(parts));
+  for (const { status, text } of answers) {
+    t.is(status, 200, text);
+    t.regex(text, /<ETag>&quot;[0-9a-f]{32}-2&quot;<\/ETag><ChecksumCRC32>/);
+    t.is(text, answers[0]?.text);
+  }
+  t.is((await door.send('GET', '/files/k')).text, 'overwritten');
+  t.is((await complete(parts.slice(0, 1))).code, 'NoSuchUpload');
+  t.is((await complete(parts, 'other')).code, 'NoSuchUpload');
+});
+
+test('CompleteMultipartUpload of an upload that was aborted is NoSuchUpload', async t => {
+  const door = await openDoor(t);
+  const uploadId = /<UploadId>([^<]*)/.exec((await door.send('POST', '/files/k?uploads')).text)?.[1];
+  const { headers } = await door.send('PUT', `/files/k?partNumber=1&uploadId=${uploadId}`, { body: 'x' });
+  await door.send('DELETE', `/files/k?uploadId=${uploadId}`);
+  const body = `<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>${headers.etag}</ETag></Part></CompleteMultipartUpload>`;
+  t.is((await door.send('POST', `/files/k?uploadId=${uploadId}`, { body })).code, 'NoSuchUpload');
+});

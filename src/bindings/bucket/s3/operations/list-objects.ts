@@ -8,11 +8,11 @@ import { OWNER } from './buckets.js';
 import { keyEncoding, pageSize } from './parameters.js';
 
 /** ListObjects: pages go on behind `marker`, which is the last key or common prefix of the page before. */
-export async function listObjects({ request }: OperationContext, bucket: BucketEngine): Promise<S3Answer> {
+export async function listObjects({ request, limits }: OperationContext, bucket: BucketEngine): Promise<S3Answer> {
   const { query } = request;
   const { type, encode } = keyEncoding(request);
   const [prefix = '', delimiter = '', marker = ''] = ['prefix', 'delimiter', 'marker'].map(name => query.get(name));
-  const limit = pageSize(request, 'max-keys');
+  const limit = pageSize(request, 'max-keys', limits.listEntries);
   const isGroup =
     delimiter !== '' &&
     marker.startsWith(prefix) &&
@@ -37,7 +37,7 @@ export async function listObjects({ request }: OperationContext, bucket: BucketE
   });
 }
 
-export async function listObjectsV2({ request }: OperationContext, bucket: BucketEngine): Promise<S3Answer> {
+export async function listObjectsV2({ request, limits }: OperationContext, bucket: BucketEngine): Promise<S3Answer> {
   const { query } = request;
   const { type, encode } = keyEncoding(request);
   const [prefix = '', delimiter = '', startAfter = ''] = ['prefix', 'delimiter', 'start-after'].map(name =>
@@ -48,7 +48,7 @@ export async function listObjectsV2({ request }: OperationContext, bucket: Bucke
   if (token !== undefined && decodeCursor(token) === undefined) {
     throw invalidArgument('continuation-token', token, 'the token of the page before');
   }
-  const limit = pageSize(request, 'max-keys');
+  const limit = pageSize(request, 'max-keys', limits.listEntries);
   const page = await listPage(bucket, limit, {
     prefix,
     delimiter,

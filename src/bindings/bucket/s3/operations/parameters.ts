@@ -5,12 +5,12 @@ import type { S3Request } from '../request.js';
 
 /** Query parameters that several operations share. All throw S3Error. */
 
-/** A page size: more than 1000 are cut to 1000, as S3 does. */
-export function pageSize(request: S3Request, name: string): number {
+/** A page size: more than `most` are cut to it, as S3 does. */
+export function pageSize(request: S3Request, name: string, most = 1000): number {
   const text = request.query.get(name);
-  const size = text === undefined || text === '' ? 1000 : parseCount(text);
+  const size = text === undefined || text === '' ? most : parseCount(text);
   if (size === undefined) throw invalidArgument(name, text ?? '', 'whole numbers from 0');
-  return Math.min(size, 1000);
+  return Math.min(size, most);
 }
 
 export function partNumber(text: string): number {

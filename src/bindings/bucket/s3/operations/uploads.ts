@@ -1,4 +1,12 @@
-import type { BucketEngine, PartRecord, TransferChecksum, UploadRecord } from '../../engine.js';
+import { multipartEtag } from '../../check-parts.js';
+import type {
+  BucketEngine,
+  CompletedUpload,
+  ObjectRecord,
+  PartRecord,
+  TransferChecksum,
+  UploadRecord,
+} from '../../engine.js';
 import { BUCKET_LIMITS } from '../../limits.js';
 import {
   CHECKSUM_ALGORITHMS,
@@ -13,7 +21,8 @@ import { parseCount } from '../encoding.js';
 import { invalidArgument, S3Error } from '../errors.js';
 import { readMetadata } from '../object-headers.js';
 import { emptyAnswer, type OperationContext, type S3Answer, xmlAnswer } from '../operation.js';
-import type { ParsedElement } from '../xml.js';
+import type { ParsedElement } from '../parse-xml.js';
+import type { S3Request } from '../request.js';
 import { checksumElements, readAlgorithm } from './checksum-fields.js';
 import { partNumber } from './parameters.js';
 
@@ -23,7 +32,7 @@ const PARTS_MAX = BUCKET_LIMITS.partNumber;
 /** Uploads in parts: begin, upload a part, complete, abort. Each may as well have begun at another door of the bucket. */
 
 export async function createUpload(
-  { request }: OperationContext,
+  { request, limits }: OperationContext,
   bucket: BucketEngine,
   key: string,
 ): Promise<S3Answer> {
@@ -32,6 +41,7 @@ export async function createUpload(
   const upload = await bucket.createUpload(key, {
     ...readMetadata(headers),
     ...(transferChecksum === undefined ? {} : { transferChecksum }),
+    ageMs: limits.multipartUploadMs,
   });
   const answered: [string, string][] =
     transferChecksum === undefined
@@ -66,26 +76,44 @@ export async function uploadPart(context: OperationContext, bucket: BucketEngine
 }
 
 export async function completeUpload(context: OperationContext, bucket: BucketEngine, key: string): Promise<S3Answer> {
-  const { request } = context;
-  const condition = parseCondition(request.headers);
   const named = readParts(await context.receiveXml('CompleteMultipartUpload', PARTS_MAX * 5 + 1));
-  const upload = await findUpload(bucket, key, request.query.get('uploadId') ?? '');
+  const uploadId = context.request.query.get('uploadId') ?? '';
+  let made: CompletedUpload;
+  try {
+    made = await complete(context.request, bucket, key, uploadId, named);
+  } catch (error) {
+    // A client that did not get the answer asks again; S3 answers then as it did.
+    const before = await bucket.findCompleted(key, uploadId);
+    if (before === null || before.etag !== multipartEtag(named)) throw error;
+    made = before;
+  }
+  return xmlAnswer('CompleteMultipartUploadResult', {
+    Location: `/${bucket.name}/${key}`,
+    Bucket: bucket.name,
+    Key: key,
+    ETag: `"${made.etag}"`,
+    ...checksumElements(made.transferChecksum),
+    ChecksumType: made.transferChecksum?.type,
+  });
+}
+
+async function complete(
+  request: S3Request,
+  bucket: BucketEngine,
+  key: string,
+  uploadId: string,
+  named: readonly NamedPart[],
+): Promise<ObjectRecord> {
+  const condition = parseCondition(request.headers);
+  const upload = await findUpload(bucket, key, uploadId);
   const parts = await matchParts(bucket, upload, named, request.headers.get('x-amz-mp-object-size'));
   const transferChecksum = wholeChecksum(upload, parts, request.headers);
-  const object = await bucket.completeUpload(
+  return bucket.completeUpload(
     key,
     upload.uploadId,
     named.map(({ number, etag }) => ({ partNumber: number, etag })),
     { ...(condition && { condition }), ...(transferChecksum && { transferChecksum }) },
   );
-  return xmlAnswer('CompleteMultipartUploadResult', {
-    Location: `/${bucket.name}/${key}`,
-    Bucket: bucket.name,
-    Key: key,
-    ETag: `"${object.etag}"`,
-    ...checksumElements(object.transferChecksum),
-    ChecksumType: object.transferChecksum?.type,
-  });
 }
 
 export async function abortUpload({ request }: OperationContext, bucket: BucketEngine, key: string): Promise<S3Answer> {
