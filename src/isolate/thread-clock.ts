@@ -1,5 +1,5 @@
 /** CPU time of threads, by whatever this Node and this system have. */
-import { openSync, readSync } from 'node:fs';
+import { openSync, readFileSync, readSync } from 'node:fs';
 import process from 'node:process';
 
 /** `process.threadCpuUsage` is there from Node 23.9 on. */
@@ -18,6 +18,15 @@ const ownSchedstat = openQuietly('/proc/thread-self/schedstat');
 /** The descriptor by which other threads of the process read this one's clock; 0 when there is none. It is closed with the thread. */
 export function ownClockDescriptor(): number {
   return ownSchedstat ?? 0;
+}
+
+/** The system's number of the calling thread; 0 where the system does not tell. */
+export function ownThreadId(): number {
+  try {
+    return Number.parseInt(readFileSync('/proc/thread-self/stat', 'latin1'), 10) || 0;
+  } catch {
+    return 0;
+  }
 }
 
 /** CPU milliseconds of the calling thread; undefined where the system does not tell. */

@@ -13,6 +13,8 @@ enum Word {
   Verdict = 2,
   /** The descriptor of the thread's CPU clock, 0 when there is none. */
   Clock = 3,
+  /** The system's number of the thread, 0 when it is not known. */
+  Thread = 4,
 }
 
 enum Figure {
@@ -33,7 +35,7 @@ export class WatchBlock {
 
   constructor(buffer = new SharedArrayBuffer(BYTES)) {
     this.buffer = buffer;
-    this.#words = new Int32Array(buffer, 0, 4);
+    this.#words = new Int32Array(buffer, 0, 5);
     this.#figures = new Float64Array(buffer);
   }
 
@@ -53,6 +55,10 @@ export class WatchBlock {
 
   set clock(descriptor: number) {
     Atomics.store(this.#words, Word.Clock, descriptor);
+  }
+
+  set thread(id: number) {
+    Atomics.store(this.#words, Word.Thread, id);
   }
 
   giveVerdict(): void {
@@ -77,6 +83,10 @@ export class WatchBlock {
   /** The turn is the start-up of the function, which belongs to no invocation. */
   get isStarting(): boolean {
     return this.#words[Word.Invocation] === 0;
+  }
+
+  get thread(): number {
+    return Atomics.load(this.#words, Word.Thread);
   }
 
   get clock(): number {

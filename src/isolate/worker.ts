@@ -8,7 +8,7 @@ import { hardenThread } from './harden-thread.js';
 import { Isolate } from './isolate.js';
 import { platformOps } from './ops/platform.js';
 import { descriptorTransport, portTransport } from './protocol/transport.js';
-import { ownClockDescriptor } from './thread-clock.js';
+import { ownClockDescriptor, ownThreadId } from './thread-clock.js';
 import { WatchBlock } from './watch-block.js';
 
 export interface Lease {
@@ -22,6 +22,7 @@ const { exit } = process;
 export default function serve(lease: Lease): Promise<never> {
   const watch = new WatchBlock(lease.watch);
   watch.clock = ownClockDescriptor();
+  watch.thread = ownThreadId();
   let isolate: Isolate | undefined;
   // Neither callback touches its argument: it is a guest value (rules R10 and R11).
   process.setUncaughtExceptionCaptureCallback(() => {});

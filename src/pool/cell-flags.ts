@@ -35,7 +35,7 @@ export function cellFlags(): string[] {
 export function isolateFlags(): string[] {
   return [
     PERMISSION,
-    ...fsRead([...readableFolders(), '/proc/thread-self/schedstat']),
+    ...fsRead([...readableFolders(), '/proc/thread-self/schedstat', '/proc/thread-self/stat']),
     ...(major >= 24 ? [NO_SQLITE] : []),
     '--experimental-vm-modules',
     '--no-warnings',

@@ -7,6 +7,7 @@ import { Channel } from '../isolate/protocol/channel.js';
 import { descriptorTransport } from '../isolate/protocol/transport.js';
 import { type CellSettings, Control, flag } from './control.js';
 import { LeasePool } from './lease-pool.js';
+import { ThreadPriority } from './thread-priority.js';
 
 const CONTROL_FD = 3;
 
@@ -40,6 +41,7 @@ function createPool(settings: CellSettings): LeasePool {
   return new LeasePool({
     ...settings,
     residentBytes: () => process.memoryUsage.rss(),
+    priority: new ThreadPriority(),
     onEnd: (lease, end, detail) => channel.note(lease, Control.Ended, `${end}\n${detail}`),
     onLongTurn: (lease, isRunning) => channel.note(lease, Control.LongTurn, flag(isRunning)),
     onLinger: isStuck => channel.note(0, Control.Linger, flag(isStuck)),

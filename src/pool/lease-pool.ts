@@ -8,6 +8,7 @@ import { Piscina } from 'piscina';
 import { monotonicMs, WatchBlock } from '../isolate/watch-block.js';
 import type { Lease } from '../isolate/worker.js';
 import { errorCode } from '../quotas/errors.js';
+import type { ThreadPriority } from './thread-priority.js';
 import { type Verdict, Watchdog } from './watchdog.js';
 
 /** Why a lease is over. */
@@ -20,6 +21,8 @@ export interface LeasePoolOptions {
   readonly heapBytes: number;
   readonly cellMemoryBytes: number;
   readonly residentBytes: () => number;
+  /** Of the threads; undefined where they are the application's. */
+  readonly priority?: ThreadPriority;
   readonly onEnd: (lease: number, end: LeaseEnd, detail: string) => void;
   /** A turn of the lease has been running for long, or such a turn is over. */
   readonly onLongTurn: (lease: number, isRunning: boolean) => void;
@@ -38,7 +41,7 @@ export class LeasePool {
   readonly #pool: Piscina<Lease, never>;
   readonly #options: LeasePoolOptions;
   readonly #watchdog: Watchdog;
-  readonly #controllers = new Map<number, AbortController>();
+  readonly #running = new Map<number, { readonly controller: AbortController; readonly block: WatchBlock }>();
   readonly #verdicts = new Map<number, LeaseEnd>();
   /** Threads that were told to end and have not. */
   #ending = 0;
@@ -48,6 +51,7 @@ export class LeasePool {
     this.#watchdog = new Watchdog({
       ...options,
       isEnding: () => this.#ending > 0,
+      priority: options.priority,
     });
     this.#pool = new Piscina<Lease, never>({
       filename: fileURLToPath(new URL('../isolate/worker.bundle.cjs', import.meta.url)),
@@ -69,18 +73,18 @@ export class LeasePool {
   }
 
   get leases(): number {
-    return this.#controllers.size;
+    return this.#running.size;
   }
 
   start(lease: number, connection: Lease['connection']): void {
     const block = new WatchBlock();
     const controller = new AbortController();
-    this.#controllers.set(lease, controller);
+    this.#running.set(lease, { controller, block });
     this.#watchdog.watch(lease, block, verdict => this.end(lease, verdict));
     const task: Lease = { connection, watch: block.buffer };
     const transferList = 'port' in connection ? [connection.port] : [];
     this.#pool.run(task, { signal: controller.signal, transferList }).catch((error: unknown) => {
-      this.#controllers.delete(lease);
+      this.#running.delete(lease);
       this.#watchdog.forget(lease);
       const verdict = this.#verdicts.get(lease);
       this.#verdicts.delete(lease);
@@ -91,19 +95,21 @@ export class LeasePool {
 
   /** Tells the thread to end. `onEnd` follows at once; the thread itself may take a moment, or not end at all. */
   end(lease: number, reason: LeaseEnd): void {
-    const controller = this.#controllers.get(lease);
-    if (controller === undefined || this.#verdicts.has(lease)) return;
+    const running = this.#running.get(lease);
+    if (running === undefined || this.#verdicts.has(lease)) return;
     this.#verdicts.set(lease, reason);
     const before = this.#pool.threads;
-    controller.abort();
+    running.controller.abort();
     const left = new Set(this.#pool.threads);
     // None, when the lease had not come to have a thread.
     const thread = before.find(known => !left.has(known));
-    if (thread !== undefined) this.#awaitEnd(thread);
+    if (thread === undefined) return;
+    this.#options.priority?.abandon(running.block.thread);
+    this.#awaitEnd(thread);
   }
 
   async close(): Promise<void> {
-    for (const lease of this.#controllers.keys()) this.end(lease, 'closed');
+    for (const lease of this.#running.keys()) this.end(lease, 'closed');
     await this.#pool.destroy();
   }
 

@@ -34,6 +34,8 @@ type Layer = 'namespaces' | 'user' | 'resourceLimits';
 /** nobody and nogroup. */
 const UNPRIVILEGED_ID = 65_534;
 const MAX_DESCRIPTORS = 512;
+/** In the units of RLIMIT_NICE 20 is a nice value of 0. */
+const RAISE_TO_NORMAL = '--nice=20';
 const PROBE_TIMEOUT_MS = 5000;
 const PATHS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin'];
 
@@ -94,7 +96,18 @@ function candidatesOf(isRoot: boolean): [Layer, (readonly string[])[]][] {
           ? [[unshare, ...separate]]
           : [[unshare, '--user', '--map-current-user', ...separate]],
     ],
-    ['user', setpriv === undefined ? [] : [[setpriv, ...(isRoot ? dropUser : []), ...noPrivileges]]],
+    [
+      'user',
+      setpriv === undefined
+        ? []
+        : isRoot
+          ? [
+              // While it still may: what the cell lowers of its threads' priority, it can raise again (thread-priority.ts).
+              ...(prlimit === undefined ? [] : [[prlimit, RAISE_TO_NORMAL, setpriv, ...dropUser, ...noPrivileges]]),
+              [setpriv, ...dropUser, ...noPrivileges],
+            ]
+          : [[setpriv, ...noPrivileges]],
+    ],
     ['resourceLimits', prlimit === undefined ? [] : [[prlimit, '--core=0', `--nofile=${MAX_DESCRIPTORS}`]]],
   ];
 }

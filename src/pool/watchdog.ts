@@ -4,6 +4,7 @@
  */
 import { clockMs } from '../isolate/thread-clock.js';
 import { monotonicMs, type WatchBlock } from '../isolate/watch-block.js';
+import type { ThreadPriority } from './thread-priority.js';
 
 export type Verdict = 'cpu' | 'startup' | 'memory';
 
@@ -26,6 +27,7 @@ interface Watched {
   wallAtFirstSight: number;
   /** `onLongTurn` was told of the turn. */
   isLong: boolean;
+  isLowered: boolean;
 }
 
 export interface WatchdogOptions {
@@ -34,6 +36,8 @@ export interface WatchdogOptions {
   readonly residentBytes: () => number;
   /** Whether a thread that was told to end is still there: what memory grows now is its doing. */
   readonly isEnding: () => boolean;
+  /** Of the threads; undefined where they are the application's. */
+  readonly priority: ThreadPriority | undefined;
   /** A turn of the lease has been running for long, or such a turn is over. */
   readonly onLongTurn: (lease: number, isRunning: boolean) => void;
 }
@@ -57,6 +61,7 @@ export class Watchdog {
       clockAtFirstSight: 0,
       wallAtFirstSight: 0,
       isLong: false,
+      isLowered: false,
     });
     this.#schedule(IDLE_POLL_MS);
   }
@@ -71,15 +76,16 @@ export class Watchdog {
   #schedule(delayMs: number): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      const isBusy = this.#poll();
+      const isBusy = this.poll();
       if (this.#watched.size > 0) this.#schedule(isBusy ? POLL_MS : IDLE_POLL_MS);
     }, delayMs);
   }
 
-  #poll(): boolean {
+  /** Looks at every isolate; answers whether one was inside a turn. Called by the watchdog's own timer. */
+  poll(): boolean {
     let isBusy = false;
     for (const [lease, watched] of this.#watched) {
-      if (watched.isLong && watched.block.sequence !== watched.seenSequence) this.#setLong(lease, watched, false);
+      if (watched.block.sequence !== watched.seenSequence) this.#turnIsOver(lease, watched);
       if (watched.block.isOverMemory) watched.end('memory');
       else if (watched.block.isInTurn) {
         isBusy = true;
@@ -116,9 +122,22 @@ export class Watchdog {
     // Before the first sight the turn may have run on the CPU all the time; from then on the thread's clock tells.
     const beforeMs = Math.max(0, watched.wallAtFirstSight - startedMs);
     const sinceMs = cpuMs === undefined ? nowMs - watched.wallAtFirstSight : cpuMs - watched.clockAtFirstSight;
-    if (beforeMs + sinceMs <= block.budgetMs) return;
+    const usedMs = beforeMs + sinceMs;
+    const { priority } = this.#options;
+    // Sooner or later every function starts; where it is for good, that is not held against it.
+    if (!watched.isLowered && priority !== undefined && usedMs >= priority.afterMs && !block.isStarting) {
+      watched.isLowered = true;
+      priority.lower(block.thread);
+    }
+    if (usedMs <= block.budgetMs) return;
     // The turn may have ended meanwhile, and the figures belong to the next one.
     if (block.sequence === sequence) watched.end(block.isStarting ? 'startup' : 'cpu');
+  }
+
+  #turnIsOver(lease: number, watched: Watched): void {
+    if (watched.isLong) this.#setLong(lease, watched, false);
+    if (watched.isLowered) this.#options.priority?.raise(watched.block.thread);
+    watched.isLowered = false;
   }
 
   #setLong(lease: number, watched: Watched, isLong: boolean): void {

@@ -1,0 +1,95 @@
+/** The watchdog with blocks that a test writes in place of isolates; it is woken by hand. */
+import test from 'ava';
+import { monotonicMs, WatchBlock } from '../../src/isolate/watch-block.js';
+import { ThreadPriority } from '../../src/pool/thread-priority.js';
+import { Watchdog, type WatchdogOptions } from '../../src/pool/watchdog.js';
+
+interface Rig {
+  readonly watchdog: Watchdog;
+  readonly told: string[];
+  residentBytes: number;
+  isEnding: boolean;
+}
+
+/** Every thread is lowered at once and raised again. */
+function rig(): Rig {
+  const told: string[] = [];
+  const priority = new ThreadPriority({
+    get: () => 0,
+    set: (thread, to) => {
+      if (thread !== 0) told.push(`thread ${thread} at ${to}`);
+    },
+  });
+  const result: Rig = {
+    told,
+    residentBytes: 0,
+    isEnding: false,
+    watchdog: new Watchdog({
+      cellMemoryBytes: 100,
+      residentBytes: () => result.residentBytes,
+      isEnding: () => result.isEnding,
+      priority,
+      onLongTurn: (lease, isRunning) => told.push(`lease ${lease} ${isRunning ? 'long' : 'over'}`),
+    } satisfies WatchdogOptions),
+  };
+  return result;
+}
+
+function turn(block: WatchBlock, agoMs: number, budgetMs: number): void {
+  block.beginTurn(2, monotonicMs() - agoMs, budgetMs, 0);
+}
+
+test('poll() ends the isolate whose turn has outlasted its budget', t => {
+  const { watchdog, told } = rig();
+  const block = new WatchBlock();
+  watchdog.watch(1, block, verdict => told.push(verdict));
+  turn(block, 50, 40);
+  watchdog.poll();
+  t.deepEqual(told, ['cpu']);
+  watchdog.forget(1);
+});
+
+test('poll() lowers the thread of a turn that goes on, and raises it when the turn is over', t => {
+  const { watchdog, told } = rig();
+  const block = new WatchBlock();
+  block.thread = 71;
+  watchdog.watch(1, block, verdict => told.push(verdict));
+  turn(block, 50, 1000);
+  watchdog.poll();
+  watchdog.poll();
+  t.deepEqual(told, ['thread 71 at 10']);
+  block.endTurn();
+  watchdog.poll();
+  t.deepEqual(told, ['thread 71 at 10', 'thread 71 at 0']);
+  watchdog.forget(1);
+});
+
+test('poll() ends the largest isolate inside a turn when the process has too much memory', t => {
+  const it = rig();
+  const [small, large, idle] = [new WatchBlock(), new WatchBlock(), new WatchBlock()];
+  small.memoryBytes = 10;
+  large.memoryBytes = 20;
+  idle.memoryBytes = 30;
+  for (const [lease, block] of [small, large, idle].entries()) {
+    it.watchdog.watch(lease, block, verdict => it.told.push(`lease ${lease} ${verdict}`));
+  }
+  for (const block of [small, large]) turn(block, 0, 1000);
+  it.residentBytes = 101;
+  it.watchdog.poll();
+  t.deepEqual(it.told, ['lease 1 memory']);
+  for (const lease of [0, 1, 2]) it.watchdog.forget(lease);
+});
+
+test('poll() ends nobody for the memory of a thread that is on its way out', t => {
+  const it = rig();
+  const block = new WatchBlock();
+  it.watchdog.watch(1, block, verdict => it.told.push(verdict));
+  turn(block, 0, 1000);
+  it.isEnding = true;
+  it.residentBytes = 1e9;
+  it.watchdog.poll();
+  it.residentBytes = 2e9;
+  it.watchdog.poll();
+  t.deepEqual(it.told, []);
+  it.watchdog.forget(1);
+});
