@@ -118,7 +118,8 @@ export class GuestExchange implements ExchangeListener {
   onFail(reason: string): void {
     if (this.#pipedTo !== undefined) this.#pump();
     if (this.#pipedFrom !== undefined) this.onStop(reason);
-    if (this.#wantsData) this.#tellData();
+    // Also unasked: a stream of the guest's fails at once, whether somebody reads it or not.
+    if (this.#wantsData || this.isInvocation || this.exchange.isReplied) this.#tellData();
     if (this.#wantsCredit) this.#turns.push(this.invocationId, [Ev.Stopped, this.id, errorText(reason)]);
     if (this.isInvocation) this.#turns.push(this.invocationId, [Ev.Abort, this.id]);
     else if (!this.exchange.isReplied) this.#turns.push(this.invocationId, [Ev.CallFailed, this.id, errorText(reason)]);

@@ -51,9 +51,14 @@ function answerFile(checkout: string, request: Request, pathname: string): Answe
     !file.endsWith('.py') &&
     statSync(file, { throwIfNoEntry: false })?.isFile() === true;
   if (!isFile) return new Response('Not found', { status: 404, statusText: 'Not Found' });
-  if (file.endsWith('.asis')) return { raw: readFileSync(file) };
+  if (file.endsWith('.asis')) return { raw: Buffer.from(readHead(file), 'latin1') };
   const headers = { 'content-type': TYPES[extname(file)] ?? 'application/octet-stream' };
   return new Response(request.method === 'HEAD' ? null : readFileSync(file), { statusText: 'OK', headers });
+}
+
+/** Heads in files have lines that end in LF, and no end, which no HTTP parser of Node takes. */
+function readHead(file: string): string {
+  return `${readFileSync(file, 'latin1').replace(/\r?\n/g, '\r\n')}\r\n\r\n`;
 }
 
 const HANDLERS: Readonly<Record<string, Handler>> = {

@@ -287,6 +287,9 @@ function failed(url: URL, why: string, cause?: unknown): EdgeError {
 function reasonOf(error: unknown): string {
   const code = errorCode(error) ?? '';
   if (isEdgeErrorCode(code) && error instanceof Error) return error.message;
+  const isParserError = error instanceof Error && error.name === 'HTTPParserError';
+  // The parser's own words, in brackets, are a fixed list.
+  if (isParserError) return `the answer is not HTTP/1.1${/ \([\w\s/-]+\)$/.exec(error.message)?.[0] ?? ''}`;
   return REASONS.get(code) ?? (/^[A-Z][A-Z0-9_]+$/.test(code) ? code : 'it failed');
 }
 

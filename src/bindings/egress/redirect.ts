@@ -64,8 +64,8 @@ function becomesGet(method: string, status: number): boolean {
 }
 
 function locationUrl(base: URL, location: string): URL {
-  // Headers are bytes as characters; what is not ASCII in a Location is UTF-8.
-  const text = Buffer.from(location, 'latin1').toString('utf8');
+  // Headers are bytes as characters. What is not ASCII in a Location is UTF-8, which URLs have in this form; and it may be neither.
+  const text = location.replace(/[\x80-\xff]/g, byte => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
   try {
     return checkUrl(text, base);
   } catch (error) {

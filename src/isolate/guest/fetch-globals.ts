@@ -3,11 +3,9 @@ import { Blob, File } from './web/blob.ts';
 import { CompressionStream, DecompressionStream } from './web/compression.ts';
 import { ExtendableEvent, FetchEvent, ScheduledEvent } from './web/extendable-event.ts';
 import { fetch } from './web/fetch.ts';
-import { FileReader } from './web/file-reader.ts';
 import { FixedLengthStream, IdentityTransformStream } from './web/fixed-length.ts';
 import { FormData } from './web/form-data.ts';
 import { Headers } from './web/headers.ts';
-import { ProgressEvent } from './web/progress-event.ts';
 import { Request } from './web/request.ts';
 import { Response } from './web/response.ts';
 import {
@@ -36,12 +34,10 @@ export const fetchClasses = {
   ExtendableEvent,
   FetchEvent,
   File,
-  FileReader,
   FixedLengthStream,
   FormData,
   Headers,
   IdentityTransformStream,
-  ProgressEvent,
   ReadableByteStreamController,
   ReadableStream,
   ReadableStreamBYOBReader,

@@ -14,7 +14,11 @@ interface Waiter {
   reject(reason: unknown): void;
 }
 
+const asItIs = (error: unknown): unknown => error;
+
 const readers = new MapCtor<number, Waiter>();
+/** Bodies whose failure somebody waits for without reading. */
+const watched = new MapCtor<number, HostBody>();
 const writers = new MapCtor<number, HostSink>();
 
 /** Bytes of an exchange on their way from the host. Read it once: `text` or `bytes` when it is complete, else `next`. */
@@ -23,6 +27,9 @@ export class HostBody {
   /** The number of bytes when all of them are there from the start, else BODY_STREAM. */
   readonly size: number;
   #failure: { readonly reason: unknown } | undefined;
+  #onFail: ((reason: unknown) => void) | undefined;
+  /** What a failure is to whoever reads: an answer of the network fails with a TypeError, for one. */
+  toError: (error: unknown) => unknown = asItIs;
 
   constructor(exchange: number, size: number) {
     this.exchange = exchange;
@@ -50,14 +57,16 @@ export class HostBody {
   /** The next chunk, or undefined at the end. Call it again only after it settled. */
   async next(): Promise<Uint8Array | undefined> {
     for (;;) {
-      this.check();
-      const available = opNumber(Op.BodyAvailable, this.exchange);
+      const available = this.#available();
       if (available > 0) {
         const target = new Uint8ArrayCtor(available < MAX_CHUNK_BYTES ? available : MAX_CHUNK_BYTES);
         op(Op.BodyRead, this.exchange, target);
         return target;
       }
-      if (available === BODY_ENDED) return undefined;
+      if (available === BODY_ENDED) {
+        mapDelete(watched, this.exchange);
+        return undefined;
+      }
       await new PromiseCtor<void>((resolve, reject) => {
         mapSet(readers, this.exchange, { resolve, reject });
       });
@@ -69,8 +78,35 @@ export class HostBody {
     if (this.#failure !== undefined) throw this.#failure.reason;
   }
 
+  /** Calls back once, when it fails: also while nobody reads it. */
+  watch(onFail: (reason: unknown) => void): void {
+    this.#onFail = onFail;
+    mapSet(watched, this.exchange, this);
+  }
+
+  /** Finds out whether it has failed; for the events below. */
+  probe(): void {
+    try {
+      this.#available();
+    } catch {
+      // Whoever watches has been told.
+    }
+  }
+
+  #available(): number {
+    this.check();
+    try {
+      return opNumber(Op.BodyAvailable, this.exchange);
+    } catch (error) {
+      this.fail(this.toError(error));
+    }
+    this.check();
+    return 0;
+  }
+
   /** No more of it is wanted. */
   stop(): void {
+    mapDelete(watched, this.exchange);
     try {
       op(Op.BodyStop, this.exchange);
     } catch {
@@ -81,8 +117,10 @@ export class HostBody {
 
   /** Whoever reads it finds that it has failed. */
   fail(reason: unknown): void {
-    this.#failure = { reason };
+    this.#failure ??= { reason };
+    mapDelete(watched, this.exchange);
     wakeReader(this.exchange);
+    this.#onFail?.(reason);
   }
 
   /** Hands the rest of this body to another exchange as its outgoing body; the guest never sees the bytes. */
@@ -141,19 +179,23 @@ export class HostSink {
   }
 }
 
-function wakeReader(exchange: number): void {
+function wakeReader(exchange: number): boolean {
   const reader = mapGet(readers, exchange);
-  if (reader === undefined) return;
+  if (reader === undefined) return false;
   mapDelete(readers, exchange);
   reader.resolve();
+  return true;
 }
 
 /** Nothing happens to this exchange any more: whoever waits for it is forgotten. */
 export function dropExchange(exchange: number): void {
   mapDelete(readers, exchange);
+  mapDelete(watched, exchange);
   mapDelete(writers, exchange);
 }
 
-onEvent(Ev.Data, (exchange: number) => wakeReader(exchange));
+onEvent(Ev.Data, (exchange: number) => {
+  if (!wakeReader(exchange)) mapGet(watched, exchange)?.probe();
+});
 onEvent(Ev.Credit, (exchange: number) => mapGet(writers, exchange)?.resume());
 onEvent(Ev.Stopped, (exchange: number, text: string) => mapGet(writers, exchange)?.stopped(errorFromText(text)));

@@ -1,7 +1,26 @@
 import test from 'ava';
+import { HostOpens } from '../../../src/isolate/protocol/messages.js';
 import { createGuest, handler, inGuest, readBody } from './guest.js';
 
 const OK = { status: 200, statusText: 'OK', headers: ['X-A', '1'], url: 'https://o.example/', redirected: false };
+
+const ignore = (): void => {};
+const IGNORED = {
+  onReply: ignore,
+  onData: ignore,
+  onCredit: ignore,
+  onSent: ignore,
+  onStop: ignore,
+  onFail: ignore,
+  onLog: ignore,
+  onCallRead: ignore,
+  onPong: ignore,
+  onPassThrough: ignore,
+  onHandlerFailed: ignore,
+  onCall: ignore,
+  onDone: ignore,
+  onLost: ignore,
+};
 
 test('fetch() calls the service with method, URL, redirect mode and headers', async t => {
   let head: unknown;
@@ -105,6 +124,37 @@ test('fetch() rejects the reading of a body that failed', async t => {
     },
   });
   t.deepEqual(seen, ['TypeError', 'connection reset']);
+});
+
+test('fetch() rejects the closed promise of a body that failed when nobody reads it', async t => {
+  const run = `const r = await fetch('https://o.example/'); const reader = r.body.getReader(); await reader.read();
+    try { await reader.closed } catch (e) { return [e instanceof TypeError, e.message, e.code] }`;
+  const seen = await inGuest(t, run, {
+    onCall: ({ exchange }) => {
+      exchange.reply(200, JSON.stringify(OK), true, null, false);
+      exchange.write(Buffer.from('first'));
+      setImmediate(() => exchange.fail('EdgeError\nconnection reset\nEDGE_EGRESS_FAILED'));
+    },
+  });
+  t.deepEqual(seen, [true, 'connection reset', 'EDGE_EGRESS_FAILED']);
+});
+
+test('request.body fails when the client goes away and nobody reads it', async t => {
+  const script = `addEventListener('fetch', event => {
+    const reader = event.request.body.getReader();
+    event.waitUntil(reader.closed.catch(error => console.log('closed', error instanceof Error)));
+    event.respondWith(new Promise(() => {}));
+  });`;
+  const guest = await createGuest(t, script);
+  const logged = new Promise<string>(resolve => {
+    const exchange = guest.handle.invoke(HostOpens.Fetch, 'POST\nhttps://example.com/', false, null, false, {
+      ...IGNORED,
+      onLog: (_level, text) => resolve(text),
+    });
+    exchange.write(Buffer.from('half'));
+    setImmediate(() => exchange.fail('Error\nthe client is gone\n'));
+  });
+  t.is(await logged, 'closed true');
 });
 
 test('fetch() rejects with the reason of its signal when that aborts', async t => {

@@ -64,6 +64,19 @@ const cases: readonly (readonly [string, string, unknown])[] = [
   ],
   ['TextEncoder replaces lone surrogates', "return [...new TextEncoder().encode('a\\ud800')];", [97, 239, 191, 189]],
   [
+    'TextEncoder encodes characters of every length alike, in short texts and in long ones',
+    `const parts = ['a', 'ä', '€', '\\u{1f600}', '\\ud800', '\\udc00', '\\ud800\\ud800\\udc00'];
+     const bytes = parts.map(part => [...new TextEncoder().encode(part)]);
+     return [1, 20, 200].every(times => String([...new TextEncoder().encode(parts.join('-').repeat(times))]) ===
+       String(Array.from({ length: times }, () => bytes.flatMap((b, i) => (i === 0 ? b : [45, ...b]))).flat()));`,
+    true,
+  ],
+  [
+    'TextDecoder decodes GBK with the characters of four bytes',
+    "return new TextDecoder('gbk').decode(Uint8Array.of(0x81, 0x35, 0xf4, 0x36, 0x80, 0xb5, 0xc4));",
+    '\u1e3e\u20ac\u7684',
+  ],
+  [
     'TextEncoder.encodeInto() stops before a character that has no room',
     "const b = new Uint8Array(4); return [new TextEncoder().encodeInto('aä€', b), [...b]];",
     [{ read: 2, written: 3 }, [97, 195, 164, 0]],

@@ -139,7 +139,11 @@ export function streamOf(body: Body): ReadableStream {
 function createStream(body: Body): ReadableStream {
   const { source } = body;
   if (source instanceof HostBody) {
-    return createByteStream({ pull: () => source.next(), cancel: () => source.stop() });
+    return createByteStream({
+      pull: () => source.next(),
+      cancel: () => source.stop(),
+      watch: onFail => source.watch(onFail),
+    });
   }
   let bytes: Uint8Array | undefined;
   let offset = 0;

@@ -4,6 +4,7 @@ import { MAX_WHOLE_BYTES, sendBytes, sendStream } from '../body-out.ts';
 import { type CallReply, openCall } from '../calls.ts';
 import { HostBody } from '../host-body.ts';
 import {
+  ErrorCtor,
   getOwnPropertyDescriptor,
   jsonParse,
   jsonStringify,
@@ -140,14 +141,16 @@ function toResponse(headJson: string, body: HostBody | null, method: string): Re
   state.isRedirected = head.redirected;
   state.isImmutable = true;
   state.pairs = toPairs(head);
-  if (body !== null && method !== 'HEAD' && !isNullBodyStatus(head.status)) state.body = new Body(body);
-  else body?.stop();
+  if (body !== null && method !== 'HEAD' && !isNullBodyStatus(head.status)) {
+    body.toError = toNetworkError;
+    state.body = new Body(body);
+  } else body?.stop();
   return createResponse(state);
 }
 
 /** "Network error": a TypeError, whatever went wrong; the code of the host's errors stays readable. */
-function toNetworkError(error: Error): Error {
-  if (error instanceof TypeErrorCtor) return error;
+function toNetworkError(error: unknown): unknown {
+  if (error instanceof TypeErrorCtor || !(error instanceof ErrorCtor)) return error;
   const networkError = new TypeErrorCtor(error.message);
   const code: unknown = getOwnPropertyDescriptor(error, 'code')?.value; // put there by errorFromText
   if (code !== undefined) defineValue(networkError, 'code', code);

@@ -17,6 +17,7 @@ import {
   setAdd,
   setHas,
   stringCharCodeAt,
+  stringSlice,
   stringToWellFormed,
   TypeErrorCtor,
 } from '../primordials.ts';
@@ -42,6 +43,13 @@ export function requireArguments(given: number, required: number, what: string):
       `${what} requires ${required} ${required === 1 ? 'argument' : 'arguments'}, but ${given} ${given === 1 ? 'was' : 'were'} given`,
     );
   }
+}
+
+const MAX_QUOTED = 256;
+
+/** Text as messages show it: what function code gives may be of any length. */
+export function quoted(text: string): string {
+  return text.length > MAX_QUOTED ? `"${stringSlice(text, 0, MAX_QUOTED)}…"` : `"${text}"`;
 }
 
 export function toDOMString(value: unknown): string {

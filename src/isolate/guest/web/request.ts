@@ -24,6 +24,7 @@ import { appendPair, getValue, type HeaderPairs, hasName, isToken, parsePairs } 
 import { createHeaders, fillHeaders, type Headers } from './headers.ts';
 import {
   defineInterface,
+  quoted,
   requireArguments,
   toByteString,
   toDictionary,
@@ -335,7 +336,7 @@ function takeOver(state: RequestState, source: RequestState): void {
 
 function parseRequestUrl(input: string): string {
   const url = parseUrl(input);
-  if (url === undefined) throw new TypeErrorCtor(`Request constructor: "${input}" is not an absolute URL`);
+  if (url === undefined) throw new TypeErrorCtor(`Request constructor: ${quoted(input)} is not an absolute URL`);
   if (url.hasCredentials) throw new TypeErrorCtor('Request constructor: the URL includes credentials');
   return url.href;
 }
@@ -379,7 +380,8 @@ function readExtras(state: RequestState, given: { readonly [member: string]: unk
 function parseReferrer(text: string): string {
   if (text === '') return '';
   const url = parseUrl(text);
-  if (url === undefined) throw new TypeErrorCtor(`Request constructor: the referrer "${text}" is not an absolute URL`);
+  if (url === undefined)
+    throw new TypeErrorCtor(`Request constructor: the referrer ${quoted(text)} is not an absolute URL`);
   return url.href === 'about:client' ? 'about:client' : url.href;
 }
 
@@ -395,7 +397,7 @@ function normalizeMethod(method: string): string {
     case 'PATCH':
       return method;
   }
-  if (!isToken(method)) throw new TypeErrorCtor(`Request constructor: "${method}" is not a method`);
+  if (!isToken(method)) throw new TypeErrorCtor(`Request constructor: ${quoted(method)} is not a method`);
   const upper = stringToUpperCase(method);
   switch (upper) {
     case 'GET':

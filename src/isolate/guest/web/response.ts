@@ -20,7 +20,15 @@ import {
 import type { FormData } from './form-data.ts';
 import { appendPair, getValue, type HeaderPairs, hasName, joinPairs, parsePairs } from './header-list.ts';
 import { createHeaders, fillHeaders, type Headers } from './headers.ts';
-import { defineInterface, requireArguments, toByteString, toDictionary, toUnsignedShort, toUSVString } from './idl.ts';
+import {
+  defineInterface,
+  quoted,
+  requireArguments,
+  toByteString,
+  toDictionary,
+  toUnsignedShort,
+  toUSVString,
+} from './idl.ts';
 import type { ReadableStream } from './streams.ts';
 import { parseUrl } from './url-parse.ts';
 
@@ -113,7 +121,7 @@ export class Response {
     const text = toUSVString(url);
     const code = toUnsignedShort(status);
     const parsed = parseUrl(text);
-    if (parsed === undefined) throw new TypeErrorCtor(`Response.redirect: "${text}" is not an absolute URL`);
+    if (parsed === undefined) throw new TypeErrorCtor(`Response.redirect: ${quoted(text)} is not an absolute URL`);
     if (code !== 301 && code !== 302 && code !== 303 && code !== 307 && code !== 308) {
       throw new RangeErrorCtor(`Response.redirect: the status must be 301, 302, 303, 307 or 308, given ${code}`);
     }

@@ -61,6 +61,7 @@ const enqueueDefault = uncurry(
 const closeDefault = uncurry(ReadableStreamDefaultController.prototype.close);
 const enqueueBytes = uncurry(ReadableByteStreamController.prototype.enqueue);
 const closeBytes = uncurry(ReadableByteStreamController.prototype.close);
+const errorBytes = uncurry(ReadableByteStreamController.prototype.error);
 const getByobRequest = getterOf<ReadableStreamBYOBRequest | null>(
   ReadableByteStreamController.prototype,
   'byobRequest',
@@ -143,6 +144,8 @@ export interface ByteSource {
   /** The next chunk, not empty; undefined at the end. */
   pull(): Promise<Uint8Array | undefined> | Uint8Array | undefined;
   cancel?(reason: unknown): Promise<void> | void;
+  /** Called once: from then on the source says by itself when it fails, also while nobody reads. */
+  watch?(onFail: (reason: unknown) => void): void;
 }
 
 /** A byte stream that asks its source only when somebody reads. */
@@ -161,6 +164,7 @@ export function createByteStream(source: ByteSource): ReadableStream<Uint8Array>
   return new ReadableStream({
     __proto__: null,
     type: 'bytes',
+    start: (controller: ReadableByteStreamController) => source.watch?.(reason => errorBytes(controller, reason)),
     pull,
     cancel: (reason: unknown) => source.cancel?.(reason),
   } as never); // an underlying byte source without inherited members

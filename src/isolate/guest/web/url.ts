@@ -6,7 +6,7 @@
 import { Op, UrlField } from '../../ops/table.ts';
 import { op, opNumber, opString } from '../bridge.ts';
 import { stringIndexOf, stringSlice, stringStartsWith, TypeErrorCtor } from '../primordials.ts';
-import { defineInterface, requireArguments, toUSVString } from './idl.ts';
+import { defineInterface, quoted, requireArguments, toUSVString } from './idl.ts';
 import { createQueryOf, replaceQuery, type URLSearchParams } from './url-search-params.ts';
 
 /** Offsets in the href. Each component ends where its successor begins. */
@@ -36,11 +36,8 @@ function requireHref(url: string, base: string | undefined): string {
   return href;
 }
 
-const MAX_QUOTED = 256;
-
 function invalid(url: string, base?: string): Error {
-  const shown = url.length > MAX_QUOTED ? `${stringSlice(url, 0, MAX_QUOTED)}…` : url;
-  return new TypeErrorCtor(`Invalid URL: "${shown}"${base === undefined ? '' : ' with its base'}`);
+  return new TypeErrorCtor(`Invalid URL: ${quoted(url)}${base === undefined ? '' : ' with its base'}`);
 }
 
 /** Where `text` is in `href` from `start` on, or `end` when it is not before that. */
