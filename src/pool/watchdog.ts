@@ -17,7 +17,7 @@ const TOLERATED_GROWTH_BYTES = 128 * 1024 * 1024;
 
 interface Watched {
   readonly block: WatchBlock;
-  readonly end: (verdict: Verdict) => void;
+  readonly end: (verdict: Verdict, cpuMs?: number) => void;
   /** The turn seen at the last poll, and the thread's CPU time then. */
   seenSequence: number;
   clockAtFirstSight: number;
@@ -41,7 +41,8 @@ export class Watchdog {
     this.#options = options;
   }
 
-  watch(lease: number, block: WatchBlock, end: (verdict: Verdict) => void): void {
+  /** `end` is told the CPU milliseconds that the invocation has used, when that is what ends it. */
+  watch(lease: number, block: WatchBlock, end: (verdict: Verdict, cpuMs?: number) => void): void {
     this.#watched.set(lease, {
       block,
       end,
@@ -106,7 +107,8 @@ export class Watchdog {
     const sinceMs = cpuMs === undefined ? nowMs - watched.wallAtFirstSight : cpuMs - watched.clockAtFirstSight;
     if (beforeMs + sinceMs <= block.budgetMs) return;
     // The turn may have ended meanwhile, and the figures belong to the next one.
-    if (block.sequence === sequence) watched.end(block.isStarting ? 'startup' : 'cpu');
+    const { usedMs } = block;
+    if (block.sequence === sequence) watched.end(block.isStarting ? 'startup' : 'cpu', usedMs + beforeMs + sinceMs);
   }
 
   /** Of those inside a turn the one that held most at the end of its last turn is the likeliest to blame. */

@@ -69,6 +69,8 @@ const realm = createRealm(
       log: () => {},
       takeBytes: () => undefined,
       charge: () => {},
+      settle: () => {},
+      hold: () => {},
     }),
   ]),
 );
