@@ -49,6 +49,8 @@ const context: OpContext = {
   currentInvocation: () => 2,
   leaveBytes: bytes => bytes.length,
   charge: () => {},
+  settle: () => {},
+  hold: () => {},
   begin: work => {
     work.catch(() => {});
     return 1;

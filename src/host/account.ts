@@ -159,7 +159,8 @@ export class Account {
     // Opened now, so that a storage that cannot be had or a name that is none is told here and not by the first request.
     for (const bucket of Object.values(resolved.buckets)) await (await this.#host.directory()).open(bucket);
     // The day's count goes on over a restart.
-    if (Number.isFinite(limits.requestsPerDay)) await this.#host.admission.attach(this.id);
+    if (Number.isFinite(limits.requestsPerDay) || Number.isFinite(limits.requestsPerMinute))
+      await this.#host.admission.attach(this.id);
     await runner.load();
     const edgeFunction = new EdgeFunction(runner, stats, () => this.#unload(resolved.name, runner));
     rememberRunner(edgeFunction, runner);

@@ -297,11 +297,32 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   /** Connects with the first count; until then there is nothing to share. */
   #sharedCounters(url: string): SharedCounters {
     const open = (): Promise<SharedCounters> => {
-      this.#redis ??= openRedisCounters({ url, onError: error => this.#warn(error) });
+      this.#redis ??= openRedisCounters({ url, now: this.#options.now, onError: error => this.#warn(error) });
+      this.#redis.then(
+        counters => {
+          opened = counters;
+        },
+        (error: unknown) => {
+          // The package or the URL is wrong, which asking again does not change.
+          if (!isTold) this.#warn(error);
+          isTold = true;
+        },
+      );
       return this.#redis;
     };
+    let opened: SharedCounters | undefined;
+    let isTold = false;
     return {
-      increment: async (key, lifeSeconds) => (await open()).increment(key, lifeSeconds),
+      increment: async (key, lifeSeconds) => (opened ?? (await open())).increment(key, lifeSeconds),
+      decrement: async (key, lifeSeconds) => (opened ?? (await open())).decrement(key, lifeSeconds),
+      get aheadMs() {
+        return opened?.aheadMs ?? 0;
+      },
+      ready: () =>
+        open().then(
+          () => {},
+          () => {},
+        ),
       close: async () => {},
     };
   }

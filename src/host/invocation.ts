@@ -188,7 +188,8 @@ export class Invocation implements InvocationPort {
     this.source?.stop();
     // The isolate's end is told by onLost, which knows why.
     if (!this.#isolate.isUsable) return;
-    if (reason === 'EDGE_CPU_LIMIT') this.#fail(this.#limitError('EDGE_CPU_LIMIT', 'exceededCpu'), 'exceededCpu');
+    if (reason.startsWith('EDGE_CPU_LIMIT'))
+      this.#fail(this.#limitError('EDGE_CPU_LIMIT', 'exceededCpu'), 'exceededCpu');
     else if (this.#isAnswered)
       this.#fail(
         new EdgeError(
@@ -399,4 +400,5 @@ const LOSSES: Readonly<Record<LossReason, { readonly code: EdgeErrorCode; readon
   failed: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
   cell: { code: 'EDGE_CELL_LOST', outcome: 'isolateLost' },
   protocol: { code: 'EDGE_PROTOCOL', outcome: 'isolateLost' },
+  silent: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
 };

@@ -37,6 +37,11 @@ interface Invocation {
   isHandled: boolean;
 }
 
+/** Told to the host as the reason of a failure: what was used, or asked for, in milliseconds. */
+function cpuLimitReason(cpuMs: number): string {
+  return `EDGE_CPU_LIMIT ${cpuMs.toFixed(3)}`;
+}
+
 export class Isolate implements OpContext, ChannelOwner {
   readonly #realm: Realm;
   readonly #turns: TurnQueue;
@@ -79,6 +84,8 @@ export class Isolate implements OpContext, ChannelOwner {
           leaveBytes: bytes => this.leaveBytes(bytes),
           begin: work => this.begin(work),
           charge: cpuMs => this.charge(cpuMs),
+          settle: (invocation, cpuMs) => this.settle(invocation, cpuMs),
+          hold: bytes => this.hold(bytes),
           log: (level, text) => this.#log(level, text),
           takeBytes: () => {
             const bytes = this.#left;
@@ -115,7 +122,7 @@ export class Isolate implements OpContext, ChannelOwner {
         this.#finishIfOver(invocation);
         this.#channel?.flushMany();
       },
-      onCpuExceeded: invocation => this.#fail(invocation, 'EDGE_CPU_LIMIT'),
+      onCpuExceeded: (invocation, cpuMs) => this.#fail(invocation, cpuLimitReason(cpuMs)),
     });
     this.#turns = new TurnQueue(this.#realm.enter, this.#meter);
   }
@@ -190,7 +197,19 @@ export class Isolate implements OpContext, ChannelOwner {
   }
 
   charge(cpuMs: number): void {
-    this.#meter.charge(this.currentInvocation(), cpuMs);
+    const id = this.currentInvocation();
+    if (this.#meter.charge(id, cpuMs)) return;
+    // At once: what the function makes of the error would be its answer before its turn ends.
+    this.#invocations.get(id)?.exchange.exchange.fail(cpuLimitReason(cpuMs));
+    throw new OpError('OperationError', 'The CPU time that is left does not suffice for the operation');
+  }
+
+  settle(invocation: number, cpuMs: number): void {
+    this.#meter.settle(invocation, cpuMs);
+  }
+
+  hold(bytes: number): void {
+    this.#meter.hold(bytes);
   }
 
   // --- ChannelOwner ---
@@ -265,6 +284,7 @@ export class Isolate implements OpContext, ChannelOwner {
       realm: this.#realm,
       turns: this.#turns,
       quiet: () => this.#quiet(),
+      chargedMs: () => this.#meter.startupChargedMs,
       setModules: modules => {
         this.#modules = modules;
       },

@@ -18,11 +18,14 @@ interface Account {
   usedMs: number;
   readonly limitMs: number;
   peakBytes: number;
+  /** What it asked for and could not pay, so that it was not done. */
+  refusedMs: number;
 }
 
 export interface MeterEvents {
   onTurnEnd(invocation: number): void;
-  onCpuExceeded(invocation: number): void;
+  /** `cpuMs`: what it has used, and what it asked for beyond its limit. */
+  onCpuExceeded(invocation: number, cpuMs: number): void;
 }
 
 /** Before the function is known only the start-up is limited. */
@@ -49,6 +52,8 @@ export class InvocationMeter implements TurnMeter {
   #account: Account | undefined;
   /** What `close` answers, filled anew each time. */
   readonly #report = Buffer.alloc(8);
+  #startupChargedMs = 0;
+  #heldBytes = 0;
 
   constructor(watch: WatchBlock, events: MeterEvents) {
     this.#watch = watch;
@@ -63,7 +68,12 @@ export class InvocationMeter implements TurnMeter {
   open(invocation: number, kind: HostOpens): void {
     const { fetch, scheduled, queue } = this.#limits.cpuMs;
     const limit = kind === HostOpens.Fetch ? fetch : kind === HostOpens.Scheduled ? scheduled : queue;
-    this.#accounts.set(invocation, { usedMs: 0, limitMs: limit ?? Number.POSITIVE_INFINITY, peakBytes: 0 });
+    this.#accounts.set(invocation, {
+      usedMs: 0,
+      limitMs: limit ?? Number.POSITIVE_INFINITY,
+      peakBytes: 0,
+      refusedMs: 0,
+    });
   }
 
   /** What the host is told: u32 CPU microseconds | u32 peak KiB. Valid until the next call. */
@@ -97,15 +107,41 @@ export class InvocationMeter implements TurnMeter {
     if (isLong || ++this.#turnsSinceMemory >= MEMORY_EVERY_TURNS) this.#checkMemory(account);
     if (account !== undefined) {
       account.usedMs += usedMs;
-      if (account.usedMs > this.#grant(account)) this.#events.onCpuExceeded(invocation);
+      const askedMs = account.usedMs + account.refusedMs;
+      if (askedMs > this.#grant(account)) this.#events.onCpuExceeded(invocation, askedMs);
     }
     this.#events.onTurnEnd(invocation);
   }
 
-  /** CPU time beside the turn's own. What it takes past the limit is seen at the end of the turn. */
-  charge(invocation: number, cpuMs: number): void {
+  /** What other threads were asked to do by code that belongs to no invocation: the global scope. */
+  get startupChargedMs(): number {
+    return this.#startupChargedMs;
+  }
+
+  /** CPU time that another thread is to spend. When it answers false nothing is charged and the invocation ends with its turn. */
+  charge(invocation: number, cpuMs: number): boolean {
+    const account = this.#accounts.get(invocation);
+    if (account === undefined) {
+      this.#startupChargedMs += cpuMs;
+      return this.#startupChargedMs <= this.#limits.startupMs;
+    }
+    if (account.usedMs + cpuMs > this.#grant(account)) {
+      account.refusedMs = Math.max(account.refusedMs, cpuMs);
+      return false;
+    }
+    account.usedMs += cpuMs;
+    return true;
+  }
+
+  /** What finished work has cost beside its charge. Seen at the end of the next turn, which is that of its result. */
+  settle(invocation: number, cpuMs: number): void {
     const account = this.#accounts.get(invocation);
     if (account !== undefined) account.usedMs += cpuMs;
+  }
+
+  /** Memory of the isolate that no heap statistics show. */
+  hold(bytes: number): void {
+    this.#heldBytes += bytes;
   }
 
   /** What unused time of earlier invocations lends comes on top of the limit. */
@@ -126,7 +162,7 @@ export class InvocationMeter implements TurnMeter {
   #checkMemory(account: Account | undefined): void {
     this.#turnsSinceMemory = 0;
     const { used_heap_size: heap, external_memory: external } = getHeapStatistics();
-    const bytes = heap + external;
+    const bytes = heap + external + this.#heldBytes;
     this.#watch.memoryBytes = bytes;
     if (account !== undefined && bytes > account.peakBytes) account.peakBytes = bytes;
     if (bytes > this.#limits.memoryBytes) this.#watch.giveVerdict();

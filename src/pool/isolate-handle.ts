@@ -17,7 +17,7 @@ import { parseBlame, parseHandlerFailure, parseLoadAnswer } from './isolate-mess
 import type { LeaseEnd } from './lease-pool.js';
 
 /** Why invocations ended with their isolate. */
-export type LossReason = LeaseEnd | 'bystander' | 'cell' | 'protocol';
+export type LossReason = LeaseEnd | 'bystander' | 'cell' | 'protocol' | 'silent';
 
 /** What is known of an invocation that was lost: zero for what is not. */
 export interface LossFigures {
@@ -48,14 +48,21 @@ export interface InvocationPort extends ExchangeListener {
 const REASON_WITHIN_MS = 500;
 /** An isolate with more invocations that were closed and do not end has stopped to listen. */
 const MAX_CLOSING = 1024;
+/**
+ * How long an invocation that was told to close may take to say that it is over: longer than the turn of another that may be running, short
+ * enough that an isolate which was taken over keeps nothing on the books.
+ */
+const CLOSE_WITHIN_MS = 30_000;
 
 export class IsolateHandle implements ChannelOwner {
   readonly lease: number;
   readonly #channel: Channel;
   readonly #endLease: () => void;
   readonly #invocations = new Map<number, InvocationPort>();
-  /** Those that were told to close and have not said that they are over. */
-  readonly #closing = new Set<number>();
+  /** Those that were told to close and have not said that they are over, in the order of what they have till then. */
+  readonly #closing = new Map<number, number>();
+  readonly #closeWithinMs: number;
+  #closeTimer: NodeJS.Timeout | undefined;
   #onGone: (reason: LossReason, detail: string) => void = () => {};
   #onIdle: (() => void) | undefined;
   #gone: { readonly reason: LossReason; readonly detail: string } | undefined;
@@ -63,9 +70,11 @@ export class IsolateHandle implements ChannelOwner {
   #isLeaving = false;
   #isLoading = false;
 
-  constructor(connection: LeaseConnection, endLease: () => void) {
+  /** @param closeWithinMs how long an invocation that was told to close may take. @default 30,000 */
+  constructor(connection: LeaseConnection, endLease: () => void, closeWithinMs = CLOSE_WITHIN_MS) {
     this.lease = connection.lease;
     this.#endLease = endLease;
+    this.#closeWithinMs = closeWithinMs;
     this.#channel = new Channel(connection.transport, 'host', this);
     this.#channel.open(HostOpens.Warm, '', true, null, true);
   }
@@ -142,8 +151,9 @@ export class IsolateHandle implements ChannelOwner {
 
   /** The invocation's time is up: nothing of it goes on in the isolate. */
   closeInvocation(id: number): void {
-    if (!this.#invocations.has(id)) return;
-    this.#closing.add(id);
+    if (!this.#invocations.has(id) || this.#closing.has(id)) return;
+    this.#closing.set(id, performance.now() + this.#closeWithinMs);
+    this.#closeTimer ??= setTimeout(() => this.#giveUpSilent(), this.#closeWithinMs).unref();
     if (this.#closing.size > MAX_CLOSING) {
       this.#gone ??= { reason: 'exit', detail: `${MAX_CLOSING} invocations were closed and did not end` };
       this.end();
@@ -181,6 +191,24 @@ export class IsolateHandle implements ChannelOwner {
     this.#endLease();
     this.#channel.close();
     this.#tellGone();
+  }
+
+  /** An invocation of which nothing more is heard is over all the same: nothing of it may be on the books for ever. */
+  #giveUpSilent(): void {
+    this.#closeTimer = undefined;
+    const now = performance.now();
+    for (const [id, deadlineMs] of this.#closing) {
+      if (deadlineMs > now) {
+        this.#closeTimer = setTimeout(() => this.#giveUpSilent(), deadlineMs - now).unref();
+        return;
+      }
+      const port = this.#invocations.get(id);
+      this.#closing.delete(id);
+      this.#invocations.delete(id);
+      this.#channel.find(id)?.fail('The invocation is over');
+      port?.onLost('silent', '', NOTHING_KNOWN);
+    }
+    if (this.#invocations.size === 0) this.#onIdle?.();
   }
 
   // --- ChannelOwner ---
@@ -251,6 +279,8 @@ export class IsolateHandle implements ChannelOwner {
     const { invocation, figures, detail } = parseBlame(text);
     const lost = [...this.#invocations];
     this.#invocations.clear();
+    this.#closing.clear();
+    clearTimeout(this.#closeTimer);
     for (const [id, port] of lost) {
       if (id === invocation) port.onLost(reason, detail, figures);
       // Who only shared the isolate with a loop has not used up its own time.

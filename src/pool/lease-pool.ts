@@ -80,7 +80,11 @@ export class LeasePool {
     const block = new WatchBlock();
     const controller = new AbortController();
     this.#running.set(lease, { controller, block });
-    this.#watchdog.watch(lease, block, verdict => this.end(lease, verdict));
+    let blamedMs: number | undefined;
+    this.#watchdog.watch(lease, block, (verdict, cpuMs) => {
+      blamedMs ??= cpuMs;
+      this.end(lease, verdict);
+    });
     const task: Lease = { connection, watch: block.buffer };
     const transferList = 'port' in connection ? [connection.port] : [];
     this.#pool.run(task, { signal: controller.signal, transferList }).catch((error: unknown) => {
@@ -89,7 +93,7 @@ export class LeasePool {
       const verdict = this.#verdicts.get(lease);
       this.#verdicts.delete(lease);
       const message = error instanceof Error ? error.message : '';
-      this.#options.onEnd(lease, verdict ?? endOf(error), `${blame(block)}${message}`);
+      this.#options.onEnd(lease, verdict ?? endOf(error), `${blame(block, blamedMs)}${message}`);
     });
   }
 
@@ -130,9 +134,10 @@ export class LeasePool {
  * Which invocation was in its turn at the end, the CPU milliseconds that it has used in all, and the bytes that the isolate held when last
  * seen: "id ms bytes\n". Read back by {@link parseBlame}.
  */
-function blame(block: WatchBlock): string {
+function blame(block: WatchBlock, blamedMs: number | undefined): string {
   if (!block.isInTurn) return '';
-  const cpuMs = block.usedMs + Math.max(0, monotonicMs() - block.startedMs);
+  // The watchdog has seen the thread's clock; without its verdict the time on the wall has to do.
+  const cpuMs = blamedMs ?? block.usedMs + Math.max(0, monotonicMs() - block.startedMs);
   return `${block.invocation} ${cpuMs.toFixed(3)} ${Math.round(block.memoryBytes)}\n`;
 }
 

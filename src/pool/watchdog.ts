@@ -20,7 +20,7 @@ const TOLERATED_GROWTH_BYTES = 128 * 1024 * 1024;
 
 interface Watched {
   readonly block: WatchBlock;
-  readonly end: (verdict: Verdict) => void;
+  readonly end: (verdict: Verdict, cpuMs?: number) => void;
   /** The turn seen at the last poll, and the thread's CPU time then. */
   seenSequence: number;
   clockAtFirstSight: number;
@@ -53,7 +53,8 @@ export class Watchdog {
     this.#options = options;
   }
 
-  watch(lease: number, block: WatchBlock, end: (verdict: Verdict) => void): void {
+  /** `end` is told the CPU milliseconds that the invocation has used, when that is what ends it. */
+  watch(lease: number, block: WatchBlock, end: (verdict: Verdict, cpuMs?: number) => void): void {
     this.#watched.set(lease, {
       block,
       end,
@@ -131,7 +132,7 @@ export class Watchdog {
     }
     if (usedMs <= block.budgetMs) return;
     // The turn may have ended meanwhile, and the figures belong to the next one.
-    if (block.sequence === sequence) watched.end(block.isStarting ? 'startup' : 'cpu');
+    if (block.sequence === sequence) watched.end(block.isStarting ? 'startup' : 'cpu', block.usedMs + usedMs);
   }
 
   #turnIsOver(lease: number, watched: Watched): void {

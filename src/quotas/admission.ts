@@ -56,7 +56,7 @@ export interface AdmissionOptions {
   /** Client addresses remembered at once. @default 10,000 */
   readonly maxAddresses?: number;
   readonly onAbuse?: (event: AbuseEvent) => void;
-  /** Told when the store or the shared counters fail. Admission goes on. */
+  /** Told when the store fails. Admission goes on. Shared counters tell by themselves. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -65,20 +65,20 @@ export class Admission {
   readonly #counts: RequestCounts;
   readonly #guard: AbuseGuard;
   readonly #shared: SharedCounters | undefined;
-  readonly #onError: ((error: unknown) => void) | undefined;
 
   constructor(options: AdmissionOptions = {}) {
     const { now = Date.now, store, shared, onError, onAbuse, writeIntervalMs = 2000, maxAddresses = 10_000 } = options;
-    this.#now = now;
+    // With shared counters minutes and days are those of their clock, or hosts whose clocks differ would not count as one.
+    this.#now = shared === undefined ? now : () => now() + shared.aheadMs;
     this.#shared = shared;
-    this.#onError = onError;
     this.#guard = new AbuseGuard(maxAddresses, onAbuse);
-    this.#counts = new RequestCounts({ store, writeIntervalMs, now, onStoreError: onError });
+    this.#counts = new RequestCounts({ store, writeIntervalMs, now: this.#now, onStoreError: onError });
   }
 
-  /** Loads the count of today. Once for each account, before its first request is judged. Never rejects. */
-  attach(account: string): Promise<void> {
-    return this.#counts.load(account);
+  /** Loads the count of today, with the shared counters ready. Once for each account, before its first request is judged. Never rejects. */
+  async attach(account: string): Promise<void> {
+    await this.#shared?.ready();
+    await this.#counts.load(account);
   }
 
   /** Forgets an account that is gone. */
@@ -90,6 +90,11 @@ export class Admission {
   usage(account: string): { readonly requestsPerMinute: number; readonly requestsPerDay: number } {
     const { minuteRequests, dayRequests } = this.#counts.of(account);
     return { requestsPerMinute: minuteRequests, requestsPerDay: dayRequests };
+  }
+
+  /** Client addresses remembered now. */
+  get addressCount(): number {
+    return this.#guard.size;
   }
 
   /** Judges a request and counts it when it is admitted. A promise only with shared counters, and it never rejects. */
@@ -123,23 +128,29 @@ export class Admission {
   async #checkShared(request: AdmissionRequest, counts: AccountCounts, shared: SharedCounters): Promise<Verdict> {
     const { account, limits } = request;
     const { minute, day } = counts;
+    const dayKey = `day:${day}:${account}`;
     try {
-      // One after the other: a request that the minute refuses is none of the day's.
-      if (limits.requestsPerMinute !== Number.POSITIVE_INFINITY) {
-        const figure = await shared.increment(`minute:${minute}:${account}`, 120);
-        if (counts.minute === minute) counts.minuteRequests = Math.max(counts.minuteRequests, figure);
-        if (figure > limits.requestsPerMinute) {
-          if (counts.day === day) counts.dayRequests--;
-          return this.#minuteIsOver(request, figure);
-        }
+      // Both at once: the way to the counters is paid once.
+      const [minuteFigure, dayFigure] = await Promise.all([
+        limits.requestsPerMinute === Number.POSITIVE_INFINITY
+          ? 0
+          : shared.increment(`minute:${minute}:${account}`, MINUTE_LIFE_SECONDS),
+        limits.requestsPerDay === Number.POSITIVE_INFINITY ? 0 : shared.increment(dayKey, DAY_LIFE_SECONDS),
+      ]);
+      if (counts.minute === minute) counts.minuteRequests = Math.max(counts.minuteRequests, minuteFigure);
+      if (dayFigure > limits.requestsPerDay) {
+        if (counts.day === day) counts.dayRequests = Math.max(counts.dayRequests, dayFigure);
+        return this.#dayIsOver(request, dayFigure);
       }
-      if (limits.requestsPerDay !== Number.POSITIVE_INFINITY) {
-        const figure = await shared.increment(`day:${day}:${account}`, 2 * (DAY_MS / 1000));
-        if (counts.day === day) counts.dayRequests = Math.max(counts.dayRequests, figure);
-        if (figure > limits.requestsPerDay) return this.#dayIsOver(request, figure);
+      if (minuteFigure > limits.requestsPerMinute) {
+        // A request that the minute refuses is none of the day's. Whoever waits for the answer need not wait for that.
+        if (counts.day === day) counts.dayRequests = Math.max(counts.dayRequests, dayFigure) - 1;
+        if (dayFigure > 0) void shared.decrement(dayKey, DAY_LIFE_SECONDS).catch(() => {});
+        return this.#minuteIsOver(request, minuteFigure);
       }
-    } catch (error) {
-      this.#onError?.(error);
+      if (counts.day === day) counts.dayRequests = Math.max(counts.dayRequests, dayFigure);
+    } catch {
+      // The counters have said that they cannot be reached: this host's own counts have admitted the request.
     }
     return ADMIT;
   }
@@ -166,6 +177,10 @@ function refusal(limit: Refusal['limit'], figure: number, limits: AdmissionLimit
   const code = limit === 'requestsPerDay' ? 'EDGE_DAILY_LIMIT' : 'EDGE_RATE_LIMITED';
   return { kind: 'refuse', code, limit, figure, allowed: limits[limit], retryAfterMs };
 }
+
+/** Of counters, from their first use: past the end of their minute or day on any host's clock. */
+const MINUTE_LIFE_SECONDS = 120;
+const DAY_LIFE_SECONDS = 2 * (DAY_MS / 1000);
 
 const ADMIT: Verdict = Object.freeze({ kind: 'admit' });
 const BYPASS: Verdict = Object.freeze({ kind: 'bypass' });

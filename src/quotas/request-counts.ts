@@ -42,8 +42,9 @@ export class RequestCounts {
   }
 
   /**
-   * The counts of an account, of this minute and day. Counts of a time that the clock has not reached again, after it
-   * was set back, go on.
+   * The counts of an account, of this minute and day. When the clock is set back a little, counts of the time that it has not reached
+   * again go on, so that nothing is counted anew. When it is set back far it was wrong before: those counts would hold for as long as it
+   * was ahead, so they begin anew.
    */
   of(account: string): AccountCounts {
     const now = this.#options.now();
@@ -54,11 +55,12 @@ export class RequestCounts {
       counts = { minute, minuteRequests: 0, day, dayRequests: 0 };
       this.#accounts.set(account, counts);
     }
-    if (minute > counts.minute) {
+    const wasWrong = minute < counts.minute - SET_BACK_MINUTES;
+    if (minute > counts.minute || wasWrong) {
       counts.minute = minute;
       counts.minuteRequests = 0;
     }
-    if (day > counts.day) {
+    if (day > counts.day || (wasWrong && day < counts.day)) {
       counts.day = day;
       counts.dayRequests = 0;
     }
@@ -134,6 +136,9 @@ export class RequestCounts {
 
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 86_400_000;
+
+/** A clock that is corrected by more was wrong. */
+const SET_BACK_MINUTES = 10;
 
 function keyOf(account: string): string {
   return `requests-today/${account}`;

@@ -8,6 +8,12 @@ export interface SharedCounters {
    * Rejects, in a bounded time, when the counter cannot be reached.
    */
   increment(key: string, lifeSeconds: number): Promise<number>;
+  /** Takes one back that was not to be counted. Rejects like `increment`. */
+  decrement(key: string, lifeSeconds: number): Promise<void>;
+  /** How far the clock of the counters is before that of this host, in milliseconds: minutes and days of all hosts go by the former. */
+  readonly aheadMs: number;
+  /** Resolves when they can be used, or are given up for now: no request has to wait for the connection. Never rejects. */
+  ready(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -20,9 +26,14 @@ export interface RedisCountersOptions {
   readonly timeoutMs?: number;
   /** How long the first connection is waited for; it goes on being tried after that. @default 5,000 */
   readonly connectTimeoutMs?: number;
-  /** Told when a connection fails; it is made anew by itself. */
-  readonly onError?: (error: unknown) => void;
+  /** This host's clock. @default Date.now */
+  readonly now?: () => number;
+  /** Told once when the counters cannot be reached any more, and once when they can again. */
+  readonly onError?: (error: Error) => void;
 }
+
+/** After a failure nothing is asked of Redis for so long: a request that would only wait for another failure does not. */
+const RETRY_MS = 1000;
 
 /**
  * Counters in Redis. Needs the package `redis`, an optional peer. A server that cannot be reached is no error here: its
@@ -31,14 +42,26 @@ export interface RedisCountersOptions {
  * @throws TypeError when the package is not installed, or the URL is not one of Redis
  */
 export async function openRedisCounters(options: RedisCountersOptions): Promise<SharedCounters> {
-  const { url, keyPrefix = 'edgehost', timeoutMs = 250, connectTimeoutMs = 5000, onError } = options;
+  const { url, keyPrefix = 'edgehost', timeoutMs = 250, connectTimeoutMs = 5000, now = Date.now, onError } = options;
   const { createClient } = await importRedis();
   // Commands for a connection that is down fail at once: the caller has counts of its own to go by.
   const client = createClient({ url, disableOfflineQueue: true, socket: { connectTimeout: connectTimeoutMs } });
-  client.on('error', error => onError?.(error));
+  const state = new Reachability(onError);
+  let aheadMs = 0;
+  client.on('error', error => state.failed(error));
+  /** Hosts whose clocks differ would count in different minutes. A clock that cannot be read is taken for right. */
+  const readClock = async (): Promise<void> => {
+    const askedMs = now();
+    const [seconds, microseconds] = await client.time();
+    aheadMs = Math.round(Number(seconds) * 1000 + Number(microseconds) / 1000 - (askedMs + now()) / 2);
+  };
+  client.on('ready', () => void readClock().catch(() => {}));
   const connecting = client.connect();
   connecting.catch(() => {});
-  await within(connecting, connectTimeoutMs).catch(error => onError?.(error));
+  await within(
+    connecting.then(() => readClock()),
+    connectTimeoutMs,
+  ).catch(error => state.failed(error));
   const limiter = new RateLimiterRedis({
     storeClient: client,
     useRedisPackage: true,
@@ -48,15 +71,85 @@ export async function openRedisCounters(options: RedisCountersOptions): Promise<
     points: Number.MAX_SAFE_INTEGER,
     duration: 1,
   });
+  const ask = async <T>(command: () => Promise<T>): Promise<T> => {
+    if (!state.mayTry()) throw state.error;
+    try {
+      const answer = await within(command(), timeoutMs);
+      state.succeeded();
+      return answer;
+    } catch (error) {
+      state.failed(error);
+      throw error;
+    }
+  };
   return {
     async increment(key, lifeSeconds) {
-      const { consumedPoints } = await within(limiter.penalty(key, 1, { customDuration: lifeSeconds }), timeoutMs);
+      const { consumedPoints } = await ask(() => limiter.penalty(key, 1, { customDuration: lifeSeconds }));
       return consumedPoints;
     },
+    async decrement(key, lifeSeconds) {
+      await ask(() => limiter.reward(key, 1, { customDuration: lifeSeconds }));
+    },
+    get aheadMs() {
+      return aheadMs;
+    },
+    async ready() {},
     async close() {
+      state.close();
       client.destroy();
     },
   };
+}
+
+/** Whether Redis answers: says so when that changes, and keeps requests from waiting for it while it does not. */
+class Reachability {
+  readonly #onChange: ((error: Error) => void) | undefined;
+  #isClosed = false;
+  #retryAtMs = 0;
+  #error: Error | undefined;
+
+  constructor(onChange: ((error: Error) => void) | undefined) {
+    this.#onChange = onChange;
+  }
+
+  get error(): Error {
+    return this.#error ?? new Error('Redis cannot be reached');
+  }
+
+  /** True while it is reachable, and once in a while when it is not. */
+  mayTry(): boolean {
+    if (this.#error === undefined) return true;
+    const now = performance.now();
+    if (now < this.#retryAtMs) return false;
+    this.#retryAtMs = now + RETRY_MS;
+    return true;
+  }
+
+  failed(cause: unknown): void {
+    const wasReachable = this.#error === undefined;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    this.#error = new Error(
+      `The shared request counters cannot be reached (${reason}): this host goes by its own counts until they can`,
+      { cause },
+    );
+    if (!wasReachable) return;
+    this.#retryAtMs = performance.now() + RETRY_MS;
+    this.#tell(this.#error);
+  }
+
+  succeeded(): void {
+    if (this.#error === undefined) return;
+    this.#error = undefined;
+    this.#tell(new Error('The shared request counters can be reached again'));
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  #tell(error: Error): void {
+    if (!this.#isClosed) this.#onChange?.(error);
+  }
 }
 
 async function importRedis(): Promise<typeof import('redis')> {

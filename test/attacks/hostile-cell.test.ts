@@ -23,7 +23,7 @@ interface Rig {
   written: number;
 }
 
-function rig(): Rig {
+function rig(closeWithinMs?: number): Rig {
   let reader: TransportReader | undefined;
   const told: string[] = [];
   const calls: Exchange[] = [];
@@ -41,7 +41,7 @@ function rig(): Rig {
       },
     },
   };
-  const handle = new IsolateHandle(connection, () => told.push('lease ended'));
+  const handle = new IsolateHandle(connection, () => told.push('lease ended'), closeWithinMs);
   const port: InvocationPort = {
     onReply: status => told.push(`reply ${status}`),
     onData: () => {},
@@ -220,6 +220,32 @@ test('an isolate that never says that closed invocations are over is ended', t =
   for (let i = 0; i < 2000 && r.handle.isUsable; i++) r.handle.closeInvocation(r.invoke());
   t.false(r.handle.isUsable);
   t.true(r.told.includes('lease ended'));
+});
+
+test('an isolate that answers and never says that the invocation is over does not keep it open', async t => {
+  const r = rig(1);
+  // The handle's timer keeps no process alive.
+  const alive = setInterval(() => {}, 1000);
+  t.teardown(() => clearInterval(alive));
+  const isOver = new Promise<void>(resolve => {
+    r.told.push = word => {
+      r.told[r.told.length] = word;
+      if (word.startsWith('lost')) resolve();
+      return r.told.length;
+    };
+  });
+  const id = r.invoke();
+  r.writer.reply(id, 200, '', false, null, true);
+  r.send();
+  r.handle.closeInvocation(id);
+  await isOver;
+  t.deepEqual([...r.told], ['reply 200', 'lost silent']);
+  t.is(r.handle.inFlight, 0);
+  t.true(r.handle.isUsable);
+  r.writer.note(id, NoteKind.Done, Buffer.alloc(8));
+  r.writer.open(1, 0, `${id}\n{}`, true, null, true);
+  r.send();
+  t.deepEqual([...r.told], ['reply 200', 'lost silent']);
 });
 
 test('frames that come byte by byte are frames', t => {

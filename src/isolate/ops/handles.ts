@@ -9,37 +9,43 @@ import { OpError } from './arguments.js';
 export class Handles<T> {
   readonly #what: string;
   readonly #max: number;
-  readonly #values = new Map<number, T>();
-  readonly #tokens = new FinalizationRegistry<number>(id => this.#values.delete(id));
+  readonly #hold: (bytes: number) => void;
+  readonly #values = new Map<number, { readonly value: T; readonly bytes: number }>();
+  readonly #tokens = new FinalizationRegistry<number>(id => this.delete(id));
   #nextId = 1;
 
-  /** `what` names the objects in errors; `max` is how many there may be at once. */
-  constructor(what: string, max: number) {
+  /** `what` names the objects in errors; `max` is how many there may be at once; `hold` is told of the memory that they take and free. */
+  constructor(what: string, max: number, hold: (bytes: number) => void = () => {}) {
     this.#what = what;
     this.#max = max;
+    this.#hold = hold;
   }
 
-  add(value: T, token?: unknown): number {
+  /** `bytes`: what the object takes outside of every heap. */
+  add(value: T, token?: unknown, bytes = 0): number {
     if (this.#values.size >= this.#max) {
       throw new OpError('RangeError', `More than ${this.#max} ${this.#what}s are held at once; keep and reuse them`);
     }
+    if (token !== undefined && !types.isUint8Array(token))
+      throw new OpError('TypeError', 'The token is not a Uint8Array');
     const id = this.#nextId++;
-    this.#values.set(id, value);
-    if (token !== undefined) {
-      if (!types.isUint8Array(token)) throw new OpError('TypeError', 'The token is not a Uint8Array');
-      this.#tokens.register(token, id);
-    }
+    this.#values.set(id, { value, bytes });
+    this.#hold(bytes);
+    if (token !== undefined) this.#tokens.register(token, id);
     return id;
   }
 
   get(id: unknown): T {
-    const value = typeof id === 'number' ? this.#values.get(id) : undefined;
-    if (value === undefined) throw new OpError('InvalidStateError', `The ${this.#what} is not there any more`);
-    return value;
+    const held = typeof id === 'number' ? this.#values.get(id) : undefined;
+    if (held === undefined) throw new OpError('InvalidStateError', `The ${this.#what} is not there any more`);
+    return held.value;
   }
 
   /** Ends the life of a number whose token is still there. */
   delete(id: unknown): void {
-    if (typeof id === 'number') this.#values.delete(id);
+    const held = typeof id === 'number' ? this.#values.get(id) : undefined;
+    if (held === undefined) return;
+    this.#values.delete(Number(id));
+    this.#hold(-held.bytes);
   }
 }

@@ -19,6 +19,13 @@ export interface OpContext {
    * Refuses (OpError) when too many are under way.
    */
   begin(work: Promise<number | string | undefined | Uint8Array>): number;
-  /** CPU time that another thread has spent for the invocation whose turn it is: the clock of this one does not show it. */
+  /**
+   * CPU time of another thread, which the clock of this one does not show. Work is paid for before it is begun, since nobody can stop it
+   * then: throws OpError when the invocation has not so much left.
+   */
   charge(cpuMs: number): void;
+  /** What finished work has cost beside what was charged for it; less than nothing gives back. */
+  settle(invocation: number, cpuMs: number): void;
+  /** Bytes outside of every heap that are held for the guest; less than nothing when they are given back. */
+  hold(bytes: number): void;
 }

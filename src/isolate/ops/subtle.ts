@@ -5,6 +5,7 @@
 import { webcrypto } from 'node:crypto';
 import { types } from 'node:util';
 import { checkedText, copyIn, OpError } from './arguments.js';
+import { cryptoCostMs, keyBytes } from './crypto-cost.js';
 import { Handles } from './handles.js';
 import type { OpContext, OpSet } from './op-set.js';
 import { Op } from './table.js';
@@ -18,13 +19,12 @@ function isCryptoKey(value: unknown): value is webcrypto.CryptoKey {
 const MAX_JSON = 1024 * 1024;
 const MAX_BYTES = 0x7fff_ffff;
 const MAX_KEYS = 50_000;
+/** A single operation that costs more is refused whatever the limit: once begun it cannot be stopped. */
+const MAX_OPERATION_MS = 60_000;
 /** Of objects in objects: an algorithm, its hash, a key's algorithm. */
 const MAX_DEPTH = 4;
 
-/**
- * Work is done by threads whose time nobody meters and that cannot be stopped, so its amount is limited beforehand: members of
- * algorithms, and the most that they may be. `memory` is in KiB, `length` and `outputLength` in bits.
- */
+/** Members of algorithms, and the most that they may be. `memory` is in KiB, `length` and `outputLength` in bits. */
 const MOST: { readonly [member: string]: number | undefined } = {
   iterations: 1_000_000,
   length: 8 * 1024 * 1024,
@@ -65,7 +65,7 @@ const METHODS: ReadonlySet<string> = new Set([
 ]);
 
 export function subtleOps(context: OpContext): OpSet {
-  const keys = new Handles<webcrypto.CryptoKey>('CryptoKey', MAX_KEYS);
+  const keys = new Handles<webcrypto.CryptoKey>('CryptoKey', MAX_KEYS, bytes => context.hold(bytes));
 
   function decode(value: unknown, bytes: Uint8Array, depth: number): unknown {
     if (typeof value !== 'object' || value === null) return value;
@@ -90,33 +90,33 @@ export function subtleOps(context: OpContext): OpSet {
     return members;
   }
 
-  function describeKey(key: webcrypto.CryptoKey, token: unknown): object {
+  function describeKey(key: webcrypto.CryptoKey, token: unknown, bytes: number): object {
     const { type, extractable, usages } = key;
-    return { id: keys.add(key, token), type, extractable, usages, algorithm: describeAlgorithm(key.algorithm) };
+    return { id: keys.add(key, token, bytes), type, extractable, usages, algorithm: describeAlgorithm(key.algorithm) };
   }
 
-  function encode(result: unknown, token: unknown): Settled {
+  function encode(result: unknown, token: unknown, bytes: number): Settled {
     if (typeof result === 'boolean') return result ? 1 : 0;
     if (result instanceof ArrayBuffer) return new Uint8Array(result);
-    if (isCryptoKey(result)) return JSON.stringify({ key: describeKey(result, token) });
+    if (isCryptoKey(result)) return JSON.stringify({ key: describeKey(result, token, bytes) });
     if (typeof result !== 'object' || result === null) return undefined;
     if ('publicKey' in result && isCryptoKey(result.publicKey)) {
-      const pair = { publicKey: describeKey(result.publicKey, token), privateKey: {} };
+      const pair = { publicKey: describeKey(result.publicKey, token, bytes), privateKey: {} };
       if ('privateKey' in result && isCryptoKey(result.privateKey)) {
-        pair.privateKey = describeKey(result.privateKey, token);
+        pair.privateKey = describeKey(result.privateKey, token, bytes);
       }
       return JSON.stringify({ pair });
     }
     return JSON.stringify({ jwk: result });
   }
 
-  async function run(method: string, args: readonly unknown[], token: unknown): Promise<Settled> {
+  async function run(method: string, args: readonly unknown[], token: unknown, bytes: number): Promise<Settled> {
     const implementation: unknown = Reflect.get(subtle, method);
     if (!METHODS.has(method) || typeof implementation !== 'function') {
       throw new OpError('NotSupportedError', `crypto.subtle.${method} is not supported`);
     }
     try {
-      return encode(await Reflect.apply(implementation, subtle, args), token);
+      return encode(await Reflect.apply(implementation, subtle, args), token, bytes);
     } catch (error) {
       throw toOpError(error);
     }
@@ -130,7 +130,15 @@ export function subtleOps(context: OpContext): OpSet {
       if (!Array.isArray(given)) throw new OpError('DataError', 'The arguments are not a list');
       if (name === 'deriveBits') checkAmount('length', given[2]);
       const args = given.map(value => decode(value, copy, 0));
-      return context.begin(run(name, args, token));
+      const costMs = cryptoCostMs(name, args, copy.length);
+      if (costMs > MAX_OPERATION_MS) {
+        throw new OpError(
+          'OperationError',
+          `The operation would take about ${Math.round(costMs / 1000)} s of CPU time`,
+        );
+      }
+      context.charge(costMs);
+      return context.begin(run(name, args, token, keyBytes(args, copy.length)));
     },
   };
 }

@@ -81,6 +81,8 @@ const realm = createRealm(
       log: () => {},
       takeBytes: () => undefined,
       charge: () => {},
+      settle: () => {},
+      hold: () => {},
     }),
   ]),
 );

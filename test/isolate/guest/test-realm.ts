@@ -34,6 +34,8 @@ export class TestRealm {
       },
       begin: work => this.#begin(work),
       charge: () => {},
+      settle: () => {},
+      hold: () => {},
     };
     this.timers = new Timers(
       (_invocation, id) => this.enter(Ev.Timer, id),

@@ -97,6 +97,8 @@ test('CompressOpen closes the codec that rests longest when there are too many',
     leaveBytes: () => 0,
     begin: () => 1,
     charge: () => {},
+    settle: () => {},
+    hold: () => {},
   });
   const call = (op: Op, ...args: unknown[]): unknown => ops[op]?.(args[0], args[1], args[2], args[3]);
   const first = call(Op.CompressOpen, 2, 0);
@@ -113,7 +115,14 @@ for (const args of [
   [Number.NaN, 0],
 ]) {
   test(`CompressOpen refuses ${JSON.stringify(args)}`, t => {
-    const ops = compressionOps({ currentInvocation: () => 2, leaveBytes: () => 0, begin: () => 1, charge: () => {} });
+    const ops = compressionOps({
+      currentInvocation: () => 2,
+      leaveBytes: () => 0,
+      begin: () => 1,
+      charge: () => {},
+      settle: () => {},
+      hold: () => {},
+    });
     t.throws(() => ops[Op.CompressOpen]?.(args[0], args[1], undefined, undefined), { any: true });
   });
 }
