@@ -10,6 +10,8 @@ import { LeasePool } from './lease-pool.js';
 import { ThreadPriority } from './thread-priority.js';
 
 const CONTROL_FD = 3;
+/** Threads that are told to end do so within milliseconds, unless they are inside a loop of the engine's own. */
+const THREADS_END_WITHIN_MS = 500;
 
 let pool: LeasePool | undefined;
 
@@ -32,9 +34,7 @@ const channel = new Channel(descriptorTransport(CONTROL_FD), 'isolate', {
       default:
     }
   },
-  onClose() {
-    process.exit(0);
-  },
+  onClose: end,
 });
 
 function createPool(settings: CellSettings): LeasePool {
@@ -46,4 +46,24 @@ function createPool(settings: CellSettings): LeasePool {
     onLongTurn: (lease, isRunning) => channel.note(lease, Control.LongTurn, flag(isRunning)),
     onLinger: isStuck => channel.note(0, Control.Linger, flag(isStuck)),
   });
+}
+
+/**
+ * `process.exit()` waits for every thread, and a stuck one never ends: the cell would outlive its application, and burn a processor for
+ * good. So it is called when the threads have ended; when one does not, a signal ends the process.
+ */
+function end(): void {
+  setTimeout(endNow, THREADS_END_WITHIN_MS);
+  closePool().then(() => process.exit(0), endNow);
+}
+
+async function closePool(): Promise<void> {
+  await pool?.close();
+  await pool?.ended();
+}
+
+function endNow(): void {
+  process.kill(process.pid, 'SIGKILL');
+  // The first process of a namespace is deaf to its own signals, but not to the trap that abort() ends with.
+  process.abort();
 }

@@ -2,6 +2,7 @@
  * The isolate threads of one process: a Piscina pool in which each task is a lease, with the watchdog that ends leases. Runs in a
  * cell's main thread, or in the host process with `isolation: 'thread'`.
  */
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
@@ -44,13 +45,13 @@ export class LeasePool {
   readonly #running = new Map<number, { readonly controller: AbortController; readonly block: WatchBlock }>();
   readonly #verdicts = new Map<number, LeaseEnd>();
   /** Threads that were told to end and have not. */
-  #ending = 0;
+  readonly #ending = new Set<Worker>();
 
   constructor(options: LeasePoolOptions) {
     this.#options = options;
     this.#watchdog = new Watchdog({
       ...options,
-      isEnding: () => this.#ending > 0,
+      isEnding: () => this.#ending.size > 0,
       priority: options.priority,
     });
     this.#pool = new Piscina<Lease, never>({
@@ -117,14 +118,19 @@ export class LeasePool {
     await this.#pool.destroy();
   }
 
+  /** When every thread has ended, which {@link close} does not wait for: one that is stuck never does. */
+  async ended(): Promise<void> {
+    await Promise.all([...this.#ending].map(thread => once(thread, 'exit')));
+  }
+
   #awaitEnd(thread: Worker): void {
-    this.#ending++;
+    this.#ending.add(thread);
     let timer = setTimeout(() => {
       this.#options.onLinger(false);
       timer = setTimeout(() => this.#options.onLinger(true), STUCK_AFTER_MS - LINGERS_AFTER_MS).unref();
     }, LINGERS_AFTER_MS).unref();
     thread.once('exit', () => {
-      this.#ending--;
+      this.#ending.delete(thread);
       clearTimeout(timer);
     });
   }

@@ -109,10 +109,19 @@ test('a function whose isolate dies again and again comes back each time', async
   t.is(await textOf(fn.fetch('http://x/')), 'fine');
 });
 
-for (const signal of ['SIGKILL', 'SIGTERM', 'SIGINT', 'exit'] as const) {
-  test(`nothing is left running after the application ended by ${signal}`, async t => {
+const ENDINGS = [
+  ['SIGKILL', 'js', 'auto'],
+  ['SIGTERM', 'js', 'auto'],
+  ['SIGINT', 'js', 'auto'],
+  ['exit', 'js', 'auto'],
+  ['SIGKILL', 'native', 'auto'],
+  ['exit', 'native', 'auto'],
+  ['SIGKILL', 'native', 'off'],
+] as const;
+for (const [signal, loop, mode] of ENDINGS) {
+  test(`nothing is left running after the application ended by ${signal} (${loop} loop, sandbox ${mode})`, async t => {
     const program = fileURLToPath(new URL('./programs/host-with-loop.js', import.meta.url));
-    const child = spawn(process.execPath, [program, signal === 'exit' ? 'exit' : 'stay'], {
+    const child = spawn(process.execPath, [program, signal === 'exit' ? 'exit' : 'stay', loop, mode], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const [line] = await once(child.stdout, 'data');
