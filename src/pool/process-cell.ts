@@ -9,6 +9,7 @@ import { socketTransport } from '../isolate/protocol/transport.js';
 import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
 import { cellFlags, isolateFlags } from './cell-flags.js';
 import { type CellSettings, Control, parseEnded, parseFlag } from './control.js';
+import { OutputTail } from './output-tail.js';
 import { ownFolder } from './package-paths.js';
 import type { Sandbox } from './sandbox.js';
 
@@ -16,8 +17,10 @@ import type { Sandbox } from './sandbox.js';
 const LEASE_SOCKETS = 32;
 const CONTROL_FD = 3;
 const FIRST_LEASE_FD = 4;
-/** What a cell may print to its standard error before it is ignored. */
+/** What is kept of what a cell prints to its standard error. */
 const MAX_STDERR_BYTES = 16 * 1024;
+/** Its last words may be read after the news of its end. */
+const LAST_WORDS_WITHIN_MS = 200;
 /** A cell that is told to close and does not is killed. */
 const CLOSE_WITHIN_MS = 2000;
 const PAGE_BYTES = 4096;
@@ -33,7 +36,7 @@ export class ProcessCell implements Cell {
   readonly #leases = new Set<number>();
   readonly #exited: Promise<void>;
   #nextSocket = 0;
-  #stderr = '';
+  readonly #stderr = new OutputTail(MAX_STDERR_BYTES);
   #isClosing = false;
   #killReason = '';
   #isOver = false;
@@ -50,12 +53,17 @@ export class ProcessCell implements Cell {
       detached: false,
     });
     this.#child = child;
-    child.stderr?.on('data', (chunk: Buffer) => {
-      if (this.#stderr.length < MAX_STDERR_BYTES) this.#stderr += chunk.toString('utf8', 0, MAX_STDERR_BYTES);
-    });
+    child.stderr?.on('data', (chunk: Buffer) => this.#stderr.push(chunk));
     this.#exited = new Promise(resolve => {
       child.once('error', error => this.#over(error.message, resolve));
-      child.once('exit', (code, signal) => this.#over(signal ?? `exit code ${code}`, resolve));
+      child.once('exit', (code, signal) => {
+        const over = (): void => this.#over(signal ?? `exit code ${code}`, resolve);
+        if (child.stderr === null || child.stderr.closed) over();
+        else {
+          child.stderr.once('close', over);
+          setTimeout(over, LAST_WORDS_WITHIN_MS);
+        }
+      });
     });
     let onReady: () => void = () => {};
     let onFailed: (error: Error) => void = () => {};
@@ -88,7 +96,7 @@ export class ProcessCell implements Cell {
         }
       },
       onClose: error => {
-        onFailed(new Error(error?.message ?? `The cell ended: ${this.#stderr.trim() || 'no message'}`));
+        onFailed(new Error(error?.message ?? `The cell ended: ${this.#stderr.text.trim() || 'no message'}`));
         // A cell that is told to close ends by itself, and is waited for.
         if (!this.#isClosing) this.kill();
       },
@@ -163,7 +171,7 @@ export class ProcessCell implements Cell {
     this.#isOver = true;
     for (const stream of this.#child.stdio) stream?.destroy();
     resolve();
-    const why = this.#killReason || /^FATAL ERROR: .*$/m.exec(this.#stderr)?.[0];
+    const why = this.#killReason || /^FATAL ERROR: .*$/m.exec(this.#stderr.text)?.[0];
     this.#events.onExit(why === undefined ? detail : `${detail}, ${why}`);
   }
 }

@@ -23,7 +23,7 @@ export type Holds =
   | { readonly kind: 'contained' }
   /** It is not loaded, with one of these codes. */
   | { readonly kind: 'refused'; readonly codes: readonly string[] }
-  /** It is contained, or its invocation ends with one of these codes. */
+  /** Its invocation ends with one of these codes. */
   | { readonly kind: 'ended'; readonly codes: readonly string[] };
 
 export const contained: Holds = { kind: 'contained' };
@@ -66,6 +66,6 @@ return report();
   const modules =
     script === undefined
       ? (init.modules ?? { 'main.js': main })
-      : { 'main.js': `${PROBE.replaceAll(/^export /gm, '')}\n${script}` };
+      : { 'main.js': `${PROBE.replaceAll(/^export (?:\{.*\};)?/gm, '')}\n${script}` };
   return { tries, rules, modules, isScript: script !== undefined, vars, holds, isProcessOnly };
 }

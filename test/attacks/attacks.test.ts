@@ -79,15 +79,19 @@ async function run(t: ExecutionContext, { attacker }: Arena, attack: Attack): Pr
     return;
   }
   if (holds.kind === 'refused') t.fail('was loaded');
+  let answer: string;
   try {
     const signal = AbortSignal.timeout(PATIENCE_MS);
     const response = await fn.fetch('https://attack.test/path?query', { method: 'POST', body: 'the body', signal });
-    t.is(await response.text(), 'contained');
+    answer = await response.text();
   } catch (error) {
     t.true(holds.kind === 'ended' && holds.codes.includes(String(errorCode(error))), `ended: ${String(error)}`);
+    return;
   } finally {
     fn.unload();
   }
+  t.is(answer, 'contained');
+  t.is(holds.kind, 'contained', 'did not end');
 }
 
 function load(account: Account, attack: Attack): Promise<EdgeFunction> {

@@ -1,56 +1,6 @@
 /** Walks everything that guest code can reach, by every road of the language (rule R19). */
 import type { TestRealm } from '../isolate/guest/test-realm.js';
-
-/**
- * The walk, as guest code: answers an array of all objects found and an array of how the suspicious ones are reached. `roots` is
- * what to begin with beside the global object.
- */
-const WALK = `(roots => {
-  const { apply, getPrototypeOf, getOwnPropertyDescriptor, ownKeys } = Reflect;
-  const ObjectPrototype = Object.prototype;
-  const seen = new Map();
-  const queue = [];
-  const leaks = [];
-  const add = (value, path) => {
-    // A promise that is rejected and that nobody looks at would end the test.
-    if (value instanceof Promise) value.then(() => {}, () => {});
-    if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) return;
-    seen.set(value, path);
-    queue.push(value);
-  };
-  const endsAtHome = value => {
-    let object = value;
-    for (let hops = 0; hops < 100; hops++) {
-      const next = getPrototypeOf(object);
-      if (next === null) return object === ObjectPrototype || (hops === 0 && typeof object !== 'function');
-      object = next;
-    }
-    return false;
-  };
-  add(globalThis, 'globalThis');
-  for (const [index, root] of roots.entries()) add(root, 'root ' + index);
-  while (queue.length > 0) {
-    const object = queue.pop();
-    const path = seen.get(object);
-    if (path.length > 2000) continue;
-    if (!endsAtHome(object)) leaks.push(path);
-    add(getPrototypeOf(object), path + '.__proto__');
-    for (const key of ownKeys(object)) {
-      const name = path + '.' + String(key);
-      const descriptor = getOwnPropertyDescriptor(object, key);
-      if (descriptor === undefined) continue;
-      add(descriptor.value, name);
-      add(descriptor.get, 'get ' + name);
-      add(descriptor.set, 'set ' + name);
-      if (descriptor.get !== undefined) {
-        try { add(apply(descriptor.get, object, []), name + '()'); } catch (error) { add(error, 'error of ' + name); }
-      }
-    }
-    if (object instanceof Map) for (const [key, value] of object) { add(key, path + ' key'); add(value, path + ' value'); }
-    if (object instanceof Set) for (const value of object) add(value, path + ' item');
-  }
-  return { objects: [...seen.keys()], paths: [...seen.values()], leaks };
-})`;
+import { WALK } from './walk.js';
 
 /** One of everything that function code can make, and the errors of everything that fails. */
 export const SAMPLES = `(() => {
@@ -117,9 +67,16 @@ export interface Scan {
   readonly leaks: readonly string[];
 }
 
+const SCAN = `(roots => {
+  ${WALK}
+  const found = walk(roots, roots.length, true, 1_000_000);
+  const list = (items, length) => Object.assign(new Array(length), items);
+  return { objects: list(found.objects, found.count), paths: list(found.paths, found.count), leaks: list(found.leaks, found.leakCount) };
+})`;
+
 /** Scans a realm. What comes back are guest values: look at them only by identity and by `Reflect.getPrototypeOf`. */
 export function scan(realm: TestRealm, roots = SAMPLES): Scan {
-  const result = realm.evaluate(`${WALK}(${roots})`);
+  const result = realm.evaluate(`${SCAN}(${roots})`);
   realm.close();
-  return result as Scan; // what WALK returns
+  return result as Scan; // what SCAN returns
 }

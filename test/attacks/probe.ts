@@ -2,20 +2,18 @@
  * The guest module that attack programs report through. It captures what it works with before the attack patches anything, and
  * climbs from everything the attack kept: an object of the host realm shows by where its prototype chain ends, or by compiling code.
  */
+import { WALK } from './walk.js';
+
 export const PROBE = String.raw`
-const { apply, getPrototypeOf, getOwnPropertyDescriptor, ownKeys } = Reflect;
-const ObjectPrototype = Object.prototype;
-const FunctionPrototype = Function.prototype;
-const NativePromise = Promise;
-const { set: mapSet, get: mapGet, has: mapHas } = Map.prototype;
-const NativeMap = Map;
+${WALK}
 const NativeResponse = Response;
-const stringify = JSON.stringify;
-const NativeString = String;
-const kept = [];
+const kept = { __proto__: null };
 const MAX_KEPT = 5000;
+const MAX_OBJECTS = 20000;
 let count = 0;
 let failures = '';
+
+export { inspected };
 
 /** To be searched by report(). */
 export function keep(value) {
@@ -66,23 +64,6 @@ export function atTheEdge(code, most = 60) {
   try { dive(); } catch (error) { keep(error); }
 }
 
-/** How the host realm shows in a value, or undefined. */
-export function inspected(value) {
-  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return undefined;
-  let object = value;
-  let isFunction = typeof value !== 'function';
-  for (let hops = 0; hops < 200; hops++) {
-    if (object === FunctionPrototype) isFunction = true;
-    const next = getPrototypeOf(object);
-    if (next === null) {
-      if (object === ObjectPrototype) return isFunction ? undefined : 'a function without Function.prototype';
-      return hops === 0 && isFunction ? undefined : 'a chain that ends elsewhere';
-    }
-    object = next;
-  }
-  return 'a chain without end';
-}
-
 function climb(value) {
   let answer;
   try { answer = value.constructor.constructor('return typeof process + typeof require')(); } catch (error) { return inspected(error); }
@@ -90,49 +71,13 @@ function climb(value) {
 }
 
 /** Walks everything that was kept, and the global object; answers with the ways to what should not be there. */
-export async function report() {
-  const seen = new NativeMap();
-  const queue = [];
-  const leaks = [];
-  let tail = 0;
-  let leakCount = 0;
-  const add = (value, path) => {
-    if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return;
-    if (apply(mapHas, seen, [value])) return;
-    apply(mapSet, seen, [value, path]);
-    queue[tail++] = value;
-  };
-  const leak = text => { leaks[leakCount++] = text; };
-  for (let i = 0; i < count; i++) {
-    add(kept[i], 'kept ' + i);
-    const found = typeof kept[i] === 'object' || typeof kept[i] === 'function' ? climb(kept[i]) : undefined;
-    if (found !== undefined) leak('kept ' + i + ' climbs to ' + found);
-  }
-  add(globalThis, 'globalThis');
-  for (let head = 0; head < tail && head < 20000; head++) {
-    const object = queue[head];
-    const path = apply(mapGet, seen, [object]);
-    let found, prototype, keys;
-    try {
-      found = inspected(object);
-      prototype = getPrototypeOf(object);
-      keys = ownKeys(object);
-    } catch (error) { add(error, 'error of ' + path); continue; }
-    if (found !== undefined) leak(path + ': ' + found);
-    if (path.length > 300) continue;
-    add(prototype, path + '.__proto__');
-    const keyCount = keys.length < 3000 ? keys.length : 3000;
-    for (let i = 0; i < keyCount; i++) {
-      let descriptor;
-      try { descriptor = getOwnPropertyDescriptor(object, keys[i]); } catch (error) { add(error, 'error of ' + path); }
-      if (descriptor === undefined) continue;
-      const name = path + '.' + NativeString(keys[i]);
-      add(descriptor.value, name);
-      add(descriptor.get, 'get ' + name);
-      add(descriptor.set, 'set ' + name);
-    }
-  }
+export async function report(callsGetters = false) {
   let text = failures;
+  for (let i = 0; i < count; i++) {
+    const found = typeof kept[i] === 'object' || typeof kept[i] === 'function' ? climb(kept[i]) : undefined;
+    if (found !== undefined) text += 'root ' + i + ' climbs to ' + found + '\n';
+  }
+  const { leaks, leakCount } = walk(kept, count, callsGetters, MAX_OBJECTS);
   for (let i = 0; i < leakCount && i < 20; i++) text += leaks[i] + '\n';
   return new NativeResponse(text === '' ? 'contained' : text);
 }

@@ -1,6 +1,6 @@
 /**
- * The function that is fuzzed: it finds everything to call in its own realm, and makes the calls that a request tells it, by number, with
- * hostile arguments.
+ * The function that is fuzzed: it finds every function and getter of its own realm, makes the calls that a request tells it, by number, with
+ * hostile arguments, and then walks all objects that it can reach, by every getter too. A GET is answered with how many there are to call.
  */
 export const GUEST = String.raw`
 import { atTheEdge, attempt, keep, report, reset } from './probe.js';
@@ -74,11 +74,15 @@ const run = ({ target, receiver, args, how }) => {
   if (result instanceof NativePromise) apply(then, result, [keep, keep]);
 };
 
+const count = targets.length;
+const NativeResponse = Response;
+
 export default { async fetch(request) {
+  if (request.method === 'GET') return new NativeResponse('' + count);
   const calls = parse(await apply(text, request, []));
   reset();
   for (let i = 0; i < calls.length; i++) { try { run(calls[i]); } catch (error) { keep(error); } }
   await new NativePromise(resolve => nativeSetTimeout(resolve, 2));
-  return report();
+  return report(true);
 } };
 `;

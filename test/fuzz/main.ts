@@ -16,7 +16,8 @@ if (!(seconds > 0) || !Number.isInteger(seed)) {
   );
 }
 console.log(`fuzzing for ${seconds} s, seed ${seed}`);
-const { batches, calls, ended } = await fuzz({ seconds, seed });
+const { targets, targetsCalled, batches, calls, ended } = await fuzz({ seconds, seed });
 console.log(
-  `${calls} calls in ${batches} batches, ${ended} of them ended by a limit or a broken realm; no object of the host was found`,
+  `${calls} calls in ${batches} batches, ${targetsCalled} of ${targets} functions and getters in turn and the rest by chance; ` +
+    `${ended} batches ended by a limit or a broken realm; no object of the host was found`,
 );

@@ -28,12 +28,23 @@ export function rememberStack(error: object): void {
   if (number > 0) apply(weakMapSet, remembered, [error, number]);
 }
 
+/**
+ * Of a longer text only the length is told. To read from one that was put together of others makes the engine write it out whole, and a
+ * text of hundreds of megabytes then ends the process.
+ */
+const MAX_TEXT = 1_048_576;
+
+/** The text, or what is told in place of one that is too long. */
+export function shortened(text: string): string {
+  return text.length > MAX_TEXT ? `(a text of ${text.length} characters)` : text;
+}
+
 /** "Name: message", as Error.prototype.toString has it, for anything. Never throws. */
 export function headline(error: object): string {
   try {
     const { name, message } = error as Error; // both are read as unknown: the template makes text of whatever they are
-    const title = name === undefined ? 'Error' : `${name}`;
-    const text = message === undefined ? '' : `${message}`;
+    const title = name === undefined ? 'Error' : shortened(`${name}`);
+    const text = message === undefined ? '' : shortened(`${message}`);
     if (title === '') return text;
     return text === '' ? title : `${title}: ${text}`;
   } catch {

@@ -1,4 +1,5 @@
 /** What function code threw, as bounded text for the host: read with care, since every getter of it may be function code. */
+import { shortened } from './errors.ts';
 import { jsonStringify, stringSlice } from './primordials.ts';
 
 const MAX_MESSAGE = 4096;
@@ -24,7 +25,7 @@ export function describeFailure(error: unknown, code: FailureCode): string {
 function textOf(error: object, key: string, maxLength: number): string | undefined {
   try {
     const value: unknown = (error as Record<string, unknown>)[key]; // any object can be read from
-    return typeof value === 'string' ? stringSlice(value, 0, maxLength) : undefined;
+    return typeof value === 'string' ? stringSlice(shortened(value), 0, maxLength) : undefined;
   } catch {
     return undefined;
   }
@@ -32,7 +33,7 @@ function textOf(error: object, key: string, maxLength: number): string | undefin
 
 function stringify(value: unknown): string | undefined {
   try {
-    return typeof value === 'symbol' ? 'a Symbol was thrown' : stringSlice(`${value}`, 0, MAX_MESSAGE);
+    return typeof value === 'symbol' ? 'a Symbol was thrown' : stringSlice(shortened(`${value}`), 0, MAX_MESSAGE);
   } catch {
     return undefined;
   }

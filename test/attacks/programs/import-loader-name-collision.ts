@@ -1,4 +1,4 @@
-import { attack, ended } from '../attack.js';
+import { attack } from '../attack.js';
 
 export default attack({
   tries: 'to deploy a module with the name of the loader',
@@ -13,5 +13,4 @@ export default { async fetch() { keep(loader); await settle(() => import('edgeho
 export const imported = () => 1; export const dynamicImport = 2;
 `,
   },
-  holds: ended('EDGE_HANDLER_THREW', 'EDGE_SCRIPT_IMPORT', 'EDGE_SCRIPT_SYNTAX'),
 });

@@ -1,3 +1,4 @@
+/** Texts of this length are cheap as long as nobody reads from them: whoever does makes the engine write them out. */
 import { attack, ended } from '../attack.js';
 
 export default attack({
@@ -9,5 +10,5 @@ export default { fetch() { const error = new Error('x'.repeat(2 ** 28)); error.n
 `,
   },
   isProcessOnly: true,
-  holds: ended('EDGE_HANDLER_THREW', 'EDGE_MEMORY_LIMIT', 'EDGE_CPU_LIMIT'),
+  holds: ended('EDGE_HANDLER_THREW'),
 });

@@ -3,7 +3,7 @@
  * large object costs little. Getters are not called.
  */
 import { brandOf, isError as isErrorObject } from '../brands.ts';
-import { headline } from '../errors.ts';
+import { headline, shortened } from '../errors.ts';
 import {
   arrayJoin,
   arrayPush,
@@ -56,7 +56,7 @@ function format(state: Inspection, value: unknown, depth: number, isNested: bool
 function formatPrimitive(value: unknown, isNested: boolean): string {
   switch (typeof value) {
     case 'string': {
-      const text = value.length > MAX_STRING ? `${stringSlice(value, 0, MAX_STRING)}…` : value;
+      const text = value.length > MAX_STRING ? `${stringSlice(shortened(value), 0, MAX_STRING)}…` : value;
       return isNested ? quote(text) : text;
     }
     case 'bigint':
@@ -148,9 +148,9 @@ function sizeOf(value: object, brand: 'Map' | 'Set'): number {
 /** An error shows its stack, which begins with its name and message. */
 function errorText(error: object): string {
   const own = dataProperty(error, 'stack');
-  if (typeof own === 'string') return own;
+  if (typeof own === 'string') return shortened(own);
   const stack: unknown = (error as Error).stack; // the accessor of errors.ts, or whatever function code put there
-  return typeof stack === 'string' && stack !== '' ? stack : headline(error);
+  return typeof stack === 'string' && stack !== '' ? shortened(stack) : headline(error);
 }
 
 function itemsOf(state: Inspection, value: object, brand: string, depth: number): string[] {

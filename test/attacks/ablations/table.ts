@@ -1,0 +1,659 @@
+/**
+ * What happens to each rule of docs/security.md when its code is taken out: which test then fails. Rules that forbid something are broken
+ * by writing it. Checked by `npm run ablate`, and printed in docs/security.md.
+ */
+import process from 'node:process';
+
+export interface Ablation {
+  readonly rule: string;
+  /** What is taken out, as the end of the sentence "a test fails without ...". */
+  readonly without: string;
+  /** Where it is kept: a file of this package. */
+  readonly file: string;
+  /** Its code, which is once in the file, and what is put in its place. */
+  readonly find: string;
+  readonly replace: string;
+  /** The file of the test that fails then, and its title. */
+  readonly test: string;
+  readonly title: string;
+  /** The first and the last version of Node in which it makes a difference. */
+  readonly fromNode?: number;
+  readonly toNode?: number;
+}
+
+const [major = 20] = process.versions.node.split('.').map(Number);
+
+/** Whether this system and this Node have what is taken out. */
+export function isToBeHad({ fromNode = 0, toNode = Number.POSITIVE_INFINITY }: Ablation): boolean {
+  return major >= fromNode && major <= toNode;
+}
+
+const ATTACKS = 'test/attacks/attacks.test.ts';
+const RULES = 'test/attacks/rules.test.ts';
+const LAYERS = 'test/attacks/layers.test.ts';
+const HOSTILE_CELL = 'test/attacks/hostile-cell.test.ts';
+const GUEST_HARDEN = 'test/isolate/guest/harden.test.ts';
+const THREAD_HARDEN = 'test/isolate/harden-thread.test.ts';
+
+const attackTitle = (tries: string, isolation: 'process' | 'thread' = 'process'): string =>
+  `a function that tries ${tries} is contained (${isolation})`;
+
+export const ABLATIONS: readonly Ablation[] = [
+  {
+    rule: 'R1',
+    without: 'the ordinary global',
+    file: 'src/isolate/realm.ts',
+    find: 'vm.constants.DONT_CONTEXTIFY',
+    replace: '{}',
+    test: RULES,
+    title: 'the guest realm is a context that is its own global object (R1)',
+  },
+  {
+    rule: 'R1',
+    without: 'the switch of code generation',
+    file: 'src/isolate/realm.ts',
+    find: '{ strings: false, wasm: false }',
+    replace: '{ strings: true, wasm: true }',
+    test: ATTACKS,
+    title: attackTitle('to compile text', 'thread'),
+  },
+  {
+    rule: 'R1',
+    without: 'the refusal of a second function',
+    file: 'src/isolate/isolate.ts',
+    find: 'this.#isLoading = true;',
+    replace: '',
+    test: 'test/isolate/isolate.test.ts',
+    title: 'an isolate takes one function in its life (R1)',
+  },
+  {
+    rule: 'R2',
+    without: 'strictness of classic scripts',
+    file: 'src/isolate/modules.ts',
+    find: `"'use strict';"`,
+    replace: `''`,
+    test: ATTACKS,
+    title: attackTitle('to be sloppy in a classic script'),
+  },
+  {
+    rule: 'R3',
+    without: 'the removal of globals',
+    file: 'src/isolate/guest/harden.ts',
+    find: 'deleteProperty(globalThis, name);',
+    replace: '',
+    test: GUEST_HARDEN,
+    title: 'globalThis has no SharedArrayBuffer',
+  },
+  {
+    rule: 'R4',
+    without: 'the lock of Error.stackTraceLimit',
+    file: 'src/isolate/guest/harden.ts',
+    find: `defineProperty(Error, 'stackTraceLimit', {`,
+    replace: `defineProperty({}, 'stackTraceLimit', {`,
+    test: GUEST_HARDEN,
+    title: 'Error.stackTraceLimit of the engine cannot be set by any constructor in reach',
+  },
+  {
+    rule: 'R4',
+    without: 'the cut of foreign frames from stacks',
+    file: 'src/isolate/ops/stacks.ts',
+    find: 'if (FOREIGN.test(place)',
+    replace: 'if (false',
+    test: ATTACKS,
+    title: attackTitle('to read paths of the host from stacks'),
+  },
+  {
+    rule: 'R5',
+    without: 'the catch around the bridge',
+    file: 'src/isolate/guest/bridge.ts',
+    find: `  } catch {
+    result = FAILED;
+  }`,
+    replace: `  } finally {
+  }`,
+    test: ATTACKS,
+    title: attackTitle('to call the bridge with every amount of stack left'),
+  },
+  {
+    rule: 'R6',
+    without: 'the check of what ops answer',
+    file: 'src/isolate/bridge.ts',
+    find: `type === 'number' || type === 'string' || type === 'undefined' ? result : FAILED`,
+    replace: 'result',
+    test: RULES,
+    title: 'the bridge answers with nothing but numbers, strings and undefined (R6)',
+  },
+  {
+    rule: 'R6',
+    without: 'the catch around ops',
+    file: 'src/isolate/bridge.ts',
+    find: `    } catch (error) {
+      lastError =`,
+    replace: `    } catch (error) {
+      if (error !== null) throw error;
+      lastError =`,
+    test: RULES,
+    title: 'the bridge throws nothing, whatever an op throws (R6)',
+  },
+  {
+    rule: 'R7',
+    without: 'the catch around calls of the guest',
+    file: 'src/isolate/bridge.ts',
+    find: `  } catch {
+    // A guest value`,
+    replace: `  } finally {
+    // A guest value`,
+    test: RULES,
+    title: 'callGuest() gives no receiver, answers nothing and throws nothing (R7)',
+  },
+  {
+    rule: 'R7',
+    without: 'the call without a receiver',
+    file: 'src/isolate/bridge.ts',
+    find: 'apply(guestFunction, undefined, args)',
+    replace: 'apply(guestFunction, args, args)',
+    test: RULES,
+    title: 'callGuest() gives no receiver, answers nothing and throws nothing (R7)',
+  },
+  {
+    rule: 'R8',
+    without: 'strictness of the host realm',
+    file: 'dist/src/isolate/worker-entry.cjs',
+    find: '"use strict";',
+    replace: '',
+    test: RULES,
+    title: 'all code of the isolate thread is strict (R8)',
+  },
+  {
+    rule: 'R9',
+    without: 'the lock of Promise.prototype.then',
+    file: 'src/isolate/guest/harden.ts',
+    find: `lock(Promise.prototype, 'then');`,
+    replace: '',
+    test: ATTACKS,
+    title: attackTitle('to be called while the host waits for its evaluation'),
+    // Later versions wait with a `then` of their own.
+    toNode: 20,
+  },
+  {
+    rule: 'R9',
+    without: 'the lock of Promise.prototype.then',
+    file: 'src/isolate/guest/harden.ts',
+    find: `lock(Promise.prototype, 'then');`,
+    replace: '',
+    test: GUEST_HARDEN,
+    title: 'the then and constructor of promises cannot be replaced',
+  },
+  {
+    rule: 'R9',
+    without: 'the lock of Promise.prototype.constructor',
+    file: 'src/isolate/guest/harden.ts',
+    find: `lock(Promise.prototype, 'constructor');`,
+    replace: '',
+    test: ATTACKS,
+    title: attackTitle('to be called while the host waits for its evaluation'),
+  },
+  {
+    rule: 'R9',
+    without: 'the lock of the species of promises',
+    file: 'src/isolate/guest/harden.ts',
+    find: `defineProperty(Promise, Symbol.species, {`,
+    replace: `defineProperty({}, Symbol.species, {`,
+    test: ATTACKS,
+    title: attackTitle('to be called while the host waits for its evaluation'),
+  },
+  {
+    rule: 'R10',
+    without: 'the ban of looking at rejected values',
+    file: 'src/isolate/isolate.ts',
+    find: 'this.#turns.push(this.#turns.current, [Ev.UnhandledRejection, reason, promise]);',
+    replace:
+      'this.#log(0, String(reason)); this.#turns.push(this.#turns.current, [Ev.UnhandledRejection, reason, promise]);',
+    test: ATTACKS,
+    title: attackTitle('to be looked at by the host when it rejects'),
+  },
+  {
+    rule: 'R10',
+    without: 'the care with what handlers throw',
+    file: 'src/isolate/guest/failure.ts',
+    find: `  } catch {
+    return undefined;
+  }
+}
+
+function stringify`,
+    replace: `  } finally {
+  }
+}
+
+function stringify`,
+    test: ATTACKS,
+    title: attackTitle('to fail with an error whose every getter is hostile'),
+  },
+  {
+    rule: 'R11',
+    without: 'the catch of uncaught errors',
+    file: 'src/isolate/worker.ts',
+    find: 'process.setUncaughtExceptionCaptureCallback(() => {});',
+    replace: '',
+    test: 'test/isolate/isolate.test.ts',
+    title: 'serve() goes on after an error that nobody has caught (R11)',
+  },
+  {
+    rule: 'R11',
+    without: 'the listener for unhandled rejections',
+    file: 'src/isolate/worker.ts',
+    find: `process.on('unhandledRejection', (reason: unknown, promise: unknown) => isolate?.unhandledRejection(reason, promise));`,
+    replace: '',
+    test: ATTACKS,
+    title: attackTitle('to be looked at by the host when it rejects'),
+  },
+  {
+    rule: 'R12',
+    without: 'the rewriting of import()',
+    file: 'src/isolate/modules.ts',
+    find: 'return /import\\s*[(./<-]/.test(source);',
+    replace: 'return false;',
+    test: 'test/host/load.test.ts',
+    title: 'load() links several modules, JSON, text, data and import() of its own',
+  },
+  {
+    rule: 'R12',
+    without: 'the refusal of import() in classic scripts',
+    file: 'src/isolate/modules.ts',
+    find: 'refuseImports(source, script.name);',
+    replace: '',
+    test: ATTACKS,
+    title: attackTitle('import() in a classic script'),
+  },
+  {
+    rule: 'R12',
+    without: 'the second look at what was rewritten',
+    file: 'src/isolate/modules.ts',
+    find: `if (importsIn(rewritten, 'module').length > 0)`,
+    replace: 'if (false)',
+    test: RULES,
+    title: 'all that is compiled for the guest realm refuses import() of its own, and has been looked at (R12, R13)',
+  },
+  {
+    rule: 'R12',
+    without: 'the hook that throws a primitive',
+    file: 'src/isolate/modules.ts',
+    find: 'const options = { context: this.#realm.context, identifier: name, importModuleDynamically: refuseDynamicImport };',
+    replace: 'const options = { context: this.#realm.context, identifier: name };',
+    test: RULES,
+    title: 'all that is compiled for the guest realm refuses import() of its own, and has been looked at (R12, R13)',
+  },
+  {
+    rule: 'R12',
+    without: 'the name of the loader that nobody can guess',
+    file: 'src/isolate/modules.ts',
+    find: '`edgehost:loader/$' + '{randomUUID()}`',
+    replace: `'edgehost:loader'`,
+    test: ATTACKS,
+    title: attackTitle('to import the loader from a module that uses import()'),
+  },
+  {
+    rule: 'R13',
+    without: 'the rewriting of import.meta',
+    file: 'src/isolate/modules.ts',
+    find: ': { start: node.start, end: node.end, text: meta },',
+    replace: ': { start: node.start, end: node.start, text: "" },',
+    test: ATTACKS,
+    title: attackTitle('to read import.meta for the first time at the edge of the stack'),
+  },
+  {
+    rule: 'R14',
+    without: 'the ban of AsyncLocalStorage',
+    file: 'src/isolate/worker.ts',
+    find: 'const { connection } = lease;',
+    replace:
+      'const { connection } = lease; new (process.getBuiltinModule("node:async_hooks").AsyncLocalStorage)().enterWith({});',
+    test: ATTACKS,
+    title: attackTitle('to find what Node hangs on promises and errors'),
+    // Later versions keep it elsewhere.
+    toNode: 20,
+  },
+  {
+    rule: 'R15',
+    without: 'the captured Map.prototype.set',
+    file: 'src/isolate/guest/primordials.ts',
+    find: 'uncurry(Map.prototype.set) as',
+    replace: '((self: any, key: any, value: any) => self.set(key, value)) as',
+    test: ATTACKS,
+    title: attackTitle('to patch Map, Set and WeakMap before every web API call'),
+  },
+  {
+    rule: 'R15',
+    without: 'the direct call of the bridge',
+    file: 'src/isolate/guest/bridge.ts',
+    find: 'result = hostCall(op, a, b, c, d);',
+    replace: 'result = Reflect.apply(hostCall, undefined, [op, a, b, c, d]);',
+    test: ATTACKS,
+    title: attackTitle('to patch call, apply, bind and Reflect to catch the bridge'),
+  },
+  {
+    rule: 'R16',
+    without: 'the missing prototype of the bridge',
+    file: 'src/isolate/bridge.ts',
+    find: 'Object.setPrototypeOf(hostCall, null);',
+    replace: '',
+    test: RULES,
+    title: 'the bridge function has no prototype and no property, and cannot be given one (R16)',
+  },
+  {
+    rule: 'R16',
+    without: 'the freezing of the bridge',
+    file: 'src/isolate/bridge.ts',
+    find: 'return Object.freeze(hostCall);',
+    replace: 'return hostCall;',
+    test: RULES,
+    title: 'the bridge function has no prototype and no property, and cannot be given one (R16)',
+  },
+  {
+    rule: 'R17',
+    without: 'the check of the number of an op',
+    file: 'src/isolate/bridge.ts',
+    find: `if (typeof op !== 'number' || op !== op >>> 0 || op >= table.length) return FAILED;`,
+    replace: '',
+    test: RULES,
+    title: 'the bridge refuses every op that is not a number of the table, and nested calls (R17)',
+  },
+  {
+    rule: 'R17',
+    without: 'the refusal of nested calls',
+    file: 'src/isolate/bridge.ts',
+    find: 'if (isInside) return FAILED;',
+    replace: '',
+    test: RULES,
+    title: 'the bridge refuses every op that is not a number of the table, and nested calls (R17)',
+  },
+  {
+    rule: 'R17',
+    without: 'the check that an argument is text',
+    file: 'src/isolate/ops/arguments.ts',
+    find: `if (typeof value !== 'string') throw`,
+    replace: 'if (false) throw',
+    test: 'test/isolate/ops/arguments.test.ts',
+    title: 'checkedText() refuses what is no string before it looks at it, and what is too long (R17)',
+  },
+  {
+    rule: 'R17',
+    without: 'the check of integers',
+    file: 'src/isolate/ops/arguments.ts',
+    find: `typeof value !== 'number' || !(value >= min && value <= max) || value !== Math.trunc(value)`,
+    replace: 'false',
+    test: 'test/isolate/ops/arguments.test.ts',
+    title: 'checkedInteger() refuses everything but whole numbers of the range (R17)',
+  },
+  {
+    rule: 'R18',
+    without: 'the refusal of resizable buffers by the host',
+    file: 'src/isolate/ops/arguments.ts',
+    find: 'apply(isResizable, buffer, []) === true',
+    replace: 'false',
+    test: 'test/isolate/ops/arguments.test.ts',
+    title: 'copyIn() refuses resizable and shared buffers, and everything but a Uint8Array (R18)',
+  },
+  {
+    rule: 'R18',
+    without: 'the copy of bytes',
+    file: 'src/isolate/ops/arguments.ts',
+    find: 'const copy = Buffer.allocUnsafeSlow(length);',
+    replace: 'if (length >= 0) return value as Uint8Array; const copy = Buffer.allocUnsafeSlow(length);',
+    test: 'test/isolate/ops/arguments.test.ts',
+    title: 'copyIn() answers with memory that the guest does not hold (R18)',
+  },
+  {
+    rule: 'R18',
+    without: 'the constructor without resizable buffers',
+    file: 'src/isolate/guest/harden.ts',
+    find: '\nreplaceArrayBuffer();',
+    replace: '',
+    test: GUEST_HARDEN,
+    title: 'ArrayBuffer() refuses to be resizable',
+  },
+  {
+    rule: 'R19',
+    without: 'a realm that is free of host objects',
+    file: 'src/isolate/realm.ts',
+    find: 'const script = new vm.Script(',
+    replace: 'context.planted = []; const script = new vm.Script(',
+    test: 'test/attacks/leak-scan.test.ts',
+    title: 'everything that guest code reaches is of its own realm',
+  },
+  {
+    rule: 'R19',
+    without: 'a realm that is free of host objects',
+    file: 'src/isolate/realm.ts',
+    find: 'const script = new vm.Script(',
+    replace: 'context.planted = () => {}; const script = new vm.Script(',
+    test: 'test/fuzz/fuzz.test.ts',
+    title: 'fuzz() finds no object of the host realm in some thousands of hostile calls',
+  },
+  {
+    rule: 'R20',
+    without: 'the watch of turns',
+    file: 'src/pool/watchdog.ts',
+    find: 'if (beforeMs + sinceMs <= block.budgetMs) return;',
+    replace: 'return;',
+    test: ATTACKS,
+    title: attackTitle('to call the bridge without end'),
+  },
+  {
+    rule: 'R20',
+    without: 'the watch of memory',
+    file: 'src/pool/watchdog.ts',
+    find: `if (watched.block.isOverMemory) watched.end('memory');`,
+    replace: 'if (false) {}',
+    test: ATTACKS,
+    title: attackTitle('to hold an array of gigabytes that it never writes to'),
+  },
+  {
+    rule: 'R21',
+    without: 'an output of its own',
+    file: 'src/pool/process-cell.ts',
+    find: `stdio: ['ignore', 'ignore', 'pipe',`,
+    replace: `stdio: ['ignore', 'inherit', 'inherit',`,
+    test: 'test/attacks/cell-output.test.ts',
+    title: 'nothing that a cell prints reaches the output of the application (R21)',
+  },
+  {
+    rule: 'R21',
+    without: 'the bound of what is kept',
+    file: 'src/pool/output-tail.ts',
+    find: 'if (this.#bytes <= this.#maxBytes) return;',
+    replace: 'if (this.#bytes >= 0) return;',
+    test: 'test/pool/output-tail.test.ts',
+    title: 'push() keeps the last bytes, and no more than there is room for',
+  },
+  {
+    rule: 'R22',
+    without: 'the removal of what compiles text',
+    file: 'src/isolate/harden-thread.ts',
+    find: `deleteProperty(prototype, 'constructor');`,
+    replace: '{}',
+    test: THREAD_HARDEN,
+    title: 'hardenThread() leaves no way to compile code or to reach the process',
+  },
+  {
+    rule: 'R22',
+    without: 'the removal of globals of the thread',
+    file: 'src/isolate/harden-thread.ts',
+    find: `deleteProperty(globalThis, name);`,
+    replace: '{}',
+    test: THREAD_HARDEN,
+    title: 'hardenThread() leaves no way to compile code or to reach the process',
+  },
+  {
+    rule: 'R22',
+    without: 'the freezing of intrinsics',
+    file: 'src/isolate/harden-thread.ts',
+    find: `    freeze(intrinsic);`,
+    replace: '',
+    test: THREAD_HARDEN,
+    title: 'hardenThread() freezes the intrinsics and lets objects override what they inherit',
+  },
+  {
+    rule: 'R22',
+    without: 'the call that hardens the thread',
+    file: 'src/isolate/worker.ts',
+    find: `  hardenThread();\n`,
+    replace: '',
+    test: 'test/isolate/isolate.test.ts',
+    title: 'serve() hardens its thread (R22)',
+  },
+  ...cellFlag('R23', '--disallow-code-generation-from-strings'),
+  ...cellFlag('R23', '--disable-proto=delete'),
+  ...cellFlag('R23', '--no-addons'),
+  ...cellFlag('R23', '--no-warnings'),
+  {
+    rule: 'R23',
+    without: '--disable-sigusr1',
+    file: 'src/pool/cell-flags.ts',
+    find: `'--disable-sigusr1', `,
+    replace: '',
+    test: LAYERS,
+    title: 'the command line of a cell carries the flags of rules R23 and R24',
+    fromNode: 24,
+  },
+  {
+    rule: 'R23',
+    without: '--no-experimental-sqlite in threads',
+    file: 'src/pool/cell-flags.ts',
+    find: `    ...(major >= 24 ? [NO_SQLITE] : []),\n`,
+    replace: '',
+    test: LAYERS,
+    title: 'code with process in hand in the thread of a cell reaches no file, process or thread (sandbox off)',
+    fromNode: 24,
+  },
+  {
+    rule: 'R24',
+    without: 'the permission model of the cell',
+    file: 'src/pool/cell-flags.ts',
+    find: `    PERMISSION,\n    '--allow-worker',`,
+    replace: '',
+    test: LAYERS,
+    title: 'code with process in hand in the main of a cell reaches no file, process or thread (sandbox off)',
+  },
+  {
+    rule: 'R24',
+    without: 'the permission model of the thread',
+    file: 'src/pool/cell-flags.ts',
+    find: `  return [\n    PERMISSION,\n    ...fsRead([`,
+    replace: `  return [\n    ...fsRead([`,
+    test: LAYERS,
+    title: 'code with process in hand in the thread of a cell reaches no file, process or thread (sandbox off)',
+  },
+  {
+    rule: 'R25',
+    without: 'the empty environment',
+    file: 'src/pool/process-cell.ts',
+    find: 'env: {},',
+    replace: 'env: { SECRET: "x" },',
+    test: LAYERS,
+    title: 'a cell has no environment, no folder of the host and no descriptor of its files',
+  },
+  {
+    rule: 'R25',
+    without: 'the bound of a frame',
+    file: 'src/isolate/protocol/frames.ts',
+    find: 'if (length > MAX_PAYLOAD_BYTES)',
+    replace: 'if (false)',
+    test: HOSTILE_CELL,
+    title: 'a cell that sends a length of four gigabytes loses the isolate, and no more',
+  },
+  {
+    rule: 'R25',
+    without: 'the check of credit',
+    file: 'src/isolate/protocol/exchange.ts',
+    find: 'if (this.#grantedBytes < 0)',
+    replace: 'if (false)',
+    test: HOSTILE_CELL,
+    title: 'a cell that sends more data than it has credit for loses the isolate, and no more',
+  },
+  {
+    rule: 'R25',
+    without: 'the binding to an invocation that is open',
+    file: 'src/pool/isolate-handle.ts',
+    find: 'const port = this.#invocations.get(id);\n    if (port === undefined) return;',
+    replace: 'const port = this.#invocations.get(id) ?? [...this.#invocations.values()][0]!;',
+    test: HOSTILE_CELL,
+    title: 'notes, replies and calls for invocations of others reach nobody',
+  },
+  {
+    rule: 'R26',
+    without: 'a supervisor for each account',
+    file: 'src/host/edge-host.ts',
+    find: 'new Account(id, checked, this.#accountHost(id), supervisor)',
+    replace: 'new Account(id, checked, this.#accountHost(id), (globalThis.shared ??= supervisor))',
+    test: LAYERS,
+    title: 'two accounts never share a process',
+  },
+  {
+    rule: 'R27',
+    without: 'the listener for SIGUSR1',
+    file: 'src/host/edge-host.ts',
+    find: `process.on('SIGUSR1', () => {});`,
+    replace: '{}',
+    test: RULES,
+    title: 'the host outlives SIGUSR1 without an inspector while a cell runs (R27)',
+  },
+  {
+    rule: 'R28',
+    without: 'the namespace of the network',
+    file: 'src/pool/sandbox.ts',
+    find: `['--net', `,
+    replace: '[',
+    test: LAYERS,
+    title: 'with its namespaces a cell reaches neither the network nor the host, and stays an unprivileged user',
+  },
+  {
+    rule: 'R28',
+    without: 'the address policy of outgoing requests',
+    file: 'src/bindings/egress/connector.ts',
+    find: '.filter(address => policy.allows(address))',
+    replace: '',
+    test: 'test/bindings/egress/egress-attacks.test.ts',
+    title: 'a name that resolves to a private address is not connected to',
+  },
+  ...sandboxFlag(`'--pid', `, 'the namespace of processes'),
+  ...sandboxFlag(`'--ipc', `, 'the namespace of IPC'),
+  ...sandboxFlag('    `--reuid=$' + '{UNPRIVILEGED_ID}`,\n', 'the user without rights'),
+  ...sandboxFlag(`    '--bounding-set=-all',\n`, 'the empty bounding set'),
+  ...sandboxFlag(`'--no-new-privs', `, 'the ban of new privileges'),
+  ...sandboxFlag(`'--core=0', `, 'the ban of core dumps'),
+];
+
+function cellFlag(rule: string, flag: string): readonly Ablation[] {
+  return [
+    {
+      rule,
+      without: flag,
+      file: 'src/pool/cell-flags.ts',
+      find: flag === '--no-warnings' ? `    '--no-warnings',\n    '--no-deprecation',` : `    '${flag}',\n`,
+      replace: flag === '--no-warnings' ? `    '--no-deprecation',` : '',
+      test: LAYERS,
+      title: 'the command line of a cell carries the flags of rules R23 and R24',
+    },
+  ];
+}
+
+function sandboxFlag(find: string, without: string): readonly Ablation[] {
+  return [
+    {
+      rule: 'R29',
+      without,
+      file: 'src/pool/sandbox.ts',
+      find,
+      replace: '',
+      test: LAYERS,
+      title: 'the process of a cell has the sandbox that host.health() tells of',
+    },
+  ];
+}
+
+/** The title of the test, as AVA prints it. */
+export function testTitle({ title }: Ablation): string {
+  return title;
+}

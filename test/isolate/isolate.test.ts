@@ -1,0 +1,100 @@
+/** An isolate without a thread around it: the test is the host, at the other end of a port. */
+import { once } from 'node:events';
+import { MessageChannel, Worker } from 'node:worker_threads';
+import test, { type ExecutionContext } from 'ava';
+import { Isolate } from '../../src/isolate/isolate.js';
+import { platformOps } from '../../src/isolate/ops/platform.js';
+import { Channel } from '../../src/isolate/protocol/channel.js';
+import type { Exchange } from '../../src/isolate/protocol/exchange.js';
+import { HostOpens, type LoadHead } from '../../src/isolate/protocol/messages.js';
+import { portTransport } from '../../src/isolate/protocol/transport.js';
+import { WatchBlock } from '../../src/isolate/watch-block.js';
+
+const SOURCE = Buffer.from('export default { fetch() { return new Response("fine"); } };');
+const LOAD: LoadHead = {
+  name: 'x',
+  modules: [{ name: 'main.js', kind: 'esm', bytes: SOURCE.length }],
+  env: {},
+  buckets: [],
+  flags: [],
+  limits: {
+    startupMs: 1000,
+    memoryBytes: 2 ** 40,
+    cpuOverrunMs: 0,
+    cpuBalanceMs: 0,
+    cpuMs: { fetch: null, scheduled: null, queue: null },
+  },
+};
+
+function hostChannel(t: ExecutionContext): { readonly channel: Channel; readonly port: MessageChannel['port2'] } {
+  const { port1, port2 } = new MessageChannel();
+  t.teardown(() => port1.close());
+  const owner = { onOpen() {}, onNote() {}, onClose() {} };
+  return { channel: new Channel(portTransport(port1), 'host', owner), port: port2 };
+}
+
+/** The head of the answer, or why there is none. */
+function answer(exchange: Exchange): Promise<string> {
+  return new Promise(resolve => {
+    const ignore = (): void => {};
+    exchange.listener = {
+      onReply: (status, head) => resolve(`${status} ${head}`),
+      onFail: resolve,
+      onData: ignore,
+      onCredit: ignore,
+      onSent: ignore,
+      onStop: ignore,
+    };
+  });
+}
+
+function load(channel: Channel, head = JSON.stringify(LOAD)): Promise<string> {
+  return answer(channel.open(HostOpens.Load, head, true, SOURCE, true));
+}
+
+test('an isolate takes one function in its life (R1)', async t => {
+  const { channel, port } = hostChannel(t);
+  new Isolate(new WatchBlock(), platformOps).connect(portTransport(port), () => {});
+  t.regex(await load(channel), /^200 .*"kind":"loaded"/);
+  t.is(await load(channel), 'This isolate has its function already');
+});
+
+/** A thread as a cell starts it; `after` is code that runs in it once it serves. */
+function startThread(t: ExecutionContext, after = ''): { readonly channel: Channel; readonly worker: Worker } {
+  const { channel, port } = hostChannel(t);
+  const { buffer } = new WatchBlock();
+  const entry = new URL('../../src/isolate/worker-entry.cjs', import.meta.url).href;
+  const worker = new Worker(
+    `const { parentPort, workerData } = require('node:worker_threads');
+     import(${JSON.stringify(entry)}).then(entry => { entry.default(workerData); setImmediate(() => { ${after} }); });`,
+    {
+      eval: true,
+      execArgv: ['--experimental-vm-modules', '--no-warnings'],
+      workerData: { connection: { port }, watch: buffer },
+      transferList: [port],
+    },
+  );
+  worker.on('error', () => {});
+  t.teardown(() => worker.terminate());
+  return { channel, worker };
+}
+
+test('serve() goes on after an error that nobody has caught (R11)', async t => {
+  const { channel, worker } = startThread(t);
+  const ended = once(worker, 'exit').then(() => 'the thread has ended');
+  // No honest host sends this: parsing it throws where nobody catches.
+  channel.open(HostOpens.Load, '{', true, null, true);
+  // A message of its own: the rest of the one that it breaks is lost.
+  await new Promise(setImmediate);
+  t.regex(await Promise.race([answer(channel.open(HostOpens.Warm, '', true, null, true)), ended]), /Not supported/);
+});
+
+test('serve() hardens its thread (R22)', async t => {
+  const { channel, worker } = startThread(
+    t,
+    `parentPort.once('message', () => parentPort.postMessage(['process' in globalThis, Object.hasOwn(Object.getPrototypeOf(() => {}), 'constructor')]));`,
+  );
+  await answer(channel.open(HostOpens.Warm, '', true, null, true));
+  worker.postMessage('look');
+  t.deepEqual(await once(worker, 'message'), [[false, false]]);
+});
