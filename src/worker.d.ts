@@ -87,11 +87,26 @@ declare global {
     context: ExecutionContext,
   ) => Awaitable<void>;
 
+  interface AlarmInfo {
+    /** When the alarm was set for, in milliseconds since the epoch. */
+    readonly scheduledTime: number;
+    /** Deliveries before this one. */
+    readonly retryCount: number;
+    readonly isRetry: boolean;
+  }
+
+  type ExportedHandlerAlarmHandler<Env = unknown> = (
+    info: AlarmInfo,
+    env: Env,
+    context: ExecutionContext,
+  ) => Awaitable<void>;
+
   /** The default export of a module: `export default { ... } satisfies ExportedHandler<Env>`. */
   interface ExportedHandler<Env = unknown, QueueBody = unknown> {
     fetch?: ExportedHandlerFetchHandler<Env>;
     scheduled?: ExportedHandlerScheduledHandler<Env>;
     queue?: ExportedHandlerQueueHandler<Env, QueueBody>;
+    alarm?: ExportedHandlerAlarmHandler<Env>;
   }
 
   /** What a classic script gets: `addEventListener('scheduled', event => ...)`. */

@@ -146,6 +146,7 @@ export class Account {
       limits,
     );
     this.#checkCounts(resolved, limits);
+    this.#checkMemory(resolved.name, limits);
     const stats = new FunctionStats();
     const allowance = new CpuAllowance({ overrunMs: limits.cpuOverrunMs });
     const context = this.#context(resolved, deployment.version, limits, stats, allowance);
@@ -252,7 +253,11 @@ export class Account {
   }
 
   /** How many functions and routes the account may have, with this deployment in place of one of its name. */
-  #checkCounts(options: Pick<ResolvedLoadOptions, 'name' | 'routes' | 'crons'>, limits: ResolvedLimits): void {
+  #checkCounts(
+    options: Pick<ResolvedLoadOptions, 'name' | 'routes' | 'crons'> &
+      Partial<Pick<ResolvedLoadOptions, 'vars' | 'secrets'>>,
+    limits: ResolvedLimits,
+  ): void {
     const subject = `load function "${options.name}"`;
     const others = [...this.#functions].filter(([name]) => name !== options.name);
     checkCount('functions', others.length + 1, limits, subject);
@@ -263,6 +268,17 @@ export class Account {
     checkCount('zonesPerFunction', new Set(options.routes.map(route => route.zone)).size, limits, subject);
     const crons = others.reduce((sum, [, loaded]) => sum + (loaded.triggers?.count ?? 0), options.crons.length);
     checkCount('cronTriggers', crons, limits, subject);
+    const variables = others.reduce((sum, [, loaded]) => sum + countVariables(loaded.options), countVariables(options));
+    checkCount('envVarsPerAccount', variables, limits, subject);
+  }
+
+  /** The heap of an isolate is bounded when its thread starts, before it is known whose it will be. */
+  #checkMemory(name: string, { memoryBytes }: ResolvedLimits): void {
+    const most = this.#limits({}).memoryBytes;
+    if (memoryBytes <= most) return;
+    throw new RangeError(
+      `Option limits.memoryBytes of function "${name}" is ${memoryBytes}, the isolates of account "${this.id}" have ${most}: give the account or the host so much`,
+    );
   }
 
   #limits(overrides: LimitOverrides, usageModel?: ResolvedLimits['plan']): ResolvedLimits {
@@ -293,6 +309,7 @@ export class Account {
       version,
       limits,
       services: { buckets, fetch: onHop => this.#egressService(caller, zones, onHop) },
+      requests: () => this.#host.admission.usage(this.id),
       emitLog: event => this.#host.emitLog(event),
       connectionSlotRelease: this.#host.connectionSlotRelease,
       admit: (mode, address) => this.#host.admission.check({ account: this.id, limits, mode, address }),
@@ -344,6 +361,10 @@ export class Account {
   }
 }
 
+function countVariables({ vars = {}, secrets = {} }: Partial<Pick<ResolvedLoadOptions, 'vars' | 'secrets'>>): number {
+  return Object.keys(vars).length + Object.keys(secrets).length;
+}
+
 function loadHead(
   options: ResolvedLoadOptions,
   modules: LoadHead['modules'],
@@ -363,7 +384,12 @@ function loadHead(
       memoryBytes: limits.memoryBytes,
       cpuOverrunMs: limits.cpuOverrunMs,
       cpuBalanceMs,
-      cpuMs: { fetch: finite(cpu.http), scheduled: finite(cpu.cron), queue: finite(cpu.queue) },
+      cpuMs: {
+        fetch: finite(cpu.http),
+        scheduled: finite(cpu.cron),
+        queue: finite(cpu.queue),
+        alarm: finite(cpu.alarm),
+      },
     },
   };
 }

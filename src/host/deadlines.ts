@@ -6,7 +6,7 @@
 const TICK_MS = 1000;
 
 export class Deadlines<T> {
-  readonly #items = new Map<T, number>();
+  readonly #items = new Map<T, { readonly sinceMs: number; readonly deadlineMs: number }>();
   readonly #onPast: (item: T) => void;
   #timer: NodeJS.Timeout | undefined;
 
@@ -17,19 +17,24 @@ export class Deadlines<T> {
   /** A second deadline for the same item changes nothing. */
   add(item: T, afterMs: number): void {
     if (this.#items.has(item)) return;
-    this.#items.set(item, performance.now() + afterMs);
+    const sinceMs = performance.now();
+    this.#items.set(item, { sinceMs, deadlineMs: sinceMs + afterMs });
     this.#timer ??= setTimeout(() => this.#tick(), Math.min(TICK_MS, afterMs)).unref();
   }
 
-  delete(item: T): void {
+  /** How long ago the item was added, in milliseconds; 0 when it is not there. */
+  delete(item: T): number {
+    const entry = this.#items.get(item);
+    if (entry === undefined) return 0;
     this.#items.delete(item);
+    return performance.now() - entry.sinceMs;
   }
 
   #tick(): void {
     this.#timer = undefined;
     const now = performance.now();
-    for (const [item, deadline] of this.#items) {
-      if (deadline > now) continue;
+    for (const [item, { deadlineMs }] of this.#items) {
+      if (deadlineMs > now) continue;
       this.#items.delete(item);
       this.#onPast(item);
     }

@@ -30,7 +30,7 @@ export class EdgeFunction {
     return this.#runner.startupTimeMs;
   }
 
-  /** Events that the function handles: 'fetch', 'scheduled', 'queue'. */
+  /** Events that the function handles: 'fetch', 'scheduled', 'queue', 'alarm'. */
   get handlers(): readonly string[] {
     return this.#runner.handlers;
   }
@@ -53,6 +53,23 @@ export class EdgeFunction {
   async scheduled(options: { readonly cron?: string; readonly scheduledTime?: Date } = {}): Promise<void> {
     const time = options.scheduledTime ?? new Date();
     await runToEnd(this.#runner, HostOpens.Scheduled, `${time.getTime()}\n${options.cron ?? ''}`);
+  }
+
+  /**
+   * Runs the function's alarm handler, waitUntil included. Keeping alarms, and waking for them, is the caller's.
+   * @param options.scheduledTime what the alarm was set for. @default now
+   * @param options.retryCount deliveries before this one. @default 0
+   *
+   * Rejects with RangeError for a time or a count that is none, and like `fetch`; EDGE_WALL_TIME_LIMIT after `wallMs`.
+   */
+  async alarm(options: { readonly scheduledTime?: Date; readonly retryCount?: number } = {}): Promise<void> {
+    const { scheduledTime = new Date(), retryCount = 0 } = options;
+    if (Number.isNaN(scheduledTime.getTime()) || !Number.isSafeInteger(retryCount) || retryCount < 0) {
+      throw new RangeError(
+        `Cannot run the alarm of function "${this.name}": scheduledTime is ${scheduledTime}, retryCount is ${retryCount}, expected a Date and a count from 0 on`,
+      );
+    }
+    await runToEnd(this.#runner, HostOpens.Alarm, `${scheduledTime.getTime()}\n${retryCount}`);
   }
 
   /**

@@ -303,6 +303,7 @@ class RequestBody implements RequestBodySource {
         }
         if (!(value instanceof Uint8Array)) throw new TypeError('The request body is not a stream of bytes');
         this.#counter.add(value.byteLength);
+        this.#invocation.bodyBytes = this.#counter.bytes;
         // The bytes are on their way when write returns; a caller may use its buffer again.
         exchange.write(new Uint8Array(value));
       }

@@ -2,20 +2,23 @@
  * One invocation on the host's side: the response on its way out, the calls to services, and the books that become its event.
  * Every policy is kept here, where function code cannot be.
  */
+
+import { isServiceId } from '../isolate/ops/table.js';
 import type { Exchange } from '../isolate/protocol/exchange.js';
 import { type HandlerFailure, HostOpens } from '../isolate/protocol/messages.js';
 import type { InvocationPort, IsolateHandle, LossFigures, LossReason } from '../pool/isolate-handle.js';
 import type { RouteMode, Verdict } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
-import { EdgeError, type EdgeErrorCode } from '../quotas/errors.js';
-import { limitError } from '../quotas/limit-error.js';
+import { EdgeError } from '../quotas/errors.js';
 import { LimitWarnings } from '../quotas/limit-warnings.js';
 import type { InvocationKind } from '../quotas/limits.js';
 import { LogBudget } from '../quotas/log-budget.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import { Deadlines } from './deadlines.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent, LogLevel } from './events.js';
+import { cpuError, cpuOfReason, LOSSES, lossError, responseError, wallTimeError } from './invocation-errors.js';
 import { Ledger } from './ledger.js';
+import { noteRequestHead } from './request-warnings.js';
 import { answerCall, type FunctionServices } from './services.js';
 import { type TraceParent, traceParent } from './telemetry.js';
 
@@ -45,6 +48,8 @@ export interface InvocationContext {
   readonly connectionSlotRelease: ConnectionSlotRelease;
   /** Whether a request may come in, by the rates of the account and the client's address. Counts it when it may. */
   admit(mode: RouteMode, address: string | undefined): Verdict | Promise<Verdict>;
+  /** Requests of the account this minute and today; counted only where there is a rate. */
+  requests(): { readonly requestsPerMinute: number; readonly requestsPerDay: number };
   emitLog(event: LogEvent): void;
   /** The invocation is over. `event` makes the event; nothing is made when nobody listens. */
   over(
@@ -57,7 +62,7 @@ export interface InvocationContext {
 
 /** What starts an invocation. */
 export interface InvocationStart {
-  readonly kind: HostOpens.Fetch | HostOpens.Scheduled | HostOpens.Queue;
+  readonly kind: HostOpens.Fetch | HostOpens.Scheduled | HostOpens.Queue | HostOpens.Alarm;
   readonly head: string;
   readonly isUtf8: boolean;
   readonly body: Uint8Array | string | null;
@@ -86,6 +91,9 @@ export class Invocation implements InvocationPort {
   readonly #startedMs = performance.now();
   readonly #parent = traceParent();
   source: RequestBodySource | undefined;
+  /** Bytes of a request body that comes as a stream, told by whoever feeds it. */
+  bodyBytes = 0;
+  #responseBytes = 0;
   readonly #warnings = new LimitWarnings();
   #ledger: Ledger | undefined;
   #logs: LogBudget | undefined;
@@ -133,18 +141,8 @@ export class Invocation implements InvocationPort {
 
   /** Invocations without a client may not take for ever (specification: Usage models, Duration). */
   exceedWallTime(): void {
-    const { limits, function: name } = this.#context;
-    const allowed = limits.wallMs[this.#kind];
-    this.#fail(
-      limitError('EDGE_WALL_TIME_LIMIT', {
-        limit: 'wallMs',
-        subject: `finish the ${this.#kind} invocation of function "${name}"`,
-        figure: performance.now() - this.#startedMs,
-        allowed,
-        plan: limits.plan,
-      }),
-      'exceededWallTime',
-    );
+    const tookMs = performance.now() - this.#startedMs;
+    this.#fail(wallTimeError(this.#context, this.#kind, tookMs), 'exceededWallTime');
     this.close();
   }
 
@@ -166,12 +164,23 @@ export class Invocation implements InvocationPort {
       return;
     }
     this.#status = status;
+    this.#responseBytes = body.length;
+    if (body.length > this.#context.limits.responseBytes) {
+      this.#fail(responseError(this.#context, body.length), 'exception');
+      return;
+    }
     this.#sink.respond(status, head, body, isComplete, this.exchange);
     if (isComplete && !this.#isOver) this.#startGrace();
   }
 
   onData(): void {
-    this.#sink.bodyReady();
+    const { receivedBytes } = this.exchange;
+    if (receivedBytes <= this.#context.limits.responseBytes) {
+      this.#sink.bodyReady();
+      return;
+    }
+    this.#fail(responseError(this.#context, receivedBytes), 'exception');
+    this.close();
   }
 
   onCredit(): void {
@@ -188,8 +197,8 @@ export class Invocation implements InvocationPort {
     this.source?.stop();
     // The isolate's end is told by onLost, which knows why.
     if (!this.#isolate.isUsable) return;
-    if (reason.startsWith('EDGE_CPU_LIMIT'))
-      this.#fail(this.#limitError('EDGE_CPU_LIMIT', 'exceededCpu'), 'exceededCpu');
+    const cpuMs = cpuOfReason(reason);
+    if (cpuMs !== undefined) this.#fail(cpuError(this.#context, this.#kind, cpuMs), 'exceededCpu');
     else if (this.#isAnswered)
       this.#fail(
         new EdgeError(
@@ -253,6 +262,10 @@ export class Invocation implements InvocationPort {
   }
 
   onCall(exchange: Exchange, service: number, head: string, _body: Buffer, isComplete: boolean): void {
+    if (!isServiceId(service)) {
+      exchange.fail('Error\nThere is no such service\n');
+      return;
+    }
     if (isComplete) exchange.keepWhole(_body);
     this.#ledger ??= new Ledger(this.#context.limits, this.#context.connectionSlotRelease, this.#warnings, {
       ping: () => this.#isolate.ping(this.exchange.id),
@@ -279,9 +292,11 @@ export class Invocation implements InvocationPort {
     this.#over(cpuMs, peakBytes);
   }
 
-  onLost(reason: LossReason, detail: string, { cpuMs, memoryBytes }: LossFigures): void {
-    const { code, outcome } = LOSSES[reason];
-    if (this.#outcome === 'ok') this.#fail(this.#lossError(code, reason, detail), outcome);
+  onLost(reason: LossReason, detail: string, figures: LossFigures): void {
+    const { cpuMs, memoryBytes } = figures;
+    if (this.#outcome === 'ok') {
+      this.#fail(lossError(this.#context, this.#kind, reason, detail, figures), LOSSES[reason].outcome);
+    }
     // A bomb is seen when it has gone off: what it held then is more than what was last seen of it.
     const peakBytes = reason === 'memory' ? Math.max(memoryBytes, this.#context.limits.memoryBytes) : memoryBytes;
     this.#over(cpuMs, peakBytes);
@@ -304,23 +319,39 @@ export class Invocation implements InvocationPort {
   #over(cpuMs: number, peakBytes: number): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    graces.delete(this);
+    const graceMs = graces.delete(this);
     wallTimes.delete(this);
     this.#ledger?.close();
     const wallMs = performance.now() - this.#startedMs;
-    const { limits } = this.#context;
-    this.#warnings.note('cpuMs', cpuMs, limits.cpuMs[this.#kind]);
-    this.#warnings.note('memoryBytes', peakBytes, limits.memoryBytes);
-    if (this.#start.kind !== HostOpens.Fetch) this.#warnings.note('wallMs', wallMs, limits.wallMs[this.#kind]);
     this.#context.over(
       this.#outcome,
       { kind: this.#kind, cpuMs, wallMs, peakBytes, subrequests: this.#ledger?.subrequests ?? 0 },
-      () => this.#event(cpuMs, wallMs, peakBytes),
+      () => this.#event(cpuMs, wallMs, peakBytes, graceMs),
       this.#parent,
     );
   }
 
-  #event(cpuMs: number, wallMs: number, peakMemoryBytes: number): InvocationEvent {
+  /** Limits that are looked at when the invocation is over, and only when somebody gets its event. */
+  #noteLimits(cpuMs: number, wallMs: number, peakMemoryBytes: number, graceMs: number): void {
+    const { limits } = this.#context;
+    const warnings = this.#warnings;
+    warnings.note('cpuMs', cpuMs, limits.cpuMs[this.#kind]);
+    warnings.note('memoryBytes', peakMemoryBytes, limits.memoryBytes);
+    warnings.note('waitUntilMs', graceMs, limits.waitUntilMs);
+    if (this.#start.kind !== HostOpens.Fetch) {
+      warnings.note('wallMs', wallMs, limits.wallMs[this.#kind]);
+      return;
+    }
+    noteRequestHead(warnings, this.#start.head, limits);
+    warnings.note('bodyBytes', this.#start.body?.length ?? this.bodyBytes, limits.bodyBytes);
+    warnings.note('responseBytes', this.#responseBytes || this.exchange.receivedBytes, limits.responseBytes);
+    const { requestsPerDay, requestsPerMinute } = this.#context.requests();
+    warnings.note('requestsPerDay', requestsPerDay, limits.requestsPerDay);
+    warnings.note('requestsPerMinute', requestsPerMinute, limits.requestsPerMinute);
+  }
+
+  #event(cpuMs: number, wallMs: number, peakMemoryBytes: number, graceMs: number): InvocationEvent {
+    this.#noteLimits(cpuMs, wallMs, peakMemoryBytes, graceMs);
     const error = this.#failure;
     const [method, url] = this.#start.kind === HostOpens.Fetch ? this.#start.head.split('\n', 2) : [];
     return {
@@ -354,51 +385,7 @@ export class Invocation implements InvocationPort {
 
   get #kind(): InvocationKind {
     if (this.#start.kind === HostOpens.Fetch) return 'http';
-    return this.#start.kind === HostOpens.Scheduled ? 'cron' : 'queue';
-  }
-
-  #limitError(code: EdgeErrorCode, outcome: InvocationOutcome): EdgeError {
-    const { limits, function: name } = this.#context;
-    const subject = `Function "${name}" of account "${this.#context.account}"`;
-    const plan = `plan ${limits.plan}`;
-    if (outcome === 'exceededCpu') {
-      const allowed = limits.cpuMs[this.#kind];
-      return new EdgeError(
-        code,
-        `${subject} used more CPU time than its limit: limit cpuMs is ${allowed} ms (${plan}, option limits.cpuMs)`,
-      );
-    }
-    const mebibytes = Math.round(limits.memoryBytes / 1024 / 1024);
-    return new EdgeError(
-      code,
-      `${subject} used more memory than its limit: limit memoryBytes is ${mebibytes} MiB (${plan}, option limits.memoryBytes)`,
-    );
-  }
-
-  #lossError(code: EdgeErrorCode, reason: LossReason, detail: string): EdgeError {
-    if (reason === 'cpu' || reason === 'memory') return this.#limitError(code, LOSSES[reason].outcome);
-    const what =
-      reason === 'cell'
-        ? 'the process of its account ended'
-        : reason === 'bystander'
-          ? 'another request of the function used more CPU time than its limit, which ended the isolate'
-          : `its isolate ended (${reason})`;
-    return new EdgeError(
-      code,
-      `Function "${this.#context.function}" was interrupted: ${what}${detail === '' ? '' : `: ${detail}`}`,
-    );
+    if (this.#start.kind === HostOpens.Scheduled) return 'cron';
+    return this.#start.kind === HostOpens.Queue ? 'queue' : 'alarm';
   }
 }
-
-const LOSSES: Readonly<Record<LossReason, { readonly code: EdgeErrorCode; readonly outcome: InvocationOutcome }>> = {
-  cpu: { code: 'EDGE_CPU_LIMIT', outcome: 'exceededCpu' },
-  bystander: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
-  startup: { code: 'EDGE_STARTUP_LIMIT', outcome: 'exceededCpu' },
-  memory: { code: 'EDGE_MEMORY_LIMIT', outcome: 'exceededMemory' },
-  closed: { code: 'EDGE_CLOSED', outcome: 'canceled' },
-  exit: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
-  failed: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
-  cell: { code: 'EDGE_CELL_LOST', outcome: 'isolateLost' },
-  protocol: { code: 'EDGE_PROTOCOL', outcome: 'isolateLost' },
-  silent: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
-};

@@ -2,12 +2,20 @@
 import { ServiceId } from '../isolate/ops/table.js';
 import { failureText } from '../isolate/protocol/exchange-io.js';
 import { type Connection, ConnectionGate, type ConnectionSlotRelease } from '../quotas/connection-gate.js';
+import { limitError } from '../quotas/limit-error.js';
 import type { LimitWarnings } from '../quotas/limit-warnings.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
+import { needsConnection, type SubrequestKind } from '../quotas/service-calls.js';
 import { SubrequestMeter } from '../quotas/subrequest-meter.js';
 
-/** Bucket methods that hold a connection while they run (specification: Limits, rule 7). */
-const BUCKET_CONNECTIONS: ReadonlySet<string> = new Set(['head', 'get', 'put', 'delete', 'list']);
+const KINDS: Readonly<Record<ServiceId, SubrequestKind>> = {
+  [ServiceId.Fetch]: 'fetch',
+  [ServiceId.Bucket]: 'bucket',
+  [ServiceId.Cache]: 'cache',
+  [ServiceId.Kv]: 'kv',
+  [ServiceId.Queue]: 'queue',
+  [ServiceId.Socket]: 'socket',
+};
 
 /** What the books need of the isolate. */
 export interface LedgerPort {
@@ -19,6 +27,8 @@ export interface LedgerPort {
 export class Ledger {
   readonly gate: ConnectionGate;
   readonly #meter: SubrequestMeter;
+  readonly #limits: ResolvedLimits;
+  readonly #warnings: LimitWarnings;
   readonly #port: LedgerPort;
   /** Connections whose body the function has still to read, by call. */
   readonly #unread = new Map<number, Connection>();
@@ -27,6 +37,8 @@ export class Ledger {
   #isClosed = false;
 
   constructor(limits: ResolvedLimits, release: ConnectionSlotRelease, warnings: LimitWarnings, port: LedgerPort) {
+    this.#limits = limits;
+    this.#warnings = warnings;
     this.#port = port;
     this.gate = new ConnectionGate({
       limit: limits.connections,
@@ -91,17 +103,20 @@ export class Ledger {
   }
 
   /** Counts a call and tells whether it needs a connection. @throws EdgeError EDGE_SUBREQUEST_LIMIT */
-  countCall(service: number, method: string): boolean {
-    if (service === ServiceId.Fetch) {
-      this.#meter.count('fetch');
-      return true;
-    }
-    this.#meter.count('bucket');
-    return BUCKET_CONNECTIONS.has(method);
+  countCall(service: ServiceId, method: string): boolean {
+    const kind = KINDS[service];
+    this.#meter.count(kind);
+    return needsConnection(kind, method);
   }
 
-  /** One more hop of a fetch. @throws EdgeError EDGE_SUBREQUEST_LIMIT */
-  countRedirect(): void {
+  /** One more hop of a fetch, of which it is redirect number `hop`. @throws EdgeError EDGE_EGRESS_FAILED, EDGE_SUBREQUEST_LIMIT */
+  countRedirect(hop: number): void {
+    const { redirects, plan } = this.#limits;
+    if (hop > redirects) {
+      const subject = 'follow the redirect';
+      throw limitError('EDGE_EGRESS_FAILED', { limit: 'redirects', subject, figure: hop, allowed: redirects, plan });
+    }
+    this.#warnings.note('redirects', hop, redirects);
     this.#meter.count('fetch');
   }
 }

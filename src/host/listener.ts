@@ -208,6 +208,7 @@ class NodeSink implements ResponseSink, RequestBodySource {
     this.#counter ??= new BodyCounter(this.#limits);
     try {
       this.#counter.add(chunk.length);
+      if (this.#invocation !== undefined) this.#invocation.bodyBytes = this.#counter.bytes;
     } catch (error) {
       this.stop();
       this.refuse(error);

@@ -1,11 +1,11 @@
-/** Runs an invocation without a client, scheduled or of a queue, to its end. Answers what the isolate answers, as text. */
+/** Runs an invocation without a client, scheduled, of a queue or of an alarm, to its end. Answers what the isolate answers, as text. */
 import type { HostOpens } from '../isolate/protocol/messages.js';
 import type { FunctionRunner } from './function-runner.js';
 import type { ResponseSink } from './invocation.js';
 
 export async function runToEnd(
   runner: FunctionRunner,
-  kind: HostOpens.Scheduled | HostOpens.Queue,
+  kind: HostOpens.Scheduled | HostOpens.Queue | HostOpens.Alarm,
   head: string,
 ): Promise<string> {
   return new Promise<string>((resolve, reject) => {

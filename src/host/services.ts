@@ -4,6 +4,7 @@ import { ServiceId } from '../isolate/ops/table.js';
 import type { Exchange } from '../isolate/protocol/exchange.js';
 import { ExchangeIo, failureText } from '../isolate/protocol/exchange-io.js';
 import type { Connection } from '../quotas/connection-gate.js';
+import { EdgeError } from '../quotas/errors.js';
 import { isPlainObject } from './check-options.js';
 import type { Ledger } from './ledger.js';
 
@@ -13,7 +14,17 @@ export interface FunctionServices {
   readonly fetch: (onHop: (url: URL, hop: number) => void) => Service;
   /** By binding name: a function reaches only the buckets it is bound to. */
   readonly buckets: ReadonlyMap<string, Service>;
+  /** Those that a function has without a binding. The package has none yet. @default none */
+  readonly more?: ReadonlyMap<ServiceId, Service>;
 }
+
+/** What a function reads when it calls what is not there yet. */
+const NOT_YET: Readonly<Partial<Record<ServiceId, string>>> = {
+  [ServiceId.Cache]: 'Caches',
+  [ServiceId.Kv]: 'Key-value namespaces',
+  [ServiceId.Queue]: 'Queues to send to',
+  [ServiceId.Socket]: 'Sockets of connect()',
+};
 
 /** The shape of a call's head. Written by the function. */
 interface CallHead {
@@ -28,7 +39,7 @@ export async function answerCall(
   services: FunctionServices,
   ledger: Ledger,
   exchange: Exchange,
-  serviceId: number,
+  serviceId: ServiceId,
   headText: string,
   isComplete: boolean,
 ): Promise<void> {
@@ -113,10 +124,12 @@ function parseHead(text: string): CallHead {
   return { method: value.method, args: value.args, binding: typeof value.bucket === 'string' ? value.bucket : '' };
 }
 
-function find(services: FunctionServices, ledger: Ledger, serviceId: number, head: CallHead): Service {
+function find(services: FunctionServices, ledger: Ledger, serviceId: ServiceId, head: CallHead): Service {
   // The first hop was counted with the call.
-  if (serviceId === ServiceId.Fetch) return services.fetch((_url, hop) => hop > 0 && ledger.countRedirect());
-  const service = serviceId === ServiceId.Bucket ? services.buckets.get(head.binding) : undefined;
-  if (service === undefined) throw new TypeError(`The function has no binding ${JSON.stringify(head.binding)}`);
-  return service;
+  if (serviceId === ServiceId.Fetch) return services.fetch((_url, hop) => hop > 0 && ledger.countRedirect(hop));
+  const service = serviceId === ServiceId.Bucket ? services.buckets.get(head.binding) : services.more?.get(serviceId);
+  if (service !== undefined) return service;
+  const what = NOT_YET[serviceId];
+  if (what === undefined) throw new TypeError(`The function has no binding ${JSON.stringify(head.binding)}`);
+  throw new EdgeError('EDGE_NOT_SUPPORTED', `${what} are not supported by this version of EdgeHost`);
 }

@@ -235,6 +235,11 @@ export class Isolate implements OpContext, ChannelOwner {
         this.#turns.push(exchange.id, [Ev.Scheduled, exchange.id, head.slice(at + 1), Number(head.slice(0, at))]);
         return;
       }
+      case HostOpens.Alarm: {
+        const at = head.indexOf('\n');
+        this.#turns.push(exchange.id, [Ev.Alarm, exchange.id, Number(head.slice(0, at)), Number(head.slice(at + 1))]);
+        return;
+      }
       case HostOpens.Queue:
         this.#turns.push(exchange.id, [Ev.Queue, exchange.id, head]);
         return;

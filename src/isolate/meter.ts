@@ -34,7 +34,14 @@ const NO_LIMITS: IsolateLimits = {
   memoryBytes: Number.POSITIVE_INFINITY,
   cpuOverrunMs: 0,
   cpuBalanceMs: 0,
-  cpuMs: { fetch: null, scheduled: null, queue: null },
+  cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null },
+};
+
+/** The CPU limit of a kind of invocation. */
+const LIMIT_OF: Readonly<Partial<Record<HostOpens, keyof IsolateLimits['cpuMs']>>> = {
+  [HostOpens.Scheduled]: 'scheduled',
+  [HostOpens.Queue]: 'queue',
+  [HostOpens.Alarm]: 'alarm',
 };
 
 export class InvocationMeter implements TurnMeter {
@@ -66,8 +73,7 @@ export class InvocationMeter implements TurnMeter {
   }
 
   open(invocation: number, kind: HostOpens): void {
-    const { fetch, scheduled, queue } = this.#limits.cpuMs;
-    const limit = kind === HostOpens.Fetch ? fetch : kind === HostOpens.Scheduled ? scheduled : queue;
+    const limit = this.#limits.cpuMs[LIMIT_OF[kind] ?? 'fetch'];
     this.#accounts.set(invocation, {
       usedMs: 0,
       limitMs: limit ?? Number.POSITIVE_INFINITY,

@@ -3,7 +3,7 @@ import { ProtocolError } from '../isolate/protocol/frames.js';
 import type { HandlerFailure, LoadAnswer, ScriptFailure } from '../isolate/protocol/messages.js';
 
 const MAX_TEXT = 64 * 1024;
-const HANDLERS = ['fetch', 'scheduled', 'queue'];
+const HANDLERS = ['fetch', 'scheduled', 'queue', 'alarm'];
 const SCRIPT_FAILURES: readonly ScriptFailure['code'][] = [
   'EDGE_SCRIPT_SYNTAX',
   'EDGE_SCRIPT_THREW',

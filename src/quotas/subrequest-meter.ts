@@ -3,25 +3,7 @@
 import { limitError } from './limit-error.js';
 import type { LimitWarnings } from './limit-warnings.js';
 import type { ResolvedLimits } from './resolve-limits.js';
-
-/** What a function asks for that counts, and against which quota. */
-export const SUBREQUEST_KINDS = {
-  /** A request of `fetch`, and each redirect that it follows. */
-  fetch: 'subrequests',
-  /** A call of another function over a service binding. */
-  service: 'subrequests',
-  /** A TCP socket opened with `connect()`. */
-  socket: 'subrequests',
-  /** put, match or delete of a cache: they share the quota of fetch. */
-  cache: 'subrequests',
-  bucket: 'internalSubrequests',
-  kv: 'internalSubrequests',
-  queue: 'internalSubrequests',
-  sql: 'internalSubrequests',
-  stateful: 'internalSubrequests',
-} as const;
-
-export type SubrequestKind = keyof typeof SUBREQUEST_KINDS;
+import { SUBREQUEST_KINDS, type SubrequestKind } from './service-calls.js';
 
 export type SubrequestLimits = Pick<ResolvedLimits, 'plan' | 'subrequests' | 'internalSubrequests' | 'cacheCalls'>;
 

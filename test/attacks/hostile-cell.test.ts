@@ -295,7 +295,7 @@ test('the answer to a load is checked field by field', async t => {
           memoryBytes: 1,
           cpuOverrunMs: 0,
           cpuBalanceMs: 0,
-          cpuMs: { fetch: 1, scheduled: 1, queue: 1 },
+          cpuMs: { fetch: 1, scheduled: 1, queue: 1, alarm: 1 },
         },
       },
       new Uint8Array(1),

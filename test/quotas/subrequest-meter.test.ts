@@ -3,7 +3,8 @@ import test from 'ava';
 import { LimitWarnings } from '../../src/quotas/limit-warnings.js';
 import { PLANS } from '../../src/quotas/limits.js';
 import { type LimitOverrides, resolveLimits } from '../../src/quotas/resolve-limits.js';
-import { SUBREQUEST_KINDS, type SubrequestKind, SubrequestMeter } from '../../src/quotas/subrequest-meter.js';
+import { SUBREQUEST_KINDS, type SubrequestKind } from '../../src/quotas/service-calls.js';
+import { SubrequestMeter } from '../../src/quotas/subrequest-meter.js';
 
 const KINDS: readonly SubrequestKind[] = [
   'fetch',

@@ -2,6 +2,8 @@
  * What function code finds on globalThis beside the language itself: the one table of it, in alphabetical order. Interfaces,
  * namespaces and objects are not enumerable, operations are, as in browsers.
  */
+
+import { Cache, CacheStorage, caches } from './caches.ts';
 import { fetchClasses, fetchFunctions } from './fetch-globals.ts';
 import { AbortController, AbortSignal } from './web/abort.ts';
 import { atob, btoa } from './web/base64.ts';
@@ -34,6 +36,8 @@ const { addEventListener, dispatchEvent, removeEventListener } = EventTarget.pro
 const interfaces = {
   AbortController,
   AbortSignal,
+  Cache,
+  CacheStorage,
   Crypto,
   CryptoKey,
   CustomEvent,
@@ -66,6 +70,7 @@ const interfaces = {
 
 /** Attributes of the global scope; a function may replace them. */
 const attributes = {
+  caches,
   console,
   crypto,
   navigator,

@@ -15,14 +15,24 @@ export interface ScheduledTime {
   readonly scheduledTime: number;
 }
 
+/** What an alarm handler is told. */
+export interface AlarmInfo {
+  /** Milliseconds since the epoch. */
+  readonly scheduledTime: number;
+  /** Deliveries before this one. */
+  readonly retryCount: number;
+  readonly isRetry: boolean;
+}
+
 /** Calls of function code. What they answer is the function's: anything, or a promise of it. */
 export interface Handlers {
   fetch?(request: Request, env: object, context: ExecutionContext): unknown;
   scheduled?(time: ScheduledTime, env: object, context: ExecutionContext): unknown;
   queue?(batch: MessageBatch, env: object, context: ExecutionContext): unknown;
+  alarm?(info: AlarmInfo, env: object, context: ExecutionContext): unknown;
 }
 
-const KINDS = ['fetch', 'scheduled', 'queue'] as const;
+const KINDS = ['fetch', 'scheduled', 'queue', 'alarm'] as const;
 type Kind = (typeof KINDS)[number];
 type AnyHandler = (event: never, env: object, context: ExecutionContext) => unknown;
 

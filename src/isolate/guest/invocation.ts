@@ -11,7 +11,7 @@ import { onEvent, op } from './bridge.ts';
 import { dropCall } from './calls.ts';
 import { type ContextOwner, createContext, type ExecutionContext } from './execution-context.ts';
 import { describeFailure, type FailureCode } from './failure.ts';
-import type { Handlers, ScheduledTime } from './handlers.ts';
+import type { AlarmInfo, Handlers, ScheduledTime } from './handlers.ts';
 import { dropExchange, HostBody } from './host-body.ts';
 import {
   MapCtor,
@@ -276,6 +276,11 @@ onEvent(Ev.Scheduled, (id: number, cron: string, scheduledTime: number) => {
 onEvent(Ev.Queue, (id: number, json: string) => {
   const batch = createBatch(json);
   run(new Invocation(id), handlers.queue ?? missing, batch, invocation => answerOther(invocation, batchOutcome(batch)));
+});
+
+onEvent(Ev.Alarm, (id: number, scheduledTime: number, retryCount: number) => {
+  const info: AlarmInfo = { scheduledTime, retryCount, isRetry: retryCount > 0 };
+  run(new Invocation(id), handlers.alarm ?? missing, info, invocation => answerOther(invocation, undefined));
 });
 
 onEvent(Ev.Abort, (id: number) => {

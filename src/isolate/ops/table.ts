@@ -177,6 +177,8 @@ export enum Ev {
   Over,
   /** (import id, 0 for the main module; promise of the evaluation, a guest value): what it is rejected with is its failure. */
   Evaluating,
+  /** (invocation, scheduled time in ms, deliveries before this one) */
+  Alarm,
 }
 
 /** The components of Op.UrlUpdate. */
@@ -211,4 +213,13 @@ export enum CompressFormat {
 export enum ServiceId {
   Fetch = 0,
   Bucket = 1,
+  Cache = 2,
+  Kv = 3,
+  Queue = 4,
+  Socket = 5,
+}
+
+/** A number that came from the other end. */
+export function isServiceId(id: number): id is ServiceId {
+  return id in ServiceId;
 }

@@ -220,6 +220,8 @@ export class Exchange {
 
   /** Set when the answer has come. */
   isReplied = false;
+  /** Of the body that comes in frames of its own, read or not. */
+  receivedBytes = 0;
   /** Of its head, which the owner may hold until the exchange is over. */
   headBytes = 0;
 
@@ -247,6 +249,7 @@ export class Exchange {
     if (this.#grantedBytes < 0) throw new ProtocolError('More data was sent than credit was given');
     if (this.#incoming === 'stopped' || this.#incoming === 'failed') return;
     if (this.#incoming === 'ended') throw new ProtocolError('Data came after the end of a body');
+    this.receivedBytes += piece.length;
     this.#keep(piece);
     this.listener?.onData();
   }

@@ -12,6 +12,8 @@ export enum HostOpens {
   Queue = 3,
   /** Answered at once, without the guest: so that both ends have taken the way before the first load is measured on it. */
   Warm = 4,
+  /** Head: "scheduled time in ms\nretry count". */
+  Alarm = 5,
 }
 
 /** Kinds of a note; the id is that of the invocation. */
@@ -65,7 +67,7 @@ export interface IsolateLimits {
   readonly cpuOverrunMs: number;
   readonly cpuBalanceMs: number;
   /** CPU time of one invocation, by what started it; null for no limit. */
-  readonly cpuMs: { readonly fetch: number | null; readonly scheduled: number | null; readonly queue: number | null };
+  readonly cpuMs: Readonly<Record<'fetch' | 'scheduled' | 'queue' | 'alarm', number | null>>;
 }
 
 export interface ScriptFailure {
