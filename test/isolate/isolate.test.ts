@@ -22,7 +22,7 @@ const LOAD: LoadHead = {
     memoryBytes: 2 ** 40,
     cpuOverrunMs: 0,
     cpuBalanceMs: 0,
-    cpuMs: { fetch: null, scheduled: null, queue: null },
+    cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null },
   },
 };
 
