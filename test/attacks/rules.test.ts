@@ -8,6 +8,7 @@ import { callGuest, createHostCall } from '../../src/isolate/bridge.js';
 import { OpError } from '../../src/isolate/ops/arguments.js';
 import { FAILED, Op } from '../../src/isolate/ops/table.js';
 import { TestRealm } from '../isolate/guest/test-realm.js';
+import { ABLATIONS } from './ablations/table.js';
 
 const ROOT = new URL('../../../', import.meta.url);
 const RULES = Array.from({ length: 29 }, (_, index) => `R${index + 1}`);
@@ -141,6 +142,18 @@ setTimeout(async () => { console.log(String(inspector.url())); await host.close(
     output.on('data', (chunk: Buffer) => (printed += chunk.toString()));
   await once(child, 'close');
   t.is(printed, 'undefined\n');
+});
+
+test('every rule has a piece of code without which a test fails', t => {
+  for (const rule of RULES)
+    t.true(
+      ABLATIONS.some(ablation => ablation.rule === rule),
+      rule,
+    );
+  for (const { file, find, test: path, without } of ABLATIONS) {
+    t.true(existsSync(new URL(path, ROOT)), path);
+    t.is(readFileSync(new URL(file, ROOT), 'utf8').split(find).length, 2, `${file}: ${without}`);
+  }
 });
 
 test('docs/security.md says of every rule which file keeps it and which tests fail without it', t => {

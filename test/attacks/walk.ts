@@ -4,7 +4,7 @@
  * fuzzer and for the leak scan. What it works with is captured, and its lists inherit nothing: the function that it searches may have
  * patched everything.
  */
-export const WALK = String.raw`
+export const WALK = `
 const { apply, getPrototypeOf, getOwnPropertyDescriptor, ownKeys } = Reflect;
 const ObjectPrototype = Object.prototype;
 const FunctionPrototype = Function.prototype;

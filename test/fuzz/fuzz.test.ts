@@ -7,5 +7,5 @@ test('fuzz() finds no object of the host realm in some thousands of hostile call
   const { calls, batches, ended, targets, targetsCalled } = await fuzz({ seconds: 8, seed });
   t.log(`${calls} calls, ${targetsCalled} of ${targets} in turn, ${ended} of ${batches} batches ended early`);
   t.true(calls > 500);
-  t.true(targets > 1000);
+  t.true(targets > 800);
 });
