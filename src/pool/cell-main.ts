@@ -10,8 +10,8 @@ import { LeasePool } from './lease-pool.js';
 import { ThreadPriority } from './thread-priority.js';
 
 const CONTROL_FD = 3;
-/** Threads that are told to end do so within milliseconds, unless they are inside a loop of the engine's own. */
-const THREADS_END_WITHIN_MS = 500;
+/** Longer than a host that is there waits before it ends the cell itself, and says why. */
+const THREADS_END_WITHIN_MS = 3000;
 
 let pool: LeasePool | undefined;
 

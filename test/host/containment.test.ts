@@ -130,7 +130,7 @@ for (const [signal, loop, mode] of ENDINGS) {
     const exited = once(child, 'exit');
     if (signal !== 'exit') child.kill(signal);
     await exited;
-    for (let wait = 0; wait < 100 && isAlive(pid); wait++) await new Promise(resolve => setTimeout(resolve, 50));
+    for (let wait = 0; wait < 300 && isAlive(pid); wait++) await new Promise(resolve => setTimeout(resolve, 50));
     t.false(isAlive(pid));
   });
 }
