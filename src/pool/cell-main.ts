@@ -31,6 +31,9 @@ const channel = new Channel(descriptorTransport(CONTROL_FD), 'isolate', {
       case Control.End:
         pool?.end(lease, 'closed');
         return;
+      case Control.Ping:
+        channel.note(0, Control.Pong, '');
+        return;
       default:
     }
   },

@@ -29,7 +29,14 @@ const STABLE_AFTER_MS = 10_000;
 /** How long a function waits for room among the isolates of its account. */
 const ROOM_WITHIN_MS = 30_000;
 const ROOM_POLL_MS = 25;
-const MEMORY_POLL_MS = 250;
+const POLL_MS = 250;
+/** A cell in which something runs is asked to answer every so many polls. */
+const PING_EVERY_POLLS = 10;
+/**
+ * One that has not answered for so long, 15 seconds, has been stopped or is stuck. Polls count and not time: a machine that slept, or an
+ * application that was busy, is not the cell's fault.
+ */
+const SILENT_POLLS = 60;
 /** Times the ceiling at which the cell's own watchdog ends isolates. */
 const HARD_CEILING = 2;
 const MEBIBYTE = 1024 * 1024;
@@ -49,6 +56,9 @@ class LiveCell {
   /** Resident memory when it had nothing to do yet. */
   idleBytes = 0;
   bloatedPolls = 0;
+  polls = 0;
+  /** Count of polls at the last ping. */
+  pingedAtPoll = 0;
   readonly suspects = new Suspects();
   readonly #onRoom: () => void;
 
@@ -81,6 +91,11 @@ class LiveCell {
   get threads(): number {
     return this.handles.size;
   }
+
+  get isBusy(): boolean {
+    for (const handle of this.handles.values()) if (handle.isBusy) return true;
+    return false;
+  }
 }
 
 export class CellSupervisor {
@@ -92,7 +107,7 @@ export class CellSupervisor {
   #failures = 0;
   #notBeforeMs = 0;
   readonly #closing = new AbortController();
-  #memoryTimer: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -153,7 +168,9 @@ export class CellSupervisor {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#wake();
-    clearInterval(this.#memoryTimer);
+    clearInterval(this.#timer);
+    // What still runs is told so now, and does not take the end of its cell for a crash.
+    for (const live of this.#cells) for (const handle of [...live.handles.values()]) handle.end();
     await Promise.all([...this.#cells].map(live => live.cell.close()));
   }
 
@@ -163,13 +180,15 @@ export class CellSupervisor {
     if (live === undefined || live.isRetired || live.cell.leasesLeft === 0) {
       await this.#options.prepare();
       await this.#backOff();
+      this.#refuseWhenClosed();
       live = this.#current;
-      if (live === undefined || live.isRetired || live.cell.leasesLeft === 0) live = this.#create();
     }
     try {
+      if (live === undefined || live.isRetired || live.cell.leasesLeft === 0) live = this.#create();
       await live.cell.ready;
       live.isReady = true;
     } catch (error) {
+      this.#refuseWhenClosed();
       throw new EdgeError(
         'EDGE_CELL_START',
         `Cannot start the process of account "${this.#options.account}": ${String(error)}`,
@@ -190,7 +209,7 @@ export class CellSupervisor {
     );
     this.#cells.add(live);
     this.#current = live;
-    this.#watchMemory();
+    this.#watch();
     return live;
   }
 
@@ -269,15 +288,26 @@ export class CellSupervisor {
     throw new EdgeError('EDGE_CLOSED', `Cannot start an isolate of account "${this.#options.account}": it is closed`);
   }
 
-  /** The cell's own watchdog acts first; this is for a cell whose watchdog has been taken over, and for memory that does not come back. */
-  #watchMemory(): void {
-    this.#memoryTimer ??= setInterval(() => {
-      for (const live of this.#cells) this.#checkMemory(live);
-    }, MEMORY_POLL_MS).unref();
+  #watch(): void {
+    this.#timer ??= setInterval(() => {
+      for (const live of this.#cells) {
+        if (!live.isReady) continue;
+        this.#checkAnswer(live);
+        this.#checkMemory(live);
+      }
+    }, POLL_MS).unref();
   }
 
+  #checkAnswer(live: LiveCell): void {
+    live.polls++;
+    if (live.polls % PING_EVERY_POLLS !== 0 || !live.isBusy) return;
+    if (live.cell.ping()) live.pingedAtPoll = live.polls;
+    else if (live.polls - live.pingedAtPoll >= SILENT_POLLS) live.cell.kill('it did not answer for 15 seconds');
+  }
+
+  /** The cell's own watchdog acts first; this is for a cell whose watchdog has been taken over, and for memory that does not come back. */
   #checkMemory(live: LiveCell): void {
-    const resident = live.isReady ? live.cell.residentBytes() : undefined;
+    const resident = live.cell.residentBytes();
     if (resident === undefined) return;
     if (live.idleBytes === 0) live.idleBytes = resident;
     if (resident > this.#options.cellMemoryBytes * HARD_CEILING) {

@@ -48,6 +48,8 @@ export interface Cell {
   kill(reason: string): void;
   /** Ends the cell and all that runs in it; resolves when it is gone. */
   close(): Promise<void>;
+  /** Asks the cell to answer; false when it has not answered the last time. */
+  ping(): boolean;
   /** Resident bytes, when known. */
   residentBytes(): number | undefined;
   readonly pid: number | undefined;

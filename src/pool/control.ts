@@ -20,6 +20,10 @@ export enum Control {
   LongTurn = 5,
   /** Cell to host: a thread that was told to end has not yet (one byte that is 0), or is stuck for good (1). */
   Linger = 6,
+  /** Host to cell: answer at once. */
+  Ping = 7,
+  /** Cell to host: the answer. */
+  Pong = 8,
 }
 
 export interface CellSettings {

@@ -21,6 +21,8 @@ const FIRST_LEASE_FD = 4;
 const MAX_STDERR_BYTES = 16 * 1024;
 /** Its last words may be read after the news of its end. */
 const LAST_WORDS_WITHIN_MS = 200;
+/** A cell that has not said by then that it is up never will: it took 0.1 s on an idle machine, and 2 s on one that was busy all over. */
+const START_WITHIN_MS = 30_000;
 /** A cell that is told to close and does not is killed. */
 const CLOSE_WITHIN_MS = 2000;
 const PAGE_BYTES = 4096;
@@ -31,14 +33,16 @@ export class ProcessCell implements Cell {
   /** The child is `unshare`, which waits for the cell: its own child. Killing it kills the cell. */
   readonly #isWrapped: boolean;
   #pid: number | undefined;
-  readonly #control: Channel;
+  /** Undefined when the process could not be started. */
+  readonly #control: Channel | undefined;
   readonly #events: CellEvents;
   readonly #leases = new Set<number>();
-  readonly #exited: Promise<void>;
+  readonly #exited: Promise<string>;
   #nextSocket = 0;
   readonly #stderr = new OutputTail(MAX_STDERR_BYTES);
   #isClosing = false;
   #killReason = '';
+  #isPinged = false;
   #isOver = false;
 
   constructor(options: CellOptions, events: CellEvents, sandbox: Sandbox) {
@@ -54,6 +58,8 @@ export class ProcessCell implements Cell {
     });
     this.#child = child;
     child.stderr?.on('data', (chunk: Buffer) => this.#stderr.push(chunk));
+    const starting = setTimeout(() => this.kill(`it did not start within ${START_WITHIN_MS} ms`), START_WITHIN_MS);
+    starting.unref();
     this.#exited = new Promise(resolve => {
       child.once('error', error => this.#over(error.message, resolve));
       child.once('exit', (code, signal) => {
@@ -72,12 +78,22 @@ export class ProcessCell implements Cell {
       onFailed = reject;
     });
     this.ready.catch(() => {});
+    void this.#exited.then(detail => {
+      clearTimeout(starting);
+      onFailed(new Error([detail, this.#stderr.text.trim()].filter(text => text !== '').join(': ')));
+    });
+    // Without descriptors for its pipes there is no process, and no stdio either, whatever the types say; 'error' follows.
+    if (child.pid === undefined) return;
     this.#control = new Channel(socketTransport(this.#socket(CONTROL_FD), true), 'host', {
       onOpen: exchange => exchange.fail('Not supported'),
       onNote: (lease, kind, payload) => {
         switch (kind) {
           case Control.Ready:
+            clearTimeout(starting);
             onReady();
+            return;
+          case Control.Pong:
+            this.#isPinged = false;
             return;
           case Control.Ended: {
             const { end, detail } = parseEnded(payload);
@@ -96,9 +112,8 @@ export class ProcessCell implements Cell {
         }
       },
       onClose: error => {
-        onFailed(new Error(error?.message ?? `The cell ended: ${this.#stderr.text.trim() || 'no message'}`));
         // A cell that is told to close ends by itself, and is waited for.
-        if (!this.#isClosing) this.kill();
+        if (!this.#isClosing) this.kill(error?.message);
       },
     });
     const settings: CellSettings = { ...options, execArgv: isolateFlags() };
@@ -121,12 +136,20 @@ export class ProcessCell implements Cell {
     this.#leases.add(lease);
     const payload = Buffer.allocUnsafe(4);
     payload.writeUInt32LE(FIRST_LEASE_FD + index);
-    this.#control.note(lease, Control.Start, payload);
+    this.#control?.note(lease, Control.Start, payload);
     return { lease, transport: socketTransport(socket, true) };
   }
 
   end(lease: number): void {
-    if (this.#leases.delete(lease)) this.#control.note(lease, Control.End, '');
+    if (this.#leases.delete(lease)) this.#control?.note(lease, Control.End, '');
+  }
+
+  /** Answers whether the last ping was answered. */
+  ping(): boolean {
+    if (this.#isPinged) return false;
+    this.#isPinged = true;
+    this.#control?.note(0, Control.Ping, '');
+    return true;
   }
 
   residentBytes(): number | undefined {
@@ -140,7 +163,7 @@ export class ProcessCell implements Cell {
   /** Behind a wrapper it is the cell that is ended: the wrapper waits for it, so that nothing is left when the wrapper has exited. */
   kill(reason = ''): void {
     if (this.#isOver) return;
-    this.#killReason = reason;
+    this.#killReason ||= reason;
     const inner = this.#isWrapped ? childOf(this.#child.pid) : undefined;
     try {
       if (inner !== undefined && process.kill(inner, 'SIGKILL')) return;
@@ -153,7 +176,7 @@ export class ProcessCell implements Cell {
   async close(): Promise<void> {
     if (!this.#isOver) {
       this.#isClosing = true;
-      this.#control.close();
+      this.#control?.close();
       const timer = setTimeout(() => this.kill('it did not close when it was told to'), CLOSE_WITHIN_MS);
       await this.#exited;
       clearTimeout(timer);
@@ -166,13 +189,14 @@ export class ProcessCell implements Cell {
     return stream;
   }
 
-  #over(detail: string, resolve: () => void): void {
+  #over(how: string, resolve: (detail: string) => void): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    for (const stream of this.#child.stdio) stream?.destroy();
-    resolve();
+    if (this.#control !== undefined) for (const stream of this.#child.stdio) stream?.destroy();
     const why = this.#killReason || /^FATAL ERROR: .*$/m.exec(this.#stderr.text)?.[0];
-    this.#events.onExit(why === undefined ? detail : `${detail}, ${why}`);
+    const detail = why === undefined ? how : `${how}, ${why}`;
+    resolve(detail);
+    this.#events.onExit(detail);
   }
 }
 

@@ -47,6 +47,8 @@ export function sandboxFor(mode: SandboxMode): Promise<Sandbox> {
   if (sandbox === undefined) {
     sandbox = probe(mode);
     probed.set(mode, sandbox);
+    // What could not be tried out now may be later; nothing was started meanwhile.
+    sandbox.catch(() => probed.delete(mode));
   }
   return sandbox;
 }
@@ -65,6 +67,10 @@ async function probe(mode: SandboxMode): Promise<Sandbox> {
         works = true;
         break;
       }
+    }
+    // A machine that is out of processes or descriptors for a moment says nothing about the layer.
+    if (!works && !(await canStart(prefixOf(commands)))) {
+      throw new EdgeError('EDGE_CELL_START', `Cannot start a process to try out the sandbox layer "${layer}"`);
     }
     if (!works)
       missing.push(
@@ -108,7 +114,16 @@ function candidatesOf(isRoot: boolean): [Layer, (readonly string[])[]][] {
             ]
           : [[setpriv, ...noPrivileges]],
     ],
-    ['resourceLimits', prlimit === undefined ? [] : [[prlimit, '--core=0', `--nofile=${MAX_DESCRIPTORS}`]]],
+    [
+      'resourceLimits',
+      prlimit === undefined
+        ? []
+        : [
+            [prlimit, '--core=0', `--nofile=${MAX_DESCRIPTORS}`],
+            // Refused where the application itself has fewer: then the cell has no more than that.
+            [prlimit, '--core=0'],
+          ],
+    ],
   ];
 }
 

@@ -46,6 +46,11 @@ export class ThreadCell implements Cell {
     void this.close();
   }
 
+  /** The process is this one. */
+  ping(): boolean {
+    return true;
+  }
+
   residentBytes(): undefined {
     return undefined;
   }

@@ -1,0 +1,20 @@
+import { execFile } from 'node:child_process';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import test from 'ava';
+
+const run = promisify(execFile);
+
+test('an application without descriptors for another process lives on, says EDGE_CELL_START, and goes on later', async t => {
+  const program = fileURLToPath(new URL('./programs/few-descriptors.js', import.meta.url));
+  const { stdout } = await run(process.execPath, [program, '110']);
+  const { outcomes, answers, later } = JSON.parse(stdout);
+  t.true(outcomes.includes('EDGE_CELL_START'));
+  t.deepEqual(
+    outcomes.filter((outcome: string) => !['loaded', 'EDGE_CELL_START'].includes(outcome)),
+    [],
+  );
+  t.deepEqual([...new Set(answers)], ['fine']);
+  t.is(later, 'fine');
+});
