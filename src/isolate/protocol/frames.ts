@@ -191,6 +191,8 @@ function readHead(buffer: Buffer, flags: number, start: number, end: number): st
 const SLAB_BYTES = 64 * 1024;
 /** Bodies from this size on are written from where they are instead of being copied into the slab. */
 const BY_REFERENCE_BYTES = 8 * 1024;
+/** No id, in place of that of an exchange. */
+const NO_FRAME = -1;
 
 /**
  * Gathers frames until `take`. A caller that hands over a body of BY_REFERENCE_BYTES or more must leave it unchanged
@@ -203,8 +205,8 @@ export class FrameWriter {
   #numbers = new DataView(this.#slab.buffer);
   #start = 0;
   #end = 0;
-  /** The Data frame that was written last, where nothing came after it: its exchange, 0 for none, its length, and where that stands. */
-  #dataId = 0;
+  /** The Data frame that was written last, where nothing came after it: its exchange, its length, and where that stands. */
+  #dataId = NO_FRAME;
   #dataBytes = 0;
   #dataAt = 0;
   #dataNumbers = this.#numbers;
@@ -216,7 +218,7 @@ export class FrameWriter {
   /** What has been gathered since the last call. */
   take(): Buffer[] {
     this.#seal();
-    this.#dataId = 0;
+    this.#dataId = NO_FRAME;
     const parts = this.#parts;
     this.#parts = [];
     return parts;
@@ -357,7 +359,7 @@ export class FrameWriter {
 
   #header(at: number, length: number, type: FrameType, id: number): void {
     const numbers = this.#numbers;
-    this.#dataId = 0;
+    this.#dataId = NO_FRAME;
     numbers.setUint32(at, length, true);
     numbers.setUint8(at + 4, type);
     numbers.setUint32(at + 5, id, true);

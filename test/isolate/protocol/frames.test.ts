@@ -52,6 +52,13 @@ test('FrameWriter.data() begins a frame for another exchange and behind every ot
   t.deepEqual(read(writer.take()), expected);
 });
 
+test('FrameWriter.data() begins a frame for the id 0 too, which hosts refuse and no honest isolate sends', t => {
+  const writer = new FrameWriter();
+  writer.stop(4, 'x');
+  writer.data(0, Buffer.from('a'));
+  t.deepEqual(read(writer.take()), ['stop 4 x', 'data 0 a']);
+});
+
 test('FrameWriter.data() begins a frame after what was taken', t => {
   const writer = new FrameWriter();
   writer.data(2, Buffer.from('a'));
