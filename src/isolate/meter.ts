@@ -11,6 +11,8 @@ import { ORIGIN_MS, type WatchBlock } from './watch-block.js';
 
 /** Turns longer than this are measured by the thread's clock. */
 const LONG_TURN_MS = 1;
+/** At the start of a turn the thread's clock was asked no longer ago than this. Asking takes 3 us on Node 20. */
+const CLOCK_EVERY_MS = 1;
 /** Heap statistics are looked at once in so many turns, and after every long one. */
 const MEMORY_EVERY_TURNS = 16;
 
@@ -51,8 +53,9 @@ export class InvocationMeter implements TurnMeter {
   #limits: IsolateLimits = NO_LIMITS;
   #allowance = new CpuAllowance({ overrunMs: 0 });
   #startedMs = 0;
-  /** The thread's clock when it was last asked, and the short turns measured by the wall since. */
+  /** The thread's clock when it was last asked, when that was, and the short turns measured by the wall since. */
   #clockMs = threadCpuMs();
+  #askedMs = performance.now();
   #wallSinceMs = 0;
   #turnsSinceMemory = 0;
   /** Of the turn that is running. */
@@ -99,8 +102,14 @@ export class InvocationMeter implements TurnMeter {
     const account = this.#accounts.get(invocation);
     this.#account = account;
     const budgetMs = account === undefined ? this.#limits.startupMs : this.#grant(account) - account.usedMs;
-    this.#startedMs = performance.now();
-    this.#watch.beginTurn(invocation, ORIGIN_MS + this.#startedMs, Math.max(0, budgetMs), account?.usedMs ?? 0);
+    const clockMs = this.#clockBefore();
+    this.#watch.beginTurn(
+      invocation,
+      ORIGIN_MS + this.#startedMs,
+      Math.max(0, budgetMs),
+      account?.usedMs ?? 0,
+      clockMs ?? 0,
+    );
   }
 
   end(invocation: number): void {
@@ -155,14 +164,31 @@ export class InvocationMeter implements TurnMeter {
     return account.limitMs === Number.POSITIVE_INFINITY ? account.limitMs : this.#allowance.grant(account.limitMs);
   }
 
-  /** CPU time of the turn that just ended: the clock's advance less what short turns since the last look have used. */
+  /**
+   * About what the thread's clock shows at the start of a turn. Were it asked long before, the time that a turn waits on a busy machine
+   * could not be told from what the host realm has worked since.
+   */
+  #clockBefore(): number | undefined {
+    this.#startedMs = performance.now();
+    if (this.#startedMs - this.#askedMs > CLOCK_EVERY_MS) this.#ask();
+    return this.#clockMs === undefined ? undefined : this.#clockMs + this.#wallSinceMs;
+  }
+
+  /** CPU time of the turn that just ended: the clock's advance less what was used since the last look and before the turn. */
   #longTurnMs(wallMs: number): number {
-    const clockMs = threadCpuMs();
-    if (clockMs === undefined || this.#clockMs === undefined) return wallMs;
-    const sinceMs = clockMs - this.#clockMs - this.#wallSinceMs;
-    this.#clockMs = clockMs;
-    this.#wallSinceMs = 0;
+    const beforeMs = this.#clockMs;
+    const wallSinceMs = this.#wallSinceMs;
+    const clockMs = this.#ask();
+    if (clockMs === undefined || beforeMs === undefined) return wallMs;
+    const sinceMs = clockMs - beforeMs - wallSinceMs;
     return Math.min(wallMs, Math.max(0, sinceMs));
+  }
+
+  #ask(): number | undefined {
+    this.#clockMs = threadCpuMs();
+    this.#askedMs = performance.now();
+    this.#wallSinceMs = 0;
+    return this.#clockMs;
   }
 
   #checkMemory(account: Account | undefined): void {

@@ -26,6 +26,8 @@ enum Figure {
   MemoryBytes = 5,
   /** CPU milliseconds that the invocation had used before the current turn. */
   UsedMs = 6,
+  /** About what the thread's CPU clock showed at the start of the turn; 0 when there is none. */
+  ClockMs = 7,
 }
 
 export class WatchBlock {
@@ -41,7 +43,8 @@ export class WatchBlock {
 
   // --- the isolate ---
 
-  beginTurn(invocation: number, startedMs: number, budgetMs: number, usedMs: number): void {
+  beginTurn(invocation: number, startedMs: number, budgetMs: number, usedMs: number, clockMs: number): void {
+    this.#figures[Figure.ClockMs] = clockMs;
     this.#figures[Figure.UsedMs] = usedMs;
     this.#figures[Figure.StartedMs] = startedMs;
     this.#figures[Figure.BudgetMs] = budgetMs;
@@ -111,6 +114,10 @@ export class WatchBlock {
 
   get startedMs(): number {
     return this.#figures[Figure.StartedMs] ?? 0;
+  }
+
+  get clockMs(): number {
+    return this.#figures[Figure.ClockMs] ?? 0;
   }
 
   get memoryBytes(): number {

@@ -120,8 +120,12 @@ export class Watchdog {
       watched.wallAtFirstSight = nowMs;
     }
     if (!watched.isLong && nowMs - watched.wallAtFirstSight >= LONG_TURN_MS) this.#setLong(lease, watched, true);
-    // Before the first sight the turn may have run on the CPU all the time; from then on the thread's clock tells.
-    const beforeMs = Math.max(0, watched.wallAtFirstSight - startedMs);
+    // The turn cannot have used more before the first sight than the thread has; from then on the thread's clock tells.
+    const wallBeforeMs = Math.max(0, watched.wallAtFirstSight - startedMs);
+    const beforeMs =
+      cpuMs === undefined
+        ? wallBeforeMs
+        : Math.min(wallBeforeMs, Math.max(0, watched.clockAtFirstSight - block.clockMs));
     const sinceMs = cpuMs === undefined ? nowMs - watched.wallAtFirstSight : cpuMs - watched.clockAtFirstSight;
     const usedMs = beforeMs + sinceMs;
     const { priority } = this.#options;

@@ -1,5 +1,6 @@
 /** The watchdog with blocks that a test writes in place of isolates; it is woken by hand. */
 import test from 'ava';
+import { clockMs, ownClockDescriptor } from '../../src/isolate/thread-clock.js';
 import { monotonicMs, WatchBlock } from '../../src/isolate/watch-block.js';
 import { ThreadPriority } from '../../src/pool/thread-priority.js';
 import { Watchdog, type WatchdogOptions } from '../../src/pool/watchdog.js';
@@ -36,7 +37,7 @@ function rig(): Rig {
 }
 
 function turn(block: WatchBlock, agoMs: number, budgetMs: number): void {
-  block.beginTurn(2, monotonicMs() - agoMs, budgetMs, 0);
+  block.beginTurn(2, monotonicMs() - agoMs, budgetMs, 0, 0);
 }
 
 test('poll() ends the isolate whose turn has outlasted its budget', t => {
@@ -46,6 +47,19 @@ test('poll() ends the isolate whose turn has outlasted its budget', t => {
   turn(block, 50, 40);
   watchdog.poll();
   t.deepEqual(told, ['cpu']);
+  watchdog.forget(1);
+});
+
+test('poll() holds no more against a turn than its thread has used since the turn began', t => {
+  const { watchdog, told } = rig();
+  const block = new WatchBlock();
+  const clock = ownClockDescriptor();
+  block.clock = clock;
+  watchdog.watch(1, block, verdict => told.push(verdict));
+  // For 50 ms the thread has waited for a CPU.
+  block.beginTurn(2, monotonicMs() - 50, 40, 0, (clockMs(clock) ?? 0) + 1);
+  watchdog.poll();
+  t.deepEqual(told, []);
   watchdog.forget(1);
 });
 
