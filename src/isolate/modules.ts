@@ -253,7 +253,7 @@ function rewriteImports(source: string, name: string, loader: string): { prefix:
  * escapes; between it and its `(` or `.` there is only white space (JavaScript's is that of `\s`) or a comment, and a comment begins with
  * `/`, or in a classic script with `<` or `-`.
  */
-function mayImport(source: string): boolean {
+export function mayImport(source: string): boolean {
   return /import\s*[(./<-]/.test(source);
 }
 

@@ -38,8 +38,9 @@ try {
   // The tests must pass as long as everything is there.
   for (const file of new Set(chosen.map(({ test }) => test))) {
     const titles = chosen.filter(({ test }) => test === file).map(testTitle);
-    const failed = await failures(file, titles);
-    for (const title of titles) if (failed(title)) throw new Error(`fails with the rules in place: ${file}: ${title}`);
+    const { failed, text } = await failures(file, titles);
+    for (const title of titles)
+      if (failed(title)) throw new Error(`fails with the rules in place: ${file}: ${title}\n${text}`);
   }
   for (const ablation of chosen) {
     const { rule, without } = ablation;
@@ -69,7 +70,7 @@ async function isMissed(ablation: Ablation): Promise<boolean> {
     writeFileSync(built, (await transform(patched, { loader: 'ts', format: formatOf(file) })).code);
   try {
     await run(['.scripts/build-guest.mjs']);
-    return (await failures(test, [testTitle(ablation)]))(testTitle(ablation));
+    return (await failures(test, [testTitle(ablation)])).failed(testTitle(ablation));
   } finally {
     writeFileSync(path, source);
     if (built !== undefined && before !== undefined) writeFileSync(built, before);
@@ -87,7 +88,10 @@ function formatOf(file: string): 'cjs' | 'esm' {
 }
 
 /** Runs tests of one file; answers whether one of them has failed, which it also has when the run ended before it did. */
-async function failures(file: string, titles: readonly string[]): Promise<(title: string) => boolean> {
+async function failures(
+  file: string,
+  titles: readonly string[],
+): Promise<{ failed(title: string): boolean; readonly text: string }> {
   const matches = titles.flatMap(title => ['--match', title.replaceAll('*', '\\*')]);
   const { text } = await run([
     'node_modules/ava/entrypoints/cli.mjs',
@@ -101,7 +105,7 @@ async function failures(file: string, titles: readonly string[]): Promise<(title
   );
   // A file that does not load says nothing of its tests.
   if (!/^ {2}[✘×✔√] /m.test(text)) throw new Error(`No test was run:\n${text}`);
-  return title => !passed.has(title);
+  return { failed: title => !passed.has(title), text };
 }
 
 function run(args: readonly string[]): Promise<{ readonly text: string }> {
