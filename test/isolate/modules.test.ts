@@ -16,7 +16,7 @@ test('mayImport() sees every import() that the engine takes, whatever one charac
   for (let code = 0; code <= 0xffff; code++) {
     const character = String.fromCharCode(code);
     // It makes another name of the keyword.
-    if (/[$\u200c\u200d\p{ID_Continue}]/u.test(character)) continue;
+    if (/\$|\u200c|\u200d|\p{ID_Continue}/u.test(character)) continue;
     const source = `x => import${character}("y")`;
     if (!mayImport(source) && compiles(source)) missed.push(code.toString(16));
   }
