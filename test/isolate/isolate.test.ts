@@ -63,10 +63,10 @@ test('an isolate takes one function in its life (R1)', async t => {
 function startThread(t: ExecutionContext, after = ''): { readonly channel: Channel; readonly worker: Worker } {
   const { channel, port } = hostChannel(t);
   const { buffer } = new WatchBlock();
-  const entry = new URL('../../src/isolate/worker-entry.cjs', import.meta.url).href;
+  const entry = new URL('../../src/isolate/worker.bundle.cjs', import.meta.url).href;
   const worker = new Worker(
     `const { parentPort, workerData } = require('node:worker_threads');
-     import(${JSON.stringify(entry)}).then(entry => { entry.default(workerData); setImmediate(() => { ${after} }); });`,
+     import(${JSON.stringify(entry)}).then(entry => { entry.default.default(workerData); setImmediate(() => { ${after} }); });`,
     {
       eval: true,
       execArgv: ['--experimental-vm-modules', '--no-warnings'],

@@ -69,7 +69,8 @@ async function isMissed(ablation: Ablation): Promise<boolean> {
   if (built !== undefined)
     writeFileSync(built, (await transform(patched, { loader: 'ts', format: formatOf(file) })).code);
   try {
-    await run(['.scripts/build-guest.mjs']);
+    const { code } = await run(['.scripts/bundle-isolate.mjs']);
+    if (code !== 0) throw new Error(`${file} does not build without "${find}"`);
     return (await failures(test, [testTitle(ablation)])).failed(testTitle(ablation));
   } finally {
     writeFileSync(path, source);
@@ -108,12 +109,14 @@ async function failures(
   return { failed: title => !passed.has(title), text };
 }
 
-function run(args: readonly string[]): Promise<{ readonly text: string }> {
+function run(args: readonly string[]): Promise<{ readonly code: number | null; readonly text: string }> {
   const child = spawn(process.execPath, args, { cwd: scratch, stdio: ['ignore', 'pipe', 'ignore'] });
   const pieces: Buffer[] = [];
   child.stdout.on('data', (piece: Buffer) => pieces.push(piece));
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', () => resolve({ text: stripVTControlCharacters(Buffer.concat(pieces).toString('utf8')) }));
+    child.once('close', code =>
+      resolve({ code, text: stripVTControlCharacters(Buffer.concat(pieces).toString('utf8')) }),
+    );
   });
 }

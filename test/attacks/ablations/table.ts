@@ -158,9 +158,9 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     rule: 'R8',
     without: 'strictness of the host realm',
-    file: 'dist/src/isolate/worker-entry.cjs',
-    find: '"use strict";',
-    replace: '',
+    file: '.scripts/bundle-isolate.mjs',
+    find: '"use strict";const',
+    replace: 'const',
     test: RULES,
     title: 'all code of the isolate thread is strict (R8)',
   },
