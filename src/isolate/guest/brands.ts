@@ -36,6 +36,11 @@ const weakSetHas = uncurry(WeakSet.prototype.has) as (self: unknown, key: object
 const regExpFlag = getterOf<boolean>(RegExp.prototype, 'global');
 const RegExpPrototype: object = RegExp.prototype;
 
+const hasErrorSlot: ((value: unknown) => boolean) | undefined = Object.getOwnPropertyDescriptor(
+  Error,
+  'isError',
+)?.value;
+
 /** In the order of how common they are; each probe throws for every other kind of object. */
 const probes: readonly (readonly [ProbedBrand, Probe])[] = [
   ['Map', getterOf<number>(Map.prototype, 'size')],
@@ -61,6 +66,8 @@ const likelyKinds: { readonly [tag: string]: (typeof probes)[number] | undefined
 
 export function brandOf(value: object): Brand {
   if (isArray(value)) return 'Array';
+  // From Node 24 on the engine writes the message of an error out in what a probe throws, whatever its length.
+  if (hasErrorSlot?.(value) === true) return 'Object';
   if (isView(value)) return typedArrayName(value) === undefined ? 'DataView' : 'TypedArray';
   const tag = tagOf(value);
   if (tag === '[object Object]') return 'Object';
@@ -91,10 +98,6 @@ function tagOf(value: object): string {
   }
 }
 
-const hasErrorSlot: ((value: unknown) => boolean) | undefined = Object.getOwnPropertyDescriptor(
-  Error,
-  'isError',
-)?.value;
 const ErrorPrototype: object = Error.prototype;
 
 /** Whether the value was made by an Error constructor, or is a DOMException. */
