@@ -81,6 +81,7 @@ const REMOVED_GLOBALS: readonly string[] = [
   'require',
   'module',
   'exports',
+  'gc',
   'eval',
   'Function',
   'ShadowRealm',

@@ -3,7 +3,7 @@
  * in it. A thread makes one realm in its life, ahead of the function that it serves: so V8 compiles what is needed when it is needed, which
  * takes less memory than a code cache would.
  */
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import vm from 'node:vm';
 import type { GuestFunction, HostCall } from './bridge.js';
 
@@ -21,13 +21,30 @@ export interface Realm {
 }
 
 const bundleUrl = new URL('./guest.bundle.js', import.meta.url);
+/** Less than the 128 KiB from which on glibc maps a block of its own. */
+const PIECE_BYTES = 64 * 1024;
 
 export function createRealm(hostCall: HostCall): Realm {
   const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, { codeGeneration: { strings: false, wasm: false } });
-  const script = new vm.Script(readFileSync(bundleUrl, 'latin1'), { filename: 'edgehost:guest' });
+  const script = new vm.Script(readBundle(), { filename: 'edgehost:guest' });
   const install: GuestFunction = script.runInContext(context);
   // Only the bundle has run in this realm so far, so what it returns is as its type says (guest/main.ts).
   const entry = Reflect.apply(install, undefined, [hostCall]) as Omit<Realm, 'context'>;
   const { enter, imported, dynamicImport, moduleBytes } = entry;
   return { context, enter, imported, dynamicImport, moduleBytes };
+}
+
+/**
+ * The text of the bundle, which is ASCII. In pieces: when glibc frees a larger block it raises, for the whole process, what every thread
+ * keeps of freed memory, and a collection would then leave each isolate 2.2 MB larger (measured on Node 20.20).
+ */
+function readBundle(): string {
+  const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  const file = openSync(bundleUrl, 'r');
+  let text = '';
+  for (let bytes = readSync(file, piece); bytes > 0; bytes = readSync(file, piece)) {
+    text += piece.toString('latin1', 0, bytes);
+  }
+  closeSync(file);
+  return text;
 }

@@ -5,6 +5,7 @@
 import process from 'node:process';
 import type { MessagePort } from 'node:worker_threads';
 import { hardenThread } from './harden-thread.js';
+import { collectAll, IdleMemory } from './idle-memory.js';
 import { Isolate } from './isolate.js';
 import { platformOps } from './ops/platform.js';
 import { descriptorTransport, portTransport } from './protocol/transport.js';
@@ -34,5 +35,9 @@ export default function serve(lease: Lease): Promise<never> {
   const transport = 'fd' in connection ? descriptorTransport(connection.fd) : portTransport(connection.port);
   isolate.warm().catch(() => {});
   isolate.connect(transport, () => exit(0));
+  if (collectAll !== undefined) {
+    const { onCollected } = isolate;
+    new IdleMemory({ sequence: () => watch.sequence, collect: collectAll, onCollected });
+  }
   return new Promise(() => {});
 }

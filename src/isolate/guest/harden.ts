@@ -14,7 +14,15 @@ defineProperty(Error, 'stackTraceLimit', {
   enumerable: false,
 } as PropertyDescriptor);
 
-for (const name of ['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'FinalizationRegistry', 'ShadowRealm', 'console']) {
+for (const name of [
+  'WebAssembly',
+  'SharedArrayBuffer',
+  'Atomics',
+  'FinalizationRegistry',
+  'ShadowRealm',
+  'console',
+  'gc',
+]) {
   deleteProperty(globalThis, name);
 }
 

@@ -1,0 +1,75 @@
+/**
+ * Gives back what an isolate holds and does not need, once it has had nothing to do for a while: V8 keeps the pages of its young
+ * generation and of garbage until something asks for them. Never on the way of a request: a timer looks whether turns have gone by.
+ */
+import process from 'node:process';
+import { getHeapStatistics } from 'node:v8';
+
+/** Without a turn for so long, and at most twice of it, an isolate is idle. */
+const IDLE_MS = 5000;
+/** Not worth a collection: what the heap has grown by since the last one. */
+const MIN_GROWTH_BYTES = 1024 * 1024;
+/** A larger heap would take so long that a request waits for it; V8 collects it as it fills. */
+const MAX_HEAP_BYTES = 32 * 1024 * 1024;
+
+const [major = 20] = process.versions.node.split('.').map(Number);
+
+/** There with `--expose-gc`; taken before function code runs, and gone with the hardening of the thread. */
+const exposed: unknown = Reflect.get(globalThis, 'gc');
+
+/** Collects whatever can be collected and gives pages back; undefined where this Node has no way to ask for it. */
+export const collectAll: (() => void) | undefined =
+  major < 22 ? collectByFailing : typeof exposed === 'function' ? () => collectBy(exposed) : undefined;
+
+/** `gc()` of Node 20 knows no such flavor. But before V8 fails an allocation, it collects everything it can, the last resort before an error. */
+function collectByFailing(): void {
+  try {
+    // More than the addresses of a process, so nothing is ever reserved.
+    new ArrayBuffer(2 ** 52);
+  } catch {
+    // As it was meant.
+  }
+}
+
+function collectBy(gc: unknown): void {
+  if (typeof gc !== 'function') return;
+  Reflect.apply(gc, undefined, [{ type: 'major', execution: 'sync', flavor: 'last-resort' }]);
+}
+
+export interface IdleMemoryOptions {
+  /** Changes with every turn; odd while one is running. */
+  readonly sequence: () => number;
+  readonly collect: () => void;
+  /** CPU time has gone by that belongs to no invocation. */
+  readonly onCollected: () => void;
+  /** Calls back again and again, and keeps no process alive. */
+  readonly every?: (ms: number, look: () => void) => void;
+  readonly heap?: () => { readonly used_heap_size: number; readonly total_physical_size: number };
+}
+
+export class IdleMemory {
+  readonly #options: Required<IdleMemoryOptions>;
+  #seen: number | undefined;
+  #isCollected = false;
+  /** Physical bytes of the heap after the last collection. */
+  #leastBytes = Number.NEGATIVE_INFINITY;
+
+  constructor(options: IdleMemoryOptions) {
+    this.#options = { every: (ms, look) => setInterval(look, ms).unref(), heap: getHeapStatistics, ...options };
+    this.#options.every(IDLE_MS, () => this.#look());
+  }
+
+  #look(): void {
+    const sequence = this.#options.sequence();
+    const isIdle = sequence === this.#seen && sequence % 2 === 0;
+    if (!isIdle) this.#isCollected = false;
+    this.#seen = sequence;
+    if (!isIdle || this.#isCollected) return;
+    this.#isCollected = true;
+    const { used_heap_size: used, total_physical_size: physical } = this.#options.heap();
+    if (used > MAX_HEAP_BYTES || physical - this.#leastBytes < MIN_GROWTH_BYTES) return;
+    this.#options.collect();
+    this.#leastBytes = this.#options.heap().total_physical_size;
+    this.#options.onCollected();
+  }
+}
