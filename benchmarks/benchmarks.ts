@@ -14,6 +14,7 @@ import { memory } from './suites/memory.js';
 import { micro } from './suites/micro.js';
 import { neighbours } from './suites/neighbours.js';
 import { peers } from './suites/peers.js';
+import { slowReaders } from './suites/slow-readers.js';
 import { streaming } from './suites/streaming.js';
 
 export const BENCHMARKS: readonly Benchmark[] = [
@@ -26,6 +27,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   bucketLists,
   bucketLarge,
   streaming,
+  slowReaders,
   accounting,
   neighbours,
   containment,

@@ -2,13 +2,14 @@
 
 const CHUNK = new Uint8Array(64 * 1024).fill(0x61);
 
-/** A stream of so many bytes, in chunks of 64 KiB. */
-export function byteStream(bytes: number): ReadableStream<Uint8Array> {
+/** A stream of so many bytes, in chunks of 64 KiB. `onAsked` is told of each. */
+export function byteStream(bytes: number, onAsked: (bytes: number) => void = () => {}): ReadableStream<Uint8Array> {
   let left = bytes;
   return new ReadableStream<Uint8Array>({
     pull(controller) {
       const chunk = left < CHUNK.length ? CHUNK.slice(0, left) : CHUNK.slice();
       left -= chunk.length;
+      onAsked(chunk.length);
       if (chunk.length > 0) controller.enqueue(chunk);
       if (left === 0) controller.close();
     },

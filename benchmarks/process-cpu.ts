@@ -1,5 +1,5 @@
 /** CPU time of processes as Linux counts it. Elsewhere there are no figures. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** CPU milliseconds that a process and all of its threads have used. */
 export function cpuMsOf(pid: number): number {
@@ -7,6 +7,21 @@ export function cpuMsOf(pid: number): number {
   // The name may hold spaces; fields are counted after its closing bracket. Times are in ticks of 10 ms.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** CPU milliseconds of each thread of a process that runs now, to the microsecond. */
+export function threadClocks(pid: number): Map<string, number> {
+  return new Map(
+    readdirSync(`/proc/${pid}/task`).map(thread => {
+      const [nanoseconds] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ');
+      return [thread, Number(nanoseconds) / 1e6];
+    }),
+  );
+}
+
+/** The sum of them. Only for a process whose threads stay: what an ended one has used is not in it. */
+export function exactCpuMsOf(pid: number): number {
+  return [...threadClocks(pid).values()].reduce((sum, ms) => sum + ms, 0);
 }
 
 /** Waits until a process has done next to nothing for a while: threads have started, garbage is collected. */

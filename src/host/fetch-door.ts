@@ -217,7 +217,7 @@ class FetchSink implements ResponseSink {
     while (exchange !== undefined && !this.#isOver) {
       const piece = exchange.read(MAX_PIECE_BYTES);
       if (piece !== undefined) {
-        this.#controller?.enqueue(new Uint8Array(piece));
+        this.#controller?.enqueue(ownBytes(piece));
         return;
       }
       if (exchange.incoming !== 'open') {
@@ -245,6 +245,15 @@ class FetchSink implements ResponseSink {
     this.#isOver = true;
     if (this.#onAbort !== undefined) this.#input.signal?.removeEventListener('abort', this.#onAbort);
   }
+}
+
+/**
+ * The stream takes the buffer of a chunk away from whoever else looks into it: others get a copy. Most of a large body was read into
+ * buffers that hold nothing else.
+ */
+function ownBytes(piece: Buffer): Uint8Array {
+  const { buffer, byteLength } = piece;
+  return buffer.byteLength === byteLength ? new Uint8Array(buffer) : new Uint8Array(piece);
 }
 
 function pairsOf(headers: readonly string[]): [string, string][] {

@@ -22,6 +22,21 @@ for (const isolation of ISOLATIONS) {
     t.true(Buffer.from(await response.arrayBuffer()).equals(bytes));
   });
 
+  test(`fetch() hands out chunks whose buffers hold nothing else (${isolation})`, async t => {
+    const fn = await newHost(t, { isolation }).load(handler('return new Response(request.body)'));
+    const bytes = Buffer.alloc(2_000_000, 'abcdefg');
+    const responses = await Promise.all([1, 2].map(() => fn.fetch('http://x/', { method: 'POST', body: bytes })));
+    for (const { body } of responses) {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of body ?? []) {
+        t.is(chunk.buffer.byteLength, chunk.byteLength);
+        // Who gets a chunk may give its buffer away while the rest is on its way.
+        chunks.push(structuredClone(chunk, { transfer: [chunk.buffer] }));
+      }
+      t.true(Buffer.concat(chunks).equals(bytes));
+    }
+  });
+
   test(`fetch() streams through guest code with backpressure (${isolation})`, async t => {
     const fn = await newHost(t, { isolation }).load(
       handler(`
