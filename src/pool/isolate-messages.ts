@@ -1,9 +1,8 @@
 /** Reads what an isolate writes. An isolate may have been taken over: every field is checked, and nothing is passed on unseen. */
 import { ProtocolError } from '../isolate/protocol/frames.js';
-import type { HandlerFailure, LoadAnswer, ScriptFailure } from '../isolate/protocol/messages.js';
+import { HANDLERS, type HandlerFailure, type LoadAnswer, type ScriptFailure } from '../isolate/protocol/messages.js';
 
 const MAX_TEXT = 64 * 1024;
-const HANDLERS = ['fetch', 'scheduled', 'queue', 'alarm'];
 const SCRIPT_FAILURES: readonly ScriptFailure['code'][] = [
   'EDGE_SCRIPT_SYNTAX',
   'EDGE_SCRIPT_THREW',

@@ -142,3 +142,40 @@ test('scheduled() rejects when the function has no such handler', async t => {
   const fn = await newHost(t).load('export default { fetch() {} }');
   await t.throwsAsync(fn.scheduled(), { message: /no handler for this kind of event/ });
 });
+
+test('alarm() hands over its time and the deliveries before, and waits for what it answers with', async t => {
+  const fn = await newHost(t).load(`${KEEP} export default {
+    fetch: answer,
+    async alarm({ scheduledTime, retryCount, isRetry }, env, ctx) {
+      await scheduler.wait(1);
+      last = [scheduledTime, retryCount, isRetry, typeof ctx.waitUntil];
+    },
+  }`);
+  t.deepEqual(fn.handlers, ['fetch', 'alarm']);
+  await fn.alarm({ scheduledTime: new Date(5000), retryCount: 2 });
+  t.is(await textOf(fn.fetch('http://x/')), '[5000,2,true,"function"]');
+});
+
+test('alarm() refuses what is no time and no count, and rejects when there is no handler or it throws', async t => {
+  const host = newHost(t);
+  const fn = await host.load('export default { alarm() { throw new RangeError("no"); } }');
+  await t.throwsAsync(fn.alarm({ scheduledTime: new Date(Number.NaN) }), { instanceOf: RangeError });
+  await t.throwsAsync(fn.alarm({ retryCount: -1 }), { instanceOf: RangeError });
+  await t.throwsAsync(fn.alarm(), { code: 'EDGE_HANDLER_THREW', message: /RangeError: no/ });
+  const other = await host.load('export default { fetch() {} }', { name: 'other' });
+  await t.throwsAsync(other.alarm(), { message: /no handler for this kind of event/ });
+});
+
+test('caches are there and say that they are not supported', async t => {
+  const fn = await newHost(t).load(`export default {
+    async fetch(request) {
+      const opened = await caches.open('mine');
+      const errors = [];
+      for (const call of [() => caches.default.match(request), () => opened.put(request, new Response()), () => opened.delete(request)])
+        await call().catch(error => errors.push(error.code + ': ' + error.message));
+      return Response.json(errors);
+    },
+  }`);
+  const errors: string[] = JSON.parse(await textOf(fn.fetch('http://x/')));
+  t.deepEqual(errors, Array(3).fill('EDGE_NOT_SUPPORTED: Caches are not supported by this version of EdgeHost'));
+});

@@ -1,6 +1,6 @@
 /** Ops of the loader: what the guest tells of its start, and what it asks for while it runs. */
 import type { ModuleGraph } from '../modules.js';
-import type { ScriptFailure } from '../protocol/messages.js';
+import { HANDLERS, type ScriptFailure } from '../protocol/messages.js';
 import { checkedInteger, checkedText, OpError } from './arguments.js';
 import type { OpContext, OpSet } from './op-set.js';
 import { Op } from './table.js';
@@ -13,7 +13,6 @@ export interface LoadingOwner {
 }
 
 const MAX_TEXT = 64 * 1024;
-const HANDLERS = ['fetch', 'scheduled', 'queue'];
 let nextImport = 1;
 
 export function loadingOps(owner: LoadingOwner): OpSet {

@@ -38,6 +38,9 @@ export enum NoteKind {
   Pong = 9,
 }
 
+/** What a function may export to handle events. */
+export const HANDLERS: readonly string[] = ['fetch', 'scheduled', 'queue', 'alarm'];
+
 export type ModuleKind = 'esm' | 'script' | 'json' | 'text' | 'data';
 
 export interface ModuleHead {
