@@ -22,12 +22,20 @@ export class Deadlines<T> {
     this.#timer ??= setTimeout(() => this.#tick(), Math.min(TICK_MS, afterMs)).unref();
   }
 
+<<<<<<< HEAD
   /** How long ago the item was added, in milliseconds; 0 when it is not there. */
   delete(item: T): number {
     const entry = this.#items.get(item);
     if (entry === undefined) return 0;
     this.#items.delete(item);
     return performance.now() - entry.sinceMs;
+=======
+  /** Answers when it would have been, by performance.now(); undefined when there was none. */
+  delete(item: T): number | undefined {
+    const deadlineMs = this.#items.get(item);
+    if (deadlineMs !== undefined) this.#items.delete(item);
+    return deadlineMs;
+>>>>>>> f4a74d3 (host: enforce and warn of every limit; name figure and option)
   }
 
   #tick(): void {

@@ -176,7 +176,11 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     const { function: fixed, ...listenerOptions } = options;
     const runner = fixed === undefined ? undefined : runnerOf(fixed);
     const route = runner === undefined ? undefined : ({ target: runner, mode: 'fail-closed' } as const);
-    return createListener((host, path) => route ?? this.#router.find(host, path), listenerOptions);
+    return createListener(
+      (host, path) => route ?? this.#router.find(host, path),
+      listenerOptions,
+      error => this.#warn(error),
+    );
   }
 
   /**

@@ -140,19 +140,23 @@ export function cachePrefix(account: string): string {
 }
 
 function startupError(context: InvocationContext, tookMs: number | undefined): EdgeError {
-  const took = tookMs === undefined ? 'did not finish' : `took ${Math.round(tookMs)} ms`;
+  const { startupMs, plan } = context.limits;
+  const took = tookMs === undefined ? 'did not finish' : `took ${Number(tookMs.toFixed(1))} ms`;
   return new EdgeError(
     'EDGE_STARTUP_LIMIT',
-    `Cannot load function "${context.function}": parsing it and running its global scope ${took}, limit startupMs is ${context.limits.startupMs} ms (option limits.startupMs)`,
+    `Cannot load function "${context.function}": parsing it and running its global scope ${took}, limit startupMs is ${startupMs} ms (plan ${plan}, option limits.startupMs)`,
+    { limit: { name: 'startupMs', figure: tookMs ?? startupMs, allowed: startupMs } },
   );
 }
 
 function goneError(context: InvocationContext, error: IsolateGone): EdgeError {
   if (error.reason === 'startup') return startupError(context, undefined);
   if (error.reason === 'memory') {
+    const { memoryBytes } = context.limits;
     return new EdgeError(
       'EDGE_MEMORY_LIMIT',
-      `Cannot load function "${context.function}": its global scope used more memory than limit memoryBytes, ${context.limits.memoryBytes} bytes (option limits.memoryBytes)`,
+      `Cannot load function "${context.function}": its global scope used more memory than limit memoryBytes, ${memoryBytes} bytes (option limits.memoryBytes)`,
+      { limit: { name: 'memoryBytes', figure: memoryBytes, allowed: memoryBytes } },
     );
   }
   return new EdgeError(

@@ -72,7 +72,7 @@ export interface InvocationStart {
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'log', 'warn', 'error'];
 
-const graces = new Deadlines<Invocation>(invocation => invocation.close());
+const graces = new Deadlines<Invocation>(invocation => invocation.exceedGrace());
 const wallTimes = new Deadlines<Invocation>(invocation => invocation.exceedWallTime());
 
 let serial = 0;
@@ -134,7 +134,14 @@ export class Invocation implements InvocationPort {
     this.#startGrace();
   }
 
-  /** The time of waitUntil is up: nothing of it goes on in the isolate. */
+  /** The time of waitUntil is up. */
+  exceedGrace(): void {
+    const { waitUntilMs } = this.#context.limits;
+    this.#warnings.note('waitUntilMs', waitUntilMs, waitUntilMs);
+    this.close();
+  }
+
+  /** Nothing of it goes on in the isolate. */
   close(): void {
     this.#isolate.closeInvocation(this.exchange.id);
   }
@@ -319,10 +326,19 @@ export class Invocation implements InvocationPort {
   #over(cpuMs: number, peakBytes: number): void {
     if (this.#isOver) return;
     this.#isOver = true;
+<<<<<<< HEAD
     const graceMs = graces.delete(this);
     wallTimes.delete(this);
     this.#ledger?.close();
     const wallMs = performance.now() - this.#startedMs;
+=======
+    const graceEndMs = graces.delete(this);
+    wallTimes.delete(this);
+    this.#ledger?.close();
+    const endedMs = performance.now();
+    const wallMs = endedMs - this.#startedMs;
+    const graceMs = graceEndMs === undefined ? 0 : this.#context.limits.waitUntilMs - (graceEndMs - endedMs);
+>>>>>>> f4a74d3 (host: enforce and warn of every limit; name figure and option)
     this.#context.over(
       this.#outcome,
       { kind: this.#kind, cpuMs, wallMs, peakBytes, subrequests: this.#ledger?.subrequests ?? 0 },

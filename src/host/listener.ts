@@ -2,7 +2,7 @@
  * The door of node:http, and the hottest path of all: from the parsed head straight to a frame, and from the answering frame to the
  * socket, without a Request or Response in between.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Exchange } from '../isolate/protocol/exchange.js';
 import { INLINE_BODY_BYTES } from '../isolate/protocol/frames.js';
 import { HostOpens } from '../isolate/protocol/messages.js';
@@ -33,8 +33,18 @@ export type FindRoute = (
 ) => { readonly target: FunctionRunner; readonly mode: RouteMode } | undefined;
 
 const MAX_PIECE_BYTES = 64 * 1024;
+/** Names and values: node:http takes 2,000 headers of a request and drops the rest (`server.maxHeadersCount`). */
+const MAX_RAW_HEADERS = 2 * 2000;
+/** Of the head beside URL, names and values: the method, the version, separators and line ends of two hundred headers. */
+const HEAD_OVERHEAD_BYTES = 1024;
 
-export function createListener(find: FindRoute, options: ListenerOptions): NodeListener {
+/** `onWarning` is told once when the server refuses heads that the limits allow. */
+export function createListener(
+  find: FindRoute,
+  options: ListenerOptions,
+  onWarning: (error: Error) => void,
+): NodeListener {
+  let isServerChecked = false;
   return (request, response, next) => {
     try {
       const target = targetOf(request, options);
@@ -45,6 +55,12 @@ export function createListener(find: FindRoute, options: ListenerOptions): NodeL
       }
       const { target: runner, mode } = route;
       const { context } = runner;
+      if (!isServerChecked) {
+        isServerChecked = true;
+        checkServer(request, context.limits, onWarning);
+      }
+      // node:http drops headers past its bound without a word: what is left may lack the one that matters.
+      if (request.rawHeaders.length >= MAX_RAW_HEADERS) throw tooManyHeaders(request);
       checkRequestHead(
         { method: request.method ?? 'GET', url: target.url, headers: request.rawHeaders },
         context.limits,
@@ -62,6 +78,28 @@ export function createListener(find: FindRoute, options: ListenerOptions): NodeL
       sendError(request, response, error);
     }
   };
+}
+
+/** node:http has a bound of its own for heads, and answers 431 before anything here is asked. */
+function checkServer(request: IncomingMessage, limits: ResolvedLimits, onWarning: (error: Error) => void): void {
+  const server = 'server' in request.socket ? request.socket.server : undefined;
+  const own =
+    typeof server === 'object' && server !== null && 'maxHeaderSize' in server ? server.maxHeaderSize : undefined;
+  const maxHeaderSize = typeof own === 'number' ? own : http.maxHeaderSize;
+  const wanted = limits.urlBytes + limits.headersBytes;
+  if (!Number.isFinite(wanted) || maxHeaderSize >= wanted) return;
+  onWarning(
+    new Error(
+      `The server of the listener answers 431 to heads of more than ${maxHeaderSize} bytes by itself, where limits urlBytes and headersBytes allow ${wanted} together: create it with http.createServer({ maxHeaderSize: ${wanted + HEAD_OVERHEAD_BYTES} }, listener)`,
+    ),
+  );
+}
+
+function tooManyHeaders({ method, rawHeaders }: IncomingMessage): EdgeError {
+  return new EdgeError(
+    'EDGE_HEADERS_TOO_LARGE',
+    `Cannot serve the ${method} request: it has ${rawHeaders.length / 2} headers or more, at most ${MAX_RAW_HEADERS / 2 - 1} are taken`,
+  );
 }
 
 /** As if no function were attached: on to what is behind the listener, or 404. */
