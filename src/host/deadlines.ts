@@ -6,7 +6,7 @@
 const TICK_MS = 1000;
 
 export class Deadlines<T> {
-  readonly #items = new Map<T, { readonly sinceMs: number; readonly deadlineMs: number }>();
+  readonly #items = new Map<T, number>();
   readonly #onPast: (item: T) => void;
   #timer: NodeJS.Timeout | undefined;
 
@@ -17,32 +17,22 @@ export class Deadlines<T> {
   /** A second deadline for the same item changes nothing. */
   add(item: T, afterMs: number): void {
     if (this.#items.has(item)) return;
-    const sinceMs = performance.now();
-    this.#items.set(item, { sinceMs, deadlineMs: sinceMs + afterMs });
+    this.#items.set(item, performance.now() + afterMs);
     this.#timer ??= setTimeout(() => this.#tick(), Math.min(TICK_MS, afterMs)).unref();
   }
 
-<<<<<<< HEAD
-  /** How long ago the item was added, in milliseconds; 0 when it is not there. */
-  delete(item: T): number {
-    const entry = this.#items.get(item);
-    if (entry === undefined) return 0;
-    this.#items.delete(item);
-    return performance.now() - entry.sinceMs;
-=======
   /** Answers when it would have been, by performance.now(); undefined when there was none. */
   delete(item: T): number | undefined {
     const deadlineMs = this.#items.get(item);
     if (deadlineMs !== undefined) this.#items.delete(item);
     return deadlineMs;
->>>>>>> f4a74d3 (host: enforce and warn of every limit; name figure and option)
   }
 
   #tick(): void {
     this.#timer = undefined;
     const now = performance.now();
-    for (const [item, { deadlineMs }] of this.#items) {
-      if (deadlineMs > now) continue;
+    for (const [item, deadline] of this.#items) {
+      if (deadline > now) continue;
       this.#items.delete(item);
       this.#onPast(item);
     }

@@ -326,19 +326,12 @@ export class Invocation implements InvocationPort {
   #over(cpuMs: number, peakBytes: number): void {
     if (this.#isOver) return;
     this.#isOver = true;
-<<<<<<< HEAD
-    const graceMs = graces.delete(this);
-    wallTimes.delete(this);
-    this.#ledger?.close();
-    const wallMs = performance.now() - this.#startedMs;
-=======
     const graceEndMs = graces.delete(this);
     wallTimes.delete(this);
     this.#ledger?.close();
     const endedMs = performance.now();
     const wallMs = endedMs - this.#startedMs;
     const graceMs = graceEndMs === undefined ? 0 : this.#context.limits.waitUntilMs - (graceEndMs - endedMs);
->>>>>>> f4a74d3 (host: enforce and warn of every limit; name figure and option)
     this.#context.over(
       this.#outcome,
       { kind: this.#kind, cpuMs, wallMs, peakBytes, subrequests: this.#ledger?.subrequests ?? 0 },
