@@ -1,25 +1,8 @@
 /** Request. @see https://fetch.spec.whatwg.org/#request-class */
 import { objectFreeze, stringToUpperCase, TypeErrorCtor } from '../primordials.ts';
 import { type AbortSignal, createAbortSignal, createDependentSignal, isAbortSignal } from './abort.ts';
-import type { Blob } from './blob.ts';
-import {
-  type Body,
-  type BodyOwner,
-  cloneBody,
-  extractBody,
-  isUnusable,
-  isUsed,
-  readArrayBuffer,
-  readBlob,
-  readBytes,
-  readFormData,
-  readJson,
-  readText,
-  rejecting,
-  streamOf,
-  takeBody,
-} from './body.ts';
-import type { FormData } from './form-data.ts';
+import { type Body, type BodyOwner, cloneBody, extractBody, isUnusable, takeBody } from './body.ts';
+import { defineBody } from './body-mixin.ts';
 import { appendPair, getValue, type HeaderPairs, hasName, isToken, parsePairs } from './header-list.ts';
 import { createHeaders, fillHeaders, type Headers } from './headers.ts';
 import {
@@ -32,7 +15,6 @@ import {
   toEnum,
   toUSVString,
 } from './idl.ts';
-import type { ReadableStream } from './streams.ts';
 import { parseUrl } from './url-parse.ts';
 
 const REDIRECTS = ['follow', 'error', 'manual'] as const;
@@ -207,16 +189,6 @@ export class Request {
     return 'half';
   }
 
-  get body(): ReadableStream | null {
-    const { body } = this.#state;
-    return body === null ? null : streamOf(body);
-  }
-
-  get bodyUsed(): boolean {
-    const { body } = this.#state;
-    return body !== null && isUsed(body);
-  }
-
   clone(): Request {
     const state = this.#state;
     if (state.body !== null && isUnusable(state.body)) {
@@ -229,36 +201,13 @@ export class Request {
     return createRequest(clone);
   }
 
-  arrayBuffer(): Promise<ArrayBuffer> {
-    return rejecting(() => readArrayBuffer(this.#state));
-  }
-
-  blob(): Promise<Blob> {
-    return rejecting(() => readBlob(this.#state));
-  }
-
-  bytes(): Promise<Uint8Array> {
-    return rejecting(() => readBytes(this.#state));
-  }
-
-  formData(): Promise<FormData> {
-    return rejecting(() => readFormData(this.#state));
-  }
-
-  json(): Promise<unknown> {
-    return rejecting(() => readJson(this.#state));
-  }
-
-  text(): Promise<string> {
-    return rejecting(() => readText(this.#state));
-  }
-
   static {
     requestState = request => request.#state;
     isRequest = (value): value is Request => typeof value === 'object' && value !== null && #state in value;
   }
 }
 
+defineBody(Request, requestState);
 defineInterface(Request, 'Request');
 
 /** A state of its own with everything but body and signal. */

@@ -1,23 +1,7 @@
 /** Response. @see https://fetch.spec.whatwg.org/#response-class */
 import { jsonStringify, RangeErrorCtor, stringCharCodeAt, TypeErrorCtor } from '../primordials.ts';
-import type { Blob } from './blob.ts';
-import {
-  Body,
-  type BodyOwner,
-  cloneBody,
-  extractBody,
-  isUnusable,
-  isUsed,
-  readArrayBuffer,
-  readBlob,
-  readBytes,
-  readFormData,
-  readJson,
-  readText,
-  rejecting,
-  streamOf,
-} from './body.ts';
-import type { FormData } from './form-data.ts';
+import { Body, type BodyOwner, cloneBody, extractBody, isUnusable } from './body.ts';
+import { defineBody } from './body-mixin.ts';
 import { appendPair, getValue, type HeaderPairs, hasName, joinPairs, parsePairs } from './header-list.ts';
 import { createHeaders, fillHeaders, type Headers } from './headers.ts';
 import {
@@ -29,7 +13,6 @@ import {
   toUnsignedShort,
   toUSVString,
 } from './idl.ts';
-import type { ReadableStream } from './streams.ts';
 import { parseUrl } from './url-parse.ts';
 
 export type ResponseType = 'basic' | 'default' | 'error';
@@ -177,16 +160,6 @@ export class Response {
     return state.headers;
   }
 
-  get body(): ReadableStream | null {
-    const { body } = this.#state;
-    return body === null ? null : streamOf(body);
-  }
-
-  get bodyUsed(): boolean {
-    const { body } = this.#state;
-    return body !== null && isUsed(body);
-  }
-
   clone(): Response {
     const from = this.#state;
     if (from.body !== null && isUnusable(from.body)) {
@@ -204,36 +177,13 @@ export class Response {
     return createResponse(state);
   }
 
-  arrayBuffer(): Promise<ArrayBuffer> {
-    return rejecting(() => readArrayBuffer(this.#state));
-  }
-
-  blob(): Promise<Blob> {
-    return rejecting(() => readBlob(this.#state));
-  }
-
-  bytes(): Promise<Uint8Array> {
-    return rejecting(() => readBytes(this.#state));
-  }
-
-  formData(): Promise<FormData> {
-    return rejecting(() => readFormData(this.#state));
-  }
-
-  json(): Promise<unknown> {
-    return rejecting(() => readJson(this.#state));
-  }
-
-  text(): Promise<string> {
-    return rejecting(() => readText(this.#state));
-  }
-
   static {
     responseState = response => response.#state;
     isResponse = (value): value is Response => typeof value === 'object' && value !== null && #state in value;
   }
 }
 
+defineBody(Response, responseState);
 defineInterface(Response, 'Response');
 
 /** @see https://fetch.spec.whatwg.org/#null-body-status */
