@@ -109,22 +109,90 @@ declare global {
     alarm?: ExportedHandlerAlarmHandler<Env>;
   }
 
-  /** What a classic script gets: `addEventListener('scheduled', event => ...)`. */
-  interface ScheduledEvent extends Event {
-    readonly cron: string;
-    readonly scheduledTime: number;
+  interface ExtendableEvent extends Event {
     waitUntil(promise: Promise<unknown>): void;
+    /** When the handler fails, the request goes on to the application instead of becoming an error. */
+    passThroughOnException(): void;
   }
+
+  /** What a classic script gets: `addEventListener('scheduled', event => ...)`. */
+  interface ScheduledEvent extends ExtendableEvent {
+    readonly cron: string;
+    /** Milliseconds since the epoch. */
+    readonly scheduledTime: number;
+  }
+  var ScheduledEvent: {
+    prototype: ScheduledEvent;
+    new (type: string, init: EventInit & { cron?: string; scheduledTime?: number }): ScheduledEvent;
+  };
 
   /** `addEventListener('fetch', event => event.respondWith(...))`. */
   function addEventListener(type: 'fetch', listener: (event: WorkerFetchEvent) => void): void;
   function addEventListener(type: 'scheduled', listener: (event: ScheduledEvent) => void): void;
 
   /** Not `FetchEvent`, which is another type in TypeScript's library for service workers. */
-  interface WorkerFetchEvent extends Event {
+  interface WorkerFetchEvent extends ExtendableEvent {
     readonly request: Request;
     respondWith(response: Response | Promise<Response>): void;
-    waitUntil(promise: Promise<unknown>): void;
-    passThroughOnException(): void;
   }
+
+  // Beyond TypeScript's library.
+
+  /** Bytes in, the same bytes out. */
+  interface IdentityTransformStream {
+    readonly readable: ReadableStream<Uint8Array>;
+    readonly writable: WritableStream<ArrayBuffer | ArrayBufferView>;
+  }
+  var IdentityTransformStream: { prototype: IdentityTransformStream; new (): IdentityTransformStream };
+
+  /** Exactly so many bytes in and out; fewer or more are an error. As a body, it is sent with its length. */
+  interface FixedLengthStream {
+    readonly readable: ReadableStream<Uint8Array>;
+    readonly writable: WritableStream<ArrayBuffer | ArrayBufferView>;
+  }
+  var FixedLengthStream: {
+    prototype: FixedLengthStream;
+    new (expectedLength: number | bigint): FixedLengthStream;
+  };
+
+  /** Digests what is written: `await readable.pipeTo(stream); await stream.digest`. */
+  interface DigestStream extends WritableStream<ArrayBuffer | ArrayBufferView | string> {
+    readonly digest: Promise<ArrayBuffer>;
+    readonly bytesWritten: number;
+  }
+
+  interface Crypto {
+    readonly DigestStream: {
+      prototype: DigestStream;
+      new (algorithm: DigestAlgorithm | { readonly name: DigestAlgorithm }): DigestStream;
+    };
+  }
+
+  /** In upper or lower case. */
+  type DigestAlgorithm = 'MD5' | 'SHA-1' | 'SHA-256' | 'SHA-384' | 'SHA-512' | (string & {});
+
+  interface SubtleCrypto {
+    /** Whether two buffers of one length have the same bytes, in a time that does not tell where they differ. */
+    timingSafeEqual(a: ArrayBuffer | ArrayBufferView, b: ArrayBuffer | ArrayBufferView): boolean;
+  }
+
+  interface Scheduler {
+    /** Resolves after the delay; rejects when the signal aborts first. */
+    wait(delayMs: number, options?: { readonly signal?: AbortSignal }): Promise<void>;
+  }
+
+  interface Request {
+    readonly duplex: 'half';
+    readonly isReloadNavigation: boolean;
+    readonly isHistoryNavigation: boolean;
+  }
+
+  interface QuotaExceededError extends DOMException {
+    readonly quota: number | null;
+    readonly requested: number | null;
+  }
+  var QuotaExceededError: {
+    prototype: QuotaExceededError;
+    new (message?: string, options?: { readonly quota?: number; readonly requested?: number }): QuotaExceededError;
+  };
 }

@@ -73,6 +73,9 @@ const AsyncIteratorPrototype: object = getPrototypeOf(getPrototypeOf(async funct
 const iteratorPrototype = getPrototypeOf(new ReadableStream().values());
 if (iteratorPrototype !== null) setPrototypeOf(iteratorPrototype, AsyncIteratorPrototype);
 
+// Of an older standard.
+Reflect.deleteProperty(WritableStreamDefaultController.prototype, 'abortReason');
+
 /** The field of the polyfill that says whether a stream has been read from or cancelled. */
 interface Disturbable {
   _disturbed: boolean;
