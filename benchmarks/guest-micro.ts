@@ -49,6 +49,7 @@ const context: OpContext = {
   currentInvocation: () => 2,
   leaveBytes: bytes => bytes.length,
   charge: () => {},
+  placeOf: place => place,
   settle: () => {},
   hold: () => {},
   begin: work => {

@@ -25,6 +25,7 @@ const KIND_OF_ENDING: Readonly<Record<string, ModuleKind>> = {
   '.css': 'text',
   '.sql': 'text',
   '.bin': 'data',
+  '.map': 'text',
 };
 /** As an import may leave it out. */
 const ENDINGS = ['', '.js', '.mjs'];
@@ -36,6 +37,7 @@ const MAX_FILES = 10_000;
  * this is the host's own.
  */
 const MAX_PARSED_LENGTH = 1024 * 1024;
+const MAX_MAP_COMMENT = 4096;
 const RELATIVE_IMPORT = /\b(?:from|import)\b[^'"`;]{0,100}?['"]\.\.?\//;
 
 interface Import {
@@ -93,6 +95,8 @@ export async function collectModules(
     // The main file as bare text: load() finds out whether it is a module or a classic script.
     const source = name === mainName ? text : { type: kind, source: text };
     Object.defineProperty(modules, name, { value: source, enumerable: true });
+    const map = await mapFileOf(root, file, text);
+    if (map !== undefined) waiting.push({ name: nameOf(map), file: map });
     for (const found of importsOf(text)) {
       const place = `${name}:${found.line}:${found.column}: `;
       const target = await resolveImport(root, file, found.specifier);
@@ -147,6 +151,15 @@ async function resolveImport(root: string, from: string, specifier: string): Pro
     if (info?.isFile() === true) return target + ending;
   }
   return undefined;
+}
+
+/** The source map that the text names, when it is a file of the folder; a map that is missing is nothing to complain of. */
+async function mapFileOf(root: string, from: string, text: string): Promise<string | undefined> {
+  const url = /\/\/[#@] ?sourceMappingURL=(\S+\.map)\s*$/.exec(text.slice(-MAX_MAP_COMMENT))?.[1];
+  if (url === undefined) return undefined;
+  const target = resolve(dirname(from), url);
+  const info = isWithin(root, target) ? await stat(target).catch(() => undefined) : undefined;
+  return info?.isFile() === true ? target : undefined;
 }
 
 /** Relative imports of an ES module. Text that does not parse has none: load() says what is wrong with it. */

@@ -74,7 +74,7 @@ function entryOf(role: 'main' | 'other', name: string, value: unknown): Entry {
 
 function kindOfText(role: 'main' | 'other', name: string, text: string): ModuleKind {
   if (name.endsWith('.json')) return 'json';
-  if (name.endsWith('.txt') || name.endsWith('.html') || name.endsWith('.css') || name.endsWith('.sql')) return 'text';
+  if (/\.(?:txt|html|css|sql|map)$/.test(name)) return 'text';
   if (role === 'main' && !MODULE_SYNTAX.test(text) && LISTENER_SYNTAX.test(text)) return 'script';
   return 'esm';
 }

@@ -19,6 +19,7 @@ import type { Exchange } from './protocol/exchange.js';
 import { HostOpens, type LoadAnswer, type LoadHead, NoteKind, type ScriptFailure } from './protocol/messages.js';
 import type { Transport } from './protocol/transport.js';
 import { createRealm, type Realm } from './realm.js';
+import type { Place } from './source-places.js';
 import { TurnQueue } from './turns.js';
 import type { WatchBlock } from './watch-block.js';
 
@@ -86,6 +87,7 @@ export class Isolate implements OpContext, ChannelOwner {
           charge: cpuMs => this.charge(cpuMs),
           settle: (invocation, cpuMs) => this.settle(invocation, cpuMs),
           hold: bytes => this.hold(bytes),
+          placeOf: place => this.placeOf(place),
           log: (level, text) => this.#log(level, text),
           takeBytes: () => {
             const bytes = this.#left;
@@ -159,6 +161,10 @@ export class Isolate implements OpContext, ChannelOwner {
   }
 
   // --- OpContext ---
+
+  placeOf(place: Place): Place {
+    return this.#modules?.places.find(place) ?? place;
+  }
 
   currentInvocation(): number {
     return this.#turns.current;

@@ -10,6 +10,7 @@ import { parser } from './lazy-parser.js';
 import { Ev } from './ops/table.js';
 import type { ModuleKind, ScriptFailure } from './protocol/messages.js';
 import type { Realm } from './realm.js';
+import { type Edit, SourcePlaces } from './source-places.js';
 import type { TurnQueue } from './turns.js';
 
 export interface DeployedModule {
@@ -39,6 +40,8 @@ export class ModuleGraph {
   readonly #onFailed: EvaluationFailed;
   readonly #deployed = new Map<string, DeployedModule>();
   readonly #modules = new Map<string, vm.Module>();
+  /** For the stacks of its errors. */
+  readonly places = new SourcePlaces(name => this.#deployed.get(name)?.bytes.toString('utf8'));
   readonly #loader: vm.SyntheticModule;
   /** Nobody can guess it, so only what this file wrote can import the loader; and no deployed module has it as a name. */
   readonly #loaderName = `edgehost:loader/${randomUUID()}`;
@@ -193,7 +196,8 @@ export class ModuleGraph {
       }
       default:
         try {
-          const { prefix, source } = rewriteImports(text, name, this.#loaderName);
+          const { prefix, source, edits } = rewriteImports(text, name, this.#loaderName);
+          if (edits.length > 0) this.places.setEdits(name, edits);
           return new vm.SourceTextModule(prefix + source, { ...options, columnOffset: -prefix.length });
         } catch (error) {
           throw compileFailure(error, name, text);
@@ -226,15 +230,15 @@ function refuseDynamicImport(): never {
  * for this module: `import(a, b)` becomes `$edgehost_import$("name")(a, b)`. Nothing but keywords is replaced, so no edit can touch another
  * or swallow a quote; and the result is parsed again, since what runs must be what was looked at.
  */
-function rewriteImports(source: string, name: string, loader: string): { prefix: string; source: string } {
-  if (!mayImport(source)) return { prefix: '', source };
+function rewriteImports(source: string, name: string, loader: string): Rewritten {
+  if (!mayImport(source)) return { prefix: '', source, edits: [] };
   const call = `${DYNAMIC_IMPORT}(${JSON.stringify(name)})`;
   const meta = `({ url: ${JSON.stringify(`file:///${name}`)} })`;
   const edits: { start: number; end: number; text: string }[] = [];
   for (const { start, end, isCall } of parser().importsIn(source, 'module')) {
     edits.push(isCall ? { start, end: start + 'import'.length, text: call } : { start, end, text: meta });
   }
-  if (edits.length === 0) return { prefix: '', source };
+  if (edits.length === 0) return { prefix: '', source, edits: [] };
   edits.sort((a, b) => a.start - b.start);
   let rewritten = '';
   let at = 0;
@@ -245,7 +249,27 @@ function rewriteImports(source: string, name: string, loader: string): { prefix:
   rewritten += source.slice(at);
   if (parser().importsIn(rewritten, 'module').length > 0) throw new Error('import() could not be replaced');
   const prefix = `import { dynamicImport as ${DYNAMIC_IMPORT} } from ${JSON.stringify(loader)};`;
-  return { prefix, source: rewritten };
+  return { prefix, source: rewritten, edits: movesOf(source, edits) };
+}
+
+interface Rewritten {
+  readonly prefix: string;
+  readonly source: string;
+  readonly edits: readonly Edit[];
+}
+
+/** The edits as places of the rewritten text: no replacement has a line break, and none is longer than a line. */
+function movesOf(source: string, edits: readonly { start: number; end: number; text: string }[]): Edit[] {
+  const moves: Edit[] = [];
+  let last: Edit | undefined;
+  for (const { start, end, text } of edits) {
+    const { line, column } = lineAndColumn(source, end);
+    const before = last?.line === line ? last.moved : 0;
+    const moved = before + text.length - (end - start);
+    last = { line, column: column + moved, moved };
+    moves.push(last);
+  }
+  return moves;
 }
 
 /**

@@ -1,4 +1,5 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import { transform } from 'esbuild';
 import { handler, newHost, textOf } from './new-host.js';
 
 const failing: readonly { name: string; source: unknown; code: string; at?: [string, number, number]; text: RegExp }[] =
@@ -124,6 +125,58 @@ test('load() links several modules, JSON, text, data and import() of its own', a
     true,
     'file:///a.js',
   ]);
+});
+
+/** The stack of an error that a deployment's handler makes. */
+async function stackOf(t: ExecutionContext, modules: Record<string, string>): Promise<string> {
+  const fn = await newHost(t).load({ main: 'dist/out.js', modules });
+  return textOf(fn.fetch('http://x/'));
+}
+
+const WRITTEN =
+  'export default {\n  fetch(): Response {\n    const error: Error = new Error("here");\n    return new Response(error.stack);\n  },\n};\n';
+
+test('stack has the places of the file that the author wrote when the module has a source map in it', async t => {
+  const { code } = await transform(WRITTEN, {
+    loader: 'ts',
+    minify: true,
+    sourcemap: 'inline',
+    sourcefile: '../src/hello.ts',
+  });
+  t.regex(await stackOf(t, { 'dist/out.js': code }), /^Error: here\n {4}at .*src\/hello\.ts:3:26\)?$/m);
+});
+
+test('stack has the places of the file that the author wrote when the source map is another module', async t => {
+  const { code, map } = await transform(WRITTEN, {
+    loader: 'ts',
+    minify: true,
+    sourcemap: true,
+    sourcefile: '../src/hello.ts',
+  });
+  const modules = { 'dist/out.js': `${code}//# sourceMappingURL=out.js.map\n`, 'dist/out.js.map': map };
+  t.regex(await stackOf(t, modules), /src\/hello\.ts:3:26/);
+});
+
+for (const [what, map] of Object.entries({
+  'is no JSON': '{',
+  'is of another shape': '{"version":3,"sources":1,"mappings":{}}',
+  'has nonsense for mappings': '{"version":3,"sources":["x"],"mappings":"!!!!,////"}',
+  'is missing': undefined,
+})) {
+  test(`stack has the places of the deployed text when its source map ${what}`, async t => {
+    const code =
+      'export default { fetch() { return new Response(new Error("here").stack); } };\n//# sourceMappingURL=out.js.map';
+    t.regex(
+      await stackOf(t, { 'dist/out.js': code, ...(map !== undefined && { 'dist/out.js.map': map }) }),
+      /dist\/out\.js:1:48/,
+    );
+  });
+}
+
+test('stack has the columns of the deployed text behind an import() in the same line', async t => {
+  const code = `export default { async fetch() { await import('./b.js'); await import('./b.js'); return new Response(new Error('here').stack); } };`;
+  const stack = await stackOf(t, { 'dist/out.js': code, 'dist/b.js': '' });
+  t.regex(stack, new RegExp(`dist/out\\.js:1:${code.indexOf('new Error') + 1}\\b`));
 });
 
 test('load() runs a classic script', async t => {

@@ -1,3 +1,4 @@
+import type { Place } from '../source-places.js';
 import type { Op } from './table.js';
 
 /** What an op answers: nothing else may cross to the guest. */
@@ -28,4 +29,6 @@ export interface OpContext {
   settle(invocation: number, cpuMs: number): void;
   /** Bytes outside of every heap that are held for the guest; less than nothing when they are given back. */
   hold(bytes: number): void;
+  /** Where what stands at a place of the code that runs was written. */
+  placeOf(place: Place): Place;
 }

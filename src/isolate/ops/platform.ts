@@ -18,7 +18,7 @@ export function platformOps(context: OpContext): readonly OpSet[] {
     detachOps(),
     digestOps(context),
     encodingOps(),
-    stackOps(),
+    stackOps(place => context.placeOf(place)),
     subtleOps(context),
     urlOps,
   ];

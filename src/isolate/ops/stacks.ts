@@ -2,6 +2,7 @@
  * Stacks of the function's code (rule R4 (a)). An error of this realm, made while the guest waits in hostCall, has the guest's
  * frames on its stack; it stays here, and what the guest may ask for is text with the frames of its own files alone.
  */
+import type { Place } from '../source-places.js';
 import { checkedInteger } from './arguments.js';
 import type { OpSet } from './op-set.js';
 import { Op } from './table.js';
@@ -17,7 +18,8 @@ const FOREIGN = /^(?:edgehost:|node:|file:|<anonymous>|\/|[A-Za-z]:[\\/])/;
 // At once, since Error is frozen when the thread is hardened.
 Error.stackTraceLimit = CAPTURED_FRAMES;
 
-export function stackOps(): OpSet {
+/** `placeOf`: where what stands at a place of the code that runs was written. */
+export function stackOps(placeOf: (place: Place) => Place): OpSet {
   const remembered: (Error | undefined)[] = new Array(MAX_REMEMBERED).fill(undefined);
   let last = 0;
   return {
@@ -30,21 +32,30 @@ export function stackOps(): OpSet {
       if (wanted > last || wanted <= last - MAX_REMEMBERED) return '';
       const slot = wanted % MAX_REMEMBERED;
       const stack = remembered[slot]?.stack;
-      return typeof stack === 'string' ? framesOf(stack) : '';
+      return typeof stack === 'string' ? framesOf(stack, placeOf) : '';
     },
   };
 }
 
-function framesOf(stack: string): string {
+function framesOf(stack: string, placeOf: (place: Place) => Place): string {
   let text = '';
   let shown = 0;
   for (const line of stack.split('\n')) {
     if (!line.startsWith('    at ') || shown === SHOWN_FRAMES) continue;
     const open = line.lastIndexOf('(');
-    const place = open < 0 ? line.slice('    at '.length).replace(/^async /, '') : line.slice(open + 1);
+    const start = open < 0 ? (/^ {4}at (?:async )?/.exec(line)?.[0].length ?? 0) : open + 1;
+    const end = open < 0 ? line.length : line.length - 1;
+    const place = line.slice(start, end);
     if (FOREIGN.test(place) || !place.includes(':')) continue;
-    text += `\n${line}`;
+    text += `\n${line.slice(0, start)}${placed(place, placeOf)}${line.slice(end)}`;
     shown++;
   }
   return text;
+}
+
+function placed(text: string, placeOf: (place: Place) => Place): string {
+  const [, file, line, column] = /^(.*):(\d+):(\d+)$/.exec(text) ?? [];
+  if (file === undefined) return text;
+  const found = placeOf({ file, line: Number(line), column: Number(column) });
+  return `${found.file}:${found.line}:${found.column}`;
 }

@@ -81,6 +81,7 @@ const realm = createRealm(
       log: () => {},
       takeBytes: () => undefined,
       charge: () => {},
+      placeOf: place => place,
       settle: () => {},
       hold: () => {},
     }),

@@ -36,6 +36,7 @@ export class TestRealm {
       charge: () => {},
       settle: () => {},
       hold: () => {},
+      placeOf: place => place,
     };
     this.timers = new Timers(
       (_invocation, id) => this.enter(Ev.Timer, id),

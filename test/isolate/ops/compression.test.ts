@@ -97,6 +97,7 @@ test('CompressOpen closes the codec that rests longest when there are too many',
     leaveBytes: () => 0,
     begin: () => 1,
     charge: () => {},
+    placeOf: place => place,
     settle: () => {},
     hold: () => {},
   });
@@ -120,6 +121,7 @@ for (const args of [
       leaveBytes: () => 0,
       begin: () => 1,
       charge: () => {},
+      placeOf: place => place,
       settle: () => {},
       hold: () => {},
     });
