@@ -31,16 +31,11 @@ export class SourceMap {
   constructor(json: string) {
     const map: unknown = JSON.parse(json);
     if (typeof map !== 'object' || map === null) throw new TypeError('A source map is an object');
-    const { sources, mappings, sourceRoot } = {
-      sources: undefined,
-      mappings: undefined,
-      sourceRoot: undefined,
-      ...map,
-    };
+    const { sources, mappings, sourceRoot }: { [field: string]: unknown } = { ...map };
     if (!Array.isArray(sources) || typeof mappings !== 'string')
       throw new TypeError('A source map has sources and mappings');
     const root = typeof sourceRoot === 'string' && sourceRoot !== '' ? `${sourceRoot.replace(/\/$/, '')}/` : '';
-    this.#sources = sources.map(source => (typeof source === 'string' ? root + source : ''));
+    this.#sources = sources.map((source: unknown) => (typeof source === 'string' ? root + source : ''));
     const { segments, lines } = decode(mappings);
     this.#segments = Int32Array.from(segments);
     this.#lines = lines;
