@@ -161,6 +161,11 @@ declare global {
     readonly bytesWritten: number;
   }
 
+  interface CacheStorage {
+    /** EdgeHost has no caches: the promise of each call of it rejects with an error that says so. The call counts as a subrequest. */
+    readonly default: Cache;
+  }
+
   interface Crypto {
     readonly DigestStream: {
       prototype: DigestStream;

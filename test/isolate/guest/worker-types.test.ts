@@ -28,6 +28,14 @@ const UNDECLARED: Readonly<Record<string, string>> = {
 
 /** What the library declares of interfaces that functions have, and functions do not have. */
 const ABSENT: Readonly<Record<string, string>> = {
+  'Cache.add': 'of service workers',
+  'Cache.addAll': 'of service workers',
+  'Cache.keys': 'of service workers',
+  'Cache.matchAll': 'of service workers',
+  'CacheStorage.delete': 'of service workers',
+  'CacheStorage.has': 'of service workers',
+  'CacheStorage.keys': 'of service workers',
+  'CacheStorage.match': 'of service workers',
   'FetchEvent.clientId': 'of service workers',
   'FetchEvent.handled': 'of service workers',
   'FetchEvent.preloadResponse': 'of service workers',
