@@ -81,7 +81,6 @@ const REMOVED_GLOBALS: readonly string[] = [
   'require',
   'module',
   'exports',
-  'gc',
   'eval',
   'Function',
   'ShadowRealm',

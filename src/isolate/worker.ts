@@ -35,9 +35,7 @@ export default function serve(lease: Lease): Promise<never> {
   const transport = 'fd' in connection ? descriptorTransport(connection.fd) : portTransport(connection.port);
   isolate.warm().catch(() => {});
   isolate.connect(transport, () => exit(0));
-  if (collectAll !== undefined) {
-    const { onCollected } = isolate;
-    new IdleMemory({ sequence: () => watch.sequence, collect: collectAll, onCollected });
-  }
+  const { onCollected } = isolate;
+  new IdleMemory({ sequence: () => watch.sequence, collect: collectAll, onCollected });
   return new Promise(() => {});
 }

@@ -24,8 +24,6 @@ export function cellFlags(): string[] {
     '--no-addons',
     '--no-warnings',
     '--no-deprecation',
-    // For idle-memory.ts; function code does not find it.
-    ...(major >= 22 ? ['--expose-gc'] : []),
     ...(major >= 24 ? ['--disable-sigusr1', NO_SQLITE] : []),
     PERMISSION,
     '--allow-worker',

@@ -14,17 +14,11 @@ defineProperty(Error, 'stackTraceLimit', {
   enumerable: false,
 } as PropertyDescriptor);
 
-for (const name of [
-  'WebAssembly',
-  'SharedArrayBuffer',
-  'Atomics',
-  'FinalizationRegistry',
-  'ShadowRealm',
-  'console',
-  'gc',
-]) {
+for (const name of ['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'FinalizationRegistry', 'ShadowRealm', 'console']) {
   deleteProperty(globalThis, name);
 }
+// Only of an application that is itself run with --expose-gc and has its isolates as threads: there it cannot be deleted.
+if (getOwnPropertyDescriptor(globalThis, 'gc') !== undefined) Object.assign(globalThis, { gc: undefined });
 
 /**
  * A property that function code can neither replace nor redefine, but that does not stop an object further down the prototype
