@@ -18,11 +18,17 @@ const context: BenchmarkContext = {
   progress: text => process.stderr.write(`  ${name}: ${text}\n`),
   defer: close => closers.push(close),
 };
+// The harness was ended: nothing that was started here may outlive it.
+process.once('disconnect', () => void cleanUp().finally(() => process.exit()));
 try {
   process.send?.({ figures: await benchmark.run(context) });
 } catch (error) {
   process.send?.({ figures: [], error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
 } finally {
-  for (const close of closers.reverse()) await close();
+  await cleanUp();
   process.disconnect?.();
+}
+
+async function cleanUp(): Promise<void> {
+  for (const close of closers.splice(0).reverse()) await close();
 }
