@@ -2,6 +2,7 @@
  * Heads on the isolate channel: "METHOD\nURL\nname\nvalue..." there, "statusText\nname\nvalue..." back. Names and values are byte
  * strings without line feeds, so a line feed parts them.
  */
+import { MAX_REPLY_HEADERS } from '../isolate/ops/table.js';
 
 export interface ResponseHead {
   readonly statusText: string;
@@ -37,9 +38,14 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ]);
 
-/** The function wrote it: names and values are checked where they are used. Hop-by-hop headers are left out. */
+/**
+ * The function wrote it: names and values are checked where they are used. Hop-by-hop headers are left out.
+ *
+ * @throws RangeError for more headers than an isolate sends
+ */
 export function parseResponseHead(head: string): ResponseHead {
   const parts = head.split('\n');
+  if (parts.length > 1 + 2 * MAX_REPLY_HEADERS) throw new RangeError(`it has more than ${MAX_REPLY_HEADERS} headers`);
   const headers: string[] = [];
   for (let at = 1; at + 1 < parts.length; at += 2) {
     const name = parts[at] ?? '';

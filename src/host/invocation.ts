@@ -3,7 +3,7 @@
  * Every policy is kept here, where function code cannot be.
  */
 
-import { isServiceId } from '../isolate/ops/table.js';
+import { isServiceId, MAX_REPLY_HEAD_CHARACTERS } from '../isolate/ops/table.js';
 import type { Exchange } from '../isolate/protocol/exchange.js';
 import { type HandlerFailure, HostOpens } from '../isolate/protocol/messages.js';
 import type { InvocationPort, IsolateHandle, LossFigures, LossReason } from '../pool/isolate-handle.js';
@@ -166,8 +166,11 @@ export class Invocation implements InvocationPort {
       this.#fail(this.#failure ?? new EdgeError('EDGE_HANDLER_THREW', 'The handler failed'), 'exception');
       return;
     }
-    if (status < 100 || status > 999) {
-      this.#fail(new EdgeError('EDGE_PROTOCOL', `The isolate answered with status ${status}`), 'exception');
+    // After a 1xx the client waits for another answer, and a proxy may take what follows for a protocol of its own.
+    if (status < 200 || status > 599 || head.length > MAX_REPLY_HEAD_CHARACTERS) {
+      const what = `with status ${status} and a head of ${head.length} bytes`;
+      this.#fail(new EdgeError('EDGE_PROTOCOL', `The isolate answered ${what}`), 'exception');
+      this.close();
       return;
     }
     this.#status = status;

@@ -283,7 +283,7 @@ class NodeSink implements ResponseSink, RequestBodySource {
       }
       // A declared length is kept to by the server: a function cannot desynchronise a connection that others use.
       response.strictContentLength = true;
-      response.writeHead(status, statusText, [...headers]);
+      response.writeHead(status, statusText, withPlainLength(headers));
       this.#exchange = exchange;
       this.#isStreaming = true;
       this.bodyReady();
@@ -339,14 +339,33 @@ class NodeSink implements ResponseSink, RequestBodySource {
 
 /** HEAD tells the length that GET would have; a function may give it, or the body itself. */
 function headOnly(headers: readonly string[], bodyBytes: number): string[] {
-  return bodyBytes === 0 ? [...headers] : [...withoutLength(headers), 'content-length', String(bodyBytes)];
+  return bodyBytes === 0 ? withPlainLength(headers) : [...withoutLength(headers), 'content-length', String(bodyBytes)];
+}
+
+/**
+ * Node writes out whatever Number() takes for a length, `0x10` or `+16` or two of them; a proxy that reads it otherwise takes the rest of
+ * the body for the next response of the connection. What is not one row of digits is left out.
+ */
+function withPlainLength(headers: readonly string[]): string[] {
+  let length: string | undefined;
+  let count = 0;
+  for (let at = 0; at < headers.length; at += 2) {
+    if (!isLength(headers[at] ?? '')) continue;
+    count++;
+    length = headers[at + 1];
+  }
+  return count === 0 || (count === 1 && /^\d{1,15}$/.test(length ?? '')) ? [...headers] : withoutLength(headers);
+}
+
+function isLength(name: string): boolean {
+  return name.length === 14 && name.toLowerCase() === 'content-length';
 }
 
 function withoutLength(headers: readonly string[]): string[] {
   const bare: string[] = [];
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? '';
-    if (name.length !== 14 || name.toLowerCase() !== 'content-length') bare.push(name, headers[at + 1] ?? '');
+    if (!isLength(name)) bare.push(name, headers[at + 1] ?? '');
   }
   return bare;
 }

@@ -195,6 +195,37 @@ test('listener() never sends more or fewer bytes than a declared length', async 
   t.is((await (await fetch(`${origin}/?n=10`)).arrayBuffer()).byteLength, 10);
 });
 
+for (const length of ['0x10', '16e0', '+16', '16.0', '16, 16', '']) {
+  test(`listener() leaves out the declared length "${length}", which proxies would not all read alike`, async t => {
+    const origin = await serving(
+      t,
+      handler(`
+        const body = new ReadableStream({ start(c) { c.enqueue(new TextEncoder().encode('0123456789abcdef')); c.close() } });
+        return new Response(body, { headers: { 'content-length': ${JSON.stringify(length)} } })`),
+    );
+    const response = await fetch(origin);
+    t.is(response.headers.get('content-length'), null);
+    t.is(await response.text(), '0123456789abcdef');
+    t.is((await fetch(origin, { method: 'HEAD' })).headers.get('content-length'), null);
+  });
+}
+
+test('listener() sends as many headers as it takes of a request, and refuses an answer with more', async t => {
+  const host = newHost(t);
+  const origin = await serving(
+    t,
+    handler(`
+      const headers = new Headers();
+      for (let i = Number(new URL(request.url).searchParams.get('n')); i > 0; i--) headers.append('set-cookie', 'a');
+      return new Response(null, { headers });`),
+    host,
+  );
+  t.is((await fetch(`${origin}/?n=1000`)).headers.getSetCookie().length, 1000);
+  const event = nextInvocation(host, ({ url }) => url?.endsWith('?n=2000') === true);
+  t.is((await fetch(`${origin}/?n=2000`)).status, 500);
+  t.regex((await event).error?.message ?? '', /2000 headers.* at most 1999 /);
+});
+
 test('listener() leaves hop-by-hop headers of the function out', async t => {
   const origin = await serving(
     t,

@@ -5,7 +5,7 @@
  *
  * Nothing that function code does may escape from here or disturb another invocation: captured intrinsics only.
  */
-import { BODY_NONE, Ev, Op } from '../ops/table.ts';
+import { BODY_NONE, Ev, MAX_REPLY_HEAD_CHARACTERS, MAX_REPLY_HEADERS, Op } from '../ops/table.ts';
 import { MAX_WHOLE_BYTES, sendBytes, sendStream } from './body-out.ts';
 import { onEvent, op } from './bridge.ts';
 import { dropCall } from './calls.ts';
@@ -18,6 +18,7 @@ import {
   mapDelete,
   mapGet,
   mapSet,
+  RangeErrorCtor,
   stringIndexOf,
   stringSlice,
   stringSplit,
@@ -184,7 +185,23 @@ function answerFetch(invocation: Invocation, result: unknown): void {
 /** @see Op.Reply and its like for the form of the head */
 function headOf(state: ResponseState): string {
   const headers = state.headerText();
-  return headers === '' ? state.statusText : `${state.statusText}\n${headers}`;
+  const head = headers === '' ? state.statusText : `${state.statusText}\n${headers}`;
+  if (head.length > LEAST_OF_MANY_HEADERS) checkHead(state, head);
+  return head;
+}
+
+/** Shorter, and it cannot have too many headers: each has a name, and a line break behind its name and its value. */
+const LEAST_OF_MANY_HEADERS = MAX_REPLY_HEADERS * 3;
+/** For a length that may be added. */
+const HEAD_RESERVE = 64;
+
+function checkHead(state: ResponseState, head: string): void {
+  const most = MAX_REPLY_HEAD_CHARACTERS - HEAD_RESERVE;
+  const count = state.headerPairs().length / 2;
+  if (head.length <= most && count < MAX_REPLY_HEADERS) return;
+  throw new RangeErrorCtor(
+    `The fetch handler answered with ${count} headers, ${head.length} bytes: at most ${MAX_REPLY_HEADERS - 1} headers and ${most} bytes are sent`,
+  );
 }
 
 function reply(invocation: Invocation, state: ResponseState): void {

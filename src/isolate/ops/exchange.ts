@@ -2,7 +2,7 @@
 import { errorText, type GuestExchange } from '../guest-exchange.js';
 import { checkedInteger, checkedText, copyIn, copyOut, guestByteLength, OpError, optionalText } from './arguments.js';
 import type { OpSet } from './op-set.js';
-import { BODY_ENDED, Op, ServiceId } from './table.js';
+import { BODY_ENDED, MAX_REPLY_HEAD_CHARACTERS, Op, ServiceId } from './table.js';
 
 /** What these ops need of the isolate. */
 export interface ExchangeBooks {
@@ -41,8 +41,8 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
     isComplete: boolean,
   ) => {
     invocation(id).exchange.reply(
-      checkedInteger(status, 100, 999),
-      checkedText(head, MAX_HEAD_CHARACTERS),
+      checkedInteger(status, 200, 599),
+      checkedText(head, MAX_REPLY_HEAD_CHARACTERS),
       false,
       body,
       isComplete,

@@ -209,6 +209,13 @@ export enum CompressFormat {
   Gzip,
 }
 
+/**
+ * The head of an answer: what a function writes in a moment costs the host far longer to check and send, header by header, while everyone
+ * else waits. node:http takes so many headers of a request, too.
+ */
+export const MAX_REPLY_HEAD_CHARACTERS = 128 * 1024;
+export const MAX_REPLY_HEADERS = 2000;
+
 /** Services by number, for Op.Call. */
 export enum ServiceId {
   Fetch = 0,
