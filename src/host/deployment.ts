@@ -18,9 +18,12 @@ export interface Deployment {
 }
 
 const KINDS: readonly ModuleKind[] = ['esm', 'script', 'json', 'text', 'data'];
-/** An import or export statement at the start of a line makes text a module; a classic script registers listeners instead. */
+/**
+ * An import or export statement at the start of a line makes text a module; a classic script registers listeners instead. The white space
+ * before it has no line break, which is a start of its own: or a row of them would be gone through from each on, by the application's thread.
+ */
 const MODULE_SYNTAX =
-  /(?:^|[;}\n])\s*(?:export\s*(?:default\b|\{|\*|(?:async\s+)?function\b|class\b|const\b|let\b|var\b)|import\s*(?:["'{*]|[\w$]+\s*(?:,|from\b)))/;
+  /(?:^|[;}\n])[^\S\n]*(?:export\s*(?:default\b|\{|\*|(?:async\s+)?function\b|class\b|const\b|let\b|var\b)|import\s*(?:["'{*]|[\w$]+\s*(?:,|from\b)))/;
 const LISTENER_SYNTAX = /\baddEventListener\s*\(/;
 
 /** @throws TypeError when the source is no string and no `{ main, modules }` */

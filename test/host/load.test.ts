@@ -179,6 +179,12 @@ test('stack has the columns of the deployed text behind an import() in the same 
   t.regex(stack, new RegExp(`dist/out\\.js:1:${code.indexOf('new Error') + 1}\\b`));
 });
 
+test('load() looks through a script of a million line breaks once', async t => {
+  const host = newHost(t);
+  const fn = await host.load(`${'\n'.repeat(1_000_000)}${handler('return new Response("there")')}`);
+  t.is(await textOf(fn.fetch('https://x.test/')), 'there');
+});
+
 test('load() runs a classic script', async t => {
   const fn = await newHost(t).load('addEventListener("fetch", event => event.respondWith(new Response("classic")))');
   t.is(await textOf(fn.fetch('http://x/')), 'classic');
