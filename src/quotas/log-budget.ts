@@ -24,14 +24,15 @@ export class LogBudget {
 
   /**
    * What is to be recorded of a text: all of it; its beginning, when it is the one that passes the limit; and null for
-   * everything after that. Bytes are those of UTF-8, and no character is cut in two.
+   * everything after that. Bytes are those of UTF-8, and no character is cut in two. An empty text counts as one byte, or there would
+   * be no end to them.
    *
    * @param onTruncated called once, when the limit is passed: record that something is missing
    */
   admit(text: string, onTruncated?: () => void): string | null {
     if (this.#isTruncated) return null;
     const left = this.#logBytes - this.#usedBytes;
-    const bytes = Buffer.byteLength(text);
+    const bytes = Math.max(1, Buffer.byteLength(text));
     if (bytes <= left) {
       this.#usedBytes += bytes;
       return text;

@@ -14,7 +14,7 @@ for (const over of [0, 1]) {
     host.on('log', event => logs.push(event));
     const fn = await host.load(
       handler(`console.log('a'.repeat(${LIMIT - HEAD - 10})); console.log('b'.repeat(${10 + over}));
-        console.log('${over === 0 ? '' : 'never'}'); return new Response('')`),
+        ${over === 0 ? '' : "console.log('never');"} return new Response('')`),
     );
     const event = nextInvocation(host);
     await fn.fetch('http://x/');

@@ -36,13 +36,23 @@ test('admit() takes everything when there is no limit', t => {
   t.is(budget.admit('a'.repeat(1_000_000))?.length, 1_000_000);
 });
 
+test('admit() counts an empty text as one byte, so that there is an end to them', t => {
+  const budget = new LogBudget(3);
+  t.deepEqual(
+    [1, 2, 3, 4].map(() => budget.admit('')),
+    ['', '', '', null],
+  );
+  t.is(budget.usedBytes, 3);
+});
+
 test('admit() never takes more than the limit, whatever the texts', t => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary' })), fc.nat({ max: 40 }), (texts, logBytes) => {
       const budget = new LogBudget(logBytes);
-      const taken = texts.map(text => budget.admit(text) ?? '');
-      const bytes = taken.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-      return bytes <= logBytes && bytes === budget.usedBytes && taken.every((text, i) => texts[i]?.startsWith(text));
+      const taken = texts.map(text => budget.admit(text));
+      const bytes = taken.reduce((sum, text) => sum + (text === null ? 0 : Math.max(1, Buffer.byteLength(text))), 0);
+      const areBeginnings = taken.every((text, i) => texts[i]?.startsWith(text ?? ''));
+      return bytes <= logBytes && bytes === budget.usedBytes && areBeginnings;
     }),
   );
   t.pass();
