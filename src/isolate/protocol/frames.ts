@@ -32,6 +32,7 @@ export const FLAG_UTF8 = 2;
 export const HEADER_BYTES = 9;
 /** The largest payload of any frame but Data, whose pieces are never held together. */
 export const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
+export const MAX_REASON_BYTES = 16 * 1024;
 export const MAX_DATA_BYTES = 1024 * 1024;
 /** Bodies up to this size travel in the frame of their head. */
 export const INLINE_BODY_BYTES = 64 * 1024;
@@ -52,11 +53,13 @@ export interface FrameSink {
   onNote(id: number, kind: number, payload: Buffer): void;
 }
 
+const NOTHING = Buffer.alloc(0);
+
 /** Cuts what is read into frames. Throws ProtocolError for what no honest peer sends. */
 export class FrameReader {
   readonly #sink: FrameSink;
-  /** The beginning of a frame whose rest has not arrived. */
-  #partial: Buffer[] = [];
+  /** The beginning of a frame whose rest has not arrived, with room behind it. */
+  #partial: Buffer = NOTHING;
   #partialBytes = 0;
   /** How many bytes `#partial` must reach before it is looked at again. */
   #needed = 0;
@@ -71,19 +74,30 @@ export class FrameReader {
   push(chunk: Buffer): void {
     let buffer = chunk;
     if (this.#partialBytes > 0) {
-      this.#partial.push(chunk);
-      this.#partialBytes += chunk.length;
+      this.#gather(chunk);
       if (this.#partialBytes < this.#needed) return;
-      buffer = Buffer.concat(this.#partial, this.#partialBytes);
-      this.#partial = [];
+      buffer = this.#partial.subarray(0, this.#partialBytes);
+      this.#partial = NOTHING;
       this.#partialBytes = 0;
     }
     const rest = this.#consume(buffer);
     if (rest < buffer.length) {
-      const left = buffer.subarray(rest);
-      this.#partial.push(left);
-      this.#partialBytes = left.length;
+      this.#partial = buffer.subarray(rest);
+      this.#partialBytes = this.#partial.length;
     }
+  }
+
+  /** The buffer doubles: a list of what arrived would take a hundred times its bytes when a peer sends them one by one. */
+  #gather(chunk: Buffer): void {
+    const bytes = this.#partialBytes + chunk.length;
+    if (bytes > this.#partial.length) {
+      const room = bytes < this.#needed ? Math.min(2 * bytes, this.#needed) : bytes;
+      const grown = Buffer.allocUnsafeSlow(room);
+      grown.set(this.#partial.subarray(0, this.#partialBytes));
+      this.#partial = grown;
+    }
+    this.#partial.set(chunk, this.#partialBytes);
+    this.#partialBytes = bytes;
   }
 
   /** Answers the offset of what could not be consumed yet. */
@@ -161,10 +175,10 @@ export class FrameReader {
         this.#sink.onCredit(id, buffer.readUInt32LE(start));
         return;
       case FrameType.Fail:
-        this.#sink.onFail(id, buffer.toString('utf8', start, end));
+        this.#sink.onFail(id, readReason(buffer, start, end));
         return;
       case FrameType.Stop:
-        this.#sink.onStop(id, buffer.toString('utf8', start, end));
+        this.#sink.onStop(id, readReason(buffer, start, end));
         return;
       case FrameType.Note:
         checkLength(start, end, 1);
@@ -186,6 +200,11 @@ function checkHead(bodyStart: number, end: number): void {
 
 function readHead(buffer: Buffer, flags: number, start: number, end: number): string {
   return buffer.toString((flags & FLAG_UTF8) === 0 ? 'latin1' : 'utf8', start, end);
+}
+
+/** A reason becomes part of messages and events: what is too long for that is cut. */
+function readReason(buffer: Buffer, start: number, end: number): string {
+  return buffer.toString('utf8', start, Math.min(end, start + MAX_REASON_BYTES));
 }
 
 const SLAB_BYTES = 64 * 1024;

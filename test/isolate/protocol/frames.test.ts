@@ -1,8 +1,21 @@
 import test from 'ava';
-import { FrameReader, type FrameSink, FrameWriter, MAX_DATA_BYTES } from '../../../src/isolate/protocol/frames.js';
+import {
+  FrameReader,
+  type FrameSink,
+  FrameType,
+  FrameWriter,
+  HEADER_BYTES,
+  MAX_DATA_BYTES,
+} from '../../../src/isolate/protocol/frames.js';
 
 /** What the frames say, in their order. */
 function read(parts: readonly Buffer[]): string[] {
+  const { seen, reader } = listening();
+  reader.push(Buffer.concat(parts));
+  return seen;
+}
+
+function listening(): { readonly seen: string[]; readonly reader: FrameReader } {
   const seen: string[] = [];
   const sink: FrameSink = {
     onOpen: (id, _kind, head, body) => seen.push(`open ${id} ${head} ${body.toString()}`),
@@ -14,8 +27,7 @@ function read(parts: readonly Buffer[]): string[] {
     onStop: (id, reason) => seen.push(`stop ${id} ${reason}`),
     onNote: (id, kind, payload) => seen.push(`note ${id} ${kind} ${payload.toString()}`),
   };
-  new FrameReader(sink).push(Buffer.concat(parts));
-  return seen;
+  return { seen, reader: new FrameReader(sink) };
 }
 
 const KIBIBYTE = 1024;
@@ -81,4 +93,18 @@ test('FrameWriter.data() patches the length of a frame that began in a slab befo
   const pieces = Array.from({ length: 40 }, (_, at) => Buffer.alloc(5000, at));
   for (const piece of pieces) writer.data(2, piece);
   t.deepEqual(Buffer.concat(writer.take()).subarray(9), Buffer.concat(pieces));
+});
+
+test('FrameReader keeps the bytes of a frame that comes byte by byte, and no buffer for each of them', t => {
+  const frame = Buffer.alloc(HEADER_BYTES + 5000, 'abcdefg');
+  frame.writeUInt32LE(5000, 0);
+  frame.writeUInt8(FrameType.Stop, 4);
+  const { seen, reader } = listening();
+  reader.push(frame.subarray(0, 1));
+  const byte = Buffer.alloc(1);
+  for (const value of frame.subarray(1)) {
+    byte.fill(value); // whoever kept the buffer would find this value for all of them
+    reader.push(byte);
+  }
+  t.deepEqual(seen, [`stop ${frame.readUInt32LE(5)} ${frame.toString('utf8', HEADER_BYTES)}`]);
 });
