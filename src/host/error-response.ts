@@ -1,5 +1,5 @@
 /** Answers a request that ended with an error: the page of its code, in the form that the client accepts. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, STATUS_CODES, type ServerResponse } from 'node:http';
 import { errorPage } from '../quotas/error-pages.js';
 import { type EdgeErrorCode, errorCode, isEdgeErrorCode } from '../quotas/errors.js';
 
@@ -19,7 +19,8 @@ export function sendError(
     accept: request.headers.accept,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
-  response.writeHead(status, headers);
+  // With a status text: else it is the one that was set last, which may be what could not be sent.
+  response.writeHead(status, STATUS_CODES[status] ?? '', headers);
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 

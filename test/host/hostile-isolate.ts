@@ -1,0 +1,94 @@
+/** A function whose isolate has been taken over: the other end of the host's connection is a test that sends whatever it likes. */
+import type { ExecutionContext } from 'ava';
+import { FunctionRunner } from '../../src/host/function-runner.js';
+import type { InvocationContext } from '../../src/host/invocation.js';
+import { FrameReader, FrameWriter } from '../../src/isolate/protocol/frames.js';
+import { HostOpens, NoteKind } from '../../src/isolate/protocol/messages.js';
+import type { TransportReader } from '../../src/isolate/protocol/transport.js';
+import { IsolateCache } from '../../src/pool/isolate-cache.js';
+import { IsolateHandle } from '../../src/pool/isolate-handle.js';
+import { resolveLimits } from '../../src/quotas/resolve-limits.js';
+
+export interface HostileIsolate {
+  readonly runner: FunctionRunner;
+  /** How invocations ended, and what was logged. */
+  readonly told: string[];
+}
+
+/** `onFetch` writes the answers to each request; what it writes is sent when it returns. */
+export async function hostileIsolate(
+  t: ExecutionContext,
+  onFetch: (writer: FrameWriter, id: number) => void,
+  services: Partial<InvocationContext['services']> = {},
+): Promise<HostileIsolate> {
+  const told: string[] = [];
+  const writer = new FrameWriter();
+  let host: TransportReader | undefined;
+  const send = (): void => {
+    for (const part of writer.take()) host?.onRead(Buffer.from(part));
+  };
+  const reader = new FrameReader({
+    onOpen(id, kind) {
+      if (kind === HostOpens.Load) {
+        writer.reply(id, 200, '{"kind":"loaded","handlers":["fetch"],"startupTimeMs":1}', true, null, true);
+      } else if (kind === HostOpens.Fetch) onFetch(writer, id);
+      setImmediate(send);
+    },
+    onReply() {},
+    onData() {},
+    onEnd() {},
+    onCredit() {},
+    onFail() {},
+    onStop() {},
+    onNote(id, kind) {
+      if (kind !== NoteKind.Close) return;
+      writer.note(id, NoteKind.Done, Buffer.alloc(8));
+      setImmediate(send);
+    },
+  });
+  const transport = {
+    start(given: TransportReader) {
+      host = given;
+    },
+    write(parts: readonly Buffer[]) {
+      for (const part of parts) reader.push(Buffer.from(part));
+    },
+    close() {},
+  };
+  const cache = new IsolateCache({ max: 1, idleMs: Number.POSITIVE_INFINITY });
+  const context: InvocationContext = {
+    account: 'account',
+    function: 'hostile',
+    version: '1',
+    limits: resolveLimits({ plan: 'standard' }),
+    services: { buckets: new Map(), fetch: () => async () => ({ head: null }), ...services },
+    connectionSlotRelease: 'body',
+    admit: () => ({ kind: 'admit' }),
+    requests: () => ({ requestsPerMinute: 0, requestsPerDay: 0 }),
+    emitLog: ({ message }) => told.push(`log ${message}`),
+    over: (outcome, _figures, event) => told.push(`${outcome} ${event().error?.code ?? ''}`.trim()),
+  };
+  const runner = new FunctionRunner({
+    context,
+    deployment: { modules: [], body: new Uint8Array(0), version: '1' },
+    head: () => ({
+      name: 'hostile',
+      modules: [],
+      env: {},
+      buckets: [],
+      flags: [],
+      limits: {
+        startupMs: 400,
+        memoryBytes: 1,
+        cpuOverrunMs: 0,
+        cpuBalanceMs: 0,
+        cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null },
+      },
+    }),
+    cache,
+    acquire: async () => new IsolateHandle({ lease: 1, transport }, () => {}),
+  });
+  await runner.load();
+  t.teardown(() => runner.retire());
+  return { runner, told };
+}
