@@ -30,8 +30,8 @@ export class Ledger {
   readonly #limits: ResolvedLimits;
   readonly #warnings: LimitWarnings;
   readonly #port: LedgerPort;
-  /** Connections whose body the function has still to read, by call. */
-  readonly #unread = new Map<number, Connection>();
+  /** Connections whose body is still to be sent or to be read, by call. */
+  readonly #held = new Map<number, HeldConnection>();
   /** What waits for the isolate to have seen all that was sent to it. */
   #pongs: (() => void)[] = [];
   #isClosed = false;
@@ -50,25 +50,42 @@ export class Ledger {
 
   /**
    * The connection stays open until the function has read the body of the call's answer, or given it up (specification: Limits, rule 7).
-   * All of the body may be in the isolate long before.
+   * All of the body may be in the isolate long before. And until this side has sent it: the isolate's word alone frees nothing, as one that
+   * was taken over would say at once that it has read what is still being fetched.
    */
-  holdUntilRead(call: number, connection: Connection): void {
-    this.#unread.set(call, connection);
+  hold(call: number, connection: Connection): void {
+    this.#held.set(call, { connection, isSent: false, isRead: false });
     connection.signal.addEventListener(
       'abort',
       () => {
-        this.#unread.delete(call);
+        this.#held.delete(call);
         if (!this.#isClosed) this.#port.cancelCall(call, failureText(connection.error));
       },
       { once: true },
     );
   }
 
+  /** All of the body has been sent, or nothing more of it will be. */
+  sent(call: number): void {
+    const held = this.#held.get(call);
+    if (held === undefined) return;
+    held.isSent = true;
+    if (held.isRead) this.release(call);
+  }
+
   /** The isolate says that the body has been read. */
   read(call: number): void {
-    const connection = this.#unread.get(call);
-    this.#unread.delete(call);
-    connection?.close();
+    const held = this.#held.get(call);
+    if (held === undefined) return;
+    held.isRead = true;
+    if (held.isSent) this.release(call);
+  }
+
+  /** Nothing of the body is left on either side. */
+  release(call: number): void {
+    const held = this.#held.get(call);
+    this.#held.delete(call);
+    held?.connection.close();
   }
 
   ponged(): void {
@@ -119,4 +136,10 @@ export class Ledger {
     this.#warnings.note('redirects', hop, redirects);
     this.#meter.count('fetch');
   }
+}
+
+interface HeldConnection {
+  readonly connection: Connection;
+  isSent: boolean;
+  isRead: boolean;
 }

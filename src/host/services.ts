@@ -7,6 +7,7 @@ import type { Connection } from '../quotas/connection-gate.js';
 import { EdgeError } from '../quotas/errors.js';
 import { isPlainObject } from './check-options.js';
 import type { Ledger } from './ledger.js';
+import { meteredAnswer, meteredUpload } from './metered-bodies.js';
 
 /** The services that one function may call. */
 export interface FunctionServices {
@@ -53,7 +54,7 @@ export async function answerCall(
     const reply = await service({
       method: head.method,
       args: head.args,
-      body: incomingBody(exchange, io, isComplete),
+      body: incomingBody(exchange, io, isComplete, connection),
       get signal() {
         return io.signal;
       },
@@ -61,16 +62,17 @@ export async function answerCall(
     connection?.answered();
     if (connection !== undefined && hasBody(reply)) {
       // Before the answer is sent, or the function may have read it before it is known that it must.
-      ledger.holdUntilRead(exchange.id, connection);
+      ledger.hold(exchange.id, connection);
       await send(exchange, io, reply, connection);
-      if (exchange.incoming === 'failed') ledger.read(exchange.id);
+      if (exchange.incoming === 'failed') ledger.release(exchange.id);
+      else ledger.sent(exchange.id);
       return;
     }
     await send(exchange, io, reply, connection);
     connection?.close();
   } catch (error) {
     exchange.fail(failureText(connection?.error ?? error));
-    ledger.read(exchange.id);
+    ledger.release(exchange.id);
     connection?.close();
   }
 }
@@ -93,27 +95,16 @@ async function send(
   }
   exchange.reply(200, head, true, null, false);
   connection?.signal.addEventListener('abort', () => io.cancel(connection.error), { once: true });
-  await io.send(connection === undefined ? body : metered(body, connection));
+  await io.send(connection === undefined ? body : meteredAnswer(body, connection));
 }
 
-/** Tells the gate when something is being read, so that it can see a deadlock. */
-async function* metered(body: AsyncIterable<Uint8Array>, connection: Connection): AsyncGenerator<Uint8Array> {
-  const iterator = body[Symbol.asyncIterator]();
-  try {
-    for (;;) {
-      connection.beginRead();
-      const { value, done } = await iterator.next();
-      connection.endRead();
-      if (done === true) return;
-      yield value;
-    }
-  } finally {
-    await iterator.return?.();
-  }
-}
-
-function incomingBody(exchange: Exchange, io: ExchangeIo, isComplete: boolean): ServiceBody | null {
-  if (!isComplete) return io.chunks();
+function incomingBody(
+  exchange: Exchange,
+  io: ExchangeIo,
+  isComplete: boolean,
+  connection: Connection | undefined,
+): ServiceBody | null {
+  if (!isComplete) return connection === undefined ? io.chunks() : meteredUpload(io.chunks(), connection);
   const bytes = exchange.read(Number.MAX_SAFE_INTEGER);
   return bytes ?? null;
 }

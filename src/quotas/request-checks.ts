@@ -112,21 +112,6 @@ export class BodyCounter {
   }
 }
 
-/**
- * A body that ends with EDGE_BODY_TOO_LARGE, and ends its source, when it is longer than the plan of the zone allows.
- * Backpressure passes through; nothing is kept.
- */
-export async function* limitedBody(
-  body: AsyncIterable<Uint8Array>,
-  limits: RequestLimits,
-): AsyncGenerator<Uint8Array, void, void> {
-  const counter = new BodyCounter(limits);
-  for await (const chunk of body) {
-    counter.add(chunk.byteLength);
-    yield chunk;
-  }
-}
-
 function bodyTooLarge(subject: string, figure: number, limits: RequestLimits): EdgeError {
   const { bodyBytes: allowed, zonePlan: plan } = limits;
   return limitError('EDGE_BODY_TOO_LARGE', { limit: 'bodyBytes', subject, figure, allowed, plan });

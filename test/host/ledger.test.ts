@@ -176,3 +176,28 @@ for (const name of ['Kv', 'Cache', 'Queue', 'Socket'] as const) {
     });
   });
 }
+
+test('read() frees no connection whose body is still being fetched: an isolate that was taken over may say anything', async t => {
+  const ledger = ledgerOf();
+  const connection = await ledger.gate.open();
+  connection.answered();
+  ledger.hold(1, connection);
+  ledger.read(1);
+  ledger.read(1);
+  t.is(ledger.gate.openCount, 1);
+  ledger.sent(1);
+  t.is(ledger.gate.openCount, 0);
+});
+
+test('sent() frees no connection whose body has not been read', async t => {
+  const ledger = ledgerOf();
+  const connection = await ledger.gate.open();
+  connection.answered();
+  ledger.hold(1, connection);
+  ledger.sent(1);
+  t.is(ledger.gate.openCount, 1);
+  ledger.read(2);
+  t.is(ledger.gate.openCount, 1);
+  ledger.read(1);
+  t.is(ledger.gate.openCount, 0);
+});

@@ -4,7 +4,7 @@ import http from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import type { EdgeHostOptions } from '../../src/index.js';
 import { handler, newHost, nextInvocation } from '../host/new-host.js';
-import { portOf } from './ports.js';
+import { listen, portOf } from './ports.js';
 
 /** Answers when it is told to. */
 class ScriptedServer {
@@ -103,6 +103,42 @@ test('canceling a body frees its connection', async t => {
   );
   t.is(await answer, 'body of now12');
   t.is((await event).connectionsWaited, 0);
+});
+
+test('canceling a body whose server has fallen silent frees its connection, and closes that of the server', async t => {
+  const closed: string[] = [];
+  let onAllClosed: () => void = () => {};
+  const areAllClosed = new Promise<void>(resolve => {
+    onAllClosed = resolve;
+  });
+  const origin = await listen(t, (request, response) => {
+    if (request.url === '/now') {
+      response.end('answer');
+      return;
+    }
+    response.write('begins ');
+    response.once('close', () => {
+      if (closed.push(request.url ?? '') === 6) onAllClosed();
+    });
+  });
+  const host = newHost(t, { egress });
+  const fn = await host.load(
+    handler(
+      `const six = await Promise.all([1, 2, 3, 4, 5, 6].map(n => fetch('${origin}/' + n)));
+       for (const response of six) {
+         const reader = response.body.getReader();
+         await reader.read();
+         reader.read();
+         await reader.cancel();
+       }
+       const more = await Promise.all([1, 2, 3, 4, 5, 6].map(() => fetch('${origin}/now')));
+       ctx.waitUntil(scheduler.wait(600_000));
+       return new Response(await more[5].text())`,
+    ),
+  );
+  t.is(await (await fn.fetch('http://x/')).text(), 'answer');
+  await areAllClosed;
+  t.deepEqual(closed.sort(), ['/1', '/2', '/3', '/4', '/5', '/6']);
 });
 
 test('with six unread bodies and a fetch that waits, the least recently used is canceled, and its later use throws', async t => {

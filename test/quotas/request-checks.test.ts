@@ -1,7 +1,7 @@
 import test from 'ava';
 
 import { ZONE_PLANS } from '../../src/quotas/limits.js';
-import { BodyCounter, checkRequestHead, limitedBody } from '../../src/quotas/request-checks.js';
+import { BodyCounter, checkRequestHead } from '../../src/quotas/request-checks.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
 
 const LIMITS = resolveLimits();
@@ -70,38 +70,4 @@ test('add() takes a body up to the limit and no byte past it', t => {
   counter.add(6);
   t.is(counter.bytes, 10);
   t.throws(() => counter.add(1), { code: 'EDGE_BODY_TOO_LARGE' });
-});
-
-test('limitedBody() passes chunks on until the limit, and ends the source past it', async t => {
-  let isEnded = false;
-  async function* source() {
-    try {
-      for (;;) yield new Uint8Array(4);
-    } finally {
-      isEnded = true;
-    }
-  }
-  const limits = resolveLimits({ overrides: [{ bodyBytes: 10 }] });
-  let bytes = 0;
-  const reading = async (): Promise<void> => {
-    for await (const chunk of limitedBody(source(), limits)) bytes += chunk.byteLength;
-  };
-  await t.throwsAsync(reading, { code: 'EDGE_BODY_TOO_LARGE' });
-  t.is(bytes, 8);
-  t.true(isEnded);
-});
-
-test('limitedBody() asks for no chunk before its reader does', async t => {
-  let asked = 0;
-  async function* source() {
-    for (;;) {
-      asked++;
-      yield new Uint8Array(1);
-    }
-  }
-  const body = limitedBody(source(), LIMITS);
-  await body.next();
-  await body.next();
-  t.is(asked, 2);
-  await body.return();
 });

@@ -13,6 +13,8 @@ export class ExchangeIo implements ExchangeListener {
   #wakeWriter: (() => void) | undefined;
   #controller: AbortController | undefined;
   #failReason: string | undefined;
+  /** Of the body that is being sent. */
+  #source: AsyncIterator<Uint8Array> | undefined;
 
   constructor(exchange: Exchange) {
     this.#exchange = exchange;
@@ -55,12 +57,19 @@ export class ExchangeIo implements ExchangeListener {
     }
   }
 
-  /** Sends a body as the outgoing one, as fast as the peer reads it, and ends it. Failing to read it fails the exchange. */
+  /**
+   * Sends a body as the outgoing one, as fast as the peer reads it, and ends it. Failing to read it fails the exchange. When the peer wants
+   * no more its source is ended at once, also while a chunk of it is awaited. Never rejects.
+   */
   async send(body: AsyncIterable<Uint8Array>): Promise<void> {
     const exchange = this.#exchange;
+    const source = body[Symbol.asyncIterator]();
+    this.#source = source;
     try {
-      for await (const chunk of body) {
-        if (exchange.write(chunk) <= 0 && !exchange.isOutgoingOver) {
+      for (;;) {
+        const { value, done } = await source.next();
+        if (done === true) break;
+        if (exchange.write(value) <= 0 && !exchange.isOutgoingOver) {
           await new Promise<void>(resolve => {
             this.#wakeWriter = resolve;
           });
@@ -70,6 +79,8 @@ export class ExchangeIo implements ExchangeListener {
       exchange.end();
     } catch (error) {
       exchange.fail(failureText(error));
+    } finally {
+      this.#endSource();
     }
   }
 
@@ -96,14 +107,23 @@ export class ExchangeIo implements ExchangeListener {
   onSent(): void {}
 
   onStop(): void {
+    this.#endSource();
     this.onCredit();
   }
 
   onFail(reason: string): void {
     this.#failReason = reason;
     this.#controller?.abort(new Error(reason));
+    this.#endSource();
     this.onData();
     this.onCredit();
+  }
+
+  /** Nobody waits for how its end goes. */
+  #endSource(): void {
+    const source = this.#source;
+    this.#source = undefined;
+    source?.return?.().catch(() => {});
   }
 }
 
