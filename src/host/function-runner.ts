@@ -3,6 +3,7 @@ import type { LoadHead } from '../isolate/protocol/messages.js';
 import type { IsolateCache } from '../pool/isolate-cache.js';
 import { IsolateGone, type IsolateHandle } from '../pool/isolate-handle.js';
 import { EdgeError, errorCode } from '../quotas/errors.js';
+import { limitError } from '../quotas/limit-error.js';
 import type { Deployment } from './deployment.js';
 import { Invocation, type InvocationContext, type InvocationStart, type ResponseSink } from './invocation.js';
 import { loadFailure } from './load-failure.js';
@@ -110,6 +111,7 @@ export class FunctionRunner {
     const { acquire, head, deployment, cache, context } = this.#options;
     const handle = await acquire();
     const { startupMs } = context.limits;
+    const beganMs = performance.now();
     let isTooLate = false;
     const timer = setTimeout(() => {
       isTooLate = true;
@@ -123,7 +125,7 @@ export class FunctionRunner {
       this.startupTimeMs = answer.startupTimeMs;
     } catch (error) {
       handle.end();
-      if (isTooLate) throw startupError(context, undefined);
+      if (isTooLate) throw startupError(context, performance.now() - beganMs);
       throw error instanceof IsolateGone ? goneError(context, error) : error;
     } finally {
       clearTimeout(timer);
@@ -139,28 +141,31 @@ export function cachePrefix(account: string): string {
   return `${account}/`;
 }
 
-function startupError(context: InvocationContext, tookMs: number | undefined): EdgeError {
+/** `figureMs`: when the start was ended, what it had taken till then. */
+function startupError(context: InvocationContext, figureMs: number): EdgeError {
   const { startupMs, plan } = context.limits;
-  const took = tookMs === undefined ? 'did not finish' : `took ${Number(tookMs.toFixed(1))} ms`;
-  return new EdgeError(
-    'EDGE_STARTUP_LIMIT',
-    `Cannot load function "${context.function}": parsing it and running its global scope ${took}, limit startupMs is ${startupMs} ms (plan ${plan}, option limits.startupMs)`,
-    { limit: { name: 'startupMs', figure: tookMs ?? startupMs, allowed: startupMs } },
-  );
+  const subject = `load function "${context.function}"`;
+  const measured = 'the time of parsing it and running its global scope';
+  const figure = Math.max(figureMs, startupMs);
+  return limitError('EDGE_STARTUP_LIMIT', {
+    limit: 'startupMs',
+    subject,
+    measured,
+    figure,
+    allowed: startupMs,
+    plan,
+  });
 }
 
-function goneError(context: InvocationContext, error: IsolateGone): EdgeError {
-  if (error.reason === 'startup') return startupError(context, undefined);
-  if (error.reason === 'memory') {
-    const { memoryBytes } = context.limits;
-    return new EdgeError(
-      'EDGE_MEMORY_LIMIT',
-      `Cannot load function "${context.function}": its global scope used more memory than limit memoryBytes, ${memoryBytes} bytes (option limits.memoryBytes)`,
-      { limit: { name: 'memoryBytes', figure: memoryBytes, allowed: memoryBytes } },
-    );
+function goneError(context: InvocationContext, { reason, message, figures }: IsolateGone): EdgeError {
+  if (reason === 'startup') return startupError(context, figures.cpuMs);
+  const subject = `load function "${context.function}"`;
+  if (reason === 'memory') {
+    const { memoryBytes: allowed, plan } = context.limits;
+    // A bomb is seen when it has gone off: what it held then is more than what was last seen of it.
+    const figure = Math.max(figures.memoryBytes, allowed);
+    const measured = 'the memory of its global scope';
+    return limitError('EDGE_MEMORY_LIMIT', { limit: 'memoryBytes', subject, measured, figure, allowed, plan });
   }
-  return new EdgeError(
-    'EDGE_ISOLATE_LOST',
-    `Cannot load function "${context.function}": its isolate ended (${error.reason}) ${error.message}`,
-  );
+  return new EdgeError('EDGE_ISOLATE_LOST', `Cannot ${subject}: its isolate ended (${reason}) ${message}`);
 }

@@ -111,7 +111,10 @@ export class IsolateHandle implements ChannelOwner {
   load(head: LoadHead, body: Uint8Array): Promise<LoadAnswer> {
     this.#isLoading = true;
     return new Promise<LoadAnswer>((resolve, reject) => {
-      const fail = (reason: string): void => reject(new IsolateGone(this.#gone?.reason ?? 'closed', reason));
+      const fail = (text: string): void => {
+        const { detail, figures } = parseBlame(text);
+        reject(new IsolateGone(this.#gone?.reason ?? 'closed', detail, figures));
+      };
       const exchange = this.#channel.open(HostOpens.Load, JSON.stringify(head), true, body, true);
       exchange.listener = {
         onReply: (_status, text) => {
@@ -126,7 +129,7 @@ export class IsolateHandle implements ChannelOwner {
         onSent: () => {},
         onStop: () => {},
         onFail: reason => {
-          if (!this.isUsable) this.#whenGone(() => fail(parseBlame(this.#gone?.detail ?? reason).detail));
+          if (!this.isUsable) this.#whenGone(() => fail(this.#gone?.detail ?? reason));
           else fail(reason);
         },
       };
@@ -293,9 +296,12 @@ export class IsolateHandle implements ChannelOwner {
 /** The isolate ended before it answered. */
 export class IsolateGone extends Error {
   readonly reason: LossReason;
+  /** What it had used when it ended. */
+  readonly figures: LossFigures;
 
-  constructor(reason: LossReason, detail: string) {
+  constructor(reason: LossReason, detail: string, figures: LossFigures) {
     super(detail);
     this.reason = reason;
+    this.figures = figures;
   }
 }

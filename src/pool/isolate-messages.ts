@@ -13,7 +13,12 @@ const SCRIPT_FAILURES: readonly ScriptFailure['code'][] = [
 
 export function parseLoadAnswer(text: string): LoadAnswer {
   const value = parseObject(text);
-  if (value.kind === 'loaded' && Array.isArray(value.handlers) && typeof value.startupTimeMs === 'number') {
+  if (
+    value.kind === 'loaded' &&
+    Array.isArray(value.handlers) &&
+    typeof value.startupTimeMs === 'number' &&
+    value.startupTimeMs >= 0
+  ) {
     const reported: readonly unknown[] = value.handlers;
     const handlers = HANDLERS.filter(handler => reported.includes(handler));
     return { kind: 'loaded', handlers, startupTimeMs: value.startupTimeMs };

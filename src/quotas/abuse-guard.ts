@@ -34,28 +34,32 @@ export class AbuseGuard {
     this.#onAbuse = onAbuse;
   }
 
-  /** Addresses remembered now. */
+  /** Addresses remembered now, once for each account that they asked. */
   get size(): number {
     return this.#windows.size;
   }
 
-  /** Counts a request. Returns the number of requests of this second when that is more than allowed, else 0. */
+  /** Counts a request of the address to the account. Returns how many there were in this second when that is more than allowed, else 0. */
   count(account: string, address: string, allowed: number, nowMs: number): number {
-    const key = networkOf(address);
+    const network = networkOf(address);
+    // By account: what a client asks of one is not held against it by another, whose limit may be far tighter.
+    const key = `${account} ${network}`;
     const second = Math.floor(nowMs / 1000);
     let window = this.#windows.get(key);
     if (window === undefined) {
-      window = { second, count: 0 };
+      window = { second, count: 0, isTold: false };
       this.#windows.set(key, window);
     } else if (window.second !== second) {
       window.second = second;
       window.count = 0;
+      window.isTold = false;
     }
     window.count++;
     if (window.count <= allowed) return 0;
-    if (window.count === allowed + 1) {
+    if (!window.isTold) {
+      window.isTold = true;
       const time = new Date(nowMs);
-      this.#onAbuse?.({ ruleId: ABUSE_RULE_ID, account, address: key, figure: window.count, allowed, time });
+      this.#onAbuse?.({ ruleId: ABUSE_RULE_ID, account, address: network, figure: window.count, allowed, time });
     }
     return window.count;
   }
@@ -86,4 +90,5 @@ function networkOf(address: string): string {
 interface Window {
   second: number;
   count: number;
+  isTold: boolean;
 }

@@ -275,6 +275,7 @@ test('the answer to a load is checked field by field', async t => {
   const answers: readonly [string, boolean][] = [
     ['{"kind":"loaded","handlers":["fetch","__proto__",1,"fetch"],"startupTimeMs":1}', true],
     ['{"kind":"loaded","handlers":"fetch","startupTimeMs":1}', false],
+    ['{"kind":"loaded","handlers":["fetch"],"startupTimeMs":-1}', false],
     ['{"kind":"failed","failure":{"code":"EDGE_CLOSED"}}', false],
     ['{"kind":"failed","failure":null}', false],
     ['null', false],

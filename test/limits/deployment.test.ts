@@ -70,12 +70,27 @@ for (const name of ['not-valid', '1a', 'class', 'a b', '']) {
 
 test('load() fails with the time taken when the global scope needs more than startupMs', async t => {
   const host = newHost(t);
-  await t.throwsAsync(host.load(`const end = Date.now() ; for (let i = 0; i < 5e9; i++); ${OK}`), {
+  const error = await t.throwsAsync(host.load(`for (let i = 0; i < 5e9; i++); ${OK}`), {
     code: 'EDGE_STARTUP_LIMIT',
-    message: /limit startupMs is 400 ms/,
+    message:
+      /running its global scope is [\d.,]+ m?s, limit startupMs is 400 ms \(plan standard, option limits\.startupMs\)/,
   });
+  t.like(error, { limit: { name: 'startupMs', allowed: 400 } });
   const fn = await host.load(OK);
   t.true(fn.startupTimeMs >= 0 && fn.startupTimeMs <= 400);
+});
+
+test('load() fails when the global scope needs more than memoryBytes', async t => {
+  const error = await t.throwsAsync(
+    newHost(t, { limits: { startupMs: 60_000 } }).load(
+      `const all = []; for (;;) all.push(new Array(1e5).fill(all.length)); ${OK}`,
+    ),
+    {
+      code: 'EDGE_MEMORY_LIMIT',
+      message: /the memory of its global scope is .*, limit memoryBytes is .*\(plan standard/,
+    },
+  );
+  t.like(error, { limit: { name: 'memoryBytes', allowed: 128 * 1024 * 1024 } });
 });
 
 const GLOBAL_SCOPE: readonly (readonly [string, string])[] = [

@@ -1,9 +1,19 @@
 import test from 'ava';
 
 import { ABUSE_RULE_ID, type AbuseEvent } from '../../src/quotas/abuse-guard.js';
-import { Admission, type AdmissionOptions, type AdmissionRequest, refusalError } from '../../src/quotas/admission.js';
+import {
+  Admission,
+  type AdmissionOptions,
+  type AdmissionRequest,
+  refusalError,
+  type Verdict,
+} from '../../src/quotas/admission.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
 import type { SharedCounters } from '../../src/quotas/shared-counters.js';
+
+function verdictKind(verdict: Verdict | Promise<Verdict>): string {
+  return 'then' in verdict ? 'a promise' : verdict.kind;
+}
 
 const NOON = Date.UTC(2026, 0, 15, 12);
 
@@ -160,6 +170,34 @@ test('check() refuses a flood from one address with 1015, and tells of it once a
   ]);
   clock.nowMs += 1000;
   t.like(admission.check(flood), { kind: 'admit' });
+});
+
+test('check() does not hold against a client of one account what it asks of another', t => {
+  const events: AbuseEvent[] = [];
+  const { admission } = admissionAt(NOON, { onAbuse: event => events.push(event) });
+  const tight = request({
+    limits: resolveLimits({ overrides: [{ addressRequestsPerSecond: 2 }] }),
+    address: '8.8.8.8',
+  });
+  for (let i = 0; i < 100; i++) admission.check({ ...tight, account: 'other', limits: resolveLimits() });
+  t.deepEqual(
+    [1, 2, 3].map(() => verdictKind(admission.check(tight))),
+    ['admit', 'admit', 'refuse'],
+  );
+  t.like(events, [{ account: 'acme', figure: 3, allowed: 2 }]);
+});
+
+test('check() tells of a flood also when an earlier request had a looser limit', t => {
+  const events: AbuseEvent[] = [];
+  const { admission } = admissionAt(NOON, { onAbuse: event => events.push(event) });
+  const loose = request({ limits: resolveLimits(), address: '8.8.8.8' });
+  for (let i = 0; i < 5; i++) admission.check(loose);
+  const limits = resolveLimits({ overrides: [{ addressRequestsPerSecond: 2 }] });
+  for (let i = 0; i < 3; i++) t.like(admission.check({ ...loose, limits }), { kind: 'refuse' });
+  t.deepEqual(
+    events.map(({ figure }) => figure),
+    [6],
+  );
 });
 
 test('check() has no anti-abuse limit for enterprise', t => {
