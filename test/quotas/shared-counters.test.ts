@@ -27,7 +27,8 @@ withRedis('two hosts on one Redis count as one account', async t => {
   const open = async (): Promise<Admission> => {
     const shared = await openRedisCounters({ url: url ?? '', keyPrefix });
     t.teardown(() => shared.close());
-    return new Admission({ shared, now: () => Date.UTC(2026, 0, 15, 12) });
+    // In the middle of a minute: the clock of Redis is known to a millisecond or two.
+    return new Admission({ shared, now: () => Date.UTC(2026, 0, 15, 12, 0, 30) });
   };
   const hosts = [await open(), await open()];
   const limits = resolveLimits({ plan: 'free', overrides: [{ requestsPerMinute: 100 }] });
