@@ -350,6 +350,7 @@ export class Invocation implements InvocationPort {
     warnings.note('cpuMs', cpuMs, limits.cpuMs[this.#kind]);
     warnings.note('memoryBytes', peakMemoryBytes, limits.memoryBytes);
     warnings.note('waitUntilMs', graceMs, limits.waitUntilMs);
+    if (this.#ledger !== undefined) warnings.note('connections', this.#ledger.gate.mostOpen, limits.connections);
     if (this.#start.kind !== HostOpens.Fetch) {
       warnings.note('wallMs', wallMs, limits.wallMs[this.#kind]);
       return;

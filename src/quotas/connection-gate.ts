@@ -41,6 +41,7 @@ export class ConnectionGate {
   #overflow: Overflow | undefined;
   #waiting = 0;
   #waited = 0;
+  #mostOpen = 0;
   #canceled = 0;
   #operations = 0;
   #uses = 0;
@@ -74,6 +75,11 @@ export class ConnectionGate {
   /** Connections that hold a slot now. */
   get openCount(): number {
     return this.#open.size;
+  }
+
+  /** The most connections that were open at once. */
+  get mostOpen(): number {
+    return this.#mostOpen;
   }
 
   /** Attempts that wait for a slot now. */
@@ -140,6 +146,7 @@ export class ConnectionGate {
   #start(): OpenConnection {
     const connection = new OpenConnection(this.#release, this.#pool);
     this.#open.add(connection);
+    if (this.#open.size > this.#mostOpen) this.#mostOpen = this.#open.size;
     this.#operations++;
     return connection;
   }

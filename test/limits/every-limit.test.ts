@@ -106,7 +106,8 @@ const PROBES: Readonly<Record<Exclude<LimitName, keyof typeof ELSEWHERE>, Probe>
       ),
   },
   connections: {
-    figure: 3,
+    figure: 10,
+    warns: true,
     use: async (rig, used) =>
       get(
         await rig.load(
