@@ -33,8 +33,11 @@ export type FindRoute = (
 ) => { readonly target: FunctionRunner; readonly mode: RouteMode } | undefined;
 
 const MAX_PIECE_BYTES = 64 * 1024;
-/** Names and values: node:http takes 2,000 headers of a request and drops the rest (`server.maxHeadersCount`). */
-const MAX_RAW_HEADERS = 2 * 2000;
+/**
+ * Headers of a request that node:http takes unless `server.maxHeadersCount` says otherwise; Node 20 drops the rest without a word, Node 24
+ * answers 431. (Its documentation says 2,000, which counts names and values.)
+ */
+const MAX_HEADERS = 1000;
 /** Of the head beside URL, names and values: the method, the version, separators and line ends of two hundred headers. */
 const HEAD_OVERHEAD_BYTES = 1024;
 
@@ -44,9 +47,19 @@ export function createListener(
   options: ListenerOptions,
   onWarning: (error: Error) => void,
 ): NodeListener {
-  let isServerChecked = false;
+  let server: unknown = NO_SERVER;
+  let isWarned = false;
+  /** Names and values. */
+  let maxRawHeaders = 0;
   return (request, response, next) => {
     try {
+      const own = serverOf(request);
+      if (own !== server) {
+        server = own;
+        maxRawHeaders = 2 * maxHeadersOf(own);
+      }
+      // What is left of headers that were dropped may lack the one that matters.
+      if (request.rawHeaders.length > maxRawHeaders) throw tooManyHeaders(request, maxRawHeaders);
       const target = targetOf(request, options);
       const route = find(target.host, target.path);
       if (route === undefined) {
@@ -55,12 +68,10 @@ export function createListener(
       }
       const { target: runner, mode } = route;
       const { context } = runner;
-      if (!isServerChecked) {
-        isServerChecked = true;
-        checkServer(request, context.limits, onWarning);
+      if (!isWarned) {
+        isWarned = true;
+        checkServer(own, context.limits, onWarning);
       }
-      // node:http drops headers past its bound without a word: what is left may lack the one that matters.
-      if (request.rawHeaders.length >= MAX_RAW_HEADERS) throw tooManyHeaders(request);
       checkRequestHead(
         { method: request.method ?? 'GET', url: target.url, headers: request.rawHeaders },
         context.limits,
@@ -80,9 +91,23 @@ export function createListener(
   };
 }
 
+/** What no server is. */
+const NO_SERVER = Symbol('no server');
+
+/** The server that a request came to; undefined when its connection does not tell. */
+function serverOf({ socket }: IncomingMessage): unknown {
+  return 'server' in socket ? socket.server : undefined;
+}
+
+function maxHeadersOf(server: unknown): number {
+  const own =
+    typeof server === 'object' && server !== null && 'maxHeadersCount' in server ? server.maxHeadersCount : undefined;
+  if (typeof own !== 'number') return MAX_HEADERS;
+  return own > 0 ? own : Number.POSITIVE_INFINITY;
+}
+
 /** node:http has a bound of its own for heads, and answers 431 before anything here is asked. */
-function checkServer(request: IncomingMessage, limits: ResolvedLimits, onWarning: (error: Error) => void): void {
-  const server = 'server' in request.socket ? request.socket.server : undefined;
+function checkServer(server: unknown, limits: ResolvedLimits, onWarning: (error: Error) => void): void {
   const own =
     typeof server === 'object' && server !== null && 'maxHeaderSize' in server ? server.maxHeaderSize : undefined;
   const maxHeaderSize = typeof own === 'number' ? own : http.maxHeaderSize;
@@ -95,10 +120,10 @@ function checkServer(request: IncomingMessage, limits: ResolvedLimits, onWarning
   );
 }
 
-function tooManyHeaders({ method, rawHeaders }: IncomingMessage): EdgeError {
+function tooManyHeaders({ method }: IncomingMessage, maxRawHeaders: number): EdgeError {
   return new EdgeError(
     'EDGE_HEADERS_TOO_LARGE',
-    `Cannot serve the ${method} request: it has ${rawHeaders.length / 2} headers or more, at most ${MAX_RAW_HEADERS / 2 - 1} are taken`,
+    `Cannot serve the ${method} request: it has more headers than its server takes, which are ${maxRawHeaders / 2} (maxHeadersCount of the server)`,
   );
 }
 

@@ -1,10 +1,12 @@
 /** Size limits of requests, at the bound and one past it, at both doors. */
+import { once } from 'node:events';
 import http from 'node:http';
+import net from 'node:net';
 import test from 'ava';
 import type { EdgeHostOptions } from '../../src/index.js';
 import { LIMITS, ZONE_PLANS } from '../../src/quotas/limits.js';
 import { handler, newHost } from '../host/new-host.js';
-import { listen } from './ports.js';
+import { listen, portOf } from './ports.js';
 
 const ANSWER = handler(
   `let bytes = 0; if (request.body) for await (const chunk of request.body) bytes += chunk.length; return new Response(String(bytes))`,
@@ -78,6 +80,85 @@ for (const over of [0, 1]) {
       t.deepEqual(result, over === 0 ? served : { status: 413, code: 'EDGE_BODY_TOO_LARGE' });
     });
   }
+}
+
+/** The status line of a request whose head is sent as it stands here. */
+async function statusOf(port: number, lines: readonly string[]): Promise<string> {
+  const socket = net.connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+  const [answer] = await once(socket, 'data');
+  socket.destroy();
+  return String(answer).slice(0, 'HTTP/1.1 200'.length);
+}
+
+for (const over of [0, 1]) {
+  test(`the listener ${over === 0 ? 'serves' : 'refuses'} headers of ${headersBytes.values.free} + ${over} bytes together`, async t => {
+    const host = newHost(t);
+    const fn = await host.load(ANSWER);
+    const warnings: Error[] = [];
+    host.on('warning', error => warnings.push(error));
+    const origin = await listen(t, host.listener({ function: fn }));
+    // Host, the names and the values; colons, spaces and line ends do not count.
+    const left = headersBytes.values.free - 'Hostx'.length - 'x-ax-bx-c'.length + over;
+    const share = Math.floor(left / 3);
+    const lines = [
+      'GET / HTTP/1.1',
+      'Host: x',
+      `x-a: ${'v'.repeat(share)}`,
+      `x-b: ${'v'.repeat(share)}`,
+      `x-c: ${'v'.repeat(left - 2 * share)}`,
+    ];
+    t.is(await statusOf(Number(new URL(origin).port), lines), over === 0 ? 'HTTP/1.1 200' : 'HTTP/1.1 431');
+    t.deepEqual(warnings, []);
+  });
+}
+
+test('a server whose own bound for heads is below the limits answers 431 by itself, of which the host warns once', async t => {
+  const host = newHost(t);
+  const fn = await host.load(ANSWER);
+  const warnings: Error[] = [];
+  host.on('warning', error => warnings.push(error));
+  const server = http.createServer(host.listener({ function: fn })).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const port = portOf(server);
+  for (let n = 0; n < 2; n++) t.is(await statusOf(port, ['GET / HTTP/1.1', 'Host: x']), 'HTTP/1.1 200');
+  t.is(await statusOf(port, ['GET / HTTP/1.1', 'Host: x', `x-a: ${'v'.repeat(http.maxHeaderSize)}`]), 'HTTP/1.1 431');
+  t.is(warnings.length, 1);
+  t.regex(
+    warnings[0]?.message ?? '',
+    /answers 431 to heads of more than 16384 bytes .*limits urlBytes and headersBytes allow 49152 .*maxHeaderSize: 50176/,
+  );
+});
+
+for (const [most, maxHeadersCount] of [
+  [1000, undefined],
+  [10, 10],
+  [100, 100],
+] as const) {
+  test(`a request with more than ${most} headers is refused, not served without some of them, with maxHeadersCount ${maxHeadersCount}`, async t => {
+    const host = newHost(t);
+    const fn = await host.load(handler('return new Response(request.headers.get("x-last"))'));
+    const server = http.createServer({ maxHeaderSize: 128 * 1024 }, host.listener({ function: fn }));
+    if (maxHeadersCount !== undefined) server.maxHeadersCount = maxHeadersCount;
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    t.teardown(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const head = (count: number): string[] => [
+      'GET / HTTP/1.1',
+      'Host: x',
+      ...Array.from({ length: count - 2 }, (_, n) => `x-${n}: v`),
+      'x-last: v',
+    ];
+    t.is(await statusOf(portOf(server), head(most)), 'HTTP/1.1 200');
+    for (const more of [1, 2, 50, 1000]) t.is(await statusOf(portOf(server), head(most + more)), 'HTTP/1.1 431');
+  });
 }
 
 for (const zonePlan of ZONE_PLANS) {
