@@ -326,7 +326,7 @@ export class Account {
     return bucketService(async () => (await this.#host.directory()).open(name), behaviour);
   }
 
-  /** Outgoing fetch, but not to another function of the same zone: those are called over service bindings (specification: Errors). */
+  /** Outgoing fetch, but not to another function of the same zone without a service binding, which there are none of (specification: Errors). */
   #egressService(
     caller: { readonly account: string; readonly function: string },
     zones: ReadonlySet<string>,
@@ -339,7 +339,7 @@ export class Account {
         if (route !== undefined && !route.customDomain && zones.has(route.zone)) {
           throw new EdgeError(
             'EDGE_EGRESS_DENIED',
-            `Cannot fetch ${url.host}${url.pathname}: function "${route.target.context.function}" serves it on the same zone; use a service binding, or a custom domain`,
+            `Cannot fetch ${url.host}${url.pathname}: function "${route.target.context.function}" serves it on the same zone, and there is no service binding to it; give it a custom domain (option customDomain of its route)`,
           );
         }
         onHop(url, hop);

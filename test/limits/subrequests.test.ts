@@ -75,7 +75,9 @@ test('fetch() to a function of the same zone is refused, to a custom domain or a
     handler(`return new Response((await fetch('https://' + new URL(request.url).pathname.slice(1) + '/')).body)`),
     { name: 'caller', routes: ['c.example.com/*'] },
   );
-  await t.throwsAsync(fn.fetch('http://x/a.example.com'), { message: /on the same zone; use a service binding/ });
+  await t.throwsAsync(fn.fetch('http://x/a.example.com'), {
+    message: /on the same zone, and there is no service binding to it; give it a custom domain/,
+  });
   t.is(await (await fn.fetch('http://x/b.example.com')).text(), 'outside https://b.example.com/');
   t.is(await (await fn.fetch('http://x/other.org')).text(), 'outside https://other.org/');
 });

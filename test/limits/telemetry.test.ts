@@ -1,5 +1,8 @@
 /** What a host tells of its invocations: events, figures, channels, spans and metrics. */
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import http from 'node:http';
 import {
   type Attributes,
   type Context,
@@ -17,9 +20,17 @@ import {
   trace,
 } from '@opentelemetry/api';
 import test, { type ExecutionContext } from 'ava';
-import { loadTelemetry } from '../../src/host/telemetry.js';
-import type { CellEvent, InvocationEvent, LogEvent } from '../../src/index.js';
+import { CHANNELS, loadTelemetry } from '../../src/host/telemetry.js';
+import {
+  ABUSE_RULE_ID,
+  type CellEvent,
+  type InvocationEvent,
+  type InvocationOutcome,
+  type LogEvent,
+} from '../../src/index.js';
+import { ROOT, textOf } from '../docs/markdown.js';
 import { handler, newHost, nextInvocation } from '../host/new-host.js';
+import { portOf } from './ports.js';
 
 function messagesOf(t: ExecutionContext, name: string): unknown[] {
   const messages: unknown[] = [];
@@ -116,6 +127,58 @@ test('channels of diagnostics_channel tell of invocations, logs and cells', asyn
     ours<CellEvent>(cells).map(({ state }) => state),
     ['started', 'ended'],
   );
+});
+
+test('channels of diagnostics_channel tell of floods and of warnings', async t => {
+  const floods = messagesOf(t, 'edgehost:abuse');
+  const warnings = messagesOf(t, 'edgehost:warning');
+  const host = newHost(t, { limits: { addressRequestsPerSecond: 1 }, now: () => Date.UTC(2024, 0, 1) });
+  const fn = await host.account('flooded').load(handler('return new Response("")'));
+  // With the bound for heads that node:http has by itself, of which the host warns.
+  const server = http.createServer(host.listener({ function: fn })).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  for (let n = 0; n < 2; n++) await (await fetch(`http://127.0.0.1:${portOf(server)}/`)).text();
+  t.deepEqual(floods, [
+    {
+      ruleId: ABUSE_RULE_ID,
+      account: 'flooded',
+      address: '127.0.0.1',
+      figure: 2,
+      allowed: 1,
+      time: new Date(Date.UTC(2024, 0, 1)),
+    },
+  ]);
+  t.is(warnings.length, 1);
+  t.true(warnings[0] instanceof Error && /maxHeaderSize/.test(warnings[0].message));
+});
+
+test('the documentation names each event, channel, instrument and attribute', t => {
+  const text = textOf('docs/observability.md');
+  const source = readFileSync(`${ROOT}src/host/telemetry.ts`, 'utf8');
+  for (const { name } of Object.values(CHANNELS)) t.true(text.includes(`| \`${String(name)}\` `), String(name));
+  const names = [...source.matchAll(/'((?:edgehost|faas|http|url|error)\.[a-z_.]+)'/g)].map(([, name]) => name ?? '');
+  t.true(names.length > 15);
+  for (const name of names) t.true(text.includes(`\`${name}\``), name);
+});
+
+const OUTCOMES: Readonly<Record<InvocationOutcome, true>> = {
+  ok: true,
+  exception: true,
+  exceededCpu: true,
+  exceededMemory: true,
+  exceededWallTime: true,
+  canceled: true,
+  responseStreamDisconnected: true,
+  isolateLost: true,
+};
+
+test('the documentation names each outcome', t => {
+  for (const outcome of Object.keys(OUTCOMES))
+    t.true(textOf('docs/observability.md').includes(`| \`${outcome}\` `), outcome);
 });
 
 test('nothing is published when nobody subscribes', t => {
