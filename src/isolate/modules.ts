@@ -41,7 +41,10 @@ export class ModuleGraph {
   readonly #deployed = new Map<string, DeployedModule>();
   readonly #modules = new Map<string, vm.Module>();
   /** For the stacks of its errors. */
-  readonly places = new SourcePlaces(name => this.#deployed.get(name)?.bytes.toString('utf8'));
+  readonly places = new SourcePlaces((name, maxBytes) => {
+    const bytes = this.#deployed.get(name)?.bytes;
+    return bytes === undefined || bytes.length > maxBytes ? undefined : bytes.toString('utf8');
+  });
   readonly #loader: vm.SyntheticModule;
   /** Nobody can guess it, so only what this file wrote can import the loader; and no deployed module has it as a name. */
   readonly #loaderName = `edgehost:loader/${randomUUID()}`;
@@ -258,16 +261,22 @@ interface Rewritten {
   readonly edits: readonly Edit[];
 }
 
-/** The edits as places of the rewritten text: no replacement has a line break, and none is longer than a line. */
+/** The edits as places of the rewritten text: no replacement has a line break. `edits` in the order of the source. */
 function movesOf(source: string, edits: readonly { start: number; end: number; text: string }[]): Edit[] {
   const moves: Edit[] = [];
-  let last: Edit | undefined;
+  let line = 1;
+  let lineStart = 0;
+  let moved = 0;
+  const lineEnds = source.matchAll(/\r\n?|[\n\u2028\u2029]/g);
+  let lineEnd = lineEnds.next().value;
   for (const { start, end, text } of edits) {
-    const { line, column } = lineAndColumn(source, end);
-    const before = last?.line === line ? last.moved : 0;
-    const moved = before + text.length - (end - start);
-    last = { line, column: column + moved, moved };
-    moves.push(last);
+    for (; lineEnd !== undefined && lineEnd.index < end; lineEnd = lineEnds.next().value) {
+      line++;
+      lineStart = lineEnd.index + lineEnd[0].length;
+      moved = 0;
+    }
+    moved += text.length - (end - start);
+    moves.push({ line, column: end - lineStart + 1 + moved, moved });
   }
   return moves;
 }

@@ -14,30 +14,35 @@ export interface Original {
 
 /** Per segment: generated column, source (or -1), original line, original column. */
 const FIELDS = 4;
+/** Of the mappings, and of their lines: as much as bundles of many megabytes have, in 20 MB of memory. */
+const MAX_SEGMENTS = 1_048_576;
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const DIGIT_OF = new Int8Array(128).fill(-1);
 for (let digit = 0; digit < DIGITS.length; digit++) DIGIT_OF[DIGITS.charCodeAt(digit)] = digit;
 const CONTINUES = 32;
 /** Numbers have 32 bits. */
 const MAX_SHIFT = 30;
+const COMMA = 0x2c;
+const SEMICOLON = 0x3b;
 
 export class SourceMap {
-  readonly #sources: readonly string[];
+  readonly #sources: readonly unknown[];
+  readonly #root: string;
   readonly #segments: Int32Array;
   /** Where the segments of each line begin; one more than there are lines. */
-  readonly #lines: readonly number[];
+  readonly #lines: Int32Array;
 
-  /** @throws TypeError or SyntaxError for what is no source map, or one in sections */
+  /** @throws TypeError or SyntaxError for what is no source map, or one in sections; RangeError for more segments than are kept */
   constructor(json: string) {
     const map: unknown = JSON.parse(json);
     if (typeof map !== 'object' || map === null) throw new TypeError('A source map is an object');
     const { sources, mappings, sourceRoot }: { [field: string]: unknown } = { ...map };
     if (!Array.isArray(sources) || typeof mappings !== 'string')
       throw new TypeError('A source map has sources and mappings');
-    const root = typeof sourceRoot === 'string' && sourceRoot !== '' ? `${sourceRoot.replace(/\/$/, '')}/` : '';
-    this.#sources = sources.map((source: unknown) => (typeof source === 'string' ? root + source : ''));
+    this.#root = typeof sourceRoot === 'string' && sourceRoot !== '' ? `${sourceRoot.replace(/\/$/, '')}/` : '';
+    this.#sources = sources;
     const { segments, lines } = decode(mappings);
-    this.#segments = Int32Array.from(segments);
+    this.#segments = segments;
     this.#lines = lines;
   }
 
@@ -54,8 +59,8 @@ export class SourceMap {
     }
     if (low === start) return undefined;
     const source = this.#sources[this.#field(low - 1, 1)];
-    if (source === undefined || source === '') return undefined;
-    return { source, line: this.#field(low - 1, 2), column: this.#field(low - 1, 3) };
+    if (typeof source !== 'string' || source === '') return undefined;
+    return { source: this.#root + source, line: this.#field(low - 1, 2), column: this.#field(low - 1, 3) };
   }
 
   #field(segment: number, field: number): number {
@@ -63,26 +68,42 @@ export class SourceMap {
   }
 }
 
-function decode(mappings: string): { segments: number[]; lines: number[] } {
-  const segments: number[] = [];
-  const lines = [0];
+/** Into arrays of the size that the separators tell, so that a map takes what it needs and no more while it is read. */
+function decode(mappings: string): { segments: Int32Array; lines: Int32Array } {
+  let commas = 0;
+  let semicolons = 0;
+  for (let at = 0; at < mappings.length; at++) {
+    const code = mappings.charCodeAt(at);
+    if (code === COMMA) commas++;
+    else if (code === SEMICOLON) semicolons++;
+  }
+  if (Math.max(commas, semicolons) >= MAX_SEGMENTS) throw new RangeError('The source map has too many segments');
+  const lines = new Int32Array(semicolons + 2);
+  const segments = new Int32Array((commas + semicolons + 1) * FIELDS);
+  let line = 0;
+  let count = 0;
   // Each number is told as its difference from the last one of its kind; columns begin anew in each line.
   const last = [0, 0, 0, 0, 0];
   let field = 0;
   let value = 0;
   let shift = 0;
   const endSegment = (): void => {
-    if (field > 0) segments.push(last[0] ?? 0, field >= 4 ? (last[1] ?? 0) : -1, last[2] ?? 0, last[3] ?? 0);
+    if (shift > 0) throw new SyntaxError('A number of the mappings has no end');
+    if (field === 0) return;
+    segments[count * FIELDS] = last[0] ?? 0;
+    segments[count * FIELDS + 1] = field >= 4 ? (last[1] ?? 0) : -1;
+    segments[count * FIELDS + 2] = last[2] ?? 0;
+    segments[count * FIELDS + 3] = last[3] ?? 0;
+    count++;
     field = 0;
   };
   for (let at = 0; at < mappings.length; at++) {
     const code = mappings.charCodeAt(at);
-    if (code === 0x2c || code === 0x3b) {
-      if (shift > 0) throw new SyntaxError('A number of the mappings has no end');
+    if (code === COMMA || code === SEMICOLON) {
       endSegment();
-      if (code === 0x2c) continue;
+      if (code === COMMA) continue;
       last[0] = 0;
-      lines.push(segments.length / FIELDS);
+      lines[++line] = count;
       continue;
     }
     const digit = DIGIT_OF[code] ?? -1;
@@ -90,12 +111,12 @@ function decode(mappings: string): { segments: number[]; lines: number[] } {
     value |= (digit & (CONTINUES - 1)) << shift;
     shift += 5;
     if ((digit & CONTINUES) !== 0) continue;
-    last[field] = (last[field] ?? 0) + ((value & 1) === 1 ? -(value >>> 1) : value >>> 1);
+    last[field] = ((last[field] ?? 0) + ((value & 1) === 1 ? -(value >>> 1) : value >>> 1)) | 0;
     field++;
     value = 0;
     shift = 0;
   }
   endSegment();
-  lines.push(segments.length / FIELDS);
-  return { segments, lines };
+  lines[++line] = count;
+  return { segments: segments.subarray(0, count * FIELDS), lines };
 }

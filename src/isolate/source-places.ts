@@ -22,26 +22,31 @@ export interface Edit {
   readonly moved: number;
 }
 
-const ANNOTATION = /\/\/[#@] ?sourceMappingURL=(\S+)\s*$/;
-const INLINE = /^data:application\/json[^,]*;base64,/;
-/** The annotation is the last line. */
-const MAX_ANNOTATION_LINE = 64 * 1024 * 1024;
+/** The text of a deployed module; undefined when there is none of that name, or it is longer. */
+export type TextOf = (name: string, maxBytes: number) => string | undefined;
+
+const ANNOTATIONS = ['//# sourceMappingURL=', '//@ sourceMappingURL='];
+const INLINE = /^data:application\/json[^,]{0,100};base64,/;
+/** Of the JSON. Larger ones are left alone: to read them would take the memory that the function has for itself. */
+const MAX_MAP_BYTES = 16 * 1024 * 1024;
+/** Text of base64 for that many bytes, and what stands before it. */
+const MAX_URL_LENGTH = Math.ceil(MAX_MAP_BYTES / 3) * 4 + 200;
 const MAX_FILE_NAME = 512;
 
 /** The source map that a text names in its last line; undefined when there is none. */
-export function sourceMapUrl(source: string): string | undefined {
-  const start = Math.max(source.lastIndexOf('//# sourceMappingURL='), source.lastIndexOf('//@ sourceMappingURL='));
-  if (start < 0 || source.length - start > MAX_ANNOTATION_LINE) return undefined;
-  return ANNOTATION.exec(source.slice(start))?.[1];
+function sourceMapUrl(source: string): string | undefined {
+  const start = Math.max(...ANNOTATIONS.map(annotation => source.lastIndexOf(annotation)));
+  if (start < 0 || source.length - start > MAX_URL_LENGTH) return undefined;
+  const url = source.slice(start + '//# sourceMappingURL='.length).trim();
+  return url === '' || /\s/.test(url) ? undefined : url;
 }
 
 export class SourcePlaces {
-  readonly #textOf: (name: string) => string | undefined;
+  readonly #textOf: TextOf;
   readonly #edits = new Map<string, readonly Edit[]>();
   readonly #maps = new Map<string, SourceMap | undefined>();
 
-  /** `textOf`: the text of a deployed module, undefined when there is none of that name. */
-  constructor(textOf: (name: string) => string | undefined) {
+  constructor(textOf: TextOf) {
     this.#textOf = textOf;
   }
 
@@ -53,7 +58,10 @@ export class SourcePlaces {
   /** The place that a place of the code that runs comes from: itself when nothing else is known. */
   find({ file, line, column }: Place): Place {
     let moved = 0;
-    for (const edit of this.#edits.get(file) ?? []) if (edit.line === line && column >= edit.column) moved = edit.moved;
+    for (const edit of this.#edits.get(file) ?? []) {
+      if (edit.line > line) break;
+      if (edit.line === line && column >= edit.column) moved = edit.moved;
+    }
     const deployed = { file, line, column: column - moved };
     const original = this.#map(file)?.find(line - 1, deployed.column - 1);
     if (original === undefined) return deployed;
@@ -62,10 +70,13 @@ export class SourcePlaces {
 
   #map(name: string): SourceMap | undefined {
     if (this.#maps.has(name)) return this.#maps.get(name);
+    const source = this.#textOf(name, Number.POSITIVE_INFINITY);
+    // What a function calls itself can look like a frame of any file: only what is deployed is remembered.
+    if (source === undefined) return undefined;
     // A map that is none is as good as no map: set first, so that it is looked at once.
     this.#maps.set(name, undefined);
     try {
-      const text = this.#mapText(name);
+      const text = this.#mapText(name, source);
       if (text !== undefined) this.#maps.set(name, new SourceMap(text));
     } catch {
       // Its author sees the places in the deployed text.
@@ -73,17 +84,19 @@ export class SourcePlaces {
     return this.#maps.get(name);
   }
 
-  #mapText(name: string): string | undefined {
-    const url = sourceMapUrl(this.#textOf(name) ?? '');
+  #mapText(name: string, source: string): string | undefined {
+    const url = sourceMapUrl(source);
     if (url === undefined) return undefined;
-    if (INLINE.test(url)) return Buffer.from(url.replace(INLINE, ''), 'base64').toString('utf8');
-    return this.#textOf(posix.join(posix.dirname(name), url));
+    const inline = INLINE.exec(url)?.[0];
+    if (inline !== undefined) return Buffer.from(url.slice(inline.length), 'base64').toString('utf8');
+    return this.#textOf(posix.join(posix.dirname(name), url), MAX_MAP_BYTES);
   }
 }
 
 /** As the deployment names its files: relative to the module, without what would look like another frame. */
 function fileName(module: string, source: string): string {
-  const isAbsolute = /^(?:[a-z][a-z0-9+.-]*:|\/)/i.test(source);
-  const name = isAbsolute ? source : posix.join(posix.dirname(module), source);
+  const short = source.slice(0, MAX_FILE_NAME);
+  const isAbsolute = /^(?:[a-z][a-z0-9+.-]*:\/|\/)/i.test(short);
+  const name = isAbsolute ? short : posix.join(posix.dirname(module), short);
   return name.replace(/[\p{Cc}\p{Zl}\p{Zp}()]/gu, '_').slice(0, MAX_FILE_NAME);
 }

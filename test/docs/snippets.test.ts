@@ -16,7 +16,7 @@ import { type Block, blocksOf, documents, ROOT } from './markdown.js';
 const run = promisify(execFile);
 const queue = new PQueue({ concurrency: Math.max(1, Math.floor(cpus().length / 2)) });
 const blocks = documents().flatMap(blocksOf);
-const PACKAGES = ['express', 'fastify', 'redis'];
+const PACKAGES = ['esbuild', 'express', 'fastify', 'redis'];
 
 function folder(t: ExecutionContext): string {
   const path = mkdtempSync(join(tmpdir(), 'edgehost-docs-'));
