@@ -1,5 +1,12 @@
 import test from 'ava';
-import { type FileExpectation, readExpectations, regressions, toExpectation, UNEXPLAINED } from './expectations.js';
+import {
+  type FileExpectation,
+  readExpectations,
+  regressions,
+  toExpectation,
+  UNEXPLAINED,
+  withoutFailuresOf,
+} from './expectations.js';
 
 // From dist/test/wpt to the file in the source tree.
 const { skipped, reasons, files } = readExpectations(
@@ -46,4 +53,11 @@ test('toExpectation() keeps the reason that is known, and finds others by their 
     fourth: 'there is no XMLHttpRequest; plain Node fails the same',
     fifth: `${UNEXPLAINED}something new`,
   });
+});
+
+test('withoutFailuresOf() leaves the failures that plain Node does not have', t => {
+  const subtest = (name: string, status: number) => ({ name, status, message: null });
+  const node = { status: 0, message: null, subtests: [subtest('first', 0), subtest('second', 1)] };
+  const now = { passed: 1, failed: { first: 'x', second: 'y', third: 'z' } };
+  t.deepEqual(withoutFailuresOf(node, now), { passed: 3, failed: { first: 'x' } });
 });

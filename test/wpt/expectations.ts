@@ -11,6 +11,8 @@ export interface FileExpectation {
 }
 
 export interface Expectations {
+  /** The major version of Node that they were recorded with. */
+  readonly node: number;
   /** Files and folders (with a slash at the end) that are not run, with the reason. */
   readonly skipped: Readonly<Record<string, string>>;
   /** Why subtests fail, by a pattern of path and message: how `--update` explains failures that are new. */
@@ -29,7 +31,7 @@ export function writeExpectations(file: URL, expectations: Expectations): void {
   const files = Object.fromEntries(Object.entries(expectations.files).sort(([a], [b]) => (a < b ? -1 : 1)));
   writeFileSync(
     file,
-    `${JSON.stringify({ skipped: expectations.skipped, reasons: expectations.reasons, files }, undefined, 2)}\n`,
+    `${JSON.stringify({ node: expectations.node, skipped: expectations.skipped, reasons: expectations.reasons, files }, undefined, 2)}\n`,
   );
 }
 
@@ -59,6 +61,15 @@ export function toExpectation(
     ...(Object.keys(failed).length > 0 && { failed }),
     ...(result.status !== 0 && { broken: explain(known?.broken, result.message ?? '') }),
   };
+}
+
+/** Without the failures that plain Node has as well, which count as passed. */
+export function withoutFailuresOf(node: RunResult | Error, now: FileExpectation): FileExpectation {
+  if (node instanceof Error) return now;
+  const passesInNode = new Set(node.subtests.filter(({ status }) => status === 0).map(({ name }) => name));
+  const failed = Object.entries(now.failed ?? {});
+  const own = failed.filter(([name]) => passesInNode.has(name));
+  return { ...now, failed: Object.fromEntries(own), passed: now.passed + failed.length - own.length };
 }
 
 /** What got worse, in words. */
