@@ -6,7 +6,7 @@ import { createHostCall } from './bridge.js';
 import { GuestExchange } from './guest-exchange.js';
 import { loadModules } from './load.js';
 import { InvocationMeter } from './meter.js';
-import { ModuleGraph } from './modules.js';
+import type { ModuleGraph } from './modules.js';
 import { OpError } from './ops/arguments.js';
 import { basicOps } from './ops/basics.js';
 import { exchangeOps } from './ops/exchange.js';
@@ -25,8 +25,6 @@ import type { WatchBlock } from './watch-block.js';
 
 /** Async ops under way in one isolate; a guest that starts more is told so. */
 const MAX_PENDING_OPS = 4096;
-/** An import id that nobody waits for. */
-const WARM_IMPORT = -1;
 
 const NO_CALLS: ReadonlySet<GuestExchange> = new Set();
 
@@ -129,26 +127,19 @@ export class Isolate implements OpContext, ChannelOwner {
     this.#turns = new TurnQueue(this.#realm.enter, this.#meter);
   }
 
-  /** Starts to listen to the host; `onClose` when the connection has ended. */
-  connect(transport: Transport, onClose: () => void): void {
+  /** Starts to listen to the host; `onClose` when the connection has ended. A spare is told to `rehearse`. */
+  connect(transport: Transport, onClose: () => void, rehearse: () => Promise<unknown> = async () => {}): void {
     this.#onClosed = onClose;
+    this.#rehearse = rehearse;
     this.#channel = new Channel(transport, 'isolate', this);
   }
 
   #onClosed: () => void = () => {};
+  #rehearse: () => Promise<unknown> = async () => {};
+  #rehearsed: Promise<unknown> = Promise.resolve();
 
   /** The thread has used CPU time for itself, see idle-memory.ts. */
   readonly onCollected = (): void => this.#meter.skip();
-
-  /**
-   * Takes the way of a load once, with a module of our own that does nothing: what Node and V8 load and compile for it is there when the
-   * function comes (measured on Node 20.20: 5 ms less for the first module of a thread).
-   */
-  async warm(): Promise<void> {
-    const module = { name: 'edgehost:warm', kind: 'esm', bytes: Buffer.from('export default 0;') } as const;
-    const graph = new ModuleGraph(this.#realm, [module], this.#turns, () => {});
-    await graph.evaluate(module.name, WARM_IMPORT, 0);
-  }
 
   /** A promise of the guest was rejected and nobody listens. Both are guest values and go back unseen. */
   unhandledRejection(reason: unknown, promise: unknown): void {
@@ -228,6 +219,11 @@ export class Isolate implements OpContext, ChannelOwner {
       this.#load(exchange, head, body, isComplete);
       return;
     }
+    if (kind === HostOpens.Warm) {
+      this.#rehearsed = this.#rehearse().catch(() => {});
+      this.#rehearsed.then(() => exchange.reply(200, '', true, null, true));
+      return;
+    }
     const guest = new GuestExchange(exchange, exchange.id, this.#turns, this.#forget, this.#read);
     this.#exchanges.set(exchange.id, guest);
     this.#invocations.set(exchange.id, { exchange: guest, calls: undefined, isHandled: false });
@@ -292,20 +288,25 @@ export class Isolate implements OpContext, ChannelOwner {
     const answer = (value: LoadAnswer): void => exchange.reply(200, JSON.stringify(value), true, null, true);
     this.#meter.setLimits(load.limits);
     if (isComplete) exchange.keepWhole(body);
-    loadModules({
-      exchange,
-      load,
-      realm: this.#realm,
-      turns: this.#turns,
-      quiet: () => this.#quiet(),
-      chargedMs: () => this.#meter.startupChargedMs,
-      setModules: modules => {
-        this.#modules = modules;
-      },
-      whenLoaded: listener => {
-        this.#onLoaded = listener;
-      },
-    }).then(answer, () => exchange.fail('Loading failed'));
+    // Turns of two isolates are not to run into each other.
+    this.#rehearsed
+      .then(() =>
+        loadModules({
+          exchange,
+          load,
+          realm: this.#realm,
+          turns: this.#turns,
+          quiet: () => this.#quiet(),
+          chargedMs: () => this.#meter.startupChargedMs,
+          setModules: modules => {
+            this.#modules = modules;
+          },
+          whenLoaded: listener => {
+            this.#onLoaded = listener;
+          },
+        }),
+      )
+      .then(answer, () => exchange.fail('Loading failed'));
   }
 
   async #quiet(): Promise<void> {

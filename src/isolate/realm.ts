@@ -1,6 +1,6 @@
 /**
  * The guest realm: an ordinary V8 context without any object of this realm in it (rule R1), and the guest bundle evaluated
- * in it. A thread makes one realm in its life, ahead of the function that it serves: so V8 compiles what is needed when it is needed, which
+ * in it. A thread serves one function in one realm in its life, made ahead of it: so V8 compiles what is needed when it is needed, which
  * takes less memory than a code cache would.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
@@ -24,10 +24,13 @@ const bundleUrl = new URL('./guest.bundle.js', import.meta.url);
 /** Less than the 128 KiB from which on glibc maps a block of its own. */
 const PIECE_BYTES = 64 * 1024;
 
+/** What is compiled of it is there for every realm of the thread: that of the function, and that of the rehearsal. */
+let bundle: vm.Script | undefined;
+
 export function createRealm(hostCall: HostCall): Realm {
   const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, { codeGeneration: { strings: false, wasm: false } });
-  const script = new vm.Script(readBundle(), { filename: 'edgehost:guest' });
-  const install: GuestFunction = script.runInContext(context);
+  bundle ??= new vm.Script(readBundle(), { filename: 'edgehost:guest' });
+  const install: GuestFunction = bundle.runInContext(context);
   // Only the bundle has run in this realm so far, so what it returns is as its type says (guest/main.ts).
   const entry = Reflect.apply(install, undefined, [hostCall]) as Omit<Realm, 'context'>;
   const { enter, imported, dynamicImport, moduleBytes } = entry;

@@ -9,6 +9,7 @@ import { collectAll, IdleMemory } from './idle-memory.js';
 import { Isolate } from './isolate.js';
 import { platformOps } from './ops/platform.js';
 import { descriptorTransport, portTransport } from './protocol/transport.js';
+import { rehearse } from './rehearsal.js';
 import { ownClockDescriptor, ownThreadId } from './thread-clock.js';
 import { WatchBlock } from './watch-block.js';
 
@@ -33,8 +34,11 @@ export default function serve(lease: Lease): Promise<never> {
   isolate = new Isolate(watch, platformOps);
   const { connection } = lease;
   const transport = 'fd' in connection ? descriptorTransport(connection.fd) : portTransport(connection.port);
-  isolate.warm().catch(() => {});
-  isolate.connect(transport, () => exit(0));
+  isolate.connect(
+    transport,
+    () => exit(0),
+    () => rehearse(platformOps),
+  );
   const { onCollected } = isolate;
   new IdleMemory({ sequence: () => watch.sequence, collect: collectAll, onCollected });
   return new Promise(() => {});

@@ -29,6 +29,8 @@ const STABLE_AFTER_MS = 10_000;
 /** How long a function waits for room among the isolates of its account. */
 const ROOM_WITHIN_MS = 30_000;
 const ROOM_POLL_MS = 25;
+/** Several times what a load and its first answer take; a load that finds no spare meanwhile starts a thread of its own. */
+const REFILL_AFTER_MS = 50;
 const POLL_MS = 250;
 /** A cell in which something runs is asked to answer every so many polls. */
 const PING_EVERY_POLLS = 10;
@@ -126,8 +128,8 @@ export class CellSupervisor {
         continue;
       }
       const spare = live.spares.shift() ?? this.#start(live);
-      // Afterwards, so that a new thread does not take the processor from the load that is waiting.
-      setImmediate(() => this.#refill(live));
+      // Afterwards, so that a new thread does not take the processor from the load that is waiting, and its first requests.
+      setTimeout(() => this.#refill(live), REFILL_AFTER_MS).unref();
       if (spare.isUsable) return spare;
     }
   }
@@ -230,7 +232,9 @@ export class CellSupervisor {
     if (this.#closing.signal.aborted || live.isRetired || live !== this.#current) return;
     const room = Math.min(this.#options.maxThreads - live.threads, live.cell.leasesLeft - REPLACE_AT_LEASES);
     for (let missing = Math.min(this.#options.spares - live.spares.length, room); missing > 0; missing--) {
-      live.spares.push(this.#start(live));
+      const spare = this.#start(live);
+      spare.warm();
+      live.spares.push(spare);
     }
   }
 

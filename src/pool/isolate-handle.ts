@@ -76,6 +76,10 @@ export class IsolateHandle implements ChannelOwner {
     this.#endLease = endLease;
     this.#closeWithinMs = closeWithinMs;
     this.#channel = new Channel(connection.transport, 'host', this);
+  }
+
+  /** Nothing is to be loaded yet: the isolate prepares for it. */
+  warm(): void {
     this.#channel.open(HostOpens.Warm, '', true, null, true);
   }
 

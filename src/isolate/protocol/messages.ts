@@ -10,7 +10,7 @@ export enum HostOpens {
   Scheduled = 2,
   /** Head: JSON of the batch. */
   Queue = 3,
-  /** Answered at once, without the guest: so that both ends have taken the way before the first load is measured on it. */
+  /** To a spare, before its load: it takes the way of a load and of a request once (rehearsal.ts), and answers when it has. */
   Warm = 4,
   /** Head: "scheduled time in ms\nretry count". */
   Alarm = 5,
