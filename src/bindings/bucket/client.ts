@@ -1,4 +1,4 @@
-import type { WireArguments, WireHeaders, WireHttpMetadata, WireList, WireObject } from './calls.js';
+import type { WireArguments, WireColumns, WireHeaders, WireHttpMetadata, WireList, WireObject } from './calls.js';
 
 /**
  * The bucket as a program sees it (StoreBucket): one implementation, for functions inside their realm and for the
@@ -136,7 +136,7 @@ export function createBucketClient<Stream extends ClientStream, BlobType>(platfo
       const { head } = await call('list', args, null);
       const { objects, delimitedPrefixes, truncated, cursor } = uncheckedList(head);
       return {
-        objects: objects.map(object => new ClientObject(object)),
+        objects: listed(objects),
         delimitedPrefixes: [...delimitedPrefixes],
         truncated,
         ...(cursor === undefined ? undefined : { cursor }),
@@ -503,6 +503,26 @@ function plainHash(value: unknown): unknown {
 
 function plainPart(part: unknown): unknown {
   return isRecord(part) ? { partNumber: part.partNumber, etag: part.etag } : part;
+}
+
+function listed(columns: WireColumns): ClientObject[] {
+  const { key, version, size, etag, uploaded, httpMetadata, customMetadata } = columns;
+  const objects: WireObject[] = key.map((each, at) => ({
+    key: each,
+    // The columns are of one length.
+    version: version[at] ?? '',
+    size: size[at] ?? 0,
+    etag: etag[at] ?? '',
+    uploaded: uploaded[at] ?? 0,
+  }));
+  httpMetadata?.forEach((each, at) => {
+    Object.assign(objects[at] ?? {}, { httpMetadata: each });
+  });
+  customMetadata?.forEach((each, at) => {
+    Object.assign(objects[at] ?? {}, { customMetadata: each });
+  });
+  for (const [at, fields] of columns.rare) Object.assign(objects[at] ?? {}, fields);
+  return objects.map(object => new ClientObject(object));
 }
 
 function httpMetadata({ cacheExpiry, ...others }: WireHttpMetadata): ClientHttpMetadata {

@@ -10,6 +10,9 @@ import { decodeListed, metadataBytes } from './object-codec.js';
 
 /** Entries read at once, at most. */
 const LARGEST_READ = 1000;
+/** Entries of a page that are read at once: the next are read while these are decoded. */
+const PAGE_READ = 334;
+const NO_MORE: Promise<[string, Buffer][]> = Promise.resolve([]);
 /** How much of a group is read before it is skipped by seeking, which costs as much as reading some 30 entries. */
 const PATIENCE = { first: 32, least: 2, most: 64 } as const;
 
@@ -50,18 +53,22 @@ async function readPage(
 ): Promise<PageBuilder> {
   const page = new PageBuilder(query);
   const iterator = await records.iterator(range);
+  let ahead = NO_MORE;
   try {
     // One more than the page holds tells whether it is the last.
-    for (let left = query.limit + 1; left > 0; ) {
-      const entries = await iterator.nextv(left);
-      if (entries.length === 0) return page;
+    let left = query.limit + 1;
+    for (let entries = await iterator.nextv(Math.min(left, PAGE_READ)); entries.length > 0; entries = await ahead) {
       left -= entries.length;
+      // LevelDB reads on its own thread meanwhile.
+      ahead = left > 0 ? iterator.nextv(Math.min(left, PAGE_READ)) : NO_MORE;
       for (const [key, record] of entries) {
         if (!page.addObject(key.slice(root.length), record)) return page;
       }
     }
     return page;
   } finally {
+    // One read at a time: the one under way ends before the iterator is closed.
+    await ahead.catch(() => {});
     await iterator.close();
   }
 }

@@ -1,5 +1,5 @@
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../service.js';
-import type { WireList, WireObject } from './calls.js';
+import type { WireColumns, WireList, WireObject } from './calls.js';
 import {
   checkCondition,
   checkFields,
@@ -166,7 +166,7 @@ async function list(
   });
   const cut = options.keepsDelimiter ? 0 : normalKey(delimiter ?? '').length;
   const head: WireList = {
-    objects: page.objects.map(object => wireListed(object, includeHttpMetadata, includeCustomMetadata)),
+    objects: wireColumns(page.objects, includeHttpMetadata, includeCustomMetadata),
     delimitedPrefixes:
       cut === 0 ? page.delimitedPrefixes : page.delimitedPrefixes.map(group => group.slice(0, group.length - cut)),
     truncated: page.truncated,
@@ -213,26 +213,40 @@ async function abortUpload(bucket: BucketEngine, args: UncheckedFields): Promise
 const NOTHING = new Uint8Array(0);
 
 function wireObject(object: ObjectRecord, range?: WireObject['range']): WireObject {
-  const wire = bareWire(object);
-  wire.httpMetadata = object.httpMetadata;
-  wire.customMetadata = object.customMetadata;
-  if (range !== undefined) wire.range = range;
-  return wire;
+  const { key, version, size, etag, uploaded, httpMetadata, customMetadata } = object;
+  const wire: WireObject = { key, version, size, etag, uploaded, httpMetadata, customMetadata, ...rareFields(object) };
+  return range === undefined ? wire : { ...wire, range };
 }
 
-function wireListed(object: ObjectRecord, withHttpMetadata: boolean, withCustomMetadata: boolean): WireObject {
-  const wire = bareWire(object);
-  if (withHttpMetadata) wire.httpMetadata = object.httpMetadata;
-  if (withCustomMetadata) wire.customMetadata = object.customMetadata;
-  return wire;
+function wireColumns(
+  objects: readonly ObjectRecord[],
+  withHttpMetadata: boolean,
+  withCustomMetadata: boolean,
+): WireColumns {
+  return {
+    key: objects.map(({ key }) => key),
+    version: objects.map(({ version }) => version),
+    size: objects.map(({ size }) => size),
+    etag: objects.map(({ etag }) => etag),
+    uploaded: objects.map(({ uploaded }) => uploaded),
+    ...(withHttpMetadata ? { httpMetadata: objects.map(({ httpMetadata }) => httpMetadata) } : undefined),
+    ...(withCustomMetadata ? { customMetadata: objects.map(({ customMetadata }) => customMetadata) } : undefined),
+    rare: objects.flatMap((object, index) => {
+      const fields = rareFields(object);
+      return fields === undefined ? [] : [[index, fields] as const];
+    }),
+  };
 }
 
-function bareWire(object: ObjectRecord): { -readonly [Field in keyof WireObject]: WireObject[Field] } {
-  const { key, version, size, etag, uploaded, checksums } = object;
-  const wire: ReturnType<typeof bareWire> = { key, version, size, etag, uploaded };
-  if (checksums.md5 !== etag || hasOthers(checksums)) wire.checksums = checksums;
-  if (object.storageClass === 'InfrequentAccess') wire.storageClass = 'InfrequentAccess';
-  return wire;
+/** undefined for most objects: the MD5 is their etag and their only checksum, and their storage class is Standard. */
+function rareFields(object: ObjectRecord): Pick<WireObject, 'checksums' | 'storageClass'> | undefined {
+  const { checksums, etag, storageClass } = object;
+  const goesWithoutSaying = checksums.md5 === etag && !hasOthers(checksums);
+  if (goesWithoutSaying && storageClass === 'Standard') return undefined;
+  return {
+    ...(goesWithoutSaying ? undefined : { checksums }),
+    ...(storageClass === 'InfrequentAccess' ? { storageClass } : undefined),
+  };
 }
 
 function hasOthers(checksums: ObjectRecord['checksums']): boolean {
