@@ -2,6 +2,7 @@ import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { CommitQueue } from './commit-queue.js';
 import type { DiskSpace } from './disk-space.js';
 import type { LevelDatabase, LevelIterator, LevelOperation, LevelRange } from './level-database.js';
+import { RecordCache } from './record-cache.js';
 import { storageError } from './storage-error.js';
 
 /** Entries that one read of an iterator brings are bounded by this, whatever their number. */
@@ -21,6 +22,7 @@ export class KeyValueStore {
   readonly #database: LevelDatabase;
   readonly #space: DiskSpace | undefined;
   readonly #queue: CommitQueue;
+  readonly #cache = new RecordCache();
   /** Set while the database is being opened again. */
   #reopening: Promise<void> | undefined;
   #isSound = true;
@@ -35,10 +37,16 @@ export class KeyValueStore {
     this.#queue = new CommitQueue(operations => this.#writeGroup(operations));
   }
 
+  /** The caller may not change the bytes: others read them too. */
   async get(key: string): Promise<Buffer | undefined> {
     if (!this.#isOpen || this.#reopening) await this.#whenOpen();
+    const known = this.#cache.get(key);
+    if (known !== undefined) return known;
+    const ticket = this.#cache.startReading();
     try {
-      return await this.#database.get(key);
+      const value = await this.#database.get(key);
+      if (value !== undefined) this.#cache.keep(ticket, key, value);
+      return value;
     } catch (error) {
       throw this.#readError(error);
     }
@@ -124,8 +132,10 @@ export class KeyValueStore {
 
   async #writeGroup(operations: LevelOperation[]): Promise<void> {
     if (this.#isSound && this.#isOpen) {
+      this.#cache.changing(operations);
       try {
         await this.#database.batch(operations, { sync: true });
+        this.#cache.changed(operations);
         return;
       } catch {
         // Perhaps not for this batch: LevelDB refuses all after a compaction that failed, also when its reason is gone.
@@ -133,9 +143,11 @@ export class KeyValueStore {
       }
     }
     await this.#recover();
+    this.#cache.changing(operations);
     try {
       // Writing it twice is writing it once, if it got into the log before.
       await this.#database.batch(operations, { sync: true });
+      this.#cache.changed(operations);
     } catch (error) {
       this.#isSound = false;
       throw error;
@@ -154,6 +166,7 @@ export class KeyValueStore {
       this.#isOpen = false;
       await this.#database.close();
       await this.#database.open();
+      this.#cache.clear();
       this.#isOpen = true;
       this.#isSound = true;
       const tasks = this.#whenRecovered;
