@@ -5,7 +5,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import test, { type ExecutionContext } from 'ava';
 import { EdgeHost } from '../../src/index.js';
 import { handler, newHost, textOf } from './new-host.js';
@@ -42,6 +42,56 @@ test('what an S3 client puts a function gets, and the other way round', async t 
   const { Body } = await client.send(new GetObjectCommand({ Bucket: 'files', Key: 'from-function' }));
   t.is(await Body?.transformToString(), 'two');
   await t.throwsAsync(client.send(new GetObjectCommand({ Bucket: 'other', Key: 'x' })), { name: 'AccessDenied' });
+});
+
+test('each door reads what any other wrote last, also when it has read the key before', async t => {
+  const host = newHost(t);
+  const account = host.account('acme');
+  const fn = await account.load(
+    handler(`
+      const value = new URL(request.url).searchParams.get('put');
+      if (value === '') await env.FILES.delete('key');
+      else if (value !== null) await env.FILES.put('key', value);
+      return new Response(await (await env.FILES.get('key'))?.text() ?? 'none');`),
+    { buckets: { FILES: 'files' } },
+  );
+  const credentials = { accessKeyId: 'key', secretAccessKey: 'secret-of-acme' };
+  const endpoint = await listen(
+    t,
+    host.s3Listener({ credentials: [{ ...credentials, buckets: ['files'], account: 'acme' }] }),
+  );
+  const client = new S3Client({ endpoint, region: 'auto', credentials, forcePathStyle: true });
+  t.teardown(() => client.destroy());
+  const place = { Bucket: 'files', Key: 'key' };
+  const bucket = account.bucket('files');
+  const reads = [
+    () => textOf(fn.fetch('http://x/')),
+    async () => (await (await bucket.get('key'))?.text()) ?? 'none',
+    async () => {
+      try {
+        return await (await client.send(new GetObjectCommand(place))).Body?.transformToString();
+      } catch (error) {
+        return error instanceof NoSuchKey ? 'none' : `${error}`;
+      }
+    },
+  ];
+  const upload = await bucket.createMultipartUpload('key');
+  const part = await upload.uploadPart(1, 'six');
+  const writes: (readonly [string, () => Promise<unknown>])[] = [
+    ['one', () => textOf(fn.fetch('http://x/?put=one'))],
+    ['two', () => bucket.put('key', 'two')],
+    ['three', () => client.send(new PutObjectCommand({ ...place, Body: 'three' }))],
+    ['none', () => textOf(fn.fetch('http://x/?put='))],
+    ['four', () => bucket.put('key', 'four')],
+    ['none', () => client.send(new DeleteObjectCommand(place))],
+    ['five', () => textOf(fn.fetch('http://x/?put=five'))],
+    ['six', () => upload.complete([part])],
+    ['none', () => bucket.delete('key')],
+  ];
+  for (const [expected, write] of writes) {
+    await write();
+    for (const read of [...reads, ...reads]) t.is(await read(), expected);
+  }
 });
 
 function upload(source: string, extra: object = {}): FormData {
