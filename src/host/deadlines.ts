@@ -1,12 +1,22 @@
 /**
- * Many deadlines on one timer: adding and removing costs a map entry, since nearly every invocation removes its own at once. Deadlines are
- * met to within 10 ms, never before their time.
+ * Many deadlines on one timer. Nearly every invocation takes its own away at once, so both cost no more than some links of a list: to be
+ * the key of a map an object gets a hash first. Deadlines are met to within 10 ms, never before their time.
  */
 
 /** However many deadlines there are, they are not looked at more often. */
 const LEAST_DELAY_MS = 10;
 /** Timers cannot be set for any time. */
 const MOST_DELAY_MS = 3_600_000;
+
+/** What was added, between its neighbours in the list. */
+export interface Deadline<T> {
+  readonly item: T;
+  /** By the clock. */
+  readonly atMs: number;
+  previous: Deadline<T> | undefined;
+  next: Deadline<T> | undefined;
+  isOver: boolean;
+}
 
 export interface DeadlineClock {
   /** Monotonic milliseconds. @default performance.now() */
@@ -24,9 +34,9 @@ const CLOCK: DeadlineClock = {
 };
 
 export class Deadlines<T> {
-  readonly #items = new Map<T, number>();
   readonly #onPast: (item: T) => void;
   readonly #clock: DeadlineClock;
+  #first: Deadline<T> | undefined;
   /** When the timer is due; Infinity while there is none. */
   #dueMs = Number.POSITIVE_INFINITY;
   #stopTimer: () => void = () => {};
@@ -36,25 +46,33 @@ export class Deadlines<T> {
     this.#clock = clock;
   }
 
-  /** A second deadline for the same item changes nothing. */
-  add(item: T, afterMs: number): void {
-    if (this.#items.has(item)) return;
+  /** @returns what `cancel` takes */
+  add(item: T, afterMs: number): Deadline<T> {
     const now = this.#clock.now();
-    const deadlineMs = now + afterMs;
-    this.#items.set(item, deadlineMs);
-    if (deadlineMs < this.#dueMs) this.#schedule(now, deadlineMs);
+    const next = this.#first;
+    const deadline = { item, atMs: now + afterMs, previous: undefined, next, isOver: false };
+    if (next !== undefined) next.previous = deadline;
+    this.#first = deadline;
+    if (deadline.atMs < this.#dueMs) this.#schedule(now, deadline.atMs);
+    return deadline;
   }
 
-  /** Answers when it would have been, by the clock; undefined when there was none. */
-  delete(item: T): number | undefined {
-    const deadlineMs = this.#items.get(item);
-    if (deadlineMs !== undefined) this.#items.delete(item);
-    return deadlineMs;
+  /** Takes it away. One that is past or was canceled stays so. */
+  cancel(deadline: Deadline<T>): void {
+    if (deadline.isOver) return;
+    deadline.isOver = true;
+    const { previous, next } = deadline;
+    if (previous === undefined) this.#first = next;
+    else previous.next = next;
+    if (next !== undefined) next.previous = previous;
+    // Whoever holds it for long holds no others by it.
+    deadline.previous = undefined;
+    deadline.next = undefined;
   }
 
-  #schedule(now: number, deadlineMs: number): void {
+  #schedule(now: number, atMs: number): void {
     this.#stopTimer();
-    const delayMs = Math.min(MOST_DELAY_MS, Math.max(LEAST_DELAY_MS, Math.ceil(deadlineMs - now)));
+    const delayMs = Math.min(MOST_DELAY_MS, Math.max(LEAST_DELAY_MS, Math.ceil(atMs - now)));
     this.#dueMs = now + delayMs;
     this.#stopTimer = this.#clock.schedule(() => this.#tick(), delayMs);
   }
@@ -62,14 +80,18 @@ export class Deadlines<T> {
   #tick(): void {
     this.#dueMs = Number.POSITIVE_INFINITY;
     const now = this.#clock.now();
-    const past: T[] = [];
+    // All of them first: what is told of one may cancel others.
+    const past: Deadline<T>[] = [];
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const [item, deadlineMs] of this.#items) {
-      if (deadlineMs <= now) past.push(item);
-      else if (deadlineMs < nextMs) nextMs = deadlineMs;
+    for (let deadline = this.#first; deadline !== undefined; deadline = deadline.next) {
+      if (deadline.atMs <= now) past.push(deadline);
+      else if (deadline.atMs < nextMs) nextMs = deadline.atMs;
     }
-    for (const item of past) this.#items.delete(item);
     if (nextMs !== Number.POSITIVE_INFINITY) this.#schedule(now, nextMs);
-    for (const item of past) this.#onPast(item);
+    for (const deadline of past) {
+      if (deadline.isOver) continue;
+      this.cancel(deadline);
+      this.#onPast(deadline.item);
+    }
   }
 }

@@ -14,8 +14,9 @@ import { LimitWarnings } from '../quotas/limit-warnings.js';
 import type { InvocationKind } from '../quotas/limits.js';
 import { LogBudget } from '../quotas/log-budget.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
-import { Deadlines } from './deadlines.js';
+import { type Deadline, Deadlines } from './deadlines.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent, LogLevel } from './events.js';
+import { requestLine } from './http-head.js';
 import { cpuError, cpuOfReason, LOSSES, lossError, responseError, wallTimeError } from './invocation-errors.js';
 import { Ledger } from './ledger.js';
 import { noteRequestHead } from './request-warnings.js';
@@ -70,6 +71,7 @@ export interface InvocationStart {
   readonly isComplete: boolean;
 }
 
+const NO_REQUEST = { method: undefined, url: undefined } as const;
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'log', 'warn', 'error'];
 
 const graces = new Deadlines<Invocation>(invocation => invocation.exceedGrace());
@@ -95,6 +97,8 @@ export class Invocation implements InvocationPort {
   bodyBytes = 0;
   #responseBytes = 0;
   readonly #warnings = new LimitWarnings();
+  #grace: Deadline<Invocation> | undefined;
+  #wallTime: Deadline<Invocation> | undefined;
   #ledger: Ledger | undefined;
   #logs: LogBudget | undefined;
   #status: number | undefined;
@@ -114,7 +118,7 @@ export class Invocation implements InvocationPort {
     this.#sink = sink;
     this.exchange = isolate.invoke(start.kind, start.head, start.isUtf8, start.body, start.isComplete, this);
     const wallMs = start.kind === HostOpens.Fetch ? Number.POSITIVE_INFINITY : context.limits.wallMs[this.#kind];
-    if (wallMs !== Number.POSITIVE_INFINITY) wallTimes.add(this, wallMs);
+    if (wallMs !== Number.POSITIVE_INFINITY) this.#wallTime = wallTimes.add(this, wallMs);
   }
 
   get id(): string {
@@ -323,18 +327,18 @@ export class Invocation implements InvocationPort {
   /** From the end of the response waitUntil has so long. */
   #startGrace(): void {
     const { waitUntilMs } = this.#context.limits;
-    if (waitUntilMs !== Number.POSITIVE_INFINITY) graces.add(this, waitUntilMs);
+    if (waitUntilMs !== Number.POSITIVE_INFINITY) this.#grace ??= graces.add(this, waitUntilMs);
   }
 
   #over(cpuMs: number, peakBytes: number): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const graceEndMs = graces.delete(this);
-    wallTimes.delete(this);
+    if (this.#grace !== undefined) graces.cancel(this.#grace);
+    if (this.#wallTime !== undefined) wallTimes.cancel(this.#wallTime);
     this.#ledger?.close();
     const endedMs = performance.now();
     const wallMs = endedMs - this.#startedMs;
-    const graceMs = graceEndMs === undefined ? 0 : this.#context.limits.waitUntilMs - (graceEndMs - endedMs);
+    const graceMs = this.#grace === undefined ? 0 : this.#context.limits.waitUntilMs - (this.#grace.atMs - endedMs);
     this.#context.over(
       this.#outcome,
       { kind: this.#kind, cpuMs, wallMs, peakBytes, subrequests: this.#ledger?.subrequests ?? 0 },
@@ -358,6 +362,8 @@ export class Invocation implements InvocationPort {
     noteRequestHead(warnings, this.#start.head, limits);
     warnings.note('bodyBytes', this.#start.body?.length ?? this.bodyBytes, limits.bodyBytes);
     warnings.note('responseBytes', this.#responseBytes || this.exchange.receivedBytes, limits.responseBytes);
+    if (limits.requestsPerDay === Number.POSITIVE_INFINITY && limits.requestsPerMinute === Number.POSITIVE_INFINITY)
+      return;
     const { requestsPerDay, requestsPerMinute } = this.#context.requests();
     warnings.note('requestsPerDay', requestsPerDay, limits.requestsPerDay);
     warnings.note('requestsPerMinute', requestsPerMinute, limits.requestsPerMinute);
@@ -366,7 +372,7 @@ export class Invocation implements InvocationPort {
   #event(cpuMs: number, wallMs: number, peakMemoryBytes: number, graceMs: number): InvocationEvent {
     this.#noteLimits(cpuMs, wallMs, peakMemoryBytes, graceMs);
     const error = this.#failure;
-    const [method, url] = this.#start.kind === HostOpens.Fetch ? this.#start.head.split('\n', 2) : [];
+    const { method, url } = this.#start.kind === HostOpens.Fetch ? requestLine(this.#start.head) : NO_REQUEST;
     return {
       account: this.#context.account,
       function: this.#context.function,

@@ -78,8 +78,10 @@ export function isRecorded(): boolean {
 /** One span and a handful of measurements for an invocation that is over. */
 export function recordInvocation(event: InvocationEvent, parent: TraceParent): void {
   if (api === undefined) return;
-  const { account, function: name, kind, outcome } = event;
   const meters = instruments();
+  const spans = tracer();
+  if (meters === undefined && spans === undefined) return;
+  const { account, function: name, kind, outcome } = event;
   if (meters !== undefined) {
     const attributes = { 'edgehost.account': account, 'faas.name': name, 'faas.trigger': TRIGGERS[kind] };
     meters.invocations.add(1, { ...attributes, 'edgehost.outcome': outcome });
@@ -89,7 +91,7 @@ export function recordInvocation(event: InvocationEvent, parent: TraceParent): v
     if (event.subrequests > 0) meters.subrequests.add(event.subrequests, attributes);
   }
   const endMs = Date.now();
-  const span = tracer()?.startSpan(
+  const span = spans?.startSpan(
     name,
     { kind: api.SpanKind.SERVER, startTime: endMs - event.wallMs, attributes: spanAttributes(event) },
     parent,

@@ -69,29 +69,48 @@ test('add() of an earlier deadline is met in its time, whatever is waited for', 
   t.deepEqual(past, ['soon', 'late']);
 });
 
-test('add() of an item that has a deadline changes nothing', t => {
+for (const canceled of ['a', 'b', 'c']) {
+  test(`cancel() takes one away wherever it stands: ${canceled}`, t => {
+    const { clock, past, deadlines } = rig();
+    const all = new Map(['a', 'b', 'c'].map(item => [item, deadlines.add(item, 1000)]));
+    const deadline = all.get(canceled);
+    if (deadline !== undefined) deadlines.cancel(deadline);
+    clock.advance(10_000);
+    t.deepEqual(
+      past.sort(),
+      ['a', 'b', 'c'].filter(item => item !== canceled),
+    );
+  });
+}
+
+test('cancel() a second time changes nothing', t => {
   const { clock, past, deadlines } = rig();
-  deadlines.add('it', 1000);
-  clock.advance(900);
-  deadlines.add('it', 1000);
-  clock.advance(100);
-  t.deepEqual(past, ['it']);
+  deadlines.add('a', 1000);
+  const twice = deadlines.add('b', 1000);
+  deadlines.add('c', 1000);
+  deadlines.cancel(twice);
+  deadlines.cancel(twice);
+  clock.advance(10_000);
+  t.deepEqual(past.sort(), ['a', 'c']);
 });
 
-test('delete() answers the deadline, which is not met then', t => {
-  const { clock, past, deadlines } = rig();
-  deadlines.add('it', 1000);
-  t.is(deadlines.delete('it'), 2000);
-  t.is(deadlines.delete('it'), undefined);
+test('cancel() works from what is told of another', t => {
+  const clock = new TestClock();
+  const past: string[] = [];
+  const deadlines: Deadlines<string> = new Deadlines(item => {
+    past.push(item);
+    deadlines.cancel(item === 'a' ? b : a);
+  }, clock);
+  const a = deadlines.add('a', 1000);
+  const b = deadlines.add('b', 1000);
   clock.advance(10_000);
-  t.deepEqual(past, []);
+  t.is(past.length, 1);
 });
 
 test('a million items that come and go take a handful of timers', t => {
   const { clock, deadlines } = rig();
   for (let n = 0; n < 1_000_000; n++) {
-    deadlines.add(`${n}`, 30_000);
-    deadlines.delete(`${n}`);
+    deadlines.cancel(deadlines.add(`${n}`, 30_000));
     if (n % 1000 === 0) clock.advance(100);
   }
   t.true(clock.timers <= 5, `${clock.timers} timers`);
