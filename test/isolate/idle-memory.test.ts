@@ -52,15 +52,27 @@ test('IdleMemory does not collect while a turn is running', t => {
   t.is(seen.collected, 0);
 });
 
+/** Looks of a minute. */
+const MINUTE = 12;
+
 test('IdleMemory collects again when the heap has grown by a mebibyte', t => {
   const { state, seen, look } = newIsolate();
   look();
   look();
   state.sequence += 2;
   state.physical = state.least + MEBIBYTE;
-  look();
-  look();
+  for (let at = 0; at < MINUTE; at++) look();
   t.is(seen.collected, 2);
+});
+
+test('IdleMemory does not collect twice within a minute', t => {
+  const { state, seen, look } = newIsolate();
+  look();
+  look();
+  state.sequence += 2;
+  state.physical = state.least + MEBIBYTE;
+  for (let at = 0; at < MINUTE - 1; at++) look();
+  t.is(seen.collected, 1);
 });
 
 test('IdleMemory leaves a heap alone that has grown by less', t => {
@@ -69,8 +81,7 @@ test('IdleMemory leaves a heap alone that has grown by less', t => {
   look();
   state.sequence += 2;
   state.physical = state.least + MEBIBYTE - 1;
-  look();
-  look();
+  for (let at = 0; at < MINUTE; at++) look();
   t.is(seen.collected, 1);
 });
 
