@@ -1,3 +1,4 @@
+import { get } from 'node:http';
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -7,6 +8,7 @@ import { byteStream } from '../byte-stream.js';
 import { cellPid, startHost } from '../host.js';
 import { peakGrowth } from '../process-memory.js';
 import { alternate } from '../rounds.js';
+import { startServer } from '../subprocess.js';
 
 const MEBIBYTE = 1024 * 1024;
 const BYTES = 1024 * MEBIBYTE;
@@ -63,17 +65,19 @@ export default {
 export const slowReaders: Benchmark = {
   name: 'slow-readers',
   measures: `Bodies whose reader is slower than their writer: how many bytes are on their way, in both processes and between them, while nobody reads; and, while 1 GiB goes through with pauses of ${PAUSE_MS} ms every ${STEP_BYTES / MEBIBYTE} MiB, what the application still holds after a forced collection and how much each process grows at its peak, garbage included (Linux).`,
-  floor: 'none.',
+  floor: 'for what processes grow by: a bare `node:http` server and its slow reader.',
   async run(context) {
     const host = startHost(context, {
       limits: { bodyBytes: Number.POSITIVE_INFINITY, cpuMs: Number.POSITIVE_INFINITY },
     });
     const fn = await host.load(READER_FUNCTION);
     const pids = [process.pid, cellPid(host)];
-    const growth = { up: [[] as number[], [] as number[]], down: [[] as number[], [] as number[]] };
-    const watched = async (direction: 'up' | 'down', work: () => Promise<number>): Promise<number> => {
+    const bare = await startServer(context, 'bytes', [String(BYTES)]);
+    const none = (): [number[], number[]] => [[], []];
+    const growth = { up: none(), down: none(), bare: none() };
+    const watched = async (direction: keyof typeof growth, work: () => Promise<number>): Promise<number> => {
       let held = Number.NaN;
-      const grown = await peakGrowth(pids, async () => {
+      const grown = await peakGrowth(direction === 'bare' ? [process.pid, bare.pid] : pids, async () => {
         held = await work();
       });
       for (const [at, megabytes] of grown.entries()) growth[direction][at]?.push(megabytes);
@@ -81,12 +85,14 @@ export const slowReaders: Benchmark = {
     };
     // The first ones let the heaps grow to their size.
     await uploadSlowly(fn);
-    await downloadSlowly(fn);
+    await readSlowly(await bodyOf(fn));
+    await readSlowly(await incoming(bare.url));
     const samples = await alternate(context, {
       'held up': () => uploadHeld(fn),
       'held down': () => downloadHeld(fn),
       up: () => watched('up', () => uploadSlowly(fn)),
-      down: () => watched('down', () => downloadSlowly(fn)),
+      down: () => watched('down', async () => readSlowly(await bodyOf(fn))),
+      bare: () => watched('bare', async () => readSlowly(await incoming(bare.url))),
     });
     const rows = { up: 'to a function', down: 'from a function' } as const;
     return [
@@ -104,6 +110,8 @@ export const slowReaders: Benchmark = {
           note: 'The forced collections, one every 64 MiB, are in the application alone: the cell keeps what garbage V8 lets it.',
           unit: 'MB' as const,
           samples: growth[direction][at] ?? [],
+          // Up, the application is the writer; down, the cell is.
+          floor: { name: 'bare Node', samples: growth.bare[direction === 'down' ? at : 1 - at] ?? [] },
         })),
       ]),
     ];
@@ -153,11 +161,10 @@ async function uploadSlowly(fn: EdgeFunction): Promise<number> {
   return held.most;
 }
 
-async function downloadSlowly(fn: EdgeFunction): Promise<number> {
+async function readSlowly(body: AsyncIterable<Uint8Array>): Promise<number> {
   const held = new HeldMemory();
-  const { body } = await fn.fetch('https://example.com/bytes');
   let since = 0;
-  for await (const chunk of body ?? []) {
+  for await (const chunk of body) {
     held.count(chunk.length);
     since += chunk.length;
     if (since < STEP_BYTES) continue;
@@ -165,6 +172,16 @@ async function downloadSlowly(fn: EdgeFunction): Promise<number> {
     await pause(PAUSE_MS);
   }
   return held.most;
+}
+
+async function bodyOf(fn: EdgeFunction): Promise<AsyncIterable<Uint8Array>> {
+  const { body } = await fn.fetch('https://example.com/bytes');
+  if (body === null) throw new Error('The answer has no body');
+  return body;
+}
+
+function incoming(url: string): Promise<AsyncIterable<Uint8Array>> {
+  return new Promise((resolve, reject) => get(url, resolve).on('error', reject));
 }
 
 /** What this process holds outside of its heap and cannot be collected, in MB more than at the beginning. */
