@@ -1,0 +1,253 @@
+/** What somebody who wants to get around limits tries: figures at their edges, floods of what is allowed, clients that leave at each moment. */
+import { once } from 'node:events';
+import net from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import type { EdgeFunction, EdgeHost, InvocationEvent } from '../../src/index.js';
+import { EDGE_ERRORS } from '../../src/quotas/errors.js';
+import { LIMIT_NAMES, limitRow } from '../../src/quotas/limits.js';
+import { handler, newHost, nextInvocation, textOf } from '../host/new-host.js';
+import { listen } from './ports.js';
+
+/** Touches most of what is limited. */
+const BUSY = handler(`console.log('line');
+  const text = await request.text();
+  await (await fetch('https://a.example/')).text();
+  await env.FILES.put('key', text);
+  const { objects } = await env.FILES.list();
+  ctx.waitUntil(scheduler.wait(1));
+  return new Response(text + objects.length);`);
+
+for (const name of LIMIT_NAMES) {
+  const { min, max } = limitRow(name);
+  for (const figure of new Set([min, min + 1, Math.min(max, Number.MAX_SAFE_INTEGER), max])) {
+    if (figure > max) continue;
+    test(`${name} of ${figure} lets a function work, or says that it is the limit`, async t => {
+      const limits = { [name]: figure };
+      const host = newHost(t, {
+        // Memory is bounded when a thread starts, before it is known for whom, and in this process it would be that of the tests.
+        ...(name === 'memoryBytes' ? { limits } : { isolation: 'thread' }),
+        spareIsolates: 0,
+        outbound: () => new Response('x'),
+      });
+      const run = async (): Promise<string> => {
+        const fn = await host.load(BUSY, {
+          limits,
+          buckets: { FILES: 'files' },
+          vars: { V: 'v' },
+          routes: ['example.com/*'],
+          crons: ['0 0 * * *'],
+        });
+        return textOf(fn.fetch('http://x/', { method: 'POST', body: 'text ' }));
+      };
+      const text = await run().catch((error: { code?: string; message: string }) => {
+        t.true(error.code !== undefined && error.code in EDGE_ERRORS, error.message);
+        t.regex(error.message, new RegExp(`limit ${name} is|option limits\\.${name}`));
+        return 'text 1';
+      });
+      t.is(text, 'text 1');
+    });
+  }
+}
+
+test('a thousand promises given to waitUntil end together at its limit, and hold nothing of the next request', async t => {
+  const host = newHost(t, { limits: { waitUntilMs: 50 } });
+  const fn = await host.load(
+    handler(`if (request.url.endsWith('held')) for (let n = 0; n < 1000; n++) {
+        ctx.waitUntil(n % 2 === 0 ? new Promise(() => {}) : scheduler.wait(600_000));
+      }
+      return new Response('answered')`),
+  );
+  const event = nextInvocation(host, ({ url }) => url?.endsWith('held') === true);
+  t.is(await textOf(fn.fetch('http://x/held')), 'answered');
+  t.like(await event, { outcome: 'ok', status: 200 });
+  t.is(await textOf(fn.fetch('http://x/')), 'answered');
+});
+
+test('a promise of waitUntil that gives itself new ones for ever ends at its limit', async t => {
+  const host = newHost(t, { limits: { waitUntilMs: 50 } });
+  const fn = await host.load(
+    handler(`const more = async () => { await scheduler.wait(1); ctx.waitUntil(more()); };
+      ctx.waitUntil(more()); return new Response('answered')`),
+  );
+  const event = nextInvocation(host);
+  t.is(await textOf(fn.fetch('http://x/')), 'answered');
+  t.like(await event, { outcome: 'ok' });
+});
+
+test('a thousand fetches at once all get their answer, six at a time', async t => {
+  let open = 0;
+  let most = 0;
+  const host = newHost(t, {
+    outbound: async () => {
+      most = Math.max(most, ++open);
+      await new Promise(resolve => setImmediate(resolve));
+      open--;
+      return new Response('x');
+    },
+  });
+  const fn = await host.load(
+    handler(`const texts = await Promise.all(Array.from({ length: 1000 }, async () => (await fetch('https://a.example/')).text()));
+      return new Response(String(texts.length))`),
+  );
+  const event = nextInvocation(host);
+  t.is(await textOf(fn.fetch('http://x/')), '1000');
+  t.is(most, 6);
+  const { connectionsWaited, subrequests } = await event;
+  t.is(subrequests, 1000);
+  t.true(connectionsWaited >= 990);
+});
+
+test('a thousand fetches that are given up at once leave no connection behind', async t => {
+  const host = newHost(t, { outbound: () => new Promise(() => {}), limits: { subrequests: 5000 } });
+  const fn = await host.load(
+    handler(`if (request.url.endsWith('abort')) {
+        const controller = new AbortController();
+        const all = Array.from({ length: 1000 }, () => fetch('https://a.example/', { signal: controller.signal }));
+        controller.abort();
+        const results = await Promise.allSettled(all);
+        return new Response(String(results.filter(({ status }) => status === 'rejected').length));
+      }
+      return new Response('fine')`),
+  );
+  for (let n = 0; n < 3; n++) t.is(await textOf(fn.fetch('http://x/abort')), '1000');
+  t.is(await textOf(fn.fetch('http://x/')), 'fine');
+});
+
+// --- clients that leave ---
+
+interface Leaving {
+  readonly host: EdgeHost;
+  readonly fn: EdgeFunction;
+  readonly socket: net.Socket;
+  /** Resolves with the log line of that text. */
+  logged(text: string): Promise<void>;
+}
+
+const HEAD = 'POST /left HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n';
+const SOURCE = handler(`const { pathname } = new URL(request.url);
+  if (pathname === '/loop') for (;;);
+  if (pathname !== '/left') return new Response('fine');
+  console.log('began');
+  const text = await request.text();
+  console.log('has all');
+  if (text === 'waits-long') await scheduler.wait(600_000);
+  if (text === 'fetches---') await fetch('https://never.example/');
+  if (text === 'streams---') return new Response(new ReadableStream({
+    async pull(controller) { controller.enqueue(new TextEncoder().encode('chunk')); await scheduler.wait(1); },
+  }));
+  if (text === 'holds-----') ctx.waitUntil(scheduler.wait(600_000));
+  return new Response('all of it')`);
+
+/** When the client leaves, and the outcomes that there may be; none when the request never came to be. */
+const MOMENTS: readonly (readonly [string, (leaving: Leaving) => Promise<unknown>, readonly string[]])[] = [
+  ['before it said anything', async () => {}, []],
+  ['in the middle of the head', async ({ socket }) => socket.write(HEAD.slice(0, 20)), []],
+  [
+    'right after the head',
+    async ({ socket, logged }) => {
+      socket.write(HEAD);
+      await logged('began');
+    },
+    ['canceled'],
+  ],
+  [
+    'in the middle of the body',
+    async ({ socket, logged }) => {
+      socket.write(`${HEAD}half`);
+      await logged('began');
+    },
+    ['canceled'],
+  ],
+  [
+    'while the handler works',
+    async ({ socket, logged }) => {
+      socket.write(`${HEAD}waits-long`);
+      await logged('has all');
+    },
+    ['canceled'],
+  ],
+  [
+    'while the handler fetches',
+    async ({ socket, logged }) => {
+      socket.write(`${HEAD}fetches---`);
+      await logged('has all');
+    },
+    ['canceled'],
+  ],
+  [
+    'while the response comes in',
+    async ({ socket }) => {
+      socket.write(`${HEAD}streams---`);
+      await once(socket, 'data');
+    },
+    ['responseStreamDisconnected'],
+  ],
+  [
+    'when the response is there and waitUntil goes on',
+    async ({ socket }) => {
+      socket.write(`${HEAD}holds-----`);
+      await once(socket, 'data');
+    },
+    ['ok'],
+  ],
+  [
+    'while its isolate is being started',
+    async ({ socket, fn, host }) => {
+      const lost = nextInvocation(host, ({ outcome }) => outcome === 'exceededCpu');
+      await fn.fetch('http://x/loop').catch(() => {});
+      await lost;
+      socket.write(`${HEAD}waits-long`);
+      await new Promise(resolve => setImmediate(resolve));
+    },
+    ['canceled', 'nothing'],
+  ],
+];
+
+async function leave(t: ExecutionContext, moment: (leaving: Leaving) => Promise<unknown>, isReset: boolean) {
+  const host = newHost(t, {
+    limits: { waitUntilMs: 100, cpuMs: 200 },
+    outbound: (_request: Request) => new Promise(() => {}),
+  });
+  const fn = await host.load(SOURCE);
+  const origin = await listen(t, host.listener({ function: fn }));
+  const events: InvocationEvent[] = [];
+  host.on('invocation', event => events.push(event));
+  const lines: string[] = [];
+  let onLine: () => void = () => {};
+  host.on('log', ({ message }) => {
+    lines.push(message);
+    onLine();
+  });
+  const logged = async (text: string): Promise<void> => {
+    while (!lines.includes(text)) {
+      await new Promise<void>(resolve => {
+        onLine = resolve;
+      });
+    }
+  };
+  const socket = net.connect(Number(new URL(origin).port), '127.0.0.1');
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  await moment({ host, fn, socket, logged });
+  if (isReset) socket.resetAndDestroy();
+  else socket.destroy();
+  return { host, fn, events, origin };
+}
+
+for (const [name, moment, outcomes] of MOMENTS) {
+  for (const isReset of [false, true]) {
+    test(`a client that ${isReset ? 'is cut off' : 'leaves'} ${name} costs its own request and nothing else`, async t => {
+      const { host, fn, events, origin } = await leave(t, moment, isReset);
+      const isLeft = ({ url }: InvocationEvent): boolean => url?.endsWith('/left') === true;
+      if (outcomes.length > 0 && !outcomes.includes('nothing')) {
+        const event = events.find(isLeft) ?? (await nextInvocation(host, isLeft));
+        t.true(outcomes.includes(event.outcome), event.outcome);
+      }
+      t.is(await (await fetch(`${origin}/other`)).text(), 'fine');
+      t.is(await textOf(fn.fetch('http://x/other')), 'fine');
+      const left = events.filter(isLeft);
+      t.true(left.length <= 1, 'one event for each invocation');
+      if (outcomes.length === 0) t.deepEqual(left, []);
+    });
+  }
+}
