@@ -41,7 +41,7 @@ for (const plan of PLANS) {
     });
   }
 
-  test(`account() takes ${LIMITS.functions.values[plan]} functions on plan ${plan}, by the figure of the table`, async t => {
+  test(`account() takes so many functions on plan ${plan} as the owner allows, and no more`, async t => {
     const host = newHost(t, { plan, isolation: 'thread', limits: { functions: 2 } });
     for (const name of ['a', 'b', 'b']) await host.load(OK, { name });
     await t.throwsAsync(host.load(OK, { name: 'c' }), {
@@ -50,6 +50,17 @@ for (const plan of PLANS) {
     });
   });
 }
+
+test(`account() takes ${LIMITS.functions.values.free} functions on plan free, and not one more`, async t => {
+  const host = newHost(t, { plan: 'free', isolation: 'thread', maxIsolatesPerAccount: 4 });
+  for (let n = 0; n < LIMITS.functions.values.free; n++) await host.load(OK, { name: `f${n}` });
+  await t.throwsAsync(host.load(OK, { name: 'more' }), {
+    code: 'EDGE_LIMIT_EXCEEDED',
+    message:
+      /number of functions of the account is 101, limit functions is 100 \(plan free, option limits\.functions\)/,
+  });
+  await t.notThrowsAsync(host.load(OK, { name: 'f7' }), 'a new version of one is none more');
+});
 
 test('load() measures the script after gzip', async t => {
   const host = newHost(t, { plan: 'free', isolation: 'thread' });

@@ -51,6 +51,25 @@ test('each hop of a redirect counts', async t => {
   await t.throwsAsync(fn.fetch('http://x/5'), { code: 'EDGE_HANDLER_THREW', message: /limit subrequests is 5/ });
 });
 
+test(`${LIMITS.redirects.values.standard} redirects are followed, and one more is refused by the limit`, async t => {
+  const host = newHost(t, {
+    outbound: request => {
+      const left = Number(new URL(request.url).pathname.slice(1));
+      return left > 0
+        ? new Response(null, { status: 302, headers: { location: `/${left - 1}` } })
+        : new Response('end');
+    },
+  });
+  const fn = await host.load(
+    handler(`return new Response((await fetch('https://a.example' + new URL(request.url).pathname)).body)`),
+  );
+  t.is(await (await fn.fetch('http://x/20')).text(), 'end');
+  await t.throwsAsync(fn.fetch('http://x/21'), {
+    code: 'EDGE_HANDLER_THREW',
+    message: /number of redirects is 21, limit redirects is 20 \(plan standard, option limits\.redirects\)/,
+  });
+});
+
 test(`a bucket may be called ${LIMITS.internalSubrequests.values.free} times, apart from fetch, and not once more`, async t => {
   const host = newHost(t, { plan: 'free', limits: { cpuMs: 10_000 } });
   const fn = await host.load(

@@ -142,7 +142,10 @@ class OutgoingRequest {
     let hop: Hop = { ...head, headers: withDefaults(head.headers, this.#defaults), body: this.#request.body };
     const maxRedirects = Math.min(this.#request.redirects ?? MAX_REDIRECTS, MAX_REDIRECTS);
     for (let count = 0; ; count++) {
+      // First whoever counts: its error says by which limit.
       this.#request.onHop?.(hop.url, count);
+      if (count > maxRedirects)
+        throw failed(hop.url, `it goes on after ${maxRedirects} redirects`);
       const answer = await this.#send(hop);
       if (redirect === 'error' && isRedirect(answer.status)) {
         this.#discard(answer);
@@ -151,9 +154,6 @@ class OutgoingRequest {
       const next = redirect === 'follow' ? this.#next(hop, answer) : undefined;
       if (next === undefined) return this.#response(hop, answer, count > 0);
       this.#discard(answer);
-      if (count >= maxRedirects) {
-        throw failed(hop.url, `it is the end of ${maxRedirects} redirects and redirects again`);
-      }
       hop = next;
     }
   }
