@@ -1,5 +1,5 @@
 /** Answers a request that ended with an error: the page of its code, in the form that the client accepts. */
-import { type IncomingMessage, STATUS_CODES, type ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { errorPage } from '../quotas/error-pages.js';
 import { type EdgeErrorCode, errorCode, isEdgeErrorCode } from '../quotas/errors.js';
 

@@ -8,7 +8,8 @@ import { BodyCounter, checkRequestHead } from '../quotas/request-checks.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import type { FunctionRunner } from './function-runner.js';
 import { headOfRequest, isNullBodyStatus, parseResponseHead, withoutFragment } from './http-head.js';
-import type { Invocation, InvocationStart, RequestBodySource, ResponseSink } from './invocation.js';
+import type { Invocation, RequestBodySource, ResponseSink } from './invocation.js';
+import type { InvocationStart } from './invocation-start.js';
 import { verdictError } from './verdict-error.js';
 import { WholeResponse } from './whole-response.js';
 

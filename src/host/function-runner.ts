@@ -5,8 +5,11 @@ import { IsolateGone, type IsolateHandle } from '../pool/isolate-handle.js';
 import { EdgeError, errorCode } from '../quotas/errors.js';
 import { limitError } from '../quotas/limit-error.js';
 import type { Deployment } from './deployment.js';
-import { Invocation, type InvocationContext, type InvocationStart, type ResponseSink } from './invocation.js';
+import { Invocation, type InvocationContext, type ResponseSink } from './invocation.js';
+import type { InvocationStart } from './invocation-start.js';
 import { loadFailure } from './load-failure.js';
+import { traceParent } from './telemetry.js';
+import { reportUnstarted } from './unstarted-invocation.js';
 
 export interface RunnerOptions {
   readonly context: InvocationContext;
@@ -61,11 +64,18 @@ export class FunctionRunner {
       );
     }
     this.#waiting++;
+    const beganMs = performance.now();
+    const parent = traceParent();
+    let isolate: IsolateHandle;
     try {
-      return new Invocation(this.context, await this.#isolate(), start, sink);
+      isolate = await this.#isolate();
+    } catch (error) {
+      reportUnstarted(this.context, start, error, performance.now() - beganMs, parent);
+      throw error;
     } finally {
       this.#waiting--;
     }
+    return new Invocation(this.context, isolate, start, sink);
   }
 
   /** The same without a promise, when the isolate is there. */

@@ -15,13 +15,6 @@ export function headOfRaw(method: string, url: string, rawHeaders: readonly stri
   return rawHeaders.length === 0 ? `${method}\n${url}` : `${method}\n${url}\n${rawHeaders.join('\n')}`;
 }
 
-/** The first two lines of a request's head. Asked at the end of every invocation: the rest of the head is not looked at. */
-export function requestLine(head: string): { readonly method: string; readonly url: string } {
-  const methodEnd = head.indexOf('\n');
-  const urlEnd = head.indexOf('\n', methodEnd + 1);
-  return { method: head.slice(0, methodEnd), url: head.slice(methodEnd + 1, urlEnd < 0 ? undefined : urlEnd) };
-}
-
 /** Without the fragment, which no client sends. */
 export function headOfRequest(request: Request): string {
   let head = `${request.method}\n${withoutFragment(request.url)}`;

@@ -16,8 +16,8 @@ import { LogBudget } from '../quotas/log-budget.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import { type Deadline, Deadlines } from './deadlines.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent, LogLevel } from './events.js';
-import { requestLine } from './http-head.js';
 import { cpuError, cpuOfReason, LOSSES, lossError, responseError, wallTimeError } from './invocation-errors.js';
+import { type InvocationStart, invocationId, kindOf, nextSerial, requestLine } from './invocation-start.js';
 import { Ledger } from './ledger.js';
 import { noteRequestHead } from './request-warnings.js';
 import { answerCall, type FunctionServices } from './services.js';
@@ -61,27 +61,10 @@ export interface InvocationContext {
   ): void;
 }
 
-/** What starts an invocation. */
-export interface InvocationStart {
-  readonly kind: HostOpens.Fetch | HostOpens.Scheduled | HostOpens.Queue | HostOpens.Alarm;
-  readonly head: string;
-  readonly isUtf8: boolean;
-  readonly body: Uint8Array | string | null;
-  /** The body is all of it; else it is written to the exchange by `source`. */
-  readonly isComplete: boolean;
-}
-
-const NO_REQUEST = { method: undefined, url: undefined } as const;
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'log', 'warn', 'error'];
 
 const graces = new Deadlines<Invocation>(invocation => invocation.exceedGrace());
 const wallTimes = new Deadlines<Invocation>(invocation => invocation.exceedWallTime());
-
-let serial = 0;
-/** Parts the invocations of different hosts and runs. */
-const RUN = Math.floor(Math.random() * 0x1_0000_0000)
-  .toString(16)
-  .padStart(8, '0');
 
 export class Invocation implements InvocationPort {
   readonly exchange: Exchange;
@@ -89,7 +72,7 @@ export class Invocation implements InvocationPort {
   readonly #isolate: IsolateHandle;
   readonly #start: InvocationStart;
   readonly #sink: ResponseSink;
-  readonly #serial = ++serial;
+  readonly #serial = nextSerial();
   readonly #startedMs = performance.now();
   readonly #parent = traceParent();
   source: RequestBodySource | undefined;
@@ -122,7 +105,7 @@ export class Invocation implements InvocationPort {
   }
 
   get id(): string {
-    return `${RUN}${this.#serial.toString(16).padStart(8, '0')}`;
+    return invocationId(this.#serial);
   }
 
   /** The function asked that errors of its own hand the request on to what is behind it. */
@@ -372,7 +355,7 @@ export class Invocation implements InvocationPort {
   #event(cpuMs: number, wallMs: number, peakMemoryBytes: number, graceMs: number): InvocationEvent {
     this.#noteLimits(cpuMs, wallMs, peakMemoryBytes, graceMs);
     const error = this.#failure;
-    const { method, url } = this.#start.kind === HostOpens.Fetch ? requestLine(this.#start.head) : NO_REQUEST;
+    const { method, url } = requestLine(this.#start);
     return {
       account: this.#context.account,
       function: this.#context.function,
@@ -403,8 +386,6 @@ export class Invocation implements InvocationPort {
   }
 
   get #kind(): InvocationKind {
-    if (this.#start.kind === HostOpens.Fetch) return 'http';
-    if (this.#start.kind === HostOpens.Scheduled) return 'cron';
-    return this.#start.kind === HostOpens.Queue ? 'queue' : 'alarm';
+    return kindOf(this.#start);
   }
 }

@@ -13,7 +13,8 @@ import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import { sendError } from './error-response.js';
 import type { FunctionRunner } from './function-runner.js';
 import { headOfRaw, isNullBodyStatus, parseResponseHead } from './http-head.js';
-import type { Invocation, InvocationStart, RequestBodySource, ResponseSink } from './invocation.js';
+import type { Invocation, RequestBodySource, ResponseSink } from './invocation.js';
+import type { InvocationStart } from './invocation-start.js';
 import { verdictError } from './verdict-error.js';
 
 export interface ListenerOptions {

@@ -39,9 +39,10 @@ function whole(status: number, head: string, body = 'body', isUtf8 = false): Ans
 }
 
 const refused: readonly [string, Answer][] = [
-  ...[1, 99, 100, 101, 103, 199, 600, 999, 65_535].map(
-    (status): [string, Answer] => [`the status ${status}`, whole(status, '')],
-  ),
+  ...[1, 99, 100, 101, 103, 199, 600, 999, 65_535].map((status): [string, Answer] => [
+    `the status ${status}`,
+    whole(status, ''),
+  ]),
   ['a carriage return in a value', whole(200, '\nx-a\nv\rset-cookie: evil=1')],
   ['a carriage return in a name', whole(200, '\nx-a: 1\rset-cookie\nv')],
   ['a colon in a name', whole(200, '\nset-cookie: evil=1; x\nv')],

@@ -144,8 +144,7 @@ class OutgoingRequest {
     for (let count = 0; ; count++) {
       // First whoever counts: its error says by which limit.
       this.#request.onHop?.(hop.url, count);
-      if (count > maxRedirects)
-        throw failed(hop.url, `it goes on after ${maxRedirects} redirects`);
+      if (count > maxRedirects) throw failed(hop.url, `it goes on after ${maxRedirects} redirects`);
       const answer = await this.#send(hop);
       if (redirect === 'error' && isRedirect(answer.status)) {
         this.#discard(answer);

@@ -58,7 +58,8 @@ contract('head(), get() and list() see one state, whatever was called at once be
           const object = await bucket.get(key);
           if (object?.version !== version || (await bucket.head(key))?.version !== version) return false;
           const known = values.get(`${key} ${version}`);
-          if (known !== undefined && object !== null && 'text' in object && (await object.text()) !== known) return false;
+          if (known !== undefined && object !== null && 'text' in object && (await object.text()) !== known)
+            return false;
         }
       }
       return true;
