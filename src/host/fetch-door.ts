@@ -302,8 +302,9 @@ class RequestBody implements RequestBodySource {
 
   async #pump(): Promise<void> {
     const { exchange } = this.#invocation;
+    let room = exchange.credit;
     try {
-      while (exchange.credit > 0 && !this.#isOver) {
+      while (room > 0 && !this.#isOver) {
         const { value, done } = await this.#reader.read();
         if (this.#isOver) return;
         if (done) {
@@ -315,7 +316,7 @@ class RequestBody implements RequestBodySource {
         this.#counter.add(value.byteLength);
         this.#invocation.bodyBytes = this.#counter.bytes;
         // The bytes are on their way when write returns; a caller may use its buffer again.
-        exchange.write(new Uint8Array(value));
+        room = exchange.write(new Uint8Array(value));
       }
     } catch (error) {
       this.stop();

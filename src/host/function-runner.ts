@@ -56,6 +56,12 @@ export class FunctionRunner {
   /** Starts an invocation. Rejects when no isolate can be had; everything later is told to the sink. */
   async run(start: InvocationStart, sink: ResponseSink): Promise<Invocation> {
     const live = this.live();
+    if (live?.isOverfull === true) {
+      throw new EdgeError(
+        'EDGE_OVERLOADED',
+        `Function "${this.context.function}" is busy, and has too much to read of the requests before`,
+      );
+    }
     if (live !== undefined) return new Invocation(this.context, live, start, sink);
     if (this.#waiting >= MAX_WAITING) {
       throw new EdgeError(
@@ -78,10 +84,10 @@ export class FunctionRunner {
     return new Invocation(this.context, isolate, start, sink);
   }
 
-  /** The same without a promise, when the isolate is there. */
+  /** The same without a promise, when the isolate is there and has room. */
   runNow(start: InvocationStart, sink: ResponseSink): Invocation | undefined {
     const live = this.live();
-    return live === undefined ? undefined : new Invocation(this.context, live, start, sink);
+    return live === undefined || live.isOverfull ? undefined : new Invocation(this.context, live, start, sink);
   }
 
   live(): IsolateHandle | undefined {

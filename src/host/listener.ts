@@ -84,7 +84,7 @@ export function createListener(
         else sendError(request, response, verdictError(context, mode, verdict), verdict.retryAfterMs);
       };
       const verdict = context.admit(mode, clientAddress(request, options));
-      if ('then' in verdict) void verdict.then(proceed);
+      if ('then' in verdict) void verdict.then(proceed).catch(error => sendError(request, response, error));
       else proceed(verdict);
     } catch (error) {
       sendError(request, response, error);

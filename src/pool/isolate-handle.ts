@@ -46,6 +46,8 @@ export interface InvocationPort extends ExchangeListener {
 
 /** After its connection closed, how long to wait for the cell to say why. */
 const REASON_WITHIN_MS = 500;
+/** More waits to be read by an isolate that is too busy to, and it gets no new invocation. */
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** An isolate with more invocations that were closed and do not end has stopped to listen. */
 const MAX_CLOSING = 1024;
 /**
@@ -90,6 +92,11 @@ export class IsolateHandle implements ChannelOwner {
   /** Whether new invocations may come here. */
   get takesNew(): boolean {
     return this.isUsable && !this.#isLeaving;
+  }
+
+  /** It has not read what it was sent for so long that more of it would only take memory. */
+  get isOverfull(): boolean {
+    return this.#channel.unwrittenBytes > MAX_UNREAD_BYTES;
   }
 
   /** Its function is loading, or some invocation is not over. */

@@ -33,6 +33,8 @@ function rig(closeWithinMs?: number): Rig {
       start(given: TransportReader) {
         reader = given;
       },
+      isFull: false,
+      unwrittenBytes: 0,
       write(parts: readonly Buffer[]) {
         for (const part of parts) result.written += part.length;
       },

@@ -108,6 +108,15 @@ test('listener() believes none of several lengths', async t => {
   t.regex(text, /\r\n4\r\nbody\r\n0\r\n\r\nHTTP\/1\.1 200 [\s\S]*second$/);
 });
 
+test('fetch() is refused when the isolate has left tens of megabytes unread, and served when it has read them', async t => {
+  const { runner, setUnread } = await hostileIsolate(t, whole(200, ''));
+  const request = (): Promise<Response> => fetchThrough(runner, fetchInput('http://x/', undefined), 'fail-closed');
+  setUnread(100 * 1024 * 1024);
+  await t.throwsAsync(request(), { code: 'EDGE_OVERLOADED' });
+  setUnread(0);
+  t.is((await request()).status, 200);
+});
+
 test('listener() leaves a name without a value out', async t => {
   const text = await twoAnswers(t, whole(200, '\nx-a\n1\nx-b'));
   t.regex(text, /x-a: 1\r\n/);

@@ -13,6 +13,8 @@ export interface HostileIsolate {
   readonly runner: FunctionRunner;
   /** How invocations ended, and what was logged. */
   readonly told: string[];
+  /** As if so much of what the host sent had not been read. */
+  setUnread(bytes: number): void;
 }
 
 /** `onFetch` writes the answers to each request; what it writes is sent when it returns. */
@@ -50,6 +52,8 @@ export async function hostileIsolate(
     start(given: TransportReader) {
       host = given;
     },
+    isFull: false,
+    unwrittenBytes: 0,
     write(parts: readonly Buffer[]) {
       for (const part of parts) reader.push(Buffer.from(part));
     },
@@ -90,5 +94,11 @@ export async function hostileIsolate(
   });
   await runner.load();
   t.teardown(() => runner.retire());
-  return { runner, told };
+  return {
+    runner,
+    told,
+    setUnread: bytes => {
+      transport.unwrittenBytes = bytes;
+    },
+  };
 }

@@ -108,6 +108,8 @@ function calls(services: FunctionServices, ledger: Ledger) {
 function loopback(): [Transport, Transport] {
   const readers: (TransportReader | undefined)[] = [];
   const end = (own: 0 | 1): Transport => ({
+    isFull: false,
+    unwrittenBytes: 0,
     start: reader => {
       readers[own] = reader;
     },

@@ -51,11 +51,20 @@ export class Channel implements FrameSink, ExchangeCarrier {
     transport.start({
       onRead: chunk => this.#read(chunk),
       onClose: () => this.#close(undefined),
+      onDrain: () => this.#resume(),
     });
   }
 
   get isClosed(): boolean {
     return this.#isClosed;
+  }
+
+  get isFull(): boolean {
+    return this.#transport.isFull;
+  }
+
+  get unwrittenBytes(): number {
+    return this.#transport.unwrittenBytes;
   }
 
   get openExchanges(): number {
@@ -149,6 +158,10 @@ export class Channel implements FrameSink, ExchangeCarrier {
       this.#transport.close();
       this.#close(error);
     }
+  }
+
+  #resume(): void {
+    for (const exchange of [...this.#exchanges.values()]) exchange.resume();
   }
 
   #close(error: ProtocolError | undefined): void {

@@ -14,6 +14,8 @@ const CREDIT_STEP_BYTES = WINDOW_BYTES / 2;
 /** What an exchange needs of its channel. */
 export interface ExchangeCarrier {
   readonly writer: FrameWriter;
+  /** So much waits to be sent that bodies should wait. */
+  readonly isFull: boolean;
   scheduleFlush(): void;
   /** Keeps count of what all exchanges hold. */
   countQueued(bytes: number): void;
@@ -57,6 +59,8 @@ export class Exchange {
   /** Written, and waiting for credit. */
   #backlog: Uint8Array[] | undefined;
   #backlogBytes = 0;
+  /** Whoever writes was told to wait because the channel was full. */
+  #isHeld = false;
   /** `end` was called and the backlog is still to be sent. */
   #isEnding = false;
 
@@ -113,7 +117,7 @@ export class Exchange {
 
   // --- the outgoing body ---
 
-  /** How many bytes may still be written now; zero or less: wait for `onCredit`. */
+  /** How many bytes the peer takes now; zero or less: wait for `onCredit`. */
   get credit(): number {
     return this.#credit;
   }
@@ -124,7 +128,7 @@ export class Exchange {
 
   /**
    * `bytes` must stay unchanged from here on. What the credit does not cover is kept until it does; answers the credit that is left,
-   * and after an answer of zero or less a caller that wants memory to stay bounded waits for `onCredit`.
+   * none when the channel is full, and after an answer of zero or less a caller that wants memory to stay bounded waits for `onCredit`.
    */
   write(bytes: Uint8Array): number {
     if (this.#isOutgoingOver || this.#isEnding) return 0;
@@ -136,7 +140,10 @@ export class Exchange {
     } else {
       this.#send(bytes);
     }
-    return this.#credit - this.#backlogBytes;
+    const left = this.#credit - this.#backlogBytes;
+    if (left <= 0 || !this.#channel.isFull) return left;
+    this.#isHeld = true;
+    return 0;
   }
 
   /** The outgoing body is complete. */
@@ -277,6 +284,13 @@ export class Exchange {
     } else {
       this.listener?.onCredit();
     }
+  }
+
+  /** The channel is full no more. */
+  resume(): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    if (!this.#isOutgoingOver && this.#credit > 0) this.listener?.onCredit();
   }
 
   receiveStop(reason: string): void {

@@ -6,29 +6,52 @@ export interface TransportReader {
   onRead(chunk: Buffer): void;
   /** Called once, however the connection ended. */
   onClose(): void;
+  /** What made the transport full has been written. */
+  onDrain(): void;
 }
 
 export interface Transport {
   start(reader: TransportReader): void;
   /** The buffers must stay unchanged. */
   write(parts: readonly Buffer[]): void;
+  /** So much waits to be written that whoever has more should wait for `onDrain`. */
+  readonly isFull: boolean;
+  /** Bytes that wait to be written. */
+  readonly unwrittenBytes: number;
   close(): void;
 }
 
-/** More than this waiting to be written, and the host reads no more from a cell: one that only asks and never reads waits for itself. */
+/**
+ * More than this waiting to be written, and the host reads no more from a cell, and hands it no more of bodies: one that only asks and
+ * never reads waits for itself, and an isolate that is busy for long does not fill the host's memory with what it is sent meanwhile.
+ */
 const MAX_UNWRITTEN_BYTES = 8 * 1024 * 1024;
 
 /**
  * `isBounded` at the host's end alone: when both ends stopped reading for the other's sake, neither would go on.
  */
 export function socketTransport(socket: Socket, isBounded: boolean): Transport {
+  let onDrain = (): void => {};
+  let isFull = false;
   const pauseIfFull = (): void => {
-    if (!isBounded || socket.writableLength <= MAX_UNWRITTEN_BYTES || socket.isPaused()) return;
+    if (!isBounded || isFull || socket.writableLength <= MAX_UNWRITTEN_BYTES) return;
+    isFull = true;
     socket.pause();
-    socket.once('drain', () => socket.resume());
+    socket.once('drain', () => {
+      isFull = false;
+      socket.resume();
+      onDrain();
+    });
   };
   return {
+    get isFull() {
+      return isFull;
+    },
+    get unwrittenBytes() {
+      return socket.writableLength;
+    },
     start(reader) {
+      onDrain = () => reader.onDrain();
       socket.on('data', chunk => reader.onRead(chunk));
       socket.on('error', () => {}); // 'close' follows
       socket.on('close', () => reader.onClose());
@@ -58,6 +81,8 @@ export function descriptorTransport(fd: number): Transport {
 
 export function portTransport(port: MessagePort): Transport {
   return {
+    isFull: false,
+    unwrittenBytes: 0,
     start(reader) {
       port.on('message', (message: unknown) => {
         if (message instanceof Uint8Array)

@@ -208,6 +208,8 @@ export function readBody(exchange: Exchange): Promise<string> {
 function loopback(): [Transport, Transport] {
   const readers: (TransportReader | undefined)[] = [undefined, undefined];
   const end = (own: number): Transport => ({
+    isFull: false,
+    unwrittenBytes: 0,
     start: reader => {
       readers[own] = reader;
     },
