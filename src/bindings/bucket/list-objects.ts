@@ -4,7 +4,7 @@ import { recordKeys } from '../storage/record-keys.js';
 import type { ListPage, ListQuery, ObjectRecord } from './engine.js';
 import { BUCKET_LIMITS } from './limits.js';
 import { decodeCursor, encodeCursor, type ListPosition } from './list-cursor.js';
-import type { ListingCache, ListingEntries } from './listing-cache.js';
+import { entryOf, type KnownListing, type Listing, type ListingCache, type ListingEntries } from './listing-cache.js';
 import { normalKey } from './normal-key.js';
 import { decodeListed, metadataBytes } from './object-codec.js';
 
@@ -17,13 +17,14 @@ const NO_MORE: Promise<[string, Buffer][]> = Promise.resolve([]);
 const PATIENCE = { first: 32, least: 2, most: 64 } as const;
 
 /**
- * A page of a listing, read from one snapshot. Large groups are skipped by seeking, whatever their size. Where a listing
- * by delimiter was read before, and no key came or went since, its groups are known, and only the objects are read.
+ * A page of a listing. Without a delimiter it is read from one snapshot. By delimiter, large groups are skipped by seeking,
+ * whatever their size, and where the listing was read before, its groups are known: only the objects are read, and the
+ * entries that were changed since.
  */
 export async function listObjects(
   records: KeyValueStore,
   bucketId: string,
-  known: ListingCache,
+  cache: ListingCache,
   query: ListQuery,
 ): Promise<ListPage> {
   const root = recordKeys.objects(bucketId);
@@ -33,16 +34,25 @@ export async function listObjects(
   if (compareKeys(range.gte, range.lt) >= 0) return new PageBuilder(query).build();
   if (delimiter === '') return (await readPage(records, root, range, query)).build();
 
-  const listing = { prefix: prefix.slice(root.length), delimiter, start: range.gte, limit: query.limit };
-  const entries = known.find(listing);
-  const page = entries === undefined ? undefined : await readEntries(records, root, entries, query);
+  const listing = {
+    prefix: prefix.slice(root.length),
+    delimiter,
+    // At or behind the prefix and before what follows it: it begins with it.
+    start: range.gte.slice(root.length),
+    limit: query.limit,
+  };
+  const known = cache.find(listing);
+  const page = known === undefined ? undefined : await readKnown(records, root, cache, known, query);
   if (page !== undefined) return page.build();
-  const ticket = known.startReading();
-  const read = await readGroups(records, root, prefix, delimiter, range, query);
-  // A page that its metadata cut short is not what another listing wants.
-  if (!read.entries.isTruncated || read.entries.entries.length === query.limit)
-    known.keep(ticket, listing, read.entries);
-  return read.build();
+  const reading = cache.startReading(listing);
+  try {
+    const read = await readGroups(records, root, prefix, delimiter, range, query);
+    // A page that its metadata cut short is not what another listing wants.
+    if (!read.entries.isTruncated || read.entries.entries.length === query.limit) cache.keep(reading, read.entries);
+    return read.build();
+  } finally {
+    cache.giveUp(reading);
+  }
 }
 
 async function readPage(
@@ -73,24 +83,81 @@ async function readPage(
   }
 }
 
-/** The entries that are known; undefined when one of the objects is not there any more. */
-async function readEntries(
+/** The entries that are known, after a look at those in doubt; undefined when it takes more than that. */
+async function readKnown(
   records: KeyValueStore,
   root: string,
-  { entries, isTruncated }: ListingEntries,
+  cache: ListingCache,
+  known: KnownListing,
   query: ListQuery,
 ): Promise<PageBuilder | undefined> {
-  const page = new PageBuilder(query);
-  const keys = entries.filter(({ kind }) => kind === 'object').map(({ key }) => root + key);
-  const found = keys.length === 0 ? [] : await records.getMany(keys);
-  let next = 0;
-  for (const { kind, key } of entries) {
-    const record = kind === 'object' ? found[next++] : EMPTY;
-    if (record === undefined) return undefined;
-    if (!(kind === 'object' ? page.addObject(key, record) : page.addGroup(key))) return page;
+  const { listing, entries: from, doubts } = known;
+  const { isTruncated } = known;
+  const candidates = withCandidates(from, [...doubts.keys()], listing, isTruncated);
+  const objects = candidates.filter(({ kind }) => kind === 'object').map(({ key }) => root + key);
+  const groups = candidates.filter(({ kind, key }) => kind === 'group' && doubts.has(key));
+  const [found, isThere] = await Promise.all([
+    objects.length === 0 ? [] : records.getMany(objects),
+    Promise.all(groups.map(({ key }) => hasKeys(records, root, key, listing.start))),
+  ]);
+  const gone = new Set(groups.filter((_, index) => isThere[index] === false).map(({ key }) => key));
+  const recordOf = new Map(objects.map((key, index) => [key.slice(root.length), found[index]]));
+  const there = candidates.filter(({ kind, key }) =>
+    kind === 'group' ? !gone.has(key) : recordOf.get(key) !== undefined,
+  );
+  // What comes behind the page is not known.
+  if (isTruncated && there.length < listing.limit) {
+    cache.forget(known);
+    return undefined;
   }
-  if (isTruncated) page.truncate();
+  const entries = there.slice(0, listing.limit);
+  const read = { entries, isTruncated: isTruncated || there.length > listing.limit };
+  if (doubts.size > 0) cache.update(known, from, read, doubts);
+
+  const page = new PageBuilder(query);
+  for (const { kind, key } of entries) {
+    if (!(kind === 'object' ? page.addObject(key, recordOf.get(key) ?? EMPTY) : page.addGroup(key))) return page;
+  }
+  if (read.isTruncated) page.truncate();
   return page;
+}
+
+/** The entries, and those in doubt that may have come, each in its place. */
+function withCandidates(
+  entries: readonly ListPosition[],
+  doubts: readonly string[],
+  listing: Listing,
+  isTruncated: boolean,
+): readonly ListPosition[] {
+  if (doubts.length === 0) return entries;
+  const known = new Set(entries.map(({ key }) => key));
+  const last = isTruncated ? entries.at(-1) : undefined;
+  const others = doubts.filter(key => !known.has(key) && (last === undefined || compareKeys(key, last.key) < 0));
+  if (others.length === 0) return entries;
+  const all = [...entries];
+  for (const key of others) all.splice(placeOf(key, all), 0, entryOf(key, listing));
+  return all;
+}
+
+function placeOf(key: string, entries: readonly ListPosition[]): number {
+  let [low, high] = [0, entries.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareKeys(entries[middle]?.key ?? '', key) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Whether the group has a key that is not before `start`. */
+async function hasKeys(records: KeyValueStore, root: string, group: string, start: string): Promise<boolean> {
+  const gte = compareKeys(group, start) < 0 ? start : group;
+  const iterator = await records.keys({ gte: root + gte, lt: afterPrefix(root + group) });
+  try {
+    return (await iterator.nextv(1)).length > 0;
+  } finally {
+    await iterator.close();
+  }
 }
 
 const EMPTY = Buffer.alloc(0);

@@ -146,6 +146,13 @@ function modelList(keys: readonly string[], options: StoreListOptions): string[]
   return [...entries].sort();
 }
 
+/** The first page of the model, as far as its order does not matter. ASCII alone. */
+function modelPage(keys: readonly string[], options: StoreListOptions, limit: number) {
+  const order = (entry: string) => (entry.startsWith('g:') ? `${entry.slice(2)}/` : entry.slice(2));
+  const all = modelList(keys, options).sort((a, b) => (order(a) < order(b) ? -1 : 1));
+  return { found: all.slice(0, limit).sort(), truncated: all.length > limit };
+}
+
 const character = fc.constantFrom('a', 'b', '/', '-', '\u00e9', '\u{1f600}', '\0', '\uffff');
 const key = fc.string({ unit: character, maxLength: 6 }).filter(text => text === text.normalize());
 
@@ -198,16 +205,26 @@ contract(
   async (t, { storage }) => {
     let count = 0;
     const small = fc.string({ unit: fc.constantFrom('a', 'b', '/'), minLength: 1, maxLength: 5 });
+    const query = fc.record({
+      prefix: fc.constantFrom('', 'a/', 'b'),
+      limit: fc.constantFrom(2, 3, 1000),
+      startAfter: fc.constantFrom('', 'a/b', 'b'),
+    });
     const step = fc.oneof(
-      fc.record({ kind: fc.constant('put' as const), key: small }),
-      fc.record({ kind: fc.constant('delete' as const), key: small }),
-      fc.record({ kind: fc.constant('complete' as const), key: small }),
+      fc.record({ kind: fc.constant('put' as const), keys: fc.tuple(small), meanwhile: query }),
+      fc.record({ kind: fc.constant('complete' as const), keys: fc.tuple(small), meanwhile: query }),
       fc.record({
-        kind: fc.constant('list' as const),
-        prefix: fc.constantFrom('', 'a/', 'b'),
-        limit: fc.constantFrom(3, 1000),
+        kind: fc.constant('delete' as const),
+        keys: fc.array(small, { minLength: 1, maxLength: 6 }),
+        meanwhile: query,
       }),
+      fc.record({ kind: fc.constant('list' as const), query }),
     );
+    const list = async (bucket: StoreBucket, options: StoreListOptions) => {
+      const { objects, delimitedPrefixes, truncated } = await bucket.list({ ...options, delimiter: '/' });
+      const found = [...objects.map(object => `o:${object.key}`), ...delimitedPrefixes.map(group => `g:${group}`)];
+      return { found: found.sort(), truncated };
+    };
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async steps => {
         const engine = await storage.buckets('stateful').open(`stateful-${count++}`);
@@ -215,32 +232,31 @@ contract(
         const keys = new Set<string>();
         for (const one of steps) {
           if (one.kind === 'list') {
-            const { prefix, limit } = one;
-            const page = await bucket.list({ prefix, limit, delimiter: '/' });
-            const found = [
-              ...page.objects.map(object => `o:${object.key}`),
-              ...page.delimitedPrefixes.map(group => `g:${group}`),
-            ];
-            const model = modelList([...keys], { prefix, delimiter: '/' });
-            if (found.some(entry => !model.includes(entry))) return false;
-            if (page.truncated !== model.length > limit || found.length !== Math.min(model.length, limit)) return false;
+            const { limit, prefix, startAfter } = one.query;
+            const model = modelPage([...keys], { prefix, delimiter: '/', startAfter }, limit);
+            if (JSON.stringify(await list(bucket, one.query)) !== JSON.stringify(model)) return false;
             continue;
           }
-          // A listing under way must not be kept when it began before the change.
-          const listing = bucket.list({ prefix: '', delimiter: '/' });
-          if (one.kind === 'delete') {
-            await bucket.delete(one.key);
-            keys.delete(one.key);
-          } else {
-            if (one.kind === 'put') await bucket.put(one.key, 'x');
-            else await (await bucket.createMultipartUpload(one.key)).complete([]);
-            keys.add(one.key);
+          // Read before, while and after the change: what it does not see must not be kept.
+          const listings = [list(bucket, one.meanwhile)];
+          const change = (async () => {
+            if (one.kind === 'delete') await bucket.delete(one.keys);
+            else if (one.kind === 'put') await bucket.put(one.keys[0], 'x');
+            else await (await bucket.createMultipartUpload(one.keys[0])).complete([]);
+          })();
+          listings.push(list(bucket, one.meanwhile));
+          await listings[0];
+          listings.push(list(bucket, one.meanwhile));
+          await change;
+          for (const key of one.keys) {
+            if (one.kind === 'delete') keys.delete(key);
+            else keys.add(key);
           }
-          await listing;
+          await Promise.all(listings);
         }
         return true;
       }),
-      { numRuns: 60 },
+      { numRuns: 80 },
     );
     t.pass();
   },
