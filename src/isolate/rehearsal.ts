@@ -76,6 +76,8 @@ function statusOf(exchange: Exchange): Promise<number> {
 function loopback(): [Transport, Transport] {
   const readers: [TransportReader | undefined, TransportReader | undefined] = [undefined, undefined];
   const end = (own: 0 | 1, other: 0 | 1): Transport => ({
+    isFull: false,
+    unwrittenBytes: 0,
     start(reader) {
       readers[own] = reader;
     },

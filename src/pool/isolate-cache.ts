@@ -78,7 +78,8 @@ export class IsolateCache {
    * the idle time is long, so it refreshes them before they count as stale.
    */
   #evictIdle(): void {
-    for (const [key, handle] of this.#handles.entries()) if (handle.inFlight > 0) this.#handles.get(key);
+    // Of a copy: what is used moves to the front, where entries() would come by it again, without end when there are two.
+    for (const [key, handle] of [...this.#handles.entries()]) if (handle.inFlight > 0) this.#handles.get(key);
     this.#handles.purgeStale();
   }
 }

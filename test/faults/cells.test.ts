@@ -1,4 +1,5 @@
 /** Cells that are killed, stopped or cannot be started: what waits is told, and nothing waits for ever. */
+import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import test from 'ava';
 import type { EdgeHost } from '../../src/index.js';
@@ -105,7 +106,11 @@ test('a cell that is stopped in the middle of a request is given up, and the req
   const host = newHost(t);
   const fn = await host.load(FINE);
   const ended = nextCellEnd(t, 'default');
-  process.kill(pidOf(host), 'SIGSTOP');
+  const pid = pidOf(host);
+  process.kill(pid, 'SIGSTOP');
+  // On a busy machine the signal takes a while to reach all of its threads.
+  while (!/\) T /.test(readFileSync(`/proc/${pid}/stat`, 'latin1')))
+    await new Promise(resolve => setImmediate(resolve));
   await t.throwsAsync(fn.fetch('http://x/'), { code: 'EDGE_CELL_LOST' });
   t.regex(await ended, /it did not answer for 15 seconds/);
   t.is(await textOf(fn.fetch('http://x/')), 'fine');

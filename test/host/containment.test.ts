@@ -176,6 +176,30 @@ test('an idle isolate is ended and comes back with the next request', async t =>
   t.is(await textOf(fn.fetch('http://x/')), '1');
 });
 
+test('isolates that are busy for longer than the idle time stay, and the host goes on', async t => {
+  const host = newHost(t, { idleMs: 40 });
+  const source = handler(
+    'const { readable, writable } = new IdentityTransformStream(); request.body.pipeTo(writable); return new Response(readable)',
+  );
+  const streams = await Promise.all(
+    ['a', 'b', 'c'].map(async name => {
+      const fn = await host.load(source, { name });
+      let finish = (): void => {};
+      const body = new ReadableStream({
+        start(controller) {
+          controller.enqueue(new TextEncoder().encode(name));
+          finish = () => controller.close();
+        },
+      });
+      return { answer: textOf(fn.fetch('http://x/', { method: 'POST', body, duplex: 'half' })), finish };
+    }),
+  );
+  for (let sweep = 0; sweep < 20; sweep++) await new Promise(resolve => setTimeout(resolve, 10));
+  t.is(host.health().isolates, 3);
+  for (const { finish } of streams) finish();
+  t.deepEqual(await Promise.all(streams.map(({ answer }) => answer)), ['a', 'b', 'c']);
+});
+
 test('close() lets what runs finish, refuses what comes, and leaves no process', async t => {
   const host = newHost(t);
   const fn = await host.load(handler('await scheduler.wait(100); return new Response("done")'));

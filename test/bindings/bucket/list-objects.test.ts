@@ -78,7 +78,7 @@ test('listObjects() knows what is there after any changes at once with any listi
         const { objects, delimitedPrefixes } = await listObjects(records, BUCKET, cache, { ...QUERY, limit });
         return [...objects.map(({ key }) => key), ...delimitedPrefixes].sort().join();
       };
-      const client = async (calls: typeof lists[number], index: number): Promise<void> => {
+      const client = async (calls: (typeof lists)[number], index: number): Promise<void> => {
         for (const { method, name } of calls) {
           if (method === 'list') await list(1000);
           else if (method === 'page') await list(2);
