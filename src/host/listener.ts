@@ -19,8 +19,9 @@ import { verdictError } from './verdict-error.js';
 
 export interface ListenerOptions {
   /**
-   * Take scheme and host of the URL that the function sees from X-Forwarded-Proto and X-Forwarded-Host. Only behind a proxy that sets
-   * them. @default false
+   * Take scheme and host of the URL that the function sees from X-Forwarded-Proto and X-Forwarded-Host, and the client's address, by which
+   * floods are told, from the first of X-Forwarded-For. Only behind a proxy that sets all of them in place of what the client sent: one
+   * that adds to X-Forwarded-For leaves the client to choose its address. @default false
    */
   readonly trustProxy?: boolean;
 }

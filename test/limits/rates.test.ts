@@ -110,6 +110,24 @@ test('a flood from one address is refused with 1015, and its event names the rul
   t.like(events[0], { ruleId: 'edgehost-functions-anti-abuse', account: 'default', address: '127.0.0.1', allowed: 3 });
 });
 
+for (const trustProxy of [false, true]) {
+  test(`the address that X-Forwarded-For tells ${trustProxy ? 'counts behind a proxy' : 'is no way around the limit without one'}`, async t => {
+    const host = newHost(t, { limits: { addressRequestsPerSecond: 1 }, now: clock().now });
+    const addresses: string[] = [];
+    host.on('abuse', ({ address }) => addresses.push(address));
+    const fn = await host.load(OK);
+    const origin = await listen(t, host.listener({ function: fn, trustProxy }));
+    const statuses: number[] = [];
+    for (const client of ['8.8.8.8', '8.8.4.4', '8.8.8.8']) {
+      const response = await fetch(origin, { headers: { 'x-forwarded-for': `${client}, 10.0.0.1` } });
+      statuses.push(response.status);
+      await response.arrayBuffer();
+    }
+    t.deepEqual(statuses, trustProxy ? [200, 200, 429] : [200, 429, 429]);
+    t.deepEqual(addresses, [trustProxy ? '8.8.8.8' : '127.0.0.1']);
+  });
+}
+
 test('the zone plan enterprise has no anti-abuse limit', async t => {
   const host = newHost(t, { zonePlan: 'enterprise', now: clock().now });
   const fn = await host.load(OK);

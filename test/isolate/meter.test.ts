@@ -1,0 +1,142 @@
+/** The books that an isolate keeps of its invocations, by figures that the test gives: turns here take next to nothing. */
+import test from 'ava';
+import { InvocationMeter } from '../../src/isolate/meter.js';
+import { HostOpens, type IsolateLimits } from '../../src/isolate/protocol/messages.js';
+import { WatchBlock } from '../../src/isolate/watch-block.js';
+
+const LIMITS: IsolateLimits = {
+  startupMs: 400,
+  memoryBytes: 1024 ** 3,
+  cpuOverrunMs: 1000,
+  cpuBalanceMs: 1000,
+  cpuMs: { fetch: 1000, scheduled: 5000, queue: null, alarm: 2000 },
+};
+
+function rig(limits: Partial<IsolateLimits> = {}) {
+  const watch = new WatchBlock();
+  const exceeded: [number, number][] = [];
+  const meter = new InvocationMeter(watch, {
+    onTurnEnd() {},
+    onCpuExceeded: (invocation, cpuMs) => exceeded.push([invocation, Math.round(cpuMs)]),
+  });
+  meter.setLimits({ ...LIMITS, ...limits });
+  return {
+    watch,
+    meter,
+    exceeded,
+    turn(invocation: number): void {
+      meter.begin(invocation);
+      meter.end(invocation);
+    },
+  };
+}
+
+/** An invocation that has so much done by other threads; answers whether it was paid. */
+function run({ meter, turn }: ReturnType<typeof rig>, id: number, cpuMs: number, kind = HostOpens.Fetch): boolean {
+  meter.open(id, kind);
+  const isPaid = meter.charge(id, cpuMs);
+  turn(id);
+  meter.close(id);
+  return isPaid;
+}
+
+test('an overrun is forgiven once, and not again and again', t => {
+  const books = rig();
+  t.true(run(books, 2, 1900));
+  t.false(run(books, 4, 1900), 'what was lent is used up');
+  t.deepEqual(books.exceeded, [[4, 1900]]);
+});
+
+test('time that is left unused is lent again', t => {
+  const books = rig();
+  t.true(run(books, 2, 1900));
+  t.true(run(books, 4, 100));
+  t.true(run(books, 6, 1900));
+  t.deepEqual(books.exceeded, []);
+});
+
+test('an isolate that takes the place of one that was ended goes on with its balance', t => {
+  const books = rig({ cpuBalanceMs: 0 });
+  t.false(run(books, 2, 1100));
+  t.true(run(rig({ cpuBalanceMs: 200 }), 2, 1100));
+});
+
+for (const [name, kind, most] of [
+  ['a request', HostOpens.Fetch, 1000],
+  ['a cron trigger', HostOpens.Scheduled, 5000],
+  ['an alarm', HostOpens.Alarm, 2000],
+] as const) {
+  test(`${name} has the limit of its kind`, t => {
+    t.true(run(rig({ cpuBalanceMs: 0 }), 2, most - 1, kind));
+    t.false(run(rig({ cpuBalanceMs: 0 }), 2, most + 1, kind));
+  });
+}
+
+test('a kind without a limit is paid whatever it asks for, and lends nothing', t => {
+  const books = rig({ cpuBalanceMs: 0 });
+  t.true(run(books, 2, 1e9, HostOpens.Queue));
+  t.false(run(books, 4, 1100));
+});
+
+test('what an invocation could not pay is not done, and ends it with its turn', t => {
+  const { meter, turn, exceeded } = rig({ cpuBalanceMs: 0 });
+  meter.open(2, HostOpens.Fetch);
+  t.true(meter.charge(2, 600));
+  t.false(meter.charge(2, 600));
+  turn(2);
+  t.deepEqual(exceeded, [[2, 1200]]);
+  t.true(meter.close(2).readUInt32LE(0) < 700_000, 'it is billed for what was done');
+});
+
+test('what finished work has cost beyond its charge is seen with its result', t => {
+  const { meter, turn, exceeded } = rig({ cpuBalanceMs: 0 });
+  meter.open(2, HostOpens.Fetch);
+  meter.charge(2, 600);
+  turn(2);
+  meter.settle(2, 500);
+  turn(2);
+  t.deepEqual(exceeded, [[2, 1100]]);
+});
+
+test('invocations that interleave pay for their own', t => {
+  const { meter, turn, exceeded } = rig({ cpuBalanceMs: 0 });
+  for (const id of [2, 4]) meter.open(id, HostOpens.Fetch);
+  for (let n = 0; n < 9; n++) {
+    t.true(meter.charge(2, 100));
+    turn(2);
+    t.true(meter.charge(4, 1));
+    turn(4);
+  }
+  t.deepEqual(exceeded, []);
+  t.is(Math.round(meter.close(2).readUInt32LE(0) / 10_000), 90);
+  t.is(Math.round(meter.close(4).readUInt32LE(0) / 10_000), 1);
+});
+
+test('the global scope pays for other threads out of startupMs', t => {
+  const { meter } = rig();
+  t.true(meter.charge(0, 399));
+  t.false(meter.charge(0, 2));
+  t.is(meter.startupChargedMs, 401);
+});
+
+test('memory that no heap shows counts to the isolate, and more than its limit has it ended', t => {
+  const { meter, turn, watch } = rig();
+  meter.open(2, HostOpens.Fetch);
+  meter.hold(LIMITS.memoryBytes / 2);
+  for (let n = 0; n < 16; n++) turn(2);
+  t.false(watch.isOverMemory);
+  t.true(watch.memoryBytes > LIMITS.memoryBytes / 2);
+  meter.hold(LIMITS.memoryBytes / 2);
+  for (let n = 0; n < 16; n++) turn(2);
+  t.true(watch.isOverMemory);
+  t.true(meter.close(2).readUInt32LE(4) * 1024 >= LIMITS.memoryBytes);
+});
+
+test('memory that is given back does not count', t => {
+  const { meter, turn, watch } = rig();
+  meter.open(2, HostOpens.Fetch);
+  meter.hold(LIMITS.memoryBytes * 2);
+  meter.hold(-LIMITS.memoryBytes * 2);
+  for (let n = 0; n < 16; n++) turn(2);
+  t.false(watch.isOverMemory);
+});
