@@ -55,13 +55,6 @@ export function createListener(
   let maxRawHeaders = 0;
   return (request, response, next) => {
     try {
-      const own = serverOf(request);
-      if (own !== server) {
-        server = own;
-        maxRawHeaders = 2 * maxHeadersOf(own);
-      }
-      // What is left of headers that were dropped may lack the one that matters.
-      if (request.rawHeaders.length > maxRawHeaders) throw tooManyHeaders(request, maxRawHeaders);
       const target = targetOf(request, options);
       const route = find(target.host, target.path);
       if (route === undefined) {
@@ -70,6 +63,13 @@ export function createListener(
       }
       const { target: runner, mode } = route;
       const { context } = runner;
+      const own = serverOf(request);
+      if (own !== server) {
+        server = own;
+        maxRawHeaders = 2 * maxHeadersOf(own);
+      }
+      // What is left of headers that were dropped may lack the one that matters.
+      if (request.rawHeaders.length > maxRawHeaders) throw tooManyHeaders(request, maxRawHeaders);
       if (!isWarned) {
         isWarned = true;
         checkServer(own, context.limits, onWarning);
