@@ -4,9 +4,10 @@
  */
 import { once } from 'node:events';
 import test, { type ExecutionContext } from 'ava';
-import type { EdgeFunction, EdgeHost, InvocationEvent, LoadOptions } from '../../src/index.js';
+import type { AbuseEvent, EdgeFunction, EdgeHost, InvocationEvent, LoadOptions } from '../../src/index.js';
 import { LIMIT_NAMES, LIMITS, type LimitName } from '../../src/quotas/limits.js';
 import { handler, newHost } from '../host/new-host.js';
+import { listen } from './ports.js';
 
 const LEVELS = ['host', 'account', 'function'] as const;
 type Level = (typeof LEVELS)[number];
@@ -304,6 +305,24 @@ for (const limit of LIMIT_NAMES) {
       t.is(warnings.filter(message => expected.test(message)).length, share < 0.8 ? 0 : 1, warnings.join('; '));
     });
   }
+}
+
+for (const level of LEVELS) {
+  test(`addressRequestsPerSecond set for the ${level} allows its figure and no more`, async t => {
+    const rig = rigFor(t, 'addressRequestsPerSecond', level, 3);
+    const fn = await rig.load(OK);
+    const origin = await listen(t, rig.host.listener({ function: fn }));
+    const floods: AbuseEvent[] = [];
+    rig.host.on('abuse', event => floods.push(event));
+    const statuses: number[] = [];
+    for (let n = 0; n < 5; n++) {
+      const response = await fetch(origin);
+      statuses.push(response.status);
+      await response.arrayBuffer();
+    }
+    t.deepEqual(statuses, [200, 200, 200, 429, 429]);
+    t.like(floods, [{ account: 'acme', figure: 4, allowed: 3 }]);
+  });
 }
 
 test('an error of a limit of time tells the figure that was found', async t => {
