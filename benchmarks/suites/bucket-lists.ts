@@ -20,7 +20,7 @@ function key(serial: number): string {
 
 export const bucketLists: Benchmark = {
   name: 'bucket-lists',
-  measures: `Pages of 1000 of ${KEYS.toLocaleString('en-US')} keys, and of as many groups by a delimiter, from a function and from the application; the mean of ${LISTS_PER_ROUND} in each round.`,
+  measures: `Pages of 1000 of ${KEYS.toLocaleString('en-US')} keys, and of as many groups by a delimiter, from a function and from the application; the mean of ${LISTS_PER_ROUND} in each round. A listing by delimiter is read for the first time, again, and again after a group of it has lost a key and another was added.`,
   floor: 'an iterator of LevelDB over as many entries of 200 bytes.',
   async run(context) {
     const host = startHost(context, { storage: join(context.folder, 'host') });
@@ -48,12 +48,36 @@ export const bucketLists: Benchmark = {
       };
       return (await timed(all)) / LISTS_PER_ROUND;
     };
+    /** Where no key is: each makes a listing that was not read before. */
+    let fresh = 0;
+    /** What was read for the first time is forgotten for what came after; and a key comes and goes before each. */
+    const again = async (list: () => Promise<unknown>, before: () => Promise<unknown>): Promise<number> => {
+      await list();
+      let ms = 0;
+      for (let at = 0; at < LISTS_PER_ROUND; at++) {
+        await before();
+        ms += await timed(list);
+      }
+      return ms / LISTS_PER_ROUND;
+    };
+    const nothing = async (): Promise<void> => {};
+    const change = async (): Promise<void> => {
+      const { objects } = await bucket.list({ prefix: key(next()).slice(0, 7), limit: 1 });
+      for (const object of objects) await bucket.delete(object.key);
+      await bucket.put(key(next()).replace(/\d*$/, `new-${fresh++}`), '');
+    };
+    const groupsOfFunction = (): Promise<void> => callBucket(fn, 'groups', 1, 0);
+    const groups = (): Promise<unknown> => bucket.list({ delimiter: '/' });
     const samples = await alternate(context, {
       'page, function': () => mean(() => callBucket(fn, 'list', 1, next())),
       'page, application': () => mean(() => bucket.list({ startAfter: key(next()) })),
       'page, level': () => mean(() => level.iterator({ gt: key(next()), limit: 1000 }).all()),
-      'groups, function': () => mean(() => callBucket(fn, 'groups', 1, 0)),
-      'groups, application': () => mean(() => bucket.list({ delimiter: '/' })),
+      'groups, function': () => again(groupsOfFunction, nothing),
+      'groups, application': () => again(groups, nothing),
+      'changed groups, function': () => again(groupsOfFunction, change),
+      'changed groups, application': () => again(groups, change),
+      'new groups, function': () => mean(() => callBucket(fn, 'newGroups', 1, fresh++)),
+      'new groups, application': () => mean(() => bucket.list({ delimiter: '/', startAfter: `!${fresh++}` })),
     });
     const floor = { name: 'level', samples: samples['page, level'] };
     return [
@@ -71,18 +95,20 @@ export const bucketLists: Benchmark = {
         floor,
         target: { of: 'value', atMost: 6 },
       },
-      {
-        name: 'with a delimiter, function',
-        unit: 'ms',
-        samples: samples['groups, function'],
-        target: { of: 'value', atMost: 10 },
-      },
-      {
-        name: 'with a delimiter, application',
-        unit: 'ms',
-        samples: samples['groups, application'],
-        target: { of: 'value', atMost: 10 },
-      },
+      ...(['function', 'application'] as const).flatMap(from =>
+        (
+          [
+            ['with a delimiter', 'groups'],
+            ['with a delimiter, after a change', 'changed groups'],
+            ['with a delimiter, for the first time', 'new groups'],
+          ] as const
+        ).map(([name, subject]) => ({
+          name: `${name}, ${from}`,
+          unit: 'ms' as const,
+          samples: samples[`${subject}, ${from}`],
+          target: { of: 'value', atMost: 10 } as const,
+        })),
+      ),
     ];
   },
 };
