@@ -101,6 +101,7 @@ export class Blob {
     let index = 0;
     let offset = 0;
     return createByteStream({
+      givesAway: true,
       pull: () => {
         for (let piece = pieces[index]; piece !== undefined; piece = pieces[++index]) {
           const length = typedArrayLength(piece);

@@ -140,6 +140,7 @@ function createStream(body: Body): ReadableStream {
   const { source } = body;
   if (source instanceof HostBody) {
     return createByteStream({
+      givesAway: true,
       pull: () => source.next(),
       cancel: () => source.stop(),
       watch: onFail => source.watch(onFail),
@@ -148,6 +149,7 @@ function createStream(body: Body): ReadableStream {
   let bytes: Uint8Array | undefined;
   let offset = 0;
   return createByteStream({
+    givesAway: true,
     pull: () => {
       bytes ??= bytesOf(source);
       if (offset >= typedArrayLength(bytes)) return undefined;

@@ -17,8 +17,23 @@ export function queueMicrotask(callback: () => void): void {
   promiseThen(resolved, callback);
 }
 
-/** The library clones only to transfer a buffer, and only on engines without ArrayBuffer.prototype.transfer. */
+/** A buffer that nobody else holds, and that is about to be enqueued. */
+let given: ArrayBuffer | undefined;
+
+/** The next transfer of this buffer hands it over as it is. Undefined: none does. */
+export function giveAway(buffer: ArrayBuffer | undefined): void {
+  given = buffer;
+}
+
+/**
+ * The library clones only to transfer a buffer, and only on engines without ArrayBuffer.prototype.transfer. A transfer then costs a copy and
+ * a message to nobody, which is for buffers that their holder could still change.
+ */
 export function structuredClone(buffer: ArrayBuffer): ArrayBuffer {
+  if (buffer === given) {
+    given = undefined;
+    return buffer;
+  }
   const copy = copyArrayBuffer(buffer);
   detachArrayBuffer(buffer);
   return copy;

@@ -24,10 +24,12 @@ import {
   promiseThen,
   setPrototypeOf,
   TypeErrorCtor,
+  typedArrayBuffer,
   typedArrayLength,
   uncurry,
 } from '../primordials.ts';
 import { isUint8Array } from './buffers.ts';
+import { giveAway } from './streams-realm.ts';
 import { structuredClone } from './structured-clone.ts';
 
 export {
@@ -147,6 +149,8 @@ export interface ByteSource {
   /** The next chunk, not empty; undefined at the end. */
   pull(): Promise<Uint8Array | undefined> | Uint8Array | undefined;
   cancel?(reason: unknown): Promise<void> | void;
+  /** The memory of each chunk is nobody else's, so that it need not be taken away from anybody. */
+  readonly givesAway?: boolean;
   /** Called once: from then on the source says by itself when it fails, also while nobody reads. */
   watch?(onFail: (reason: unknown) => void): void;
 }
@@ -157,7 +161,12 @@ export function createByteStream(source: ByteSource): ReadableStream<Uint8Array>
     const pulled = source.pull();
     const chunk = pulled === undefined || isUint8Array(pulled) ? pulled : await pulled;
     if (chunk !== undefined) {
-      enqueueBytes(controller, chunk);
+      if (source.givesAway === true) giveAway(typedArrayBuffer(chunk));
+      try {
+        enqueueBytes(controller, chunk);
+      } finally {
+        giveAway(undefined);
+      }
       return;
     }
     closeBytes(controller);
