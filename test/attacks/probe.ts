@@ -13,7 +13,7 @@ const MAX_OBJECTS = 20000;
 let count = 0;
 let failures = '';
 
-export { inspected };
+export { inspected, walk };
 
 /** To be searched by report(). */
 export function keep(value) {

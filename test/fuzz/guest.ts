@@ -3,8 +3,8 @@
  * hostile arguments, and then walks all objects that it can reach, by every getter too. A GET is answered with how many there are to call.
  */
 export const GUEST = String.raw`
-import { atTheEdge, attempt, keep, report, reset } from './probe.js';
-const { apply, construct, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, defineProperty } = Reflect;
+import { atTheEdge, attempt, keep, report, reset, walk } from './probe.js';
+const { apply, construct, ownKeys, defineProperty } = Reflect;
 const nativeSetTimeout = setTimeout;
 const NativePromise = Promise;
 const then = Promise.prototype.then;
@@ -14,26 +14,9 @@ const isView = ArrayBuffer.isView;
 
 const targets = [];
 const receivers = [];
-const walk = () => {
-  const seen = new Set();
-  const queue = [globalThis];
-  const add = value => {
-    if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) return;
-    seen.add(value); queue.push(value);
-  };
-  for (const hidden of [[][Symbol.iterator](), (function* () {})(), (async function* () {})(), new Map().keys(), new Headers().keys(), /x/, new Date(), new Error('x'), new Response('x'), new Request('https://x.test'), new ReadableStream(), new ReadableStream({ type: 'bytes' }).getReader({ mode: 'byob' }), new WritableStream().getWriter(), new AbortController().signal, new URLPattern({ pathname: '/:x' }), new MessageChannel().port1, new FormData(), new Blob(['x'])]) { receivers.push(hidden); add(hidden); }
-  while (queue.length > 0) {
-    const object = queue.pop();
-    if (typeof object === 'function') targets.push(object);
-    else receivers.push(object);
-    add(getPrototypeOf(object));
-    for (const key of ownKeys(object)) {
-      const { value, get, set } = getOwnPropertyDescriptor(object, key) ?? {};
-      add(value); add(get); add(set);
-    }
-  }
-};
-walk();
+const hidden = [[][Symbol.iterator](), (function* () {})(), (async function* () {})(), new Map().keys(), new Headers().keys(), /x/, new Date(), new Error('x'), new Response('x'), new Request('https://x.test'), new ReadableStream(), new ReadableStream({ type: 'bytes' }).getReader({ mode: 'byob' }), new WritableStream().getWriter(), new AbortController().signal, new URLPattern({ pathname: '/:x' }), new MessageChannel().port1, new FormData(), new Blob(['x'])];
+const reached = walk(hidden, hidden.length, false, 100_000);
+for (let i = 0; i < reached.count; i++) (typeof reached.objects[i] === 'function' ? targets : receivers).push(reached.objects[i]);
 
 // These make objects and functions with any prototype at all, which the search for the host's could not tell apart.
 const blind = [Object.setPrototypeOf, Reflect.setPrototypeOf, Object.create, Proxy, Proxy.revocable];
