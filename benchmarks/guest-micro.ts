@@ -4,11 +4,9 @@
  *   npm run build && node --experimental-vm-modules dist/benchmarks/guest-micro.js [part of a name]
  */
 import vm from 'node:vm';
-import { createHostCall } from '../src/isolate/bridge.js';
-import type { OpContext } from '../src/isolate/ops/op-set.js';
-import { platformOps } from '../src/isolate/ops/platform.js';
-import { Ev, Op } from '../src/isolate/ops/table.js';
+import { Ev } from '../src/isolate/ops/table.js';
 import { createRealm } from '../src/isolate/realm.js';
+import { benchmarkHostCall } from './guest-realm.js';
 
 /** Programs by name: the body of an asynchronous function that does its work `n` times. */
 const PROGRAMS: Readonly<Record<string, string>> = {
@@ -44,33 +42,7 @@ const ROUND_MS = 40;
 
 type Program = (n: number) => Promise<void>;
 
-/** What the ops of a benchmark may ask for: nothing here waits. */
-const context: OpContext = {
-  currentInvocation: () => 2,
-  leaveBytes: bytes => bytes.length,
-  charge: () => {},
-  placeOf: place => place,
-  settle: () => {},
-  hold: () => {},
-  begin: work => {
-    work.catch(() => {});
-    return 1;
-  },
-};
-
-const nothing = (): undefined => undefined;
-const realm = createRealm(
-  createHostCall([
-    {
-      [Op.Now]: () => performance.now(),
-      [Op.Log]: nothing,
-      [Op.Loaded]: nothing,
-      [Op.Reply]: nothing,
-      [Op.Done]: nothing,
-    },
-    ...platformOps(context),
-  ]),
-);
+const realm = createRealm(benchmarkHostCall());
 
 const compile = (body: string): string => `let kept; const sink = x => { kept = x; }; (async n => { ${body} })`;
 const median = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1] ?? 0;
