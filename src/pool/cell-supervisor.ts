@@ -62,15 +62,15 @@ class LiveCell {
   /** Count of polls at the last ping. */
   pingedAtPoll = 0;
   readonly suspects = new Suspects();
-  readonly #onRoom: () => void;
+  readonly #onRemoved: () => void;
 
   constructor(
     create: SupervisorOptions['create'],
     options: CellOptions,
     events: Pick<CellEvents, 'onLinger' | 'onExit'>,
-    onRoom: () => void,
+    onRemoved: () => void,
   ) {
-    this.#onRoom = onRoom;
+    this.#onRemoved = onRemoved;
     this.cell = create(options, {
       onLeaseEnd: (lease, end, detail) => {
         const handle = this.handles.get(lease);
@@ -87,7 +87,7 @@ class LiveCell {
     this.handles.delete(lease);
     const index = this.spares.findIndex(spare => spare.lease === lease);
     if (index >= 0) this.spares.splice(index, 1);
-    this.#onRoom();
+    this.#onRemoved();
   }
 
   get threads(): number {
@@ -207,7 +207,10 @@ export class CellSupervisor {
       this.#options.create,
       this.#options,
       { onLinger: () => this.#abandon(live), onExit: detail => this.#exited(live, detail) },
-      () => this.#wake(),
+      () => {
+        this.#wake();
+        this.#closeIfDrained(live);
+      },
     );
     this.#cells.add(live);
     this.#current = live;
@@ -219,9 +222,8 @@ export class CellSupervisor {
     const connection = live.cell.start();
     const { lease } = connection;
     const handle = new IsolateHandle(connection, () => {
-      live.remove(lease);
       live.cell.end(lease);
-      this.#closeIfDrained(live);
+      live.remove(lease);
     });
     live.handles.set(lease, handle);
     if (live.cell.leasesLeft <= REPLACE_AT_LEASES) this.#retire(live);
@@ -230,7 +232,8 @@ export class CellSupervisor {
 
   #refill(live: LiveCell): void {
     if (this.#closing.signal.aborted || live.isRetired || live !== this.#current) return;
-    const room = Math.min(this.#options.maxThreads - live.threads, live.cell.leasesLeft - REPLACE_AT_LEASES);
+    // Short of the lease that has the cell replaced: it would come too late to end with the other spares.
+    const room = Math.min(this.#options.maxThreads - live.threads, live.cell.leasesLeft - REPLACE_AT_LEASES - 1);
     for (let missing = Math.min(this.#options.spares - live.spares.length, room); missing > 0; missing--) {
       const spare = this.#start(live);
       spare.warm();

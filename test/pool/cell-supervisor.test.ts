@@ -1,0 +1,96 @@
+import test from 'ava';
+import type { Transport } from '../../src/isolate/protocol/transport.js';
+import type { Cell, CellEvents, LeaseConnection } from '../../src/pool/cell.js';
+import { CellSupervisor } from '../../src/pool/cell-supervisor.js';
+
+const SILENT: Transport = { isFull: false, unwrittenBytes: 0, start() {}, write() {}, close() {} };
+
+/** Does what it is told, and remembers it. */
+class FakeCell implements Cell {
+  readonly ready = Promise.resolve();
+  readonly pid = undefined;
+  leasesLeft = 10;
+  isClosed = false;
+  readonly running = new Set<number>();
+  readonly events: CellEvents;
+  #lease = 0;
+
+  constructor(events: CellEvents) {
+    this.events = events;
+  }
+
+  start(): LeaseConnection {
+    this.leasesLeft--;
+    const lease = ++this.#lease;
+    this.running.add(lease);
+    return { lease, transport: SILENT };
+  }
+
+  end(lease: number): void {
+    this.running.delete(lease);
+  }
+
+  kill(): void {
+    this.events.onExit('killed');
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.running.clear();
+  }
+
+  ping(): boolean {
+    return true;
+  }
+
+  residentBytes(): undefined {
+    return undefined;
+  }
+}
+
+function supervised(spares: number): { readonly supervisor: CellSupervisor; readonly cells: FakeCell[] } {
+  const cells: FakeCell[] = [];
+  const supervisor = new CellSupervisor({
+    account: 'a',
+    spares,
+    maxThreads: 16,
+    heapBytes: 1,
+    cellMemoryBytes: 1,
+    makeRoom() {},
+    prepare: async () => {},
+    create: (_options, events) => {
+      const cell = new FakeCell(events);
+      cells.push(cell);
+      return cell;
+    },
+  });
+  return { supervisor, cells };
+}
+
+const afterRefill = (): Promise<void> => new Promise(resolve => setImmediate(() => setImmediate(resolve)));
+
+for (const spares of [0, 1, 3]) {
+  test(`a cell whose leases run out is closed when its last isolate ends, with ${spares} spares`, async t => {
+    const { supervisor, cells } = supervised(spares);
+    for (let i = 0; i < 40; i++) {
+      const handle = await supervisor.acquire();
+      await afterRefill();
+      handle.end();
+    }
+    t.true(cells.length > 4);
+    const open = cells.filter(cell => !cell.isClosed);
+    t.is(open.length, 1);
+    t.true((open[0]?.running.size ?? 0) <= spares);
+    await supervisor.close();
+  });
+}
+
+test('a cell that is being replaced is closed when its last isolate ends by itself', async t => {
+  const { supervisor, cells } = supervised(0);
+  const handle = await supervisor.acquire();
+  cells[0]?.events.onLinger();
+  t.false(cells[0]?.isClosed);
+  cells[0]?.events.onLeaseEnd(handle.lease, 'cpu', '');
+  t.true(cells[0]?.isClosed);
+  await supervisor.close();
+});
