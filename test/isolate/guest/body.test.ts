@@ -41,6 +41,19 @@ test('body of bytes is a copy', async t => {
   );
 });
 
+test('chunks of a body or a Blob are memory that nothing else holds', async t => {
+  const run = `const u = new Uint8Array([1, 2]); const blob = new Blob([u]); const a = new Response(u); const b = a.clone(); const seen = [];
+    for (const s of [blob.stream(), new Response(blob).body, a.body]) { const { value } = await s.getReader().read(); seen.push([...value]); value[0] = 9; }
+    return [...seen, [...await blob.bytes()], [...await b.bytes()], [...u]];`;
+  t.deepEqual(await inGuest(t, run), Array(6).fill([1, 2]));
+});
+
+test('chunks of a stream of the function are taken from whoever enqueued them into a FixedLengthStream', async t => {
+  const run = `const { readable, writable } = new FixedLengthStream(2); const w = writable.getWriter(); const u = new Uint8Array([1, 2]);
+    w.write(u); w.close(); const { value } = await readable.getReader().read(); u[0] = 9; return [...value];`;
+  t.deepEqual(await inGuest(t, run), [1, 2]);
+});
+
 test('body can be read in buffers of the reader', async t => {
   const run = `const reader = new Response('abcdef').body.getReader({ mode: 'byob' }); const { value } = await reader.read(new Uint8Array(4));
     const end = await reader.read(new Uint8Array(4)); const over = await reader.read(new Uint8Array(1)); return [[...value], [...end.value], over.done]`;

@@ -1,5 +1,24 @@
 import test from 'ava';
+import { inGuest } from './guest.js';
 import { TestRealm } from './test-realm.js';
+
+/** What functions of the hosted platform are written for. */
+const PLATFORM =
+  `fetch Request Response Headers FormData Blob File ReadableStream ReadableByteStreamController WritableStream TransformStream
+  ByteLengthQueuingStrategy CountQueuingStrategy TextEncoderStream TextDecoderStream CompressionStream DecompressionStream FixedLengthStream
+  IdentityTransformStream URL URLSearchParams URLPattern TextEncoder TextDecoder crypto.getRandomValues crypto.randomUUID crypto.DigestStream
+  crypto.subtle.generateKey crypto.subtle.importKey crypto.subtle.exportKey crypto.subtle.deriveKey crypto.subtle.deriveBits crypto.subtle.sign
+  crypto.subtle.verify crypto.subtle.encrypt crypto.subtle.decrypt crypto.subtle.wrapKey crypto.subtle.unwrapKey crypto.subtle.digest
+  crypto.subtle.timingSafeEqual AbortController AbortSignal.timeout AbortSignal.any Event EventTarget CustomEvent MessageChannel setTimeout
+  setInterval clearTimeout clearInterval scheduler.wait queueMicrotask reportError structuredClone atob btoa performance.now
+  performance.timeOrigin console.log navigator.userAgent addEventListener`
+    .split(/\s+/)
+    .filter(name => name !== '');
+
+test('a function finds every name of the platform', async t => {
+  const find = `return ${JSON.stringify(PLATFORM)}.filter(path => path.split('.').reduce((object, name) => object?.[name], globalThis) === undefined);`;
+  t.deepEqual(await inGuest(t, find), []);
+});
 
 test('interfaces are not enumerable properties of globalThis, operations are', t => {
   const result =
