@@ -15,6 +15,8 @@ const MODULE_TYPES: Readonly<Record<string, ModuleType>> = {
   'text/javascript': 'script',
   'application/json': 'json',
   'text/plain': 'text',
+  // For the stacks of errors; a module that names it in its last line finds it.
+  'application/source-map': 'text',
   'application/octet-stream': 'data',
 };
 

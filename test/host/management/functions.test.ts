@@ -35,6 +35,7 @@ test('PUT functions lets an upload serve with its configuration', async t => {
     limits: { cpu_ms: 20 },
     usage_model: 'standard',
   });
+  form.set('index.js.map', new File(['{}'], 'index.js.map', { type: 'application/source-map' }));
   form.set(
     'lib/data.bin',
     new File([new Uint8Array([0, 255, 13, 10])], 'data.bin', { type: 'application/octet-stream' }),
@@ -48,10 +49,11 @@ test('PUT functions lets an upload serve with its configuration', async t => {
     deployment.modules.map(({ name, type }) => [name, type]),
     [
       ['index.js', 'esm'],
+      ['index.js.map', 'text'],
       ['lib/data.bin', 'data'],
     ],
   );
-  t.deepEqual([...(deployment.modules[1]?.content ?? [])], [0, 255, 13, 10]);
+  t.deepEqual([...(deployment.modules[2]?.content ?? [])], [0, 255, 13, 10]);
   t.is(deployment.vars.get('constructor'), 'hi');
   t.deepEqual(deployment.vars.get('CONFIG'), { retries: [1, 2] });
   t.is(deployment.buckets.get('FILES'), 'files');
