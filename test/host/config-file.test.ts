@@ -248,6 +248,56 @@ test('readFunctionFile() follows circular imports once', async t => {
   t.deepEqual(typeof source === 'string' ? [] : Object.keys(source.modules), ['index.js', 'a.js']);
 });
 
+test('readFunctionFile() takes along the source maps that its modules name', async t => {
+  const root = folder(t, {
+    'edgehost.toml': HEAD,
+    'index.js': "import './lib/a.js';\n//# sourceMappingURL=maps/index.js.map\n",
+    'lib/a.js': '//# sourceMappingURL=a.js.map',
+    'lib/a.js.map': '{}',
+    'maps/index.js.map': '{}',
+    'unnamed.js.map': '{}',
+  });
+  const { source } = await readFunctionFile(root);
+  t.deepEqual(typeof source === 'string' ? [] : Object.keys(source.modules).sort(), [
+    'index.js',
+    'lib/a.js',
+    'lib/a.js.map',
+    'maps/index.js.map',
+  ]);
+});
+
+for (const [what, url] of Object.entries({
+  'is not there': 'index.js.map',
+  'is outside of the folder': '../secret.map',
+  'is of another host': 'https://example.com/index.js.map',
+  'is of another ending': '../secret.txt',
+  'has a zero in its name': 'a\0.map',
+})) {
+  test(`readFunctionFile() leaves out a source map that ${what}`, async t => {
+    const root = folder(t, {
+      'plugin/edgehost.toml': HEAD,
+      'plugin/index.js': `${HELLO}//# sourceMappingURL=${url}`,
+      'secret.map': 'secret',
+      'secret.txt': 'secret',
+    });
+    const { source } = await readFunctionFile(join(root, 'plugin'));
+    t.deepEqual(typeof source === 'string' ? [] : Object.keys(source.modules), ['index.js']);
+  });
+}
+
+test('attack: a source map that is a link to a file outside of the folder reads nothing', async t => {
+  const root = folder(t, {
+    'plugin/edgehost.toml': HEAD,
+    'plugin/index.js': `${HELLO}//# sourceMappingURL=index.js.map`,
+    'secret.txt': 'secret',
+  });
+  symlinkSync(join(root, 'secret.txt'), join(root, 'plugin/index.js.map'));
+  await t.throwsAsync(readFunctionFile(join(root, 'plugin')), {
+    code: 'EDGE_SCRIPT_IMPORT',
+    message: /link to a file outside/,
+  });
+});
+
 test('attack: an import of a file outside of the folder reads nothing', async t => {
   const root = folder(t, {
     'plugin/edgehost.toml': HEAD,
