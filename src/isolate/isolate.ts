@@ -143,11 +143,14 @@ export class Isolate implements OpContext, ChannelOwner {
 
   /** A promise of the guest was rejected and nobody listens. Both are guest values and go back unseen. */
   unhandledRejection(reason: unknown, promise: unknown): void {
+    // Of the rehearsal: nothing of that realm may come to this one.
+    if (this.#modules === undefined) return;
     this.#turns.push(this.#turns.current, [Ev.UnhandledRejection, reason, promise]);
   }
 
   /** Somebody listens after all to the rejection of a promise that was reported. */
   rejectionHandled(promise: unknown): void {
+    if (this.#modules === undefined) return;
     this.#turns.push(this.#turns.current, [Ev.RejectionHandled, promise]);
   }
 

@@ -124,3 +124,13 @@ test('an isolate whose rehearsal fails loads its function all the same', async t
   channel.open(HostOpens.Warm, '', true, null, true);
   t.regex(await load(channel), /^200 .*"kind":"loaded"/);
 });
+
+test('what rejects before there is a function, in the rehearsal, does not enter the realm', async t => {
+  const watch = new WatchBlock();
+  const isolate = new Isolate(watch, platformOps);
+  const promise = Promise.resolve();
+  isolate.unhandledRejection('reason', promise);
+  isolate.rejectionHandled(promise);
+  await new Promise(setImmediate);
+  t.is(watch.sequence, 0, 'turns');
+});
