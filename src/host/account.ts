@@ -309,7 +309,7 @@ export class Account {
       version,
       limits,
       services: { buckets, fetch: onHop => this.#egressService(caller, zones, onHop) },
-      requests: () => this.#host.admission.usage(this.id),
+      requests: () => this.#host.admission.counted(this.id),
       emitLog: event => this.#host.emitLog(event),
       connectionSlotRelease: this.#host.connectionSlotRelease,
       admit: (mode, address) => this.#host.admission.check({ account: this.id, limits, mode, address }),

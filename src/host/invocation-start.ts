@@ -30,16 +30,7 @@ export function requestLine({ kind, head }: InvocationStart): Pick<InvocationEve
 }
 
 let serial = 0;
-/** Parts the invocations of different hosts and runs. */
-const RUN = Math.floor(Math.random() * 0x1_0000_0000)
-  .toString(16)
-  .padStart(8, '0');
 
 export function nextSerial(): number {
   return ++serial;
-}
-
-/** The id of the invocation of that number: made when somebody asks. */
-export function invocationId(number: number): string {
-  return `${RUN}${number.toString(16).padStart(8, '0')}`;
 }

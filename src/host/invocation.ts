@@ -17,7 +17,8 @@ import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import { type Deadline, Deadlines } from './deadlines.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent, LogLevel } from './events.js';
 import { cpuError, cpuOfReason, LOSSES, lossError, responseError, wallTimeError } from './invocation-errors.js';
-import { type InvocationStart, invocationId, kindOf, nextSerial, requestLine } from './invocation-start.js';
+import { invocationId } from './invocation-id.js';
+import { type InvocationStart, kindOf, nextSerial, requestLine } from './invocation-start.js';
 import { Ledger } from './ledger.js';
 import { noteRequestHead } from './request-warnings.js';
 import { answerCall, type FunctionServices } from './services.js';
@@ -64,7 +65,15 @@ export interface InvocationContext {
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'log', 'warn', 'error'];
 
 const graces = new Deadlines<Invocation>(invocation => invocation.exceedGrace());
+/** Answered in this round of the event loop: nearly all are over by its end and need no deadline, which would cost more than their books. */
+let answered: Invocation[] = [];
 const wallTimes = new Deadlines<Invocation>(invocation => invocation.exceedWallTime());
+
+function addGraces(): void {
+  const all = answered;
+  answered = [];
+  for (const invocation of all) invocation.addGrace();
+}
 
 export class Invocation implements InvocationPort {
   readonly exchange: Exchange;
@@ -310,7 +319,11 @@ export class Invocation implements InvocationPort {
   /** From the end of the response waitUntil has so long. */
   #startGrace(): void {
     const { waitUntilMs } = this.#context.limits;
-    if (waitUntilMs !== Number.POSITIVE_INFINITY) this.#grace ??= graces.add(this, waitUntilMs);
+    if (waitUntilMs !== Number.POSITIVE_INFINITY && answered.push(this) === 1) setImmediate(addGraces);
+  }
+
+  addGrace(): void {
+    if (!this.#isOver) this.#grace ??= graces.add(this, this.#context.limits.waitUntilMs);
   }
 
   #over(cpuMs: number, peakBytes: number): void {

@@ -2,7 +2,8 @@
 import { EdgeError, type EdgeErrorCode } from '../quotas/errors.js';
 import type { InvocationEvent, InvocationOutcome } from './events.js';
 import type { InvocationContext } from './invocation.js';
-import { type InvocationStart, invocationId, kindOf, nextSerial, requestLine } from './invocation-start.js';
+import { invocationId } from './invocation-id.js';
+import { type InvocationStart, kindOf, nextSerial, requestLine } from './invocation-start.js';
 import type { TraceParent } from './telemetry.js';
 
 /** How it ended, by the error of the start. Others are those of the script. */

@@ -92,6 +92,12 @@ export class Admission {
     return { requestsPerMinute: minuteRequests, requestsPerDay: dayRequests };
   }
 
+  /** The same as of the account's last request, without a look at the clock. */
+  counted(account: string): { readonly requestsPerMinute: number; readonly requestsPerDay: number } {
+    const { minuteRequests = 0, dayRequests = 0 } = this.#counts.last(account) ?? {};
+    return { requestsPerMinute: minuteRequests, requestsPerDay: dayRequests };
+  }
+
   /** Client addresses remembered now. */
   get addressCount(): number {
     return this.#guard.size;

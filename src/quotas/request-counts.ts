@@ -67,6 +67,11 @@ export class RequestCounts {
     return counts;
   }
 
+  /** The counts of an account as of the last time that they were asked for by {@link of}. */
+  last(account: string): Readonly<AccountCounts> | undefined {
+    return this.#accounts.get(account);
+  }
+
   /** The count of the day has changed: write it soon. */
   noteChange(account: string): void {
     if (this.#options.store === undefined || this.#isClosed) return;

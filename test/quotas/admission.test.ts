@@ -120,6 +120,17 @@ test('check() does not count requests that it refuses', t => {
   t.deepEqual(admission.usage('acme'), { requestsPerMinute: 1000, requestsPerDay: 1000 });
 });
 
+test('counted() answers what the last request was counted as, whatever the time', t => {
+  const { clock, admission } = admissionAt(NOON);
+  t.deepEqual(admission.counted('acme'), { requestsPerMinute: 0, requestsPerDay: 0 });
+  admission.check(request());
+  admission.check(request());
+  clock.nowMs += 60_000;
+  t.deepEqual(admission.counted('acme'), { requestsPerMinute: 2, requestsPerDay: 2 });
+  admission.check(request());
+  t.deepEqual(admission.counted('acme'), { requestsPerMinute: 1, requestsPerDay: 3 });
+});
+
 test('check() does not begin anew when the clock is set back a little, also over midnight', t => {
   const { admission, clock } = admissionAt(Date.UTC(2026, 0, 16));
   const limits = resolveLimits({ plan: 'free', overrides: [{ requestsPerDay: 1000 }] });
