@@ -3,15 +3,13 @@ import type { EdgeFunction, EdgeHost } from '../../src/index.js';
 import { InvocationMeter } from '../../src/isolate/meter.js';
 import { HostOpens } from '../../src/isolate/protocol/messages.js';
 import { WatchBlock } from '../../src/isolate/watch-block.js';
-import type { Benchmark, BenchmarkContext } from '../benchmark.js';
+import type { Benchmark } from '../benchmark.js';
 import { cellPid, startHost } from '../host.js';
 import { exactCpuMsOf, threadClocks } from '../process-cpu.js';
 import { alternate } from '../rounds.js';
+import { scriptedBooks } from '../scripted-books.js';
 import { TEXT_FUNCTION } from '../sources.js';
-import { median } from '../statistics.js';
 import { callsPerSecond } from '../workload.js';
-
-const NONE = Number.POSITIVE_INFINITY;
 
 /** Computing of several lengths, waiting in between, and next to nothing. */
 const MIXED_FUNCTION = `
@@ -42,41 +40,36 @@ export default {
 `;
 const KINDS = 4;
 
-/** All limits of an invocation that have an "off". */
-const OFF = {
-  cpuMs: NONE,
-  wallMs: NONE,
-  waitUntilMs: NONE,
-  requestsPerDay: NONE,
-  requestsPerMinute: NONE,
-  addressRequestsPerSecond: NONE,
-  subrequests: NONE,
-  internalSubrequests: NONE,
-};
-const SLICE_SECONDS = 0.1;
-const WARM_UP_SECONDS = 0.5;
+const WARM_UP_SECONDS = 1;
 
 export const accounting: Benchmark = {
   name: 'accounting',
   measures:
-    'What keeping the books costs, with all limits and a listener for every invocation, in CPU time for each call; and how well the CPU time in the books agrees with the clock of the thread (Linux).',
-  floor:
-    'a function of the same text beside it in the same cell, with every limit that has an "off" off and no listener, in short slices that alternate; the clock of the thread.',
+    'What keeping the books costs, with all limits and a listener for every invocation: the books of the host alone, with limits and listener on and off by turns, and the metering of turns alone, as a share of the CPU time of a call; and how well the CPU time in the books agrees with the clock of the thread (Linux).',
+  floor: 'the CPU time of a call in both processes, with 64 in flight; the clock of the thread.',
   async run(context) {
     const { seconds } = context;
+    const host = startHost(context, { limits: { requestsPerDay: 1e12, requestsPerMinute: 1e12 } });
+    host.on('invocation', () => {});
+    const fn = await host.load(TEXT_FUNCTION);
+    const pids = [process.pid, cellPid(host)];
+    const books = await scriptedBooks(context);
     const mixedHost = startHost(context);
     const mixed = await mixedHost.load(MIXED_FUNCTION);
-    await attribution(mixedHost, mixed, 0.5);
-    const costs = { kept: [] as number[], off: [] as number[], metering: [] as number[], error: [] as number[] };
+
+    await cpuOfCall(fn, pids, WARM_UP_SECONDS);
+    await books(WARM_UP_SECONDS);
+    await attribution(mixedHost, mixed, WARM_UP_SECONDS);
+    const costs = { call: [] as number[], books: [] as number[], metering: [] as number[] };
     const samples = await alternate(context, {
-      all: async round => {
+      all: async () => {
+        const call = await cpuOfCall(fn, pids, seconds);
+        const kept = await books(seconds);
         const metering = meteringMicroseconds();
-        const { kept, off, twin, cell } = await costOfBooks(context, round, seconds);
-        costs.kept.push(kept + cell);
-        costs.off.push(off + cell);
+        costs.call.push(call);
+        costs.books.push(kept);
         costs.metering.push(metering);
-        costs.error.push((Math.abs(twin - off) / (off + cell)) * 100);
-        return ((kept - off + metering) / (kept + cell)) * 100;
+        return ((kept + metering) / call) * 100;
       },
       attribution: () => attribution(mixedHost, mixed, seconds),
     });
@@ -86,24 +79,11 @@ export const accounting: Benchmark = {
         unit: '%',
         samples: samples.all,
         target: { of: 'value', atMost: 5 },
-        note: 'The difference of the two times below, and the metering of turns. Not in it: frames that tell the end of an invocation, and its statistics, which every call has.',
+        note: 'Not in it: frames that tell the end of an invocation, and its statistics, which every call has.',
       },
-      {
-        name: 'the same for a function that differs in nothing: the error of the measurement',
-        unit: '%',
-        samples: costs.error,
-      },
-      {
-        name: 'CPU time of a call, books kept',
-        unit: 'us',
-        samples: costs.kept,
-        floor: { name: 'limits off, no listener', samples: costs.off },
-      },
-      {
-        name: 'metering an invocation of one turn, which has no "off"',
-        unit: 'us',
-        samples: costs.metering,
-      },
+      { name: 'CPU time of a call, books kept', unit: 'us', samples: costs.call },
+      { name: 'limits and events of an invocation in the host, on less off', unit: 'us', samples: costs.books },
+      { name: 'metering an invocation of one turn in the isolate', unit: 'us', samples: costs.metering },
       {
         name: 'CPU time in the books off the clock of the thread, mixed load',
         unit: '%',
@@ -114,64 +94,17 @@ export const accounting: Benchmark = {
   },
 };
 
-interface BooksCost {
-  /** Microseconds of the application for a call of each function. */
-  readonly kept: number;
-  readonly off: number;
-  readonly twin: number;
-  /** Microseconds of the cell, for whichever. */
-  readonly cell: number;
-}
-
-/**
- * One function with its books kept and two without, new in each round: how an isolate's code happens to be compiled makes as much of a
- * difference as the books. So only the application's time is compared, where all that can be turned off is done.
- */
-async function costOfBooks(context: BenchmarkContext, round: number, seconds: number): Promise<BooksCost> {
-  const host = startHost(context, { limits: { requestsPerDay: 1e12, requestsPerMinute: 1e12 } });
-  const limits = { kept: {}, off: OFF, twin: OFF } as const;
-  const order = (['kept', 'off', 'twin'] as const).map((_, at, kinds) => kinds[(at + round) % kinds.length] ?? 'kept');
-  const functions = new Map<string, EdgeFunction>();
-  for (const kind of order) functions.set(kind, await host.load(TEXT_FUNCTION, { name: kind, limits: limits[kind] }));
-  const cell = cellPid(host);
-  const listener = (): void => {};
-  const slices = { kept: [] as number[], off: [] as number[], twin: [] as number[] };
-  const cellSlices: number[] = [];
-  const slice = async (kind: keyof typeof slices, sliceSeconds: number, isKept = true): Promise<void> => {
-    const fn = functions.get(kind);
-    if (fn === undefined) return;
-    if (kind === 'kept') host.on('invocation', listener);
-    const [own, other] = await cpuOfCall(fn, [process.pid, cell], sliceSeconds);
-    host.off('invocation', listener);
-    if (!isKept) return;
-    slices[kind].push(own);
-    cellSlices.push(other);
-  };
-  for (const kind of [...order, ...order]) await slice(kind, WARM_UP_SECONDS, false);
-  for (let at = 0; at < Math.ceil(seconds / SLICE_SECONDS); at++) {
-    for (const kind of at % 2 === 0 ? order : order.toReversed()) await slice(kind, SLICE_SECONDS);
-  }
-  await host.close();
-  const { kept, off, twin } = slices;
-  return { kept: median(kept), off: median(off), twin: median(twin), cell: median(cellSlices) };
-}
-
-/** CPU microseconds that a call costs each of two processes, with 64 in flight. It hardly depends on what else the machine does. */
-async function cpuOfCall(
-  fn: EdgeFunction,
-  pids: readonly [number, number],
-  seconds: number,
-): Promise<[number, number]> {
+/** CPU microseconds that a call costs these processes, with 64 in flight. It hardly depends on what else the machine does. */
+async function cpuOfCall(fn: EdgeFunction, pids: readonly number[], seconds: number): Promise<number> {
   let calls = 0;
-  const used = (): [number, number] => [exactCpuMsOf(pids[0]), exactCpuMsOf(pids[1])];
+  const used = (): number => pids.reduce((sum, pid) => sum + exactCpuMsOf(pid), 0);
   const before = used();
   const call = async (): Promise<void> => {
     await fn.fetch('https://example.com/');
     calls++;
   };
   await callsPerSecond(call, 64, seconds);
-  const after = used();
-  return [((after[0] - before[0]) * 1000) / calls, ((after[1] - before[1]) * 1000) / calls];
+  return ((used() - before) * 1000) / calls;
 }
 
 /** What the meter of an isolate takes for an invocation of one turn, by itself. */
