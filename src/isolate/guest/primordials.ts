@@ -41,7 +41,6 @@ export const mapGet = uncurry(Map.prototype.get) as <K, V>(self: Map<K, V>, key:
 export const mapSet = uncurry(Map.prototype.set) as <K, V>(self: Map<K, V>, key: K, value: V) => Map<K, V>;
 export const mapDelete = uncurry(Map.prototype.delete) as <K, V>(self: Map<K, V>, key: K) => boolean;
 export const mapHas = uncurry(Map.prototype.has) as <K, V>(self: Map<K, V>, key: K) => boolean;
-export const mapClear = uncurry(Map.prototype.clear);
 export const MapCtor = Map;
 
 export const jsonParse = JSON.parse;
@@ -54,15 +53,11 @@ export const TypeErrorCtor = TypeError;
 export const RangeErrorCtor = RangeError;
 
 export const stringCharCodeAt = uncurry(String.prototype.charCodeAt);
-export const stringCodePointAt = uncurry(String.prototype.codePointAt);
 export const stringToLowerCase = uncurry(String.prototype.toLowerCase);
 export const stringToUpperCase = uncurry(String.prototype.toUpperCase);
-export const stringTrim = uncurry(String.prototype.trim);
 export const stringPadEnd = uncurry(String.prototype.padEnd);
 export const stringRepeat = uncurry(String.prototype.repeat);
 export const stringStartsWith = uncurry(String.prototype.startsWith);
-export const stringEndsWith = uncurry(String.prototype.endsWith);
-export const stringLastIndexOf = uncurry(String.prototype.lastIndexOf);
 export const stringFromCharCode = String.fromCharCode;
 /** Replaces lone surrogates by U+FFFD. In every Node from 20 on, but not in TypeScript's lib of ES2023. */
 export const stringToWellFormed: (self: string) => string = uncurry(

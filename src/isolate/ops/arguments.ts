@@ -68,12 +68,6 @@ export function copyIn(value: unknown, maxBytes: number): Uint8Array {
   return copy;
 }
 
-/** Copies the guest's bytes to `target` at `offset`; answers their number. `target` must have room, see `guestByteLength`. */
-export function copyInto(target: Uint8Array, offset: number, guestBytes: unknown): void {
-  guestLength(guestBytes);
-  apply(setBytes, target, [guestBytes, offset]);
-}
-
 /** Copies the guest's bytes to the start of `target` when it has room; answers their number either way. */
 export function copyWhenItFits(target: Uint8Array, guestBytes: unknown, maxBytes: number): number {
   const length = guestByteLength(guestBytes, maxBytes);

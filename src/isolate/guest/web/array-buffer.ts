@@ -23,15 +23,6 @@ export function isDetached(buffer: ArrayBuffer): boolean {
   }
 }
 
-/** A new buffer with the bytes of the old one, which is detached. Throws a TypeError when it is so already. */
-export function transferArrayBuffer(buffer: ArrayBuffer): ArrayBuffer {
-  if (nativeTransfer !== undefined) return nativeTransfer(buffer);
-  const view = new Uint8ArrayCtor(buffer);
-  const moved = copyArrayBuffer(buffer);
-  op(Op.Detach, view);
-  return moved;
-}
-
 export function copyArrayBuffer(buffer: ArrayBuffer): ArrayBuffer {
   const length = arrayBufferByteLength(buffer);
   return length === 0 ? new ArrayBufferCtor(0) : arrayBufferSlice(buffer, 0, length);

@@ -11,7 +11,6 @@ import {
   mathTrunc,
   numberIsNaN,
   ownKeys,
-  RangeErrorCtor,
   reflectApply,
   SetCtor,
   setAdd,
@@ -195,24 +194,4 @@ function makeEnumerable(target: object, ...except: string[]): void {
     if (typeof key !== 'string' || except.includes(key)) continue;
     defineProperty(target, key, { __proto__: null, enumerable: true } as PropertyDescriptor);
   }
-}
-
-/** The prototype of what `values()` and its like return. @see https://webidl.spec.whatwg.org/#es-default-iterator-object */
-export function createIteratorPrototype(name: string, next: (this: unknown) => IteratorResult<unknown>): object {
-  const arrayIterator: object = Reflect.getPrototypeOf([][Symbol.iterator]()) ?? {};
-  const prototype: object = Object.create(Reflect.getPrototypeOf(arrayIterator));
-  defineProperty(prototype, 'next', {
-    __proto__: null,
-    value: next,
-    writable: true,
-    enumerable: true,
-    configurable: true,
-  } as PropertyDescriptor);
-  defineValue(prototype, Symbol.toStringTag, `${name} Iterator`, false);
-  return prototype;
-}
-
-/** An integer of the given bounds out of what function code passed, for limits of this runtime. */
-export function checkBound(value: number, max: number, what: string): void {
-  if (value > max) throw new RangeErrorCtor(`${what} is ${value}, the limit is ${max}`);
 }
