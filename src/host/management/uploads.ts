@@ -133,7 +133,7 @@ async function readMetadata(form: FormData): Promise<FunctionMetadata> {
 
 function moduleType(name: string, partType: string, isScript: boolean): ModuleType {
   const media = (partType.split(';')[0] ?? '').trim().toLowerCase();
-  const type = MODULE_TYPES[media];
+  const type = Object.hasOwn(MODULE_TYPES, media) ? MODULE_TYPES[media] : undefined;
   if (type === undefined) {
     throw new ApiError(
       'UPLOAD_INVALID',

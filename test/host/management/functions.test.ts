@@ -133,6 +133,11 @@ const UPLOADS: readonly (readonly [string, number, (form: FormData) => void])[] 
     form => form.set('a.wasm', new File(['x'], 'a.wasm', { type: 'application/wasm' })),
   ],
   [
+    'with a part whose type is a name that every object has',
+    1011,
+    form => form.set('a.js', new File(['x'], 'a.js', { type: 'constructor' })),
+  ],
+  [
     'with two parts of one name',
     1011,
     form => form.append('index.js', new File(['x'], 'x', { type: 'text/javascript' })),
