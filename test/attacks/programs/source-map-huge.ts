@@ -18,7 +18,7 @@ export default attack({
     'main.js': MAIN,
     './probe.js': PROBE,
     'huge.js': `${MODULE}huge.js.map`,
-    'huge.js.map': map(`AAAA${';'.repeat(50_000_000)}`),
+    'huge.js.map': map(`AAAA${';'.repeat(17_000_000)}`),
     'many.js': `${MODULE}many.js.map`,
     'many.js.map': map('AAAA,'.repeat(1_000_000)),
   },
