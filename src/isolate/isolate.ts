@@ -266,7 +266,7 @@ export class Isolate implements OpContext, ChannelOwner {
         return;
       case NoteKind.Ping:
         // In the order of the turns, of which it is none.
-        this.#turns.push(0, [Ev.Data, 0], () => {
+        this.#turns.push(0, [Ev.TimerDropped, 0], () => {
           this.#channel?.note(id, NoteKind.Pong, '');
           return false;
         });
@@ -288,7 +288,10 @@ export class Isolate implements OpContext, ChannelOwner {
     }
     this.#isLoading = true;
     const load: LoadHead = JSON.parse(head); // the host wrote it
-    const answer = (value: LoadAnswer): void => exchange.reply(200, JSON.stringify(value), true, null, true);
+    const answer = (value: LoadAnswer): void => {
+      this.#meter.endStartup();
+      exchange.reply(200, JSON.stringify(value), true, null, true);
+    };
     this.#meter.setLimits(load.limits);
     if (isComplete) exchange.keepWhole(body);
     // Turns of two isolates are not to run into each other.

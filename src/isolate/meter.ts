@@ -15,6 +15,8 @@ const now = performance.now.bind(performance);
 const LONG_TURN_MS = 1;
 /** At the start of a turn the thread's clock was asked no longer ago than this. Asking takes 3 us on Node 20. */
 const CLOCK_EVERY_MS = 1;
+/** Invocations that have used up their CPU time and are remembered, so that nothing more of them runs. */
+const MAX_SPENT = 1024;
 /** Heap statistics are looked at once in so many turns, and after every long one. */
 const MEMORY_EVERY_TURNS = 16;
 
@@ -52,6 +54,12 @@ export class InvocationMeter implements TurnMeter {
   readonly #watch: WatchBlock;
   readonly #events: MeterEvents;
   readonly #accounts = new Map<number, Account>();
+  /**
+   * Who pays for turns of invocations that are over, and of none: promises that they left behind may go on, but not for ever. From the
+   * start-up on; begins anew with each invocation, which has less to borrow for it.
+   */
+  #background: Account | undefined;
+  readonly #spent = new Set<number>();
   #limits: IsolateLimits = NO_LIMITS;
   #allowance = new CpuAllowance({ overrunMs: 0 });
   #startedMs = 0;
@@ -77,7 +85,26 @@ export class InvocationMeter implements TurnMeter {
     this.#allowance = new CpuAllowance({ overrunMs: limits.cpuOverrunMs, balanceMs: limits.cpuBalanceMs });
   }
 
+  /** The function is loaded: what runs outside of invocations has what one turn of the start-up had, together. */
+  endStartup(): void {
+    const { startupMs, cpuMs } = this.#limits;
+    const limitMs = Math.min(startupMs, cpuMs.fetch ?? startupMs);
+    this.#background = { usedMs: 0, limitMs, peakBytes: 0, refusedMs: 0 };
+  }
+
+  /** Whether function code may run for an invocation: not when its CPU time, or that of all that are over, is used up. */
+  mayRun(invocation: number): boolean {
+    if (this.#accounts.has(invocation)) return true;
+    const background = this.#background;
+    return background === undefined || (background.usedMs < background.limitMs && !this.#spent.has(invocation));
+  }
+
   open(invocation: number, kind: HostOpens): void {
+    const background = this.#background;
+    if (background !== undefined && background.usedMs > 0) {
+      this.#allowance.settle(background.usedMs, 0);
+      background.usedMs = 0;
+    }
     const limit = this.#limits.cpuMs[LIMIT_OF[kind] ?? 'fetch'];
     this.#accounts.set(invocation, {
       usedMs: 0,
@@ -101,7 +128,7 @@ export class InvocationMeter implements TurnMeter {
   }
 
   begin(invocation: number): void {
-    const account = this.#accounts.get(invocation);
+    const account = this.#accounts.get(invocation) ?? this.#background;
     this.#account = account;
     const budgetMs = account === undefined ? this.#limits.startupMs : this.#grant(account) - account.usedMs;
     const clockMs = this.#clockBefore();
@@ -125,7 +152,10 @@ export class InvocationMeter implements TurnMeter {
     if (account !== undefined) {
       account.usedMs += usedMs;
       const askedMs = account.usedMs + account.refusedMs;
-      if (askedMs > this.#grant(account)) this.#events.onCpuExceeded(invocation, askedMs);
+      if (account !== this.#background && askedMs > this.#grant(account)) {
+        this.#noteSpent(invocation);
+        this.#events.onCpuExceeded(invocation, askedMs);
+      }
     }
     this.#events.onTurnEnd(invocation);
   }
@@ -137,7 +167,7 @@ export class InvocationMeter implements TurnMeter {
 
   /** CPU time that another thread is to spend. When it answers false nothing is charged and the invocation ends with its turn. */
   charge(invocation: number, cpuMs: number): boolean {
-    const account = this.#accounts.get(invocation);
+    const account = this.#accounts.get(invocation) ?? this.#background;
     if (account === undefined) {
       this.#startupChargedMs += cpuMs;
       return this.#startupChargedMs <= this.#limits.startupMs;
@@ -152,7 +182,7 @@ export class InvocationMeter implements TurnMeter {
 
   /** What finished work has cost beside its charge. Seen at the end of the next turn, which is that of its result. */
   settle(invocation: number, cpuMs: number): void {
-    const account = this.#accounts.get(invocation);
+    const account = this.#accounts.get(invocation) ?? this.#background;
     if (account !== undefined) account.usedMs += cpuMs;
   }
 
@@ -167,8 +197,15 @@ export class InvocationMeter implements TurnMeter {
     this.#wallSinceMs = 0;
   }
 
+  #noteSpent(invocation: number): void {
+    this.#spent.add(invocation);
+    const [oldest = invocation] = this.#spent;
+    if (this.#spent.size > MAX_SPENT) this.#spent.delete(oldest);
+  }
+
   /** What unused time of earlier invocations lends comes on top of the limit. */
   #grant(account: Account): number {
+    if (account === this.#background) return account.limitMs;
     return account.limitMs === Number.POSITIVE_INFINITY ? account.limitMs : this.#allowance.grant(account.limitMs);
   }
 

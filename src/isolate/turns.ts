@@ -7,12 +7,17 @@
  */
 import { nextTick } from 'node:process';
 import { callGuest, type GuestFunction } from './bridge.js';
-import type { Ev } from './ops/table.js';
+import { Ev } from './ops/table.js';
 
 /** Turns that are done are cut off the front of the queue in steps of this many. */
 const COMPACT_AT = 1024;
 
+/** Events in which nothing of the function runs. They are never left out, or what they tidy up would stay for ever. */
+const TIDYING: ReadonlySet<Ev> = new Set([Ev.Over, Ev.TimerDropped]);
+
 export interface TurnMeter {
+  /** Whether function code may run for the invocation. Else its turns are left out. */
+  mayRun(invocation: number): boolean;
   /** A turn of `invocation` begins (0: none, start-up). */
   begin(invocation: number): void;
   end(invocation: number): void;
@@ -21,7 +26,7 @@ export interface TurnMeter {
 interface Turn {
   readonly invocation: number;
   /** What the guest's `enter` is called with. */
-  readonly args: readonly unknown[] | undefined;
+  readonly args: readonly [Ev, ...unknown[]] | undefined;
   readonly before: (() => boolean) | undefined;
   /** In place of `args`. */
   readonly enter: (() => void) | undefined;
@@ -92,6 +97,7 @@ export class TurnQueue {
         this.#turns = this.#turns.slice(COMPACT_AT);
         this.#head = 0;
       }
+      if (turn.args !== undefined && !this.#meter.mayRun(turn.invocation) && !TIDYING.has(turn.args[0])) continue;
       if (turn.before !== undefined && !turn.before()) continue;
       this.current = turn.invocation;
       this.#meter.begin(turn.invocation);

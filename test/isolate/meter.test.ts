@@ -140,3 +140,48 @@ test('memory that is given back does not count', t => {
   for (let n = 0; n < 16; n++) turn(2);
   t.false(watch.isOverMemory);
 });
+
+test('what goes on when its invocation is over has what one start may take, all of it together, until the next invocation', t => {
+  const { meter, turn } = rig();
+  meter.endStartup();
+  meter.open(2, HostOpens.Fetch);
+  meter.close(2);
+  for (const id of [2, 0, 2]) {
+    t.true(meter.mayRun(id));
+    t.true(meter.charge(id, 130));
+    turn(id);
+  }
+  t.false(meter.charge(2, 130));
+  meter.settle(2, 130);
+  t.false(meter.mayRun(2));
+  t.false(meter.mayRun(0));
+  meter.open(4, HostOpens.Fetch);
+  t.true(meter.mayRun(2));
+  t.true(meter.mayRun(4));
+});
+
+test('what goes on has no more than an invocation may take', t => {
+  const { meter } = rig({ cpuMs: { ...LIMITS.cpuMs, fetch: 10 } });
+  meter.endStartup();
+  t.true(meter.charge(0, 9));
+  t.false(meter.charge(0, 9));
+});
+
+test('what goes on is paid by the overruns of later invocations', t => {
+  const books = rig({ cpuBalanceMs: 100 });
+  books.meter.endStartup();
+  books.meter.charge(0, 90);
+  t.false(run(books, 2, 1050));
+});
+
+test('an invocation that used up its CPU time runs no more, also where others may', t => {
+  const { meter, turn } = rig({ cpuBalanceMs: 0 });
+  meter.endStartup();
+  meter.open(2, HostOpens.Fetch);
+  t.false(meter.charge(2, 1100));
+  turn(2);
+  t.true(meter.mayRun(2), 'it is on the books still');
+  meter.close(2);
+  t.false(meter.mayRun(2));
+  t.true(meter.mayRun(4));
+});

@@ -113,6 +113,55 @@ test('a thousand fetches that are given up at once leave no connection behind', 
   t.is(await textOf(fn.fetch('http://x/')), 'fine');
 });
 
+/** A loop that goes on by itself, and tells the host of it by its requests until its invocation is over. */
+const GOES_ON: readonly (readonly [string, string])[] = [
+  ['digests', `await crypto.subtle.digest('SHA-1', new Uint8Array(1))`],
+  ['keys', `await crypto.subtle.importKey('raw', new Uint8Array(16), 'PBKDF2', false, ['deriveBits'])`],
+  ['modules', `await import('./other.js')`],
+  [
+    'rejections that nobody listens to',
+    'await new Promise(resolve => { next = resolve; Promise.reject(new Error("go on")); })',
+  ],
+];
+
+for (const [name, wait] of GOES_ON) {
+  for (const place of ['an invocation', 'the global scope'] as const) {
+    test(`a loop of ${name} that ${place} leaves behind gets no CPU time for ever`, async t => {
+      const host = newHost(t, { limits: { cpuMs: 50, cpuOverrunMs: 0 } });
+      const loop = `(async () => { for (;;) { rounds++; for (let n = 0; n < 1e6; n++); ${wait}; } })().catch(() => {});`;
+      const fn = await host
+        .load({
+          main: 'main.js',
+          modules: {
+            'other.js': 'export default 1;',
+            'main.js': `let rounds = 0; let next = () => {};
+            addEventListener('unhandledrejection', event => { event.preventDefault(); next(); });
+            ${place === 'the global scope' ? loop : ''}
+            export default { async fetch(request) {
+              if (request.url.endsWith('rounds')) return new Response(String(rounds));
+              ${place === 'the global scope' ? '' : loop}
+              return new Response('x');
+            } }`,
+          },
+        })
+        .catch((error: { code?: string }) => error.code);
+      // What never waits for another thread is seen by the start itself.
+      if (typeof fn !== 'object') {
+        t.is(fn, 'EDGE_STARTUP_LIMIT');
+        return;
+      }
+      await fn.fetch('http://x/').catch(() => {});
+      // Answers when the loop rests: while it goes on, each of these has it go on for no longer than a request may.
+      let last = -1;
+      for (let n = 0; n < 50; n++) {
+        const seen = Number(await textOf(fn.fetch('http://x/rounds')).catch(() => '-1'));
+        t.true(seen - Math.max(0, last) < 10_000, `${seen - last} rounds`);
+        last = seen;
+      }
+    });
+  }
+}
+
 // --- clients that leave ---
 
 interface Leaving {
