@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import test from 'ava';
+import type { Exchange } from '../../../src/isolate/protocol/exchange.js';
 import { HostOpens } from '../../../src/isolate/protocol/messages.js';
 import { createGuest, handler, inGuest, readBody } from './guest.js';
 
@@ -64,6 +66,46 @@ test('fetch() leaves out the headers of a content coding that was taken off', as
     onCall: ({ exchange }) => exchange.reply(200, JSON.stringify({ ...OK, headers, decoded: true }), true, null, true),
   });
   t.deepEqual(seen, [['etag', '"x"']]);
+});
+
+const DIGESTS = Object.fromEntries(
+  ['sha256', 'sha384', 'sha512'].map(name => [name, createHash(name).update('gone').digest('base64')]),
+);
+const { sha256 = '', sha384 = '', sha512 = '' } = DIGESTS;
+const WRONG = createHash('sha512').update('here').digest('base64');
+
+for (const [what, integrity, isRight] of [
+  ['the digest of the body', `sha256-${sha256}`, true],
+  [
+    'a digest in base64url without padding',
+    `sha512-${sha512.replace(/[+/=]/g, c => ({ '+': '-', '/': '_' })[c] ?? '')}`,
+    true,
+  ],
+  ['a digest with options, between white space', ` \n\tsha384-${sha384}?x  `, true],
+  ['several digests of one strength', `sha512-${WRONG} sha512-${sha512}`, true],
+  ['nothing that is known', 'md5-x sha1-x sha256 x', true],
+  ['another digest', `sha512-${WRONG}`, false],
+  ['a stronger digest that is wrong', `sha256-${sha256} sha512-${WRONG}`, false],
+  ['no digest', 'sha256-x', false],
+] as const) {
+  test(`fetch() ${isRight ? 'resolves' : 'rejects'} when its integrity is ${what}`, async t => {
+    const run = `return fetch('https://o.example/', { integrity: ${JSON.stringify(integrity)} }).then(r => r.text(), e => e.name);`;
+    const onCall = ({ exchange }: { exchange: Exchange }): void =>
+      exchange.reply(200, JSON.stringify(OK), true, 'gone', true);
+    t.is(await inGuest(t, run, { onCall }), isRight ? 'gone' : 'TypeError');
+  });
+}
+
+test('fetch() compares the integrity of data: URLs and of bodies that come in chunks, and has none without a body', async t => {
+  const run = `const ask = (url, init) => fetch(url, { integrity: 'sha256-${sha256}', ...init }).then(r => r.text(), e => e.name);
+    return [await ask('data:,gone'), await ask('data:,here'), await ask('https://o.example/'), await ask('https://o.example/', { method: 'HEAD' })];`;
+  const onCall = ({ exchange }: { exchange: Exchange }): void => {
+    exchange.reply(200, JSON.stringify(OK), true, null, false);
+    exchange.write(Buffer.from('go'));
+    exchange.write(Buffer.from('ne'));
+    exchange.end();
+  };
+  t.deepEqual(await inGuest(t, run, { onCall }), ['gone', 'TypeError', 'gone', 'TypeError']);
 });
 
 test('fetch() reads a streamed body chunk by chunk', async t => {

@@ -11,6 +11,7 @@ import {
   PromiseCtor,
   promiseReject,
   promiseResolve,
+  promiseThen,
   stringSlice,
   stringToLowerCase,
   TypeErrorCtor,
@@ -19,10 +20,11 @@ import {
 import { requireHandler } from '../scope.ts';
 import { addAbortAlgorithm, removeAbortAlgorithm } from './abort.ts';
 import { blobBytes, isBlob } from './blob.ts';
-import { Body, bodyLength, isUnusable, streamOf, takeSource } from './body.ts';
+import { Body, bodyLength, isUnusable, readBytes, streamOf, takeSource } from './body.ts';
 import { readDataUrl } from './data-url.ts';
 import { appendPair, type HeaderPairs, hasName } from './header-list.ts';
 import { defineValue, requireArguments } from './idl.ts';
+import { matchesIntegrity } from './integrity.ts';
 import { buildRequest, type RequestState } from './request.ts';
 import { createResponse, isNullBodyStatus, type Response, ResponseState } from './response.ts';
 import { cancel } from './streams.ts';
@@ -55,13 +57,16 @@ function send(request: RequestState): Promise<Response> {
     if (request.body?.stream !== undefined && !isUnusable(request.body)) cancel(request.body.stream, signal.reason);
     return promiseReject(signal.reason);
   }
+  const { integrity } = request.extras;
   if (stringSlice(request.url, 0, 5) === 'data:') return fetchData(request);
   return new PromiseCtor((resolve, reject) => {
     let responseBody: HostBody | null = null;
     const call = start(request, {
       onReply: (head, body) => {
         responseBody = body;
-        resolve(toResponse(head, body, request.method));
+        const state = toState(head, body, request.method);
+        if (integrity === '') resolve(createResponse(state));
+        else promiseThen(verified(state, integrity), resolve, error => reject(toNetworkError(error)));
       },
       onFailed: error => {
         if (signal !== undefined) removeAbortAlgorithm(signal, abort);
@@ -89,7 +94,18 @@ function fetchData(request: RequestState): Promise<Response> {
   state.isImmutable = true;
   state.pairs = ['content-type', resource.type];
   if (request.method !== 'HEAD') state.body = new Body(resource.bytes);
+  if (request.extras.integrity !== '') return verified(state, request.extras.integrity);
   return promiseResolve(createResponse(state));
+}
+
+/** Main fetch, 22: the answer, when its whole body is what it should be. @see https://fetch.spec.whatwg.org/#main-fetch */
+async function verified(state: ResponseState, integrity: string): Promise<Response> {
+  const bytes = state.body === null ? undefined : await readBytes(state);
+  if (bytes === undefined || !matchesIntegrity(bytes, integrity)) {
+    throw new TypeErrorCtor('fetch: the answer does not have the integrity that was asked for');
+  }
+  state.body = new Body(bytes);
+  return createResponse(state);
 }
 
 function start(request: RequestState, reply: CallReply): { abort(): void } {
@@ -131,7 +147,7 @@ function quote(text: string | undefined): string {
   return jsonStringify(text ?? '');
 }
 
-function toResponse(headJson: string, body: HostBody | null, method: string): Response {
+function toState(headJson: string, body: HostBody | null, method: string): ResponseState {
   const head: ReplyHead = jsonParse(headJson); // the service of the host process wrote it
   const state = new ResponseState();
   state.type = 'basic';
@@ -145,7 +161,7 @@ function toResponse(headJson: string, body: HostBody | null, method: string): Re
     body.toError = toNetworkError;
     state.body = new Body(body);
   } else body?.stop();
-  return createResponse(state);
+  return state;
 }
 
 /** "Network error": a TypeError, whatever went wrong; the code of the host's errors stays readable. */
