@@ -2,6 +2,7 @@ import process from 'node:process';
 import type { Benchmark } from '../benchmark.js';
 import { cellPid, startHost } from '../host.js';
 import { CpuBill } from '../process-cpu.js';
+import { processHop } from '../process-hop.js';
 import { alternate } from '../rounds.js';
 import { TEXT_FUNCTION } from '../sources.js';
 import { callsPerSecond, medianMicroseconds } from '../workload.js';
@@ -12,7 +13,8 @@ export const dispatch: Benchmark = {
   name: 'dispatch',
   measures:
     'A call of `fn.fetch(url)` inside the application, a GET that is answered with a short text, which is read.',
-  floor: 'a handler called directly in the same process, which makes a Request and a Response of Node.',
+  floor:
+    'a handler called directly in the same process, which makes a Request and a Response of Node; 64 bytes over a socket pair to another process and back.',
   async run(context) {
     const host = startHost(context);
     const fn = await host.load(TEXT_FUNCTION);
@@ -20,12 +22,15 @@ export const dispatch: Benchmark = {
     const callOnly = () => fn.fetch(URL_TEXT);
     const echo = async (request: Request) => new Response(`Hello ${request.method}`);
     const direct = async () => (await echo(new Request(URL_TEXT))).text();
+    const hop = processHop(context);
     const { seconds } = context;
 
     for (const warm of [call, direct, callOnly]) await callsPerSecond(warm, 64, Math.min(1, seconds));
+    await medianMicroseconds(hop, Math.min(1, seconds));
     const times = await alternate(context, {
       'function, 1 in flight': () => medianMicroseconds(call, seconds),
       'function, body unread': () => medianMicroseconds(callOnly, seconds),
+      'hop, 1 in flight': () => medianMicroseconds(hop, seconds),
       'direct, 1 in flight': () => medianMicroseconds(direct, Math.min(1, seconds)),
     });
     const hostBill = new CpuBill([process.pid]);
@@ -44,6 +49,13 @@ export const dispatch: Benchmark = {
         samples: times['function, 1 in flight'],
         floor: direct1,
         target: { of: 'value', atMost: 110 },
+        note: 'On an idle machine most of it is the waking of two processors, which the row below has too.',
+      },
+      {
+        name: 'the same beside a bare hop to another process and back',
+        unit: 'us',
+        samples: times['function, 1 in flight'],
+        floor: { name: 'hop', samples: times['hop, 1 in flight'] },
       },
       {
         name: 'the same, its body unread',
