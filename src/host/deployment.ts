@@ -17,6 +17,9 @@ export interface Deployment {
   readonly version: string;
 }
 
+/** They travel in the head of the load, which has the environment too; and an error that names what there is names all of them. */
+const MAX_NAMES_CHARACTERS = 1024 * 1024;
+
 const KINDS: readonly ModuleKind[] = ['esm', 'script', 'json', 'text', 'data'];
 /**
  * An import or export statement at the start of a line makes text a module; a classic script registers listeners instead. The white space
@@ -26,7 +29,7 @@ const MODULE_SYNTAX =
   /(?:^|[;}\n])[^\S\n]*(?:export\s*(?:default\b|\{|\*|(?:async\s+)?function\b|class\b|const\b|let\b|var\b)|import\s*(?:["'{*]|[\w$]+\s*(?:,|from\b)))/;
 const LISTENER_SYNTAX = /\baddEventListener\s*\(/;
 
-/** @throws TypeError when the source is no string and no `{ main, modules }` */
+/** @throws TypeError when the source is no string and no `{ main, modules }`, RangeError when the names of its modules are too long */
 export function readDeployment(source: unknown, name: string): Deployment {
   const entries = typeof source === 'string' ? [entryOf('main', `${name}.js`, source)] : modulesOf(source);
   const modules = entries.map(({ name: file, kind, bytes }) => ({ name: file, kind, bytes: bytes.length }));
@@ -53,6 +56,12 @@ function modulesOf(source: unknown): Entry[] {
   }
   if (!Object.hasOwn(modules, main)) {
     throw new TypeError(`The main module "${main}" is not among the modules (${Object.keys(modules).join(', ')})`);
+  }
+  const characters = Object.keys(modules).reduce((sum, name) => sum + name.length, 0);
+  if (characters > MAX_NAMES_CHARACTERS) {
+    throw new RangeError(
+      `The source of load() has ${Object.keys(modules).length} modules whose names are ${characters} characters, at most ${MAX_NAMES_CHARACTERS} are allowed`,
+    );
   }
   const names = [main, ...Object.keys(modules).filter(name => name !== main)];
   return names.map(name => entryOf(name === main ? 'main' : 'other', name, modules[name]));

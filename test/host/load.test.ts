@@ -185,6 +185,19 @@ test('load() looks through a script of a million line breaks once', async t => {
   t.is(await textOf(fn.fetch('https://x.test/')), 'there');
 });
 
+test('load() refuses modules whose names take more than a mebibyte', async t => {
+  const host = newHost(t);
+  const source = (length: number) => ({
+    main: 'main.js',
+    modules: { 'main.js': handler('return new Response("there")'), ['x'.repeat(length - 'main.js'.length)]: '' },
+  });
+  await t.notThrowsAsync(host.load(source(1024 * 1024)));
+  await t.throwsAsync(host.load(source(1024 * 1024 + 1)), {
+    instanceOf: RangeError,
+    message: /2 modules whose names are 1048577 characters, at most 1048576 /,
+  });
+});
+
 test('load() runs a classic script', async t => {
   const fn = await newHost(t).load('addEventListener("fetch", event => event.respondWith(new Response("classic")))');
   t.is(await textOf(fn.fetch('http://x/')), 'classic');
