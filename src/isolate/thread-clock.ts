@@ -2,7 +2,7 @@
 import { openSync, readFileSync, readSync } from 'node:fs';
 import process from 'node:process';
 
-/** `process.threadCpuUsage` is there from Node 23.9 on. */
+/** There from Node 23.9 on; for systems without /proc. */
 const threadCpuUsage: (() => { user: number; system: number }) | undefined =
   'threadCpuUsage' in process && typeof process.threadCpuUsage === 'function'
     ? process.threadCpuUsage.bind(process)
@@ -31,13 +31,14 @@ export function ownThreadId(): number {
 
 /** CPU milliseconds of the calling thread; undefined where the system does not tell. */
 export function threadCpuMs(): number | undefined {
-  if (threadCpuUsage !== undefined) {
+  if (ownSchedstat === undefined) {
+    if (threadCpuUsage === undefined) return undefined;
     const { user, system } = threadCpuUsage();
     return (user + system) / 1000;
   }
-  if (ownSchedstat === undefined) return undefined;
-  // The figure in /proc is brought up to date at scheduler ticks and lags by up to 4 ms. getrusage(2) makes the kernel bring that of the
-  // calling thread up to date now (thread_group_cputime in kernel/sched/cputime.c), so the reading after it is exact to microseconds.
+  // On Linux the figure in /proc, like that of threadCpuUsage(), is brought up to date at scheduler ticks and lags by up to 4 ms: a short
+  // invocation seemed to cost nothing. getrusage(2) of the process makes the kernel bring that of the calling thread up to date now
+  // (thread_group_cputime in kernel/sched/cputime.c), so the reading after it is exact to microseconds.
   cpuUsage();
   return readSchedstat(ownSchedstat);
 }

@@ -55,7 +55,7 @@ test('an invocation event has every figure', async t => {
   const event = nextInvocation(host);
   await fn.fetch('http://x/path');
   const { cpuMs, wallMs, peakMemoryBytes, invocation, ...rest } = await event;
-  t.true(cpuMs > 0 && cpuMs <= wallMs);
+  t.true(cpuMs > 0 && cpuMs <= wallMs, `${cpuMs} of ${wallMs}`);
   t.true(peakMemoryBytes >= 0);
   t.regex(invocation, /^[0-9a-f]{16}$/);
   t.deepEqual(rest, {
