@@ -48,8 +48,9 @@ export async function answerCall(
   let connection: Connection | undefined;
   try {
     const head = parseHead(headText);
-    const service = find(services, ledger, serviceId, head);
+    // First, so that calls of what is not there are not without end.
     const needsConnection = ledger.countCall(serviceId, head.method);
+    const service = find(services, ledger, serviceId, head);
     if (needsConnection) connection = ledger.gate.tryOpen() ?? (await ledger.gate.open(io.signal));
     const reply = await service({
       method: head.method,

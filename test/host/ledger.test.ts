@@ -176,6 +176,11 @@ for (const name of ['Kv', 'Cache', 'Queue', 'Socket'] as const) {
     await t.throwsAsync(call(ServiceId[name], 'get'), {
       message: /not supported by this version of EdgeHost\nEDGE_NOT_SUPPORTED/,
     });
+    const spent = calls(
+      { fetch: () => new ScriptedService().service, buckets: new Map() },
+      ledgerOf({ subrequests: 0, internalSubrequests: 0 }),
+    );
+    await t.throwsAsync(spent(ServiceId[name], 'get'), { message: /EDGE_SUBREQUEST_LIMIT/ }, 'it counts all the same');
   });
 }
 
