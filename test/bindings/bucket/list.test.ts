@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { hostBucket } from '../../../src/bindings/bucket/host-bucket.js';
 import { bucketService } from '../../../src/bindings/bucket/service.js';
-import type { StoreBucket, StoreListOptions } from '../../../src/bindings/bucket/types.js';
+import type { StoreBucket, StoreListOptions, StoreObject } from '../../../src/bindings/bucket/types.js';
 import { contract } from './stores.js';
 
 async function fill(bucket: StoreBucket, keys: Iterable<string>): Promise<void> {
@@ -96,6 +97,42 @@ contract('list() returns the metadata that include names, and no other', async (
     instanceOf: TypeError,
     message: /include/,
   });
+});
+
+contract('list() returns each object as head() does, whatever the objects beside it have', async (t, { bucket }) => {
+  await bucket.put('a', 'plain');
+  await bucket.put('b', 'hashed', { sha1: createHash('sha1').update('hashed').digest('hex') });
+  await bucket.put('c', 'cold', { storageClass: 'InfrequentAccess', customMetadata: { name: 'value' } });
+  const upload = await bucket.createMultipartUpload('d', { httpMetadata: { cacheExpiry: new Date(86_400_000) } });
+  await upload.complete([await upload.uploadPart(1, 'parts')]);
+  await bucket.put('e', 'plain');
+  const fields = (object: StoreObject | null) => ({
+    ...object,
+    range: undefined,
+    checksums: object?.checksums.toJSON(),
+  });
+  const { objects } = await bucket.list({ include: ['httpMetadata', 'customMetadata'] });
+  t.is(objects.length, 5);
+  for (const object of objects) t.deepEqual(fields(object), fields(await bucket.head(object.key)), object.key);
+  for (const object of (await bucket.list()).objects) {
+    const { httpMetadata: _, customMetadata: __, ...others } = fields(await bucket.head(object.key));
+    t.deepEqual(fields(object), others);
+  }
+});
+
+contract('list() returns a page of every size, with the cursor that it ends at', async (t, { bucket }) => {
+  const keys = Array.from({ length: 1002 }, (_, at) => `${at}`.padStart(4, '0'));
+  await fill(bucket, keys);
+  for (const limit of [1, 333, 334, 335, 668, 1000]) {
+    const page = await bucket.list({ limit });
+    t.deepEqual(
+      page.objects.map(object => object.key),
+      keys.slice(0, limit),
+    );
+    const rest = await bucket.list({ ...(page.cursor === undefined ? undefined : { cursor: page.cursor }) });
+    t.is(rest.objects[0]?.key, keys[limit]);
+    t.is(rest.truncated, keys.length - limit > 1000);
+  }
 });
 
 contract('list() ends a page early when the metadata is large', async (t, { bucket }) => {
