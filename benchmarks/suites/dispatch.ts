@@ -49,7 +49,7 @@ export const dispatch: Benchmark = {
         samples: times['function, 1 in flight'],
         floor: direct1,
         target: { of: 'value', atMost: 110 },
-        note: 'On an idle machine most of it is the waking of two processors, which the row below has too.',
+        note: 'It has the waking of two processes in it, which the row below measures alone.',
       },
       {
         name: 'the same beside a bare hop to another process and back',

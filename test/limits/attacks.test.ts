@@ -49,6 +49,18 @@ for (const name of LIMIT_NAMES) {
   }
 }
 
+test('calls that are refused cost their invocation what they cost the host', async t => {
+  const host = newHost(t, { limits: { subrequests: 1 }, outbound: () => new Response('x') });
+  const fn = await host.load(
+    handler(`let refused = 0;
+      for (let n = 0; n < 201; n++) await fetch('https://a.example/').then(answer => answer.text(), () => refused++);
+      return new Response(String(refused))`),
+  );
+  const event = nextInvocation(host);
+  t.is(await textOf(fn.fetch('http://x/')), '200');
+  t.true((await event).cpuMs >= 200 * 0.05);
+});
+
 test('a thousand promises given to waitUntil end together at its limit, and hold nothing of the next request', async t => {
   const host = newHost(t, { limits: { waitUntilMs: 50 } });
   const fn = await host.load(
