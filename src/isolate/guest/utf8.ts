@@ -3,19 +3,20 @@ import { DecodeFlag, Op } from '../ops/table.ts';
 import { op, opNumber, opString } from './bridge.ts';
 import { stringCharCodeAt, typedArrayLength, Uint8ArrayCtor } from './primordials.ts';
 
-/** Up to this length a loop here is faster than a call of the bridge. */
+/** Up to this length a loop here is faster than a call of the bridge, when nothing else has to be found out. */
 const SHORT = 48;
-/** Up to this length it is also faster to count the bytes here than to ask the host. */
-const COUNTED = 256;
+/** Up to this length it also is when the bytes have to be counted, for which the bridge would be called twice. */
+const ENCODED_HERE = 160;
+/** The bytes of a short text before their number is known. No code of the function runs while it is in use. */
+const scratch = new Uint8ArrayCtor(3 * ENCODED_HERE);
 
 /** The UTF-8 bytes of a string; lone surrogates become U+FFFD. */
 export function encodeUtf8(text: string): Uint8Array {
   const { length } = text;
-  if (length <= COUNTED) {
-    const bytes = countUtf8(text, length);
+  if (length <= ENCODED_HERE) {
+    const bytes = encodeHere(text, length, scratch);
     const target = new Uint8ArrayCtor(bytes);
-    if (bytes <= SHORT) encodeHere(text, length, target);
-    else op(Op.TextEncode, text, target);
+    for (let i = 0; i < bytes; i++) target[i] = scratch[i] ?? 0;
     return target;
   }
   // Most long texts are ASCII, and then one call is enough.
@@ -26,18 +27,8 @@ export function encodeUtf8(text: string): Uint8Array {
   return exact;
 }
 
-function countUtf8(text: string, length: number): number {
-  let bytes = length;
-  for (let i = 0; i < length; i++) {
-    const code = stringCharCodeAt(text, i);
-    if (code < 0x80) continue;
-    // Each half of a surrogate pair counts two; U+FFFD in place of a lone one counts three.
-    bytes += code < 0x800 || isPaired(text, i, code) ? 1 : 2;
-  }
-  return bytes;
-}
-
-function encodeHere(text: string, length: number, target: Uint8Array): void {
+/** Answers how many bytes it has written. */
+function encodeHere(text: string, length: number, target: Uint8Array): number {
   let at = 0;
   for (let i = 0; i < length; i++) {
     let code = stringCharCodeAt(text, i);
@@ -49,7 +40,7 @@ function encodeHere(text: string, length: number, target: Uint8Array): void {
       target[at++] = 0xc0 | (code >> 6);
     } else {
       if ((code & 0xf800) === 0xd800) {
-        if (isPaired(text, i, code)) {
+        if (startsPair(text, i, code)) {
           code = 0x10000 + ((code & 0x3ff) << 10) + (stringCharCodeAt(text, ++i) & 0x3ff);
           target[at++] = 0xf0 | (code >> 18);
         } else code = 0xfffd;
@@ -59,13 +50,12 @@ function encodeHere(text: string, length: number, target: Uint8Array): void {
     }
     target[at++] = 0x80 | (code & 0x3f);
   }
+  return at;
 }
 
-/** Whether a code unit is half of a surrogate pair. */
-function isPaired(text: string, index: number, code: number): boolean {
-  if ((code & 0xf800) !== 0xd800) return false;
-  if (code < 0xdc00) return (stringCharCodeAt(text, index + 1) & 0xfc00) === 0xdc00; // NaN after the end
-  return index > 0 && (stringCharCodeAt(text, index - 1) & 0xfc00) === 0xd800;
+/** Whether a pair of surrogates begins here: the second half of one is never come by, since it is read with the first. */
+function startsPair(text: string, index: number, code: number): boolean {
+  return code < 0xdc00 && (stringCharCodeAt(text, index + 1) & 0xfc00) === 0xdc00; // NaN after the end
 }
 
 export interface EncodeIntoResult {
