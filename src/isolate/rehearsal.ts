@@ -7,8 +7,8 @@ import { Isolate } from './isolate.js';
 import type { OpContext, OpSet } from './ops/op-set.js';
 import { Channel } from './protocol/channel.js';
 import type { Exchange } from './protocol/exchange.js';
+import { loopback } from './protocol/loopback.js';
 import { HostOpens, type LoadHead } from './protocol/messages.js';
-import type { Transport, TransportReader } from './protocol/transport.js';
 import { WatchBlock } from './watch-block.js';
 
 /** What functions do first, as their authors would write it. */
@@ -70,26 +70,4 @@ function statusOf(exchange: Exchange): Promise<number> {
       onStop() {},
     };
   });
-}
-
-/** Two ends of a connection within this thread. */
-function loopback(): [Transport, Transport] {
-  const readers: [TransportReader | undefined, TransportReader | undefined] = [undefined, undefined];
-  const end = (own: 0 | 1, other: 0 | 1): Transport => ({
-    isFull: false,
-    unwrittenBytes: 0,
-    start(reader) {
-      readers[own] = reader;
-    },
-    write(parts) {
-      // Later, as over any connection, and in the order of writing.
-      setImmediate(() => {
-        for (const part of parts) readers[other]?.onRead(part);
-      });
-    },
-    close() {
-      setImmediate(() => readers[other]?.onClose());
-    },
-  });
-  return [end(0, 1), end(1, 0)];
 }

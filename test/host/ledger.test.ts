@@ -6,7 +6,7 @@ import { answerCall, type FunctionServices } from '../../src/host/services.js';
 import { ServiceId } from '../../src/isolate/ops/table.js';
 import { Channel, type ChannelOwner } from '../../src/isolate/protocol/channel.js';
 import type { Exchange } from '../../src/isolate/protocol/exchange.js';
-import type { Transport, TransportReader } from '../../src/isolate/protocol/transport.js';
+import { loopback } from '../../src/isolate/protocol/loopback.js';
 import { LimitWarnings } from '../../src/quotas/limit-warnings.js';
 import { PLANS } from '../../src/quotas/limits.js';
 import { type LimitOverrides, resolveLimits } from '../../src/quotas/resolve-limits.js';
@@ -103,23 +103,6 @@ function calls(services: FunctionServices, ledger: Ledger) {
         onFail: reason => reject(new Error(reason)),
       };
     });
-}
-
-function loopback(): [Transport, Transport] {
-  const readers: (TransportReader | undefined)[] = [];
-  const end = (own: 0 | 1): Transport => ({
-    isFull: false,
-    unwrittenBytes: 0,
-    start: reader => {
-      readers[own] = reader;
-    },
-    write: parts => {
-      const bytes = Buffer.concat(parts);
-      setImmediate(() => readers[1 - own]?.onRead(bytes));
-    },
-    close() {},
-  });
-  return [end(0), end(1)];
 }
 
 /** Answers when it is told to. */

@@ -3,8 +3,8 @@ import type { ExecutionContext } from 'ava';
 import { Isolate } from '../../../src/isolate/isolate.js';
 import { platformOps } from '../../../src/isolate/ops/platform.js';
 import type { Exchange } from '../../../src/isolate/protocol/exchange.js';
+import { loopback } from '../../../src/isolate/protocol/loopback.js';
 import { HostOpens, type LoadAnswer } from '../../../src/isolate/protocol/messages.js';
-import type { Transport, TransportReader } from '../../../src/isolate/protocol/transport.js';
 import { WatchBlock } from '../../../src/isolate/watch-block.js';
 import { IsolateHandle } from '../../../src/pool/isolate-handle.js';
 
@@ -203,21 +203,4 @@ export function readBody(exchange: Exchange): Promise<string> {
     };
     read();
   });
-}
-
-function loopback(): [Transport, Transport] {
-  const readers: (TransportReader | undefined)[] = [undefined, undefined];
-  const end = (own: number): Transport => ({
-    isFull: false,
-    unwrittenBytes: 0,
-    start: reader => {
-      readers[own] = reader;
-    },
-    write: parts => {
-      const bytes = Buffer.concat(parts);
-      setImmediate(() => readers[1 - own]?.onRead(bytes));
-    },
-    close: () => setImmediate(() => readers[1 - own]?.onClose()),
-  });
-  return [end(0), end(1)];
 }
