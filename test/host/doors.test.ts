@@ -20,6 +20,18 @@ async function listen(t: ExecutionContext, listener: http.RequestListener): Prom
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on TCP
 }
 
+/** May reach the bucket "files" of account "acme". */
+async function s3Client(t: ExecutionContext, host: EdgeHost): Promise<S3Client> {
+  const credentials = { accessKeyId: 'key', secretAccessKey: 'secret-of-acme' };
+  const endpoint = await listen(
+    t,
+    host.s3Listener({ credentials: [{ ...credentials, buckets: ['files'], account: 'acme' }] }),
+  );
+  const client = new S3Client({ endpoint, region: 'auto', credentials, forcePathStyle: true });
+  t.teardown(() => client.destroy());
+  return client;
+}
+
 test('what an S3 client puts a function gets, and the other way round', async t => {
   const host = newHost(t);
   const fn = await host
@@ -30,13 +42,7 @@ test('what an S3 client puts a function gets, and the other way round', async t 
       ),
       { buckets: { FILES: 'files' } },
     );
-  const credentials = { accessKeyId: 'key', secretAccessKey: 'secret-of-acme' };
-  const endpoint = await listen(
-    t,
-    host.s3Listener({ credentials: [{ ...credentials, buckets: ['files'], account: 'acme' }] }),
-  );
-  const client = new S3Client({ endpoint, region: 'auto', credentials, forcePathStyle: true });
-  t.teardown(() => client.destroy());
+  const client = await s3Client(t, host);
   await client.send(new PutObjectCommand({ Bucket: 'files', Key: 'from-client', Body: 'one' }));
   t.is(await textOf(fn.fetch('http://x/')), 'one');
   const { Body } = await client.send(new GetObjectCommand({ Bucket: 'files', Key: 'from-function' }));
@@ -55,13 +61,7 @@ test('each door reads what any other wrote last, also when it has read the key b
       return new Response(await (await env.FILES.get('key'))?.text() ?? 'none');`),
     { buckets: { FILES: 'files' } },
   );
-  const credentials = { accessKeyId: 'key', secretAccessKey: 'secret-of-acme' };
-  const endpoint = await listen(
-    t,
-    host.s3Listener({ credentials: [{ ...credentials, buckets: ['files'], account: 'acme' }] }),
-  );
-  const client = new S3Client({ endpoint, region: 'auto', credentials, forcePathStyle: true });
-  t.teardown(() => client.destroy());
+  const client = await s3Client(t, host);
   const place = { Bucket: 'files', Key: 'key' };
   const bucket = account.bucket('files');
   const reads = [

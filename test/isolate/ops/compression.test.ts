@@ -3,6 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { compressionOps } from '../../../src/isolate/ops/compression.js';
 import { GzipReader } from '../../../src/isolate/ops/gzip-reader.js';
+import type { OpContext } from '../../../src/isolate/ops/op-set.js';
 import { Op } from '../../../src/isolate/ops/table.js';
 import { type Codec, ZlibCodec } from '../../../src/isolate/ops/zlib-codec.js';
 
@@ -91,16 +92,19 @@ test('decompress answers pieces of bounded size when little unpacks to much', as
   codec.close();
 });
 
+/** Of an isolate that nothing is asked of. */
+const CONTEXT: OpContext = {
+  currentInvocation: () => 2,
+  leaveBytes: () => 0,
+  begin: () => 1,
+  charge: () => {},
+  placeOf: place => place,
+  settle: () => {},
+  hold: () => {},
+};
+
 test('CompressOpen closes the codec that rests longest when there are too many', t => {
-  const ops = compressionOps({
-    currentInvocation: () => 2,
-    leaveBytes: () => 0,
-    begin: () => 1,
-    charge: () => {},
-    placeOf: place => place,
-    settle: () => {},
-    hold: () => {},
-  });
+  const ops = compressionOps(CONTEXT);
   const call = (op: Op, ...args: unknown[]): unknown => ops[op]?.(args[0], args[1], args[2], args[3]);
   const first = call(Op.CompressOpen, 2, 0);
   for (let i = 0; i < 128; i++) call(Op.CompressOpen, 2, 0);
@@ -116,15 +120,7 @@ for (const args of [
   [Number.NaN, 0],
 ]) {
   test(`CompressOpen refuses ${JSON.stringify(args)}`, t => {
-    const ops = compressionOps({
-      currentInvocation: () => 2,
-      leaveBytes: () => 0,
-      begin: () => 1,
-      charge: () => {},
-      placeOf: place => place,
-      settle: () => {},
-      hold: () => {},
-    });
+    const ops = compressionOps(CONTEXT);
     t.throws(() => ops[Op.CompressOpen]?.(args[0], args[1], undefined, undefined), { any: true });
   });
 }
