@@ -51,6 +51,9 @@ function addTasks(bench: Bench): void {
     onFail() {},
     onStop() {},
     onNote() {},
+    onDivert() {},
+    onDiverted() {},
+    onJoin() {},
   });
   const head = headOfRaw('GET', 'http://example.com/path?query=1', RAW_HEADERS);
   const meter = new InvocationMeter(new WatchBlock(), { onTurnEnd() {}, onCpuExceeded() {} });

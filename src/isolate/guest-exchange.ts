@@ -7,6 +7,9 @@ import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
 import type { Exchange, ExchangeListener } from './protocol/exchange.js';
 import type { TurnQueue } from './turns.js';
 
+/** A body of which so much was piped is a long one. Joining takes a round trip, which is nothing to it. */
+const JOIN_AFTER_BYTES = 64 * 1024;
+
 export class GuestExchange implements ExchangeListener {
   readonly exchange: Exchange;
   /** The invocation that it is, or that made the call. */
@@ -20,6 +23,8 @@ export class GuestExchange implements ExchangeListener {
   /** The other end of a pipe, which gets what this exchange reads. */
   #pipedTo: GuestExchange | undefined;
   #pipedFrom: GuestExchange | undefined;
+  #pipedBytes = 0;
+  #isJoined = false;
   readonly #onRead: (exchange: GuestExchange) => void;
   #isReadTold = false;
 
@@ -132,7 +137,10 @@ export class GuestExchange implements ExchangeListener {
     this.#turns.push(this.invocationId, [Ev.Data, this.id]);
   }
 
-  /** Moves what has been read to the other end, as fast as that end takes it. */
+  /**
+   * Moves what has been read to the other end, as fast as that end takes it. Both ends of what is long are in the host process: after the
+   * first bytes they are joined there, and nothing of it comes here any more but its end.
+   */
   #pump(): void {
     const target = this.#pipedTo;
     if (target === undefined) return;
@@ -141,9 +149,13 @@ export class GuestExchange implements ExchangeListener {
       const piece = this.exchange.read(to.credit);
       if (piece === undefined) break;
       to.write(piece);
+      this.#pipedBytes += piece.length;
     }
     const { incoming } = this.exchange;
-    if (incoming === 'open') return;
+    if (incoming === 'open') {
+      if (this.#pipedBytes >= JOIN_AFTER_BYTES) this.#join(to);
+      return;
+    }
     this.noteRead();
     this.#pipedTo = undefined;
     target.#pipedFrom = undefined;
@@ -151,6 +163,14 @@ export class GuestExchange implements ExchangeListener {
     else to.fail(this.exchange.failReason);
     this.#pipeEnded();
     target.onSent();
+  }
+
+  #join(to: Exchange): void {
+    if (!this.exchange.isDiverted) this.exchange.divert();
+    else if (this.exchange.queuedBytes === 0 && !this.#isJoined) {
+      this.#isJoined = true;
+      to.join(this.exchange);
+    }
   }
 
   /** All that was to be read of a call has been; the body of an invocation is not all there is to it. */

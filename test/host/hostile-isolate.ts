@@ -42,6 +42,9 @@ export async function hostileIsolate(
     onCredit() {},
     onFail() {},
     onStop() {},
+    onDivert() {},
+    onDiverted() {},
+    onJoin() {},
     onNote(id, kind) {
       if (kind !== NoteKind.Close) return;
       writer.note(id, NoteKind.Done, Buffer.alloc(8));

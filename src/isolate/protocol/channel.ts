@@ -127,10 +127,10 @@ export class Channel implements FrameSink, ExchangeCarrier {
   }
 
   /** Keeps count of what the exchanges hold, so that a peer cannot fill this side's memory with many of them. */
-  countQueued(bytes: number): void {
+  countQueued(bytes: number, isChecked = true): void {
     this.#queuedBytes += bytes;
     // Never for what is given back: that happens while a connection is being closed for holding too much.
-    if (bytes > 0 && this.#queuedBytes > MAX_QUEUED_BYTES) throw new ProtocolError('Too much data is queued');
+    if (isChecked && bytes > 0 && this.#queuedBytes > MAX_QUEUED_BYTES) throw new ProtocolError('Too much data is queued');
   }
 
   forgetIfOver(exchange: Exchange): void {
@@ -222,5 +222,21 @@ export class Channel implements FrameSink, ExchangeCarrier {
 
   onNote(id: number, kind: number, payload: Buffer): void {
     this.#owner.onNote(id, kind, payload);
+  }
+
+  onDivert(id: number): void {
+    this.#exchanges.get(id)?.receiveDivert();
+  }
+
+  onDiverted(id: number): void {
+    this.#exchanges.get(id)?.receiveDiverted();
+  }
+
+  /** One of them is over: the failure that ended it is on its way to the peer, which passes it on. */
+  onJoin(id: number, from: number): void {
+    // A call that is sent its own answer would go round without end, and cost the peer nothing.
+    if (id === from && (id & 1) === this.#peerParity) throw new ProtocolError('A call was joined to itself');
+    const source = this.#exchanges.get(from);
+    if (source !== undefined) this.#exchanges.get(id)?.receiveJoin(source);
   }
 }

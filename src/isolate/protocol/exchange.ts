@@ -3,7 +3,7 @@
  * gives, what it may receive by the credit that it has given.
  */
 
-import { type FrameWriter, INLINE_BODY_BYTES, MAX_DATA_BYTES, ProtocolError } from './frames.js';
+import { asBuffer, type FrameWriter, INLINE_BODY_BYTES, MAX_DATA_BYTES, ProtocolError } from './frames.js';
 import { PieceQueue } from './piece-queue.js';
 
 /** How many bytes of one body may be under way before its reader has taken any. */
@@ -17,8 +17,8 @@ export interface ExchangeCarrier {
   /** So much waits to be sent that bodies should wait. */
   readonly isFull: boolean;
   scheduleFlush(): void;
-  /** Keeps count of what all exchanges hold. */
-  countQueued(bytes: number): void;
+  /** Keeps count of what all exchanges hold. @throws ProtocolError when that is too much, where it is to be checked */
+  countQueued(bytes: number, isChecked?: boolean): void;
   forgetIfOver(exchange: Exchange): void;
 }
 
@@ -59,6 +59,17 @@ export class Exchange {
   /** Written, and waiting for credit. */
   #backlog: Uint8Array[] | undefined;
   #backlogBytes = 0;
+  /** The peer takes no more of the outgoing body as data: it is held back until it is joined to another exchange. */
+  #isDivertedAway = false;
+  /** Whose incoming body the rest of the outgoing one is. */
+  #joinedTo: Exchange | undefined;
+  /** Whose outgoing body the rest of the incoming one is. */
+  #joinedFrom: Exchange | undefined;
+  /** The peer was asked to hold the rest of the incoming body back. */
+  #isDiverting = false;
+  #isDiverted = false;
+  /** A piece is being handed to the exchange joined, which may give credit at once. */
+  #isHanding = false;
   /** Whoever writes was told to wait because the channel was full. */
   #isHeld = false;
   /** `end` was called and the backlog is still to be sent. */
@@ -96,13 +107,20 @@ export class Exchange {
     if (piece === undefined) return undefined;
     this.#channel.countQueued(-piece.length);
     this.#takenBytes += piece.length;
-    if (this.#takenBytes >= CREDIT_STEP_BYTES && this.#incoming === 'open') {
-      this.#grantedBytes += this.#takenBytes;
-      this.#channel.writer.credit(this.id, this.#takenBytes);
-      this.#channel.scheduleFlush();
-      this.#takenBytes = 0;
-    }
+    if (this.#takenBytes >= CREDIT_STEP_BYTES && this.#incoming === 'open' && !this.#isDiverting) this.#giveCredit();
     return piece;
+  }
+
+  #giveCredit(): void {
+    const bytes = this.#takenBytes;
+    this.#takenBytes = 0;
+    if (this.#joinedFrom !== undefined) {
+      this.#joinedFrom.#takeCredit(bytes);
+      return;
+    }
+    this.#grantedBytes += bytes;
+    this.#channel.writer.credit(this.id, bytes);
+    this.#channel.scheduleFlush();
   }
 
   /** Reads no more: what is queued is dropped, and the peer is told to stop. */
@@ -113,6 +131,22 @@ export class Exchange {
     this.#channel.writer.stop(this.id, reason);
     this.#channel.scheduleFlush();
     this.#channel.forgetIfOver(this);
+  }
+
+  /**
+   * Asks the peer to hold the rest back, which is for another exchange: `join` that one to this when `isDiverted` and nothing is queued. Does
+   * nothing when all of it has come.
+   */
+  divert(): void {
+    if (this.#isDiverting || this.#incoming !== 'open') return;
+    this.#isDiverting = true;
+    this.#channel.writer.divert(this.id);
+    this.#channel.scheduleFlush();
+  }
+
+  /** The peer sends no more of the incoming body, though it is not at its end. */
+  get isDiverted(): boolean {
+    return this.#isDiverted;
   }
 
   // --- the outgoing body ---
@@ -141,7 +175,7 @@ export class Exchange {
       this.#send(bytes);
     }
     const left = this.#credit - this.#backlogBytes;
-    if (left <= 0 || !this.#channel.isFull) return left;
+    if (left <= 0 || this.#joinedTo !== undefined || !this.#channel.isFull) return left;
     this.#isHeld = true;
     return 0;
   }
@@ -149,14 +183,26 @@ export class Exchange {
   /** The outgoing body is complete. */
   end(): void {
     if (this.#isOutgoingOver || this.#isEnding) return;
-    if (this.#backlogBytes > 0) {
+    if (this.#backlogBytes > 0 || (this.#isDivertedAway && this.#joinedTo === undefined)) {
       this.#isEnding = true;
       return;
     }
     this.#isOutgoingOver = true;
+    // The peer, which joined them, hears of it all the same.
     this.#channel.writer.end(this.id);
     this.#channel.scheduleFlush();
+    this.#joinedTo?.receiveEnd();
     this.#channel.forgetIfOver(this);
+  }
+
+  /**
+   * What follows of the outgoing body is the rest of the incoming one of `from`, which is diverted: the peer moves it, as the bytes are all on
+   * its side. How that one goes on, ends or fails is told to `from`, and to be passed on by `end` or `fail` here.
+   */
+  join(from: Exchange): void {
+    if (this.#isOutgoingOver) return;
+    this.#channel.writer.join(this.id, from.id);
+    this.#channel.scheduleFlush();
   }
 
   /** Ends both directions with an error. */
@@ -196,6 +242,15 @@ export class Exchange {
 
   #send(bytes: Uint8Array): void {
     this.#credit -= bytes.length;
+    if (this.#joinedTo !== undefined) {
+      this.#isHanding = true;
+      try {
+        this.#joinedTo.#receiveJoined(bytes);
+      } finally {
+        this.#isHanding = false;
+      }
+      return;
+    }
     for (let at = 0; at < bytes.length; at += MAX_DATA_BYTES) {
       this.#channel.writer.data(
         this.id,
@@ -248,7 +303,7 @@ export class Exchange {
 
   /** Keeps a copy of a body that came whole, to be read by `read`. */
   keepWhole(body: Buffer): void {
-    if (body.length > 0) this.#keep(Buffer.from(body));
+    if (body.length > 0) this.#keep(Buffer.from(body), true);
   }
 
   receiveData(piece: Buffer): void {
@@ -256,8 +311,17 @@ export class Exchange {
     if (this.#grantedBytes < 0) throw new ProtocolError('More data was sent than credit was given');
     if (this.#incoming === 'stopped' || this.#incoming === 'failed') return;
     if (this.#incoming === 'ended') throw new ProtocolError('Data came after the end of a body');
+    if (this.#joinedFrom !== undefined) throw new ProtocolError('Data came for a body that was joined to another');
     this.receivedBytes += piece.length;
-    this.#keep(piece);
+    this.#keep(piece, true);
+    this.listener?.onData();
+  }
+
+  /** Of the exchange joined. Its credit bounds it, and whoever writes there could do nothing about an error. */
+  #receiveJoined(bytes: Uint8Array): void {
+    if (this.#incoming !== 'open') return;
+    this.receivedBytes += bytes.length;
+    this.#keep(asBuffer(bytes), false);
     this.listener?.onData();
   }
 
@@ -272,8 +336,19 @@ export class Exchange {
   }
 
   receiveCredit(bytes: number): void {
+    // Given before the peer knew that no more would come.
+    if (this.#isDivertedAway) return;
     if (this.#credit + bytes > WINDOW_BYTES * 2) throw new ProtocolError('More credit was given than the window has');
+    this.#takeCredit(bytes);
+  }
+
+  #takeCredit(bytes: number): void {
     this.#credit += bytes;
+    // Whoever hands on looks at the credit after each piece.
+    if (!this.#isHanding) this.#goOn();
+  }
+
+  #goOn(): void {
     if (this.#isOutgoingOver) return;
     this.#sendBacklog();
     if (this.#credit <= 0 || this.#backlogBytes > 0) return;
@@ -291,6 +366,33 @@ export class Exchange {
     if (!this.#isHeld) return;
     this.#isHeld = false;
     if (!this.#isOutgoingOver && this.#credit > 0) this.listener?.onCredit();
+  }
+
+  receiveDivert(): void {
+    // Its end is on its way.
+    if (this.#isOutgoingOver) return;
+    if (this.#isDivertedAway) throw new ProtocolError('A body was diverted twice');
+    this.#isDivertedAway = true;
+    this.#credit = 0;
+    this.#channel.writer.diverted(this.id);
+    this.#channel.scheduleFlush();
+  }
+
+  receiveDiverted(): void {
+    if (!this.#isDiverting) throw new ProtocolError('A body was held back that nobody diverts');
+    this.#isDiverted = true;
+    this.listener?.onData();
+  }
+
+  /** The rest of the incoming body is that of the outgoing one of `source`. */
+  receiveJoin(source: Exchange): void {
+    if (this.#incoming !== 'open' || source.#isOutgoingOver) return;
+    if (!source.#isDivertedAway) throw new ProtocolError('A body was joined that is not diverted');
+    if (this.#joinedFrom !== undefined || source.#joinedTo !== undefined)
+      throw new ProtocolError('A body was joined twice');
+    this.#joinedFrom = source;
+    source.#joinedTo = this;
+    source.#takeCredit(WINDOW_BYTES - this.queuedBytes - this.#takenBytes);
   }
 
   receiveStop(reason: string): void {
@@ -313,10 +415,10 @@ export class Exchange {
     this.listener?.onFail(reason);
   }
 
-  #keep(piece: Buffer): void {
+  #keep(piece: Buffer, isChecked: boolean): void {
     this.#queue ??= new PieceQueue();
     this.#queue.push(piece);
-    this.#channel.countQueued(piece.length);
+    this.#channel.countQueued(piece.length, isChecked);
   }
 
   #drop(): void {

@@ -22,6 +22,12 @@ export enum FrameType {
   Stop = 7,
   /** One-way message that belongs to an exchange: u8 kind | payload. */
   Note = 8,
+  /** The sender wants no more of the peer's body as data: the rest is held back until `Join` says where it goes. */
+  Divert = 9,
+  /** Answers it, behind the last data: the rest of the sender's body is held back. */
+  Diverted = 10,
+  /** u32 id: what follows of the sender's body is the rest of the peer's body of that exchange, which is held back. */
+  Join = 11,
 }
 
 /** The body is complete in this frame; no Data or End follows. */
@@ -51,6 +57,9 @@ export interface FrameSink {
   onFail(id: number, reason: string): void;
   onStop(id: number, reason: string): void;
   onNote(id: number, kind: number, payload: Buffer): void;
+  onDivert(id: number): void;
+  onDiverted(id: number): void;
+  onJoin(id: number, from: number): void;
 }
 
 const NOTHING = Buffer.alloc(0);
@@ -184,6 +193,16 @@ export class FrameReader {
         checkLength(start, end, 1);
         this.#sink.onNote(id, buffer.readUInt8(start), buffer.subarray(start + 1, end));
         return;
+      case FrameType.Divert:
+        this.#sink.onDivert(id);
+        return;
+      case FrameType.Diverted:
+        this.#sink.onDiverted(id);
+        return;
+      case FrameType.Join:
+        checkLength(start, end, 4);
+        this.#sink.onJoin(id, buffer.readUInt32LE(start));
+        return;
       default:
         throw new ProtocolError(`A frame has the unknown type ${type}`);
     }
@@ -289,15 +308,23 @@ export class FrameWriter {
   }
 
   end(id: number): void {
-    this.#header(this.#reserve(HEADER_BYTES), 0, FrameType.End, id);
-    this.#end += HEADER_BYTES;
+    this.#bare(FrameType.End, id);
   }
 
   credit(id: number, bytes: number): void {
-    const at = this.#reserve(HEADER_BYTES + 4);
-    this.#header(at, 4, FrameType.Credit, id);
-    this.#numbers.setUint32(at + HEADER_BYTES, bytes, true);
-    this.#end = at + HEADER_BYTES + 4;
+    this.#number(FrameType.Credit, id, bytes);
+  }
+
+  divert(id: number): void {
+    this.#bare(FrameType.Divert, id);
+  }
+
+  diverted(id: number): void {
+    this.#bare(FrameType.Diverted, id);
+  }
+
+  join(id: number, from: number): void {
+    this.#number(FrameType.Join, id, from);
   }
 
   fail(id: number, reason: string): void {
@@ -318,6 +345,18 @@ export class FrameWriter {
     this.#header(at, 1 + length, FrameType.Note, id);
     this.#numbers.setUint8(at + HEADER_BYTES, kind);
     this.#end = bodyAt + length;
+  }
+
+  #bare(type: FrameType, id: number): void {
+    this.#header(this.#reserve(HEADER_BYTES), 0, type, id);
+    this.#end += HEADER_BYTES;
+  }
+
+  #number(type: FrameType, id: number, value: number): void {
+    const at = this.#reserve(HEADER_BYTES + 4);
+    this.#header(at, 4, type, id);
+    this.#numbers.setUint32(at + HEADER_BYTES, value, true);
+    this.#end = at + HEADER_BYTES + 4;
   }
 
   #text(type: FrameType, id: number, text: string): void {
@@ -401,6 +440,6 @@ export class FrameWriter {
   }
 }
 
-function asBuffer(bytes: Uint8Array): Buffer {
+export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

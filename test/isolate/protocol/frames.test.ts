@@ -26,6 +26,9 @@ function listening(): { readonly seen: string[]; readonly reader: FrameReader } 
     onFail: (id, reason) => seen.push(`fail ${id} ${reason}`),
     onStop: (id, reason) => seen.push(`stop ${id} ${reason}`),
     onNote: (id, kind, payload) => seen.push(`note ${id} ${kind} ${payload.toString()}`),
+    onDivert: id => seen.push(`divert ${id}`),
+    onDiverted: id => seen.push(`diverted ${id}`),
+    onJoin: (id, from) => seen.push(`join ${id} ${from}`),
   };
   return { seen, reader: new FrameReader(sink) };
 }
