@@ -209,13 +209,16 @@ export class Invocation implements InvocationPort {
       this.#fail(
         new EdgeError(
           'EDGE_RESPONSE_STREAM',
-          `The response body of function "${this.#context.function}" failed: ${reason}`,
+          `The response body of function "${this.#context.function}" failed: ${inWords(reason)}`,
         ),
         'exception',
       );
     else
       this.#fail(
-        new EdgeError('EDGE_HANDLER_THREW', `Function "${this.#context.function}" ended without an answer: ${reason}`),
+        new EdgeError(
+          'EDGE_HANDLER_THREW',
+          `Function "${this.#context.function}" ended without an answer: ${inWords(reason)}`,
+        ),
         'exception',
       );
   }
@@ -401,4 +404,10 @@ export class Invocation implements InvocationPort {
   get #kind(): InvocationKind {
     return kindOf(this.#start);
   }
+}
+
+/** A reason is plain text or "Name\nmessage\ncode", as errors travel. */
+function inWords(reason: string): string {
+  const [name = '', message] = reason.split('\n');
+  return message === undefined ? reason : `${name}: ${message}`;
 }

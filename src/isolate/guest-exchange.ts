@@ -107,22 +107,13 @@ export class GuestExchange implements ExchangeListener {
   }
 
   onStop(reason: string): void {
-    const source = this.#pipedFrom;
-    if (source === undefined) {
-      this.#turns.push(this.invocationId, [Ev.Stopped, this.id, `Error\n${reason}\n`]);
-      return;
-    }
-    this.#pipedFrom = undefined;
-    source.#pipedTo = undefined;
-    source.exchange.stopReading(reason);
-    source.noteRead();
-    source.#pipeEnded();
-    this.onSent();
+    if (this.#pipedFrom === undefined) this.#turns.push(this.invocationId, [Ev.Stopped, this.id, `Error\n${reason}\n`]);
+    else this.#stopSource(reason);
   }
 
   onFail(reason: string): void {
     if (this.#pipedTo !== undefined) this.#pump();
-    if (this.#pipedFrom !== undefined) this.onStop(reason);
+    this.#stopSource(reason);
     // Also unasked: a stream of the guest's fails at once, whether somebody reads it or not.
     if (this.#wantsData || this.isInvocation || this.exchange.isReplied) this.#tellData();
     if (this.#wantsCredit) this.#turns.push(this.invocationId, [Ev.Stopped, this.id, errorText(reason)]);
@@ -130,6 +121,24 @@ export class GuestExchange implements ExchangeListener {
     else if (!this.exchange.isReplied) this.#turns.push(this.invocationId, [Ev.CallFailed, this.id, errorText(reason)]);
     // A call that was answered stays until the guest has seen that its body failed.
     if (this.isInvocation || !this.exchange.isReplied) this.#onOver(this);
+  }
+
+  /** Ends both directions from this side, also those of the other end of a pipe. */
+  fail(reason: string): void {
+    this.exchange.fail(reason);
+    this.#pump();
+    this.#stopSource(reason);
+  }
+
+  #stopSource(reason: string): void {
+    const source = this.#pipedFrom;
+    if (source === undefined) return;
+    this.#pipedFrom = undefined;
+    source.#pipedTo = undefined;
+    source.exchange.stopReading(reason);
+    source.noteRead();
+    source.#pipeEnded();
+    this.onSent();
   }
 
   #tellData(): void {

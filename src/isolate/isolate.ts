@@ -372,14 +372,15 @@ export class Isolate implements OpContext, ChannelOwner {
       const ids = [id, ...Array.from(calls, call => call.id)];
       this.#turns.push(0, [Ev.Over, id, ids.join(',')]);
     }
-    for (const call of calls) {
-      this.#exchanges.delete(call.id);
-      call.exchange.fail('AbortError\nThe request that this belongs to is over\n');
-    }
-    this.#timers.clearInvocation(id);
+    // Before the calls: what is piped from one of them did not fail, there was no time for it.
     const { exchange } = invocation.exchange;
     exchange.stopReading('The invocation is over');
     if (!exchange.isOutgoingOver) exchange.fail('The invocation is over');
+    for (const call of calls) {
+      this.#exchanges.delete(call.id);
+      call.fail('AbortError\nThe request that this belongs to is over\n');
+    }
+    this.#timers.clearInvocation(id);
     this.#channel?.note(id, NoteKind.Done, this.#meter.close(id));
   }
 }

@@ -81,7 +81,7 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
     [Op.CallStream]: (service, head) => call(service, head, null, false),
     [Op.CallAbort]: id => {
       const found = exchange(id);
-      found.exchange.fail('AbortError\nThe call was aborted\n');
+      found.fail('AbortError\nThe call was aborted\n');
       found.noteRead();
       books.forget(found);
       return undefined;

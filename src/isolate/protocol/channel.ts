@@ -130,7 +130,8 @@ export class Channel implements FrameSink, ExchangeCarrier {
   countQueued(bytes: number, isChecked = true): void {
     this.#queuedBytes += bytes;
     // Never for what is given back: that happens while a connection is being closed for holding too much.
-    if (isChecked && bytes > 0 && this.#queuedBytes > MAX_QUEUED_BYTES) throw new ProtocolError('Too much data is queued');
+    if (isChecked && bytes > 0 && this.#queuedBytes > MAX_QUEUED_BYTES)
+      throw new ProtocolError('Too much data is queued');
   }
 
   forgetIfOver(exchange: Exchange): void {
