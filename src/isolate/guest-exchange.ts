@@ -7,9 +7,6 @@ import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
 import type { Exchange, ExchangeListener } from './protocol/exchange.js';
 import type { TurnQueue } from './turns.js';
 
-/** A body of which so much was piped is a long one. Joining takes a round trip, which is nothing to it. */
-const JOIN_AFTER_BYTES = 64 * 1024;
-
 export class GuestExchange implements ExchangeListener {
   readonly exchange: Exchange;
   /** The invocation that it is, or that made the call. */
@@ -23,7 +20,6 @@ export class GuestExchange implements ExchangeListener {
   /** The other end of a pipe, which gets what this exchange reads. */
   #pipedTo: GuestExchange | undefined;
   #pipedFrom: GuestExchange | undefined;
-  #pipedBytes = 0;
   #isJoined = false;
   readonly #onRead: (exchange: GuestExchange) => void;
   #isReadTold = false;
@@ -73,6 +69,7 @@ export class GuestExchange implements ExchangeListener {
   pipeTo(target: GuestExchange): void {
     this.#pipedTo = target;
     target.#pipedFrom = this;
+    this.exchange.passOn();
     this.#pump();
   }
 
@@ -158,11 +155,10 @@ export class GuestExchange implements ExchangeListener {
       const piece = this.exchange.read(to.credit);
       if (piece === undefined) break;
       to.write(piece);
-      this.#pipedBytes += piece.length;
     }
     const { incoming } = this.exchange;
     if (incoming === 'open') {
-      if (this.#pipedBytes >= JOIN_AFTER_BYTES) this.#join(to);
+      this.#joinIfDiverted(to);
       return;
     }
     this.noteRead();
@@ -174,12 +170,10 @@ export class GuestExchange implements ExchangeListener {
     target.onSent();
   }
 
-  #join(to: Exchange): void {
-    if (!this.exchange.isDiverted) this.exchange.divert();
-    else if (this.exchange.queuedBytes === 0 && !this.#isJoined) {
-      this.#isJoined = true;
-      to.join(this.exchange);
-    }
+  #joinIfDiverted(to: Exchange): void {
+    if (!this.exchange.isDiverted || this.exchange.queuedBytes > 0 || this.#isJoined) return;
+    this.#isJoined = true;
+    to.join(this.exchange);
   }
 
   /** All that was to be read of a call has been; the body of an invocation is not all there is to it. */

@@ -6,8 +6,11 @@ import type { StorageParts } from '../storage/storage-parts.js';
 import type { ResolvedRange } from './byte-range.js';
 import type { ObjectContent } from './engine.js';
 
-/** One read of a body file: a chunk of the stream. One is read ahead while the one before is on its way. */
-const CHUNK_BYTES = 256 * 1024;
+/**
+ * One read of a body file: a chunk of the stream. One is read ahead while the one before is on its way. They grow, so that who reads nothing of
+ * the body holds little of it.
+ */
+const CHUNK_BYTES = { first: 64 * 1024, most: 256 * 1024 } as const;
 
 /**
  * The content of a value that is in memory already. What is handed out is a copy: its reader may transfer the buffer it is
@@ -45,6 +48,7 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
   /** In the segment. */
   #position: number;
   #left: number;
+  #chunkBytes: number = CHUNK_BYTES.first;
   #reader: BodyReader | undefined;
   #ahead: Promise<Uint8Array> | undefined;
   #isOver = false;
@@ -108,10 +112,11 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
     }
     const reader = this.#reader ?? (await this.#openSegment());
     const segment = this.#segments[this.#index];
-    const length = Math.min(CHUNK_BYTES, this.#left, (segment?.size ?? 0) - this.#position);
+    const length = Math.min(this.#chunkBytes, this.#left, (segment?.size ?? 0) - this.#position);
     const position = this.#position;
     this.#position += length;
     this.#left -= length;
+    this.#chunkBytes = Math.min(2 * this.#chunkBytes, CHUNK_BYTES.most);
     return reader.read(position, length);
   }
 

@@ -11,6 +11,8 @@ import type { Transport } from './transport.js';
 const MAX_EXCHANGES = 16_384;
 /** All bodies of one connection together, queued and not yet read, and the heads of what the peer has opened. */
 const MAX_QUEUED_BYTES = 128 * 1024 * 1024;
+/** From here on windows stay small, so that it takes thousands of clients that do not read to come there. */
+const CROWDED_BYTES = MAX_QUEUED_BYTES / 8;
 const MAX_ID = 0xffff_fffe;
 /** So many frames are worth a write of their own. */
 const MANY_FRAMES = 16;
@@ -61,6 +63,10 @@ export class Channel implements FrameSink, ExchangeCarrier {
 
   get isFull(): boolean {
     return this.#transport.isFull;
+  }
+
+  get isCrowded(): boolean {
+    return this.#queuedBytes > CROWDED_BYTES;
   }
 
   get unwrittenBytes(): number {
@@ -127,11 +133,10 @@ export class Channel implements FrameSink, ExchangeCarrier {
   }
 
   /** Keeps count of what the exchanges hold, so that a peer cannot fill this side's memory with many of them. */
-  countQueued(bytes: number, isChecked = true): void {
+  countQueued(bytes: number): void {
     this.#queuedBytes += bytes;
     // Never for what is given back: that happens while a connection is being closed for holding too much.
-    if (isChecked && bytes > 0 && this.#queuedBytes > MAX_QUEUED_BYTES)
-      throw new ProtocolError('Too much data is queued');
+    if (bytes > 0 && this.#queuedBytes > MAX_QUEUED_BYTES) throw new ProtocolError('Too much data is queued');
   }
 
   forgetIfOver(exchange: Exchange): void {

@@ -6,10 +6,13 @@
 import { asBuffer, type FrameWriter, INLINE_BODY_BYTES, MAX_DATA_BYTES, ProtocolError } from './frames.js';
 import { PieceQueue } from './piece-queue.js';
 
-/** How many bytes of one body may be under way before its reader has taken any. */
+/** How many bytes of one body may be under way before its reader has taken any: many clients that read nothing hold little. */
+export const FIRST_WINDOW_BYTES = 64 * 1024;
+/**
+ * And when it has taken some, unless the bodies of the connection hold much together. Credit is given back when half of the window was read,
+ * so that credit frames stay rare.
+ */
 export const WINDOW_BYTES = 256 * 1024;
-/** Read so much before credit is given back, so that credit frames stay rare. */
-const CREDIT_STEP_BYTES = WINDOW_BYTES / 2;
 
 /** What an exchange needs of its channel. */
 export interface ExchangeCarrier {
@@ -17,8 +20,10 @@ export interface ExchangeCarrier {
   /** So much waits to be sent that bodies should wait. */
   readonly isFull: boolean;
   scheduleFlush(): void;
-  /** Keeps count of what all exchanges hold. @throws ProtocolError when that is too much, where it is to be checked */
-  countQueued(bytes: number, isChecked?: boolean): void;
+  /** What all exchanges hold is so much that each should hold little. */
+  readonly isCrowded: boolean;
+  /** Keeps count of what all exchanges hold that the peer has sent. @throws ProtocolError when that is too much */
+  countQueued(bytes: number): void;
   forgetIfOver(exchange: Exchange): void;
 }
 
@@ -47,12 +52,15 @@ export class Exchange {
   readonly #channel: ExchangeCarrier;
   /** Made with the first piece: most exchanges have a body that came with its head, or none. */
   #queue: PieceQueue | undefined;
+  /** Of what is queued, what the peer has sent. */
+  #countedBytes = 0;
   /** Bytes taken by the reader and not yet given back as credit. */
   #takenBytes = 0;
+  #windowBytes = FIRST_WINDOW_BYTES;
   /** Bytes that the peer may still send. */
-  #grantedBytes = WINDOW_BYTES;
+  #grantedBytes = FIRST_WINDOW_BYTES;
   /** Bytes that may still be written. */
-  #credit = WINDOW_BYTES;
+  #credit = FIRST_WINDOW_BYTES;
   #incoming: IncomingState | 'stopped' = 'open';
   #isOutgoingOver = false;
   #failReason = '';
@@ -65,6 +73,8 @@ export class Exchange {
   #joinedTo: Exchange | undefined;
   /** Whose outgoing body the rest of the incoming one is. */
   #joinedFrom: Exchange | undefined;
+  /** The incoming body is passed on: where it would be given credit, it is diverted. */
+  #isPassedOn = false;
   /** The peer was asked to hold the rest of the incoming body back. */
   #isDiverting = false;
   #isDiverted = false;
@@ -105,21 +115,36 @@ export class Exchange {
   read(maxBytes: number): Buffer | undefined {
     const piece = this.#queue?.shift(maxBytes);
     if (piece === undefined) return undefined;
-    this.#channel.countQueued(-piece.length);
+    this.#uncount(piece.length);
     this.#takenBytes += piece.length;
-    if (this.#takenBytes >= CREDIT_STEP_BYTES && this.#incoming === 'open' && !this.#isDiverting) this.#giveCredit();
+    if (this.#takenBytes >= this.#windowBytes / 2 && this.#incoming === 'open') this.#giveCredit();
     return piece;
   }
 
   #giveCredit(): void {
-    const bytes = this.#takenBytes;
+    if (this.#isPassedOn) {
+      this.#divert();
+      return;
+    }
+    const windowBytes = this.#channel.isCrowded ? FIRST_WINDOW_BYTES : WINDOW_BYTES;
+    const bytes = this.#takenBytes + windowBytes - this.#windowBytes;
+    // The window shrinks by what is not given back; there is something to give at the latest when all of it was read.
+    if (bytes <= 0) return;
     this.#takenBytes = 0;
+    this.#windowBytes = windowBytes;
     if (this.#joinedFrom !== undefined) {
       this.#joinedFrom.#takeCredit(bytes);
       return;
     }
     this.#grantedBytes += bytes;
     this.#channel.writer.credit(this.id, bytes);
+    this.#channel.scheduleFlush();
+  }
+
+  #divert(): void {
+    if (this.#isDiverting) return;
+    this.#isDiverting = true;
+    this.#channel.writer.divert(this.id);
     this.#channel.scheduleFlush();
   }
 
@@ -134,14 +159,11 @@ export class Exchange {
   }
 
   /**
-   * Asks the peer to hold the rest back, which is for another exchange: `join` that one to this when `isDiverted` and nothing is queued. Does
-   * nothing when all of it has come.
+   * The incoming body is for another exchange. When it is so long that it would need credit, the peer is asked to hold the rest back instead:
+   * `join` the other one to this when it `isDiverted` and nothing is queued.
    */
-  divert(): void {
-    if (this.#isDiverting || this.#incoming !== 'open') return;
-    this.#isDiverting = true;
-    this.#channel.writer.divert(this.id);
-    this.#channel.scheduleFlush();
+  passOn(): void {
+    this.#isPassedOn = true;
   }
 
   /** The peer sends no more of the incoming body, though it is not at its end. */
@@ -303,7 +325,7 @@ export class Exchange {
 
   /** Keeps a copy of a body that came whole, to be read by `read`. */
   keepWhole(body: Buffer): void {
-    if (body.length > 0) this.#keep(Buffer.from(body), true);
+    if (body.length > 0) this.#keep(Buffer.from(body));
   }
 
   receiveData(piece: Buffer): void {
@@ -313,15 +335,16 @@ export class Exchange {
     if (this.#incoming === 'ended') throw new ProtocolError('Data came after the end of a body');
     if (this.#joinedFrom !== undefined) throw new ProtocolError('Data came for a body that was joined to another');
     this.receivedBytes += piece.length;
-    this.#keep(piece, true);
+    this.#keep(piece);
     this.listener?.onData();
   }
 
-  /** Of the exchange joined. Its credit bounds it, and whoever writes there could do nothing about an error. */
+  /** Of the exchange joined: what is held of it is not the peer's doing. */
   #receiveJoined(bytes: Uint8Array): void {
     if (this.#incoming !== 'open') return;
     this.receivedBytes += bytes.length;
-    this.#keep(asBuffer(bytes), false);
+    this.#queue ??= new PieceQueue();
+    this.#queue.push(asBuffer(bytes));
     this.listener?.onData();
   }
 
@@ -392,7 +415,7 @@ export class Exchange {
       throw new ProtocolError('A body was joined twice');
     this.#joinedFrom = source;
     source.#joinedTo = this;
-    source.#takeCredit(WINDOW_BYTES - this.queuedBytes - this.#takenBytes);
+    source.#takeCredit(this.#windowBytes - this.queuedBytes - this.#takenBytes);
   }
 
   receiveStop(reason: string): void {
@@ -415,15 +438,22 @@ export class Exchange {
     this.listener?.onFail(reason);
   }
 
-  #keep(piece: Buffer, isChecked: boolean): void {
+  #keep(piece: Buffer): void {
     this.#queue ??= new PieceQueue();
     this.#queue.push(piece);
-    this.#channel.countQueued(piece.length, isChecked);
+    this.#countedBytes += piece.length;
+    this.#channel.countQueued(piece.length);
   }
 
   #drop(): void {
-    if (this.#queue === undefined) return;
-    this.#channel.countQueued(-this.#queue.bytes);
     this.#queue = undefined;
+    this.#uncount(this.#countedBytes);
+  }
+
+  /** What the peer has sent lies before what was joined. */
+  #uncount(bytes: number): void {
+    const counted = Math.min(bytes, this.#countedBytes);
+    this.#countedBytes -= counted;
+    this.#channel.countQueued(-counted);
   }
 }

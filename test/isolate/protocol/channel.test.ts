@@ -70,7 +70,7 @@ test('Exchange.write() says to wait when the channel is full, and tells when it 
       ...listener,
       onCredit: () => told.push(exchange.id),
     });
-    if (exchange.write(new Uint8Array(200_000)) <= 0) held = exchange.id;
+    if (exchange.write(new Uint8Array(60_000)) <= 0) held = exchange.id;
     // All of their credit together is more than any buffer of the system.
     t.true(i < 1000);
     await nextRound();

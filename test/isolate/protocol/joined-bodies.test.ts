@@ -1,7 +1,12 @@
 /** Bodies that one end passes on: the other end, which has both of them, moves the bytes itself. */
 import test, { type ExecutionContext } from 'ava';
 import { Channel } from '../../../src/isolate/protocol/channel.js';
-import { type Exchange, type ExchangeListener, WINDOW_BYTES } from '../../../src/isolate/protocol/exchange.js';
+import {
+  type Exchange,
+  type ExchangeListener,
+  FIRST_WINDOW_BYTES,
+  WINDOW_BYTES,
+} from '../../../src/isolate/protocol/exchange.js';
 import { loopback } from '../../../src/isolate/protocol/loopback.js';
 
 const nextRound = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
@@ -77,11 +82,20 @@ async function rig(t: ExecutionContext): Promise<Rig> {
   return { host, isolate, source, target, isolateSource, isolateTarget };
 }
 
+/** Sends so much of the source that the isolate, which passes it on, has the rest held back; answers what came until then. */
+async function divert({ source, isolateSource }: Rig, bytes = FIRST_WINDOW_BYTES / 2): Promise<Buffer> {
+  isolateSource.passOn();
+  source.write(Buffer.alloc(bytes, 'a'));
+  await settle();
+  const before = readAll(isolateSource);
+  await settle();
+  return before;
+}
+
 /** As above, and the bodies are joined. */
 async function joined(t: ExecutionContext): Promise<Rig> {
   const made = await rig(t);
-  made.isolateSource.divert();
-  await settle();
+  await divert(made);
   t.true(made.isolateSource.isDiverted);
   made.isolateTarget.join(made.isolateSource);
   await settle();
@@ -96,18 +110,15 @@ function readAll(exchange: Exchange): Buffer {
 }
 
 test('a joined body goes on where the other stopped, and nothing of it crosses the connection', async t => {
-  const { source, target, isolateSource, isolateTarget, host } = await rig(t);
-  source.write(Buffer.from('before '));
-  await settle();
-  isolateSource.divert();
-  await settle();
+  const made = await rig(t);
+  const { source, target, isolateSource, isolateTarget, host } = made;
+  isolateTarget.write(await divert(made));
   source.write(Buffer.from('held '));
-  isolateTarget.write(readAll(isolateSource));
   isolateTarget.join(isolateSource);
   await settle();
   source.write(Buffer.from('after'));
-  t.is(readAll(target).toString(), 'before held after');
-  t.is(target.receivedBytes, 17);
+  t.is(readAll(target).toString(), `${'a'.repeat(FIRST_WINDOW_BYTES / 2)}held after`);
+  t.is(target.receivedBytes, FIRST_WINDOW_BYTES / 2 + 10);
   await settle();
   t.is(isolateSource.queuedBytes, 0);
   source.end();
@@ -119,14 +130,20 @@ test('a joined body goes on where the other stopped, and nothing of it crosses t
   t.is(host.error, undefined);
 });
 
+test('a short body that is passed on is never held back', async t => {
+  const made = await rig(t);
+  await divert(made, FIRST_WINDOW_BYTES / 2 - 1);
+  t.false(made.isolateSource.isDiverted);
+  t.true(made.source.credit > 0);
+});
+
 test('a joined body has the window of one connection', async t => {
   const { source, target, host } = await joined(t);
-  t.is(source.write(new Uint8Array(WINDOW_BYTES - 1)), 1);
-  t.is(source.write(new Uint8Array(WINDOW_BYTES)), 1 - WINDOW_BYTES);
-  t.is(target.queuedBytes, WINDOW_BYTES);
-  t.deepEqual(host.told, []);
-  t.is(target.read(WINDOW_BYTES - 1)?.length, WINDOW_BYTES - 1);
-  // The rest of the second piece, as far as there is room.
+  t.is(source.write(new Uint8Array(FIRST_WINDOW_BYTES - 1)), 1);
+  t.is(source.write(new Uint8Array(2 * WINDOW_BYTES)), 1 - 2 * WINDOW_BYTES);
+  t.is(target.queuedBytes, FIRST_WINDOW_BYTES);
+  t.is(target.read(FIRST_WINDOW_BYTES / 2)?.length, FIRST_WINDOW_BYTES / 2);
+  // It reads, so it is given more: the rest of the second piece, as far as there is room.
   t.is(target.queuedBytes, WINDOW_BYTES);
   t.deepEqual(host.told, []);
   readAll(target);
@@ -134,14 +151,44 @@ test('a joined body has the window of one connection', async t => {
 });
 
 test('what came before a body is joined counts for its window', async t => {
-  const { source, target, isolateSource, isolateTarget } = await rig(t);
-  isolateTarget.write(new Uint8Array(100_000));
-  isolateSource.divert();
-  await settle();
+  const made = await rig(t);
+  const { source, target, isolateSource, isolateTarget } = made;
+  isolateTarget.write(new Uint8Array(50_000));
+  await divert(made);
   isolateTarget.join(isolateSource);
   await settle();
   source.write(new Uint8Array(WINDOW_BYTES));
-  t.is(target.queuedBytes, WINDOW_BYTES);
+  t.is(target.queuedBytes, FIRST_WINDOW_BYTES);
+});
+
+test('a window grows when its body is read, and shrinks while the bodies of the connection hold much', async t => {
+  const [ours, theirs] = loopback();
+  const host = end(ours, 'host');
+  const isolate = end(theirs, 'isolate');
+  const open = async (): Promise<readonly [Exchange, Exchange]> => {
+    const exchange = host.channel.open(1, '', false, null, true, listener([]));
+    await settle();
+    const answer = isolate.opened.at(-1);
+    if (answer === undefined) throw new Error('The exchange did not arrive');
+    answer.reply(200, '', false, null, false);
+    answer.write(new Uint8Array(FIRST_WINDOW_BYTES));
+    await settle();
+    return [exchange, answer];
+  };
+  const [first, answer] = await open();
+  t.is(answer.credit, 0);
+  readAll(first);
+  await settle();
+  t.is(answer.credit, WINDOW_BYTES);
+  while (!host.channel.isCrowded) await open();
+  answer.write(new Uint8Array(WINDOW_BYTES));
+  await settle();
+  first.read(WINDOW_BYTES / 2);
+  await settle();
+  t.is(answer.credit, 0);
+  readAll(first);
+  await settle();
+  t.is(answer.credit, FIRST_WINDOW_BYTES);
 });
 
 test('a reader that reads at once gets a joined body of any length, without a call for each piece on the stack', async t => {
@@ -159,9 +206,9 @@ test('a reader that reads at once gets a joined body of any length, without a ca
 });
 
 test('the end of a body that is held back comes when it is joined', async t => {
-  const { source, target, isolateSource, isolateTarget, host } = await rig(t);
-  isolateSource.divert();
-  await settle();
+  const made = await rig(t);
+  const { source, target, isolateSource, isolateTarget, host } = made;
+  await divert(made);
   source.sendWhole(new Uint8Array(3 * WINDOW_BYTES));
   t.false(source.isOutgoingOver);
   isolateTarget.join(isolateSource);
@@ -173,12 +220,13 @@ test('the end of a body that is held back comes when it is joined', async t => {
 
 test('a body that ended before it was diverted ends as ever', async t => {
   const { source, isolateSource } = await rig(t);
-  source.write(Buffer.from('all'));
+  isolateSource.passOn();
+  source.write(new Uint8Array(FIRST_WINDOW_BYTES));
   source.end();
-  isolateSource.divert();
+  await settle();
+  t.is(readAll(isolateSource).length, FIRST_WINDOW_BYTES);
   await settle();
   t.false(isolateSource.isDiverted);
-  t.is(readAll(isolateSource).toString(), 'all');
   t.is(isolateSource.incoming, 'ended');
 });
 
@@ -217,12 +265,13 @@ test('both ends of a joined body fail when the connection ends', async t => {
 });
 
 test('credit that was on its way when a body was diverted does not count', async t => {
-  const { source, isolateSource, host } = await rig(t);
-  source.write(new Uint8Array(WINDOW_BYTES));
+  const made = await rig(t);
+  const { source, isolateSource, host } = made;
+  source.write(new Uint8Array(FIRST_WINDOW_BYTES));
   await settle();
   readAll(isolateSource);
-  isolateSource.divert();
-  await settle();
+  await divert(made, WINDOW_BYTES / 2);
+  t.true(isolateSource.isDiverted);
   t.is(source.credit, 0);
   t.is(host.error, undefined);
 });
