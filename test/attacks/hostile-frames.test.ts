@@ -1,0 +1,182 @@
+/** Frames in any order, from a peer that says whatever it likes, while the host reads, writes and gives up its bodies. */
+import test from 'ava';
+import fc from 'fast-check';
+import { Channel } from '../../src/isolate/protocol/channel.js';
+import { type Exchange, WINDOW_BYTES } from '../../src/isolate/protocol/exchange.js';
+import { FrameWriter } from '../../src/isolate/protocol/frames.js';
+import type { TransportReader } from '../../src/isolate/protocol/transport.js';
+
+/** Ids that the host has opened, that the peer has, and one of neither. */
+const ids = fc.constantFrom(2, 4, 6, 1, 3, 5, 99);
+const sizes = fc.constantFrom(0, 1, 1000, 32 * 1024, 64 * 1024, WINDOW_BYTES, 3 * WINDOW_BYTES);
+
+type Step = (rig: Rig) => void;
+
+const frames = fc.oneof(
+  fc.tuple(ids, sizes).map(
+    ([id, bytes]): Step =>
+      rig =>
+        rig.peer.data(id, new Uint8Array(bytes)),
+  ),
+  ids.map(
+    (id): Step =>
+      rig =>
+        rig.peer.end(id),
+  ),
+  fc.tuple(ids, sizes).map(
+    ([id, bytes]): Step =>
+      rig =>
+        rig.peer.credit(id, bytes),
+  ),
+  ids.map(
+    (id): Step =>
+      rig =>
+        rig.peer.stop(id, 'enough'),
+  ),
+  ids.map(
+    (id): Step =>
+      rig =>
+        rig.peer.fail(id, 'lost'),
+  ),
+  ids.map(
+    (id): Step =>
+      rig =>
+        rig.peer.divert(id),
+  ),
+  ids.map(
+    (id): Step =>
+      rig =>
+        rig.peer.diverted(id),
+  ),
+  fc.tuple(ids, ids).map(
+    ([id, from]): Step =>
+      rig =>
+        rig.peer.join(id, from),
+  ),
+  ids.map(
+    (id): Step =>
+      rig =>
+        rig.peer.open(id, 1, '', false, null, false),
+  ),
+  ids.map(
+    (id): Step =>
+      rig =>
+        rig.peer.reply(id, 200, '', false, null, false),
+  ),
+);
+
+const own = fc.oneof(
+  fc.tuple(ids, sizes).map(
+    ([id, bytes]): Step =>
+      rig =>
+        rig.exchange(id)?.write(new Uint8Array(bytes)),
+  ),
+  fc.tuple(ids, sizes).map(
+    ([id, bytes]): Step =>
+      rig =>
+        rig.exchange(id)?.read(bytes + 1),
+  ),
+  ids.map(
+    (id): Step =>
+      rig =>
+        rig.exchange(id)?.end(),
+  ),
+  ids.map(
+    (id): Step =>
+      rig =>
+        rig.exchange(id)?.fail('given up'),
+  ),
+  ids.map(
+    (id): Step =>
+      rig =>
+        rig.exchange(id)?.stopReading('enough'),
+  ),
+  ids.map(
+    (id): Step =>
+      rig =>
+        rig.exchange(id)?.reply(200, '', false, null, false),
+  ),
+);
+
+/** What a peer that joins bodies would do, so that what comes after it is reached often. */
+const joining = fc.tuple(ids, ids).map(
+  ([id, from]): Step =>
+    rig => {
+      rig.peer.divert(from);
+      rig.peer.join(id, from);
+    },
+);
+
+class Rig {
+  readonly peer = new FrameWriter();
+  readonly exchanges: Exchange[] = [];
+  readonly channel: Channel;
+  isClosed = false;
+  #reader: TransportReader | undefined;
+
+  constructor() {
+    this.channel = new Channel(
+      {
+        start: reader => {
+          this.#reader = reader;
+        },
+        isFull: false,
+        unwrittenBytes: 0,
+        write() {},
+        close() {},
+      },
+      'host',
+      {
+        onOpen: exchange => void this.exchanges.push(exchange),
+        onNote() {},
+        onClose: () => {
+          this.isClosed = true;
+        },
+      },
+    );
+    for (let at = 0; at < 3; at++) this.exchanges.push(this.channel.open(1, '', false, null, false));
+    for (const id of [1, 3, 5]) this.peer.open(id, 1, '', false, null, false);
+    this.send();
+    // Some read at once, as a response to a fast client is read.
+    for (const exchange of this.exchanges) {
+      exchange.listener = {
+        onReply() {},
+        onData: () => exchange.id % 4 === 0 && exchange.read(WINDOW_BYTES),
+        onCredit() {},
+        onSent() {},
+        onStop() {},
+        onFail() {},
+      };
+    }
+  }
+
+  exchange(id: number): Exchange | undefined {
+    return this.exchanges.find(each => each.id === id);
+  }
+
+  send(): void {
+    for (const part of this.peer.take()) this.#reader?.onRead(Buffer.from(part));
+  }
+}
+
+test('whatever a peer sends in whatever order, nothing throws and no body is held beyond its window', t => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(frames, own, joining), { maxLength: 60 }), steps => {
+      const rig = new Rig();
+      for (const step of steps) {
+        step(rig);
+        rig.send();
+        if (rig.isClosed) break;
+        for (const exchange of rig.exchanges) {
+          if (exchange.queuedBytes > WINDOW_BYTES) throw new Error(`${exchange.queuedBytes} bytes are queued`);
+        }
+      }
+      rig.channel.close();
+      for (const exchange of rig.exchanges) {
+        if (!exchange.isOver) throw new Error(`Exchange ${exchange.id} is not over`);
+      }
+    }),
+    { numRuns: 3000 },
+  );
+  t.pass();
+});
