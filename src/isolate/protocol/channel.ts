@@ -140,7 +140,9 @@ export class Channel implements FrameSink, ExchangeCarrier {
   }
 
   forgetIfOver(exchange: Exchange): void {
-    if (!exchange.isOver || !this.#exchanges.delete(exchange.id)) return;
+    // Told again of one that is over, when the peer has opened another by its id.
+    if (!exchange.isOver || this.#exchanges.get(exchange.id) !== exchange) return;
+    this.#exchanges.delete(exchange.id);
     this.#queuedBytes -= exchange.headBytes;
   }
 

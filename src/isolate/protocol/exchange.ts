@@ -415,7 +415,8 @@ export class Exchange {
       throw new ProtocolError('A body was joined twice');
     this.#joinedFrom = source;
     source.#joinedTo = this;
-    source.#takeCredit(this.#windowBytes - this.queuedBytes - this.#takenBytes);
+    // What the peer might have sent is for the source to send.
+    source.#takeCredit(this.#grantedBytes);
   }
 
   receiveStop(reason: string): void {
