@@ -3,7 +3,8 @@ import * as streams from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 import { cancelQuietly } from '../foreign-stream.js';
 import type { Service, ServiceBody } from '../service.js';
-import { type ClientStream, createBucketClient } from './client.js';
+import { createBucketClient } from './client.js';
+import type { ClientStream } from './client-platform.js';
 import { INLINE_BYTES } from './limits.js';
 import type { StoreBucket } from './types.js';
 
