@@ -9,7 +9,7 @@ import { syncDirectory } from './sync-directory.js';
 const MARKER_FILE = 'FORMAT';
 const FORMAT = 'edgehost storage';
 /** Raised when an older host could not read what a newer one writes. */
-export const STORAGE_VERSION = 1;
+export const STORAGE_VERSION = 2;
 
 /**
  * Makes the directory when it does not exist, checks that it is a storage of a version this host can read, and marks an
@@ -21,11 +21,9 @@ export async function prepareDirectory(directory: string): Promise<string> {
     await mkdir(directory, { recursive: true });
     const path = await realpath(directory);
     const marker = await readMarker(path);
-    if (marker !== undefined) checkMarker(marker, directory);
-    else {
-      await checkEmpty(path, directory);
-      await writeMarker(path);
-    }
+    if (marker === undefined) await checkEmpty(path, directory);
+    // Records of an older version are read as they are; what is written from now on an older host cannot read.
+    if (marker === undefined || checkMarker(marker, directory) < STORAGE_VERSION) await writeMarker(path);
     await mkdir(join(path, 'bodies'), { recursive: true });
     await syncDirectory(path);
     return path;
@@ -43,7 +41,8 @@ async function readMarker(path: string): Promise<string | undefined> {
   }
 }
 
-function checkMarker(marker: string, directory: string): void {
+/** Answers the version. */
+function checkMarker(marker: string, directory: string): number {
   const found = parseMarker(marker);
   if (found === undefined) {
     throw new EdgeError(
@@ -57,6 +56,7 @@ function checkMarker(marker: string, directory: string): void {
       `Cannot open the storage directory "${directory}": it has format version ${found}, this host reads up to ${STORAGE_VERSION}; use a newer release`,
     );
   }
+  return found;
 }
 
 function parseMarker(marker: string): number | undefined {

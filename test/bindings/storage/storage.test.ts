@@ -81,7 +81,7 @@ test('Storage.open() leaves a directory of others as it is', async t => {
 });
 
 for (const [title, marker] of [
-  ['newer', '{"format":"edgehost storage","version":2}'],
+  ['newer', '{"format":"edgehost storage","version":3}'],
   ['foreign', '{"format":"other","version":1}'],
   ['broken', '{'],
 ] as const) {
@@ -93,6 +93,15 @@ for (const [title, marker] of [
     t.is(await readFile(join(directory, 'FORMAT'), 'utf8'), marker);
   });
 }
+
+test('Storage.open() raises the version of an older storage, which an older host must not open any more', async t => {
+  const directory = await temporaryDirectory(t);
+  await withStorage(directory, async () => {});
+  const current = await readFile(join(directory, 'FORMAT'), 'utf8');
+  await writeFile(join(directory, 'FORMAT'), '{"format":"edgehost storage","version":1}');
+  await withStorage(directory, async () => {});
+  t.is(await readFile(join(directory, 'FORMAT'), 'utf8'), current);
+});
 
 test('Storage.open() makes the directory, also in a fresh volume or under version control', async t => {
   const directory = await temporaryDirectory(t);
