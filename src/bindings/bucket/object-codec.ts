@@ -9,12 +9,36 @@ export interface StoredObject {
 
 export type StoredBody = { readonly kind: 'embedded'; readonly bytes: Uint8Array } | BodyRef;
 
-/** Metadata as JSON, in short names because every object has them. */
-interface Wire {
-  v: string;
-  s: number;
-  e: string;
-  u: number;
+/**
+ * Where a record has what. What every object has stands in fixed places, so that a listing reads a thousand records
+ * without a parser; the rest, the details, is JSON. The value follows when it is embedded. Numbers are little-endian.
+ */
+const PLACE = {
+  /** u24, 0 when there are none. */
+  detailsBytes: 0,
+  /** u8 */
+  flags: 3,
+  /** 16 bytes */
+  version: 4,
+  /** 16 bytes */
+  etag: 20,
+  /** u48 */
+  size: 36,
+  /** u48 */
+  uploaded: 42,
+  details: 48,
+} as const;
+
+/** In all records but those of storage version 1. */
+const FLAG_FIXED = 0x80;
+/** A listing shows some of the details, whatever it is asked for. */
+const FLAG_LISTED = 0x01;
+
+/** In short names because a bucket has millions. */
+interface Details {
+  /** Version and etag when they are not 16 bytes in hex, as the etag of a multipart object. */
+  v?: string;
+  e?: string;
   /** As it was last uploaded, when that is not the key of the record (its NFC form). */
   k?: string;
   h?: HttpMetadata;
@@ -30,31 +54,27 @@ interface Wire {
   b?: [BodyRef['kind'], string];
 }
 
-/** `u32 length of the JSON, little-endian | JSON | the value, when it is embedded`. */
-export function encodeObject(stored: StoredObject, key: string): Buffer {
-  const { object, body } = stored;
-  const wire: Wire = { v: object.version, s: object.size, e: object.etag, u: object.uploaded };
-  if (object.key !== key) wire.k = object.key;
-  if (!isEmpty(object.httpMetadata)) wire.h = object.httpMetadata;
-  if (!isEmpty(object.customMetadata)) wire.m = object.customMetadata;
+const LISTED_DETAILS = ['v', 'e', 'k', 'c', 'a', 't', 'p'] as const;
+const NO_DETAILS: Details = {};
+const NO_METADATA = {} as const;
+const HASH = /^[0-9a-f]{32}$/;
+
+export function encodeObject({ object, body }: StoredObject, key: string): Buffer {
+  const details: Details = {};
+  if (object.key !== key) details.k = object.key;
+  if (!isEmpty(object.httpMetadata)) details.h = object.httpMetadata;
+  if (!isEmpty(object.customMetadata)) details.m = object.customMetadata;
   if (object.partSizes !== undefined) {
-    wire.p = [object.partSizes.length, object.partSizes[0] ?? 0, object.partSizes.at(-1) ?? 0];
-    if (!isEmpty(object.checksums)) wire.c = object.checksums;
+    details.p = [object.partSizes.length, object.partSizes[0] ?? 0, object.partSizes.at(-1) ?? 0];
+    if (!isEmpty(object.checksums)) details.c = object.checksums;
   } else {
     const { md5: _, ...others } = object.checksums;
-    if (!isEmpty(others)) wire.c = others;
+    if (!isEmpty(others)) details.c = others;
   }
-  if (object.storageClass === 'InfrequentAccess') wire.a = 1;
-  if (object.transferChecksum !== undefined) wire.t = object.transferChecksum;
-  if (body.kind !== 'embedded') wire.b = [body.kind, body.id];
-  const json = JSON.stringify(wire);
-  const value = body.kind === 'embedded' ? body.bytes : undefined;
-  const jsonBytes = Buffer.byteLength(json);
-  const record = Buffer.allocUnsafe(4 + jsonBytes + (value?.byteLength ?? 0));
-  record.writeUInt32LE(jsonBytes, 0);
-  record.write(json, 4, jsonBytes, 'utf8');
-  if (value !== undefined) record.set(value, 4 + jsonBytes);
-  return record;
+  if (object.storageClass === 'InfrequentAccess') details.a = 1;
+  if (object.transferChecksum !== undefined) details.t = object.transferChecksum;
+  if (body.kind !== 'embedded') details.b = [body.kind, body.id];
+  return assemble(object, details, body.kind === 'embedded' ? body.bytes : undefined);
 }
 
 /**
@@ -62,12 +82,16 @@ export function encodeObject(stored: StoredObject, key: string): Buffer {
  * as the object has parts.
  */
 export function decodeObject(record: Buffer, key: string, withPartSizes = true): StoredObject {
-  const end = 4 + record.readUInt32LE(0);
-  const wire = parseWire(record, end);
-  const object = objectOf(wire, key);
+  const current = currentForm(record);
+  const details = detailsOf(current);
+  const object = objectOf(current, details, key);
+  const { p: parts, b: ref } = details;
   return {
-    object: wire.p === undefined || !withPartSizes ? object : { ...object, partSizes: partSizes(wire.p) },
-    body: wire.b === undefined ? { kind: 'embedded', bytes: record.subarray(end) } : { kind: wire.b[0], id: wire.b[1] },
+    object: parts === undefined || !withPartSizes ? object : { ...object, partSizes: partSizes(parts) },
+    body:
+      ref === undefined
+        ? { kind: 'embedded', bytes: current.subarray(PLACE.details + metadataBytes(current)) }
+        : { kind: ref[0], id: ref[1] },
   };
 }
 
@@ -80,38 +104,84 @@ export function decodeListed(
   key: string,
   { includeHttpMetadata, includeCustomMetadata }: Pick<ListQuery, 'includeHttpMetadata' | 'includeCustomMetadata'>,
 ): ObjectRecord {
-  const object = objectOf(parseWire(record, 4 + record.readUInt32LE(0)), key);
+  const current = currentForm(record);
+  const isPlain = current[PLACE.flags] === FLAG_FIXED && !includeHttpMetadata && !includeCustomMetadata;
+  const object = objectOf(current, isPlain ? NO_DETAILS : detailsOf(current), key);
   if (!includeHttpMetadata) object.httpMetadata = NO_METADATA;
   if (!includeCustomMetadata) object.customMetadata = NO_METADATA;
   return object;
 }
 
-const NO_METADATA = {} as const;
-
-function parseWire(record: Buffer, end: number): Wire {
-  return JSON.parse(record.toString('utf8', 4, end));
+/** How many bytes of metadata a record holds, besides what every object has. */
+export function metadataBytes(record: Buffer): number {
+  return record.readUIntLE(PLACE.detailsBytes, 3);
 }
 
-function objectOf(wire: Wire, key: string): { -readonly [Field in keyof ObjectRecord]: ObjectRecord[Field] } {
+function detailsOf(record: Buffer): Details {
+  const bytes = metadataBytes(record);
+  return bytes === 0 ? NO_DETAILS : JSON.parse(record.toString('utf8', PLACE.details, PLACE.details + bytes));
+}
+
+function objectOf(
+  record: Buffer,
+  details: Details,
+  key: string,
+): { -readonly [Field in keyof ObjectRecord]: ObjectRecord[Field] } {
+  // One text for both: a call of the buffer takes longer than two cuts.
+  const hashes = record.toString('hex', PLACE.version, PLACE.size);
+  const etag = details.e ?? hashes.slice(32);
+  const md5 = details.p === undefined ? { md5: etag } : undefined;
   const object: ReturnType<typeof objectOf> = {
-    key: wire.k ?? key,
-    version: wire.v,
-    size: wire.s,
-    etag: wire.e,
-    uploaded: wire.u,
-    httpMetadata: wire.h ?? {},
-    customMetadata: wire.m ?? {},
-    checksums:
-      wire.p === undefined ? (wire.c === undefined ? { md5: wire.e } : { md5: wire.e, ...wire.c }) : (wire.c ?? {}),
-    storageClass: wire.a === 1 ? 'InfrequentAccess' : 'Standard',
+    key: details.k ?? key,
+    version: details.v ?? hashes.slice(0, 32),
+    size: record.readUIntLE(PLACE.size, 6),
+    etag,
+    uploaded: record.readUIntLE(PLACE.uploaded, 6),
+    httpMetadata: details.h ?? {},
+    customMetadata: details.m ?? {},
+    checksums: details.c === undefined ? (md5 ?? {}) : { ...md5, ...details.c },
+    storageClass: details.a === 1 ? 'InfrequentAccess' : 'Standard',
   };
-  if (wire.t !== undefined) object.transferChecksum = wire.t;
+  if (details.t !== undefined) object.transferChecksum = details.t;
   return object;
 }
 
-/** How many bytes of metadata a record holds. */
-export function metadataBytes(record: Buffer): number {
-  return record.readUInt32LE(0);
+function assemble(
+  { version, etag, size, uploaded }: Pick<ObjectRecord, 'version' | 'etag' | 'size' | 'uploaded'>,
+  details: Details,
+  value: Uint8Array | undefined,
+): Buffer {
+  if (!HASH.test(version)) details.v = version;
+  if (!HASH.test(etag)) details.e = etag;
+  const json = isEmpty(details) ? '' : JSON.stringify(details);
+  const end = PLACE.details + Buffer.byteLength(json);
+  const record = Buffer.allocUnsafe(end + (value?.byteLength ?? 0));
+  record.writeUIntLE(end - PLACE.details, PLACE.detailsBytes, 3);
+  const isListed = LISTED_DETAILS.some(name => details[name] !== undefined);
+  record.writeUInt8(isListed ? FLAG_FIXED | FLAG_LISTED : FLAG_FIXED, PLACE.flags);
+  record.write(
+    (details.v === undefined ? version : NO_HASH) + (details.e === undefined ? etag : NO_HASH),
+    PLACE.version,
+    'hex',
+  );
+  record.writeUIntLE(size, PLACE.size, 6);
+  record.writeUIntLE(uploaded, PLACE.uploaded, 6);
+  record.write(json, PLACE.details, 'utf8');
+  if (value !== undefined) record.set(value, end);
+  return record;
+}
+
+const NO_HASH = '0'.repeat(32);
+
+/** In version 1 of the storage a record was `u32 length of the JSON | JSON of everything | the value`. */
+type OldDetails = Details & Record<'v' | 'e', string> & Record<'s' | 'u', number>;
+
+function currentForm(record: Buffer): Buffer {
+  if (record[PLACE.flags] !== 0) return record;
+  const end = 4 + metadataBytes(record);
+  const old: OldDetails = JSON.parse(record.toString('utf8', 4, end));
+  const { v: version, e: etag, s: size, u: uploaded, ...details } = old;
+  return assemble({ version, etag, size, uploaded }, details, record.subarray(end));
 }
 
 function partSizes([count, size, last]: readonly [number, number, number]): number[] {
