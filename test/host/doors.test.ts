@@ -50,6 +50,33 @@ test('what an S3 client puts a function gets, and the other way round', async t 
   await t.throwsAsync(client.send(new GetObjectCommand({ Bucket: 'other', Key: 'x' })), { name: 'AccessDenied' });
 });
 
+test('a listing is what it is when the function has replaced what arrays, strings and objects do', async t => {
+  const host = newHost(t);
+  const bucket = host.account('acme').bucket('files');
+  await bucket.put('a', 'plain');
+  await bucket.put('long', 'cold', { storageClass: 'InfrequentAccess' });
+  await (await bucket.createMultipartUpload('parts')).complete([]);
+  const fn = await host.account('acme').load(
+    handler(`
+      const { stringify } = JSON;
+      const nothing = () => undefined;
+      for (const name of ['slice', 'at', 'charCodeAt']) String.prototype[name] = nothing;
+      for (const name of ['push', 'map', 'forEach', 'every', 'slice', 'entries']) Array.prototype[name] = nothing;
+      Array.isArray = Number.isInteger = Object.assign = Object.entries = nothing;
+      Object.prototype.text = Object.prototype.lengths = 'text';
+      const { objects } = await env.FILES.list();
+      delete Object.prototype.text;
+      delete Object.prototype.lengths;
+      let text = '';
+      for (let at = 0; at < objects.length; at++) text += stringify(objects[at]);
+      return new Response(text);
+    `),
+    { buckets: { FILES: 'files' } },
+  );
+  const { objects } = await bucket.list();
+  t.is(await textOf(fn.fetch('http://x/')), objects.map(object => JSON.stringify(object)).join(''));
+});
+
 test('each door reads what any other wrote last, also when it has read the key before', async t => {
   const host = newHost(t);
   const account = host.account('acme');

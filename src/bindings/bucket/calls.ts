@@ -37,17 +37,21 @@ export interface WireHttpMetadata {
  * the names of their fields takes longer than the values.
  */
 export interface WireColumns {
-  readonly key: readonly string[];
+  readonly key: WireTexts;
   readonly version: readonly string[];
   readonly size: readonly number[];
   readonly etag: readonly string[];
+  /** The first, and how much later than the one before each other is: small numbers are written and read faster. */
   readonly uploaded: readonly number[];
   /** Absent when the listing did not ask for it; so is customMetadata. */
   readonly httpMetadata?: readonly WireHttpMetadata[];
   readonly customMetadata?: readonly Readonly<Record<string, string>>[];
-  /** What few objects have, with the index of the object. */
+  /** What few objects have, with the index of the object; in order. */
   readonly rare: readonly (readonly [index: number, fields: Pick<WireObject, 'checksums' | 'storageClass'>])[];
 }
+
+/** One by one; or end to end, with the length of each. */
+export type WireTexts = readonly string[] | { readonly text: string; readonly lengths: readonly number[] };
 
 export interface WireList {
   readonly objects: WireColumns;

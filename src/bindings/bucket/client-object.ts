@@ -1,5 +1,5 @@
 /** Objects as a program sees them: StoreObject and StoreObjectBody. */
-import type { WireColumns, WireHttpMetadata, WireObject } from './calls.js';
+import type { WireHttpMetadata, WireObject } from './calls.js';
 import type { ClientHeaders, ClientPlatform, ClientStream } from './client-platform.js';
 
 /** StoreHTTPMetadata. */
@@ -174,26 +174,6 @@ export class ClientObjectBody<Stream extends ClientStream, BlobType> extends Cli
       { highWaterMark: 0 },
     );
   }
-}
-
-export function listed(columns: WireColumns): ClientObject[] {
-  const { key, version, size, etag, uploaded, httpMetadata, customMetadata } = columns;
-  const objects: WireObject[] = key.map((each, at) => ({
-    key: each,
-    // The columns are of one length.
-    version: version[at] ?? '',
-    size: size[at] ?? 0,
-    etag: etag[at] ?? '',
-    uploaded: uploaded[at] ?? 0,
-  }));
-  httpMetadata?.forEach((each, at) => {
-    Object.assign(objects[at] ?? {}, { httpMetadata: each });
-  });
-  customMetadata?.forEach((each, at) => {
-    Object.assign(objects[at] ?? {}, { customMetadata: each });
-  });
-  for (const [at, fields] of columns.rare) Object.assign(objects[at] ?? {}, fields);
-  return objects.map(object => new ClientObject(object));
 }
 
 export const HTTP_FIELDS = [

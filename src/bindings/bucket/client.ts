@@ -9,7 +9,8 @@ import {
   plainRange,
   takeMetadata,
 } from './client-arguments.js';
-import { ClientObject, ClientObjectBody, listed } from './client-object.js';
+import { listedObjects } from './client-list.js';
+import { ClientObject, ClientObjectBody } from './client-object.js';
 import type { ClientPlatform, ClientStream } from './client-platform.js';
 
 /**
@@ -106,7 +107,7 @@ export function createBucketClient<Stream extends ClientStream, BlobType>(platfo
       const { head } = await call('list', args, null);
       const { objects, delimitedPrefixes, truncated, cursor } = uncheckedList(head);
       return {
-        objects: listed(objects),
+        objects: listedObjects(objects),
         delimitedPrefixes: [...delimitedPrefixes],
         truncated,
         ...(cursor === undefined ? undefined : { cursor }),

@@ -1,5 +1,5 @@
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../service.js';
-import type { WireColumns, WireList, WireObject } from './calls.js';
+import type { WireList } from './calls.js';
 import {
   checkCondition,
   checkFields,
@@ -13,11 +13,12 @@ import {
   describe,
   type UncheckedFields,
 } from './check-arguments.js';
-import type { BucketEngine, GetOutcome, ObjectContent, ObjectRecord } from './engine.js';
+import type { BucketEngine, GetOutcome, ObjectContent } from './engine.js';
 import { BucketError, type BucketMethod, bucketErrorCode } from './errors.js';
 import { type BucketFigures, DEFAULT_FIGURES } from './limits.js';
 import { decodeCursor } from './list-cursor.js';
 import { normalKey } from './normal-key.js';
+import { wireColumns, wireObject } from './wire-objects.js';
 
 /** How a bucket behaves for one function. */
 export interface BucketServiceOptions {
@@ -211,48 +212,6 @@ async function abortUpload(bucket: BucketEngine, args: UncheckedFields): Promise
 }
 
 const NOTHING = new Uint8Array(0);
-
-function wireObject(object: ObjectRecord, range?: WireObject['range']): WireObject {
-  const { key, version, size, etag, uploaded, httpMetadata, customMetadata } = object;
-  const wire: WireObject = { key, version, size, etag, uploaded, httpMetadata, customMetadata, ...rareFields(object) };
-  return range === undefined ? wire : { ...wire, range };
-}
-
-function wireColumns(
-  objects: readonly ObjectRecord[],
-  withHttpMetadata: boolean,
-  withCustomMetadata: boolean,
-): WireColumns {
-  return {
-    key: objects.map(({ key }) => key),
-    version: objects.map(({ version }) => version),
-    size: objects.map(({ size }) => size),
-    etag: objects.map(({ etag }) => etag),
-    uploaded: objects.map(({ uploaded }) => uploaded),
-    ...(withHttpMetadata ? { httpMetadata: objects.map(({ httpMetadata }) => httpMetadata) } : undefined),
-    ...(withCustomMetadata ? { customMetadata: objects.map(({ customMetadata }) => customMetadata) } : undefined),
-    rare: objects.flatMap((object, index) => {
-      const fields = rareFields(object);
-      return fields === undefined ? [] : [[index, fields] as const];
-    }),
-  };
-}
-
-/** undefined for most objects: the MD5 is their etag and their only checksum, and their storage class is Standard. */
-function rareFields(object: ObjectRecord): Pick<WireObject, 'checksums' | 'storageClass'> | undefined {
-  const { checksums, etag, storageClass } = object;
-  const goesWithoutSaying = checksums.md5 === etag && !hasOthers(checksums);
-  if (goesWithoutSaying && storageClass === 'Standard') return undefined;
-  return {
-    ...(goesWithoutSaying ? undefined : { checksums }),
-    ...(storageClass === 'InfrequentAccess' ? { storageClass } : undefined),
-  };
-}
-
-function hasOthers(checksums: ObjectRecord['checksums']): boolean {
-  for (const name in checksums) if (name !== 'md5') return true;
-  return false;
-}
 
 function optionalString(args: UncheckedFields, name: string): string | undefined {
   const value = args[name];

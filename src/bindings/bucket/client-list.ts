@@ -1,0 +1,71 @@
+import type { WireColumns, WireObject, WireTexts } from './calls.js';
+import { ClientObject } from './client-object.js';
+
+// As they were before function code ran, which may replace them.
+const { isArray } = Array;
+const { assign } = Object;
+const slice: (text: string, start: number, end: number) => string = Function.prototype.call.bind(
+  String.prototype.slice,
+);
+
+/** The objects of a page. Throws TypeError when they cannot be told apart. */
+export function listedObjects(columns: WireColumns): ClientObject[] {
+  const { version, size, etag, uploaded, httpMetadata, customMetadata, rare } = columns;
+  const key = apart(columns.key);
+  const count = key.length;
+  checkLength(version, count);
+  checkLength(size, count);
+  checkLength(etag, count);
+  checkLength(uploaded, count);
+  checkLength(httpMetadata, count);
+  checkLength(customMetadata, count);
+  const objects: ClientObject[] = [];
+  let time = 0;
+  let rareAt = 0;
+  for (let at = 0; at < count; at++) {
+    time += uploaded[at] ?? 0;
+    const object: { -readonly [Field in keyof WireObject]: WireObject[Field] } = {
+      key: key[at] ?? '',
+      version: version[at] ?? '',
+      size: size[at] ?? 0,
+      etag: etag[at] ?? '',
+      uploaded: time,
+    };
+    if (httpMetadata !== undefined) object.httpMetadata = httpMetadata[at] ?? {};
+    if (customMetadata !== undefined) object.customMetadata = customMetadata[at] ?? {};
+    const fields = rare[rareAt];
+    if (fields !== undefined && fields[0] === at) {
+      assign(object, fields[1]);
+      rareAt++;
+    }
+    objects[at] = new ClientObject(object);
+  }
+  if (rareAt < rare.length) throw malformed();
+  return objects;
+}
+
+function checkLength(column: readonly unknown[] | undefined, count: number): void {
+  if (column !== undefined && column.length !== count) throw malformed();
+}
+
+function apart(texts: WireTexts): readonly string[] {
+  if (isList(texts)) return texts;
+  const { text, lengths } = texts;
+  const all: string[] = [];
+  let start = 0;
+  for (let at = 0; at < lengths.length; at++) {
+    const end = start + (lengths[at] ?? 0);
+    all[at] = slice(text, start, end);
+    start = end;
+  }
+  if (start !== text.length) throw malformed();
+  return all;
+}
+
+function isList(texts: WireTexts): texts is readonly string[] {
+  return isArray(texts);
+}
+
+function malformed(): TypeError {
+  return new TypeError('list: the answer of the host is malformed, its columns or texts are not as long as it says');
+}

@@ -1,0 +1,75 @@
+import type { WireColumns, WireHttpMetadata, WireObject, WireTexts } from './calls.js';
+import type { ObjectRecord } from './engine.js';
+
+export function wireObject(object: ObjectRecord, range?: WireObject['range']): WireObject {
+  const { key, version, size, etag, uploaded, httpMetadata, customMetadata } = object;
+  const wire: WireObject = { key, version, size, etag, uploaded, httpMetadata, customMetadata, ...rareFields(object) };
+  return range === undefined ? wire : { ...wire, range };
+}
+
+/** One pass over a page of a thousand objects. */
+export function wireColumns(
+  objects: readonly ObjectRecord[],
+  withHttpMetadata: boolean,
+  withCustomMetadata: boolean,
+): WireColumns {
+  const key: string[] = [];
+  const version: string[] = [];
+  const size: number[] = [];
+  const etag: string[] = [];
+  const uploaded: number[] = [];
+  const httpMetadata: WireHttpMetadata[] = [];
+  const customMetadata: ObjectRecord['customMetadata'][] = [];
+  const rare: WireColumns['rare'][number][] = [];
+  let before = 0;
+  for (const object of objects) {
+    const fields = rareFields(object);
+    if (fields !== undefined) rare.push([key.length, fields]);
+    key.push(object.key);
+    version.push(object.version);
+    size.push(object.size);
+    etag.push(object.etag);
+    uploaded.push(object.uploaded - before);
+    before = object.uploaded;
+    if (withHttpMetadata) httpMetadata.push(object.httpMetadata);
+    if (withCustomMetadata) customMetadata.push(object.customMetadata);
+  }
+  return {
+    key: wireTexts(key),
+    version,
+    size,
+    etag,
+    uploaded,
+    ...(withHttpMetadata ? { httpMetadata } : undefined),
+    ...(withCustomMetadata ? { customMetadata } : undefined),
+    rare,
+  };
+}
+
+/**
+ * V8 looks each text of up to 10 characters that JSON has up in a table of all texts there are, which takes longer than
+ * everything else about it. From 13 on it cuts by reference: whoever kept one text would keep all of the page.
+ */
+const MOST_CUT_CHARACTERS = 12;
+
+/** Short texts end to end. */
+function wireTexts(texts: readonly string[]): WireTexts {
+  if (texts.some(text => text.length > MOST_CUT_CHARACTERS)) return texts;
+  return { text: texts.join(''), lengths: texts.map(text => text.length) };
+}
+
+/** undefined for most objects: the MD5 is their etag and their only checksum, and their storage class is Standard. */
+function rareFields(object: ObjectRecord): Pick<WireObject, 'checksums' | 'storageClass'> | undefined {
+  const { checksums, etag, storageClass } = object;
+  const goesWithoutSaying = checksums.md5 === etag && !hasOthers(checksums);
+  if (goesWithoutSaying && storageClass === 'Standard') return undefined;
+  return {
+    ...(goesWithoutSaying ? undefined : { checksums }),
+    ...(storageClass === 'InfrequentAccess' ? { storageClass } : undefined),
+  };
+}
+
+function hasOthers(checksums: ObjectRecord['checksums']): boolean {
+  for (const name in checksums) if (name !== 'md5') return true;
+  return false;
+}
