@@ -1,6 +1,6 @@
 import { EdgeError } from '../../quotas/errors.js';
 import type { ServiceBody } from '../service.js';
-import type { LevelOperation } from '../storage/level-database.js';
+import type { RecordOperation } from '../storage/counts.js';
 import { type BodyRef, type BodySegment, parseBodyList } from '../storage/reclaimer.js';
 import { recordKeys } from '../storage/record-keys.js';
 import type { StorageParts } from '../storage/storage-parts.js';
@@ -25,7 +25,7 @@ import type {
 import { BucketError, type BucketMethod } from './errors.js';
 import { BUCKET_LIMITS, EMBEDDED_BYTES } from './limits.js';
 import { listObjects } from './list-objects.js';
-import { ListingCache } from './listing-cache.js';
+import { comingOperations, goingOperations, removeIndex } from './listing-index.js';
 import { MultipartUploads } from './multipart-uploads.js';
 import { normalKey } from './normal-key.js';
 import { decodeObject, encodeObject, type StoredObject } from './object-codec.js';
@@ -42,7 +42,6 @@ export class BucketStore implements BucketEngine {
   readonly #id: string;
   readonly #objects: string;
   readonly #uploads: MultipartUploads;
-  readonly #listings = new ListingCache();
   #writing = 0;
   #isClosed = false;
   #whenIdle: (() => void) | undefined;
@@ -126,9 +125,11 @@ export class BucketStore implements BucketEngine {
               body: ref ?? { kind: 'embedded', bytes: content.kind === 'small' ? content.bytes : new Uint8Array(0) },
             };
             return {
-              operations: [{ type: 'put', key: recordKey, value: encodeObject(stored, normal) }],
+              operations: [
+                { type: 'put', key: recordKey, value: encodeObject(stored, normal) },
+                ...(previous === undefined ? comingOperations(this.#id, normal) : []),
+              ],
               drops: bodyRef(previous),
-              commit: commit => (previous === undefined ? this.#change([normal], 'added', commit) : commit()),
             };
           },
           EMBEDDED_BYTES,
@@ -152,8 +153,9 @@ export class BucketStore implements BucketEngine {
     await this.#write('delete', () =>
       this.#parts.mutex.runAll(recordKeys, async () => {
         const { records, reclaimer } = this.#parts;
+        await records.settled();
         const found = await records.getMany(recordKeys);
-        const operations: LevelOperation[] = [];
+        const operations: RecordOperation[] = [];
         const dropped: BodyRef[] = [];
         const removed: string[] = [];
         for (const [index, key] of recordKeys.entries()) {
@@ -168,14 +170,15 @@ export class BucketStore implements BucketEngine {
           }
         }
         if (operations.length === 0) return;
-        await this.#change(removed, 'removed', () => records.commit(operations));
+        for (const operation of goingOperations(this.#id, removed)) operations.push(operation);
+        await records.commit(operations);
         for (const body of dropped) reclaimer.dropped(body);
       }),
     );
   }
 
   list(query: ListQuery): Promise<ListPage> {
-    return listObjects(this.#parts.records, this.#id, this.#listings, query);
+    return listObjects(this.#parts.records, this.#id, query);
   }
 
   async createUpload(key: string, options: UploadOptions & UploadAge): Promise<UploadRecord> {
@@ -204,13 +207,7 @@ export class BucketStore implements BucketEngine {
     options: NonNullable<Parameters<BucketEngine['completeUpload']>[3]> = {},
   ): Promise<ObjectRecord> {
     const normal = checkKey('completeMultipartUpload', key);
-    return this.#write('completeMultipartUpload', () =>
-      this.#uploads.complete(normal, key, uploadId, parts, {
-        ...options,
-        objectKey: this.#objects + normal,
-        addKey: commit => this.#change([normal], 'added', commit),
-      }),
-    );
+    return this.#write('completeMultipartUpload', () => this.#uploads.complete(normal, key, uploadId, parts, options));
   }
 
   async abortUpload(key: string, uploadId: string): Promise<void> {
@@ -259,24 +256,11 @@ export class BucketStore implements BucketEngine {
         );
       }
       await this.#uploads.clear();
+      await removeIndex(this.#parts.records, this.#id);
       await remove();
     } catch (error) {
       this.#isClosed = false;
       throw error;
-    }
-  }
-
-  /** Does a commit by which keys come or go. */
-  async #change(keys: readonly string[], kind: 'added' | 'removed', commit: () => Promise<void>): Promise<void> {
-    const changed = this.#listings.changing(keys, kind);
-    try {
-      await commit();
-    } catch (error) {
-      // LevelDB may find the commit whole all the same, when it is opened again.
-      this.#parts.records.whenSound(() => this.#listings.clear());
-      throw error;
-    } finally {
-      changed();
     }
   }
 

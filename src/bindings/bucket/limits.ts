@@ -35,3 +35,8 @@ export const DEFAULT_FIGURES: BucketFigures = {
 export const EMBEDDED_BYTES = 2048;
 /** Values up to this many bytes are kept in LevelDB, larger ones in files. */
 export const INLINE_BYTES = 64 * 1024;
+/**
+ * A listing by "/" whose prefix has fewer slashes is one range of the index; deeper ones seek from group to group. A new key
+ * writes one small record for each of its groups that are indexed.
+ */
+export const INDEXED_DEPTHS = 8;

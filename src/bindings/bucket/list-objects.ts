@@ -2,9 +2,10 @@ import type { KeyValueStore } from '../storage/key-value-store.js';
 import { afterPrefix, compareKeys, type LevelRange } from '../storage/level-database.js';
 import { recordKeys } from '../storage/record-keys.js';
 import type { ListPage, ListQuery, ObjectRecord } from './engine.js';
-import { BUCKET_LIMITS } from './limits.js';
+import { BUCKET_LIMITS, INDEXED_DEPTHS } from './limits.js';
 import { decodeCursor, encodeCursor, type ListPosition } from './list-cursor.js';
-import { entryOf, type KnownListing, type Listing, type ListingCache, type ListingEntries } from './listing-cache.js';
+import { type PageEntries, readIndexed } from './list-indexed.js';
+import { depthOf, INDEXED_DELIMITER } from './listing-index.js';
 import { normalKey } from './normal-key.js';
 import { decodeListed, metadataBytes } from './object-codec.js';
 
@@ -17,42 +18,25 @@ const NO_MORE: Promise<[string, Buffer][]> = Promise.resolve([]);
 const PATIENCE = { first: 32, least: 2, most: 64 } as const;
 
 /**
- * A page of a listing. Without a delimiter it is read from one snapshot. By delimiter, large groups are skipped by seeking,
- * whatever their size, and where the listing was read before, its groups are known: only the objects are read, and the
- * entries that were changed since.
+ * A page of a listing, read from one snapshot. By "/" it is one range of the index, whatever the size of its groups; by other
+ * delimiters, and deeper than the index goes, groups are skipped by seeking, which takes some 50 µs for each.
  */
-export async function listObjects(
-  records: KeyValueStore,
-  bucketId: string,
-  cache: ListingCache,
-  query: ListQuery,
-): Promise<ListPage> {
+export async function listObjects(records: KeyValueStore, bucketId: string, query: ListQuery): Promise<ListPage> {
   const root = recordKeys.objects(bucketId);
-  const prefix = root + normalKey(query.prefix ?? '');
+  const prefix = normalKey(query.prefix ?? '');
   const delimiter = normalKey(query.delimiter ?? '');
-  const range = { gte: startKey(root, prefix, query), lt: afterPrefix(prefix) };
+  const range = { gte: startKey(root, root + prefix, query), lt: afterPrefix(root + prefix) };
   if (compareKeys(range.gte, range.lt) >= 0) return new PageBuilder(query).build();
   if (delimiter === '') return (await readPage(records, root, range, query)).build();
 
-  const listing = {
-    prefix: prefix.slice(root.length),
-    delimiter,
+  const page = new PageBuilder(query);
+  const depth = depthOf(prefix);
+  if (delimiter === INDEXED_DELIMITER && depth < INDEXED_DEPTHS) {
     // At or behind the prefix and before what follows it: it begins with it.
-    start: range.gte.slice(root.length),
-    limit: query.limit,
-  };
-  const known = cache.find(listing);
-  const page = known === undefined ? undefined : await readKnown(records, root, cache, known, query);
-  if (page !== undefined) return page.build();
-  const reading = cache.startReading(listing);
-  try {
-    const read = await readGroups(records, root, prefix, delimiter, range, query);
-    // A page that its metadata cut short is not what another listing wants.
-    if (!read.entries.isTruncated || read.entries.entries.length === query.limit) cache.keep(reading, read.entries);
-    return read.build();
-  } finally {
-    cache.giveUp(reading);
-  }
+    const start = range.gte.slice(root.length);
+    await readIndexed(records, page, { bucketId, prefix, depth, start, limit: query.limit });
+  } else await readGroups(records, page, root, root + prefix, delimiter, range);
+  return page.build();
 }
 
 async function readPage(
@@ -83,94 +67,14 @@ async function readPage(
   }
 }
 
-/** The entries that are known, after a look at those in doubt; undefined when it takes more than that. */
-async function readKnown(
-  records: KeyValueStore,
-  root: string,
-  cache: ListingCache,
-  known: KnownListing,
-  query: ListQuery,
-): Promise<PageBuilder | undefined> {
-  const { listing, entries: from, doubts } = known;
-  const { isTruncated } = known;
-  const candidates = withCandidates(from, [...doubts.keys()], listing, isTruncated);
-  const objects = candidates.filter(({ kind }) => kind === 'object').map(({ key }) => root + key);
-  const groups = candidates.filter(({ kind, key }) => kind === 'group' && doubts.has(key));
-  const [found, isThere] = await Promise.all([
-    objects.length === 0 ? [] : records.getMany(objects),
-    Promise.all(groups.map(({ key }) => hasKeys(records, root, key, listing.start))),
-  ]);
-  const gone = new Set(groups.filter((_, index) => isThere[index] === false).map(({ key }) => key));
-  const recordOf = new Map(objects.map((key, index) => [key.slice(root.length), found[index]]));
-  const there = candidates.filter(({ kind, key }) =>
-    kind === 'group' ? !gone.has(key) : recordOf.get(key) !== undefined,
-  );
-  // What comes behind the page is not known.
-  if (isTruncated && there.length < listing.limit) {
-    cache.forget(known);
-    return undefined;
-  }
-  const entries = there.slice(0, listing.limit);
-  const read = { entries, isTruncated: isTruncated || there.length > listing.limit };
-  if (doubts.size > 0) cache.update(known, from, read, doubts);
-
-  const page = new PageBuilder(query);
-  for (const { kind, key } of entries) {
-    if (!(kind === 'object' ? page.addObject(key, recordOf.get(key) ?? EMPTY) : page.addGroup(key))) return page;
-  }
-  if (read.isTruncated) page.truncate();
-  return page;
-}
-
-/** The entries, and those in doubt that may have come, each in its place. */
-function withCandidates(
-  entries: readonly ListPosition[],
-  doubts: readonly string[],
-  listing: Listing,
-  isTruncated: boolean,
-): readonly ListPosition[] {
-  if (doubts.length === 0) return entries;
-  const known = new Set(entries.map(({ key }) => key));
-  const last = isTruncated ? entries.at(-1) : undefined;
-  const others = doubts.filter(key => !known.has(key) && (last === undefined || compareKeys(key, last.key) < 0));
-  if (others.length === 0) return entries;
-  const all = [...entries];
-  for (const key of others) all.splice(placeOf(key, all), 0, entryOf(key, listing));
-  return all;
-}
-
-function placeOf(key: string, entries: readonly ListPosition[]): number {
-  let [low, high] = [0, entries.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compareKeys(entries[middle]?.key ?? '', key) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/** Whether the group has a key that is not before `start`. */
-async function hasKeys(records: KeyValueStore, root: string, group: string, start: string): Promise<boolean> {
-  const gte = compareKeys(group, start) < 0 ? start : group;
-  const iterator = await records.keys({ gte: root + gte, lt: afterPrefix(root + group) });
-  try {
-    return (await iterator.nextv(1)).length > 0;
-  } finally {
-    await iterator.close();
-  }
-}
-
-const EMPTY = Buffer.alloc(0);
-
 async function readGroups(
   records: KeyValueStore,
+  page: PageBuilder,
   root: string,
   prefix: string,
   delimiter: string,
   range: LevelRange,
-  query: ListQuery,
-): Promise<PageBuilder> {
-  const page = new PageBuilder(query);
+): Promise<void> {
   const iterator = await records.iterator(range);
   try {
     let group: string | undefined;
@@ -179,7 +83,7 @@ async function readGroups(
     let size = patience;
     for (;;) {
       const entries = await iterator.nextv(size);
-      if (entries.length === 0) return page;
+      if (entries.length === 0) return;
       for (const [key, record] of entries) {
         seenOfGroup++;
         if (group !== undefined) {
@@ -192,7 +96,7 @@ async function readGroups(
           group === undefined
             ? page.addObject(key.slice(root.length), record)
             : page.addGroup(group.slice(root.length));
-        if (!added) return page;
+        if (!added) return;
       }
       if (group === undefined) size = Math.min(size * 4, LARGEST_READ);
       else if (seenOfGroup < patience) size = Math.max(patience, Math.min(size * 2, LARGEST_READ));
@@ -229,11 +133,11 @@ function groupOf(key: string, prefix: string, delimiter: string): string | undef
   return at === -1 ? undefined : key.slice(0, at + delimiter.length);
 }
 
-class PageBuilder {
+class PageBuilder implements PageEntries {
   readonly #query: ListQuery;
   readonly #objects: ObjectRecord[] = [];
   readonly #prefixes: string[] = [];
-  readonly #entries: ListPosition[] = [];
+  #last: ListPosition | undefined;
   #metadataBytes = 0;
   #isTruncated = false;
 
@@ -249,7 +153,7 @@ class PageBuilder {
       this.#metadataBytes += metadataBytes(record);
     }
     this.#objects.push(decodeListed(record, key, this.#query));
-    this.#entries.push({ kind: 'object', key });
+    this.#last = { kind: 'object', key };
     return true;
   }
 
@@ -257,20 +161,12 @@ class PageBuilder {
   addGroup(group: string): boolean {
     if (!this.#hasRoom()) return false;
     this.#prefixes.push(group);
-    this.#entries.push({ kind: 'group', key: group });
+    this.#last = { kind: 'group', key: group };
     return true;
   }
 
-  get entries(): ListingEntries {
-    return { entries: this.#entries, isTruncated: this.#isTruncated };
-  }
-
-  truncate(): void {
-    this.#isTruncated = true;
-  }
-
   build(): ListPage {
-    const last = this.#entries.at(-1);
+    const last = this.#last;
     return {
       objects: this.#objects,
       delimitedPrefixes: this.#prefixes,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ServiceBody } from '../service.js';
+import type { RecordOperation } from '../storage/counts.js';
 import { afterPrefix, compareKeys, type LevelOperation } from '../storage/level-database.js';
 import { type BodyRef, type BodySegment, bodyList } from '../storage/reclaimer.js';
 import { recordKeys } from '../storage/record-keys.js';
@@ -18,6 +19,7 @@ import type {
 } from './engine.js';
 import { BucketError, type BucketMethod } from './errors.js';
 import { BUCKET_LIMITS, DEFAULT_FIGURES } from './limits.js';
+import { comingOperations } from './listing-index.js';
 import { normalKey } from './normal-key.js';
 import { decodeObject, encodeObject, type StoredBody } from './object-codec.js';
 import { commitReceived, newVersion } from './object-writer.js';
@@ -97,7 +99,6 @@ export class MultipartUploads {
           return {
             operations: [{ type: 'put', key: recordKey, value: encodePart({ part, body: partBody }) }],
             drops: before === undefined ? undefined : decodePart(before).body,
-            commit: commit => commit(),
           };
         },
         -1,
@@ -111,15 +112,11 @@ export class MultipartUploads {
     givenKey: string,
     uploadId: string,
     named: readonly NamedPart[],
-    options: NonNullable<Parameters<BucketEngine['completeUpload']>[3]> & {
-      /** Of the record of the object. */
-      readonly objectKey: string;
-      /** Does a commit by which the key comes to be. */
-      readonly addKey: (commit: () => Promise<void>) => Promise<void>;
-    },
+    options: NonNullable<Parameters<BucketEngine['completeUpload']>[3]>,
   ): Promise<ObjectRecord> {
     const parts = this.#parts;
     return parts.mutex.run(this.#recordKey(key, uploadId), async () => {
+      await parts.records.settled();
       const stored = await this.#stored(key, uploadId);
       if (stored === undefined) throw unknownUpload('completeMultipartUpload');
       if (stored.state !== 'open') throw noSuchUpload('completeMultipartUpload', stored.state);
@@ -141,7 +138,7 @@ export class MultipartUploads {
         partSizes: chosen.map(({ part }) => part.size),
       };
       const listId = parts.newId();
-      const operations: LevelOperation[] = [
+      const operations: RecordOperation[] = [
         { type: 'put', key: recordKeys.bodyList(listId), value: bodyList(chosen.map(segment)) },
         ...this.#over(key, stored, {
           state: 'completed',
@@ -149,20 +146,22 @@ export class MultipartUploads {
         }),
       ];
       const dropped = this.#dropParts(uploadId, uploaded.values(), new Set(chosen), operations);
-      await parts.mutex.run(options.objectKey, async () => {
-        const before = await parts.records.get(options.objectKey);
+      const objectKey = recordKeys.objects(this.#bucketId) + key;
+      await parts.mutex.run(objectKey, async () => {
+        await parts.records.settled();
+        const before = await parts.records.get(objectKey);
         const previous = before === undefined ? undefined : decodeObject(before, key, false);
         if (!conditionHolds(options.condition, previous?.object))
           throw new BucketError('completeMultipartUpload', 10031);
         const body: StoredBody = { kind: 'list', id: listId };
-        operations.push({ type: 'put', key: options.objectKey, value: encodeObject({ object, body }, key) });
+        operations.push({ type: 'put', key: objectKey, value: encodeObject({ object, body }, key) });
         if (previous !== undefined && previous.body.kind !== 'embedded') {
           operations.push(parts.reclaimer.dropping(previous.body));
           dropped.push(previous.body);
         }
+        if (previous === undefined) operations.push(...comingOperations(this.#bucketId, key));
         await parts.records.claim(operations);
-        const commit = () => parts.records.commit(operations);
-        await (previous === undefined ? options.addKey(commit) : commit());
+        await parts.records.commit(operations);
       });
       for (const body of dropped) parts.reclaimer.dropped(body);
       return object;
@@ -303,7 +302,7 @@ export class MultipartUploads {
     uploadId: string,
     uploaded: Iterable<StoredPart>,
     kept: ReadonlySet<StoredPart>,
-    operations: LevelOperation[],
+    operations: RecordOperation[],
   ): BodyRef[] {
     const dropped: BodyRef[] = [];
     for (const stored of uploaded) {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { LevelOperation } from '../storage/level-database.js';
+import type { RecordOperation } from '../storage/counts.js';
 import type { BodyRef } from '../storage/reclaimer.js';
 import { recordKeys } from '../storage/record-keys.js';
 import type { StorageParts } from '../storage/storage-parts.js';
@@ -18,8 +18,9 @@ export async function commitReceived(
   const writer = content.kind === 'file' ? content.writer : undefined;
   let isCommitting = false;
   try {
-    const operations: LevelOperation[] = [];
+    const operations: RecordOperation[] = [];
     const body = place(parts, received, embeddedBytes, operations);
+    await parts.records.settled();
     const planned = await plan(body);
     if (planned === undefined) {
       await writer?.abandon();
@@ -29,7 +30,7 @@ export async function commitReceived(
     if (planned.drops !== undefined) operations.push(parts.reclaimer.dropping(planned.drops));
     await parts.records.claim(operations);
     isCommitting = true;
-    await planned.commit(() => parts.records.commit(operations));
+    await parts.records.commit(operations);
     writer?.settle();
     if (planned.drops !== undefined) parts.reclaimer.dropped(planned.drops);
     return true;
@@ -42,10 +43,8 @@ export async function commitReceived(
 }
 
 export interface CommitPlan {
-  readonly operations: readonly LevelOperation[];
+  readonly operations: readonly RecordOperation[];
   readonly drops: BodyRef | undefined;
-  /** Does the commit, with whatever has to be done around it. */
-  readonly commit: (commit: () => Promise<void>) => Promise<void>;
 }
 
 export function newVersion(): string {
@@ -57,7 +56,7 @@ function place(
   parts: StorageParts,
   { content }: ReceivedBody,
   embeddedBytes: number,
-  operations: LevelOperation[],
+  operations: RecordOperation[],
 ): BodyRef | undefined {
   if (content.kind === 'file') {
     operations.push({ type: 'put', key: recordKeys.fileBody(content.writer.id), value: EMPTY });

@@ -1,11 +1,11 @@
-import type { LevelOperation } from './level-database.js';
+import type { RecordOperation } from './counts.js';
 import { storageError } from './storage-error.js';
 
 /** Writes one batch so that it survives a loss of power when the promise resolves. */
-export type BatchWriter = (operations: LevelOperation[]) => Promise<void>;
+export type BatchWriter = (operations: RecordOperation[]) => Promise<void>;
 
 interface Waiting {
-  readonly operations: readonly LevelOperation[];
+  readonly operations: readonly RecordOperation[];
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -26,7 +26,7 @@ export class CommitQueue {
   #timer: NodeJS.Timeout | undefined;
   #waiting: Waiting[] = [];
   /** Operations that need no answer and no fsync of their own: they ride on the next group. */
-  #riders: LevelOperation[] = [];
+  #riders: RecordOperation[] = [];
   #running: Promise<void> | undefined;
 
   constructor(write: BatchWriter, options: { readonly rideMs?: number } = {}) {
@@ -35,7 +35,7 @@ export class CommitQueue {
   }
 
   /** Resolves when the operations, all of them, are on disk. */
-  commit(operations: readonly LevelOperation[]): Promise<void> {
+  commit(operations: readonly RecordOperation[]): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ operations, resolve, reject });
       this.#running ??= this.#run();
@@ -43,7 +43,7 @@ export class CommitQueue {
   }
 
   /** Writes the operations a little later: work that is done again after a crash, such as removing what is left over. */
-  ride(operations: readonly LevelOperation[]): void {
+  ride(operations: readonly RecordOperation[]): void {
     for (const operation of operations) this.#riders.push(operation);
     if (this.#riders.length >= CommitQueue.MAX_GROUP_OPERATIONS) this.#running ??= this.#run();
     if (this.#running !== undefined || this.#timer !== undefined) return;

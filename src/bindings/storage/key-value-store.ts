@@ -1,7 +1,15 @@
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { CommitQueue } from './commit-queue.js';
+import { arePlain, type RecordOperation, withCounts } from './counts.js';
 import type { DiskSpace } from './disk-space.js';
-import type { LevelDatabase, LevelIterator, LevelOperation, LevelRange } from './level-database.js';
+import type {
+  LevelDatabase,
+  LevelIterator,
+  LevelOperation,
+  LevelRange,
+  LevelSnapshot,
+  LevelView,
+} from './level-database.js';
 import { RecordCache } from './record-cache.js';
 import { storageError } from './storage-error.js';
 
@@ -52,10 +60,10 @@ export class KeyValueStore {
     }
   }
 
-  async getMany(keys: string[]): Promise<(Buffer | undefined)[]> {
+  async getMany(keys: string[], view?: LevelView): Promise<(Buffer | undefined)[]> {
     if (!this.#isOpen || this.#reopening) await this.#whenOpen();
     try {
-      return await this.#database.getMany(keys);
+      return await this.#database.getMany(keys, view);
     } catch (error) {
       throw this.#readError(error);
     }
@@ -65,7 +73,7 @@ export class KeyValueStore {
    * Counts what the operations make the storage grow by. Before a commit that grows it; what gives space back is
    * committed without, so that a full disk does not refuse it. Rejects with EDGE_STORAGE_FULL.
    */
-  claim(operations: readonly LevelOperation[]): Promise<void> | undefined {
+  claim(operations: readonly RecordOperation[]): Promise<void> | undefined {
     if (this.#space === undefined) return undefined;
     let bytes = 0;
     for (const operation of operations) {
@@ -78,7 +86,7 @@ export class KeyValueStore {
    * Writes the operations, all or none; they are on disk when it resolves.
    * Rejects with EDGE_STORAGE_FULL, EDGE_STORAGE_CORRUPT, EDGE_CLOSED or EDGE_INTERNAL.
    */
-  async commit(operations: readonly LevelOperation[]): Promise<void> {
+  async commit(operations: readonly RecordOperation[]): Promise<void> {
     if (this.#isClosed) throw closedError();
     await this.#queue.commit(operations);
   }
@@ -88,6 +96,15 @@ export class KeyValueStore {
     if (!this.#isClosed) this.#queue.ride(operations);
   }
 
+  /**
+   * What a write is planned by is read after this, with its keys locked: a commit that failed may be found whole when the
+   * database is opened again, and that is done now. Rejects when it cannot be.
+   */
+  async settled(): Promise<void> {
+    // Like any other write it waits for its turn.
+    if (!this.#isSound || !this.#isOpen) await this.commit([]);
+  }
+
   /** Runs `task` when it is known what became of a commit that failed: at once, or after the database was opened again. */
   whenSound(task: () => void): void {
     if (this.#isSound && this.#isOpen) task();
@@ -95,8 +112,8 @@ export class KeyValueStore {
   }
 
   /** The entries of the range, in pages. */
-  async *pages(range: LevelRange, size = 1000): AsyncGenerator<[string, Buffer][]> {
-    const iterator = await this.iterator(range);
+  async *pages(range: LevelRange, size = 1000, view?: LevelView): AsyncGenerator<[string, Buffer][]> {
+    const iterator = await this.iterator(range, view);
     try {
       for (;;) {
         const page = await iterator.nextv(size);
@@ -108,14 +125,20 @@ export class KeyValueStore {
     }
   }
 
-  async iterator(range: LevelRange): Promise<LevelIterator<[string, Buffer]>> {
+  async iterator(range: LevelRange, view?: LevelView): Promise<LevelIterator<[string, Buffer]>> {
     if (!this.#isOpen || this.#reopening) await this.#whenOpen();
-    return this.#guard(this.#database.iterator({ ...range, highWaterMarkBytes: READ_AHEAD_BYTES }));
+    return this.#guard(this.#database.iterator({ ...range, ...view, highWaterMarkBytes: READ_AHEAD_BYTES }));
   }
 
-  async keys(range: LevelRange): Promise<LevelIterator<string>> {
+  async keys(range: LevelRange, view?: LevelView): Promise<LevelIterator<string>> {
     if (!this.#isOpen || this.#reopening) await this.#whenOpen();
-    return this.#guard(this.#database.keys({ ...range, highWaterMarkBytes: READ_AHEAD_BYTES }));
+    return this.#guard(this.#database.keys({ ...range, ...view, highWaterMarkBytes: READ_AHEAD_BYTES }));
+  }
+
+  /** What is there now, for several reads. To be closed. */
+  async snapshot(): Promise<LevelSnapshot> {
+    if (!this.#isOpen || this.#reopening) await this.#whenOpen();
+    return this.#database.snapshot();
   }
 
   /** Refuses new writes, writes what is waiting, then what `last` gives, and closes the database. */
@@ -130,8 +153,10 @@ export class KeyValueStore {
     this.#isOpen = false;
   }
 
-  async #writeGroup(operations: LevelOperation[]): Promise<void> {
+  async #writeGroup(given: RecordOperation[]): Promise<void> {
+    let operations: LevelOperation[] | undefined;
     if (this.#isSound && this.#isOpen) {
+      operations = arePlain(given) ? given : await this.#counted(given);
       this.#cache.changing(operations);
       try {
         await this.#database.batch(operations, { sync: true });
@@ -143,15 +168,32 @@ export class KeyValueStore {
       }
     }
     await this.#recover();
+    // Writing it twice is writing it once, if it got into the log before: nothing is counted again.
+    operations ??= arePlain(given) ? given : await this.#counted(given);
     this.#cache.changing(operations);
     try {
-      // Writing it twice is writing it once, if it got into the log before.
       await this.#database.batch(operations, { sync: true });
       this.#cache.changed(operations);
     } catch (error) {
       this.#isSound = false;
       throw error;
     }
+  }
+
+  #counted(operations: readonly RecordOperation[]): Promise<LevelOperation[]> {
+    return withCounts(operations, async keys => {
+      const records = keys.map(key => this.#cache.get(key));
+      const places = [...keys.keys()].filter(place => records[place] === undefined);
+      if (places.length === 0) return records;
+      const ticket = this.#cache.startReading();
+      const found = await this.#database.getMany(places.map(place => keys[place] ?? ''));
+      for (const [index, place] of places.entries()) {
+        const record = found[index];
+        records[place] = record;
+        if (record !== undefined) this.#cache.keep(ticket, keys[place] ?? '', record);
+      }
+      return records;
+    });
   }
 
   async #recover(): Promise<void> {

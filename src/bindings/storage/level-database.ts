@@ -1,3 +1,5 @@
+import type { AbstractSnapshot } from 'abstract-level';
+
 /**
  * The part of a `level` database that the storage uses, so that LevelDB and memory-level stand behind one name. Keys are
  * strings, ordered by their UTF-8 bytes; values are bytes.
@@ -6,10 +8,18 @@ export interface LevelDatabase {
   open(): Promise<void>;
   close(): Promise<void>;
   get(key: string): Promise<Buffer | undefined>;
-  getMany(keys: string[]): Promise<(Buffer | undefined)[]>;
+  getMany(keys: string[], options?: LevelView): Promise<(Buffer | undefined)[]>;
   batch(operations: LevelOperation[], options: { sync: boolean }): Promise<void>;
-  iterator(options: LevelRange & { highWaterMarkBytes: number }): LevelIterator<[string, Buffer]>;
-  keys(options: LevelRange & { highWaterMarkBytes: number }): LevelIterator<string>;
+  iterator(options: LevelRange & LevelView & { highWaterMarkBytes: number }): LevelIterator<[string, Buffer]>;
+  keys(options: LevelRange & LevelView & { highWaterMarkBytes: number }): LevelIterator<string>;
+  snapshot(): LevelSnapshot;
+}
+
+export type LevelSnapshot = AbstractSnapshot;
+
+export interface LevelView {
+  /** What is read. @default what is there now */
+  readonly snapshot?: LevelSnapshot | undefined;
 }
 
 export type LevelOperation =

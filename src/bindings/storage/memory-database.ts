@@ -9,7 +9,7 @@ export async function openMemoryDatabase(): Promise<LevelDatabase> {
     open: () => database.open(),
     close: () => database.close(),
     get: key => database.get(key),
-    getMany: keys => database.getMany(keys),
+    getMany: (keys, options = {}) => database.getMany(keys, options),
     batch: operations =>
       database.batch(
         operations.map(operation =>
@@ -20,5 +20,6 @@ export async function openMemoryDatabase(): Promise<LevelDatabase> {
       ),
     iterator: options => database.iterator(options),
     keys: options => database.keys(options),
+    snapshot: () => database.snapshot(),
   };
 }

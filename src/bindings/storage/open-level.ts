@@ -21,13 +21,9 @@ export async function openLevel(location: string, directory: string): Promise<Le
   }
 }
 
-/**
- * Saves what can be read of a damaged LevelDB: tables and logs that hold no damage stay, damaged files are moved to its
- * folder `lost`. Deleted records of damaged files may be there again.
- */
-export async function repairLevel(location: string, directory: string): Promise<void> {
+/** Rejects with EDGE_STORAGE_LOCKED. Repairing takes no lock of its own; opening does, before it looks at any file. */
+export async function checkNotOpen(location: string, directory: string): Promise<void> {
   try {
-    // Repairing takes no lock of its own; opening does, before it looks at any file.
     const database = new Level<string, Buffer>(location, { createIfMissing: false });
     await database.open();
     await database.close();
@@ -35,6 +31,13 @@ export async function repairLevel(location: string, directory: string): Promise<
     const reason = storageError(`repair the storage directory "${directory}"`, error);
     if (reason.code === 'EDGE_STORAGE_LOCKED') throw reason;
   }
+}
+
+/**
+ * Saves what can be read of a damaged LevelDB that nobody has open: tables and logs that hold no damage stay, damaged files
+ * are moved to its folder `lost`. Deleted records of damaged files may be there again.
+ */
+export async function repairLevel(location: string, directory: string): Promise<void> {
   try {
     // Typed by the package below `level` alone; Level is that class in Node.
     if (!('repair' in Level) || typeof Level.repair !== 'function') throw new Error('LevelDB has no repair here');

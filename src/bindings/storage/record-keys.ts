@@ -4,6 +4,7 @@
  *
  *     b<account>/<bucket name>               a bucket
  *     o<bucket id>/<key>                     an object, with its value when that is small
+ *     l<bucket id>/<depth>/<key or group>    what listings by "/" hold at a depth, see bucket/listing-index.ts
  *     u<bucket id>/<key>\0\0<upload id>      an upload
  *     p<upload id>/<part number>             a part
  *     x<time>/<bucket id>/<upload id>        when an upload expires; the value is its key
@@ -17,6 +18,13 @@
 export const recordKeys = {
   bucket: (account: string, name: string) => `b${account}/${name}`,
   objects: (bucketId: string) => `o${bucketId}/`,
+  /** Of every bucket. */
+  allObjects: () => 'o',
+  listing: (bucketId: string, depth: number) => `l${bucketId}/${depth}/`,
+  /** Of every depth. */
+  listings: (bucketId: string) => `l${bucketId}/`,
+  /** Of every depth of every bucket. */
+  allListings: () => 'l',
   uploads: (bucketId: string) => `u${bucketId}/`,
   /** Of keys that start with `prefix`. */
   uploadsOf: (bucketId: string, prefix: string) => `u${bucketId}/${escapeNul(prefix)}`,

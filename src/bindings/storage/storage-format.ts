@@ -21,9 +21,13 @@ export async function prepareDirectory(directory: string): Promise<string> {
     await mkdir(directory, { recursive: true });
     const path = await realpath(directory);
     const marker = await readMarker(path);
-    if (marker === undefined) await checkEmpty(path, directory);
-    // Records of an older version are read as they are; what is written from now on an older host cannot read.
-    if (marker === undefined || checkMarker(marker, directory) < STORAGE_VERSION) await writeMarker(path);
+    if (marker === undefined) {
+      await checkEmpty(path, directory);
+      await writeMarker(path, { isIndexed: true });
+    } else if (checkMarker(marker, directory) < STORAGE_VERSION) {
+      // Records of an older version are read as they are; what is written from now on an older host cannot read.
+      await writeMarker(path, { isIndexed: false });
+    }
     await mkdir(join(path, 'bodies'), { recursive: true });
     await syncDirectory(path);
     return path;
@@ -41,6 +45,28 @@ async function readMarker(path: string): Promise<string | undefined> {
   }
 }
 
+/**
+ * Whether the listings of a directory that was prepared have an index, and it can be believed. Asked with the database open,
+ * because until then others may have written it.
+ */
+export async function readIndexed(path: string): Promise<boolean> {
+  try {
+    return parseMarker((await readMarker(path)) ?? '')?.isIndexed === true;
+  } catch (error) {
+    throw storageError('read the format of the storage', error);
+  }
+}
+
+/** On disk when it resolves. */
+export async function markIndexed(path: string, isIndexed: boolean): Promise<void> {
+  try {
+    await writeMarker(path, { isIndexed });
+    await syncDirectory(path);
+  } catch (error) {
+    throw storageError('write the format of the storage', error);
+  }
+}
+
 /** Answers the version. */
 function checkMarker(marker: string, directory: string): number {
   const found = parseMarker(marker);
@@ -50,24 +76,29 @@ function checkMarker(marker: string, directory: string): number {
       `Cannot open the storage directory "${directory}": its file ${MARKER_FILE} is not that of a storage`,
     );
   }
-  if (found > STORAGE_VERSION) {
+  if (found.version > STORAGE_VERSION) {
     throw new EdgeError(
       'EDGE_STORAGE_FORMAT',
-      `Cannot open the storage directory "${directory}": it has format version ${found}, this host reads up to ${STORAGE_VERSION}; use a newer release`,
+      `Cannot open the storage directory "${directory}": it has format version ${found.version}, this host reads up to ${STORAGE_VERSION}; use a newer release`,
     );
   }
-  return found;
+  return found.version;
 }
 
-function parseMarker(marker: string): number | undefined {
+interface Marker {
+  readonly version: number;
+  readonly isIndexed: boolean;
+}
+
+function parseMarker(marker: string): Marker | undefined {
   try {
     const parsed: unknown = JSON.parse(marker);
     if (typeof parsed !== 'object' || parsed === null || !('format' in parsed) || !('version' in parsed))
       return undefined;
     const { format, version } = parsed;
-    return format === FORMAT && Number.isSafeInteger(version) && typeof version === 'number' && version > 0
-      ? version
-      : undefined;
+    if (format !== FORMAT || !Number.isSafeInteger(version) || typeof version !== 'number' || version < 1)
+      return undefined;
+    return { version, isIndexed: 'isIndexed' in parsed && parsed.isIndexed === true };
   } catch {
     return undefined;
   }
@@ -84,11 +115,11 @@ async function checkEmpty(path: string, directory: string): Promise<void> {
   }
 }
 
-async function writeMarker(path: string): Promise<void> {
+async function writeMarker(path: string, { isIndexed }: Pick<Marker, 'isIndexed'>): Promise<void> {
   const temporary = join(path, `.${MARKER_FILE}.${randomUUID()}`);
   const handle = await open(temporary, 'w');
   try {
-    await handle.writeFile(`${JSON.stringify({ format: FORMAT, version: STORAGE_VERSION })}\n`);
+    await handle.writeFile(`${JSON.stringify({ format: FORMAT, version: STORAGE_VERSION, isIndexed })}\n`);
     await handle.sync();
   } finally {
     await handle.close();

@@ -7,6 +7,7 @@ import { MemoryLevel } from 'memory-level';
 import { createBucketDirectory } from '../bucket/bucket-directory.js';
 import type { BucketDirectory } from '../bucket/engine.js';
 import { expireUploads } from '../bucket/expire-uploads.js';
+import { rebuildIndexes } from '../bucket/listing-index.js';
 import type { Bodies } from './bodies.js';
 import { DiskSpace } from './disk-space.js';
 import { FileBodies } from './file-bodies.js';
@@ -15,9 +16,9 @@ import { KeyedMutex } from './keyed-mutex.js';
 import type { LevelOperation } from './level-database.js';
 import { MemoryBodies } from './memory-bodies.js';
 import { openMemoryDatabase } from './memory-database.js';
-import { openLevel, repairLevel } from './open-level.js';
+import { checkNotOpen, openLevel, repairLevel } from './open-level.js';
 import { Reclaimer } from './reclaimer.js';
-import { prepareDirectory } from './storage-format.js';
+import { markIndexed, prepareDirectory, readIndexed } from './storage-format.js';
 import type { StorageParts } from './storage-parts.js';
 import { type Sublevel, sublevel } from './sublevel.js';
 
@@ -83,7 +84,11 @@ export class Storage {
    */
   static async repair(directory: string): Promise<void> {
     const path = await prepareDirectory(directory);
-    await repairLevel(join(path, 'level'), directory);
+    const location = join(path, 'level');
+    await checkNotOpen(location, directory);
+    // Records of the index may be lost, and others there again: the next opening makes it anew.
+    await markIndexed(path, false);
+    await repairLevel(location, directory);
   }
 
   /** The records of one part of the host. The same name is the same sublevel. */
@@ -177,6 +182,10 @@ async function openDirectory(directory: string, options: StorageOptions, now: ()
   try {
     const bodies = new FileBodies({ root: join(path, 'bodies'), records, space });
     const parts = storageParts(records, bodies, now);
+    if (!(await readIndexed(path))) {
+      await rebuildIndexes(records);
+      await markIndexed(path, true);
+    }
     await bodies.collect();
     await parts.reclaimer.collect();
     return {

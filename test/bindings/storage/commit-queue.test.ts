@@ -1,13 +1,13 @@
 import test from 'ava';
 import { CommitQueue } from '../../../src/bindings/storage/commit-queue.js';
-import type { LevelOperation } from '../../../src/bindings/storage/level-database.js';
+import type { RecordOperation } from '../../../src/bindings/storage/counts.js';
 
-const del = (key: string): LevelOperation => ({ type: 'del', key });
+const del = (key: string): RecordOperation => ({ type: 'del', key });
 
 /** A writer whose batches end when the test says so. */
 function heldWriter() {
   const batches: { readonly keys: string[]; readonly end: (error?: Error) => void }[] = [];
-  const write = (operations: LevelOperation[]) =>
+  const write = (operations: RecordOperation[]) =>
     new Promise<void>((resolve, reject) => {
       batches.push({
         keys: operations.map(({ key }) => key),
@@ -86,7 +86,7 @@ test('ride() writes with the next commit, or when the queue is drained', async t
 });
 
 test('ride() writes by itself when no commit comes', async t => {
-  const written = new Promise<LevelOperation[]>(resolve => {
+  const written = new Promise<RecordOperation[]>(resolve => {
     const queue = new CommitQueue(async operations => resolve(operations), { rideMs: 0 });
     queue.ride([del('r')]);
   });
