@@ -1,10 +1,8 @@
 import type { KeyValueStore } from '../storage/key-value-store.js';
-import { afterPrefix, type LevelView } from '../storage/level-database.js';
+import { afterPrefix, compareKeys, type LevelRange, type LevelView } from '../storage/level-database.js';
 import { recordKeys } from '../storage/record-keys.js';
 import { INDEXED_DELIMITER } from './listing-index.js';
 
-/** Names of the index read at once, at most: those of a full page, and the one that tells that it is not the last. */
-const NAMES_READ = 1001;
 /** Entries whose objects are read at once: the next are read while these are decoded. */
 const OBJECTS_READ = 250;
 
@@ -19,35 +17,63 @@ export interface IndexedListing {
   readonly limit: number;
 }
 
+export interface IndexEntry {
+  readonly name: string;
+  readonly isGroup: boolean;
+}
+
 /** A page that is being filled. false: it is full, and what was given is not in it. */
 export interface PageEntries {
   addObject(key: string, record: Buffer): boolean;
   addGroup(group: string): boolean;
 }
 
-/** Fills the page with what the index has from the start on, as it is now. */
-export async function readIndexed(records: KeyValueStore, page: PageEntries, listing: IndexedListing): Promise<void> {
-  const { bucketId, prefix, depth } = listing;
-  const root = recordKeys.listing(bucketId, depth);
-  const snapshot = await records.snapshot();
+/**
+ * The entries of the page, and the one behind it that tells that it is not the last. undefined: there is no group from the
+ * start on, so the keys as they are in order are the listing.
+ */
+export async function readEntries(
+  records: KeyValueStore,
+  view: LevelView,
+  listing: IndexedListing,
+): Promise<IndexEntry[] | undefined> {
+  const { bucketId, prefix, depth, limit } = listing;
+  const first = await firstName(records, view, listing);
+  const names = (root: string, lt = afterPrefix(root + prefix)) =>
+    readNames(records, view, root, { gte: root + first, lt }, limit + 1);
+  const groups = await names(recordKeys.groups(bucketId, depth));
+  if (groups.length === 0) return undefined;
+  const root = recordKeys.leaves(bucketId, depth);
+  // What is behind the last group of a full page is of no use.
+  const objects = await names(root, groups.length > limit ? root + groups.at(-1) : undefined);
+  return merge(groups, objects).slice(0, limit + 1);
+}
+
+/** Fills the page with the entries; reads the records of the objects among them. */
+export async function addEntries(
+  records: KeyValueStore,
+  view: LevelView,
+  bucketId: string,
+  page: PageEntries,
+  entries: readonly IndexEntry[],
+): Promise<void> {
+  const read = (from: number) => readObjects(records, view, bucketId, entries.slice(from, from + OBJECTS_READ));
+  let ahead = read(0);
   try {
-    const view = { snapshot };
-    const range = { gte: root + (await firstName(records, view, listing)), lt: afterPrefix(root + prefix) };
-    const names = await records.keys(range, view);
-    try {
-      let left = listing.limit + 1;
-      while (left > 0) {
-        const found = await names.nextv(Math.min(left, NAMES_READ));
-        if (found.length === 0) return;
-        left -= found.length;
-        const entries = found.map(name => entryOf(name.slice(root.length), prefix));
-        if (!(await addEntries(page, entries, objects => readObjects(records, view, bucketId, objects)))) return;
+    for (let from = 0; from < entries.length; from += OBJECTS_READ) {
+      const objects = (await ahead).values();
+      const end = from + OBJECTS_READ;
+      // LevelDB reads on its own thread meanwhile.
+      ahead = end < entries.length ? read(end) : NO_RECORDS;
+      for (const { name, isGroup } of entries.slice(from, end)) {
+        const record = isGroup ? undefined : objects.next().value;
+        const isAdded = isGroup ? page.addGroup(name) : record === undefined || page.addObject(name, record);
+        if (!isAdded) return;
       }
-    } finally {
-      await names.close();
     }
   } finally {
-    await snapshot.close();
+    // The snapshot is closed now.
+    await ahead.catch(() => {});
   }
 }
 
@@ -57,8 +83,9 @@ async function firstName(
   view: LevelView,
   { bucketId, prefix, start }: IndexedListing,
 ): Promise<string> {
-  const { isGroup, name: group } = entryOf(start, prefix);
-  if (!isGroup) return start;
+  const at = start.indexOf(INDEXED_DELIMITER, prefix.length);
+  if (at === -1) return start;
+  const group = start.slice(0, at + 1);
   const root = recordKeys.objects(bucketId);
   const keys = await records.keys({ gte: root + start, lt: afterPrefix(root + group) }, view);
   try {
@@ -68,53 +95,51 @@ async function firstName(
   }
 }
 
-interface Entry {
-  readonly name: string;
-  readonly isGroup: boolean;
+async function readNames(
+  records: KeyValueStore,
+  view: LevelView,
+  root: string,
+  range: LevelRange,
+  count: number,
+): Promise<string[]> {
+  const names: string[] = [];
+  const keys = await records.keys(range, view);
+  try {
+    while (names.length < count) {
+      const found = await keys.nextv(count - names.length);
+      if (found.length === 0) break;
+      for (const key of found) names.push(key.slice(root.length));
+    }
+  } finally {
+    await keys.close();
+  }
+  return names;
 }
 
-/** The group that the text is, or is in: the prefix up to and with the first slash behind the one asked for. Else itself. */
-function entryOf(text: string, prefix: string): Entry {
-  const at = text.indexOf(INDEXED_DELIMITER, prefix.length);
-  return at === -1 ? { name: text, isGroup: false } : { name: text.slice(0, at + 1), isGroup: true };
+/** Both are in order; no name is in both. */
+function merge(groups: readonly string[], objects: readonly string[]): IndexEntry[] {
+  const entries: IndexEntry[] = [];
+  let next = 0;
+  for (const name of groups) {
+    for (let object = objects[next]; object !== undefined && compareKeys(object, name) < 0; object = objects[++next]) {
+      entries.push({ name: object, isGroup: false });
+    }
+    entries.push({ name, isGroup: true });
+  }
+  for (const name of objects.slice(next)) entries.push({ name, isGroup: false });
+  return entries;
 }
 
 /** In the order of the objects' names. */
 type ObjectRecords = readonly (Buffer | undefined)[];
 const NO_RECORDS: Promise<ObjectRecords> = Promise.resolve([]);
 
-/** false: the page is full. */
-async function addEntries(
-  page: PageEntries,
-  entries: readonly Entry[],
-  read: (entries: readonly Entry[]) => Promise<ObjectRecords>,
-): Promise<boolean> {
-  let ahead = read(entries.slice(0, OBJECTS_READ));
-  try {
-    for (let from = 0; from < entries.length; from += OBJECTS_READ) {
-      const end = from + OBJECTS_READ;
-      const objects = (await ahead).values();
-      // LevelDB reads on its own thread meanwhile.
-      ahead = end < entries.length ? read(entries.slice(end, end + OBJECTS_READ)) : NO_RECORDS;
-      for (const { name, isGroup } of entries.slice(from, end)) {
-        if (!isGroup) {
-          const record = objects.next().value;
-          if (record !== undefined && !page.addObject(name, record)) return false;
-        } else if (!page.addGroup(name)) return false;
-      }
-    }
-    return true;
-  } finally {
-    await ahead.catch(() => {});
-  }
-}
-
 /** The records of the objects among the entries. */
 async function readObjects(
   records: KeyValueStore,
   view: LevelView,
   bucketId: string,
-  entries: readonly Entry[],
+  entries: readonly IndexEntry[],
 ): Promise<ObjectRecords> {
   const root = recordKeys.objects(bucketId);
   const keys = entries.filter(({ isGroup }) => !isGroup).map(({ name }) => root + name);

@@ -1,10 +1,10 @@
 import type { KeyValueStore } from '../storage/key-value-store.js';
-import { afterPrefix, compareKeys, type LevelRange } from '../storage/level-database.js';
+import { afterPrefix, compareKeys, type LevelRange, type LevelView } from '../storage/level-database.js';
 import { recordKeys } from '../storage/record-keys.js';
 import type { ListPage, ListQuery, ObjectRecord } from './engine.js';
 import { BUCKET_LIMITS, INDEXED_DEPTHS } from './limits.js';
 import { decodeCursor, encodeCursor, type ListPosition } from './list-cursor.js';
-import { type PageEntries, readIndexed } from './list-indexed.js';
+import { addEntries, type IndexedListing, type PageEntries, readEntries } from './list-indexed.js';
 import { depthOf, INDEXED_DELIMITER } from './listing-index.js';
 import { normalKey } from './normal-key.js';
 import { decodeListed, metadataBytes } from './object-codec.js';
@@ -34,9 +34,30 @@ export async function listObjects(records: KeyValueStore, bucketId: string, quer
   if (delimiter === INDEXED_DELIMITER && depth < INDEXED_DEPTHS) {
     // At or behind the prefix and before what follows it: it begins with it.
     const start = range.gte.slice(root.length);
-    await readIndexed(records, page, { bucketId, prefix, depth, start, limit: query.limit });
-  } else await readGroups(records, page, root, root + prefix, delimiter, range);
+    return readIndexed(records, { bucketId, prefix, depth, start, limit: query.limit }, root, range, query);
+  }
+  await readGroups(records, page, root, root + prefix, delimiter, range);
   return page.build();
+}
+
+async function readIndexed(
+  records: KeyValueStore,
+  listing: IndexedListing,
+  root: string,
+  range: LevelRange,
+  query: ListQuery,
+): Promise<ListPage> {
+  const snapshot = await records.snapshot();
+  try {
+    const view = { snapshot };
+    const entries = await readEntries(records, view, listing);
+    if (entries === undefined) return (await readPage(records, root, range, query, view)).build();
+    const page = new PageBuilder(query);
+    await addEntries(records, view, listing.bucketId, page, entries);
+    return page.build();
+  } finally {
+    await snapshot.close();
+  }
 }
 
 async function readPage(
@@ -44,9 +65,10 @@ async function readPage(
   root: string,
   range: LevelRange,
   query: ListQuery,
+  view?: LevelView,
 ): Promise<PageBuilder> {
   const page = new PageBuilder(query);
-  const iterator = await records.iterator(range);
+  const iterator = await records.iterator(range, view);
   let ahead = NO_MORE;
   try {
     // One more than the page holds tells whether it is the last.

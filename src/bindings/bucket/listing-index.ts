@@ -5,10 +5,10 @@ import { recordKeys } from '../storage/record-keys.js';
 import { INDEXED_DEPTHS } from './limits.js';
 
 /**
- * What listings by "/" hold, in their order: at each depth, which is a number of slashes, the objects whose keys have so
- * many, and the groups, which end with one slash more. So a listing is one range of the depth of its prefix, however many
- * keys its groups have. The record of an object is empty; that of a group has the number of the keys that begin with it,
- * so that the last key that goes takes the group along. Written in one batch with the objects, the index is never behind.
+ * What listings by "/" hold, at each depth, which is a number of slashes: the objects whose keys have so many, and the
+ * groups, which end with one slash more. So a listing reads two ranges of the depth of its prefix, however many keys its
+ * groups have. The record of a group counts the keys that begin with it, so that the last one that goes takes it along.
+ * Written in one batch with the objects, the index is never behind and never ahead of them.
  */
 export const INDEXED_DELIMITER = '/';
 
@@ -26,12 +26,12 @@ export function depthOf(text: string): number {
 export function comingOperations(bucketId: string, key: string): RecordOperation[] {
   const operations: RecordOperation[] = groupsOf(key).map((group, depth) => ({
     type: 'count',
-    key: recordKeys.listing(bucketId, depth) + group,
+    key: recordKeys.groups(bucketId, depth) + group,
     by: 1,
   }));
   const depth = depthOf(key);
   if (depth < INDEXED_DEPTHS) {
-    operations.push({ type: 'put', key: recordKeys.listing(bucketId, depth) + key, value: EMPTY });
+    operations.push({ type: 'put', key: recordKeys.leaves(bucketId, depth) + key, value: EMPTY });
   }
   return operations;
 }
@@ -43,10 +43,10 @@ export function goingOperations(bucketId: string, keys: readonly string[]): Reco
   for (const key of keys) {
     for (const group of groupsOf(key)) counts.set(group, (counts.get(group) ?? 0) - 1);
     const depth = depthOf(key);
-    if (depth < INDEXED_DEPTHS) operations.push({ type: 'del', key: recordKeys.listing(bucketId, depth) + key });
+    if (depth < INDEXED_DEPTHS) operations.push({ type: 'del', key: recordKeys.leaves(bucketId, depth) + key });
   }
   for (const [group, by] of counts) {
-    operations.push({ type: 'count', key: recordKeys.listing(bucketId, depthOf(group) - 1) + group, by });
+    operations.push({ type: 'count', key: recordKeys.groups(bucketId, depthOf(group) - 1) + group, by });
   }
   return operations;
 }
@@ -56,7 +56,7 @@ export function goingOperations(bucketId: string, keys: readonly string[]): Reco
  * repaired. It can be done again when it was interrupted. Nobody else may write meanwhile.
  */
 export async function rebuildIndexes(records: KeyValueStore): Promise<void> {
-  await removeRecords(records, recordKeys.allListings());
+  await removeRecords(records, recordKeys.listingIndexes());
   const batch = new Batch(records);
   const objects = recordKeys.allObjects();
   const keys = await records.keys({ gte: objects, lt: afterPrefix(objects) });
@@ -69,8 +69,8 @@ export async function rebuildIndexes(records: KeyValueStore): Promise<void> {
         const bucketId = recordKey.slice(objects.length, idEnd);
         const key = recordKey.slice(idEnd + 1);
         const depth = depthOf(key);
-        if (depth < INDEXED_DEPTHS) await batch.put(recordKeys.listing(bucketId, depth) + key, EMPTY);
-        const all = groupsOf(key).map((group, at) => recordKeys.listing(bucketId, at) + group);
+        if (depth < INDEXED_DEPTHS) await batch.put(recordKeys.leaves(bucketId, depth) + key, EMPTY);
+        const all = groupsOf(key).map((group, at) => recordKeys.groups(bucketId, at) + group);
         // The order of the keys: a group that a key is not in is over.
         const shared = groups.findIndex((group, at) => group.recordKey !== all[at]);
         if (shared !== -1)
@@ -88,7 +88,7 @@ export async function rebuildIndexes(records: KeyValueStore): Promise<void> {
 
 /** What should be nothing, in a bucket without objects. */
 export function removeIndex(records: KeyValueStore, bucketId: string): Promise<void> {
-  return removeRecords(records, recordKeys.listings(bucketId));
+  return removeRecords(records, recordKeys.listingIndex(bucketId));
 }
 
 interface CountedGroup {

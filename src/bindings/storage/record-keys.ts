@@ -4,7 +4,8 @@
  *
  *     b<account>/<bucket name>               a bucket
  *     o<bucket id>/<key>                     an object, with its value when that is small
- *     l<bucket id>/<depth>/<key or group>    what listings by "/" hold at a depth, see bucket/listing-index.ts
+ *     l<bucket id>/g<depth>/<group>          how many keys begin with it, see bucket/listing-index.ts
+ *     l<bucket id>/o<depth>/<key>            an object with so many slashes
  *     u<bucket id>/<key>\0\0<upload id>      an upload
  *     p<upload id>/<part number>             a part
  *     x<time>/<bucket id>/<upload id>        when an upload expires; the value is its key
@@ -20,11 +21,11 @@ export const recordKeys = {
   objects: (bucketId: string) => `o${bucketId}/`,
   /** Of every bucket. */
   allObjects: () => 'o',
-  listing: (bucketId: string, depth: number) => `l${bucketId}/${depth}/`,
-  /** Of every depth. */
-  listings: (bucketId: string) => `l${bucketId}/`,
-  /** Of every depth of every bucket. */
-  allListings: () => 'l',
+  groups: (bucketId: string, depth: number) => `l${bucketId}/g${depth}/`,
+  leaves: (bucketId: string, depth: number) => `l${bucketId}/o${depth}/`,
+  listingIndex: (bucketId: string) => `l${bucketId}/`,
+  /** Of every bucket. */
+  listingIndexes: () => 'l',
   uploads: (bucketId: string) => `u${bucketId}/`,
   /** Of keys that start with `prefix`. */
   uploadsOf: (bucketId: string, prefix: string) => `u${bucketId}/${escapeNul(prefix)}`,
