@@ -48,6 +48,7 @@ export function createBucketDirectory(
     checkName('createBucket', name);
     const recordKey = recordKeys.bucket(account, name);
     return parts.mutex.run(recordKey, async () => {
+      await parts.records.settled();
       const known = await read(name);
       if (known !== undefined) return [known, false];
       const bucket: StoredBucket = { id: parts.newId(), created: parts.now(), storageClass };

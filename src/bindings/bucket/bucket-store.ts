@@ -246,6 +246,7 @@ export class BucketStore implements BucketEngine {
           this.#whenIdle = resolve;
         });
       }
+      await this.#parts.records.settled();
       const query = { limit: 1, includeHttpMetadata: false, includeCustomMetadata: false };
       const { objects } = await this.list(query);
       if (objects.length > 0) {

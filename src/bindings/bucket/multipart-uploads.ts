@@ -171,6 +171,7 @@ export class MultipartUploads {
   /** Does nothing to an upload that is over. */
   async abort(key: string, uploadId: string): Promise<void> {
     await this.#parts.mutex.run(this.#recordKey(key, uploadId), async () => {
+      await this.#parts.records.settled();
       const stored = await this.#stored(key, uploadId);
       if (stored === undefined) throw unknownUpload('abortMultipartUpload');
       if (stored.state === 'open') await this.#end(key, stored);
@@ -180,6 +181,7 @@ export class MultipartUploads {
   /** For the sweep, when the time of an upload has come: aborts it when it is open, and forgets it when it was over before. */
   async expire(key: string, uploadId: string, expiryKey: string): Promise<void> {
     await this.#parts.mutex.run(this.#recordKey(key, uploadId), async () => {
+      await this.#parts.records.settled();
       const record = await this.#parts.records.get(this.#recordKey(key, uploadId));
       const stored = record === undefined ? undefined : decodeUpload(record);
       if (stored?.state === 'open') await this.#end(key, stored, [{ type: 'del', key: expiryKey }]);
