@@ -1,0 +1,216 @@
+import test, { type ExecutionContext } from 'ava';
+import fc from 'fast-check';
+import { createBucketDirectory } from '../../../src/bindings/bucket/bucket-directory.js';
+import type { BucketDirectory, BucketEngine } from '../../../src/bindings/bucket/engine.js';
+import { rebuildIndexes } from '../../../src/bindings/bucket/listing-index.js';
+import { KeyValueStore } from '../../../src/bindings/storage/key-value-store.js';
+import { KeyedMutex } from '../../../src/bindings/storage/keyed-mutex.js';
+import type { LevelDatabase } from '../../../src/bindings/storage/level-database.js';
+import { MemoryBodies } from '../../../src/bindings/storage/memory-bodies.js';
+import { openMemoryDatabase } from '../../../src/bindings/storage/memory-database.js';
+import { openLevel } from '../../../src/bindings/storage/open-level.js';
+import { Reclaimer } from '../../../src/bindings/storage/reclaimer.js';
+import { indexOf, readKept } from './index-of.js';
+import { STORE_KINDS, type StoreKind, temporaryDirectory } from './stores.js';
+
+interface Parts {
+  readonly records: KeyValueStore;
+  readonly buckets: BucketDirectory;
+}
+
+function partsOf(database: LevelDatabase): Parts {
+  const records = new KeyValueStore(database);
+  const bodies = new MemoryBodies(2 ** 20);
+  let id = 0;
+  const parts = {
+    records,
+    bodies,
+    reclaimer: new Reclaimer(records, bodies),
+    mutex: new KeyedMutex(),
+    now: Date.now,
+    newId: () => `id${id++}`,
+  };
+  return { records, buckets: createBucketDirectory(parts, 'acme', { minPartBytes: 1 }) };
+}
+
+async function open(t: ExecutionContext, kind: StoreKind): Promise<Parts> {
+  const directory = kind === 'memory' ? undefined : await temporaryDirectory(t);
+  const parts = partsOf(
+    directory === undefined ? await openMemoryDatabase() : await openLevel(directory, 'the directory of the test'),
+  );
+  t.teardown(() => parts.records.close());
+  return parts;
+}
+
+function put(bucket: BucketEngine, key: string): Promise<unknown> {
+  return bucket.put(key, Buffer.alloc(0), {});
+}
+
+async function complete(bucket: BucketEngine, key: string): Promise<void> {
+  const { uploadId } = await bucket.createUpload(key, {});
+  await bucket.completeUpload(key, uploadId, [await bucket.uploadPart(key, uploadId, 1, Buffer.from('x'), {})]);
+}
+
+async function isExact(records: KeyValueStore): Promise<boolean> {
+  const { objects, index } = await readKept(records);
+  return JSON.stringify(index) === JSON.stringify(indexOf(objects));
+}
+
+/** Deeper than the index goes, with slashes anywhere, and characters that order or are written in ways of their own. */
+const part = fc.constantFrom('', 'a', 'b', 'a-b', 'a0', '\0', '\u{1f600}', '\uffff', 'e\u0301', '\u00e9');
+const key = fc.oneof(
+  { weight: 4, arbitrary: fc.array(part, { minLength: 1, maxLength: 3 }).map(parts => parts.join('/')) },
+  { weight: 1, arbitrary: fc.array(part, { minLength: 8, maxLength: 11 }).map(parts => parts.join('/')) },
+);
+const change = fc.oneof(
+  fc.record({ kind: fc.constant('put' as const), keys: fc.tuple(key) }),
+  fc.record({ kind: fc.constant('complete' as const), keys: fc.tuple(key) }),
+  fc.record({ kind: fc.constant('delete' as const), keys: fc.array(key, { minLength: 1, maxLength: 8 }) }),
+);
+
+for (const kind of STORE_KINDS) {
+  test(`${kind}: the index is what the keys say after any changes at once`, async t => {
+    const { records, buckets } = await open(t, kind);
+    const names = ['one', 'two'];
+    const rounds = fc.array(fc.array(fc.tuple(change, fc.constantFrom(...names)), { minLength: 1, maxLength: 12 }), {
+      minLength: 1,
+      maxLength: 5,
+    });
+    await fc.assert(
+      fc.asyncProperty(rounds, async list => {
+        for (const changes of list) {
+          await Promise.all(
+            changes.map(async ([{ kind, keys }, name]) => {
+              const bucket = await buckets.open(name.padEnd(3, '-x'));
+              if (kind === 'put') await put(bucket, keys[0]);
+              else if (kind === 'complete') await complete(bucket, keys[0]);
+              else await bucket.delete(keys);
+            }),
+          );
+          if (!(await isExact(records))) return false;
+        }
+        return true;
+      }),
+      { numRuns: 80 },
+    );
+    const before = await readKept(records);
+    await rebuildIndexes(records);
+    t.deepEqual(await readKept(records), before);
+  });
+
+  test(`${kind}: many who put and delete the same keys at once leave an exact index`, async t => {
+    const { records, buckets } = await open(t, kind);
+    const bucket = await buckets.open('files');
+    const keys = ['a/b/1', 'a/b/2', 'a/c', 'd/e', 'f'];
+    const calls = Array.from({ length: 3000 }, (_, at) => {
+      const name = keys[(at * 7) % keys.length] ?? '';
+      return at % 3 === 0 ? bucket.delete([name, `${name}/x`]) : put(bucket, at % 5 === 0 ? `${name}/x` : name);
+    });
+    await Promise.all(calls);
+    t.true(await isExact(records));
+    await bucket.delete([...keys, ...keys.map(name => `${name}/x`)]);
+    t.deepEqual(await readKept(records), { objects: [], index: [] });
+  });
+
+  test(`${kind}: rebuildIndexes() makes the index of all buckets anew, whatever was there`, async t => {
+    const { records, buckets } = await open(t, kind);
+    const one = await buckets.open('one');
+    const two = await buckets.open('two');
+    await Promise.all(['a/b/c', 'a/b/d', 'a/e', 'f', '/', '//', `${'x/'.repeat(20)}y`].map(each => put(one, each)));
+    await Promise.all(Array.from({ length: 2500 }, (_, at) => put(two, `${at % 50}/${at}`)));
+    const { index } = await readKept(records);
+    const kept = await records.keys({ gte: 'l', lt: 'm' });
+    const some = (await kept.nextv(10_000)).filter((_, at) => at % 3 === 0);
+    await kept.close();
+    await records.commit([
+      ...some.map(each => ({ type: 'del', key: each }) as const),
+      { type: 'put', key: 'lgone/g0/a/', value: Buffer.from('7') },
+      { type: 'put', key: 'lid0/g0/none/', value: Buffer.from('7') },
+    ]);
+    t.notDeepEqual((await readKept(records)).index, index);
+    await rebuildIndexes(records);
+    t.deepEqual((await readKept(records)).index, index);
+    t.true(await isExact(records));
+  });
+}
+
+test('put() of a key of slashes alone writes no more records than depths are indexed', async t => {
+  const { records, buckets } = await open(t, 'memory');
+  const bucket = await buckets.open('files');
+  await put(bucket, '/'.repeat(1024));
+  t.is((await readKept(records)).index.length, 8);
+  t.true(await isExact(records));
+  const list = (prefix: string) =>
+    bucket.list({ prefix, delimiter: '/', limit: 10, includeHttpMetadata: false, includeCustomMetadata: false });
+  for (const depth of [0, 1, 7, 8, 9, 1000, 1023]) {
+    const { delimitedPrefixes, objects } = await list('/'.repeat(depth));
+    t.deepEqual([delimitedPrefixes, objects.length], [['/'.repeat(depth + 1)], 0]);
+  }
+  t.is((await list('/'.repeat(1024))).objects.length, 1);
+});
+
+test('put() over an object, and delete() of a key that is not there, leave the index alone', async t => {
+  const { records, buckets } = await open(t, 'memory');
+  const bucket = await buckets.open('files');
+  await put(bucket, 'a/b');
+  const { index } = await readKept(records);
+  await put(bucket, 'a/b');
+  await complete(bucket, 'a/b');
+  await bucket.delete(['a/c', 'a/', 'a']);
+  t.deepEqual((await readKept(records)).index, index);
+});
+
+test('deleting a bucket removes what is left of its index, and of no other', async t => {
+  const { records, buckets } = await open(t, 'memory');
+  await put(await buckets.open('kept'), 'a/b');
+  const { index } = await readKept(records);
+  await buckets.open('gone');
+  await records.commit([{ type: 'put', key: 'lid1/g0/a/', value: Buffer.from('1') }]);
+  await buckets.delete('gone');
+  t.deepEqual((await readKept(records)).index, index);
+});
+
+/** A database whose next batches fail, written or not. */
+async function failing() {
+  const database = await openMemoryDatabase();
+  const faults: ('written' | 'not written')[] = [];
+  const records = partsOf({
+    ...database,
+    batch: async (operations, options) => {
+      const fault = faults.shift();
+      if (fault !== 'not written') await database.batch(operations, options);
+      if (fault !== undefined) throw new Error(`IO error: sync failed, ${fault}`);
+    },
+  });
+  return { ...records, faults };
+}
+
+for (const first of ['written', 'not written'] as const) {
+  for (const second of ['written', 'not written', undefined] as const) {
+    test(`the index is exact when a batch fails (${first}) and its repetition ${second === undefined ? 'does not' : `fails, too (${second})`}`, async t => {
+      const { records, buckets, faults } = await failing();
+      const bucket = await buckets.open('files');
+      await put(bucket, 'a/b/c');
+      for (const change of [
+        () => put(bucket, 'a/b/d'),
+        () => complete(bucket, 'a/x'),
+        () => bucket.delete(['a/b/c', 'a/x']),
+        () => bucket.delete(['a/b/d']),
+      ]) {
+        faults.push(first, ...(second === undefined ? [] : [second]));
+        const outcomes = await Promise.allSettled([change(), change()]);
+        t.true(outcomes.some(({ status }) => status === 'fulfilled'));
+        await records.settled();
+        t.true(await isExact(records));
+      }
+    });
+  }
+}
+
+test('put() that creates only does not win over one that failed and was found written', async t => {
+  const { buckets, faults } = await failing();
+  const bucket = await buckets.open('files');
+  faults.push('not written', 'written');
+  await t.throwsAsync(put(bucket, 'a/b'));
+  t.is(await bucket.put('a/b', Buffer.from('x'), { condition: { etagDoesNotMatch: [{ kind: 'any' }] } }), null);
+});
