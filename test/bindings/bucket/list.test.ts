@@ -299,6 +299,94 @@ contract(
   },
 );
 
+contract('list() by "/" agrees with the model at every depth, page after page', async (t, { storage }) => {
+  let count = 0;
+  const part = fc.constantFrom('', 'a', 'a-', 'b', '0', '\0', '\u{1f600}', '\uffff', '\u{10ffff}', 'e\u0301');
+  const path = (minLength: number, maxLength: number) =>
+    fc.array(part, { minLength, maxLength }).map(parts => parts.join('/'));
+  const anyKey = fc.oneof(path(1, 4), path(1, 4), path(8, 11));
+  // Of one key, so that many share what is before it.
+  const keys = fc
+    .tuple(fc.array(anyKey, { minLength: 1, maxLength: 5 }), fc.array(path(1, 3), { maxLength: 12 }))
+    .map(([some, ends]) => [...some, ...ends.map((end, at) => `${some[at % some.length] ?? ''}/${end}`)]);
+  const cut = fc.double({ min: 0, max: 1, noNaN: true });
+  const query = fc.record({
+    of: cut,
+    length: cut,
+    from: fc.option(fc.tuple(cut, cut)),
+    limit: fc.constantFrom(1, 2, 3, 1000),
+  });
+  await fc.assert(
+    fc.asyncProperty(keys, fc.array(query, { minLength: 1, maxLength: 6 }), async (given, queries) => {
+      const engine = await storage.buckets('deep').open(`deep-${count++}`);
+      const bucket = hostBucket(bucketService(async () => engine));
+      await fill(bucket, given);
+      const normal = [...new Set(given.map(one => one.normalize()))];
+      /** The beginning of one of the keys; of whole characters. */
+      const beginning = (of: number, length: number): string => {
+        const one = Array.from(normal[Math.floor(of * (normal.length - 1))] ?? '');
+        return one.slice(0, Math.round(length * one.length)).join('');
+      };
+      for (const { of, length, from, limit } of queries) {
+        const options: StoreListOptions = {
+          delimiter: '/',
+          prefix: beginning(of, length),
+          ...(from === null ? undefined : { startAfter: beginning(...from) }),
+        };
+        const entries: string[] = [];
+        let cursor: string | undefined;
+        do {
+          const page = await bucket.list({ ...options, limit, ...(cursor === undefined ? undefined : { cursor }) });
+          entries.push(...page.delimitedPrefixes.map(group => `g:${group}`));
+          entries.push(...page.objects.map(object => `o:${object.key.normalize()}`));
+          ({ cursor } = page);
+        } while (cursor !== undefined);
+        if (JSON.stringify(entries.sort()) !== JSON.stringify(modelList(normal, options))) return false;
+      }
+      return true;
+    }),
+    { numRuns: 100 },
+  );
+  t.pass();
+});
+
+contract('list() by "/" keeps order where groups and objects alternate', async (t, { engine, bucket }) => {
+  const names = Array.from({ length: 1100 }, (_, at) => `${String(at).padStart(4, '0')}${at % 3 === 0 ? '/x' : ''}`);
+  await fill(bucket, names);
+  const query = { delimiter: '/', includeHttpMetadata: false, includeCustomMetadata: false };
+  const entriesOf = ({ objects, delimitedPrefixes }: Awaited<ReturnType<typeof engine.list>>) =>
+    [...objects.map(({ key }) => key), ...delimitedPrefixes].sort();
+  const expected = names.map(name => name.replace('x', '')).sort();
+  const first = await engine.list({ ...query, limit: 1000 });
+  t.deepEqual([entriesOf(first), first.truncated], [expected.slice(0, 1000), true]);
+  const { cursor = '' } = first;
+  const second = await engine.list({ ...query, limit: 1000, cursor });
+  t.deepEqual([entriesOf(second), second.truncated], [expected.slice(1000), false]);
+});
+
+contract('list() by "/" ends a page when its metadata is more than a page holds', async (t, { engine, bucket }) => {
+  const customMetadata = { large: 'x'.repeat(8000) };
+  const names = Array.from({ length: 70 }, (_, at) => `${100 + at}${at % 10 === 0 ? '/x' : ''}`);
+  await Promise.all(names.map(name => bucket.put(name, '', { customMetadata })));
+  const found: string[] = [];
+  let pages = 0;
+  let cursor: string | undefined;
+  do {
+    const page = await engine.list({
+      delimiter: '/',
+      limit: 1000,
+      includeHttpMetadata: false,
+      includeCustomMetadata: true,
+      ...(cursor === undefined ? undefined : { cursor }),
+    });
+    found.push(...page.objects.map(({ key }) => key), ...page.delimitedPrefixes);
+    ({ cursor } = page);
+    pages++;
+  } while (cursor !== undefined);
+  t.deepEqual(found.sort(), names.map(name => name.replace('x', '')).sort());
+  t.is(pages, 2);
+});
+
 contract('list() by delimiter finds groups of any size', async (t, { bucket }) => {
   const sizes = [1, 2, 3, 31, 32, 33, 70, 1, 200, 5];
   const keys = sizes.flatMap((size, group) => Array.from({ length: size }, (_, index) => `g${group}/${1000 + index}`));

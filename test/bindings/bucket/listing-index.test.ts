@@ -5,7 +5,7 @@ import type { BucketDirectory, BucketEngine } from '../../../src/bindings/bucket
 import { rebuildIndexes } from '../../../src/bindings/bucket/listing-index.js';
 import { KeyValueStore } from '../../../src/bindings/storage/key-value-store.js';
 import { KeyedMutex } from '../../../src/bindings/storage/keyed-mutex.js';
-import type { LevelDatabase } from '../../../src/bindings/storage/level-database.js';
+import type { LevelDatabase, LevelOperation } from '../../../src/bindings/storage/level-database.js';
 import { MemoryBodies } from '../../../src/bindings/storage/memory-bodies.js';
 import { openMemoryDatabase } from '../../../src/bindings/storage/memory-database.js';
 import { openLevel } from '../../../src/bindings/storage/open-level.js';
@@ -170,16 +170,22 @@ test('deleting a bucket removes what is left of its index, and of no other', asy
   t.deepEqual((await readKept(records)).index, index);
 });
 
-/** A database whose next batches fail, written or not. */
+/** A database whose next batches fail. What is written all the same is there when it is opened again, as with LevelDB's log. */
 async function failing() {
   const database = await openMemoryDatabase();
   const faults: ('written' | 'not written')[] = [];
+  const log: LevelOperation[] = [];
   const records = partsOf({
     ...database,
+    open: async () => {
+      await database.open();
+      await database.batch(log.splice(0), { sync: true });
+    },
     batch: async (operations, options) => {
       const fault = faults.shift();
-      if (fault !== 'not written') await database.batch(operations, options);
-      if (fault !== undefined) throw new Error(`IO error: sync failed, ${fault}`);
+      if (fault === undefined) return database.batch(operations, options);
+      if (fault === 'written') log.push(...operations);
+      throw new Error(`IO error: sync failed, ${fault}`);
     },
   });
   return { ...records, faults };
