@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import type { KeyValueStore } from '../../../src/bindings/storage/key-value-store.js';
 import type { LevelDatabase } from '../../../src/bindings/storage/level-database.js';
+import { openLevel } from '../../../src/bindings/storage/open-level.js';
 
 /** What is kept of all buckets: their keys, and the index of their listings. */
 export interface Kept {
@@ -24,6 +26,16 @@ export async function readKept(records: KeyValueStore | LevelDatabase): Promise<
     objects: (await all('o', 'p')).map(([key]) => key.slice(1)),
     index: (await all('l', 'm')).map(([key, value]) => `${key.slice(1)}=${value}`).sort(),
   };
+}
+
+/** Of the storage in a directory that nobody has open. */
+export async function keptIn(directory: string): Promise<Kept> {
+  const database = await openLevel(join(directory, 'level'), directory);
+  try {
+    return await readKept(database);
+  } finally {
+    await database.close();
+  }
 }
 
 /** The index that these objects have, in the simplest words. */

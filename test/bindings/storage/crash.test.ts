@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import type { BucketEngine } from '../../../src/bindings/bucket/engine.js';
 import { Storage } from '../../../src/bindings/storage/storage.js';
+import { indexOf, keptIn } from '../bucket/index-of.js';
 import { temporaryDirectory } from '../bucket/stores.js';
 import { crashValue, PART_BYTES } from './programs/crash-value.js';
 
@@ -46,6 +47,8 @@ test('what was acknowledged is whole, and nothing else is half there, when the p
     } finally {
       await storage.close();
     }
+    const { objects, index } = await keptIn(directory);
+    t.deepEqual(index, indexOf(objects), 'the index of listings');
   }
   t.log(`${operations} operations acknowledged in ${ROUNDS} rounds`);
   t.true(operations > 200);

@@ -7,6 +7,7 @@ import type { BucketEngine } from '../../../src/bindings/bucket/engine.js';
 import { DiskSpace } from '../../../src/bindings/storage/disk-space.js';
 import { Storage } from '../../../src/bindings/storage/storage.js';
 import { errorCode } from '../../../src/quotas/errors.js';
+import { indexOf, keptIn } from '../bucket/index-of.js';
 import { sampleBytes, temporaryDirectory } from '../bucket/stores.js';
 
 const run = promisify(execFile);
@@ -25,6 +26,7 @@ async function smallDisk(t: ExecutionContext, megabytes: number): Promise<string
   return directory;
 }
 
+const nameOf = (index: number) => `${index % 3}/${index % 50}/k${index}`;
 const valueAt = (index: number, size: number) => sampleBytes(size, index + 1);
 
 /** Puts values until the disk is full; which were acknowledged. */
@@ -36,7 +38,7 @@ async function fill(files: BucketEngine, size: number, most: number): Promise<Se
     while (!isFull && next < most) {
       const index = next++;
       try {
-        await files.put(`k${index}`, valueAt(index, size), {});
+        await files.put(nameOf(index), valueAt(index, size), {});
         acknowledged.add(index);
       } catch (error) {
         if (errorCode(error) !== 'EDGE_STORAGE_FULL') throw error;
@@ -52,7 +54,7 @@ async function fill(files: BucketEngine, size: number, most: number): Promise<Se
 async function readable(files: BucketEngine, size: number, upTo: number): Promise<Set<number>> {
   const found = new Set<number>();
   for (let index = 0; index < upTo; index++) {
-    const outcome = await files.get(`k${index}`, {});
+    const outcome = await files.get(nameOf(index), {});
     if (outcome.kind !== 'found') continue;
     const body = outcome.content.open();
     const chunks = [];
@@ -62,6 +64,14 @@ async function readable(files: BucketEngine, size: number, upTo: number): Promis
     else throw new Error(`k${index} is broken`);
   }
   return found;
+}
+
+/** Makes room for the log of LevelDB that becomes a table. */
+async function checkIndex(t: ExecutionContext, directory: string): Promise<void> {
+  await run('mount', ['-o', 'remount,size=160m', directory]);
+  const { objects, index } = await keptIn(directory);
+  t.true(objects.length > 0);
+  t.deepEqual(index, indexOf(objects));
 }
 
 /** `reserveBytes` 0 lets LevelDB itself run into the end of the disk. */
@@ -100,11 +110,12 @@ for (const [title, reserveBytes, size] of [
 
     // Deleting gives space back, and writing goes on, in the same opening.
     if (reserveBytes > 0) {
-      await files.delete([...found].slice(0, 500).map(index => `k${index}`));
+      await files.delete([...found].slice(0, 500).map(nameOf));
       await run('mount', ['-o', 'remount,size=100m', directory]);
       await files.put('after', sampleBytes(size), {});
     }
     await storage.close();
+    await checkIndex(t, directory);
   });
 }
 
@@ -120,6 +131,7 @@ test('put() goes on by itself when the disk has room again', async t => {
   const found = await readable(files, 50_000, acknowledged.size + 10);
   for (const index of acknowledged) t.true(found.has(index));
   await storage.close();
+  await checkIndex(t, directory);
   const bodies = await readdir(join(directory, 'bodies'), { recursive: true, withFileTypes: true });
   t.is(bodies.filter(entry => entry.isFile()).length, 1);
 });

@@ -1,7 +1,9 @@
 import { mkdir, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { openLevel } from '../../../src/bindings/storage/open-level.js';
 import { Storage } from '../../../src/bindings/storage/storage.js';
+import { indexOf, keptIn } from '../bucket/index-of.js';
 import { MIN_PART_BYTES, sampleBytes, temporaryDirectory } from '../bucket/stores.js';
 
 const DAY_MS = 24 * 3_600_000;
@@ -153,6 +155,43 @@ for (const [title, damage] of [
       for (let index = 0; index < 20; index++) t.is((await readValue(storage, `k${index}`)).length, 100);
       t.is((await readValue(storage, 'last')).length, 10);
     });
+  });
+}
+
+/** Puts objects in groups, and takes every other record of the index away. */
+async function withBrokenIndex(t: ExecutionContext): Promise<string> {
+  const directory = await temporaryDirectory(t);
+  await withStorage(directory, async storage => {
+    for (const key of ['a/b/1', 'a/b/2', 'a/c', 'd']) await (await filesOf(storage)).put(key, sampleBytes(1), {});
+  });
+  const database = await openLevel(join(directory, 'level'), directory);
+  const keys = await database.keys({ gte: 'l', lt: 'm', highWaterMarkBytes: 1000 }).nextv(100);
+  const some = keys.filter((_, index) => index % 2 === 0);
+  await database.batch(
+    some.map(key => ({ type: 'del', key })),
+    { sync: true },
+  );
+  await database.close();
+  const { objects, index } = await keptIn(directory);
+  t.notDeepEqual(index, indexOf(objects));
+  return directory;
+}
+
+for (const [title, prepare] of [
+  [
+    'was written before there was an index',
+    (directory: string) => writeFile(join(directory, 'FORMAT'), '{"format":"edgehost storage","version":1}'),
+  ],
+  ['was repaired', (directory: string) => Storage.repair(directory)],
+] as const) {
+  test(`Storage.open() makes the index of listings anew, once, when the storage ${title}`, async t => {
+    const directory = await withBrokenIndex(t);
+    await prepare(directory);
+    await withStorage(directory, async () => {});
+    const { objects, index } = await keptIn(directory);
+    t.is(objects.length, 4);
+    t.deepEqual(index, indexOf(objects));
+    t.regex(await readFile(join(directory, 'FORMAT'), 'utf8'), /"isIndexed":true/);
   });
 }
 

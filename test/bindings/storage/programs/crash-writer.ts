@@ -44,22 +44,26 @@ async function complete(key: string, size: number): Promise<void> {
   say(`< ${number} put ${key} ${size}`);
 }
 
-async function remove(key: string): Promise<void> {
-  const number = count++;
-  say(`> ${number} delete ${key} 0`);
-  await files.delete([key]);
-  say(`< ${number} delete ${key} 0`);
+/** In one call. */
+async function remove(keys: readonly string[]): Promise<void> {
+  const numbers = keys.map(() => count++);
+  for (const [index, key] of keys.entries()) say(`> ${numbers[index]} delete ${key} 0`);
+  await files.delete(keys);
+  for (const [index, key] of keys.entries()) say(`< ${numbers[index]} delete ${key} 0`);
 }
 
 /** One writer of its own keys, so that the order of what it does to a key is known. */
 async function work(worker: number): Promise<never> {
+  // In groups of one writer, of four, and of all.
+  const keys = Array.from({ length: 7 }, (_, at) => `all/${worker % 2}/w${worker}/${at}`);
   for (let turn = 0; ; turn++) {
-    const key = `w${worker}/${turn % 7}`;
+    const key = keys[turn % keys.length] ?? '';
     const kind = (turn * 7 + worker) % 10;
-    if (kind < 5) await put(key, (turn * 131) % 3000);
+    if (turn % 40 === 39) await remove(keys);
+    else if (kind < 5) await put(key, (turn * 131) % 3000);
     else if (kind < 7) await put(key, 60_000 + ((turn * 7919) % 150_000));
     else if (kind < 8) await complete(key, PART_BYTES * 2 + (turn % 1000));
-    else await remove(key);
+    else await remove([key]);
   }
 }
 
