@@ -168,6 +168,7 @@ export class KeyValueStore {
       }
     }
     await this.#recover();
+    if (given.length === 0) return;
     // Writing it twice is writing it once, if it got into the log before: nothing is counted again.
     operations ??= arePlain(given) ? given : await this.#counted(given);
     this.#cache.changing(operations);

@@ -89,6 +89,46 @@ test('commit() and get() reject while the database cannot be opened again, and g
   await records.close();
 });
 
+test('commit() counts what many count at once, and get() gives the number that was written last', async t => {
+  const { records } = await failing();
+  const count = (by: number) => records.commit([{ type: 'count', key: 'n', by }]);
+  await count(1);
+  for (const expected of [101, 201]) {
+    await Promise.all(Array.from({ length: 100 }, () => count(1)));
+    t.is((await records.get('n'))?.toString(), `${expected}`);
+  }
+  await Promise.all([count(-200), count(-1)]);
+  t.is(await records.get('n'), undefined);
+});
+
+test('settled() opens the database again after a write that failed, and rejects when that cannot be', async t => {
+  const { faults, records } = await failing();
+  await records.settled();
+  t.is(faults.opened, 0);
+  faults.batch = new Error('IO error: sync failed');
+  await t.throwsAsync(records.commit([put('a')]), { code: 'EDGE_INTERNAL' });
+  await records.settled();
+  t.is(faults.opened, 2);
+  await t.throwsAsync(records.commit([put('a')]), { code: 'EDGE_INTERNAL' });
+  faults.open = FULL;
+  await t.throwsAsync(records.settled(), { code: 'EDGE_STORAGE_FULL' });
+});
+
+test('snapshot() is read as it was, whatever is written', async t => {
+  const { records } = await failing();
+  await records.commit([put('a'), put('b')]);
+  const snapshot = await records.snapshot();
+  await records.commit([{ type: 'del', key: 'a' }, put('c')]);
+  const keys = await records.keys({ gte: 'a', lt: 'z' }, { snapshot });
+  t.deepEqual(await keys.nextv(10), ['a', 'b']);
+  t.deepEqual(
+    (await records.getMany(['a', 'c'], { snapshot })).map(value => value?.toString()),
+    ['a', undefined],
+  );
+  await keys.close();
+  await snapshot.close();
+});
+
 test('afterPrefix() is the smallest string after all with the prefix', t => {
   const text = fc
     .string({ unit: 'binary', minLength: 1, maxLength: 4 })
