@@ -1,7 +1,7 @@
 /** The function that uses a bucket, and how it is called. */
 import type { EdgeFunction, StoreBucket, StoreObjectBody } from '../src/index.js';
 
-/** `/put`, `/get`, `/head`, `/list`, `/groups`, `/newGroups` (a listing that was never read) call the bucket `count` times, one after the other; `/upload` and `/download` stream. */
+/** `/put`, `/get`, `/head`, `/list`, `/groups`, `/warmGroups` call the bucket `count` times, one after the other; `/upload` and `/download` stream. */
 export const BUCKET_FUNCTION = `
 const value = 'v'.repeat(1024);
 const actions = {
@@ -10,7 +10,7 @@ const actions = {
   head: (bucket, key) => bucket.head(key),
   list: (bucket, _, serial) => bucket.list({ startAfter: String(Math.floor(serial / 100)).padStart(6, '0') }),
   groups: bucket => bucket.list({ delimiter: '/' }),
-  newGroups: (bucket, _, serial) => bucket.list({ delimiter: '/', startAfter: '!' + serial }),
+  warmGroups: bucket => bucket.list({ delimiter: '/', prefix: 'warm/' }),
 };
 
 export default {
@@ -30,7 +30,7 @@ export default {
 };
 `;
 
-export type BucketAction = 'put' | 'get' | 'head' | 'list' | 'groups' | 'newGroups';
+export type BucketAction = 'put' | 'get' | 'head' | 'list' | 'groups' | 'warmGroups';
 
 /** Calls the function, which makes `count` calls to its bucket with keys from `serial` on. */
 export async function callBucket(fn: EdgeFunction, action: BucketAction, count: number, serial: number): Promise<void> {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Level } from 'level';
+import { type EdgeFunction, EdgeHost, type StoreBucket } from '../../src/index.js';
 import type { Benchmark } from '../benchmark.js';
 import { BUCKET_FUNCTION, callBucket } from '../bucket-function.js';
 import { startHost } from '../host.js';
@@ -11,6 +12,16 @@ const KEYS_PER_GROUP = 100;
 const KEYS = GROUPS * KEYS_PER_GROUP;
 const FILL_AT_ONCE = 2000;
 const LISTS_PER_ROUND = 20;
+/** Hosts that are started in each round for listings that are the first. */
+const STARTS_PER_ROUND = 3;
+/** Listings of other groups, so that the code is warm and what it reads is not. */
+const WARM_LISTS = 30;
+
+async function fill(bucket: StoreBucket): Promise<void> {
+  for (let from = 0; from < KEYS; from += FILL_AT_ONCE) {
+    await Promise.all(Array.from({ length: FILL_AT_ONCE }, (_, at) => bucket.put(key(from + at), '')));
+  }
+}
 
 /** Like `000123/045`. BUCKET_FUNCTION begins its pages at the same keys. */
 function key(serial: number): string {
@@ -20,7 +31,7 @@ function key(serial: number): string {
 
 export const bucketLists: Benchmark = {
   name: 'bucket-lists',
-  measures: `Pages of 1000 of ${KEYS.toLocaleString('en-US')} keys, and of as many groups by a delimiter, from a function and from the application; the mean of ${LISTS_PER_ROUND} in each round. A listing by delimiter is read for the first time, again, and again after a group of it has lost a key and another was added.`,
+  measures: `Pages of 1000 of ${KEYS.toLocaleString('en-US')} keys, and of as many groups by a delimiter, from a function and from the application; the mean of ${LISTS_PER_ROUND} in each round. A listing by delimiter is read again, again after a group of it has lost a key and another was added, and for the first time: by a host that was just started and has listed ${WARM_LISTS} times what is elsewhere in the bucket, ${STARTS_PER_ROUND} in each round.`,
   floor: 'an iterator of LevelDB over as many entries of 200 bytes.',
   async run(context) {
     const host = startHost(context, { storage: join(context.folder, 'host') });
@@ -29,11 +40,12 @@ export const bucketLists: Benchmark = {
     const level = new Level<string, string>(join(context.folder, 'level'));
     context.defer(() => level.close());
 
+    const coldFolder = join(context.folder, 'cold');
     context.progress(`filling ${KEYS} keys`);
 
+    await fill(bucket);
     for (let from = 0; from < KEYS; from += FILL_AT_ONCE) {
       const keys = Array.from({ length: FILL_AT_ONCE }, (_, at) => key(from + at));
-      await Promise.all(keys.map(each => bucket.put(each, '')));
       await level.batch(keys.map(each => ({ type: 'put', key: each, value: 'v'.repeat(200) })));
     }
 
@@ -48,9 +60,28 @@ export const bucketLists: Benchmark = {
       };
       return (await timed(all)) / LISTS_PER_ROUND;
     };
-    /** Where no key is: each makes a listing that was not read before. */
+    const fillCold = async (): Promise<void> => {
+      await using cold = new EdgeHost({ storage: coldFolder });
+      await fill(cold.bucket('files'));
+      const names = Array.from({ length: GROUPS }, (_, at) => `warm/${key(at * KEYS_PER_GROUP)}`);
+      await Promise.all(names.map(each => cold.bucket('files').put(each, '')));
+    };
+    await fillCold();
+    const first = async (list: (fn: EdgeFunction, bucket: StoreBucket, isWarm: boolean) => Promise<unknown>) => {
+      let ms = 0;
+      for (let at = 0; at < STARTS_PER_ROUND; at++) {
+        await using started = new EdgeHost({ storage: coldFolder });
+        const [itsFunction, itsBucket] = [
+          await started.load(BUCKET_FUNCTION, { buckets: { FILES: 'files' } }),
+          started.bucket('files'),
+        ];
+        for (let lists = 0; lists < WARM_LISTS; lists++) await list(itsFunction, itsBucket, true);
+        ms += await timed(() => list(itsFunction, itsBucket, false));
+      }
+      return ms / STARTS_PER_ROUND;
+    };
     let fresh = 0;
-    /** What was read for the first time is forgotten for what came after; and a key comes and goes before each. */
+    /** After a listing before; with something done before each. */
     const again = async (list: () => Promise<unknown>, before: () => Promise<unknown>): Promise<number> => {
       await list();
       let ms = 0;
@@ -76,8 +107,10 @@ export const bucketLists: Benchmark = {
       'groups, application': () => again(groups, nothing),
       'changed groups, function': () => again(groupsOfFunction, change),
       'changed groups, application': () => again(groups, change),
-      'new groups, function': () => mean(() => callBucket(fn, 'newGroups', 1, fresh++)),
-      'new groups, application': () => mean(() => bucket.list({ delimiter: '/', startAfter: `!${fresh++}` })),
+      'first groups, function': () =>
+        first((itsFunction, _, isWarm) => callBucket(itsFunction, isWarm ? 'warmGroups' : 'groups', 1, 0)),
+      'first groups, application': () =>
+        first((_, itsBucket, isWarm) => itsBucket.list({ delimiter: '/', prefix: isWarm ? 'warm/' : '' })),
     });
     const floor = { name: 'level', samples: samples['page, level'] };
     return [
@@ -100,7 +133,7 @@ export const bucketLists: Benchmark = {
           [
             ['with a delimiter', 'groups'],
             ['with a delimiter, after a change', 'changed groups'],
-            ['with a delimiter, for the first time', 'new groups'],
+            ['with a delimiter, for the first time', 'first groups'],
           ] as const
         ).map(([name, subject]) => ({
           name: `${name}, ${from}`,

@@ -18,8 +18,8 @@ const NO_MORE: Promise<[string, Buffer][]> = Promise.resolve([]);
 const PATIENCE = { first: 32, least: 2, most: 64 } as const;
 
 /**
- * A page of a listing, read from one snapshot. By "/" it is one range of the index, whatever the size of its groups; by other
- * delimiters, and deeper than the index goes, groups are skipped by seeking, which takes some 50 µs for each.
+ * A page of a listing, read from one snapshot. By "/" its groups are in an index, whatever their size; by other delimiters, and
+ * deeper than the index goes, they are skipped by seeking, which takes some 50 µs for each.
  */
 export async function listObjects(records: KeyValueStore, bucketId: string, query: ListQuery): Promise<ListPage> {
   const root = recordKeys.objects(bucketId);
