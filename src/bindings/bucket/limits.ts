@@ -36,7 +36,7 @@ export const EMBEDDED_BYTES = 2048;
 /** Values up to this many bytes are kept in LevelDB, larger ones in files. */
 export const INLINE_BYTES = 64 * 1024;
 /**
- * A listing by "/" whose prefix has fewer slashes is one range of the index; deeper ones seek from group to group. A new key
- * writes one small record for each of its groups that are indexed.
+ * The listings by "/" that are indexed: those whose prefix has fewer slashes than this, and up to the last of them no more
+ * characters (UTF-16 units). Others seek from group to group. A new key writes a small record for each listing it changes.
  */
-export const INDEXED_DEPTHS = 8;
+export const INDEXED = { depths: 8, prefixCharacters: 256 } as const;

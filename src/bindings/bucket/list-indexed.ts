@@ -10,7 +10,7 @@ const OBJECTS_READ = 250;
 export interface IndexedListing {
   readonly bucketId: string;
   readonly prefix: string;
-  /** How many slashes the prefix has: fewer than there are depths in the index. */
+  /** How many slashes the prefix has. */
   readonly depth: number;
   /** The first key it may hold; it begins with the prefix. */
   readonly start: string;

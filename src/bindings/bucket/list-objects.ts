@@ -2,10 +2,10 @@ import type { KeyValueStore } from '../storage/key-value-store.js';
 import { afterPrefix, compareKeys, type LevelRange, type LevelView } from '../storage/level-database.js';
 import { recordKeys } from '../storage/record-keys.js';
 import type { ListPage, ListQuery, ObjectRecord } from './engine.js';
-import { BUCKET_LIMITS, INDEXED_DEPTHS } from './limits.js';
+import { BUCKET_LIMITS } from './limits.js';
 import { decodeCursor, encodeCursor, type ListPosition } from './list-cursor.js';
 import { addEntries, type IndexedListing, type PageEntries, readEntries } from './list-indexed.js';
-import { depthOf, INDEXED_DELIMITER } from './listing-index.js';
+import { INDEXED_DELIMITER, indexedDepth } from './listing-index.js';
 import { normalKey } from './normal-key.js';
 import { decodeListed, metadataBytes } from './object-codec.js';
 
@@ -29,15 +29,13 @@ export async function listObjects(records: KeyValueStore, bucketId: string, quer
   if (compareKeys(range.gte, range.lt) >= 0) return new PageBuilder(query).build();
   if (delimiter === '') return (await readPage(records, root, range, query)).build();
 
-  const page = new PageBuilder(query);
-  const depth = depthOf(prefix);
-  if (delimiter === INDEXED_DELIMITER && depth < INDEXED_DEPTHS) {
+  const depth = delimiter === INDEXED_DELIMITER ? indexedDepth(prefix) : undefined;
+  if (depth !== undefined) {
     // At or behind the prefix and before what follows it: it begins with it.
     const start = range.gte.slice(root.length);
     return readIndexed(records, { bucketId, prefix, depth, start, limit: query.limit }, root, range, query);
   }
-  await readGroups(records, page, root, root + prefix, delimiter, range);
-  return page.build();
+  return (await readGroups(records, root, root + prefix, delimiter, range, query)).build();
 }
 
 async function readIndexed(
@@ -91,12 +89,13 @@ async function readPage(
 
 async function readGroups(
   records: KeyValueStore,
-  page: PageBuilder,
   root: string,
   prefix: string,
   delimiter: string,
   range: LevelRange,
-): Promise<void> {
+  query: ListQuery,
+): Promise<PageBuilder> {
+  const page = new PageBuilder(query);
   const iterator = await records.iterator(range);
   try {
     let group: string | undefined;
@@ -105,7 +104,7 @@ async function readGroups(
     let size = patience;
     for (;;) {
       const entries = await iterator.nextv(size);
-      if (entries.length === 0) return;
+      if (entries.length === 0) return page;
       for (const [key, record] of entries) {
         seenOfGroup++;
         if (group !== undefined) {
@@ -118,7 +117,7 @@ async function readGroups(
           group === undefined
             ? page.addObject(key.slice(root.length), record)
             : page.addGroup(group.slice(root.length));
-        if (!added) return;
+        if (!added) return page;
       }
       if (group === undefined) size = Math.min(size * 4, LARGEST_READ);
       else if (seenOfGroup < patience) size = Math.max(patience, Math.min(size * 2, LARGEST_READ));

@@ -2,7 +2,7 @@ import { countRecord, type RecordOperation } from '../storage/counts.js';
 import type { KeyValueStore } from '../storage/key-value-store.js';
 import { afterPrefix, type LevelOperation } from '../storage/level-database.js';
 import { recordKeys } from '../storage/record-keys.js';
-import { INDEXED_DEPTHS } from './limits.js';
+import { INDEXED } from './limits.js';
 
 /**
  * What listings by "/" hold, at each depth, which is a number of slashes: the objects whose keys have so many, and the
@@ -15,38 +15,34 @@ export const INDEXED_DELIMITER = '/';
 /** Operations and characters of one batch of a rebuild, at most. */
 const BATCH = { operations: 1000, characters: 2 ** 20 } as const;
 
-/** How many slashes there are. */
-export function depthOf(text: string): number {
+/** The depth of a listing with this prefix; undefined: it is not indexed. */
+export function indexedDepth(prefix: string): number | undefined {
   let depth = 0;
-  for (let at = text.indexOf('/'); at !== -1; at = text.indexOf('/', at + 1)) depth++;
-  return depth;
+  for (let at = prefix.indexOf('/'); at !== -1; at = prefix.indexOf('/', at + 1)) depth++;
+  return isIndexed(depth, prefix.lastIndexOf('/') + 1) ? depth : undefined;
 }
 
 /** What the commit must hold by which the key, which was not there, comes. */
 export function comingOperations(bucketId: string, key: string): RecordOperation[] {
-  const operations: RecordOperation[] = groupsOf(key).map((group, depth) => ({
+  const { groups, isLeaf } = entriesOf(key);
+  const operations: RecordOperation[] = groups.map((group, depth) => ({
     type: 'count',
     key: recordKeys.groups(bucketId, depth) + group,
     by: 1,
   }));
-  const depth = depthOf(key);
-  if (depth < INDEXED_DEPTHS) {
-    operations.push({ type: 'put', key: recordKeys.leaves(bucketId, depth) + key, value: EMPTY });
-  }
+  if (isLeaf) operations.push({ type: 'put', key: recordKeys.leaves(bucketId, groups.length) + key, value: EMPTY });
   return operations;
 }
 
 /** What the commit must hold by which the keys, which were there, go. */
 export function goingOperations(bucketId: string, keys: readonly string[]): RecordOperation[] {
   const operations: RecordOperation[] = [];
-  const counts = new Map<string, number>();
   for (const key of keys) {
-    for (const group of groupsOf(key)) counts.set(group, (counts.get(group) ?? 0) - 1);
-    const depth = depthOf(key);
-    if (depth < INDEXED_DEPTHS) operations.push({ type: 'del', key: recordKeys.leaves(bucketId, depth) + key });
-  }
-  for (const [group, by] of counts) {
-    operations.push({ type: 'count', key: recordKeys.groups(bucketId, depthOf(group) - 1) + group, by });
+    const { groups, isLeaf } = entriesOf(key);
+    for (const [depth, group] of groups.entries()) {
+      operations.push({ type: 'count', key: recordKeys.groups(bucketId, depth) + group, by: -1 });
+    }
+    if (isLeaf) operations.push({ type: 'del', key: recordKeys.leaves(bucketId, groups.length) + key });
   }
   return operations;
 }
@@ -68,13 +64,13 @@ export async function rebuildIndexes(records: KeyValueStore): Promise<void> {
         const idEnd = recordKey.indexOf('/');
         const bucketId = recordKey.slice(objects.length, idEnd);
         const key = recordKey.slice(idEnd + 1);
-        const depth = depthOf(key);
-        if (depth < INDEXED_DEPTHS) await batch.put(recordKeys.leaves(bucketId, depth) + key, EMPTY);
-        const all = groupsOf(key).map((group, at) => recordKeys.groups(bucketId, at) + group);
-        // The order of the keys: a group that a key is not in is over.
-        const shared = groups.findIndex((group, at) => group.recordKey !== all[at]);
-        if (shared !== -1)
-          for (const { recordKey, keys } of groups.splice(shared)) await batch.put(recordKey, countRecord(keys));
+        const { groups: its, isLeaf } = entriesOf(key);
+        if (isLeaf) await batch.put(recordKeys.leaves(bucketId, its.length) + key, EMPTY);
+        const all = its.map((group, depth) => recordKeys.groups(bucketId, depth) + group);
+        // Keys come in order, so a group that one of them is not in is over.
+        const over = groups.findIndex((group, at) => group.recordKey !== all[at]);
+        const counted = over === -1 ? [] : groups.splice(over);
+        for (const { recordKey, keys } of counted) await batch.put(recordKey, countRecord(keys));
         for (const group of groups) group.keys++;
         groups = [...groups, ...all.slice(groups.length).map(recordKey => ({ recordKey, keys: 1 }))];
       }
@@ -96,13 +92,21 @@ interface CountedGroup {
   keys: number;
 }
 
-/** The prefixes of the key up to and with its first slashes, one for each depth that is indexed. */
-function groupsOf(key: string): string[] {
+/** The groups that the key is in, one for each depth that is indexed; and whether the listing behind them has the key itself. */
+function entriesOf(key: string): { readonly groups: readonly string[]; readonly isLeaf: boolean } {
   const groups: string[] = [];
-  for (let at = key.indexOf('/'); at !== -1 && groups.length < INDEXED_DEPTHS; at = key.indexOf('/', at + 1)) {
-    groups.push(key.slice(0, at + 1));
+  let prefixLength = 0;
+  for (let at = key.indexOf('/'); isIndexed(groups.length, prefixLength); at = key.indexOf('/', prefixLength)) {
+    if (at === -1) return { groups, isLeaf: true };
+    prefixLength = at + 1;
+    groups.push(key.slice(0, prefixLength));
   }
-  return groups;
+  return { groups, isLeaf: false };
+}
+
+/** Of a prefix that ends with a slash, or is empty. */
+function isIndexed(depth: number, length: number): boolean {
+  return depth < INDEXED.depths && length <= INDEXED.prefixCharacters;
 }
 
 async function removeRecords(records: KeyValueStore, prefix: string): Promise<void> {

@@ -11,7 +11,8 @@ export interface Kept {
   readonly index: readonly string[];
 }
 
-const DEPTHS = 8;
+const isIndexed = (parents: readonly string[]) =>
+  parents.length < 8 && parents.map(each => `${each}/`).join('').length <= 256;
 
 export async function readKept(records: KeyValueStore | LevelDatabase): Promise<Kept> {
   const all = async (gte: string, lt: string): Promise<[string, Buffer][]> => {
@@ -45,11 +46,12 @@ export function indexOf(objects: readonly string[]): string[] {
   for (const object of objects) {
     const [bucketId, ...parts] = object.split('/');
     const depth = parts.length - 1;
-    for (let at = 0; at < Math.min(depth, DEPTHS); at++) {
+    for (let at = 0; at < depth; at++) {
+      if (!isIndexed(parts.slice(0, at))) continue;
       const group = `${bucketId}/g${at}/${parts.slice(0, at + 1).join('/')}/`;
       counts.set(group, (counts.get(group) ?? 0) + 1);
     }
-    if (depth < DEPTHS) index.push(`${bucketId}/o${depth}/${parts.join('/')}=`);
+    if (isIndexed(parts.slice(0, depth))) index.push(`${bucketId}/o${depth}/${parts.join('/')}=`);
   }
   return [...index, ...[...counts].map(([group, count]) => `${group}=${count}`)].sort();
 }

@@ -57,7 +57,19 @@ async function isExact(records: KeyValueStore): Promise<boolean> {
 }
 
 /** Deeper than the index goes, with slashes anywhere, and characters that order or are written in ways of their own. */
-const part = fc.constantFrom('', 'a', 'b', 'a-b', 'a0', '\0', '\u{1f600}', '\uffff', 'e\u0301', '\u00e9');
+const part = fc.constantFrom(
+  '',
+  'a',
+  'b',
+  'a-b',
+  'a0',
+  '\0',
+  '\u{1f600}',
+  '\uffff',
+  'e\u0301',
+  '\u00e9',
+  'long'.repeat(40),
+);
 const key = fc.oneof(
   { weight: 4, arbitrary: fc.array(part, { minLength: 1, maxLength: 3 }).map(parts => parts.join('/')) },
   { weight: 1, arbitrary: fc.array(part, { minLength: 8, maxLength: 11 }).map(parts => parts.join('/')) },
@@ -148,6 +160,34 @@ test('put() of a key of slashes alone writes no more records than depths are ind
   }
   t.is((await list('/'.repeat(1024))).objects.length, 1);
 });
+
+for (const [title, length, isIndexed] of [
+  ['as long as prefixes that are indexed', 255, true],
+  ['longer', 256, false],
+] as const) {
+  test(`list() finds what is behind a prefix that is ${title}`, async t => {
+    const { records, buckets } = await open(t, 'memory');
+    const bucket = await buckets.open('files');
+    const prefix = `${'x'.repeat(length)}/`;
+    await Promise.all([`${prefix}a/b`, `${prefix}c`, `${prefix}d/`].map(each => put(bucket, each)));
+    t.is((await readKept(records)).index.length, isIndexed ? 4 : 1);
+    for (const more of ['', 'a', 'a/', 'c', 'd/']) {
+      const page = await bucket.list({
+        prefix: prefix + more,
+        delimiter: '/',
+        limit: 10,
+        includeHttpMetadata: false,
+        includeCustomMetadata: false,
+      });
+      const found = [...page.delimitedPrefixes, ...page.objects.map(({ key }) => key)];
+      const expected = { '': ['a/', 'd/', 'c'], a: ['a/'], 'a/': ['a/b'], c: ['c'], 'd/': ['d/'] }[more];
+      t.deepEqual(
+        found,
+        expected?.map(each => prefix + each),
+      );
+    }
+  });
+}
 
 test('put() over an object, and delete() of a key that is not there, leave the index alone', async t => {
   const { records, buckets } = await open(t, 'memory');
