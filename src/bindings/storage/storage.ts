@@ -80,7 +80,7 @@ export class Storage {
   /**
    * Saves what can be read of a storage that opening found damaged. Damaged database files are moved to `level/lost` in
    * the directory, none is deleted; copy the directory first all the same. Objects whose records were lost are gone, and
-   * deleted ones may be there again. Rejects with EDGE_STORAGE_LOCKED or EDGE_STORAGE_FORMAT.
+   * deleted ones may be there again; the next opening makes the index of listings anew. Rejects with EDGE_STORAGE_LOCKED or EDGE_STORAGE_FORMAT.
    */
   static async repair(directory: string): Promise<void> {
     const path = await prepareDirectory(directory);

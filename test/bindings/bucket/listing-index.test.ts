@@ -213,7 +213,7 @@ test('deleting a bucket removes what is left of its index, and of no other', asy
 /** A database whose next batches fail. What is written all the same is there when it is opened again, as with LevelDB's log. */
 async function failing() {
   const database = await openMemoryDatabase();
-  const faults: ('written' | 'not written')[] = [];
+  const faults: ('written' | 'not written' | undefined)[] = [];
   const log: LevelOperation[] = [];
   const records = partsOf({
     ...database,
@@ -252,6 +252,21 @@ for (const first of ['written', 'not written'] as const) {
     });
   }
 }
+
+test('rebuildIndexes() makes an exact index also after it was cut short', async t => {
+  const { records, buckets, faults } = await failing();
+  const bucket = await buckets.open('files');
+  await Promise.all(Array.from({ length: 3000 }, (_, at) => put(bucket, `${at % 30}/${at}`)));
+  const before = await readKept(records);
+  // What was there is removed, and made again, in several batches.
+  for (const kept of [1, 3, 5]) {
+    faults.push(...new Array(kept).fill(undefined), 'not written', 'written');
+    await t.throwsAsync(rebuildIndexes(records));
+    t.notDeepEqual((await readKept(records)).index, before.index);
+  }
+  await rebuildIndexes(records);
+  t.deepEqual(await readKept(records), before);
+});
 
 test('put() that creates only does not win over one that failed and was found written', async t => {
   const { buckets, faults } = await failing();
