@@ -25,12 +25,13 @@ import type {
 import { BucketError, type BucketMethod } from './errors.js';
 import { BUCKET_LIMITS, EMBEDDED_BYTES } from './limits.js';
 import { listObjects } from './list-objects.js';
-import { comingOperations, goingOperations, removeIndex } from './listing-index.js';
+import { comingOperations, goingOperations } from './listing-index.js';
 import { MultipartUploads } from './multipart-uploads.js';
 import { normalKey } from './normal-key.js';
 import { decodeObject, encodeObject, type StoredObject } from './object-codec.js';
 import { commitReceived, newVersion } from './object-writer.js';
 import { bytesContent, segmentsContent } from './read-content.js';
+import { removeIndex } from './rebuild-index.js';
 import { receiveBody } from './receive-body.js';
 import type { StoreStorageClass } from './types.js';
 

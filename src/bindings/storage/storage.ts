@@ -7,7 +7,7 @@ import { MemoryLevel } from 'memory-level';
 import { createBucketDirectory } from '../bucket/bucket-directory.js';
 import type { BucketDirectory } from '../bucket/engine.js';
 import { expireUploads } from '../bucket/expire-uploads.js';
-import { rebuildIndexes } from '../bucket/listing-index.js';
+import { rebuildIndexes } from '../bucket/rebuild-index.js';
 import type { Bodies } from './bodies.js';
 import { DiskSpace } from './disk-space.js';
 import { FileBodies } from './file-bodies.js';
@@ -80,7 +80,8 @@ export class Storage {
   /**
    * Saves what can be read of a storage that opening found damaged. Damaged database files are moved to `level/lost` in
    * the directory, none is deleted; copy the directory first all the same. Objects whose records were lost are gone, and
-   * deleted ones may be there again; the next opening makes the index of listings anew. Rejects with EDGE_STORAGE_LOCKED or EDGE_STORAGE_FORMAT.
+   * deleted ones may be there again; the next opening makes the index of listings anew. Rejects with EDGE_STORAGE_LOCKED or
+   * EDGE_STORAGE_FORMAT.
    */
   static async repair(directory: string): Promise<void> {
     const path = await prepareDirectory(directory);

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { createBucketDirectory } from '../../../src/bindings/bucket/bucket-directory.js';
 import type { BucketDirectory, BucketEngine } from '../../../src/bindings/bucket/engine.js';
-import { rebuildIndexes } from '../../../src/bindings/bucket/listing-index.js';
+import { rebuildIndexes } from '../../../src/bindings/bucket/rebuild-index.js';
 import { KeyValueStore } from '../../../src/bindings/storage/key-value-store.js';
 import { KeyedMutex } from '../../../src/bindings/storage/keyed-mutex.js';
 import type { LevelDatabase, LevelOperation } from '../../../src/bindings/storage/level-database.js';
@@ -259,7 +259,7 @@ test('rebuildIndexes() makes an exact index also after it was cut short', async 
   await Promise.all(Array.from({ length: 3000 }, (_, at) => put(bucket, `${at % 30}/${at}`)));
   const before = await readKept(records);
   // What was there is removed, and made again, in several batches.
-  for (const kept of [1, 3, 5]) {
+  for (const kept of [1, 3, 2]) {
     faults.push(...new Array(kept).fill(undefined), 'not written', 'written');
     await t.throwsAsync(rebuildIndexes(records));
     t.notDeepEqual((await readKept(records)).index, before.index);
