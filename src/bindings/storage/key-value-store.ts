@@ -127,18 +127,18 @@ export class KeyValueStore {
 
   async iterator(range: LevelRange, view?: LevelView): Promise<LevelIterator<[string, Buffer]>> {
     if (!this.#isOpen || this.#reopening) await this.#whenOpen();
-    return this.#guard(this.#database.iterator({ ...range, ...view, highWaterMarkBytes: READ_AHEAD_BYTES }));
+    return this.#guard(() => this.#database.iterator({ ...range, ...view, highWaterMarkBytes: READ_AHEAD_BYTES }));
   }
 
   async keys(range: LevelRange, view?: LevelView): Promise<LevelIterator<string>> {
     if (!this.#isOpen || this.#reopening) await this.#whenOpen();
-    return this.#guard(this.#database.keys({ ...range, ...view, highWaterMarkBytes: READ_AHEAD_BYTES }));
+    return this.#guard(() => this.#database.keys({ ...range, ...view, highWaterMarkBytes: READ_AHEAD_BYTES }));
   }
 
   /** What is there now, for several reads. To be closed. */
   async snapshot(): Promise<LevelSnapshot> {
     if (!this.#isOpen || this.#reopening) await this.#whenOpen();
-    return this.#database.snapshot();
+    return this.#reading(() => this.#database.snapshot());
   }
 
   /** Refuses new writes, writes what is waiting, then what `last` gives, and closes the database. */
@@ -228,7 +228,8 @@ export class KeyValueStore {
     if (!this.#isOpen) throw closedError();
   }
 
-  #guard<Entry>(iterator: LevelIterator<Entry>): LevelIterator<Entry> {
+  #guard<Entry>(open: () => LevelIterator<Entry>): LevelIterator<Entry> {
+    const iterator = this.#reading(open);
     return {
       nextv: size => iterator.nextv(size).catch(error => Promise.reject(this.#readError(error))),
       seek: target => iterator.seek(target),
@@ -236,13 +237,25 @@ export class KeyValueStore {
     };
   }
 
+  #reading<T>(task: () => T): T {
+    try {
+      return task();
+    } catch (error) {
+      throw this.#readError(error);
+    }
+  }
+
   #readError(error: unknown): EdgeError {
-    const code = errorCode(error);
-    if (this.#isClosed && (code === 'LEVEL_DATABASE_NOT_OPEN' || code === 'LEVEL_ITERATOR_NOT_OPEN'))
-      return closedError();
+    if (this.#isClosed && NOT_OPEN.has(errorCode(error) ?? '')) return closedError();
     return storageError('read from the storage', error);
   }
 }
+
+const NOT_OPEN: ReadonlySet<string> = new Set([
+  'LEVEL_DATABASE_NOT_OPEN',
+  'LEVEL_ITERATOR_NOT_OPEN',
+  'LEVEL_SNAPSHOT_NOT_OPEN',
+]);
 
 function closedError(): EdgeError {
   return new EdgeError('EDGE_CLOSED', 'Cannot use the storage: the host is closed');

@@ -393,6 +393,28 @@ test('close() lets what was begun end, and later calls reject with EDGE_CLOSED',
   });
 });
 
+for (const kind of ['directory', ':memory:'] as const) {
+  test(`list() ends, or rejects with EDGE_CLOSED, when the storage, a ${kind}, is closed meanwhile`, async t => {
+    for (let turns = 0; turns < 40; turns++) {
+      const storage = await Storage.open(kind === ':memory:' ? kind : await temporaryDirectory(t));
+      const files = await filesOf(storage);
+      await Promise.all(['a/b', 'a/c/d', 'e', 'f/g'].map(key => files.put(key, Buffer.from('x'), {})));
+      const query = { delimiter: '/', limit: 10, includeCustomMetadata: false, includeHttpMetadata: false };
+      const lists = Array.from({ length: 5 }, (_, at) =>
+        files.list({ ...query, startAfter: at % 2 === 0 ? '' : 'a/b' }),
+      );
+      const ended = Promise.allSettled(lists);
+      for (let turn = 0; turn < turns; turn++) await (turn % 4 === 0 ? new Promise(setImmediate) : null);
+      await storage.close();
+      for (const result of await ended) {
+        if (result.status === 'rejected') t.is(result.reason.code, 'EDGE_CLOSED');
+        else t.is(result.value.delimitedPrefixes.length, 2);
+      }
+    }
+    t.pass();
+  });
+}
+
 test('a storage in memory refuses bodies past memoryLimitBytes with EDGE_STORAGE_FULL, and takes them when others are deleted', async t => {
   const storage = await Storage.open(':memory:', { memoryLimitBytes: 250_000 });
   t.teardown(() => storage.close());
