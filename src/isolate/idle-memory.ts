@@ -16,19 +16,6 @@ const MIN_GROWTH_BYTES = 1024 * 1024;
 /** A larger heap would take so long that a request waits for it; V8 collects it as it fills. */
 const MAX_HEAP_BYTES = 32 * 1024 * 1024;
 
-/**
- * Collects whatever can be collected and gives pages back. `gc()` would need --expose-gc, which puts it into every realm, for good. But before
- * V8 fails an allocation, it collects everything it can: the last resort before an error (measured on Node 20, 22, 24 and 26).
- */
-export function collectAll(): void {
-  try {
-    // More than the addresses of a process, so nothing is ever reserved.
-    new ArrayBuffer(2 ** 52);
-  } catch {
-    // As it was meant.
-  }
-}
-
 export interface IdleMemoryOptions {
   /** Changes with every turn; odd while one is running. */
   readonly sequence: () => number;

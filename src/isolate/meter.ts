@@ -4,6 +4,7 @@
  */
 import { getHeapStatistics } from 'node:v8';
 import { CpuAllowance } from '../quotas/cpu-allowance.js';
+import { collectGarbage } from './collect-garbage.js';
 import { HostOpens, type IsolateLimits } from './protocol/messages.js';
 import { threadCpuMs } from './thread-clock.js';
 import type { TurnMeter } from './turns.js';
@@ -53,6 +54,7 @@ const LIMIT_OF: Readonly<Partial<Record<HostOpens, keyof IsolateLimits['cpuMs']>
 export class InvocationMeter implements TurnMeter {
   readonly #watch: WatchBlock;
   readonly #events: MeterEvents;
+  readonly #collect: () => void;
   readonly #accounts = new Map<number, Account>();
   /**
    * Who pays for turns of invocations that are over, and of none: promises that they left behind may go on, but not for ever. From the
@@ -75,9 +77,10 @@ export class InvocationMeter implements TurnMeter {
   #startupChargedMs = 0;
   #heldBytes = 0;
 
-  constructor(watch: WatchBlock, events: MeterEvents) {
+  constructor(watch: WatchBlock, events: MeterEvents, collect: () => void = collectGarbage) {
     this.#watch = watch;
     this.#events = events;
+    this.#collect = collect;
   }
 
   setLimits(limits: IsolateLimits): void {
@@ -238,10 +241,29 @@ export class InvocationMeter implements TurnMeter {
 
   #checkMemory(account: Account | undefined): void {
     this.#turnsSinceMemory = 0;
-    const { used_heap_size: heap, external_memory: external } = getHeapStatistics();
-    const bytes = heap + external + this.#heldBytes;
+    let bytes = this.#memoryBytes();
+    if (bytes > this.#limits.memoryBytes) {
+      this.#collectFor(account);
+      bytes = this.#memoryBytes();
+      if (bytes > this.#limits.memoryBytes) this.#watch.giveVerdict();
+    }
     this.#watch.memoryBytes = bytes;
     if (account !== undefined && bytes > account.peakBytes) account.peakBytes = bytes;
-    if (bytes > this.#limits.memoryBytes) this.#watch.giveVerdict();
+  }
+
+  #memoryBytes(): number {
+    const { used_heap_size: heap, external_memory: external } = getHeapStatistics();
+    return heap + external + this.#heldBytes;
+  }
+
+  /**
+   * Buffers are garbage for long before V8 collects them, since what is outside of its heap hardly presses it. Only what is still there
+   * afterwards is held. Whoever made so much of it pays.
+   */
+  #collectFor(account: Account | undefined): void {
+    const beforeMs = threadCpuMs() ?? now();
+    this.#collect();
+    if (account !== undefined) account.usedMs += (threadCpuMs() ?? now()) - beforeMs;
+    this.skip();
   }
 }

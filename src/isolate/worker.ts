@@ -4,8 +4,9 @@
  */
 import process from 'node:process';
 import type { MessagePort } from 'node:worker_threads';
+import { collectGarbage } from './collect-garbage.js';
 import { hardenThread } from './harden-thread.js';
-import { collectAll, IdleMemory } from './idle-memory.js';
+import { IdleMemory } from './idle-memory.js';
 import { Isolate } from './isolate.js';
 import { platformOps } from './ops/platform.js';
 import { descriptorTransport, portTransport } from './protocol/transport.js';
@@ -40,6 +41,6 @@ export default function serve(lease: Lease): Promise<never> {
     () => rehearse(platformOps),
   );
   const { onCollected } = isolate;
-  new IdleMemory({ sequence: () => watch.sequence, collect: collectAll, onCollected });
+  new IdleMemory({ sequence: () => watch.sequence, collect: collectGarbage, onCollected });
   return new Promise(() => {});
 }

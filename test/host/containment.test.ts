@@ -42,6 +42,24 @@ const loops: readonly [string, string][] = [
 ];
 
 for (const isolation of ISOLATIONS) {
+  test(`buffers that are garbage do not count to the memory of a function (${isolation})`, async t => {
+    const host = newHost(t, { isolation });
+    const fn = await host.load(
+      `let calls = 0;
+       export default { async fetch(request, env) {
+         const bytes = new Uint8Array(5_000_000);
+         if (++calls % 2 === 0) await env.FILES.put('key', bytes);
+         return new Response(bytes, { headers: { calls } });
+       } };`,
+      { buckets: { FILES: 'files' }, limits: { cpuMs: 1000 } },
+    );
+    for (let call = 1; call <= 80; call++) {
+      const response = await fn.fetch('http://x/');
+      t.is((await response.arrayBuffer()).byteLength, 5_000_000);
+      t.is(response.headers.get('calls'), String(call));
+    }
+  });
+
   for (const [name, body] of loops) {
     test(`${name} ends with EDGE_CPU_LIMIT, and the function answers again (${isolation})`, async t => {
       const host = newHost(t, { isolation, limits: { cpuMs: 50 } });

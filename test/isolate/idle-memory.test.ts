@@ -1,5 +1,5 @@
 import test from 'ava';
-import { collectAll, IdleMemory } from '../../src/isolate/idle-memory.js';
+import { IdleMemory } from '../../src/isolate/idle-memory.js';
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -91,11 +91,4 @@ test('IdleMemory leaves a large heap alone, whose collection a request would wai
   look();
   look();
   t.is(seen.collected, 0);
-});
-
-test('collectAll() collects what only a WeakRef holds', async t => {
-  const weak = new WeakRef({});
-  await new Promise(setImmediate);
-  collectAll();
-  t.is(weak.deref(), undefined);
 });

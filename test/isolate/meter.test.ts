@@ -12,13 +12,17 @@ const LIMITS: IsolateLimits = {
   cpuMs: { fetch: 1000, scheduled: 5000, queue: null, alarm: 2000 },
 };
 
-function rig(limits: Partial<IsolateLimits> = {}) {
+function rig(limits: Partial<IsolateLimits> = {}, collect: (meter: () => InvocationMeter) => void = () => {}) {
   const watch = new WatchBlock();
   const exceeded: [number, number][] = [];
-  const meter = new InvocationMeter(watch, {
-    onTurnEnd() {},
-    onCpuExceeded: (invocation, cpuMs) => exceeded.push([invocation, Math.round(cpuMs)]),
-  });
+  const meter: InvocationMeter = new InvocationMeter(
+    watch,
+    {
+      onTurnEnd() {},
+      onCpuExceeded: (invocation, cpuMs) => exceeded.push([invocation, Math.round(cpuMs)]),
+    },
+    () => collect(() => meter),
+  );
   meter.setLimits({ ...LIMITS, ...limits });
   return {
     watch,
@@ -184,4 +188,22 @@ test('an invocation that used up its CPU time runs no more, also where others ma
   meter.close(2);
   t.false(meter.mayRun(2));
   t.true(meter.mayRun(4));
+});
+
+test('memory that a collection gives back does not count, and whoever made it pays for the collection', t => {
+  let collections = 0;
+  const { meter, watch, turn } = rig({}, of => {
+    collections++;
+    of().hold(-LIMITS.memoryBytes);
+    const endMs = performance.now() + 20;
+    while (performance.now() < endMs);
+  });
+  meter.open(2, HostOpens.Fetch);
+  meter.hold(LIMITS.memoryBytes);
+  for (let at = 0; at < 16; at++) turn(2);
+  t.is(collections, 1);
+  t.false(watch.isOverMemory);
+  t.true(watch.memoryBytes < LIMITS.memoryBytes);
+  const usedUs = meter.close(2).readUInt32LE(0);
+  t.true(usedUs > 5000, `${usedUs} us`);
 });

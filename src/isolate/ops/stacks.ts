@@ -2,12 +2,13 @@
  * Stacks of the function's code (rule R4 (a)). An error of this realm, made while the guest waits in hostCall, has the guest's
  * frames on its stack; it stays here, and what the guest may ask for is text with the frames of its own files alone.
  */
+import { nextTick } from 'node:process';
 import type { Place } from '../source-places.js';
 import { checkedInteger } from './arguments.js';
 import type { OpSet } from './op-set.js';
 import { Op } from './table.js';
 
-/** Stacks remembered, and so held in memory with all that their frames hold; older ones are forgotten. */
+/** Older ones are forgotten. */
 const MAX_REMEMBERED = 64;
 /** Captured with the frames of the bridge and of the bundle, which are cut away. */
 const CAPTURED_FRAMES = 30;
@@ -20,19 +21,32 @@ Error.stackTraceLimit = CAPTURED_FRAMES;
 
 /** `placeOf`: where what stands at a place of the code that runs was written. */
 export function stackOps(placeOf: (place: Place) => Place): OpSet {
-  const remembered: (Error | undefined)[] = new Array(MAX_REMEMBERED).fill(undefined);
+  /** An error holds all that its frames hold, a large body among them: with the turn it becomes text. */
+  const remembered: (Error | string)[] = new Array(MAX_REMEMBERED).fill('');
   let last = 0;
+  let lastWritten = 0;
+  const writeOut = (): void => {
+    for (let number = Math.max(lastWritten, last - MAX_REMEMBERED) + 1; number <= last; number++) text(number);
+    lastWritten = last;
+  };
+  const text = (number: number): string => {
+    const slot = number % MAX_REMEMBERED;
+    const stack = remembered[slot] ?? '';
+    if (typeof stack === 'string') return stack;
+    const written = typeof stack.stack === 'string' ? stack.stack : '';
+    remembered[slot] = written;
+    return written;
+  };
   return {
     [Op.StackCapture]: () => {
+      // After the turn, and the microtasks that are part of it.
+      if (last === lastWritten) nextTick(writeOut);
       remembered[++last % MAX_REMEMBERED] = new Error();
       return last;
     },
     [Op.StackText]: number => {
       const wanted = checkedInteger(number, 1, Number.MAX_SAFE_INTEGER);
-      if (wanted > last || wanted <= last - MAX_REMEMBERED) return '';
-      const slot = wanted % MAX_REMEMBERED;
-      const stack = remembered[slot]?.stack;
-      return typeof stack === 'string' ? framesOf(stack, placeOf) : '';
+      return wanted > last || wanted <= last - MAX_REMEMBERED ? '' : framesOf(text(wanted), placeOf);
     },
   };
 }
