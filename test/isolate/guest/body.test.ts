@@ -29,6 +29,15 @@ test('Response of a locked stream is refused', async t => {
   );
 });
 
+test('a Proxy is a body like any other object, also one whose traps throw or that was revoked', async t => {
+  const run = `const trapped = new Proxy({ toString: () => 'text' }, { getOwnPropertyDescriptor() { throw new Error('trap') } });
+    const { proxy, revoke } = Proxy.revocable({}, {}); revoke();
+    const texts = [await new Response(trapped).text()];
+    try { new Response(proxy) } catch (e) { texts.push(e.message.includes('getOwnPropertyDescriptor')) }
+    return texts`;
+  t.deepEqual(await inGuest(t, run), ['text', false]);
+});
+
 test('arrayBuffer() of one clone does not change the other', async t => {
   const run = `const a = new Response(new Uint8Array([1, 2])); const b = a.clone(); (await a.bytes())[0] = 9; return [...await b.bytes()]`;
   t.deepEqual(await inGuest(t, run), [1, 2]);

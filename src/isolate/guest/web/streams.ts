@@ -88,10 +88,11 @@ interface Disturbable {
 const CONTROLLER = '_readableStreamController';
 
 export function isReadableStream(value: unknown): value is ReadableStream {
-  // What has no controller is none; to find that out by an error would cost as much as all the rest of a small invocation.
-  if (typeof value !== 'object' || value === null || !hasOwn(value, CONTROLLER)) return false;
+  if (typeof value !== 'object' || value === null) return false;
   try {
-    getLocked(value); // throws for everything that is no stream
+    // What has no controller is none; to find that out by an error would cost as much as all the rest of a small invocation.
+    if (!hasOwn(value, CONTROLLER)) return false;
+    getLocked(value); // throws for everything else that is no stream
     return true;
   } catch {
     return false;
