@@ -156,7 +156,7 @@ export class KeyValueStore {
   async #writeGroup(given: RecordOperation[]): Promise<void> {
     let operations: LevelOperation[] | undefined;
     if (this.#isSound && this.#isOpen) {
-      operations = arePlain(given) ? given : await this.#counted(given);
+      operations = await this.#counted(given);
       this.#cache.changing(operations);
       try {
         await this.#database.batch(operations, { sync: true });
@@ -170,7 +170,7 @@ export class KeyValueStore {
     await this.#recover();
     if (given.length === 0) return;
     // Writing it twice is writing it once, if it got into the log before: nothing is counted again.
-    operations ??= arePlain(given) ? given : await this.#counted(given);
+    operations ??= await this.#counted(given);
     this.#cache.changing(operations);
     try {
       await this.#database.batch(operations, { sync: true });
@@ -181,7 +181,8 @@ export class KeyValueStore {
     }
   }
 
-  #counted(operations: readonly RecordOperation[]): Promise<LevelOperation[]> {
+  async #counted(operations: RecordOperation[]): Promise<LevelOperation[]> {
+    if (arePlain(operations)) return operations;
     return withCounts(operations, async keys => {
       const records = keys.map(key => this.#cache.get(key));
       const places = [...keys.keys()].filter(place => records[place] === undefined);

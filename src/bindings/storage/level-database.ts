@@ -1,4 +1,4 @@
-import type { AbstractSnapshot } from 'abstract-level';
+import type { AbstractLevel, AbstractSnapshot } from 'abstract-level';
 
 /**
  * The part of a `level` database that the storage uses, so that LevelDB and memory-level stand behind one name. Keys are
@@ -41,6 +41,23 @@ export interface LevelIterator<Entry> {
   /** Goes on at the first key that is not before `target`. */
   seek(target: string): void;
   close(): Promise<void>;
+}
+
+/** An open database of the packages. They differ in how a batch is best written. */
+export function levelDatabase(
+  database: AbstractLevel<string | Buffer | Uint8Array, string, Buffer>,
+  batch: LevelDatabase['batch'],
+): LevelDatabase {
+  return {
+    open: () => database.open(),
+    close: () => database.close(),
+    get: key => database.get(key),
+    getMany: (keys, options = {}) => database.getMany(keys, options),
+    batch,
+    iterator: options => database.iterator(options),
+    keys: options => database.keys(options),
+    snapshot: () => database.snapshot(),
+  };
 }
 
 /**

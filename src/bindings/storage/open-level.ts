@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { Level } from 'level';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
-import type { LevelDatabase, LevelOperation } from './level-database.js';
+import { type LevelDatabase, type LevelOperation, levelDatabase } from './level-database.js';
 import { storageError } from './storage-error.js';
 
 /** Opens the LevelDB at `location`, in `directory` for messages. Never makes a new one over the remains of an old one. */
@@ -15,16 +15,7 @@ export async function openLevel(location: string, directory: string): Promise<Le
       createIfMissing,
     });
     await database.open();
-    return {
-      open: () => database.open(),
-      close: () => database.close(),
-      get: key => database.get(key),
-      getMany: (keys, options = {}) => database.getMany(keys, options),
-      batch: (operations, options) => writeBatch(database, operations, options),
-      iterator: options => database.iterator(options),
-      keys: options => database.keys(options),
-      snapshot: () => database.snapshot(),
-    };
+    return levelDatabase(database, (operations, options) => writeBatch(database, operations, options));
   } catch (error) {
     throw storageError(`open the storage directory "${directory}"`, error);
   }
