@@ -48,7 +48,7 @@ function isArrayBuffer(value: unknown): value is ArrayBuffer {
 
 /** Of whatever make: what counts is that it can be read. */
 function isStream<Stream extends ClientStream>(value: unknown): value is Stream {
-  return typeof value === 'object' && value !== null && 'getReader' in value && typeof value.getReader === 'function';
+  return isRecord(value) && typeof value.getReader === 'function';
 }
 
 interface BlobLike {
@@ -59,13 +59,9 @@ interface BlobLike {
 
 function isBlob(value: unknown): value is BlobLike {
   return (
-    typeof value === 'object' &&
-    value !== null &&
-    'size' in value &&
+    isRecord(value) &&
     typeof value.size === 'number' &&
-    'arrayBuffer' in value &&
     typeof value.arrayBuffer === 'function' &&
-    'stream' in value &&
     typeof value.stream === 'function'
   );
 }
@@ -80,14 +76,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 function isHeaders(value: unknown): value is ClientHeaders {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'get' in value &&
-    typeof value.get === 'function' &&
-    'set' in value &&
-    typeof value.set === 'function'
-  );
+  return isRecord(value) && typeof value.get === 'function' && typeof value.set === 'function';
 }
 
 function plainHeaders(headers: ClientHeaders, names: readonly string[]): WireHeaders {
