@@ -109,8 +109,7 @@ export class GuestExchange implements ExchangeListener {
   }
 
   onFail(reason: string): void {
-    if (this.#pipedTo !== undefined) this.#pump();
-    this.#stopSource(reason);
+    this.#failPipes(reason);
     // Also unasked: a stream of the guest's fails at once, whether somebody reads it or not.
     if (this.#wantsData || this.isInvocation || this.exchange.isReplied) this.#tellData();
     if (this.#wantsCredit) this.#turns.push(this.invocationId, [Ev.Stopped, this.id, errorText(reason)]);
@@ -123,6 +122,11 @@ export class GuestExchange implements ExchangeListener {
   /** Ends both directions from this side, also those of the other end of a pipe. */
   fail(reason: string): void {
     this.exchange.fail(reason);
+    this.#failPipes(reason);
+  }
+
+  /** The exchange has failed: what gets its body fails with it, and what its body comes from is read no more. */
+  #failPipes(reason: string): void {
     this.#pump();
     this.#stopSource(reason);
   }

@@ -46,6 +46,12 @@ export interface ExchangeListener {
 /** How far the incoming body of an exchange has come. */
 export type IncomingState = 'open' | 'ended' | 'failed';
 
+/**
+ * An incoming body that is passed on: as data (`open`) until it would be given credit; then the peer is asked to hold the rest back (`diverting`),
+ * and has sent the last of it (`diverted`).
+ */
+type Passing = 'open' | 'diverting' | 'diverted';
+
 export class Exchange {
   readonly id: number;
   listener: ExchangeListener | undefined;
@@ -73,11 +79,7 @@ export class Exchange {
   #joinedTo: Exchange | undefined;
   /** Whose outgoing body the rest of the incoming one is. */
   #joinedFrom: Exchange | undefined;
-  /** The incoming body is passed on: where it would be given credit, it is diverted. */
-  #isPassedOn = false;
-  /** The peer was asked to hold the rest of the incoming body back. */
-  #isDiverting = false;
-  #isDiverted = false;
+  #passing: Passing | undefined;
   /** A piece is being handed to the exchange joined, which may give credit at once. */
   #isHanding = false;
   /** Whoever writes was told to wait because the channel was full. */
@@ -122,7 +124,7 @@ export class Exchange {
   }
 
   #giveCredit(): void {
-    if (this.#isPassedOn) {
+    if (this.#passing !== undefined) {
       this.#divert();
       return;
     }
@@ -142,8 +144,8 @@ export class Exchange {
   }
 
   #divert(): void {
-    if (this.#isDiverting) return;
-    this.#isDiverting = true;
+    if (this.#passing !== 'open') return;
+    this.#passing = 'diverting';
     this.#channel.writer.divert(this.id);
     this.#channel.scheduleFlush();
   }
@@ -163,12 +165,12 @@ export class Exchange {
    * `join` the other one to this when it `isDiverted` and nothing is queued.
    */
   passOn(): void {
-    this.#isPassedOn = true;
+    this.#passing ??= 'open';
   }
 
   /** The peer sends no more of the incoming body, though it is not at its end. */
   get isDiverted(): boolean {
-    return this.#isDiverted;
+    return this.#passing === 'diverted';
   }
 
   // --- the outgoing body ---
@@ -402,8 +404,8 @@ export class Exchange {
   }
 
   receiveDiverted(): void {
-    if (!this.#isDiverting) throw new ProtocolError('A body was held back that nobody diverts');
-    this.#isDiverted = true;
+    if (this.#passing !== 'diverting') throw new ProtocolError('A body was held back that nobody diverts');
+    this.#passing = 'diverted';
     this.listener?.onData();
   }
 
