@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { createBucketDirectory } from '../../../src/bindings/bucket/bucket-directory.js';
 import type { BucketDirectory, BucketEngine } from '../../../src/bindings/bucket/engine.js';
+import { BUCKET_LIMITS } from '../../../src/bindings/bucket/limits.js';
 import { rebuildIndexes } from '../../../src/bindings/bucket/rebuild-index.js';
 import { KeyValueStore } from '../../../src/bindings/storage/key-value-store.js';
 import { KeyedMutex } from '../../../src/bindings/storage/keyed-mutex.js';
@@ -70,10 +71,13 @@ const part = fc.constantFrom(
   '\u00e9',
   'long'.repeat(40),
 );
-const key = fc.oneof(
-  { weight: 4, arbitrary: fc.array(part, { minLength: 1, maxLength: 3 }).map(parts => parts.join('/')) },
-  { weight: 1, arbitrary: fc.array(part, { minLength: 8, maxLength: 11 }).map(parts => parts.join('/')) },
-);
+const key = fc
+  .oneof(
+    { weight: 4, arbitrary: fc.array(part, { minLength: 1, maxLength: 3 }).map(parts => parts.join('/')) },
+    { weight: 1, arbitrary: fc.array(part, { minLength: 8, maxLength: 11 }).map(parts => parts.join('/')) },
+  )
+  // Seven of the longest parts are more than a key may have.
+  .filter(text => Buffer.byteLength(text) <= BUCKET_LIMITS.keyBytes);
 const change = fc.oneof(
   fc.record({ kind: fc.constant('put' as const), keys: fc.tuple(key) }),
   fc.record({ kind: fc.constant('complete' as const), keys: fc.tuple(key) }),
