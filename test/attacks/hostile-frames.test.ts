@@ -12,100 +12,42 @@ const sizes = fc.constantFrom(0, 1, 1000, 32 * 1024, 64 * 1024, WINDOW_BYTES, 3 
 
 type Step = (rig: Rig) => void;
 
+/** Something done to an exchange, with a size and another exchange to do it with. */
+function step(run: (rig: Rig, id: number, bytes: number, other: number) => unknown): fc.Arbitrary<Step> {
+  return fc.tuple(ids, sizes, ids).map(
+    ([id, bytes, other]) =>
+      (rig: Rig) =>
+        void run(rig, id, bytes, other),
+  );
+}
+
 const frames = fc.oneof(
-  fc.tuple(ids, sizes).map(
-    ([id, bytes]): Step =>
-      rig =>
-        rig.peer.data(id, new Uint8Array(bytes)),
-  ),
-  ids.map(
-    (id): Step =>
-      rig =>
-        rig.peer.end(id),
-  ),
-  fc.tuple(ids, sizes).map(
-    ([id, bytes]): Step =>
-      rig =>
-        rig.peer.credit(id, bytes),
-  ),
-  ids.map(
-    (id): Step =>
-      rig =>
-        rig.peer.stop(id, 'enough'),
-  ),
-  ids.map(
-    (id): Step =>
-      rig =>
-        rig.peer.fail(id, 'lost'),
-  ),
-  ids.map(
-    (id): Step =>
-      rig =>
-        rig.peer.divert(id),
-  ),
-  ids.map(
-    (id): Step =>
-      rig =>
-        rig.peer.diverted(id),
-  ),
-  fc.tuple(ids, ids).map(
-    ([id, from]): Step =>
-      rig =>
-        rig.peer.join(id, from),
-  ),
-  ids.map(
-    (id): Step =>
-      rig =>
-        rig.peer.open(id, 1, '', false, null, false),
-  ),
-  ids.map(
-    (id): Step =>
-      rig =>
-        rig.peer.reply(id, 200, '', false, null, false),
-  ),
+  step(({ peer }, id, bytes) => peer.data(id, new Uint8Array(bytes))),
+  step(({ peer }, id) => peer.end(id)),
+  step(({ peer }, id, bytes) => peer.credit(id, bytes)),
+  step(({ peer }, id) => peer.stop(id, 'enough')),
+  step(({ peer }, id) => peer.fail(id, 'lost')),
+  step(({ peer }, id) => peer.divert(id)),
+  step(({ peer }, id) => peer.diverted(id)),
+  step(({ peer }, id, _bytes, from) => peer.join(id, from)),
+  step(({ peer }, id) => peer.open(id, 1, '', false, null, false)),
+  step(({ peer }, id) => peer.reply(id, 200, '', false, null, false)),
 );
 
 const own = fc.oneof(
-  fc.tuple(ids, sizes).map(
-    ([id, bytes]): Step =>
-      rig =>
-        rig.exchange(id)?.write(new Uint8Array(bytes)),
-  ),
-  fc.tuple(ids, sizes).map(
-    ([id, bytes]): Step =>
-      rig =>
-        rig.exchange(id)?.read(bytes + 1),
-  ),
-  ids.map(
-    (id): Step =>
-      rig =>
-        rig.exchange(id)?.end(),
-  ),
-  ids.map(
-    (id): Step =>
-      rig =>
-        rig.exchange(id)?.fail('given up'),
-  ),
-  ids.map(
-    (id): Step =>
-      rig =>
-        rig.exchange(id)?.stopReading('enough'),
-  ),
-  ids.map(
-    (id): Step =>
-      rig =>
-        rig.exchange(id)?.reply(200, '', false, null, false),
-  ),
+  step((rig, id, bytes) => rig.exchange(id)?.write(new Uint8Array(bytes))),
+  step((rig, id, bytes) => rig.exchange(id)?.read(bytes + 1)),
+  step((rig, id) => rig.exchange(id)?.end()),
+  step((rig, id) => rig.exchange(id)?.fail('given up')),
+  step((rig, id) => rig.exchange(id)?.stopReading('enough')),
+  step((rig, id) => rig.exchange(id)?.reply(200, '', false, null, false)),
 );
 
 /** What a peer that joins bodies would do, so that what comes after it is reached often. */
-const joining = fc.tuple(ids, ids).map(
-  ([id, from]): Step =>
-    rig => {
-      rig.peer.divert(from);
-      rig.peer.join(id, from);
-    },
-);
+const joining = step(({ peer }, id, _bytes, from) => {
+  peer.divert(from);
+  peer.join(id, from);
+});
 
 class Rig {
   readonly peer = new FrameWriter();

@@ -35,6 +35,11 @@ async function startStalling(t: ExecutionContext, first: number) {
   return { url, closed, cut: () => cut() };
 }
 
+function readerOf({ body }: Response): ReadableStreamDefaultReader<Uint8Array> {
+  if (body === null) throw new Error('There is no body');
+  return body.getReader();
+}
+
 /** Reads until `bytes` have come. */
 async function readSome(reader: ReadableStreamDefaultReader<Uint8Array>, bytes: number): Promise<void> {
   for (let read = 0; read < bytes; ) read += (await reader.read()).value?.length ?? Number.POSITIVE_INFINITY;
@@ -75,8 +80,7 @@ for (const isolation of ISOLATIONS) {
     const origin = await startStalling(t, 1_000_000);
     const host = newHost(t, { isolation, ...LOCAL });
     const fn = await host.load(handler(`return fetch('${origin.url}')`));
-    const reader = (await fn.fetch('http://x/')).body?.getReader();
-    if (reader === undefined) return t.fail('There is no body');
+    const reader = readerOf(await fn.fetch('http://x/'));
     await readSome(reader, 1_000_000);
     origin.cut();
     await t.throwsAsync(readToEnd(reader), { code: 'EDGE_RESPONSE_STREAM' });
@@ -92,8 +96,7 @@ for (const isolation of ISOLATIONS) {
           globalThis.controller = new AbortController();
           return fetch('${origin.url}', { signal: globalThis.controller.signal });`),
       );
-      const reader = (await fn.fetch('http://x/')).body?.getReader();
-      if (reader === undefined) return t.fail('There is no body');
+      const reader = readerOf(await fn.fetch('http://x/'));
       await readSome(reader, bytes);
       await fn.fetch('http://x/abort');
       await t.throwsAsync(readToEnd(reader), {
@@ -109,8 +112,7 @@ for (const isolation of ISOLATIONS) {
     const host = newHost(t, { isolation, ...LOCAL });
     const fn = await host.load(handler(`return fetch('${origin.url}')`));
     const over = nextInvocation(host);
-    const reader = (await fn.fetch('http://x/')).body?.getReader();
-    if (reader === undefined) return t.fail('There is no body');
+    const reader = readerOf(await fn.fetch('http://x/'));
     await readSome(reader, 1_000_000);
     await reader.cancel();
     await origin.closed;
@@ -126,8 +128,7 @@ for (const isolation of ISOLATIONS) {
         return fetch('${origin.url}');`),
       { limits: { cpuMs: 50 } },
     );
-    const reader = (await fn.fetch('http://x/')).body?.getReader();
-    if (reader === undefined) return t.fail('There is no body');
+    const reader = readerOf(await fn.fetch('http://x/'));
     await readSome(reader, 1_000_000);
     await t.throwsAsync(fn.fetch('http://x/spin'), { code: 'EDGE_CPU_LIMIT' });
     await t.throwsAsync(readToEnd(reader), { code: 'EDGE_ISOLATE_LOST' });
@@ -145,8 +146,7 @@ for (const isolation of ISOLATIONS) {
       isOver = true;
       return event;
     });
-    const reader = (await fn.fetch('http://x/')).body?.getReader();
-    if (reader === undefined) return t.fail('There is no body');
+    const reader = readerOf(await fn.fetch('http://x/'));
     // Far behind the first windows, where the isolate has nothing to do with it any more.
     await readSome(reader, 4_000_000);
     t.false(isOver);

@@ -9,6 +9,19 @@ async function fill(bucket: StoreBucket, keys: Iterable<string>): Promise<void> 
   await Promise.all([...keys].map(key => bucket.put(key, key)));
 }
 
+/** Of the binding or the engine, from the first page to the last. */
+async function* pagesOf<Query extends object, Page extends { readonly cursor?: string }>(
+  lists: { list(query: Query & { readonly cursor?: string }): Promise<Page> },
+  query: Query,
+): AsyncGenerator<Page> {
+  let cursor: string | undefined;
+  do {
+    const page = await lists.list({ ...query, ...(cursor === undefined ? undefined : { cursor }) });
+    yield page;
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+}
+
 const KEYS = ['a', 'b/1', 'b/2', 'b/c/3', 'd', 'e/4', 'f'];
 
 contract('list() returns all keys in order when nothing is asked for', async (t, { bucket }) => {
@@ -216,17 +229,14 @@ contract('list() agrees with the model on any keys, prefix, delimiter, start and
         const left = keys.filter(one => !deleted.includes(one));
         for (const [query, limit] of queries) {
           const entries: string[] = [];
-          let cursor: string | undefined;
-          do {
-            const page = await bucket.list({ ...query, limit, ...(cursor === undefined ? undefined : { cursor }) });
+          for await (const page of pagesOf(bucket, { ...query, limit })) {
             const found = page.objects.length + page.delimitedPrefixes.length;
             if (found > limit || (page.truncated && found !== limit)) return false;
             entries.push(
               ...page.objects.map(object => `o:${object.key}`),
               ...page.delimitedPrefixes.map(group => `g:${group}`),
             );
-            ({ cursor } = page);
-          } while (cursor !== undefined);
+          }
           if (JSON.stringify(entries.sort()) !== JSON.stringify(modelList(left, query))) return false;
         }
         return true;
@@ -346,13 +356,10 @@ contract('list() by "/" agrees with the model at every depth, page after page', 
           ...(from === null ? undefined : { startAfter: beginning(...from) }),
         };
         const entries: string[] = [];
-        let cursor: string | undefined;
-        do {
-          const page = await bucket.list({ ...options, limit, ...(cursor === undefined ? undefined : { cursor }) });
+        for await (const page of pagesOf(bucket, { ...options, limit })) {
           entries.push(...page.delimitedPrefixes.map(group => `g:${group}`));
           entries.push(...page.objects.map(object => `o:${object.key.normalize()}`));
-          ({ cursor } = page);
-        } while (cursor !== undefined);
+        }
         if (JSON.stringify(entries.sort()) !== JSON.stringify(modelList(normal, options))) return false;
       }
       return true;
@@ -382,19 +389,11 @@ contract('list() by "/" ends a page when its metadata is more than a page holds'
   await Promise.all(names.map(name => bucket.put(name, '', { customMetadata })));
   const found: string[] = [];
   let pages = 0;
-  let cursor: string | undefined;
-  do {
-    const page = await engine.list({
-      delimiter: '/',
-      limit: 1000,
-      includeHttpMetadata: false,
-      includeCustomMetadata: true,
-      ...(cursor === undefined ? undefined : { cursor }),
-    });
+  const query = { delimiter: '/', limit: 1000, includeHttpMetadata: false, includeCustomMetadata: true };
+  for await (const page of pagesOf(engine, query)) {
     found.push(...page.objects.map(({ key }) => key), ...page.delimitedPrefixes);
-    ({ cursor } = page);
     pages++;
-  } while (cursor !== undefined);
+  }
   t.deepEqual(found.sort(), names.map(name => name.replace('x', '')).sort());
   t.is(pages, 2);
 });
