@@ -43,3 +43,11 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   await work();
   return performance.now() - started;
 }
+
+/** Milliseconds that one of so many takes, one after the other: their mean. */
+export async function meanTime(times: number, work: () => Promise<unknown>): Promise<number> {
+  const all = async (): Promise<void> => {
+    for (let at = 0; at < times; at++) await work();
+  };
+  return (await timed(all)) / times;
+}

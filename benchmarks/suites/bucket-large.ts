@@ -7,7 +7,7 @@ import { byteStream, drain } from '../byte-stream.js';
 import { cellPid, startHost } from '../host.js';
 import { peakGrowth } from '../process-memory.js';
 import { alternate } from '../rounds.js';
-import { timed } from '../workload.js';
+import { meanTime } from '../workload.js';
 
 const BYTES = 64 * 1024 * 1024;
 const TRANSFERS_PER_ROUND = 4;
@@ -22,12 +22,8 @@ export const bucketLarge: Benchmark = {
     const bucket = host.bucket('files');
     const pids = [process.pid, cellPid(host)];
     const growth = { put: [[] as number[], [] as number[]], get: [[] as number[], [] as number[]] };
-    const speed = async (work: () => Promise<unknown>): Promise<number> => {
-      const all = async (): Promise<void> => {
-        for (let at = 0; at < TRANSFERS_PER_ROUND; at++) await work();
-      };
-      return (TRANSFERS_PER_ROUND * BYTES) / 1000 / (await timed(all));
-    };
+    const speed = async (work: () => Promise<unknown>): Promise<number> =>
+      BYTES / 1000 / (await meanTime(TRANSFERS_PER_ROUND, work));
     /** The speed, and on the side how much each process grows at its peak. */
     const watched = async (kind: 'put' | 'get', work: () => Promise<unknown>): Promise<number> => {
       for (const [at, megabytes] of (await peakGrowth(pids, work)).entries()) growth[kind][at]?.push(megabytes);

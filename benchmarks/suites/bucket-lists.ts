@@ -5,7 +5,7 @@ import type { Benchmark } from '../benchmark.js';
 import { BUCKET_FUNCTION, callBucket } from '../bucket-function.js';
 import { startHost } from '../host.js';
 import { alternate } from '../rounds.js';
-import { timed } from '../workload.js';
+import { meanTime, timed } from '../workload.js';
 
 const GROUPS = 1000;
 const KEYS_PER_GROUP = 100;
@@ -54,12 +54,7 @@ export const bucketLists: Benchmark = {
       serial = (serial + 997) % (KEYS - 2000);
       return serial;
     };
-    const mean = async (work: () => Promise<unknown>): Promise<number> => {
-      const all = async (): Promise<void> => {
-        for (let at = 0; at < LISTS_PER_ROUND; at++) await work();
-      };
-      return (await timed(all)) / LISTS_PER_ROUND;
-    };
+    const mean = (work: () => Promise<unknown>): Promise<number> => meanTime(LISTS_PER_ROUND, work);
     const fillCold = async (): Promise<void> => {
       await using cold = new EdgeHost({ storage: coldFolder });
       await fill(cold.bucket('files'));
