@@ -1,0 +1,151 @@
+/**
+ * The bytes that the host holds because of its accounts: partial frames, heads, arguments of calls that wait, bodies on their way, output that was
+ * not written yet. They are counted by what they really take, to the account that caused them, over all of its connections.
+ */
+
+export interface HostBytesOptions {
+  /** Of all accounts together, on the JavaScript heap. */
+  readonly heapBytes: number;
+  /** Of all accounts together, in buffers outside of the heap. */
+  readonly bufferBytes: number;
+}
+
+/** An account that stays over its budget for so long, with its connections unread, holds what cannot fall. */
+export const STUCK_AFTER_MS = 1500;
+/** From this part of the budget on no new work is accepted: what is under way can still grow into the rest. */
+const PRESSURE = 0.75;
+/** From this part of the budget on windows stay small, so that it takes many readers that do not read to fill it. */
+const CROWDED = 0.25;
+
+/** What all accounts of one host hold together. */
+export class HostBytes {
+  readonly #heapLimit: number;
+  readonly #bufferLimit: number;
+  heapBytes = 0;
+  bufferBytes = 0;
+  /** Accounts that hold anything: each may hold its part of what there is when all of it is used up. */
+  holders = 0;
+  readonly full = new Set<AccountBytes>();
+
+  constructor(options: HostBytesOptions) {
+    this.#heapLimit = options.heapBytes;
+    this.#bufferLimit = options.bufferBytes;
+  }
+
+  /** Whether somebody who holds `held` holds too much for the moment. */
+  isTooMuch(held: number): boolean {
+    if (this.heapBytes >= this.#heapLimit && held > this.#heapLimit / this.holders) return true;
+    return this.bufferBytes >= this.#bufferLimit && held > this.#bufferLimit / this.holders;
+  }
+
+  /** Bytes were given back: others that waited for the common part may go on. */
+  fell(): void {
+    for (const account of this.full) account.check();
+  }
+}
+
+/** The bytes of one account. */
+export class AccountBytes {
+  readonly #all: HostBytes;
+  readonly #limit: number;
+  readonly #onChange: (isFull: boolean) => void;
+  readonly #onStuck: (heldBytes: number) => void;
+  #held = 0;
+  /** The least that was held since the budget was used up: what is under way falls, what is hoarded does not. */
+  #least = 0;
+  #isFull = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  /**
+   * @param onChange the budget is used up, or is not any more
+   * @param onStuck it has been used up for {@link STUCK_AFTER_MS}, and what is held does not fall
+   */
+  constructor(
+    all: HostBytes,
+    limitBytes: number,
+    onChange: (isFull: boolean) => void,
+    onStuck: (heldBytes: number) => void,
+  ) {
+    this.#all = all;
+    this.#limit = limitBytes;
+    this.#onChange = onChange;
+    this.#onStuck = onStuck;
+  }
+
+  get held(): number {
+    return this.#held;
+  }
+
+  get limit(): number {
+    return this.#limit;
+  }
+
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /** New work should be refused: there is room only for what is under way. */
+  get isUnderPressure(): boolean {
+    return this.#held >= this.#limit * PRESSURE;
+  }
+
+  get isCrowded(): boolean {
+    return this.#held >= this.#limit * CROWDED;
+  }
+
+  /** Counts bytes in buffers; a negative number gives them back. */
+  countBuffers(bytes: number): void {
+    this.#all.bufferBytes += bytes;
+    this.#count(bytes);
+  }
+
+  /** Counts bytes of strings and objects on the heap; a negative number gives them back. */
+  countHeap(bytes: number): void {
+    this.#all.heapBytes += bytes;
+    this.#count(bytes);
+  }
+
+  /** Looks again whether there is too much. */
+  check(): void {
+    const isFull = this.#held >= this.#limit || this.#all.isTooMuch(this.#held);
+    if (isFull === this.#isFull) return;
+    this.#isFull = isFull;
+    if (isFull) {
+      this.#all.full.add(this);
+      this.#watch();
+    } else {
+      this.#all.full.delete(this);
+      clearTimeout(this.#timer);
+    }
+    this.#onChange(isFull);
+  }
+
+  /** Nothing is watched any more. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#all.full.delete(this);
+  }
+
+  #count(bytes: number): void {
+    if (bytes === 0) return;
+    const before = this.#held;
+    this.#held += bytes;
+    if (before === 0) this.#all.holders++;
+    else if (this.#held === 0) this.#all.holders--;
+    if (this.#held < this.#least) this.#least = this.#held;
+    if (bytes > 0 ? this.#held >= this.#limit || this.#all.full.size > 0 : this.#isFull) this.check();
+    else if (bytes > 0 && this.#all.isTooMuch(this.#held)) this.check();
+    if (bytes < 0 && this.#all.full.size > 0) this.#all.fell();
+  }
+
+  /** As long as it falls it is on its way out, however slowly its readers read. */
+  #watch(): void {
+    this.#least = this.#held;
+    const before = this.#held;
+    this.#timer = setTimeout(() => {
+      if (!this.#isFull) return;
+      if (this.#least < before) this.#watch();
+      else this.#onStuck(this.#held);
+    }, STUCK_AFTER_MS).unref();
+  }
+}

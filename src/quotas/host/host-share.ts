@@ -1,0 +1,178 @@
+/**
+ * What one account may take of the host: bytes held, time of the host's threads, open invocations and descriptors. Whoever passes the bounds of bytes
+ * and time is read no more until they allow it; what cannot fall ends the account's cell.
+ */
+import { EdgeError } from '../errors.js';
+import { AccountBytes, HostBytes, type HostBytesOptions } from './host-bytes.js';
+import { AccountTime, HostTime } from './host-time.js';
+
+/** The bounds of one account. */
+export interface HostShareLimits {
+  /** Bytes that the host holds because of the account. */
+  readonly hostBytes: number;
+  /** Invocations that are not over. */
+  readonly openInvocations: number;
+  /** Files and sockets that services have open for the account. */
+  readonly openDescriptors: number;
+}
+
+/** The bounds of all accounts of one host together. */
+export class HostBudget {
+  readonly #bytes: HostBytes;
+
+  constructor(options: HostBytesOptions) {
+    this.#bytes = new HostBytes(options);
+  }
+
+  /** @param onStuck the account holds what cannot fall: its cell has to end, with this reason */
+  share(account: string, limits: HostShareLimits, onStuck: (reason: string) => void): HostShare {
+    return new HostShare(account, limits, this.#bytes, onStuck);
+  }
+
+  /** What all accounts hold. */
+  get heldBytes(): number {
+    return this.#bytes.heapBytes + this.#bytes.bufferBytes;
+  }
+}
+
+/** The main thread is one, however many hosts an application makes. */
+const time = new HostTime();
+
+export class HostShare {
+  readonly account: string;
+  readonly bytes: AccountBytes;
+  readonly #time: AccountTime;
+  readonly #limits: HostShareLimits;
+  /** Connections that are not read until {@link isOpen} holds again. */
+  readonly #readers = new Set<() => void>();
+  /** Bodies and other work that goes on when the debt of time is paid. */
+  readonly #pieces = new Set<() => void>();
+  #invocations = 0;
+  #descriptors = 0;
+
+  /** Made by {@link HostBudget.share}. */
+  constructor(account: string, limits: HostShareLimits, all: HostBytes, onStuck: (reason: string) => void) {
+    this.account = account;
+    this.#limits = limits;
+    const onChange = (): void => this.#changed();
+    this.bytes = new AccountBytes(all, limits.hostBytes, onChange, held =>
+      onStuck(`the host held ${held} bytes for it that did not fall (option hostBytes is ${limits.hostBytes})`),
+    );
+    this.#time = new AccountTime(time, onChange);
+  }
+
+  /** Whether what the account sends may be read now. */
+  get isOpen(): boolean {
+    return !this.bytes.isFull && !this.#time.isInDebt;
+  }
+
+  /** The account has used more time of the host than its share, while others are at work. */
+  get isInDebt(): boolean {
+    return this.#time.isInDebt;
+  }
+
+  /** Milliseconds of the host's processors that were charged to the account. */
+  get spentMs(): number {
+    return this.#time.spentMs;
+  }
+
+  get openInvocations(): number {
+    return this.#invocations;
+  }
+
+  get openDescriptors(): number {
+    return this.#descriptors;
+  }
+
+  /** Charges work of the host to the account, in milliseconds of a processor, on whichever thread it was done. */
+  charge(ms: number, now?: number): void {
+    this.#time.charge(ms, now);
+  }
+
+  /** Calls the listener once, when {@link isOpen} holds again. */
+  whenOpen(listener: () => void): void {
+    this.#readers.add(listener);
+  }
+
+  /**
+   * For work that goes on piece by piece: resolves when the account may have the next one, at once while it is not in debt. Bytes do not count
+   * here: moving pieces is what gives them back. Resolves also when `signal` fires.
+   */
+  turn(signal?: AbortSignal): Promise<void> | undefined {
+    if (!this.#time.isInDebt) return undefined;
+    return new Promise(resolve => {
+      const go = (): void => {
+        // Another piece may have used up what was earned.
+        if (this.#time.isInDebt && signal?.aborted !== true) {
+          this.#pieces.add(go);
+          return;
+        }
+        this.#pieces.delete(go);
+        signal?.removeEventListener('abort', go);
+        resolve();
+      };
+      this.#pieces.add(go);
+      signal?.addEventListener('abort', go, { once: true });
+    });
+  }
+
+  /** @throws EdgeError EDGE_OVERLOADED when the account has as many as it may, or holds so many bytes that there is no room for another */
+  beginInvocation(): void {
+    const { openInvocations, hostBytes } = this.#limits;
+    if (this.#invocations >= openInvocations) {
+      throw new EdgeError(
+        'EDGE_OVERLOADED',
+        `Cannot begin an invocation of account "${this.account}": ${this.#invocations} are open, option openInvocations is ${openInvocations}`,
+      );
+    }
+    if (this.bytes.isUnderPressure) {
+      throw new EdgeError(
+        'EDGE_OVERLOADED',
+        `Cannot begin an invocation of account "${this.account}": the host holds ${this.bytes.held} bytes for it, option hostBytes is ${hostBytes}`,
+      );
+    }
+    this.#invocations++;
+  }
+
+  endInvocation(): void {
+    this.#invocations--;
+  }
+
+  /** Counts a file or socket that is about to be opened. @throws EdgeError EDGE_OVERLOADED when the account has as many as it may */
+  openDescriptor(): void {
+    const { openDescriptors } = this.#limits;
+    if (this.#descriptors >= openDescriptors) {
+      throw new EdgeError(
+        'EDGE_OVERLOADED',
+        `Cannot open a file or socket for account "${this.account}": ${this.#descriptors} are open, option openDescriptors is ${openDescriptors}`,
+      );
+    }
+    this.#descriptors++;
+  }
+
+  closeDescriptor(): void {
+    this.#descriptors--;
+  }
+
+  /** The account is closed: nothing waits any more. */
+  close(): void {
+    this.#time.close();
+    this.bytes.close();
+    wake(this.#pieces);
+    wake(this.#readers);
+  }
+
+  /** Moving pieces gives bytes back, so it goes on while bytes keep the connections from being read. */
+  #changed(): void {
+    if (this.#time.isInDebt) return;
+    wake(this.#pieces);
+    if (this.isOpen) wake(this.#readers);
+  }
+}
+
+function wake(waiting: Set<() => void>): void {
+  if (waiting.size === 0) return;
+  const listeners = [...waiting];
+  waiting.clear();
+  for (const listener of listeners) listener();
+}
