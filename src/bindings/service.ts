@@ -17,7 +17,34 @@ export interface ServiceCall {
   readonly body: ServiceBody | null;
   /** Fires when the invocation is over or the function gives the call up. */
   readonly signal: AbortSignal;
+  /** Counts what the call makes the host do. */
+  readonly work: CallWork;
 }
+
+/**
+ * What a call makes the host do, counted to the account that made it, and to the CPU time of the invocation. Services charge what they do, ask for
+ * a turn before each piece of a long body, and count each file and socket before it is opened.
+ */
+export interface CallWork {
+  /** The account, as queues by account tell accounts apart. One object for all calls of an account. */
+  readonly owner: object;
+  /** Charges milliseconds of a processor, on whichever thread of the host (quotas/host/host-costs.ts). */
+  charge(ms: number): void;
+  /** Resolves when the account may go on; undefined at once while it is not in debt. */
+  turn(): Promise<void> | undefined;
+  /** @throws EdgeError EDGE_OVERLOADED when the account has as many files and sockets open as it may */
+  openDescriptor(): void;
+  closeDescriptor(): void;
+}
+
+/** The work of the application itself, which has no bounds. */
+export const OWN_WORK: CallWork = {
+  owner: {},
+  charge: () => {},
+  turn: () => undefined,
+  openDescriptor: () => {},
+  closeDescriptor: () => {},
+};
 
 export interface ServiceReply {
   /** Serialised with JSON.stringify. */

@@ -1,5 +1,5 @@
 /** The joint between the calls of a function and the services of the host process. */
-import type { Service, ServiceBody, ServiceReply } from '../bindings/service.js';
+import { OWN_WORK, type Service, type ServiceBody, type ServiceReply } from '../bindings/service.js';
 import { ServiceId } from '../isolate/ops/table.js';
 import type { Exchange } from '../isolate/protocol/exchange.js';
 import { ExchangeIo, failureText } from '../isolate/protocol/exchange-io.js';
@@ -59,6 +59,7 @@ export async function answerCall(
       get signal() {
         return io.signal;
       },
+      work: OWN_WORK,
     });
     connection?.answered();
     if (connection !== undefined && hasBody(reply)) {

@@ -1,6 +1,7 @@
 /** Answers the fetches of tests by the service that answers those of functions, over the network to the tests' server. */
 import { createEgress, type Egress } from '../../src/bindings/egress/egress.js';
 import { egressService } from '../../src/bindings/egress/egress-service.js';
+import { OWN_WORK } from '../../src/bindings/service.js';
 import type { Exchange } from '../../src/isolate/protocol/exchange.js';
 import { ExchangeIo, failureText } from '../../src/isolate/protocol/exchange-io.js';
 import { HOST } from './program.js';
@@ -20,7 +21,7 @@ export async function answerCall(world: Egress, call: Exchange, headText: string
     const { method, args }: { method: string; args: unknown } = JSON.parse(headText);
     const body = isComplete ? (call.read(Number.MAX_SAFE_INTEGER) ?? null) : io.chunks();
     const service = egressService(world, { account: 'tests', function: 'test' });
-    const reply = await service({ method, args, body, signal: io.signal });
+    const reply = await service({ method, args, body, signal: io.signal, work: OWN_WORK });
     const head = JSON.stringify(reply.head);
     const answer = reply.body ?? null;
     if (answer === null || answer instanceof Uint8Array) {

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import * as streams from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 import { cancelQuietly } from '../foreign-stream.js';
-import type { Service, ServiceBody } from '../service.js';
+import { OWN_WORK, type Service, type ServiceBody } from '../service.js';
 import { createBucketClient } from './client.js';
 import type { ClientStream } from './client-platform.js';
 import { INLINE_BYTES } from './limits.js';
@@ -12,7 +12,8 @@ import type { StoreBucket } from './types.js';
 export function hostBucket(service: Service): StoreBucket {
   return createBucketClient<ReadableStream<Uint8Array>, Blob>({
     call: async (method, args, body) => {
-      const reply = await service({ method, args, body: body === null ? null : ownedBody(body), signal: NEVER });
+      const owned = body === null ? null : ownedBody(body);
+      const reply = await service({ method, args, body: owned, signal: NEVER, work: OWN_WORK });
       return { head: reply.head, body: answerBody(reply.body) };
     },
     ReadableStream,

@@ -7,7 +7,7 @@ import { hostBucket } from '../../../src/bindings/bucket/host-bucket.js';
 import { BUCKET_LIMITS } from '../../../src/bindings/bucket/limits.js';
 import { receiveBody } from '../../../src/bindings/bucket/receive-body.js';
 import { bucketBehaviour, bucketService } from '../../../src/bindings/bucket/service.js';
-import type { ServiceBody } from '../../../src/bindings/service.js';
+import { OWN_WORK, type ServiceBody } from '../../../src/bindings/service.js';
 import { contract, sampleBytes, streamOf } from './stores.js';
 
 const METHODS = [
@@ -23,7 +23,13 @@ const METHODS = [
 ];
 
 function call(engine: BucketEngine, method: string, args: unknown, body: ServiceBody | null = null) {
-  return bucketService(async () => engine)({ method, args, body, signal: new AbortController().signal });
+  return bucketService(async () => engine)({
+    method,
+    args,
+    body,
+    signal: new AbortController().signal,
+    work: OWN_WORK,
+  });
 }
 
 test('BucketError has the message of its method, and a code that is not enumerable', t => {
@@ -266,7 +272,13 @@ contract('bucketService() gives a held body free when the call is over before it
   await engine.put('key', sampleBytes(100_000), {});
   const controller = new AbortController();
   const service = bucketService(async () => engine);
-  const { body } = await service({ method: 'get', args: { key: 'key' }, body: null, signal: controller.signal });
+  const { body } = await service({
+    method: 'get',
+    args: { key: 'key' },
+    body: null,
+    signal: controller.signal,
+    work: OWN_WORK,
+  });
   controller.abort();
   if (body === null || body === undefined || body instanceof Uint8Array) return t.fail();
   const chunks = [];

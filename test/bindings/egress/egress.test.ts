@@ -5,6 +5,7 @@ import test from 'ava';
 
 import { createEgress } from '../../../src/bindings/egress/egress.js';
 import { egressService } from '../../../src/bindings/egress/egress-service.js';
+import { OWN_WORK } from '../../../src/bindings/service.js';
 import { EdgeError } from '../../../src/quotas/errors.js';
 import {
   addressOf,
@@ -450,8 +451,10 @@ test('egressService() answers the method fetch and no other', async t => {
   const service = egressService(startEgress(t), { account: 'acme', function: 'hello' });
   const { signal } = new AbortController();
   const args = { method: 'GET', url: origin.url, headers: [] };
-  const reply = await service({ method: 'fetch', args, body: null, signal });
+  const reply = await service({ method: 'fetch', args, body: null, signal, work: OWN_WORK });
   t.like(reply.head, { status: 200, url: origin.url, redirected: false, decoded: false });
   t.false('body' in Object(reply.head));
-  await t.throwsAsync(service({ method: 'connect', args, body: null, signal }), { code: 'EDGE_NOT_SUPPORTED' });
+  await t.throwsAsync(service({ method: 'connect', args, body: null, signal, work: OWN_WORK }), {
+    code: 'EDGE_NOT_SUPPORTED',
+  });
 });
