@@ -14,6 +14,7 @@ import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { CpuAllowance } from '../quotas/cpu-allowance.js';
 import { checkCount, checkDeployment } from '../quotas/deployment-checks.js';
 import { EdgeError } from '../quotas/errors.js';
+import type { HostShare } from '../quotas/host/host-share.js';
 import type { ByKind } from '../quotas/limits.js';
 import { DAY_MS, MINUTE_MS } from '../quotas/request-counts.js';
 import { type LimitOverrides, type ResolvedLimits, resolveLimits } from '../quotas/resolve-limits.js';
@@ -37,6 +38,9 @@ export interface AccountHost {
   readonly zonePlan: ResolvedLimits['zonePlan'];
   readonly connectionSlotRelease: ConnectionSlotRelease;
   readonly admission: Admission;
+  /** What the account may take of the host. */
+  readonly share: HostShare;
+  readonly idleHttpMs: number;
   readonly now: () => number;
   readonly cache: IsolateCache;
   readonly router: Router<FunctionRunner>;
@@ -250,6 +254,7 @@ export class Account {
     for (const loaded of this.#functions.values()) this.#retire(loaded);
     this.#functions.clear();
     await this.#supervisor.close();
+    this.#host.share.close();
   }
 
   /** How many functions and routes the account may have, with this deployment in place of one of its name. */
@@ -308,6 +313,9 @@ export class Account {
       ...caller,
       version,
       limits,
+      share: this.#host.share,
+      idleHttpMs: this.#host.idleHttpMs,
+      cpuGrant: limitMs => allowance.grant(limitMs),
       services: { buckets, fetch: onHop => this.#egressService(caller, zones, onHop) },
       requests: () => this.#host.admission.counted(this.id),
       emitLog: event => this.#host.emitLog(event),

@@ -15,6 +15,7 @@ import { type Sandbox, type SandboxState, sandboxFor } from '../pool/sandbox.js'
 import { ThreadCell } from '../pool/thread-cell.js';
 import { Admission } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';
+import { HostBudget, type HostShare } from '../quotas/host/host-share.js';
 import { resolveLimits } from '../quotas/resolve-limits.js';
 import { openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
 import { Account, type AccountHost, type AccountStatsSnapshot } from './account.js';
@@ -69,6 +70,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   readonly #cache: IsolateCache;
   readonly #egress: Egress;
   readonly #admission: Admission;
+  readonly #budget: HostBudget;
   #redis: Promise<SharedCounters> | undefined;
   /** Known when the first cell has been asked for; never with isolation 'thread'. */
   #sandbox: Sandbox | undefined;
@@ -88,6 +90,10 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     this.#cache = new IsolateCache({ max: this.#options.maxIsolates, idleMs: this.#options.idleMs });
     const { egress, outbound } = this.#options;
     this.#egress = createEgress({ ...egress, ...(outbound !== undefined && { outbound }) });
+    this.#budget = new HostBudget({
+      heapBytes: this.#options.hostHeapBytes,
+      bufferBytes: this.#options.hostBufferBytes,
+    });
     this.#admission = new Admission({
       now: this.#options.now,
       store: {
@@ -136,8 +142,18 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       overrides: [this.#options.limits, checked.limits],
     });
     const { maxIsolatesPerAccount, spareIsolates } = this.#options;
-    const supervisor = new CellSupervisor({
+    const bounds = {
+      hostBytes: checked.hostBytes ?? this.#options.hostBytes,
+      openInvocations: checked.openInvocations ?? this.#options.openInvocations,
+      openDescriptors: checked.openDescriptors ?? this.#options.openDescriptors,
+    };
+    const share = this.#budget.share(id, bounds, reason => {
+      this.#warn(new EdgeError('EDGE_MEMORY_LIMIT', `The process of account "${id}" was ended: ${reason}`));
+      supervisor.endAll('hoard', reason);
+    });
+    const supervisor: CellSupervisor = new CellSupervisor({
       account: id,
+      share,
       // One more thread than isolates, so that a full account can still replace a function by its new version.
       maxThreads: maxIsolatesPerAccount + spareIsolates + 1,
       spares: spareIsolates,
@@ -147,7 +163,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       prepare: () => this.#prepareSandbox(),
       create: (cellOptions, events) => this.#createCell(id, cellOptions, events),
     });
-    const account = new Account(id, checked, this.#accountHost(id), supervisor);
+    const account = new Account(id, checked, this.#accountHost(id, share), supervisor);
     this.#accounts.set(id, account);
     return account;
   }
@@ -352,8 +368,10 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     return this.#storage;
   }
 
-  #accountHost(id: string): AccountHost {
+  #accountHost(id: string, share: HostShare): AccountHost {
     return {
+      share,
+      idleHttpMs: this.#options.idleHttpMs,
       limits: this.#options.limits,
       plan: this.#options.plan,
       zonePlan: this.#options.zonePlan,

@@ -189,6 +189,8 @@ class FetchSink implements ResponseSink {
   }
 
   bodyReady(): void {
+    // Nobody but the application decides when it is read, if ever.
+    if (this.#exchange?.hasWholeBody === true) this.#exchange.giveAway();
     const wake = this.#wake;
     this.#wake = undefined;
     wake?.();

@@ -23,6 +23,8 @@ export interface RunnerOptions {
 
 /** Invocations that may wait while the isolate is being loaded. */
 const MAX_WAITING = 10_000;
+/** What a request takes that waits, besides its texts. */
+const WAITING_BYTES = 2048;
 /**
  * The limit is on CPU time, and the isolate's watchdog keeps it; on the wall a load may take as long as this, so that a cell that does not
  * answer at all is given up.
@@ -62,6 +64,8 @@ export class FunctionRunner {
         `Function "${this.context.function}" is busy, and has too much to read of the requests before`,
       );
     }
+    const { share } = this.context;
+    share.checkInvocation();
     if (live !== undefined) return new Invocation(this.context, live, start, sink);
     if (this.#waiting >= MAX_WAITING) {
       throw new EdgeError(
@@ -70,6 +74,10 @@ export class FunctionRunner {
       );
     }
     this.#waiting++;
+    // Of the text, and of what holds it; two bytes a character is the most.
+    const heldBytes = WAITING_BYTES + start.head.length * 2 + (start.body?.length ?? 0) * 2;
+    share.bytes.countHeap(heldBytes);
+    share.beginInvocation();
     const beganMs = performance.now();
     const parent = traceParent();
     let isolate: IsolateHandle;
@@ -80,6 +88,8 @@ export class FunctionRunner {
       throw error;
     } finally {
       this.#waiting--;
+      share.bytes.countHeap(-heldBytes);
+      share.endInvocation();
     }
     return new Invocation(this.context, isolate, start, sink);
   }
@@ -87,7 +97,8 @@ export class FunctionRunner {
   /** The same without a promise, when the isolate is there and has room. */
   runNow(start: InvocationStart, sink: ResponseSink): Invocation | undefined {
     const live = this.live();
-    return live === undefined || live.isOverfull ? undefined : new Invocation(this.context, live, start, sink);
+    if (live === undefined || live.isOverfull || !this.context.share.takesInvocation) return undefined;
+    return new Invocation(this.context, live, start, sink);
   }
 
   live(): IsolateHandle | undefined {

@@ -25,6 +25,7 @@ export const LOSSES: Readonly<
   exit: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
   failed: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
   cell: { code: 'EDGE_CELL_LOST', outcome: 'isolateLost' },
+  hoard: { code: 'EDGE_MEMORY_LIMIT', outcome: 'exceededMemory' },
   protocol: { code: 'EDGE_PROTOCOL', outcome: 'isolateLost' },
   silent: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
 };
@@ -46,6 +47,14 @@ export function cpuError(subject: InvocationSubject, kind: InvocationKind, figur
 
 export function wallTimeError(subject: InvocationSubject, kind: InvocationKind, figure: number): EdgeError {
   return exceeded(subject, 'EDGE_WALL_TIME_LIMIT', 'wallMs', kind, figure, subject.limits.wallMs[kind]);
+}
+
+/** @param idleMs what the owner of the host allows, option `idleHttpMs` */
+export function idleError({ account, function: name }: InvocationSubject, idleMs: number): EdgeError {
+  return new EdgeError(
+    'EDGE_WALL_TIME_LIMIT',
+    `Cannot finish the http invocation of function "${name}" of account "${account}": nothing of it has moved for ${idleMs} ms (option idleHttpMs of the host)`,
+  );
 }
 
 export function responseError(subject: InvocationSubject, figure: number): EdgeError {
@@ -73,6 +82,7 @@ export function lossError(
 
 const WHAT: Readonly<Partial<Record<LossReason, string>>> = {
   cell: 'the process of its account ended',
+  hoard: 'the process of its account was ended',
   bystander: 'another request of the function used more CPU time than its limit, which ended the isolate',
   silent: 'its time was up, and its isolate did not say that it had ended',
 };

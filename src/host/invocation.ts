@@ -5,18 +5,29 @@
 
 import { isServiceId, MAX_REPLY_HEAD_CHARACTERS } from '../isolate/ops/table.js';
 import type { Exchange } from '../isolate/protocol/exchange.js';
+import { ProtocolError } from '../isolate/protocol/frames.js';
 import { type HandlerFailure, HostOpens } from '../isolate/protocol/messages.js';
 import type { InvocationPort, IsolateHandle, LossFigures, LossReason } from '../pool/isolate-handle.js';
 import type { RouteMode, Verdict } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { EdgeError } from '../quotas/errors.js';
+import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';
+import type { HostShare } from '../quotas/host/host-share.js';
 import { LimitWarnings } from '../quotas/limit-warnings.js';
 import type { InvocationKind } from '../quotas/limits.js';
 import { LogBudget } from '../quotas/log-budget.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import { type Deadline, Deadlines } from './deadlines.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent, LogLevel } from './events.js';
-import { cpuError, cpuOfReason, LOSSES, lossError, responseError, wallTimeError } from './invocation-errors.js';
+import {
+  cpuError,
+  cpuOfReason,
+  idleError,
+  LOSSES,
+  lossError,
+  responseError,
+  wallTimeError,
+} from './invocation-errors.js';
 import { invocationId } from './invocation-id.js';
 import { type InvocationStart, kindOf, nextSerial, requestLine } from './invocation-start.js';
 import { Ledger } from './ledger.js';
@@ -47,6 +58,12 @@ export interface InvocationContext {
   readonly version: string;
   readonly limits: ResolvedLimits;
   readonly services: FunctionServices;
+  /** What the account may take of the host. */
+  readonly share: HostShare;
+  /** An HTTP invocation of which nothing has moved for so long is ended. */
+  readonly idleHttpMs: number;
+  /** The CPU time at which an invocation of this limit ends: what others have left unused is lent to it. */
+  cpuGrant(limitMs: number): number;
   readonly connectionSlotRelease: ConnectionSlotRelease;
   /** Whether a request may come in, by the rates of the account and the client's address. Counts it when it may. */
   admit(mode: RouteMode, address: string | undefined): Verdict | Promise<Verdict>;
@@ -88,6 +105,14 @@ export class Invocation implements InvocationPort {
   /** Bytes of a request body that comes as a stream, told by whoever feeds it. */
   bodyBytes = 0;
   #responseBytes = 0;
+  /** Of a response that comes in pieces: the bytes that its CPU time has in it. */
+  #billedBytes = 0;
+  /** CPU time that the host has used for the invocation. */
+  #hostMs = 0;
+  #isPastHostCpu = false;
+  /** What had moved when it was last looked at, and when that was. */
+  #progress = 0;
+  #progressAtMs = 0;
   readonly #warnings = new LimitWarnings();
   #grace: Deadline<Invocation> | undefined;
   #wallTime: Deadline<Invocation> | undefined;
@@ -108,6 +133,7 @@ export class Invocation implements InvocationPort {
     this.#isolate = isolate;
     this.#start = start;
     this.#sink = sink;
+    context.share.beginInvocation();
     this.exchange = isolate.invoke(start.kind, start.head, start.isUtf8, start.body, start.isComplete, this);
     const wallMs = start.kind === HostOpens.Fetch ? Number.POSITIVE_INFINITY : context.limits.wallMs[this.#kind];
     if (wallMs !== Number.POSITIVE_INFINITY) this.#wallTime = wallTimes.add(this, wallMs);
@@ -124,7 +150,11 @@ export class Invocation implements InvocationPort {
 
   /** The client went away: all of it is canceled, but what waitUntil holds, for as long as the limit says. */
   abort(): void {
-    if (this.#isOver) return;
+    if (this.#isOver) {
+      // What has come of the response may still wait for the client.
+      this.exchange.fail('The client disconnected');
+      return;
+    }
     if (this.#outcome === 'ok') this.#outcome = this.#isAnswered ? 'responseStreamDisconnected' : 'canceled';
     this.exchange.fail('The client disconnected');
     this.#startGrace();
@@ -181,6 +211,11 @@ export class Invocation implements InvocationPort {
 
   onData(): void {
     const { receivedBytes } = this.exchange;
+    if (receivedBytes > this.#billedBytes) {
+      // The account was charged when it was read off the connection, by the clock.
+      this.#bill(HOST_COSTS.chunkMs + costOf(receivedBytes - this.#billedBytes, HOST_COSTS.movedMbMs));
+      this.#billedBytes = receivedBytes;
+    }
     if (receivedBytes <= this.#context.limits.responseBytes) {
       this.#sink.bodyReady();
       return;
@@ -259,6 +294,7 @@ export class Invocation implements InvocationPort {
   }
 
   onHandlerFailed(failure: HandlerFailure): void {
+    if (this.#failureName !== '') throw new ProtocolError('A handler failed twice');
     this.#failureName = failure.name;
     const message = this.#record(failure.message) ?? '';
     this.#failureStack = this.#record(failure.stack) ?? '';
@@ -276,10 +312,18 @@ export class Invocation implements InvocationPort {
       return;
     }
     if (isComplete) exchange.keepWhole(_body);
-    this.#ledger ??= new Ledger(this.#context.limits, this.#context.connectionSlotRelease, this.#warnings, {
-      ping: () => this.#isolate.ping(this.exchange.id),
-      cancelCall: (call, reason) => this.#isolate.cancelCall(call, reason),
-    });
+    const { limits, connectionSlotRelease, share } = this.#context;
+    this.#ledger ??= new Ledger(
+      limits,
+      connectionSlotRelease,
+      this.#warnings,
+      {
+        ping: () => this.#isolate.ping(this.exchange.id),
+        cancelCall: (call, reason) => this.#isolate.cancelCall(call, reason),
+        charge: ms => this.#bill(ms),
+      },
+      share,
+    );
     void answerCall(this.#context.services, this.#ledger, exchange, service, head, isComplete);
   }
 
@@ -301,6 +345,22 @@ export class Invocation implements InvocationPort {
     this.#over(cpuMs, peakBytes);
   }
 
+  /** Without a client that waits there may be a limit of wall time; with one there is this. */
+  checkProgress(nowMs: number): void {
+    if (this.#start.kind !== HostOpens.Fetch || this.#isOver) return;
+    const { idleHttpMs } = this.#context;
+    const { receivedBytes, takenBytes, sentBytes } = this.exchange;
+    const moved = receivedBytes + takenBytes + sentBytes + this.#logLines + (this.#ledger?.subrequests ?? 0);
+    const progress = moved + this.#hostMs;
+    if (progress !== this.#progress || this.#progressAtMs === 0) {
+      this.#progress = progress;
+      this.#progressAtMs = nowMs;
+    } else if (nowMs - this.#progressAtMs >= idleHttpMs) {
+      this.#fail(idleError(this.#context, idleHttpMs), 'exceededWallTime');
+      this.close();
+    }
+  }
+
   onLost(reason: LossReason, detail: string, figures: LossFigures): void {
     const { cpuMs, memoryBytes } = figures;
     if (this.#outcome === 'ok') {
@@ -309,6 +369,19 @@ export class Invocation implements InvocationPort {
     // A bomb is seen when it has gone off: what it held then is more than what was last seen of it.
     const peakBytes = reason === 'memory' ? Math.max(memoryBytes, this.#context.limits.memoryBytes) : memoryBytes;
     this.#over(cpuMs, peakBytes);
+  }
+
+  /**
+   * CPU time of the host counts as that of the function, which has made it work: else a plan's limit would mean nothing for bodies that are passed on.
+   */
+  #bill(ms: number): void {
+    this.#hostMs += ms;
+    if (this.#isOver || this.#isPastHostCpu) return;
+    const limit = this.#context.limits.cpuMs[this.#kind];
+    if (this.#hostMs <= limit || this.#hostMs <= this.#context.cpuGrant(limit)) return;
+    this.#isPastHostCpu = true;
+    this.#fail(cpuError(this.#context, this.#kind, this.#hostMs), 'exceededCpu');
+    this.close();
   }
 
   // --- the end ---
@@ -329,9 +402,11 @@ export class Invocation implements InvocationPort {
     if (!this.#isOver) this.#grace ??= graces.add(this, this.#context.limits.waitUntilMs);
   }
 
-  #over(cpuMs: number, peakBytes: number): void {
+  #over(isolateCpuMs: number, peakBytes: number): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    const cpuMs = isolateCpuMs + this.#hostMs;
+    this.#context.share.endInvocation();
     if (this.#grace !== undefined) graces.cancel(this.#grace);
     if (this.#wallTime !== undefined) wallTimes.cancel(this.#wallTime);
     this.#ledger?.close();

@@ -1,11 +1,14 @@
 /** The books of one invocation: subrequests by kind, and the gate of its connections. Made when the function first calls a service. */
+import type { CallWork } from '../bindings/service.js';
 import { ServiceId } from '../isolate/ops/table.js';
-import { failureText } from '../isolate/protocol/exchange-io.js';
+import { failureText, type Pace } from '../isolate/protocol/exchange-io.js';
 import { type Connection, ConnectionGate, type ConnectionSlotRelease } from '../quotas/connection-gate.js';
+import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';
+import type { HostShare } from '../quotas/host/host-share.js';
 import { limitError } from '../quotas/limit-error.js';
 import type { LimitWarnings } from '../quotas/limit-warnings.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
-import { needsConnection, type SubrequestKind } from '../quotas/service-calls.js';
+import { maxHeadBytes, needsConnection, type SubrequestKind } from '../quotas/service-calls.js';
 import { SubrequestMeter } from '../quotas/subrequest-meter.js';
 
 const KINDS: Readonly<Record<ServiceId, SubrequestKind>> = {
@@ -22,6 +25,8 @@ export interface LedgerPort {
   /** To be answered by {@link Ledger.ponged} when everything sent before has had its turn. */
   ping(): void;
   cancelCall(call: number, reason: string): void;
+  /** The host has worked for the invocation: it counts as its CPU time. */
+  charge(ms: number): void;
 }
 
 export class Ledger {
@@ -30,16 +35,46 @@ export class Ledger {
   readonly #limits: ResolvedLimits;
   readonly #warnings: LimitWarnings;
   readonly #port: LedgerPort;
+  readonly #share: HostShare | undefined;
+  /** What the calls make the host do. */
+  readonly work: CallWork;
+  /** The same for bodies that move between the services and the isolate. */
+  readonly pace: Pace;
   /** Connections whose body is still to be sent or to be read, by call. */
   readonly #held = new Map<number, HeldConnection>();
   /** What waits for the isolate to have seen all that was sent to it. */
   #pongs: (() => void)[] = [];
   #isClosed = false;
 
-  constructor(limits: ResolvedLimits, release: ConnectionSlotRelease, warnings: LimitWarnings, port: LedgerPort) {
+  constructor(
+    limits: ResolvedLimits,
+    release: ConnectionSlotRelease,
+    warnings: LimitWarnings,
+    port: LedgerPort,
+    share?: HostShare,
+  ) {
     this.#limits = limits;
     this.#warnings = warnings;
     this.#port = port;
+    this.#share = share;
+    this.work = {
+      owner: share ?? this,
+      charge: ms => {
+        share?.charge(ms);
+        port.charge(ms);
+      },
+      turn: () => share?.turn(),
+      openDescriptor: () => share?.openDescriptor(),
+      closeDescriptor: () => share?.closeDescriptor(),
+    };
+    this.pace = {
+      sent: bytes => {
+        this.work.charge(HOST_COSTS.chunkMs + costOf(bytes, HOST_COSTS.movedMbMs));
+        return share?.turn();
+      },
+      // The account was charged when it was read off the connection, by the clock.
+      received: bytes => port.charge(HOST_COSTS.chunkMs + costOf(bytes, HOST_COSTS.movedMbMs)),
+    };
     this.gate = new ConnectionGate({
       limit: limits.connections,
       release,
@@ -124,6 +159,21 @@ export class Ledger {
     const kind = KINDS[service];
     this.#meter.count(kind);
     return needsConnection(kind, method);
+  }
+
+  /** @throws TypeError when the arguments of a call are longer than any that are in order. Before they are parsed. */
+  checkHead(service: ServiceId, method: string, argumentText: string): void {
+    const allowed = maxHeadBytes(KINDS[service], method);
+    if (argumentText.length * 3 <= allowed) return;
+    const bytes = Buffer.byteLength(argumentText);
+    if (bytes > allowed) {
+      throw new TypeError(`The arguments of ${method} are ${bytes} bytes as JSON, at most ${allowed} are allowed`);
+    }
+  }
+
+  /** Counts what is held of a call while it runs; a negative number gives it back. */
+  countHeld(bytes: number): void {
+    this.#share?.bytes.countHeap(bytes);
   }
 
   /** One more hop of a fetch, of which it is redirect number `hop`. @throws EdgeError EDGE_EGRESS_FAILED, EDGE_SUBREQUEST_LIMIT */

@@ -13,7 +13,7 @@ import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import { sendError } from './error-response.js';
 import type { FunctionRunner } from './function-runner.js';
 import { headOfRaw, isNullBodyStatus, parseResponseHead } from './http-head.js';
-import type { Invocation, RequestBodySource, ResponseSink } from './invocation.js';
+import type { Invocation, InvocationContext, RequestBodySource, ResponseSink } from './invocation.js';
 import type { InvocationStart } from './invocation-start.js';
 import { verdictError } from './verdict-error.js';
 
@@ -187,7 +187,7 @@ function serve(
   next: Next | undefined,
 ): void {
   const head = headOfRaw(request.method ?? 'GET', url, request.rawHeaders);
-  const sink = new NodeSink(request, response, runner.context.limits, next);
+  const sink = new NodeSink(request, response, runner.context, next);
   const { headers } = request;
   const length = headers['content-length'];
   if ((length === undefined || length === '0') && headers['transfer-encoding'] === undefined) {
@@ -220,18 +220,20 @@ function begin(runner: FunctionRunner, sink: NodeSink, start: InvocationStart): 
 class NodeSink implements ResponseSink, RequestBodySource {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #limits: ResolvedLimits;
+  readonly #context: InvocationContext;
   readonly #next: Next | undefined;
+  /** What the client has not read yet of what was handed to its connection. */
+  #unreadBytes = 0;
   #invocation: Invocation | undefined;
   #exchange: Exchange | undefined;
   #counter: BodyCounter | undefined;
   #isStreaming = false;
   #isGone = false;
 
-  constructor(request: IncomingMessage, response: ServerResponse, limits: ResolvedLimits, next: Next | undefined) {
+  constructor(request: IncomingMessage, response: ServerResponse, context: InvocationContext, next: Next | undefined) {
     this.#request = request;
     this.#response = response;
-    this.#limits = limits;
+    this.#context = context;
     this.#next = next;
     response.once('close', () => this.#closed());
   }
@@ -270,7 +272,7 @@ class NodeSink implements ResponseSink, RequestBodySource {
   #receive(chunk: Buffer): void {
     const exchange = this.#invocation?.exchange;
     if (exchange === undefined || exchange.isOutgoingOver) return;
-    this.#counter ??= new BodyCounter(this.#limits);
+    this.#counter ??= new BodyCounter(this.#context.limits);
     try {
       this.#counter.add(chunk.length);
       if (this.#invocation !== undefined) this.#invocation.bodyBytes = this.#counter.bytes;
@@ -305,7 +307,10 @@ class NodeSink implements ResponseSink, RequestBodySource {
         bare.push('content-length', String(body.length));
         response.writeHead(status, statusText, bare);
         if (body.length === 0) response.end();
-        else response.end(body);
+        else {
+          response.end(body);
+          this.#countUnread(body);
+        }
         return;
       }
       // A declared length is kept to by the server: a function cannot desynchronise a connection that others use.
@@ -333,7 +338,11 @@ class NodeSink implements ResponseSink, RequestBodySource {
         const piece = exchange.read(MAX_PIECE_BYTES);
         if (piece === undefined) break;
         if (!response.write(piece)) {
-          response.once('drain', () => this.bodyReady());
+          this.#countUnread(piece);
+          response.once('drain', () => {
+            this.#countRead();
+            this.bodyReady();
+          });
           return;
         }
       }
@@ -357,7 +366,20 @@ class NodeSink implements ResponseSink, RequestBodySource {
     else sendError(this.#request, this.#response, error);
   }
 
+  /** Most clients have taken it at once. */
+  #countUnread({ buffer }: Buffer): void {
+    if (this.#response.writableLength === 0 || this.#isGone) return;
+    this.#unreadBytes = buffer.byteLength;
+    this.#context.share.bytes.countBuffers(this.#unreadBytes);
+  }
+
+  #countRead(): void {
+    this.#context.share.bytes.countBuffers(-this.#unreadBytes);
+    this.#unreadBytes = 0;
+  }
+
   #closed(): void {
+    this.#countRead();
     if (this.#response.writableFinished) return;
     this.#isGone = true;
     this.#invocation?.abort();

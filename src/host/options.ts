@@ -1,9 +1,13 @@
 /** The options of the public API, and the one place where they are checked and their defaults stand. */
 
+import { totalmem } from 'node:os';
+import process from 'node:process';
+import { getHeapStatistics } from 'node:v8';
 import type { EgressOptions as EgressServiceOptions } from '../bindings/egress/egress.js';
 import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { checkBindingNames } from '../quotas/deployment-checks.js';
+import type { HostShareLimits } from '../quotas/host/host-share.js';
 import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';
 import type { LimitOverrides } from '../quotas/resolve-limits.js';
 import { checkOptions, describe, isPlainObject, type OptionSchema } from './check-options.js';
@@ -34,6 +38,25 @@ export interface EdgeHostOptions {
   readonly spareIsolates?: number;
   /** An isolate that got no request for so long is ended; it comes back with the next one. @default 600000 (10 minutes) */
   readonly idleMs?: number;
+  /**
+   * Bytes that this process may hold because of one account: heads and arguments of calls, bodies on their way, output that is not written yet. An account
+   * that has used them up is read no more until they fall; new invocations are refused with EDGE_OVERLOADED from three quarters on; what does not
+   * fall for 1.5 seconds ends the account's process with EDGE_MEMORY_LIMIT. 1 MiB to 4 GiB. @default 67108864 (64 MiB)
+   */
+  readonly hostBytes?: number;
+  /** The same for all accounts together, on the JavaScript heap. @default a quarter of the heap's limit (`--max-old-space-size`) */
+  readonly hostHeapBytes?: number;
+  /** The same for all accounts together, in buffers outside of the heap. @default a quarter of the memory of the machine or container */
+  readonly hostBufferBytes?: number;
+  /** Invocations of one account that are not over; the next one is refused with EDGE_OVERLOADED. 1 to 1,000,000. @default 4096 */
+  readonly openInvocations?: number;
+  /** Files and sockets that services have open for one account; a call that needs one more fails with EDGE_OVERLOADED. 1 to 1,000,000. @default 512 */
+  readonly openDescriptors?: number;
+  /**
+   * An HTTP invocation of which nothing has moved for so long, on either side, is ended with EDGE_WALL_TIME_LIMIT: no byte of the request, the response or a call,
+   * and no line of its log. 1,000 or more, in milliseconds; `Infinity` for none. @default 3600000 (one hour)
+   */
+  readonly idleHttpMs?: number;
   /** When a connection of a function is free again: with the end of the response's body, or with its headers. @default 'body' */
   readonly connectionSlotRelease?: ConnectionSlotRelease;
   /** Counters of request rates shared with other hosts: needs the package `redis`. @default counters of this host alone */
@@ -51,6 +74,12 @@ export interface AccountOptions {
   /** @default the host's */
   readonly zonePlan?: ZonePlan;
   readonly limits?: LimitOverrides;
+  /** @default the host's */
+  readonly hostBytes?: number;
+  /** @default the host's */
+  readonly openInvocations?: number;
+  /** @default the host's */
+  readonly openDescriptors?: number;
 }
 
 export interface RouteOptions {
@@ -98,6 +127,12 @@ const HOST_SCHEMA: OptionSchema = {
   maxIsolatesPerAccount: 'number',
   spareIsolates: 'number',
   idleMs: 'number',
+  hostBytes: 'number',
+  hostHeapBytes: 'number',
+  hostBufferBytes: 'number',
+  openInvocations: 'number',
+  openDescriptors: 'number',
+  idleHttpMs: 'number',
   connectionSlotRelease: ['body', 'headers'],
   quotas: 'object',
   egress: 'object',
@@ -123,7 +158,14 @@ const EGRESS_SCHEMA: OptionSchema = {
   userAgent: 'string',
 };
 
-const ACCOUNT_SCHEMA: OptionSchema = { plan: PLANS, zonePlan: ZONE_PLANS, limits: 'object' };
+const ACCOUNT_SCHEMA: OptionSchema = {
+  plan: PLANS,
+  zonePlan: ZONE_PLANS,
+  limits: 'object',
+  hostBytes: 'number',
+  openInvocations: 'number',
+  openDescriptors: 'number',
+};
 
 const LOAD_SCHEMA: OptionSchema = {
   name: 'string',
@@ -149,6 +191,12 @@ export interface ResolvedHostOptions {
   readonly maxIsolatesPerAccount: number;
   readonly spareIsolates: number;
   readonly idleMs: number;
+  readonly hostBytes: number;
+  readonly hostHeapBytes: number;
+  readonly hostBufferBytes: number;
+  readonly openInvocations: number;
+  readonly openDescriptors: number;
+  readonly idleHttpMs: number;
   readonly connectionSlotRelease: ConnectionSlotRelease;
   readonly redisUrl: string | undefined;
   readonly egress: EgressOptions;
@@ -172,6 +220,20 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     maxIsolatesPerAccount: checkCount(where, 'maxIsolatesPerAccount', options.maxIsolatesPerAccount ?? 16, 1, 1000),
     spareIsolates: checkCount(where, 'spareIsolates', options.spareIsolates ?? 1, 0, 16),
     idleMs: checkCount(where, 'idleMs', options.idleMs ?? 600_000, 1, Number.POSITIVE_INFINITY),
+    ...checkShare(where, {
+      hostBytes: options.hostBytes ?? DEFAULT_HOST_BYTES,
+      openInvocations: options.openInvocations ?? 4096,
+      openDescriptors: options.openDescriptors ?? 512,
+    }),
+    hostHeapBytes: checkCount(where, 'hostHeapBytes', options.hostHeapBytes ?? defaultHeapBytes(), MEBIBYTE, MAX_BYTES),
+    hostBufferBytes: checkCount(
+      where,
+      'hostBufferBytes',
+      options.hostBufferBytes ?? defaultBufferBytes(),
+      MEBIBYTE,
+      MAX_BYTES,
+    ),
+    idleHttpMs: checkCount(where, 'idleHttpMs', options.idleHttpMs ?? 3_600_000, 1000, Number.POSITIVE_INFINITY),
     connectionSlotRelease: options.connectionSlotRelease ?? 'body',
     redisUrl: options.quotas?.redis,
     egress: options.egress ?? {},
@@ -182,7 +244,31 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
 
 export function checkAccountOptions(options: AccountOptions | undefined): AccountOptions {
   checkOptions('account()', options, ACCOUNT_SCHEMA);
+  checkShare('account()', options ?? {});
   return options ?? {};
+}
+
+const MEBIBYTE = 1024 * 1024;
+const DEFAULT_HOST_BYTES = 64 * MEBIBYTE;
+const MAX_BYTES = 2 ** 40;
+
+/** Checks the bounds of an account that are given. */
+function checkShare<T extends Partial<HostShareLimits>>(where: string, limits: T): T {
+  const { hostBytes, openInvocations, openDescriptors } = limits;
+  if (hostBytes !== undefined) checkCount(where, 'hostBytes', hostBytes, MEBIBYTE, 4096 * MEBIBYTE);
+  if (openInvocations !== undefined) checkCount(where, 'openInvocations', openInvocations, 1, 1_000_000);
+  if (openDescriptors !== undefined) checkCount(where, 'openDescriptors', openDescriptors, 1, 1_000_000);
+  return limits;
+}
+
+function defaultHeapBytes(): number {
+  return Math.max(MEBIBYTE, Math.floor(getHeapStatistics().heap_size_limit / 4));
+}
+
+/** `constrainedMemory()` is 0 or a number beyond all memory where nothing constrains the process. */
+function defaultBufferBytes(): number {
+  const constrained = process.constrainedMemory() || Number.POSITIVE_INFINITY;
+  return Math.max(MEBIBYTE, Math.floor(Math.min(totalmem(), constrained) / 4));
 }
 
 export interface ResolvedLoadOptions {

@@ -1,11 +1,12 @@
 /** The joint between the calls of a function and the services of the host process. */
-import { OWN_WORK, type Service, type ServiceBody, type ServiceReply } from '../bindings/service.js';
+import type { Service, ServiceBody, ServiceReply } from '../bindings/service.js';
 import { ServiceId } from '../isolate/ops/table.js';
 import type { Exchange } from '../isolate/protocol/exchange.js';
 import { ExchangeIo, failureText } from '../isolate/protocol/exchange-io.js';
 import type { Connection } from '../quotas/connection-gate.js';
 import { EdgeError } from '../quotas/errors.js';
-import { isPlainObject } from './check-options.js';
+import { heapBytesOf } from '../quotas/host/heap-bytes.js';
+import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';
 import type { Ledger } from './ledger.js';
 import { meteredAnswer, meteredUpload } from './metered-bodies.js';
 
@@ -27,12 +28,13 @@ const NOT_YET: Readonly<Partial<Record<ServiceId, string>>> = {
   [ServiceId.Socket]: 'Sockets of connect()',
 };
 
-/** The shape of a call's head. Written by the function. */
+/** The head of a call: "method\nbinding\narguments as JSON". Written by the function. */
 interface CallHead {
   readonly method: string;
-  readonly args: unknown;
-  /** The binding, for services that have several. */
+  /** For services that have several. */
   readonly binding: string;
+  /** Parsed when the call's turn comes: what waits takes no more than its text. */
+  readonly argumentText: string;
 }
 
 /** Runs one call and answers it on its exchange; never rejects. */
@@ -44,22 +46,30 @@ export async function answerCall(
   headText: string,
   isComplete: boolean,
 ): Promise<void> {
-  const io = new ExchangeIo(exchange);
+  const { work } = ledger;
+  const io = new ExchangeIo(exchange, ledger.pace);
   let connection: Connection | undefined;
+  let heldBytes = 0;
   try {
-    const head = parseHead(headText);
+    work.charge(HOST_COSTS.callMs);
+    const head = splitHead(headText);
     // First, so that calls of what is not there are not without end.
     const needsConnection = ledger.countCall(serviceId, head.method);
+    ledger.checkHead(serviceId, head.method, head.argumentText);
     const service = find(services, ledger, serviceId, head);
     if (needsConnection) connection = ledger.gate.tryOpen() ?? (await ledger.gate.open(io.signal));
+    work.charge(costOf(head.argumentText.length, HOST_COSTS.jsonMbMs));
+    const args: unknown = JSON.parse(head.argumentText);
+    heldBytes = heapBytesOf(args, head.argumentText.length);
+    ledger.countHeld(heldBytes);
     const reply = await service({
       method: head.method,
-      args: head.args,
+      args,
       body: incomingBody(exchange, io, isComplete, connection),
       get signal() {
         return io.signal;
       },
-      work: OWN_WORK,
+      work,
     });
     connection?.answered();
     if (connection !== undefined && hasBody(reply)) {
@@ -76,6 +86,8 @@ export async function answerCall(
     exchange.fail(failureText(connection?.error ?? error));
     ledger.release(exchange.id);
     connection?.close();
+  } finally {
+    ledger.countHeld(-heldBytes);
   }
 }
 
@@ -111,10 +123,15 @@ function incomingBody(
   return bytes ?? null;
 }
 
-function parseHead(text: string): CallHead {
-  const value: unknown = JSON.parse(text);
-  if (!isPlainObject(value) || typeof value.method !== 'string') throw new TypeError('The call is malformed');
-  return { method: value.method, args: value.args, binding: typeof value.bucket === 'string' ? value.bucket : '' };
+function splitHead(text: string): CallHead {
+  const methodEnd = text.indexOf('\n');
+  const bindingEnd = text.indexOf('\n', methodEnd + 1);
+  if (methodEnd < 0 || bindingEnd < 0) throw new TypeError('The call is malformed');
+  return {
+    method: text.slice(0, methodEnd),
+    binding: text.slice(methodEnd + 1, bindingEnd),
+    argumentText: text.slice(bindingEnd + 1),
+  };
 }
 
 function find(services: FunctionServices, ledger: Ledger, serviceId: ServiceId, head: CallHead): Service {

@@ -4,12 +4,15 @@
  */
 import { delay } from 'abort-controller-x';
 import { EdgeError } from '../quotas/errors.js';
+import type { HostShare } from '../quotas/host/host-share.js';
 import { type Cell, type CellEvents, type CellOptions, isOutOfMemory } from './cell.js';
-import { IsolateHandle } from './isolate-handle.js';
+import { IsolateHandle, type LossReason } from './isolate-handle.js';
 import { Suspects } from './suspects.js';
 
 export interface SupervisorOptions extends CellOptions {
   readonly account: string;
+  /** What the account may take of the host; `undefined` counts nothing. */
+  readonly share?: HostShare;
   /** Isolates kept warm and empty. */
   readonly spares: number;
   /** Lets an isolate of the account go, when there are as many as there may be. */
@@ -32,6 +35,8 @@ const ROOM_POLL_MS = 25;
 /** Several times what a load and its first answer take; a load that finds no spare meanwhile starts a thread of its own. */
 const REFILL_AFTER_MS = 50;
 const POLL_MS = 250;
+/** Invocations are looked at for progress every so many polls, a second: a look costs less than a microsecond. */
+const PROGRESS_EVERY_POLLS = 4;
 /** A cell in which something runs is asked to answer every so many polls. */
 const PING_EVERY_POLLS = 10;
 /**
@@ -167,6 +172,14 @@ export class CellSupervisor {
     }));
   }
 
+  /** Ends all cells at once, with what runs there. What comes next goes to a new one. */
+  endAll(reason: LossReason, detail: string): void {
+    for (const live of [...this.#cells]) {
+      for (const handle of [...live.handles.values()]) handle.leaseEnded(reason, detail);
+      live.cell.kill(detail);
+    }
+  }
+
   async close(): Promise<void> {
     this.#closing.abort();
     this.#wake();
@@ -221,10 +234,11 @@ export class CellSupervisor {
   #start(live: LiveCell): IsolateHandle {
     const connection = live.cell.start();
     const { lease } = connection;
-    const handle = new IsolateHandle(connection, () => {
+    const endLease = (): void => {
       live.cell.end(lease);
       live.remove(lease);
-    });
+    };
+    const handle = new IsolateHandle(connection, endLease, this.#options.share);
     live.handles.set(lease, handle);
     if (live.cell.leasesLeft <= REPLACE_AT_LEASES) this.#retire(live);
     return handle;
@@ -300,6 +314,7 @@ export class CellSupervisor {
       for (const live of this.#cells) {
         if (!live.isReady) continue;
         this.#checkAnswer(live);
+        this.#checkProgress(live);
         this.#checkMemory(live);
       }
     }, POLL_MS).unref();
@@ -310,6 +325,12 @@ export class CellSupervisor {
     if (live.polls % PING_EVERY_POLLS !== 0 || !live.isBusy) return;
     if (live.cell.ping()) live.pingedAtPoll = live.polls;
     else if (live.polls - live.pingedAtPoll >= SILENT_POLLS) live.cell.kill('it did not answer for 15 seconds');
+  }
+
+  #checkProgress(live: LiveCell): void {
+    if (live.polls % PROGRESS_EVERY_POLLS !== 0) return;
+    const now = performance.now();
+    for (const handle of live.handles.values()) handle.checkProgress(now);
   }
 
   /** The cell's own watchdog acts first; this is for a cell whose watchdog has been taken over, and for memory that does not come back. */

@@ -5,6 +5,7 @@
 import { Channel, type ChannelOwner } from '../isolate/protocol/channel.js';
 import type { Exchange, ExchangeListener } from '../isolate/protocol/exchange.js';
 import { ProtocolError } from '../isolate/protocol/frames.js';
+import { ISOLATE_BOUNDS } from '../isolate/protocol/isolate-bounds.js';
 import {
   type HandlerFailure,
   HostOpens,
@@ -12,12 +13,13 @@ import {
   type LoadHead,
   NoteKind,
 } from '../isolate/protocol/messages.js';
+import type { HostShare } from '../quotas/host/host-share.js';
 import type { LeaseConnection } from './cell.js';
 import { parseBlame, parseHandlerFailure, parseLoadAnswer } from './isolate-messages.js';
 import type { LeaseEnd } from './lease-pool.js';
 
 /** Why invocations ended with their isolate. */
-export type LossReason = LeaseEnd | 'bystander' | 'cell' | 'protocol' | 'silent';
+export type LossReason = LeaseEnd | 'bystander' | 'cell' | 'hoard' | 'protocol' | 'silent';
 
 /** What is known of an invocation that was lost: zero for what is not. */
 export interface LossFigures {
@@ -40,6 +42,8 @@ export interface InvocationPort extends ExchangeListener {
   onPong(): void;
   /** Everything of the invocation is over in the isolate. */
   onDone(cpuMs: number, peakBytes: number): void;
+  /** Something may have moved since the last call: without progress for long the invocation ends. */
+  checkProgress(nowMs: number): void;
   /** The isolate is gone, and the invocation with it. */
   onLost(reason: LossReason, detail: string, figures: LossFigures): void;
 }
@@ -48,6 +52,8 @@ export interface InvocationPort extends ExchangeListener {
 const REASON_WITHIN_MS = 500;
 /** More waits to be read by an isolate that is too busy to, and it gets no new invocation. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
+/** Name, message and stack of an error, cut at some 20,000 characters together, each of which takes up to six bytes in JSON. */
+const MAX_FAILURE_BYTES = 128 * 1024;
 /** An isolate with more invocations that were closed and do not end has stopped to listen. */
 const MAX_CLOSING = 1024;
 /**
@@ -72,12 +78,20 @@ export class IsolateHandle implements ChannelOwner {
   #isLeaving = false;
   #isLoading = false;
 
-  /** @param closeWithinMs how long an invocation that was told to close may take. @default 30,000 */
-  constructor(connection: LeaseConnection, endLease: () => void, closeWithinMs = CLOSE_WITHIN_MS) {
+  /**
+   * @param share what the account may take of the host; `undefined` counts nothing
+   * @param closeWithinMs how long an invocation that was told to close may take. @default 30,000
+   */
+  constructor(
+    connection: LeaseConnection,
+    endLease: () => void,
+    share?: HostShare,
+    closeWithinMs: number = CLOSE_WITHIN_MS,
+  ) {
     this.lease = connection.lease;
     this.#endLease = endLease;
     this.#closeWithinMs = closeWithinMs;
-    this.#channel = new Channel(connection.transport, 'host', this);
+    this.#channel = new Channel(connection.transport, 'host', this, { frames: ISOLATE_BOUNDS, share });
   }
 
   /** Nothing is to be loaded yet: the isolate prepares for it. */
@@ -186,6 +200,11 @@ export class IsolateHandle implements ChannelOwner {
     this.#channel.note(invocation, NoteKind.Ping, '');
   }
 
+  /** Ends invocations that have made no progress for long. */
+  checkProgress(nowMs: number): void {
+    for (const port of [...this.#invocations.values()]) port.checkProgress(nowMs);
+  }
+
   /** The cell says that the lease is over, and why. */
   leaseEnded(reason: LossReason, detail: string): void {
     this.#gone ??= { reason, detail };
@@ -230,13 +249,18 @@ export class IsolateHandle implements ChannelOwner {
   onOpen(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): void {
     const at = head.indexOf('\n');
     const port = this.#invocations.get(Number(head.slice(0, at)));
-    if (at < 0 || port === undefined) exchange.fail('Error\nThe invocation is over\n');
-    else port.onCall(exchange, kind, head.slice(at + 1), body, isComplete);
+    if (at < 0 || port === undefined) {
+      this.#channel.futileFrame();
+      exchange.fail('Error\nThe invocation is over\n');
+    } else port.onCall(exchange, kind, head.slice(at + 1), body, isComplete);
   }
 
   onNote(id: number, kind: number, payload: Buffer): void {
     const port = this.#invocations.get(id);
-    if (port === undefined) return;
+    if (port === undefined) {
+      this.#channel.futileFrame();
+      return;
+    }
     switch (kind) {
       case NoteKind.Log:
         if (payload.length > 0) port.onLog(payload.readUInt8(0), payload.toString('utf8', 1));
@@ -245,6 +269,9 @@ export class IsolateHandle implements ChannelOwner {
         port.onPassThrough();
         return;
       case NoteKind.HandlerFailed:
+        if (payload.length > MAX_FAILURE_BYTES) {
+          throw new ProtocolError(`The failure of a handler has ${payload.length} bytes`);
+        }
         port.onHandlerFailed(parseHandlerFailure(payload.toString('utf8')));
         return;
       case NoteKind.CallRead:

@@ -35,6 +35,8 @@ function rig(closeWithinMs?: number): Rig {
       },
       isFull: false,
       unwrittenBytes: 0,
+      pause() {},
+      resume() {},
       write(parts: readonly Buffer[]) {
         for (const part of parts) result.written += part.length;
       },
@@ -43,7 +45,7 @@ function rig(closeWithinMs?: number): Rig {
       },
     },
   };
-  const handle = new IsolateHandle(connection, () => told.push('lease ended'), closeWithinMs);
+  const handle = new IsolateHandle(connection, () => told.push('lease ended'), undefined, closeWithinMs);
   const port: InvocationPort = {
     onReply: status => told.push(`reply ${status}`),
     onData: () => {},
@@ -59,6 +61,7 @@ function rig(closeWithinMs?: number): Rig {
       told.push('call');
     },
     onCallRead: () => {},
+    checkProgress: () => {},
     onPong: () => {},
     onDone: () => told.push('done'),
     onLost: reason => told.push(`lost ${reason}`),
@@ -91,6 +94,11 @@ function isEnded(t: ExecutionContext, { handle, told }: Rig): void {
   t.false(handle.isUsable);
   t.true(told.includes('closed') && told.includes('lost protocol'), told.join(', '));
   t.is(told.filter(word => word.startsWith('lost')).length, 1);
+}
+
+/** Of many frames each round of the event loop reads some. */
+async function untilRead({ handle }: Rig): Promise<void> {
+  for (let round = 0; round < 1000 && handle.isUsable; round++) await new Promise(resolve => setImmediate(resolve));
 }
 
 const breaches: readonly [string, (rig: Rig, id: number) => void][] = [
@@ -160,22 +168,45 @@ const breaches: readonly [string, (rig: Rig, id: number) => void][] = [
   [
     'heads of hundreds of megabytes',
     (r, id) => {
-      for (let i = 0; i < 40; i++) {
-        r.writer.open(i * 2 + 1, 0, `${id}\n${'x'.repeat(4 * 1024 * 1024)}`, false, null, false);
+      for (let i = 0; i < 200 && r.handle.isUsable; i++) {
+        r.writer.open(i * 2 + 1, 0, `${id}\n${'x'.repeat(1024 * 1024)}`, false, null, false);
         r.send();
       }
+    },
+  ],
+  [
+    'a head that is longer than any',
+    (r, id) => r.writer.open(1, 0, `${id}\n${'x'.repeat(1200 * 1024)}`, false, null, false),
+  ],
+  ['a log line that is longer than any', (r, id) => r.writer.note(id, NoteKind.Log, 'x'.repeat(400 * 1024))],
+  [
+    'a failure that is longer than any',
+    (r, id) => r.writer.note(id, NoteKind.HandlerFailed, `[${'[],'.repeat(60_000)}[]]`),
+  ],
+  [
+    'ids that do not grow',
+    (r, id) => {
+      r.writer.open(5, 0, `${id}\n{}`, true, null, true);
+      r.writer.open(3, 0, `${id}\n{}`, true, null, true);
+    },
+  ],
+  [
+    'frames that belong to nothing, without end',
+    r => {
+      for (let i = 0; i < 25_000; i++) r.writer.note(4000, NoteKind.Log, 'x');
     },
   ],
 ];
 
 for (const [name, breach] of breaches) {
-  test(`a cell that sends ${name} loses the isolate, and no more`, t => {
+  test(`a cell that sends ${name} loses the isolate, and no more`, async t => {
     const bad = rig();
     const good = rig();
     const id = bad.invoke();
     good.invoke();
     breach(bad, id);
     bad.send();
+    await untilRead(bad);
     isEnded(t, bad);
     t.true(good.handle.isUsable);
     bad.writer.reply(id, 200, '', false, null, true);

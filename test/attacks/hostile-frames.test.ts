@@ -63,6 +63,8 @@ class Rig {
           this.#reader = reader;
         },
         isFull: false,
+        pause: () => {},
+        resume: () => {},
         unwrittenBytes: 0,
         write() {},
         close() {},

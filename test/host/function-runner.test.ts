@@ -8,6 +8,7 @@ import { HostOpens, type LoadHead } from '../../src/isolate/protocol/messages.js
 import { IsolateCache } from '../../src/pool/isolate-cache.js';
 import { EdgeError, type EdgeErrorCode } from '../../src/quotas/errors.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
+import { wideShare } from './wide-share.js';
 
 const REQUEST: InvocationStart = {
   kind: HostOpens.Fetch,
@@ -27,6 +28,9 @@ function rig(error: unknown) {
     function: 'hello',
     version: 'v1',
     limits: resolveLimits(),
+    share: wideShare(),
+    idleHttpMs: Number.POSITIVE_INFINITY,
+    cpuGrant: limitMs => limitMs,
     services: { fetch: () => async () => ({ head: null }), buckets: new Map() },
     connectionSlotRelease: 'body',
     admit: () => ({ kind: 'admit' }),

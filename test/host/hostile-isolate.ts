@@ -8,6 +8,7 @@ import type { TransportReader } from '../../src/isolate/protocol/transport.js';
 import { IsolateCache } from '../../src/pool/isolate-cache.js';
 import { IsolateHandle } from '../../src/pool/isolate-handle.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
+import { wideShare } from './wide-share.js';
 
 export interface HostileIsolate {
   readonly runner: FunctionRunner;
@@ -57,6 +58,8 @@ export async function hostileIsolate(
     },
     isFull: false,
     unwrittenBytes: 0,
+    pause() {},
+    resume() {},
     write(parts: readonly Buffer[]) {
       for (const part of parts) reader.push(Buffer.from(part));
     },
@@ -68,6 +71,9 @@ export async function hostileIsolate(
     function: 'hostile',
     version: '1',
     limits: resolveLimits({ plan: 'standard' }),
+    share: wideShare(),
+    idleHttpMs: Number.POSITIVE_INFINITY,
+    cpuGrant: limitMs => limitMs,
     services: { buckets: new Map(), fetch: () => async () => ({ head: null }), ...services },
     connectionSlotRelease: 'body',
     admit: () => ({ kind: 'admit' }),

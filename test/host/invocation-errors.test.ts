@@ -16,6 +16,7 @@ const CODES: Readonly<Record<LossReason, EdgeErrorCode>> = {
   exit: 'EDGE_ISOLATE_LOST',
   failed: 'EDGE_ISOLATE_LOST',
   cell: 'EDGE_CELL_LOST',
+  hoard: 'EDGE_MEMORY_LIMIT',
   protocol: 'EDGE_PROTOCOL',
   silent: 'EDGE_ISOLATE_LOST',
 };

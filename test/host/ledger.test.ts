@@ -26,7 +26,7 @@ const EXTERNAL: readonly string[] = ['Fetch', 'Cache', 'Socket'];
 
 function ledgerOf(overrides: LimitOverrides = {}, warnings = new LimitWarnings()): Ledger {
   const limits = resolveLimits({ plan: 'free', overrides: [overrides] });
-  return new Ledger(limits, 'body', warnings, { ping: () => {}, cancelCall: () => {} });
+  return new Ledger(limits, 'body', warnings, { ping() {}, cancelCall() {}, charge() {} });
 }
 
 test('the test knows every service', t => {
@@ -50,7 +50,11 @@ for (const name of NAMES) {
   for (const plan of PLANS) {
     const allowed = resolveLimits({ plan })[limit];
     test(`countCall() of ${name} counts against ${limit} on plan ${plan}: ${allowed}, and no more`, t => {
-      const ledger = new Ledger(resolveLimits({ plan }), 'body', new LimitWarnings(), { ping() {}, cancelCall() {} });
+      const ledger = new Ledger(resolveLimits({ plan }), 'body', new LimitWarnings(), {
+        ping() {},
+        cancelCall() {},
+        charge() {},
+      });
       const method = CONNECTIONS[name][0] ?? '';
       for (let n = 0; n < allowed; n++) ledger.countCall(ServiceId[name], method);
       t.throws(() => ledger.countCall(ServiceId[name], method), {
@@ -93,7 +97,7 @@ function calls(services: FunctionServices, ledger: Ledger) {
   });
   return (service: ServiceId, method: string): Promise<string> =>
     new Promise((resolve, reject) => {
-      const exchange = isolate.open(service, JSON.stringify({ method, args: {} }), true, null, true);
+      const exchange = isolate.open(service, `${method}\n\n{}`, true, null, true);
       exchange.listener = {
         onReply: (_status, head) => resolve(head),
         onData() {},

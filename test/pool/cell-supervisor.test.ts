@@ -3,7 +3,15 @@ import type { Transport } from '../../src/isolate/protocol/transport.js';
 import type { Cell, CellEvents, LeaseConnection } from '../../src/pool/cell.js';
 import { CellSupervisor } from '../../src/pool/cell-supervisor.js';
 
-const SILENT: Transport = { isFull: false, unwrittenBytes: 0, start() {}, write() {}, close() {} };
+const SILENT: Transport = {
+  isFull: false,
+  unwrittenBytes: 0,
+  pause() {},
+  resume() {},
+  start() {},
+  write() {},
+  close() {},
+};
 
 /** Does what it is told, and remembers it. */
 class FakeCell implements Cell {

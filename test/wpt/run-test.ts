@@ -93,6 +93,7 @@ function invoke(world: Egress, handle: IsolateHandle): Promise<string> {
         if (process.env.WPT_LOG === '1') console.log(text);
       },
       onCallRead: () => {},
+      checkProgress() {},
       onPong: () => {},
       onPassThrough: () => {},
       onHandlerFailed: found => {

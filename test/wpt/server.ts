@@ -18,7 +18,8 @@ export function createWorld(): Egress {
 export async function answerCall(world: Egress, call: Exchange, headText: string, isComplete: boolean): Promise<void> {
   const io = new ExchangeIo(call);
   try {
-    const { method, args }: { method: string; args: unknown } = JSON.parse(headText);
+    const [method = '', , argumentText = ''] = headText.split('\n');
+    const args: unknown = JSON.parse(argumentText);
     const body = isComplete ? (call.read(Number.MAX_SAFE_INTEGER) ?? null) : io.chunks();
     const service = egressService(world, { account: 'tests', function: 'test' });
     const reply = await service({ method, args, body, signal: io.signal, work: OWN_WORK });

@@ -32,7 +32,7 @@ export function createBucketBinding(name: string): BucketClient<ReadableStream, 
 function call(bucket: string, method: string, args: unknown, body: Payload): Promise<Reply> {
   return new PromiseCtor((resolve, reject) => {
     requireHandler(`${bucket}.${method}()`);
-    const head = `{"method":${jsonStringify(method)},"bucket":${jsonStringify(bucket)},"args":${jsonStringify(args)}}`;
+    const head = `${method}\n${bucket}\n${jsonStringify(args)}`;
     send(head, body, {
       onReply: (replyHead, replyBody) => resolve({ head: jsonParse(replyHead), body: toBody(replyBody) }),
       onFailed: reject,

@@ -54,7 +54,7 @@ isConstructing = false;
 function call(method: string): Promise<unknown> {
   return new PromiseCtor((resolve, reject) => {
     requireHandler(`caches.${method}()`);
-    openCall(Op.Call, ServiceId.Cache, `{"method":"${method}","args":{}}`, undefined, {
+    openCall(Op.Call, ServiceId.Cache, `${method}\n\n{}`, undefined, {
       onReply: (head, body) => {
         body?.stop();
         resolve(jsonParse(head));

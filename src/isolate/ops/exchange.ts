@@ -1,4 +1,5 @@
 /** Ops that answer invocations, make calls to services and move bodies. The policies are all the host's; here is only form. */
+import { MAX_CALL_HEAD_BYTES } from '../../quotas/service-calls.js';
 import { errorText, type GuestExchange } from '../guest-exchange.js';
 import { checkedInteger, checkedText, copyIn, copyOut, guestByteLength, OpError, optionalText } from './arguments.js';
 import type { OpSet } from './op-set.js';
@@ -17,7 +18,11 @@ export interface ExchangeBooks {
   handled(invocation: GuestExchange): void;
 }
 
-const MAX_HEAD_CHARACTERS = 2 * 1024 * 1024;
+/** Of the failure of a handler, whose texts the guest cuts. */
+const MAX_FAILURE_CHARACTERS = 128 * 1024;
+/** Of the failure of a body, which is cut here. */
+const MAX_MESSAGE_CHARACTERS = 2 * 1024 * 1024;
+const MAX_REASON_CHARACTERS = 4096;
 const MAX_CHUNK_BYTES = 1024 * 1024;
 /** A whole body may be as large as the isolate's memory: it is in there already. */
 const MAX_WHOLE_BYTES = 512 * 1024 * 1024;
@@ -52,7 +57,7 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
   const call = (service: unknown, head: unknown, body: Uint8Array | string | null, isComplete: boolean): number =>
     books.call(
       checkedInteger(service, 0, Object.keys(ServiceId).length / 2 - 1),
-      checkedText(head, MAX_HEAD_CHARACTERS),
+      callHead(checkedText(head, MAX_CALL_HEAD_BYTES)),
       body,
       isComplete,
     ).id;
@@ -63,7 +68,7 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
     [Op.ReplyStream]: (id, status, head) => reply(id, status, head, null, false),
     [Op.ReplyFailed]: (id, failure) => {
       const found = invocation(id);
-      books.failed(found, checkedText(failure, MAX_HEAD_CHARACTERS));
+      books.failed(found, checkedText(failure, MAX_FAILURE_CHARACTERS));
       found.exchange.reply(0, '', false, null, true);
       return undefined;
     },
@@ -93,7 +98,7 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
       return undefined;
     },
     [Op.BodyFail]: (id, message) => {
-      exchange(id).exchange.fail(checkedText(message, MAX_HEAD_CHARACTERS).slice(0, 4096));
+      exchange(id).exchange.fail(checkedText(message, MAX_MESSAGE_CHARACTERS).slice(0, MAX_REASON_CHARACTERS));
       return undefined;
     },
     [Op.BodyAvailable]: id => {
@@ -150,6 +155,14 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
       return undefined;
     },
   };
+}
+
+/** The host ends an isolate that sends a longer one: an honest one is told so. */
+function callHead(text: string): string {
+  if (text.length * 3 > MAX_CALL_HEAD_BYTES && Buffer.byteLength(text) > MAX_CALL_HEAD_BYTES) {
+    throw new OpError('TypeError', `The arguments of a call are longer than ${MAX_CALL_HEAD_BYTES} bytes as JSON`);
+  }
+  return text;
 }
 
 /** Why the rest of a body will not come. */

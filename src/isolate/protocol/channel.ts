@@ -3,16 +3,30 @@
  * direction, flow-controlled by credit, so that a slow reader slows the writer and memory stays bounded.
  */
 
+import type { HostShare } from '../../quotas/host/host-share.js';
 import { Exchange, type ExchangeCarrier, type ExchangeListener } from './exchange.js';
-import { FrameReader, type FrameSink, FrameWriter, INLINE_BODY_BYTES, ProtocolError } from './frames.js';
+import {
+  type FrameBounds,
+  FrameReader,
+  type FrameSink,
+  FrameWriter,
+  INLINE_BODY_BYTES,
+  ProtocolError,
+  TRUSTED_BOUNDS,
+} from './frames.js';
 import type { Transport } from './transport.js';
 
 /** A peer that opens more at once is not honest: the host admits fewer, an isolate is refused earlier by its quotas. */
 const MAX_EXCHANGES = 16_384;
-/** All bodies of one connection together, queued and not yet read, and the heads of what the peer has opened. */
+/** All bodies of one connection together, queued and not yet read, and the heads of what the peer has opened: for an end without a share. */
 const MAX_QUEUED_BYTES = 128 * 1024 * 1024;
 /** From here on windows stay small, so that it takes thousands of clients that do not read to come there. */
 const CROWDED_BYTES = MAX_QUEUED_BYTES / 8;
+/** What this end keeps for an exchange that the peer opens, whatever is in it. */
+const EXCHANGE_BYTES = 1024;
+/** An honest peer sends a few frames to what is over already; one that sends so many in a second keeps this end busy for nothing. */
+const MAX_FUTILE_FRAMES = 10_000;
+const FUTILE_WITHIN_MS = 1000;
 const MAX_ID = 0xffff_fffe;
 /** So many frames are worth a write of their own. */
 const MANY_FRAMES = 16;
@@ -25,11 +39,31 @@ export interface ChannelOwner {
   onClose(error: ProtocolError | undefined): void;
 }
 
+/** What the host's end of a connection is held to. */
+export interface ChannelBounds {
+  readonly frames: FrameBounds;
+  /** The account that everything of the connection is counted to. */
+  readonly share: HostShare | undefined;
+}
+
+const UNBOUNDED: ChannelBounds = { frames: TRUSTED_BOUNDS, share: undefined };
+
 export class Channel implements FrameSink, ExchangeCarrier {
   readonly writer = new FrameWriter();
   readonly #transport: Transport;
   readonly #owner: ChannelOwner;
-  readonly #reader = new FrameReader(this);
+  readonly #share: HostShare | undefined;
+  readonly #reader: FrameReader;
+  /** What was read while the account may not be read. */
+  #chunks: Buffer[] = [];
+  #isWaiting = false;
+  /** What of the reader and of the transport is counted to the account. */
+  #countedReaderBytes = 0;
+  #countedUnwrittenBytes = 0;
+  #futileFrames = 0;
+  #futileSinceMs = 0;
+  /** Ids of the peer grow, so that one is never used again while its frames may be on their way. */
+  #lastPeerId = 0;
   readonly #exchanges = new Map<number, Exchange>();
   readonly #peerParity: number;
   readonly #firstId: 1 | 2;
@@ -43,17 +77,26 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#writeOut();
   };
 
+  readonly #proceed = (): void => this.#goOn();
+
   /** The host opens even ids, the isolate odd ones. */
-  constructor(transport: Transport, side: 'host' | 'isolate', owner: ChannelOwner) {
+  constructor(
+    transport: Transport,
+    side: 'host' | 'isolate',
+    owner: ChannelOwner,
+    { frames, share }: ChannelBounds = UNBOUNDED,
+  ) {
     this.#transport = transport;
     this.#owner = owner;
+    this.#share = share;
+    this.#reader = new FrameReader(this, frames);
     this.#firstId = side === 'host' ? 2 : 1;
     this.#nextId = this.#firstId;
     this.#peerParity = side === 'host' ? 1 : 0;
     transport.start({
       onRead: chunk => this.#read(chunk),
-      onClose: () => this.#close(undefined),
-      onDrain: () => this.#resume(),
+      onClose: () => this.#ended(),
+      onDrain: () => this.#drained(),
     });
   }
 
@@ -66,15 +109,11 @@ export class Channel implements FrameSink, ExchangeCarrier {
   }
 
   get isCrowded(): boolean {
-    return this.#queuedBytes > CROWDED_BYTES;
+    return this.#share === undefined ? this.#queuedBytes > CROWDED_BYTES : this.#share.bytes.isCrowded;
   }
 
   get unwrittenBytes(): number {
     return this.#transport.unwrittenBytes;
-  }
-
-  get openExchanges(): number {
-    return this.#exchanges.size;
   }
 
   find(id: number): Exchange | undefined {
@@ -134,16 +173,39 @@ export class Channel implements FrameSink, ExchangeCarrier {
 
   /** Keeps count of what the exchanges hold, so that a peer cannot fill this side's memory with many of them. */
   countQueued(bytes: number): void {
+    if (this.#share !== undefined) {
+      this.#share.bytes.countBuffers(bytes);
+      return;
+    }
     this.#queuedBytes += bytes;
     // Never for what is given back: that happens while a connection is being closed for holding too much.
     if (bytes > 0 && this.#queuedBytes > MAX_QUEUED_BYTES) throw new ProtocolError('Too much data is queued');
+  }
+
+  /** Counts what waits for the credit of the peer. */
+  countBacklog(bytes: number): void {
+    this.#share?.bytes.countBuffers(bytes);
   }
 
   forgetIfOver(exchange: Exchange): void {
     // Told again of one that is over, when the peer has opened another by its id.
     if (!exchange.isOver || this.#exchanges.get(exchange.id) !== exchange) return;
     this.#exchanges.delete(exchange.id);
-    this.#queuedBytes -= exchange.headBytes;
+    this.#countHead(-exchange.headBytes);
+  }
+
+  /**
+   * A frame belongs to nothing that is open, as its exchange may have ended while it was on its way.
+   * @throws ProtocolError when there are so many that nothing explains them
+   */
+  futileFrame(): void {
+    if (++this.#futileFrames <= MAX_FUTILE_FRAMES) return;
+    const now = performance.now();
+    if (now - this.#futileSinceMs < FUTILE_WITHIN_MS) {
+      throw new ProtocolError(`More than ${MAX_FUTILE_FRAMES} frames in a second belong to nothing that is open`);
+    }
+    this.#futileSinceMs = now;
+    this.#futileFrames = 0;
   }
 
   close(): void {
@@ -154,22 +216,102 @@ export class Channel implements FrameSink, ExchangeCarrier {
 
   #writeOut(): void {
     this.#framesWaiting = 0;
-    if (!this.#isClosed && !this.writer.isEmpty) this.#transport.write(this.writer.take());
+    if (this.#isClosed || this.writer.isEmpty) return;
+    this.#transport.write(this.writer.take());
+    if (this.#share !== undefined) this.#countUnwritten(this.#share);
   }
 
+  /** Reads at once where that is allowed; what is left is read when the account may go on, in a later round of the event loop at the soonest. */
   #read(chunk: Buffer): void {
     if (this.#isClosed) return;
+    if (this.#isWaiting) {
+      this.#chunks.push(chunk);
+      this.#share?.bytes.countBuffers(chunk.buffer.byteLength);
+      return;
+    }
+    this.#consume(chunk);
+    if (this.#reader.hasRest || !this.#mayRead()) this.#wait();
+  }
+
+  /** `undefined`: what is left of the chunk before. */
+  #consume(chunk: Buffer | undefined): void {
+    const share = this.#share;
+    const beganMs = share === undefined ? 0 : performance.now();
     try {
-      this.#reader.push(chunk);
+      if (chunk === undefined) this.#reader.proceed();
+      else this.#reader.push(chunk);
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
       this.#transport.close();
       this.#close(error);
     }
+    if (share === undefined || this.#isClosed) return;
+    const { heldBytes } = this.#reader;
+    if (heldBytes !== this.#countedReaderBytes) {
+      share.bytes.countBuffers(heldBytes - this.#countedReaderBytes);
+      this.#countedReaderBytes = heldBytes;
+    }
+    const now = performance.now();
+    share.charge(now - beganMs, now);
   }
 
-  #resume(): void {
+  #wait(): void {
+    if (this.#isClosed) return;
+    if (!this.#isWaiting) {
+      this.#isWaiting = true;
+      this.#transport.pause();
+    }
+    if (this.#mayRead()) setImmediate(this.#proceed);
+    else this.#share?.whenOpen(this.#proceed);
+  }
+
+  #mayRead(): boolean {
+    return this.#share === undefined || this.#share.isOpen;
+  }
+
+  #goOn(): void {
+    if (this.#isClosed || !this.#isWaiting) return;
+    if (!this.#mayRead()) {
+      this.#share?.whenOpen(this.#proceed);
+      return;
+    }
+    if (this.#reader.hasRest) this.#consume(undefined);
+    else {
+      const chunk = this.#chunks.shift();
+      if (chunk !== undefined) {
+        this.#share?.bytes.countBuffers(-chunk.buffer.byteLength);
+        this.#consume(chunk);
+      }
+    }
+    if (this.#isClosed) return;
+    if (this.#reader.hasRest || this.#chunks.length > 0 || !this.#mayRead()) {
+      this.#wait();
+      return;
+    }
+    this.#isWaiting = false;
+    this.#transport.resume();
+  }
+
+  #countUnwritten(share: HostShare): void {
+    const { unwrittenBytes } = this.#transport;
+    if (unwrittenBytes === this.#countedUnwrittenBytes) return;
+    share.bytes.countBuffers(unwrittenBytes - this.#countedUnwrittenBytes);
+    this.#countedUnwrittenBytes = unwrittenBytes;
+  }
+
+  #countHead(bytes: number): void {
+    if (this.#share === undefined) this.countQueued(bytes);
+    else this.#share.bytes.countHeap(bytes);
+  }
+
+  #drained(): void {
+    if (this.#share !== undefined && !this.#isClosed) this.#countUnwritten(this.#share);
     for (const exchange of [...this.#exchanges.values()]) exchange.resume();
+  }
+
+  /** The peer has closed the connection, or is gone: nothing that waits to be read is of use to anybody. */
+  #ended(): void {
+    this.#close(undefined);
   }
 
   #close(error: ProtocolError | undefined): void {
@@ -177,27 +319,44 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#isClosed = true;
     const open = [...this.#exchanges.values()];
     this.#exchanges.clear();
-    for (const exchange of open) exchange.receiveFail('The connection is closed');
+    for (const exchange of open) {
+      exchange.receiveFail('The connection is closed');
+      this.#countHead(-exchange.headBytes);
+    }
+    this.#giveBack();
     this.#owner.onClose(error);
+  }
+
+  #giveBack(): void {
+    if (this.#share === undefined) return;
+    let bytes = this.#countedReaderBytes + this.#countedUnwrittenBytes;
+    for (const chunk of this.#chunks) bytes += chunk.buffer.byteLength;
+    this.#chunks = [];
+    this.#share.bytes.countBuffers(-bytes);
   }
 
   // --- FrameSink: ids that are not open are late frames of an exchange that is over, and are dropped ---
 
   onOpen(id: number, kind: number, head: string, body: Buffer, isComplete: boolean): void {
     if ((id & 1) !== this.#peerParity || id === 0) throw new ProtocolError(`The peer may not open the id ${id}`);
+    if (id <= this.#lastPeerId && this.#lastPeerId + 2 <= MAX_ID) {
+      throw new ProtocolError(`The peer opened the id ${id} after ${this.#lastPeerId}`);
+    }
     if (this.#exchanges.has(id)) throw new ProtocolError(`The id ${id} is open already`);
     if (this.#exchanges.size >= MAX_EXCHANGES) throw new ProtocolError('Too many exchanges are open');
     if (!isComplete && body.length > 0) throw new ProtocolError('A body that is not complete came with its head');
+    this.#lastPeerId = id;
     const exchange = new Exchange(this, id);
     this.#exchanges.set(id, exchange);
-    exchange.headBytes = head.length;
-    this.countQueued(head.length);
+    // A character of a text that is not Latin-1 takes two bytes.
+    exchange.headBytes = EXCHANGE_BYTES + head.length * 2;
+    this.#countHead(exchange.headBytes);
     if (isComplete) exchange.receiveWhole();
     this.#owner.onOpen(exchange, kind, head, body, isComplete);
   }
 
   onReply(id: number, status: number, head: string, body: Buffer, isComplete: boolean): void {
-    const exchange = this.#exchanges.get(id);
+    const exchange = this.#find(id);
     if (exchange === undefined) return;
     if ((id & 1) === this.#peerParity) throw new ProtocolError('A reply came for an exchange of the peer');
     if (exchange.isReplied) throw new ProtocolError('A second reply came');
@@ -208,24 +367,30 @@ export class Channel implements FrameSink, ExchangeCarrier {
     exchange.listener?.onReply(status, head, body, isComplete);
   }
 
+  #find(id: number): Exchange | undefined {
+    const exchange = this.#exchanges.get(id);
+    if (exchange === undefined) this.futileFrame();
+    return exchange;
+  }
+
   onData(id: number, piece: Buffer): void {
-    this.#exchanges.get(id)?.receiveData(piece);
+    this.#find(id)?.receiveData(piece);
   }
 
   onEnd(id: number): void {
-    this.#exchanges.get(id)?.receiveEnd();
+    this.#find(id)?.receiveEnd();
   }
 
   onCredit(id: number, bytes: number): void {
-    this.#exchanges.get(id)?.receiveCredit(bytes);
+    this.#find(id)?.receiveCredit(bytes);
   }
 
   onFail(id: number, reason: string): void {
-    this.#exchanges.get(id)?.receiveFail(reason);
+    this.#find(id)?.receiveFail(reason);
   }
 
   onStop(id: number, reason: string): void {
-    this.#exchanges.get(id)?.receiveStop(reason);
+    this.#find(id)?.receiveStop(reason);
   }
 
   onNote(id: number, kind: number, payload: Buffer): void {
@@ -233,18 +398,18 @@ export class Channel implements FrameSink, ExchangeCarrier {
   }
 
   onDivert(id: number): void {
-    this.#exchanges.get(id)?.receiveDivert();
+    this.#find(id)?.receiveDivert();
   }
 
   onDiverted(id: number): void {
-    this.#exchanges.get(id)?.receiveDiverted();
+    this.#find(id)?.receiveDiverted();
   }
 
   /** One of them is over: the failure that ended it is on its way to the peer, which passes it on. */
   onJoin(id: number, from: number): void {
     // A call that is sent its own answer would go round without end, and cost the peer nothing.
     if (id === from && (id & 1) === this.#peerParity) throw new ProtocolError('A call was joined to itself');
-    const source = this.#exchanges.get(from);
-    if (source !== undefined) this.#exchanges.get(id)?.receiveJoin(source);
+    const source = this.#find(from);
+    if (source !== undefined) this.#find(id)?.receiveJoin(source);
   }
 }

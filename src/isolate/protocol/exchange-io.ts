@@ -7,8 +7,15 @@ import type { Exchange, ExchangeListener } from './exchange.js';
 /** Chunks handed on are at most this long. */
 const MAX_PIECE_BYTES = 64 * 1024;
 
+/** Told of each piece of a body that is moved; a promise holds the next one back. */
+export interface Pace {
+  sent(bytes: number): Promise<void> | undefined;
+  received(bytes: number): void;
+}
+
 export class ExchangeIo implements ExchangeListener {
   readonly #exchange: Exchange;
+  readonly #pace: Pace | undefined;
   #wakeReader: (() => void) | undefined;
   #wakeWriter: (() => void) | undefined;
   #controller: AbortController | undefined;
@@ -16,8 +23,9 @@ export class ExchangeIo implements ExchangeListener {
   /** Of the body that is being sent. */
   #source: AsyncIterator<Uint8Array> | undefined;
 
-  constructor(exchange: Exchange) {
+  constructor(exchange: Exchange, pace?: Pace) {
     this.#exchange = exchange;
+    this.#pace = pace;
     exchange.listener = this;
   }
 
@@ -42,6 +50,7 @@ export class ExchangeIo implements ExchangeListener {
       for (;;) {
         const piece = exchange.read(MAX_PIECE_BYTES);
         if (piece !== undefined) {
+          this.#pace?.received(piece.length);
           yield piece;
           continue;
         }
@@ -74,6 +83,8 @@ export class ExchangeIo implements ExchangeListener {
             this.#wakeWriter = resolve;
           });
         }
+        const turn = this.#pace?.sent(value.length);
+        if (turn !== undefined && !exchange.isOutgoingOver) await turn;
         if (exchange.isOutgoingOver) return;
       }
       exchange.end();

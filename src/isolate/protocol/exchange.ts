@@ -22,8 +22,10 @@ export interface ExchangeCarrier {
   scheduleFlush(): void;
   /** What all exchanges hold is so much that each should hold little. */
   readonly isCrowded: boolean;
-  /** Keeps count of what all exchanges hold that the peer has sent. @throws ProtocolError when that is too much */
+  /** Keeps count of what all exchanges hold of incoming bodies. @throws ProtocolError when that is too much */
   countQueued(bytes: number): void;
+  /** Keeps count of what waits for credit. */
+  countBacklog(bytes: number): void;
   forgetIfOver(exchange: Exchange): void;
 }
 
@@ -58,8 +60,9 @@ export class Exchange {
   readonly #channel: ExchangeCarrier;
   /** Made with the first piece: most exchanges have a body that came with its head, or none. */
   #queue: PieceQueue | undefined;
-  /** Of what is queued, what the peer has sent. */
+  /** What is counted of the queue: the buffers that it keeps alive. */
   #countedBytes = 0;
+  #isGivenAway = false;
   /** Bytes taken by the reader and not yet given back as credit. */
   #takenBytes = 0;
   #windowBytes = FIRST_WINDOW_BYTES;
@@ -117,7 +120,8 @@ export class Exchange {
   read(maxBytes: number): Buffer | undefined {
     const piece = this.#queue?.shift(maxBytes);
     if (piece === undefined) return undefined;
-    this.#uncount(piece.length);
+    this.#count();
+    this.takenBytes += piece.length;
     this.#takenBytes += piece.length;
     if (this.#takenBytes >= this.#windowBytes / 2 && this.#incoming === 'open') this.#giveCredit();
     return piece;
@@ -148,6 +152,13 @@ export class Exchange {
     this.#passing = 'diverting';
     this.#channel.writer.divert(this.id);
     this.#channel.scheduleFlush();
+  }
+
+  /** What is queued is not counted any more: all of the body has come, and belongs to whoever will read it. */
+  giveAway(): void {
+    this.#channel.countQueued(-this.#countedBytes);
+    this.#countedBytes = 0;
+    this.#isGivenAway = true;
   }
 
   /** Reads no more: what is queued is dropped, and the peer is told to stop. */
@@ -194,6 +205,7 @@ export class Exchange {
       this.#backlog ??= [];
       this.#backlog.push(bytes);
       this.#backlogBytes += bytes.length;
+      this.#channel.countBacklog(bytes.length);
       this.#sendBacklog();
     } else {
       this.#send(bytes);
@@ -231,8 +243,9 @@ export class Exchange {
 
   /** Ends both directions with an error. */
   fail(reason: string): void {
-    if (this.isOver) return;
+    // What has come of the body may still wait to be read, by somebody who is gone.
     this.#drop();
+    if (this.isOver) return;
     this.#incoming = 'failed';
     this.#failReason = reason;
     this.#isOutgoingOver = true;
@@ -266,6 +279,7 @@ export class Exchange {
 
   #send(bytes: Uint8Array): void {
     this.#credit -= bytes.length;
+    this.sentBytes += bytes.length;
     if (this.#joinedTo !== undefined) {
       this.#isHanding = true;
       try {
@@ -293,12 +307,14 @@ export class Exchange {
       if (part === first) backlog.shift();
       else backlog[0] = first.subarray(part.length);
       this.#backlogBytes -= part.length;
+      this.#channel.countBacklog(-part.length);
       this.#send(part);
     }
   }
 
   #dropBacklog(): void {
     this.#backlog = undefined;
+    this.#channel.countBacklog(-this.#backlogBytes);
     this.#backlogBytes = 0;
   }
 
@@ -308,7 +324,11 @@ export class Exchange {
   isReplied = false;
   /** Of the body that comes in frames of its own, read or not. */
   receivedBytes = 0;
-  /** Of its head, which the owner may hold until the exchange is over. */
+  /** Of the incoming body, read. */
+  takenBytes = 0;
+  /** Of the outgoing body that goes in frames of its own. */
+  sentBytes = 0;
+  /** What the channel counts for it: its head, which the owner may hold until the exchange is over. */
   headBytes = 0;
 
   get isOver(): boolean {
@@ -341,12 +361,10 @@ export class Exchange {
     this.listener?.onData();
   }
 
-  /** Of the exchange joined: what is held of it is not the peer's doing. */
   #receiveJoined(bytes: Uint8Array): void {
     if (this.#incoming !== 'open') return;
     this.receivedBytes += bytes.length;
-    this.#queue ??= new PieceQueue();
-    this.#queue.push(asBuffer(bytes));
+    this.#keep(asBuffer(bytes));
     this.listener?.onData();
   }
 
@@ -444,19 +462,19 @@ export class Exchange {
   #keep(piece: Buffer): void {
     this.#queue ??= new PieceQueue();
     this.#queue.push(piece);
-    this.#countedBytes += piece.length;
-    this.#channel.countQueued(piece.length);
+    this.#count();
   }
 
   #drop(): void {
     this.#queue = undefined;
-    this.#uncount(this.#countedBytes);
+    this.#count();
   }
 
-  /** What the peer has sent lies before what was joined. */
-  #uncount(bytes: number): void {
-    const counted = Math.min(bytes, this.#countedBytes);
-    this.#countedBytes -= counted;
-    this.#channel.countQueued(-counted);
+  #count(): void {
+    if (this.#isGivenAway) return;
+    const held = this.#queue?.heldBytes ?? 0;
+    const more = held - this.#countedBytes;
+    this.#countedBytes = held;
+    if (more !== 0) this.#channel.countQueued(more);
   }
 }

@@ -36,8 +36,6 @@ export const FLAG_END = 1;
 export const FLAG_UTF8 = 2;
 
 export const HEADER_BYTES = 9;
-/** The largest payload of any frame but Data, whose pieces are never held together. */
-export const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
 export const MAX_REASON_BYTES = 16 * 1024;
 export const MAX_DATA_BYTES = 1024 * 1024;
 /** Bodies up to this size travel in the frame of their head. */
@@ -46,6 +44,28 @@ export const INLINE_BODY_BYTES = 64 * 1024;
 export class ProtocolError extends Error {
   readonly code = 'EDGE_PROTOCOL';
 }
+
+/**
+ * What a reader takes of its peer. A frame other than Data is held until it is whole, so its length is bounded before anything of it is kept, and the
+ * head of an Open before it is decoded. The pieces of Data frames are handed on as they arrive.
+ */
+export interface FrameBounds {
+  /** The largest payload, by type of frame. */
+  payload(type: number): number;
+  /** The largest head of an Open, by its kind, in bytes. */
+  openHead(kind: number): number;
+  /** How many frames are handed on before `push` returns, whatever else was read. */
+  readonly framesAtOnce: number;
+}
+
+const MAX_TRUSTED_BYTES = 8 * 1024 * 1024;
+
+/** For what the host sends: the head of a load may have all variables of a function. */
+export const TRUSTED_BOUNDS: FrameBounds = {
+  payload: () => MAX_TRUSTED_BYTES,
+  openHead: () => MAX_TRUSTED_BYTES,
+  framesAtOnce: Number.POSITIVE_INFINITY,
+};
 
 /** Gets the frames of one connection. Buffers are views of what was read: copy what must outlive the call. */
 export interface FrameSink {
@@ -67,52 +87,98 @@ const NOTHING = Buffer.alloc(0);
 /** Cuts what is read into frames. Throws ProtocolError for what no honest peer sends. */
 export class FrameReader {
   readonly #sink: FrameSink;
+  readonly #bounds: FrameBounds;
   /** The beginning of a frame whose rest has not arrived, with room behind it. */
   #partial: Buffer = NOTHING;
   #partialBytes = 0;
   /** How many bytes `#partial` must reach before it is looked at again. */
   #needed = 0;
+  /** What has been read and may not be handed on before the next call. */
+  #rest: Buffer = NOTHING;
   /** While inside a Data frame: its id and how much of it is still to come. */
   #dataId = 0;
   #dataLeft = 0;
+  #isInterrupted = false;
 
-  constructor(sink: FrameSink) {
+  constructor(sink: FrameSink, bounds: FrameBounds = TRUSTED_BOUNDS) {
     this.#sink = sink;
+    this.#bounds = bounds;
   }
 
+  /** Bytes of the buffers that are held between two calls. */
+  get heldBytes(): number {
+    return this.#partial.buffer.byteLength + this.#rest.buffer.byteLength;
+  }
+
+  /** There is more to hand on: `proceed` before the next `push`. */
+  get hasRest(): boolean {
+    return this.#rest.length > 0;
+  }
+
+  /** Reads a chunk, once nothing is left of the one before. It may be kept. */
   push(chunk: Buffer): void {
-    let buffer = chunk;
-    if (this.#partialBytes > 0) {
-      this.#gather(chunk);
+    let rest = chunk;
+    // What is gathered is one frame and nothing behind it: a view of what follows would hold the whole buffer.
+    while (this.#partialBytes > 0) {
+      rest = this.#gather(rest);
       if (this.#partialBytes < this.#needed) return;
-      buffer = this.#partial.subarray(0, this.#partialBytes);
+      const gathered = this.#partial.subarray(0, this.#partialBytes);
       this.#partial = NOTHING;
       this.#partialBytes = 0;
+      if (this.#consume(gathered) === gathered.length) break;
+      // It was the header alone, and tells how much belongs to it.
+      this.#partial = gathered;
+      this.#partialBytes = gathered.length;
     }
-    const rest = this.#consume(buffer);
-    if (rest < buffer.length) {
-      this.#partial = buffer.subarray(rest);
-      this.#partialBytes = this.#partial.length;
+    this.#read(rest);
+  }
+
+  /** Goes on with what could not be handed on at once. */
+  proceed(): void {
+    const rest = this.#rest;
+    this.#rest = NOTHING;
+    this.#read(rest);
+  }
+
+  #read(buffer: Buffer): void {
+    const end = this.#consume(buffer);
+    if (end === buffer.length) return;
+    const left = ownView(buffer.subarray(end));
+    if (this.#isInterrupted) {
+      this.#rest = left;
+    } else {
+      this.#partial = left;
+      this.#partialBytes = left.length;
     }
   }
 
-  /** The buffer doubles: a list of what arrived would take a hundred times its bytes when a peer sends them one by one. */
-  #gather(chunk: Buffer): void {
-    const bytes = this.#partialBytes + chunk.length;
+  /**
+   * Takes what is needed of the chunk and answers the rest of it. The buffer doubles: a list of what arrived would take a hundred times its bytes when a
+   * peer sends them one by one.
+   */
+  #gather(chunk: Buffer): Buffer {
+    const taken = Math.min(chunk.length, this.#needed - this.#partialBytes);
+    const bytes = this.#partialBytes + taken;
     if (bytes > this.#partial.length) {
-      const room = bytes < this.#needed ? Math.min(2 * bytes, this.#needed) : bytes;
-      const grown = Buffer.allocUnsafeSlow(room);
+      const grown = Buffer.allocUnsafeSlow(Math.min(2 * bytes, this.#needed));
       grown.set(this.#partial.subarray(0, this.#partialBytes));
       this.#partial = grown;
     }
-    this.#partial.set(chunk, this.#partialBytes);
+    this.#partial.set(chunk.subarray(0, taken), this.#partialBytes);
     this.#partialBytes = bytes;
+    return chunk.subarray(taken);
   }
 
   /** Answers the offset of what could not be consumed yet. */
   #consume(buffer: Buffer): number {
     let at = 0;
+    let left = this.#bounds.framesAtOnce;
+    this.#isInterrupted = false;
     while (at < buffer.length) {
+      if (left-- <= 0) {
+        this.#isInterrupted = true;
+        return at;
+      }
       if (this.#dataLeft > 0) {
         const take = Math.min(this.#dataLeft, buffer.length - at);
         this.#dataLeft -= take;
@@ -134,7 +200,7 @@ export class FrameReader {
         at += HEADER_BYTES;
         continue;
       }
-      if (length > MAX_PAYLOAD_BYTES) throw new ProtocolError(`A frame has ${length} bytes`);
+      if (length > this.#bounds.payload(type)) throw new ProtocolError(`A frame of type ${type} has ${length} bytes`);
       if (buffer.length - at - HEADER_BYTES < length) {
         this.#needed = HEADER_BYTES + length;
         return at;
@@ -150,12 +216,17 @@ export class FrameReader {
     switch (type) {
       case FrameType.Open: {
         checkLength(start, end, 6);
+        const kind = buffer.readUInt8(start);
         const flags = buffer.readUInt8(start + 1);
-        const bodyStart = start + 6 + buffer.readUInt32LE(start + 2);
+        const headBytes = buffer.readUInt32LE(start + 2);
+        const bodyStart = start + 6 + headBytes;
         checkHead(bodyStart, end);
+        if (headBytes > this.#bounds.openHead(kind)) {
+          throw new ProtocolError(`The head of an exchange of kind ${kind} has ${headBytes} bytes`);
+        }
         this.#sink.onOpen(
           id,
-          buffer.readUInt8(start),
+          kind,
           readHead(buffer, flags, start + 6, bodyStart),
           buffer.subarray(bodyStart, end),
           (flags & FLAG_END) !== 0,
@@ -207,6 +278,17 @@ export class FrameReader {
         throw new ProtocolError(`A frame has the unknown type ${type}`);
     }
   }
+}
+
+/** A view that is most of what it keeps alive, by a copy where it is not. */
+export function ownView(view: Buffer): Buffer {
+  return view.length * 2 >= view.buffer.byteLength ? view : copyOf(view);
+}
+
+function copyOf(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  copy.set(bytes);
+  return copy;
 }
 
 function checkLength(start: number, end: number, least: number): void {

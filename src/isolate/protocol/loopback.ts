@@ -6,6 +6,8 @@ export function loopback(): [Transport, Transport] {
   const end = (own: 0 | 1, other: 0 | 1): Transport => ({
     isFull: false,
     unwrittenBytes: 0,
+    pause() {},
+    resume() {},
     start(reader) {
       readers[own] = reader;
     },

@@ -1,6 +1,7 @@
 /** What has arrived of a body and has not been read. */
+import { ownView } from './frames.js';
 
-/** A piece that is this small is copied, so that it does not pin the buffer it was read into. */
+/** A piece that is this small is gathered with others. */
 const COPY_BELOW_BYTES = 16 * 1024;
 
 /**
@@ -10,11 +11,17 @@ const COPY_BELOW_BYTES = 16 * 1024;
 export class PieceQueue {
   #pieces: Buffer[] = [];
   #bytes = 0;
+  #heldBytes = 0;
   /** The buffer of the last piece where that is a copy; what is behind the piece is room for more. */
   #tail: Buffer | undefined;
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Bytes of the buffers that the pieces keep alive. */
+  get heldBytes(): number {
+    return this.#heldBytes;
   }
 
   /** The buffers held: figures of a test. */
@@ -25,10 +32,14 @@ export class PieceQueue {
   /** `piece` may be a view of what was read from the connection. */
   push(piece: Buffer): void {
     this.#bytes += piece.length;
-    if (piece.length >= COPY_BELOW_BYTES) this.#pieces.push(piece);
-    else if (!this.#append(piece)) {
+    if (piece.length >= COPY_BELOW_BYTES) {
+      const kept = ownView(piece);
+      this.#heldBytes += kept.buffer.byteLength;
+      this.#pieces.push(kept);
+    } else if (!this.#append(piece)) {
       this.#tail = Buffer.allocUnsafeSlow(piece.length);
       this.#tail.set(piece);
+      this.#heldBytes += piece.length;
       this.#pieces.push(this.#tail);
     }
   }
@@ -38,8 +49,10 @@ export class PieceQueue {
     const first = this.#pieces[0];
     if (first === undefined) return undefined;
     const piece = first.length > maxBytes ? first.subarray(0, maxBytes) : first;
-    if (piece === first) this.#pieces.shift();
-    else this.#pieces[0] = first.subarray(maxBytes);
+    if (piece === first) {
+      this.#pieces.shift();
+      this.#heldBytes -= first.buffer.byteLength;
+    } else this.#pieces[0] = first.subarray(maxBytes);
     this.#bytes -= piece.length;
     return piece;
   }
@@ -47,6 +60,7 @@ export class PieceQueue {
   clear(): void {
     this.#pieces = [];
     this.#bytes = 0;
+    this.#heldBytes = 0;
     this.#tail = undefined;
   }
 
@@ -64,6 +78,7 @@ export class PieceQueue {
       target = Buffer.allocUnsafeSlow(joined * 2);
       target.set(last);
       start = 0;
+      this.#heldBytes += target.length - tail.length;
       this.#tail = target;
     }
     target.set(piece, start + last.length);

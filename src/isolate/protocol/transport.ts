@@ -6,7 +6,7 @@ export interface TransportReader {
   onRead(chunk: Buffer): void;
   /** Called once, however the connection ended. */
   onClose(): void;
-  /** What made the transport full has been written. */
+  /** What waited to be written has been written. */
   onDrain(): void;
 }
 
@@ -18,6 +18,9 @@ export interface Transport {
   readonly isFull: boolean;
   /** Bytes that wait to be written. */
   readonly unwrittenBytes: number;
+  /** Reads no more until `resume`. What was read already may still come. */
+  pause(): void;
+  resume(): void;
   close(): void;
 }
 
@@ -33,22 +36,41 @@ const MAX_UNWRITTEN_BYTES = 8 * 1024 * 1024;
 export function socketTransport(socket: Socket, isBounded: boolean): Transport {
   let onDrain = (): void => {};
   let isFull = false;
-  const pauseIfFull = (): void => {
+  let isPaused = false;
+  let waitsForDrain = false;
+  const written = (): void => {
+    waitsForDrain = false;
+    if (isFull) {
+      isFull = false;
+      if (!isPaused) socket.resume();
+    }
+    onDrain();
+  };
+  const watchUnwritten = (): void => {
+    if (!socket.writableNeedDrain) return;
+    if (!waitsForDrain) {
+      waitsForDrain = true;
+      socket.once('drain', written);
+    }
     if (!isBounded || isFull || socket.writableLength <= MAX_UNWRITTEN_BYTES) return;
     isFull = true;
     socket.pause();
-    socket.once('drain', () => {
-      isFull = false;
-      socket.resume();
-      onDrain();
-    });
   };
   return {
     get isFull() {
       return isFull;
     },
+    // What is less than the socket's own mark is gone a moment later, and nothing would tell.
     get unwrittenBytes() {
-      return socket.writableLength;
+      return socket.writableNeedDrain ? socket.writableLength : 0;
+    },
+    pause() {
+      isPaused = true;
+      socket.pause();
+    },
+    resume() {
+      isPaused = false;
+      if (!isFull) socket.resume();
     },
     start(reader) {
       onDrain = () => reader.onDrain();
@@ -65,7 +87,7 @@ export function socketTransport(socket: Socket, isBounded: boolean): Transport {
         for (const part of parts) socket.write(part);
         socket.uncork();
       }
-      pauseIfFull();
+      watchUnwritten();
     },
     close() {
       socket.end();
@@ -83,6 +105,9 @@ export function portTransport(port: MessagePort): Transport {
   return {
     isFull: false,
     unwrittenBytes: 0,
+    // Messages of a port cannot be held back; whoever reads them keeps them.
+    pause() {},
+    resume() {},
     start(reader) {
       port.on('message', (message: unknown) => {
         if (message instanceof Uint8Array)

@@ -6,6 +6,8 @@
 export const HOST_COSTS = {
   /** One call of a service: its head read, its arguments parsed and checked, its answer written. */
   callMs: 0.03,
+  /** A megabyte of JSON parsed. */
+  jsonMbMs: 12,
   /** One chunk of a body moved, whatever its size. */
   chunkMs: 0.01,
   /** A megabyte of a body moved from a socket or a pipe to another. */

@@ -16,6 +16,7 @@ const IGNORED = {
   onFail: ignore,
   onLog: ignore,
   onCallRead: ignore,
+  checkProgress() {},
   onPong: ignore,
   onPassThrough: ignore,
   onHandlerFailed: ignore,

@@ -30,6 +30,12 @@ export interface Call {
   readonly body: string;
 }
 
+/** "method\nbinding\narguments as JSON". */
+function parseCallHead(text: string): Call['head'] {
+  const [method = '', bucket = '', argumentText = ''] = text.split('\n');
+  return { method, args: JSON.parse(argumentText), ...(bucket !== '' && { bucket }) };
+}
+
 export interface GuestOptions {
   readonly env?: Readonly<Record<string, unknown>>;
   readonly buckets?: readonly string[];
@@ -159,6 +165,7 @@ function invoke(
       onFail: reason => reject(new Error(reason)),
       onLog: (_level, text) => logs.push(text),
       onCallRead: () => {},
+      checkProgress() {},
       onPong: () => {},
       onPassThrough: () => logs.push('passThroughOnException'),
       onHandlerFailed: found => {
@@ -168,7 +175,7 @@ function invoke(
         onCall?.({
           invocation: exchange.id,
           service,
-          head: JSON.parse(callHead),
+          head: parseCallHead(callHead),
           exchange: call,
           body: callBody.toString(),
         });

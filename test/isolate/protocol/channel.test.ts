@@ -8,7 +8,15 @@ const OWNER: ChannelOwner = { onOpen() {}, onNote() {}, onClose() {} };
 
 function writes(): { readonly transport: Transport; readonly count: () => number } {
   let count = 0;
-  const transport = { isFull: false, unwrittenBytes: 0, start() {}, write: () => void count++, close() {} };
+  const transport = {
+    isFull: false,
+    unwrittenBytes: 0,
+    pause() {},
+    resume() {},
+    start() {},
+    write: () => void count++,
+    close() {},
+  };
   return { transport, count: () => count };
 }
 

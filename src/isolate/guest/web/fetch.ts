@@ -135,12 +135,12 @@ function start(request: RequestState, reply: CallReply): { abort(): void } {
   return call;
 }
 
-/** The JSON that the service reads, written text by text: no object here has properties that function code could add to. */
+/** What the service reads, written text by text: no object here has properties that function code could add to. */
 function headText(request: RequestState, pairs: HeaderPairs): string {
   let headers = '';
   for (let i = 0; i < pairs.length; i++) headers += i === 0 ? quote(pairs[i]) : `,${quote(pairs[i])}`;
   const { method, url, redirect } = request;
-  return `{"method":"fetch","args":{"method":${quote(method)},"url":${quote(url)},"redirect":"${redirect}","headers":[${headers}]}}`;
+  return `fetch\n\n{"method":${quote(method)},"url":${quote(url)},"redirect":"${redirect}","headers":[${headers}]}`;
 }
 
 function quote(text: string | undefined): string {

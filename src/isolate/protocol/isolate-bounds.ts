@@ -1,0 +1,35 @@
+/**
+ * What the host takes of an isolate: for each type of frame as much as an honest one needs. Nothing of a frame is decoded or parsed before its length
+ * was compared with these, since a megabyte of JSON can cost a second.
+ */
+import { MAX_CALL_HEAD_BYTES } from '../../quotas/service-calls.js';
+import { type FrameBounds, FrameType } from './frames.js';
+
+const KIB = 1024;
+/** A body that comes with its head has at most 64 Ki characters, and a character up to three bytes. */
+const INLINE_BODY_BYTES = 192 * KIB;
+/** The id of the invocation before the head of a call. */
+const INVOCATION_BYTES = 16;
+
+const PAYLOAD_BYTES: Readonly<Record<number, number>> = {
+  [FrameType.Open]: MAX_CALL_HEAD_BYTES + INVOCATION_BYTES + INLINE_BODY_BYTES + 6,
+  // 128 Ki Latin-1 characters of headers; or the answer to a load, which has bounded texts.
+  [FrameType.Reply]: 256 * KIB + INLINE_BODY_BYTES,
+  [FrameType.End]: 0,
+  [FrameType.Credit]: 4,
+  // Reasons are cut at 4,096 characters where they are made.
+  [FrameType.Fail]: 32 * KIB,
+  [FrameType.Stop]: 32 * KIB,
+  // A log line of 128 Ki characters.
+  [FrameType.Note]: 384 * KIB + 2,
+  [FrameType.Divert]: 0,
+  [FrameType.Diverted]: 0,
+  [FrameType.Join]: 4,
+};
+
+export const ISOLATE_BOUNDS: FrameBounds = {
+  payload: type => PAYLOAD_BYTES[type] ?? 0,
+  openHead: () => MAX_CALL_HEAD_BYTES + INVOCATION_BYTES,
+  // The dearest, calls that are refused, take 25 us each: 3 ms.
+  framesAtOnce: 128,
+};
