@@ -11,7 +11,7 @@ export interface HostBytesOptions {
 }
 
 /** An account that stays over its budget for so long, with its connections unread, holds what cannot fall. */
-export const STUCK_AFTER_MS = 1500;
+const STUCK_AFTER_MS = 1500;
 /** From this part of the budget on no new work is accepted: what is under way can still grow into the rest. */
 const PRESSURE = 0.75;
 /** From this part of the budget on windows stay small, so that it takes many readers that do not read to fill it. */
@@ -50,6 +50,7 @@ export class AccountBytes {
   readonly #limit: number;
   readonly #onChange: (isFull: boolean) => void;
   readonly #onStuck: (heldBytes: number) => void;
+  readonly #stuckAfterMs: number;
   #held = 0;
   /** The least that was held since the budget was used up: what is under way falls, what is hoarded does not. */
   #least = 0;
@@ -58,18 +59,20 @@ export class AccountBytes {
 
   /**
    * @param onChange the budget is used up, or is not any more
-   * @param onStuck it has been used up for {@link STUCK_AFTER_MS}, and what is held does not fall
+   * @param onStuck it has been used up for `stuckAfterMs`, and what is held does not fall
    */
   constructor(
     all: HostBytes,
     limitBytes: number,
     onChange: (isFull: boolean) => void,
     onStuck: (heldBytes: number) => void,
+    stuckAfterMs: number = STUCK_AFTER_MS,
   ) {
     this.#all = all;
     this.#limit = limitBytes;
     this.#onChange = onChange;
     this.#onStuck = onStuck;
+    this.#stuckAfterMs = stuckAfterMs;
   }
 
   get held(): number {
@@ -146,6 +149,6 @@ export class AccountBytes {
       if (!this.#isFull) return;
       if (this.#least < before) this.#watch();
       else this.#onStuck(this.#held);
-    }, STUCK_AFTER_MS).unref();
+    }, this.#stuckAfterMs).unref();
   }
 }
