@@ -5,6 +5,7 @@ import { failureText, type Pace } from '../isolate/protocol/exchange-io.js';
 import { type Connection, ConnectionGate, type ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';
 import type { HostShare } from '../quotas/host/host-share.js';
+import { expensiveStructure } from '../quotas/host/json-structure.js';
 import { limitError } from '../quotas/limit-error.js';
 import type { LimitWarnings } from '../quotas/limit-warnings.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
@@ -161,14 +162,15 @@ export class Ledger {
     return needsConnection(kind, method);
   }
 
-  /** @throws TypeError when the arguments of a call are longer than any that are in order. Before they are parsed. */
+  /** @throws TypeError when the arguments of a call are longer than any that are in order, or dear to parse. Before they are parsed. */
   checkHead(service: ServiceId, method: string, argumentText: string): void {
     const allowed = maxHeadBytes(KINDS[service], method);
-    if (argumentText.length * 3 <= allowed) return;
-    const bytes = Buffer.byteLength(argumentText);
+    const bytes = argumentText.length * 3 <= allowed ? 0 : Buffer.byteLength(argumentText);
     if (bytes > allowed) {
       throw new TypeError(`The arguments of ${method} are ${bytes} bytes as JSON, at most ${allowed} are allowed`);
     }
+    const tooMuch = expensiveStructure(argumentText);
+    if (tooMuch !== undefined) throw new TypeError(`The arguments of ${method} have ${tooMuch} are allowed`);
   }
 
   /** Counts what is held of a call while it runs; a negative number gives it back. */

@@ -5,7 +5,7 @@
 import process from 'node:process';
 import { Channel } from '../isolate/protocol/channel.js';
 import { descriptorTransport } from '../isolate/protocol/transport.js';
-import { type CellSettings, Control, flag } from './control.js';
+import { type CellSettings, Control, flag, MAX_DETAIL_CHARACTERS } from './control.js';
 import { LeasePool } from './lease-pool.js';
 import { ThreadPriority } from './thread-priority.js';
 
@@ -45,7 +45,8 @@ function createPool(settings: CellSettings): LeasePool {
     ...settings,
     residentBytes: () => process.memoryUsage.rss(),
     priority: new ThreadPriority(),
-    onEnd: (lease, end, detail) => channel.note(lease, Control.Ended, `${end}\n${detail}`),
+    onEnd: (lease, end, detail) =>
+      channel.note(lease, Control.Ended, `${end}\n${detail.slice(0, MAX_DETAIL_CHARACTERS)}`),
     onLongTurn: (lease, isRunning) => channel.note(lease, Control.LongTurn, flag(isRunning)),
     onLinger: isStuck => channel.note(0, Control.Linger, flag(isStuck)),
   });

@@ -2,7 +2,7 @@
  * What host and cell say to each other on the control connection: notes whose id is the lease. Both ends check what they read; the
  * cell's end can be written to by a function that has escaped.
  */
-import { ProtocolError } from '../isolate/protocol/frames.js';
+import { type FrameBounds, FrameType, ProtocolError } from '../isolate/protocol/frames.js';
 import type { LeaseEnd } from './lease-pool.js';
 
 export enum Control {
@@ -26,6 +26,16 @@ export enum Control {
   Pong = 8,
 }
 
+/** Of the text that says how a lease ended. */
+export const MAX_DETAIL_CHARACTERS = 2048;
+
+/** What the host takes of a cell on the control connection: notes alone, and short ones. */
+export const CONTROL_BOUNDS: FrameBounds = {
+  payload: type => (type === FrameType.Note ? 4 * MAX_DETAIL_CHARACTERS : 0),
+  openHead: () => 0,
+  framesAtOnce: 64,
+};
+
 export interface CellSettings {
   readonly maxThreads: number;
   readonly execArgv: readonly string[];
@@ -46,7 +56,7 @@ export function parseFlag(payload: Buffer): boolean {
 }
 
 export function parseEnded(payload: Buffer): { readonly end: LeaseEnd; readonly detail: string } {
-  const text = payload.toString('utf8', 0, 2048);
+  const text = payload.toString('utf8');
   const at = text.indexOf('\n');
   const word = at < 0 ? text : text.slice(0, at);
   const end = LEASE_ENDS.find(known => known === word);

@@ -50,11 +50,12 @@ export function checkNamedParts(value: unknown): { partNumber: number; etag: str
   if (value.length > BUCKET_LIMITS.partNumber) {
     throw new TypeError(`${method}: ${value.length} parts were given, the most is ${BUCKET_LIMITS.partNumber}`);
   }
-  return value.map(part => {
-    const fields = checkFields(method, 'a part', part);
+  return value.map((part: unknown) => {
+    if (!Array.isArray(part)) throw new TypeError(`${method}: a part is ${describe(part)}, it must be an object`);
+    const [partNumber, etag]: unknown[] = part;
     return {
-      partNumber: checkPartNumber(method, fields.partNumber),
-      etag: checkString(method, 'the etag of a part', fields.etag),
+      partNumber: checkPartNumber(method, partNumber ?? undefined),
+      etag: checkString(method, 'the etag of a part', etag ?? undefined),
     };
   });
 }

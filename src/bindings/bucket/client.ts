@@ -5,9 +5,9 @@ import {
   fields,
   plainCondition,
   plainHash,
-  plainPart,
   plainRange,
   takeMetadata,
+  wirePart,
 } from './client-arguments.js';
 import { listedObjects } from './client-list.js';
 import { ClientObject, ClientObjectBody } from './client-object.js';
@@ -40,7 +40,7 @@ export function createBucketClient<Stream extends ClientStream, BlobType>(platfo
       await call('abortMultipartUpload', { key, uploadId }, null);
     },
     async complete(uploadedParts: unknown) {
-      const parts = Array.isArray(uploadedParts) ? uploadedParts.map(plainPart) : uploadedParts;
+      const parts = Array.isArray(uploadedParts) ? uploadedParts.map(wirePart) : uploadedParts;
       const { head } = await call('completeMultipartUpload', { key, uploadId, parts }, null);
       return new ClientObject(uncheckedObject(head));
     },

@@ -5,11 +5,11 @@
  */
 
 /** The part of the main thread that one account may use while others are at work. */
-const SHARE = 1 / 3;
+const SHARE = 1 / 2;
 /** The part that all accounts which want more than they have may use together: the rest is for those that want little, and the application. */
-const SHARED = 2 / 3;
+const SHARED = 3 / 4;
 /** What an account may use at once before it has to wait. */
-const BURST_MS = 4;
+const BURST_MS = 2;
 /** An account that did nothing for so long is not at work. */
 const ACTIVE_MS = 100;
 /** Timers have no finer steps. */
