@@ -224,13 +224,14 @@ export class Channel implements FrameSink, ExchangeCarrier {
   /** Reads at once where that is allowed; what is left is read when the account may go on, in a later round of the event loop at the soonest. */
   #read(chunk: Buffer): void {
     if (this.#isClosed) return;
-    if (this.#isWaiting) {
+    if (this.#isWaiting || !this.#mayRead()) {
       this.#chunks.push(chunk);
       this.#share?.bytes.countBuffers(chunk.buffer.byteLength);
-      return;
+    } else {
+      this.#consume(chunk);
+      if (!this.#reader.hasRest && this.#mayRead()) return;
     }
-    this.#consume(chunk);
-    if (this.#reader.hasRest || !this.#mayRead()) this.#wait();
+    if (!this.#isWaiting) this.#wait();
   }
 
   /** `undefined`: what is left of the chunk before. */
