@@ -85,8 +85,9 @@ class Decoding implements AsyncIterator<Uint8Array> {
     try {
       for (;;) {
         const chunk = await this.#advance();
+        if (this.#isCanceled) break;
         if (chunk !== undefined) return { done: false, value: chunk };
-        if (this.#isCanceled || this.#isOver) break;
+        if (this.#isOver) break;
       }
     } catch (error) {
       this.#end();
