@@ -1,3 +1,4 @@
+import { type CallWork, OWN_WORK } from '../service.js';
 import { afterPrefix } from '../storage/level-database.js';
 import { recordKeys } from '../storage/record-keys.js';
 import type { StorageParts } from '../storage/storage-parts.js';
@@ -24,20 +25,22 @@ export function createBucketDirectory(
 ): BucketDirectory {
   const account = encodeURIComponent(accountId);
   const minPartBytes = options.minPartBytes ?? BUCKET_LIMITS.minPartBytes;
+  // Bounds are for functions; but in queues the account takes its turn among others, whoever calls.
+  const work: CallWork = { ...OWN_WORK, owner: {} };
   const engines = new Map<string, WeakRef<BucketStore>>();
   const forgotten = new FinalizationRegistry<string>(id => {
     if (engines.get(id)?.deref() === undefined) engines.delete(id);
   });
 
   const read = async (name: string): Promise<StoredBucket | undefined> => {
-    const record = await parts.records.get(recordKeys.bucket(account, name));
+    const record = await parts.records.get(recordKeys.bucket(account, name), work);
     return record === undefined ? undefined : JSON.parse(record.toString());
   };
 
   const engine = (name: string, { id, storageClass }: StoredBucket): BucketStore => {
     const known = engines.get(id)?.deref();
     if (known !== undefined) return known;
-    const made = new BucketStore({ parts, id, name, storageClass, minPartBytes });
+    const made = new BucketStore({ parts, id, name, storageClass, minPartBytes, work });
     engines.set(id, new WeakRef(made));
     forgotten.register(made, id);
     return made;
@@ -48,13 +51,13 @@ export function createBucketDirectory(
     checkName('createBucket', name);
     const recordKey = recordKeys.bucket(account, name);
     return parts.mutex.run(recordKey, async () => {
-      await parts.records.settled();
+      await parts.records.settled(work);
       const known = await read(name);
       if (known !== undefined) return [known, false];
       const bucket: StoredBucket = { id: parts.newId(), created: parts.now(), storageClass };
       const operations = [{ type: 'put', key: recordKey, value: Buffer.from(JSON.stringify(bucket)) }] as const;
       await parts.records.claim(operations);
-      await parts.records.commit(operations);
+      await parts.records.commit(operations, work);
       return [bucket, true];
     });
   };
@@ -79,13 +82,18 @@ export function createBucketDirectory(
         const known = isBucketName(name) ? await read(name) : undefined;
         if (known === undefined)
           throw new BucketError('deleteBucket', 10006, `there is no bucket "${name.slice(0, 100)}"`);
-        await engine(name, known).closeAndRemove(() => parts.records.commit([{ type: 'del', key: recordKey }]));
+        await engine(name, known).closeAndRemove(() => parts.records.commit([{ type: 'del', key: recordKey }], work));
       });
     },
     async list() {
       const prefix = recordKeys.bucket(account, '');
       const buckets: BucketInfo[] = [];
-      for await (const page of parts.records.pages({ gte: prefix, lt: afterPrefix(prefix) })) {
+      for await (const page of parts.records.pages(
+        { gte: prefix, lt: afterPrefix(prefix) },
+        undefined,
+        undefined,
+        work,
+      )) {
         for (const [key, record] of page) {
           const { created, storageClass }: StoredBucket = JSON.parse(record.toString());
           buckets.push({ name: key.slice(prefix.length), created, storageClass });

@@ -1,5 +1,5 @@
 import { EdgeError } from '../../quotas/errors.js';
-import type { ServiceBody } from '../service.js';
+import type { CallWork, ServiceBody } from '../service.js';
 import type { RecordOperation } from '../storage/counts.js';
 import { type BodyRef, type BodySegment, parseBodyList } from '../storage/reclaimer.js';
 import { recordKeys } from '../storage/record-keys.js';
@@ -43,6 +43,8 @@ export class BucketStore implements BucketEngine {
   readonly #id: string;
   readonly #objects: string;
   readonly #uploads: MultipartUploads;
+  /** Of calls that come without. */
+  readonly #ownWork: CallWork;
   #writing = 0;
   #isClosed = false;
   #whenIdle: (() => void) | undefined;
@@ -53,38 +55,44 @@ export class BucketStore implements BucketEngine {
     name: string;
     storageClass: StoreStorageClass;
     minPartBytes: number;
+    work: CallWork;
   }) {
     this.name = options.name;
     this.storageClass = options.storageClass;
     this.#parts = options.parts;
     this.#id = options.id;
     this.#objects = recordKeys.objects(options.id);
+    this.#ownWork = options.work;
     this.#uploads = new MultipartUploads(options.parts, options.id, options.minPartBytes);
   }
 
-  async head(key: string): Promise<ObjectRecord | null> {
+  async head(key: string, work = this.#ownWork): Promise<ObjectRecord | null> {
     const normal = checkKey('head', key);
-    const record = await this.#parts.records.get(this.#objects + normal);
+    const record = await this.#parts.records.get(this.#objects + normal, work);
     return record === undefined ? null : decodeObject(record, normal).object;
   }
 
-  async get(key: string, options: { readonly condition?: Condition; readonly range?: ByteRange }): Promise<GetOutcome> {
+  async get(
+    key: string,
+    options: { readonly condition?: Condition; readonly range?: ByteRange },
+    work = this.#ownWork,
+  ): Promise<GetOutcome> {
     const normal = checkKey('get', key);
     for (;;) {
-      const record = await this.#parts.records.get(this.#objects + normal);
+      const record = await this.#parts.records.get(this.#objects + normal, work);
       if (record === undefined) return { kind: 'missing' };
       const stored = decodeObject(record, normal);
       const { object } = stored;
       if (!conditionHolds(options.condition, object)) return { kind: 'failed', object };
       const range = resolveRange(options.range, object.size);
       if (range === undefined) throw unsatisfiable(options.range, object.size);
-      const content = await this.#content(stored, range, normal);
+      const content = await this.#content(stored, range, normal, work);
       // undefined: replaced in between, so look again.
       if (content !== undefined) return { kind: 'found', object, content };
     }
   }
 
-  async put(key: string, body: ServiceBody, options: PutOptions): Promise<ObjectRecord | null> {
+  async put(key: string, body: ServiceBody, options: PutOptions, work = this.#ownWork): Promise<ObjectRecord | null> {
     const normal = checkKey('put', key);
     checkMetadata('put', options);
     return this.#write('put', async () => {
@@ -94,6 +102,7 @@ export class BucketStore implements BucketEngine {
         hashes: options.hashes,
         signal: options.signal,
         transferChecksum: options.transferChecksum,
+        work,
       });
       const { transferChecksum } = received;
       const version = newVersion();
@@ -105,7 +114,7 @@ export class BucketStore implements BucketEngine {
           parts,
           received,
           async ref => {
-            const before = await parts.records.get(recordKey);
+            const before = await parts.records.get(recordKey, work);
             const previous = before === undefined ? undefined : decodeObject(before, normal, false);
             if (!conditionHolds(options.condition, previous?.object)) return undefined;
             object = {
@@ -134,6 +143,7 @@ export class BucketStore implements BucketEngine {
             };
           },
           EMBEDDED_BYTES,
+          work,
         );
       } finally {
         parts.mutex.unlock(recordKey);
@@ -142,7 +152,7 @@ export class BucketStore implements BucketEngine {
     });
   }
 
-  async delete(keys: readonly string[]): Promise<void> {
+  async delete(keys: readonly string[], work = this.#ownWork): Promise<void> {
     if (keys.length < 1 || keys.length > BUCKET_LIMITS.deleteKeys) {
       throw new BucketError(
         'delete',
@@ -154,8 +164,8 @@ export class BucketStore implements BucketEngine {
     await this.#write('delete', () =>
       this.#parts.mutex.runAll(recordKeys, async () => {
         const { records, reclaimer } = this.#parts;
-        await records.settled();
-        const found = await records.getMany(recordKeys);
+        await records.settled(work);
+        const found = await records.getMany(recordKeys, undefined, work);
         const operations: RecordOperation[] = [];
         const dropped: BodyRef[] = [];
         const removed: string[] = [];
@@ -172,21 +182,21 @@ export class BucketStore implements BucketEngine {
         }
         if (operations.length === 0) return;
         for (const operation of goingOperations(this.#id, removed)) operations.push(operation);
-        await records.commit(operations);
-        for (const body of dropped) reclaimer.dropped(body);
+        await records.commit(operations, work);
+        for (const body of dropped) reclaimer.dropped(body, work);
       }),
     );
   }
 
-  list(query: ListQuery): Promise<ListPage> {
-    return listObjects(this.#parts.records, this.#id, query);
+  list(query: ListQuery, work = this.#ownWork): Promise<ListPage> {
+    return listObjects(this.#parts.records, this.#id, query, work);
   }
 
-  async createUpload(key: string, options: UploadOptions & UploadAge): Promise<UploadRecord> {
+  async createUpload(key: string, options: UploadOptions & UploadAge, work = this.#ownWork): Promise<UploadRecord> {
     const normal = checkKey('createMultipartUpload', key);
     checkMetadata('createMultipartUpload', options);
     return this.#write('createMultipartUpload', () =>
-      this.#uploads.create(normal, key, { ...options, storageClass: options.storageClass ?? this.storageClass }),
+      this.#uploads.create(normal, key, { ...options, storageClass: options.storageClass ?? this.storageClass }, work),
     );
   }
 
@@ -196,9 +206,10 @@ export class BucketStore implements BucketEngine {
     partNumber: number,
     body: ServiceBody,
     options: Pick<PutOptions, 'hashes' | 'transferChecksum' | 'signal'>,
+    work = this.#ownWork,
   ): Promise<PartRecord> {
     const normal = checkKey('uploadPart', key);
-    return this.#write('uploadPart', () => this.#uploads.uploadPart(normal, uploadId, partNumber, body, options));
+    return this.#write('uploadPart', () => this.#uploads.uploadPart(normal, uploadId, partNumber, body, options, work));
   }
 
   async completeUpload(
@@ -206,14 +217,17 @@ export class BucketStore implements BucketEngine {
     uploadId: string,
     parts: Parameters<BucketEngine['completeUpload']>[2],
     options: NonNullable<Parameters<BucketEngine['completeUpload']>[3]> = {},
+    work = this.#ownWork,
   ): Promise<ObjectRecord> {
     const normal = checkKey('completeMultipartUpload', key);
-    return this.#write('completeMultipartUpload', () => this.#uploads.complete(normal, key, uploadId, parts, options));
+    return this.#write('completeMultipartUpload', () =>
+      this.#uploads.complete(normal, key, uploadId, parts, options, work),
+    );
   }
 
-  async abortUpload(key: string, uploadId: string): Promise<void> {
+  async abortUpload(key: string, uploadId: string, work = this.#ownWork): Promise<void> {
     const normal = checkKey('abortMultipartUpload', key);
-    await this.#write('abortMultipartUpload', () => this.#uploads.abort(normal, uploadId));
+    await this.#write('abortMultipartUpload', () => this.#uploads.abort(normal, uploadId, work));
   }
 
   async findCompleted(key: string, uploadId: string): Promise<CompletedUpload | null> {
@@ -277,44 +291,49 @@ export class BucketStore implements BucketEngine {
     }
   }
 
-  async #content(stored: StoredObject, range: ResolvedRange, key: string): Promise<ObjectContent | undefined> {
+  async #content(
+    stored: StoredObject,
+    range: ResolvedRange,
+    key: string,
+    work: CallWork,
+  ): Promise<ObjectContent | undefined> {
     const { body, object } = stored;
     const { records, reclaimer } = this.#parts;
     if (body.kind === 'embedded') return bytesContent(body.bytes, range);
     if (range.length === 0) return bytesContent(new Uint8Array(0), range);
     if (body.kind === 'inline') {
-      const bytes = await records.get(recordKeys.inlineBody(body.id));
+      const bytes = await records.get(recordKeys.inlineBody(body.id), work);
       if (bytes !== undefined) return bytesContent(bytes, range);
-      if (await this.#isReplaced(key, object.version)) return undefined;
+      if (await this.#isReplaced(key, object.version, work)) return undefined;
       throw new EdgeError('EDGE_STORAGE_CORRUPT', 'get: the value of the object is missing in the storage');
     }
     // Held before it is known to be there still; what is dropped from now on stays until it is released.
     reclaimer.hold(body.id);
     let segments: BodySegment[];
     try {
-      if (await this.#isReplaced(key, object.version)) {
+      if (await this.#isReplaced(key, object.version, work)) {
         reclaimer.release(body.id);
         return undefined;
       }
-      segments = await this.#segments(body, object.size);
+      segments = await this.#segments(body, object.size, work);
     } catch (error) {
       reclaimer.release(body.id);
       throw error;
     }
-    return segmentsContent(this.#parts, body.id, segments, range);
+    return segmentsContent(this.#parts, body.id, segments, range, work);
   }
 
-  async #segments(body: BodyRef, size: number): Promise<BodySegment[]> {
+  async #segments(body: BodyRef, size: number, work: CallWork): Promise<BodySegment[]> {
     if (body.kind !== 'list') return [{ kind: body.kind, id: body.id, size }];
-    const list = await this.#parts.records.get(recordKeys.bodyList(body.id));
+    const list = await this.#parts.records.get(recordKeys.bodyList(body.id), work);
     if (list === undefined) {
       throw new EdgeError('EDGE_STORAGE_CORRUPT', 'get: the list of parts of the object is missing in the storage');
     }
     return parseBodyList(list);
   }
 
-  async #isReplaced(key: string, version: string): Promise<boolean> {
-    const record = await this.#parts.records.get(this.#objects + key);
+  async #isReplaced(key: string, version: string, work: CallWork): Promise<boolean> {
+    const record = await this.#parts.records.get(this.#objects + key, work);
     return record === undefined || decodeObject(record, key, false).object.version !== version;
   }
 }

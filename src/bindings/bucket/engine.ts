@@ -1,4 +1,4 @@
-import type { ServiceBody } from '../service.js';
+import type { CallWork, ServiceBody } from '../service.js';
 import type { StoreStorageClass } from './types.js';
 
 /**
@@ -140,32 +140,41 @@ export interface ListPage {
   readonly cursor?: string;
 }
 
-/** Errors are BucketError (bucket/errors.ts) with the codes of the table there. */
+/**
+ * Errors are BucketError (bucket/errors.ts) with the codes of the table there. What a call makes the host do is counted to its `work`; without,
+ * it takes its turn as one more user of the bucket's account, and has no bounds.
+ */
 export interface BucketEngine {
   readonly name: string;
   readonly storageClass: StoreStorageClass;
-  head(key: string): Promise<ObjectRecord | null>;
+  head(key: string, work?: CallWork): Promise<ObjectRecord | null>;
   /** The condition is checked before the range; a range that cannot be satisfied is error 10039. */
-  get(key: string, options: { readonly condition?: Condition; readonly range?: ByteRange }): Promise<GetOutcome>;
+  get(
+    key: string,
+    options: { readonly condition?: Condition; readonly range?: ByteRange },
+    work?: CallWork,
+  ): Promise<GetOutcome>;
   /** Durable when it resolves. null: the condition failed, nothing was stored. */
-  put(key: string, body: ServiceBody, options: PutOptions): Promise<ObjectRecord | null>;
-  delete(keys: readonly string[]): Promise<void>;
-  list(query: ListQuery): Promise<ListPage>;
-  createUpload(key: string, options: UploadOptions & UploadAge): Promise<UploadRecord>;
+  put(key: string, body: ServiceBody, options: PutOptions, work?: CallWork): Promise<ObjectRecord | null>;
+  delete(keys: readonly string[], work?: CallWork): Promise<void>;
+  list(query: ListQuery, work?: CallWork): Promise<ListPage>;
+  createUpload(key: string, options: UploadOptions & UploadAge, work?: CallWork): Promise<UploadRecord>;
   uploadPart(
     key: string,
     uploadId: string,
     partNumber: number,
     body: ServiceBody,
     options: Pick<PutOptions, 'hashes' | 'transferChecksum' | 'signal'>,
+    work?: CallWork,
   ): Promise<PartRecord>;
   completeUpload(
     key: string,
     uploadId: string,
     parts: readonly { readonly partNumber: number; readonly etag: string }[],
     options?: { readonly condition?: Condition; readonly transferChecksum?: TransferChecksum },
+    work?: CallWork,
   ): Promise<ObjectRecord>;
-  abortUpload(key: string, uploadId: string): Promise<void>;
+  abortUpload(key: string, uploadId: string, work?: CallWork): Promise<void>;
   /** null: no upload of the key that was completed, or it was long ago. */
   findCompleted(key: string, uploadId: string): Promise<CompletedUpload | null>;
   /** null: no such open upload. */

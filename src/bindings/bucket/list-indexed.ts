@@ -1,3 +1,4 @@
+import type { CallWork } from '../service.js';
 import type { KeyValueStore } from '../storage/key-value-store.js';
 import { afterPrefix, compareKeys, type LevelRange, type LevelView } from '../storage/level-database.js';
 import { recordKeys } from '../storage/record-keys.js';
@@ -36,11 +37,12 @@ export async function readEntries(
   records: KeyValueStore,
   view: LevelView,
   listing: IndexedListing,
+  work: CallWork,
 ): Promise<IndexEntry[] | undefined> {
   const { bucketId, prefix, depth, limit } = listing;
-  const first = await firstName(records, view, listing);
+  const first = await firstName(records, view, listing, work);
   const names = (root: string, lt = afterPrefix(root + prefix)) =>
-    readNames(records, view, root, { gte: root + first, lt }, limit + 1);
+    readNames(records, view, root, { gte: root + first, lt }, limit + 1, work);
   const groups = await names(recordKeys.groups(bucketId, depth));
   if (groups.length === 0) return undefined;
   const root = recordKeys.leaves(bucketId, depth);
@@ -56,8 +58,9 @@ export async function addEntries(
   bucketId: string,
   page: PageEntries,
   entries: readonly IndexEntry[],
+  work: CallWork,
 ): Promise<void> {
-  const read = (from: number) => readObjects(records, view, bucketId, entries.slice(from, from + OBJECTS_READ));
+  const read = (from: number) => readObjects(records, view, bucketId, entries.slice(from, from + OBJECTS_READ), work);
   let ahead = read(0);
   try {
     for (let from = 0; from < entries.length; from += OBJECTS_READ) {
@@ -82,12 +85,13 @@ async function firstName(
   records: KeyValueStore,
   view: LevelView,
   { bucketId, prefix, start }: IndexedListing,
+  work: CallWork,
 ): Promise<string> {
   const at = start.indexOf(INDEXED_DELIMITER, prefix.length);
   if (at === -1) return start;
   const group = start.slice(0, at + 1);
   const root = recordKeys.objects(bucketId);
-  const keys = await records.keys({ gte: root + start, lt: afterPrefix(root + group) }, view);
+  const keys = await records.keys({ gte: root + start, lt: afterPrefix(root + group) }, view, work);
   try {
     return (await keys.nextv(1)).length > 0 ? group : afterPrefix(group);
   } finally {
@@ -101,9 +105,10 @@ async function readNames(
   root: string,
   range: LevelRange,
   count: number,
+  work: CallWork,
 ): Promise<string[]> {
   const names: string[] = [];
-  const keys = await records.keys(range, view);
+  const keys = await records.keys(range, view, work);
   try {
     while (names.length < count) {
       const found = await keys.nextv(count - names.length);
@@ -140,15 +145,16 @@ async function readObjects(
   view: LevelView,
   bucketId: string,
   entries: readonly IndexEntry[],
+  work: CallWork,
 ): Promise<ObjectRecords> {
   const root = recordKeys.objects(bucketId);
   const keys = entries.filter(({ isGroup }) => !isGroup).map(({ name }) => root + name);
   const [first, last] = [keys[0], keys.at(-1)];
   if (first === undefined || last === undefined) return [];
   // Keys of groups are between them.
-  if (keys.length < entries.length) return records.getMany(keys, view);
+  if (keys.length < entries.length) return records.getMany(keys, view, work);
   const found = new Map<string, Buffer>();
-  for await (const page of records.pages({ gte: first, lt: `${last}\0` }, keys.length, view)) {
+  for await (const page of records.pages({ gte: first, lt: `${last}\0` }, keys.length, view, work)) {
     for (const [key, record] of page) found.set(key, record);
     if (found.size >= keys.length) break;
   }

@@ -1,3 +1,4 @@
+import { type CallWork, OWN_WORK } from '../service.js';
 import type { KeyValueStore } from '../storage/key-value-store.js';
 import { afterPrefix, compareKeys, type LevelRange, type LevelView } from '../storage/level-database.js';
 import { recordKeys } from '../storage/record-keys.js';
@@ -21,21 +22,26 @@ const PATIENCE = { first: 32, least: 2, most: 64 } as const;
  * A page of a listing, read from one snapshot. By "/" its groups are in an index, whatever their size; by other delimiters, and
  * deeper than the index goes, they are skipped by seeking, which takes some 50 µs for each.
  */
-export async function listObjects(records: KeyValueStore, bucketId: string, query: ListQuery): Promise<ListPage> {
+export async function listObjects(
+  records: KeyValueStore,
+  bucketId: string,
+  query: ListQuery,
+  work: CallWork = OWN_WORK,
+): Promise<ListPage> {
   const root = recordKeys.objects(bucketId);
   const prefix = normalKey(query.prefix ?? '');
   const delimiter = normalKey(query.delimiter ?? '');
   const range = { gte: startKey(root, root + prefix, query), lt: afterPrefix(root + prefix) };
   if (compareKeys(range.gte, range.lt) >= 0) return new PageBuilder(query).build();
-  if (delimiter === '') return (await readPage(records, root, range, query)).build();
+  if (delimiter === '') return (await readPage(records, root, range, query, work)).build();
 
   const depth = delimiter === INDEXED_DELIMITER ? indexedDepth(prefix) : undefined;
   if (depth !== undefined) {
     // At or behind the prefix and before what follows it: it begins with it.
     const start = range.gte.slice(root.length);
-    return readIndexed(records, { bucketId, prefix, depth, start, limit: query.limit }, root, range, query);
+    return readIndexed(records, { bucketId, prefix, depth, start, limit: query.limit }, root, range, query, work);
   }
-  return (await readGroups(records, root, root + prefix, delimiter, range, query)).build();
+  return (await readGroups(records, root, root + prefix, delimiter, range, query, work)).build();
 }
 
 async function readIndexed(
@@ -44,14 +50,15 @@ async function readIndexed(
   root: string,
   range: LevelRange,
   query: ListQuery,
+  work: CallWork,
 ): Promise<ListPage> {
   const snapshot = await records.snapshot();
   try {
     const view = { snapshot };
-    const entries = await readEntries(records, view, listing);
-    if (entries === undefined) return (await readPage(records, root, range, query, view)).build();
+    const entries = await readEntries(records, view, listing, work);
+    if (entries === undefined) return (await readPage(records, root, range, query, work, view)).build();
     const page = new PageBuilder(query);
-    await addEntries(records, view, listing.bucketId, page, entries);
+    await addEntries(records, view, listing.bucketId, page, entries, work);
     return page.build();
   } finally {
     await snapshot.close();
@@ -63,10 +70,11 @@ async function readPage(
   root: string,
   range: LevelRange,
   query: ListQuery,
+  work: CallWork,
   view?: LevelView,
 ): Promise<PageBuilder> {
   const page = new PageBuilder(query);
-  const iterator = await records.iterator(range, view);
+  const iterator = await records.iterator(range, view, work);
   let ahead = NO_MORE;
   try {
     // One more than the page holds tells whether it is the last.
@@ -94,9 +102,10 @@ async function readGroups(
   delimiter: string,
   range: LevelRange,
   query: ListQuery,
+  work: CallWork,
 ): Promise<PageBuilder> {
   const page = new PageBuilder(query);
-  const iterator = await records.iterator(range);
+  const iterator = await records.iterator(range, undefined, work);
   try {
     let group: string | undefined;
     let seenOfGroup = 0;

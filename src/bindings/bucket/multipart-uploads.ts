@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { ServiceBody } from '../service.js';
+import { type CallWork, OWN_WORK, type ServiceBody } from '../service.js';
 import type { RecordOperation } from '../storage/counts.js';
 import { afterPrefix, compareKeys, type LevelOperation } from '../storage/level-database.js';
 import { type BodyRef, type BodySegment, bodyList } from '../storage/reclaimer.js';
@@ -49,6 +49,7 @@ export class MultipartUploads {
     key: string,
     givenKey: string,
     { ageMs = DEFAULT_FIGURES.multipartUploadMs, ...options }: UploadOptions & UploadAge,
+    work: CallWork,
   ): Promise<UploadRecord> {
     const initiated = this.#parts.now();
     const uploadId = randomBytes(24).toString('base64url');
@@ -59,7 +60,7 @@ export class MultipartUploads {
     ];
     if (expires !== null) operations.push(this.#atTime(expires, uploadId, key));
     await this.#parts.records.claim(operations);
-    await this.#parts.records.commit(operations);
+    await this.#parts.records.commit(operations, work);
     return upload;
   }
 
@@ -69,14 +70,16 @@ export class MultipartUploads {
     partNumber: number,
     body: ServiceBody,
     options: Pick<PutOptions, 'hashes' | 'transferChecksum' | 'signal'>,
+    work: CallWork,
   ): Promise<PartRecord> {
     const parts = this.#parts;
-    await this.#checkOpen('uploadPart', key, uploadId);
+    await this.#checkOpen('uploadPart', key, uploadId, work);
     const received = await receiveBody('uploadPart', body, {
       bodies: parts.bodies,
       hashes: options.hashes,
       signal: options.signal,
       transferChecksum: options.transferChecksum,
+      work,
     });
     const { transferChecksum } = received;
     const part: PartRecord = {
@@ -91,9 +94,9 @@ export class MultipartUploads {
         parts,
         received,
         async ref => {
-          await this.#checkOpen('uploadPart', key, uploadId);
+          await this.#checkOpen('uploadPart', key, uploadId, work);
           const recordKey = recordKeys.part(uploadId, partNumber);
-          const before = await parts.records.get(recordKey);
+          const before = await parts.records.get(recordKey, work);
           // The value of a part is never in its record (embeddedBytes is below 0).
           const partBody = ref?.kind === 'file' ? ref : { kind: 'inline' as const, id: ref?.id ?? '' };
           return {
@@ -102,6 +105,7 @@ export class MultipartUploads {
           };
         },
         -1,
+        work,
       ),
     );
     return part;
@@ -113,14 +117,15 @@ export class MultipartUploads {
     uploadId: string,
     named: readonly NamedPart[],
     options: NonNullable<Parameters<BucketEngine['completeUpload']>[3]>,
+    work: CallWork,
   ): Promise<ObjectRecord> {
     const parts = this.#parts;
     return parts.mutex.run(this.#recordKey(key, uploadId), async () => {
-      await parts.records.settled();
-      const stored = await this.#stored(key, uploadId);
+      await parts.records.settled(work);
+      const stored = await this.#stored(key, uploadId, work);
       if (stored === undefined) throw unknownUpload('completeMultipartUpload');
       if (stored.state !== 'open') throw noSuchUpload('completeMultipartUpload', stored.state);
-      const uploaded = await this.#allParts(uploadId);
+      const uploaded = await this.#allParts(uploadId, work);
       const chosen = checkParts(named, uploaded, this.#minPartBytes);
       const { upload } = stored;
       const { transferChecksum } = options;
@@ -148,8 +153,8 @@ export class MultipartUploads {
       const dropped = this.#dropParts(uploadId, uploaded.values(), new Set(chosen), operations);
       const objectKey = recordKeys.objects(this.#bucketId) + key;
       await parts.mutex.run(objectKey, async () => {
-        await parts.records.settled();
-        const before = await parts.records.get(objectKey);
+        await parts.records.settled(work);
+        const before = await parts.records.get(objectKey, work);
         const previous = before === undefined ? undefined : decodeObject(before, key, false);
         if (!conditionHolds(options.condition, previous?.object))
           throw new BucketError('completeMultipartUpload', 10031);
@@ -161,20 +166,20 @@ export class MultipartUploads {
         }
         if (previous === undefined) operations.push(...comingOperations(this.#bucketId, key));
         await parts.records.claim(operations);
-        await parts.records.commit(operations);
+        await parts.records.commit(operations, work);
       });
-      for (const body of dropped) parts.reclaimer.dropped(body);
+      for (const body of dropped) parts.reclaimer.dropped(body, work);
       return object;
     });
   }
 
   /** Does nothing to an upload that is over. */
-  async abort(key: string, uploadId: string): Promise<void> {
+  async abort(key: string, uploadId: string, work: CallWork): Promise<void> {
     await this.#parts.mutex.run(this.#recordKey(key, uploadId), async () => {
-      await this.#parts.records.settled();
-      const stored = await this.#stored(key, uploadId);
+      await this.#parts.records.settled(work);
+      const stored = await this.#stored(key, uploadId, work);
       if (stored === undefined) throw unknownUpload('abortMultipartUpload');
-      if (stored.state === 'open') await this.#end(key, stored);
+      if (stored.state === 'open') await this.#end(key, stored, work);
     });
   }
 
@@ -184,7 +189,7 @@ export class MultipartUploads {
       await this.#parts.records.settled();
       const record = await this.#parts.records.get(this.#recordKey(key, uploadId));
       const stored = record === undefined ? undefined : decodeUpload(record);
-      if (stored?.state === 'open') await this.#end(key, stored, [{ type: 'del', key: expiryKey }]);
+      if (stored?.state === 'open') await this.#end(key, stored, OWN_WORK, [{ type: 'del', key: expiryKey }]);
       else {
         await this.#parts.records.commit([
           { type: 'del', key: this.#recordKey(key, uploadId) },
@@ -258,7 +263,7 @@ export class MultipartUploads {
         await this.#parts.mutex.run(recordKey, async () => {
           const now = await this.#parts.records.get(recordKey);
           const stored = now === undefined ? undefined : decodeUpload(now);
-          if (stored?.state === 'open') await this.#end(normalKey(key), stored);
+          if (stored?.state === 'open') await this.#end(normalKey(key), stored, OWN_WORK);
         });
         const over = await this.#parts.records.get(recordKey);
         const expires = over === undefined ? null : decodeUpload(over).expires;
@@ -270,13 +275,13 @@ export class MultipartUploads {
     }
   }
 
-  async #end(key: string, stored: StoredUpload, more: readonly LevelOperation[] = []): Promise<void> {
+  async #end(key: string, stored: StoredUpload, work: CallWork, more: readonly LevelOperation[] = []): Promise<void> {
     const { uploadId } = stored.upload;
     const operations = [...more, ...this.#over(key, stored, { state: 'aborted' })];
-    const uploaded = await this.#allParts(uploadId);
+    const uploaded = await this.#allParts(uploadId, work);
     const dropped = this.#dropParts(uploadId, uploaded.values(), new Set(), operations);
-    await this.#parts.records.commit(operations);
-    for (const body of dropped) this.#parts.reclaimer.dropped(body);
+    await this.#parts.records.commit(operations, work);
+    for (const body of dropped) this.#parts.reclaimer.dropped(body, work);
   }
 
   /** The upload is over, and remembered for a while. */
@@ -316,10 +321,11 @@ export class MultipartUploads {
     return dropped;
   }
 
-  async #allParts(uploadId: string): Promise<Map<number, StoredPart>> {
+  async #allParts(uploadId: string, work: CallWork): Promise<Map<number, StoredPart>> {
     const prefix = recordKeys.parts(uploadId);
+    const range = { gte: prefix, lt: afterPrefix(prefix) };
     const all = new Map<number, StoredPart>();
-    for await (const page of this.#parts.records.pages({ gte: prefix, lt: afterPrefix(prefix) })) {
+    for await (const page of this.#parts.records.pages(range, undefined, undefined, work)) {
       for (const [, record] of page) {
         const stored = decodePart(record);
         all.set(stored.part.partNumber, stored);
@@ -328,15 +334,15 @@ export class MultipartUploads {
     return all;
   }
 
-  async #checkOpen(method: BucketMethod, key: string, uploadId: string): Promise<void> {
-    const stored = await this.#stored(key, uploadId);
+  async #checkOpen(method: BucketMethod, key: string, uploadId: string, work: CallWork): Promise<void> {
+    const stored = await this.#stored(key, uploadId, work);
     if (stored?.state !== 'open') throw noSuchUpload(method, stored?.state ?? 'unknown');
   }
 
   /** undefined: unknown, or of another key. */
-  async #stored(key: string, uploadId: string): Promise<StoredUpload | undefined> {
+  async #stored(key: string, uploadId: string, work = OWN_WORK): Promise<StoredUpload | undefined> {
     if (!isUploadId(uploadId)) return undefined;
-    const record = await this.#parts.records.get(this.#recordKey(key, uploadId));
+    const record = await this.#parts.records.get(this.#recordKey(key, uploadId), work);
     return record === undefined ? undefined : this.#aged(decodeUpload(record));
   }
 

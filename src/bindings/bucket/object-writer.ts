@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { CallWork } from '../service.js';
 import type { RecordOperation } from '../storage/counts.js';
 import type { BodyRef } from '../storage/reclaimer.js';
 import { recordKeys } from '../storage/record-keys.js';
@@ -13,6 +14,7 @@ export async function commitReceived(
   plan: (body: BodyRef | undefined) => Promise<CommitPlan | undefined>,
   /** A small value is kept in a record of its own from this size on. */
   embeddedBytes: number,
+  work: CallWork,
 ): Promise<boolean> {
   const { content } = received;
   const writer = content.kind === 'file' ? content.writer : undefined;
@@ -20,7 +22,7 @@ export async function commitReceived(
   try {
     const operations: RecordOperation[] = [];
     const body = place(parts, received, embeddedBytes, operations);
-    await parts.records.settled();
+    await parts.records.settled(work);
     const planned = await plan(body);
     if (planned === undefined) {
       await writer?.abandon();
@@ -30,9 +32,9 @@ export async function commitReceived(
     if (planned.drops !== undefined) operations.push(parts.reclaimer.dropping(planned.drops));
     await parts.records.claim(operations);
     isCommitting = true;
-    await parts.records.commit(operations);
+    await parts.records.commit(operations, work);
     writer?.settle();
-    if (planned.drops !== undefined) parts.reclaimer.dropped(planned.drops);
+    if (planned.drops !== undefined) parts.reclaimer.dropped(planned.drops, work);
     return true;
   } catch (error) {
     // A commit that failed may be found whole in the log all the same: its file stays until that is known.

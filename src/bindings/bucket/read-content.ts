@@ -1,4 +1,6 @@
 import { EdgeError } from '../../quotas/errors.js';
+import { HOST_COSTS } from '../../quotas/host/host-costs.js';
+import type { CallWork } from '../service.js';
 import type { BodyReader } from '../storage/bodies.js';
 import type { BodySegment } from '../storage/reclaimer.js';
 import { recordKeys } from '../storage/record-keys.js';
@@ -7,10 +9,14 @@ import type { ResolvedRange } from './byte-range.js';
 import type { ObjectContent } from './engine.js';
 
 /**
- * One read of a body file: a chunk of the stream. One is read ahead while the one before is on its way. They grow, so that who reads nothing of
- * the body holds little of it.
+ * One read of a body file: a chunk of the stream. One is read ahead while the one before is on its way, from the second on. They grow, so that who
+ * reads nothing of the body holds little of it.
  */
 const CHUNK_BYTES = { first: 64 * 1024, most: 256 * 1024 } as const;
+
+/** Chunks of one account that were read ahead and nobody has asked for yet: they are memory of the host. */
+const MAX_AHEAD = 32;
+const chunksAhead = new WeakMap<object, { count: number }>();
 
 /**
  * The content of a value that is in memory already. What is handed out is a copy: its reader may transfer the buffer it is
@@ -27,15 +33,16 @@ export function bytesContent(bytes: Uint8Array, { offset, length }: ResolvedRang
 
 /**
  * The content of a value in files. The body `holdId` is held by the caller, and released when the content was read or
- * given up. The first file is open when this resolves, so that a missing one is an error here and not in the stream.
+ * given up. The first file was there when this resolves, so that a missing one is an error here and not in the stream.
  */
 export async function segmentsContent(
   parts: StorageParts,
   holdId: string,
   segments: readonly BodySegment[],
   range: ResolvedRange,
+  work: CallWork,
 ): Promise<ObjectContent> {
-  const stream = new SegmentStream(parts, holdId, segments, range);
+  const stream = new SegmentStream(parts, holdId, segments, range, work);
   await stream.start();
   return { offset: range.offset, length: range.length, open: () => stream, release: () => void stream.return() };
 }
@@ -51,10 +58,21 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
   #chunkBytes: number = CHUNK_BYTES.first;
   #reader: BodyReader | undefined;
   #ahead: Promise<Uint8Array> | undefined;
+  readonly #work: CallWork;
+  readonly #allAhead: { count: number };
+  #chunks = 0;
   #isOver = false;
 
-  constructor(parts: StorageParts, holdId: string, segments: readonly BodySegment[], range: ResolvedRange) {
+  constructor(
+    parts: StorageParts,
+    holdId: string,
+    segments: readonly BodySegment[],
+    range: ResolvedRange,
+    work: CallWork,
+  ) {
     this.#parts = parts;
+    this.#work = work;
+    this.#allAhead = chunksAheadOf(work.owner);
     this.#holdId = holdId;
     this.#segments = segments;
     this.#left = range.length;
@@ -77,16 +95,15 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
   }
 
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    const turn = this.#work.turn();
+    if (turn !== undefined) await turn;
     if (this.#isOver) return { done: true, value: undefined };
     try {
-      const chunk = await (this.#ahead ?? this.#read());
-      this.#ahead = undefined;
+      const chunk = await this.#take();
       if (this.#isOver) return { done: true, value: undefined };
-      if (this.#left > 0) {
-        this.#ahead = this.#read();
-        // Reported by the next call.
-        this.#ahead.catch(() => {});
-      } else await this.#end();
+      this.#work.charge(HOST_COSTS.chunkMs);
+      if (this.#left <= 0) await this.#end();
+      else if (this.#chunks++ > 0 && this.#allAhead.count < MAX_AHEAD) this.#readAhead();
       return { done: false, value: chunk };
     } catch (error) {
       await this.#end();
@@ -101,6 +118,21 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  #take(): Promise<Uint8Array> {
+    const ahead = this.#ahead;
+    if (ahead === undefined) return this.#read();
+    this.#ahead = undefined;
+    this.#allAhead.count--;
+    return ahead;
+  }
+
+  #readAhead(): void {
+    this.#allAhead.count++;
+    this.#ahead = this.#read();
+    // Reported by the next call.
+    this.#ahead.catch(() => {});
   }
 
   async #read(): Promise<Uint8Array> {
@@ -126,13 +158,13 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
       throw new EdgeError('EDGE_STORAGE_CORRUPT', 'Cannot read the body of an object: its list of parts ends early');
     this.#reader =
       segment.kind === 'file'
-        ? await this.#parts.bodies.open(segment.id, segment.size)
+        ? await this.#parts.bodies.open(segment.id, segment.size, this.#work)
         : await this.#openRecord(segment);
     return this.#reader;
   }
 
   async #openRecord({ id, size }: BodySegment): Promise<BodyReader> {
-    const bytes = await this.#parts.records.get(recordKeys.inlineBody(id));
+    const bytes = await this.#parts.records.get(recordKeys.inlineBody(id), this.#work);
     if (bytes?.byteLength !== size) {
       throw new EdgeError('EDGE_STORAGE_CORRUPT', 'Cannot read the body of an object: the record of a part is missing');
     }
@@ -145,8 +177,17 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
   async #end(): Promise<void> {
     if (this.#isOver) return;
     this.#isOver = true;
-    await this.#ahead?.catch(() => {});
+    if (this.#ahead !== undefined) await this.#take().catch(() => {});
     await this.#reader?.close().catch(() => {});
     this.#parts.reclaimer.release(this.#holdId);
   }
+}
+
+function chunksAheadOf(owner: object): { count: number } {
+  let chunks = chunksAhead.get(owner);
+  if (chunks === undefined) {
+    chunks = { count: 0 };
+    chunksAhead.set(owner, chunks);
+  }
+  return chunks;
 }

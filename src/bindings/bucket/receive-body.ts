@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { ServiceBody } from '../service.js';
+import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
+import type { CallWork, ServiceBody } from '../service.js';
 import type { Bodies, BodyWriter } from '../storage/bodies.js';
 import type { HashName, PutOptions, TransferChecksum } from './engine.js';
 import { BucketError, type BucketMethod } from './errors.js';
@@ -30,6 +31,7 @@ export async function receiveBody(
     readonly hashes: Readonly<Partial<Record<HashName, string>>> | undefined;
     readonly transferChecksum: PutOptions['transferChecksum'];
     readonly signal: AbortSignal | undefined;
+    readonly work: CallWork;
   },
 ): Promise<ReceivedBody> {
   const { signal } = options;
@@ -48,6 +50,7 @@ const MAX_CHUNKS = 512;
 class Intake {
   readonly #method: BucketMethod;
   readonly #bodies: Bodies;
+  readonly #work: CallWork;
   readonly #expected: readonly (readonly [HashName, string])[];
   readonly #hashers: Map<HashName, Hash>;
   readonly #transferChecksum: PutOptions['transferChecksum'];
@@ -57,10 +60,11 @@ class Intake {
 
   constructor(
     method: BucketMethod,
-    options: Pick<Parameters<typeof receiveBody>[2], 'bodies' | 'hashes' | 'transferChecksum'>,
+    options: Pick<Parameters<typeof receiveBody>[2], 'bodies' | 'hashes' | 'transferChecksum' | 'work'>,
   ) {
     this.#method = method;
     this.#bodies = options.bodies;
+    this.#work = options.work;
     this.#transferChecksum = options.transferChecksum;
     const { hashes } = options;
     this.#expected = hashes === undefined ? [] : HASH_NAMES.flatMap(name => pair(name, hashes[name]));
@@ -86,6 +90,9 @@ class Intake {
         // The chunk is hashed while it is written.
         this.#hash(chunk);
         if (wait !== undefined) await wait;
+        this.#work.charge(HOST_COSTS.chunkMs);
+        const turn = this.#work.turn();
+        if (turn !== undefined) await turn;
       }
       signal?.throwIfAborted();
       if (this.#writer === undefined) return await this.#received({ kind: 'small', bytes: Buffer.concat(this.#small) });
@@ -103,7 +110,7 @@ class Intake {
   }
 
   async #toFile(): Promise<void> {
-    this.#writer = await this.#bodies.create();
+    this.#writer = await this.#bodies.create(this.#work);
     const gathered = this.#small;
     this.#small = [];
     for (const chunk of gathered) await this.#writer.write(chunk);
@@ -121,6 +128,7 @@ class Intake {
   }
 
   #hash(chunk: Uint8Array): void {
+    this.#work.charge(this.#hashers.size * costOf(chunk.byteLength, HOST_COSTS.hashedMbMs));
     for (const hasher of this.#hashers.values()) hasher.update(chunk);
   }
 

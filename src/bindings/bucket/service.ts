@@ -1,3 +1,4 @@
+import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../service.js';
 import type { WireList } from './calls.js';
 import {
@@ -13,7 +14,7 @@ import {
   describe,
   type UncheckedFields,
 } from './check-arguments.js';
-import type { BucketEngine, GetOutcome, ObjectContent } from './engine.js';
+import type { BucketEngine, GetOutcome, ListQuery, ObjectContent } from './engine.js';
 import { BucketError, type BucketMethod, bucketErrorCode } from './errors.js';
 import { type BucketFigures, DEFAULT_FIGURES } from './limits.js';
 import { decodeCursor } from './list-cursor.js';
@@ -94,8 +95,8 @@ const ANSWERS: ReadonlyMap<string, { readonly name: BucketMethod; readonly run: 
   ).map(([name, run]) => [name, { name, run }]),
 );
 
-async function head(bucket: BucketEngine, args: UncheckedFields): Promise<ServiceReply> {
-  const object = await bucket.head(checkString('head', 'the key', args.key));
+async function head(bucket: BucketEngine, args: UncheckedFields, { work }: ServiceCall): Promise<ServiceReply> {
+  const object = await bucket.head(checkString('head', 'the key', args.key), work);
   return { head: object === null ? null : wireObject(object, { offset: 0, length: object.size }) };
 }
 
@@ -106,10 +107,10 @@ async function get(bucket: BucketEngine, args: UncheckedFields, call: ServiceCal
   const given = condition === undefined ? {} : { condition };
   let outcome: GetOutcome;
   try {
-    outcome = await bucket.get(key, range === undefined ? given : { ...given, range });
+    outcome = await bucket.get(key, range === undefined ? given : { ...given, range }, call.work);
   } catch (error) {
     if (!isHeader || bucketErrorCode(error) !== 10039) throw error;
-    outcome = await bucket.get(key, given);
+    outcome = await bucket.get(key, given, call.work);
   }
   if (outcome.kind === 'missing') return { head: null };
   if (outcome.kind === 'failed') return { head: wireObject(outcome.object) };
@@ -125,24 +126,27 @@ async function put(bucket: BucketEngine, args: UncheckedFields, call: ServiceCal
   const key = checkString('put', 'the key', args.key);
   const condition = checkCondition('put', args.onlyIf);
   const hashes = checkHashes(args);
-  const object = await bucket.put(key, call.body ?? NOTHING, {
+  const options = {
     ...checkMetadata('put', args),
     ...(condition === undefined ? undefined : { condition }),
     ...(hashes === undefined ? undefined : { hashes }),
     signal: call.signal,
-  });
+  };
+  const object = await bucket.put(key, call.body ?? NOTHING, options, call.work);
   return { head: object === null ? null : wireObject(object) };
 }
 
-async function remove(bucket: BucketEngine, args: UncheckedFields): Promise<ServiceReply> {
-  await bucket.delete(checkKeys(args.keys));
+async function remove(bucket: BucketEngine, args: UncheckedFields, { work }: ServiceCall): Promise<ServiceReply> {
+  // Also when they are too many: they were read all the same.
+  if (Array.isArray(args.keys)) work.charge(args.keys.length * HOST_COSTS.keyMs);
+  await bucket.delete(checkKeys(args.keys), work);
   return { head: null };
 }
 
 async function list(
   bucket: BucketEngine,
   args: UncheckedFields,
-  _call: ServiceCall,
+  { work }: ServiceCall,
   options: BucketServiceOptions,
 ): Promise<ServiceReply> {
   const include = checkInclude(args.include);
@@ -156,7 +160,7 @@ async function list(
   const delimiter = optionalString(args, 'delimiter');
   const prefix = optionalString(args, 'prefix');
   const startAfter = optionalString(args, 'startAfter');
-  const page = await bucket.list({
+  const query: ListQuery = {
     limit: checkLimit(args.limit, (options.limits ?? DEFAULT_FIGURES).listEntries),
     includeHttpMetadata,
     includeCustomMetadata,
@@ -164,7 +168,8 @@ async function list(
     ...(cursor === undefined ? undefined : { cursor }),
     ...(startAfter === undefined ? undefined : { startAfter }),
     ...(delimiter === undefined ? undefined : { delimiter }),
-  });
+  };
+  const page = await bucket.list(query, work);
   const cut = options.keepsDelimiter ? 0 : normalKey(delimiter ?? '').length;
   const head: WireList = {
     objects: wireColumns(page.objects, includeHttpMetadata, includeCustomMetadata),
@@ -179,14 +184,12 @@ async function list(
 async function createUpload(
   bucket: BucketEngine,
   args: UncheckedFields,
-  _call: ServiceCall,
+  { work }: ServiceCall,
   options: BucketServiceOptions,
 ): Promise<ServiceReply> {
   const key = checkString('createMultipartUpload', 'the key', args.key);
-  const { uploadId } = await bucket.createUpload(key, {
-    ...checkMetadata('createMultipartUpload', args),
-    ageMs: (options.limits ?? DEFAULT_FIGURES).multipartUploadMs,
-  });
+  const { multipartUploadMs: ageMs } = options.limits ?? DEFAULT_FIGURES;
+  const { uploadId } = await bucket.createUpload(key, { ...checkMetadata('createMultipartUpload', args), ageMs }, work);
   return { head: { uploadId } };
 }
 
@@ -194,20 +197,27 @@ async function uploadPart(bucket: BucketEngine, args: UncheckedFields, call: Ser
   const key = checkString('uploadPart', 'the key', args.key);
   const uploadId = checkString('uploadPart', 'the uploadId', args.uploadId);
   const partNumber = checkPartNumber('uploadPart', args.partNumber);
-  if (call.body === null) throw new TypeError('uploadPart: there is no value, a part needs one');
-  const { etag } = await bucket.uploadPart(key, uploadId, partNumber, call.body, { signal: call.signal });
+  const { body, signal, work } = call;
+  if (body === null) throw new TypeError('uploadPart: there is no value, a part needs one');
+  const { etag } = await bucket.uploadPart(key, uploadId, partNumber, body, { signal }, work);
   return { head: { partNumber, etag } };
 }
 
-async function completeUpload(bucket: BucketEngine, args: UncheckedFields): Promise<ServiceReply> {
+async function completeUpload(
+  bucket: BucketEngine,
+  args: UncheckedFields,
+  { work }: ServiceCall,
+): Promise<ServiceReply> {
   const key = checkString('completeMultipartUpload', 'the key', args.key);
   const uploadId = checkString('completeMultipartUpload', 'the uploadId', args.uploadId);
-  return { head: wireObject(await bucket.completeUpload(key, uploadId, checkNamedParts(args.parts))) };
+  if (Array.isArray(args.parts)) work.charge(args.parts.length * HOST_COSTS.keyMs);
+  const parts = checkNamedParts(args.parts);
+  return { head: wireObject(await bucket.completeUpload(key, uploadId, parts, {}, work)) };
 }
 
-async function abortUpload(bucket: BucketEngine, args: UncheckedFields): Promise<ServiceReply> {
+async function abortUpload(bucket: BucketEngine, args: UncheckedFields, { work }: ServiceCall): Promise<ServiceReply> {
   const key = checkString('abortMultipartUpload', 'the key', args.key);
-  await bucket.abortUpload(key, checkString('abortMultipartUpload', 'the uploadId', args.uploadId));
+  await bucket.abortUpload(key, checkString('abortMultipartUpload', 'the uploadId', args.uploadId), work);
   return { head: null };
 }
 

@@ -1,20 +1,39 @@
-/** Takes the content codings off a response body, as fetch does, never holding more than a few chunks of it. */
+/**
+ * Takes the content codings off a response body, as fetch does, never holding more than a few chunks of it.
+ *
+ * Decoders work on the threads that files and the database need too, and a few bytes can become gigabytes, or take long and become nothing. So a
+ * decoder does nothing by itself: each step of it is asked for, waits for the account's turn, has a place in the queue of the threads, and is
+ * charged by what came out.
+ */
 
-import { Duplex, pipeline, type Readable } from 'node:stream';
+import { finished } from 'node:stream';
 import * as zlib from 'node:zlib';
 
 import { EdgeError } from '../../quotas/errors.js';
+import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
+import type { CallWork } from '../service.js';
+import { threadQueue } from '../threads.js';
 
 /** More codings than this on one body serve to exhaust the receiver (as GHSA-gm62-xv2j-4w53). */
 const MAX_CODINGS = 5;
 
+/** What one step brings, at most. */
+const STEP_BYTES = 64 * 1024;
+const STEP_MS = costOf(STEP_BYTES, HOST_COSTS.decodedMbMs);
+
 /**
  * The decoded body, or undefined when the body is to be handed on as it is: no coding, or one that is not known.
- * Destroying what is returned destroys `body`; an error in either ends both.
+ * Ending what is returned ends `body`; an error in either ends both.
  *
+ * @param toError turns an error into the one that the reader gets; given one that it made it gives it back
  * @throws EdgeError EDGE_EGRESS_FAILED for more than five codings
  */
-export function decodedBody(body: Readable, contentEncoding: string | undefined): Readable | undefined {
+export function decodedBody(
+  body: AsyncIterable<Uint8Array>,
+  contentEncoding: string | undefined,
+  work: CallWork,
+  toError: (error: unknown) => Error,
+): AsyncIterable<Uint8Array> | undefined {
   const codings = (contentEncoding ?? '').toLowerCase().split(',');
   const named = codings.map(coding => coding.trim()).filter(coding => coding !== '' && coding !== 'identity');
   if (named.length === 0) return undefined;
@@ -24,12 +43,9 @@ export function decodedBody(body: Readable, contentEncoding: string | undefined)
   }
   if (!named.every(isKnown)) return undefined;
 
-  let decoded: Readable = body;
-  for (const coding of named.reverse()) {
-    // The callback is what makes pipeline() report to the stream alone, and not throw.
-    decoded = pipeline(decoded, decoder(coding), () => {});
-  }
-  return decoded;
+  let decoded = body[Symbol.asyncIterator]();
+  for (const coding of named.reverse()) decoded = new Decoding(coding, decoded, work, toError);
+  return { [Symbol.asyncIterator]: () => decoded };
 }
 
 /** The codings offered to servers when the function names none. */
@@ -42,73 +58,151 @@ function isKnown(coding: string): coding is Coding {
   return coding === 'gzip' || coding === 'x-gzip' || coding === 'deflate' || coding === 'br';
 }
 
-function decoder(coding: Coding): Duplex {
+/** The part of zlib's streams that is used. */
+type Decoder = zlib.Gunzip | zlib.BrotliDecompress;
+
+class Decoding implements AsyncIterator<Uint8Array> {
+  readonly #coding: Coding;
+  readonly #source: AsyncIterator<Uint8Array>;
+  readonly #work: CallWork;
+  readonly #toError: (error: unknown) => Error;
+  #decoder: Decoder | undefined;
+  /** The decoder has input that it has not taken in as a whole. */
+  #isBusy = false;
+  #isOver = false;
+  #isCanceled = false;
+  #error: Error | undefined;
+  #moved: (() => void) | undefined;
+
+  constructor(coding: Coding, source: AsyncIterator<Uint8Array>, work: CallWork, toError: (error: unknown) => Error) {
+    this.#coding = coding;
+    this.#source = source;
+    this.#work = work;
+    this.#toError = toError;
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    try {
+      for (;;) {
+        const chunk = await this.#advance();
+        if (this.#isCanceled) break;
+        if (chunk !== undefined) return { done: false, value: chunk };
+        if (this.#isOver) break;
+      }
+    } catch (error) {
+      this.#end();
+      throw this.#toError(error);
+    }
+    // What stands behind the end of the coded data is nothing to anybody.
+    this.#end();
+    return DONE;
+  }
+
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    this.#isCanceled = true;
+    this.#end();
+    this.#moved?.();
+    return DONE;
+  }
+
+  /** One step of the decoder: with what it has, or else with the next piece of its source. What came out before is returned. */
+  async #advance(): Promise<Uint8Array | undefined> {
+    let decoder = this.#decoder;
+    let input: Uint8Array | undefined;
+    if (decoder === undefined || (!this.#isBusy && decoder.readableLength === 0)) {
+      const { done, value } = await this.#source.next();
+      if (this.#isCanceled) return undefined;
+      if (done !== true) {
+        if (value.byteLength === 0) return undefined;
+        input = value;
+      }
+      decoder ??= this.#start(value?.[0]);
+    }
+    const turn = this.#work.turn();
+    if (turn !== undefined) await turn;
+    const { owner } = this.#work;
+    const wait = threadQueue.enter(owner, STEP_MS);
+    if (wait !== undefined) await wait;
+    try {
+      return this.#isCanceled ? undefined : await this.#step(decoder, input);
+    } finally {
+      threadQueue.leave(owner);
+    }
+  }
+
+  async #step(decoder: Decoder, input: Uint8Array | undefined): Promise<Uint8Array | undefined> {
+    let chunk: unknown = null;
+    if (decoder.readableLength > 0) {
+      // Taking a chunk out is what makes it decode the next one.
+      chunk = decoder.read();
+    } else if (input !== undefined) {
+      this.#isBusy = true;
+      decoder.write(input, error => {
+        this.#isBusy = false;
+        this.#error ??= error ?? undefined;
+        this.#moved?.();
+      });
+    } else if (!this.#isBusy) {
+      this.#isBusy = true;
+      decoder.end();
+    }
+    while (!this.#isCanceled && !this.#isOver && this.#isBusy && decoder.readableLength === 0) {
+      await new Promise<void>(resolve => {
+        this.#moved = resolve;
+        // At the end of its data a stream says so when it is read.
+        if (decoder.writableEnded) decoder.read(0);
+      });
+    }
+    if (this.#error !== undefined) throw this.#error;
+    if (!(chunk instanceof Uint8Array)) return undefined;
+    this.#work.charge(costOf(chunk.byteLength, HOST_COSTS.decodedMbMs));
+    return chunk;
+  }
+
+  #start(first: number | undefined): Decoder {
+    const decoder = createDecoder(this.#coding, first);
+    this.#decoder = decoder;
+    decoder.on('readable', () => this.#moved?.());
+    finished(decoder, { writable: false }, error => {
+      this.#isOver = true;
+      this.#error ??= error ?? undefined;
+      this.#moved?.();
+    });
+    return decoder;
+  }
+
+  #end(): void {
+    this.#decoder?.destroy();
+    this.#source.return?.().catch(() => {});
+  }
+}
+
+const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined };
+
+/** @param first the first byte of the body; undefined when it is empty */
+function createDecoder(coding: Coding, first: number | undefined): Decoder {
+  // A step at a time: the stream is full with the first byte in it.
+  const steps = { chunkSize: STEP_BYTES, readableHighWaterMark: 1 };
   // Flushing at each write hands on what came so far; not insisting on a proper end accepts what browsers accept.
-  const lenient = { flush: zlib.constants.Z_SYNC_FLUSH, finishFlush: zlib.constants.Z_SYNC_FLUSH };
+  const lenient = { ...steps, flush: zlib.constants.Z_SYNC_FLUSH, finishFlush: zlib.constants.Z_SYNC_FLUSH };
+  const { BROTLI_OPERATION_FLUSH: flush } = zlib.constants;
   switch (coding) {
     case 'gzip':
     case 'x-gzip':
       return zlib.createGunzip(lenient);
     case 'deflate':
-      return new AnyInflate(lenient);
+      // The zlib format, but servers send raw deflate too: the first byte tells.
+      return first === undefined || (first & 0x0f) === 8 ? zlib.createInflate(lenient) : zlib.createInflateRaw(lenient);
     case 'br':
-      return zlib.createBrotliDecompress({
-        flush: zlib.constants.BROTLI_OPERATION_FLUSH,
-        finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH,
-      });
+      return zlib.createBrotliDecompress({ ...steps, flush, finishFlush: flush });
     case 'zstd':
-      return createZstd();
+      return createZstd(steps);
   }
 }
 
-function createZstd(): Duplex {
+function createZstd(steps: object): Decoder {
   // Node 22.15 and later, so it is not in the types of Node 20. isKnown() has made sure that it is there.
   const create: unknown = Reflect.get(zlib, 'createZstdDecompress');
-  const stream: unknown = typeof create === 'function' ? create() : undefined;
-  if (stream instanceof Duplex) return stream;
-  throw new TypeError('zlib.createZstdDecompress() made no stream');
-}
-
-/** "deflate" is the zlib format, but servers send raw deflate too: the first byte tells. */
-class AnyInflate extends Duplex {
-  readonly #options: zlib.ZlibOptions;
-  #inflate: zlib.Inflate | zlib.InflateRaw | undefined;
-
-  constructor(options: zlib.ZlibOptions) {
-    super();
-    this.#options = options;
-  }
-
-  override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
-    if (chunk.length > 0) this.#inflate ??= this.#start(chunk);
-    if (this.#inflate === undefined) callback();
-    else this.#inflate.write(chunk, callback);
-  }
-
-  override _final(callback: (error?: Error | null) => void): void {
-    if (this.#inflate === undefined) this.push(null);
-    this.#inflate?.end();
-    callback();
-  }
-
-  override _read(): void {
-    this.#inflate?.resume();
-  }
-
-  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    this.#inflate?.destroy();
-    callback(error);
-  }
-
-  #start(first: Buffer): zlib.Inflate | zlib.InflateRaw {
-    const isZlib = ((first[0] ?? 0) & 0x0f) === 8;
-    const inflate = isZlib ? zlib.createInflate(this.#options) : zlib.createInflateRaw(this.#options);
-    inflate
-      .on('data', chunk => {
-        if (!this.push(chunk)) inflate.pause();
-      })
-      .on('end', () => this.push(null))
-      .on('error', error => this.destroy(error));
-    return inflate;
-  }
+  if (typeof create !== 'function') throw new TypeError('zlib.createZstdDecompress() is unavailable');
+  return create(steps);
 }

@@ -9,10 +9,10 @@ export type EgressReplyHead = Omit<EgressResponse, 'body'>;
 
 /** Outgoing fetch for the invocations of one function. */
 export function egressService(egress: Egress, context: Pick<EgressRequest, 'account' | 'function' | 'onHop'>): Service {
-  return async ({ method, args, body, signal }) => {
+  return async ({ method, args, body, signal, work }) => {
     if (method !== 'fetch')
       throw new EdgeError('EDGE_NOT_SUPPORTED', `Cannot call ${method}: outgoing fetch has no such method`);
-    const { body: answer, ...head } = await egress.fetch({ ...context, head: args, body, signal });
+    const { body: answer, ...head } = await egress.fetch({ ...context, head: args, body, signal, work });
     return { head: head satisfies EgressReplyHead, body: answer };
   };
 }

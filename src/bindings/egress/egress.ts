@@ -6,8 +6,10 @@
 import type { Readable } from 'node:stream';
 
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
+import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { LIMITS } from '../../quotas/limits.js';
-import type { ServiceBody } from '../service.js';
+import { chargedBody } from '../charged-body.js';
+import { type CallWork, OWN_WORK, type ServiceBody } from '../service.js';
 import { AddressPolicy, type AddressPolicyOptions } from './address-policy.js';
 import { bodyStream, destroyQuietly } from './body-stream.js';
 import { createConnector, createResolver, type ResolveHost } from './connector.js';
@@ -61,6 +63,8 @@ export interface EgressRequest {
    * subrequests, and to refuse URLs that are routes of the same host.
    */
   readonly onHop?: (url: URL, hop: number) => void;
+  /** What the request makes the host do is counted here. @default nowhere, the application's own */
+  readonly work?: CallWork;
 }
 
 export interface EgressResponse {
@@ -83,7 +87,7 @@ export interface Egress {
    *
    * @throws TypeError when the head is not one that `fetch` could make
    * @throws EdgeError EDGE_EGRESS_DENIED when the policy allows no address of a host, EDGE_EGRESS_FAILED when there is no
-   *   answer; what `onHop` throws; the reason of `signal` when it fires
+   *   answer, EDGE_OVERLOADED when the account has as many sockets and files open as it may; what `onHop` throws; the reason of `signal` when it fires
    */
   fetch(request: EgressRequest): Promise<EgressResponse>;
   /** Ends all sockets. What is under way fails. */
@@ -115,6 +119,7 @@ export function createEgress(options: EgressOptions = {}): Egress {
 class OutgoingRequest {
   readonly #transport: Transport;
   readonly #request: EgressRequest;
+  readonly #work: CallWork;
   readonly #defaults: readonly string[];
   /** Bodies of redirects: small ones are read to their end so that their sockets can be used again. */
   readonly #leftovers: Readable[] = [];
@@ -123,6 +128,7 @@ class OutgoingRequest {
   constructor(transport: Transport, request: EgressRequest, defaults: readonly string[]) {
     this.#transport = transport;
     this.#request = request;
+    this.#work = request.work ?? OWN_WORK;
     this.#defaults = defaults;
   }
 
@@ -174,38 +180,55 @@ class OutgoingRequest {
     const isGetOrHead = hop.method === 'GET' || hop.method === 'HEAD';
     if (isGetOrHead && hop.body !== null) throw new TypeError(`Cannot fetch: a ${hop.method} request has no body`);
     this.#isBodyTaken ||= hop.body !== null;
+    this.#work.charge(HOST_COSTS.hopMs);
+    const body = this.#upload(hop.body);
     try {
-      return await this.#transport.send({ ...hop, account, function: name, signal });
+      return await this.#transport.send({ ...hop, body, account, function: name, signal, work: this.#work });
     } catch (error) {
       // The policy does not know the URL, and a function must not learn what a name resolves to inside: no cause text.
-      if (errorCode(error) === 'EDGE_EGRESS_DENIED') throw error;
+      if (errorCode(error) === 'EDGE_EGRESS_DENIED' || errorCode(error) === 'EDGE_OVERLOADED') throw error;
       throw failed(hop.url, reasonOf(error), error);
     }
   }
 
+  #upload(body: ServiceBody | null): ServiceBody | null {
+    if (body === null) return null;
+    if (!(body instanceof Uint8Array)) return chargedBody(body, this.#work, HOST_COSTS.movedMbMs);
+    this.#work.charge(costOf(body.byteLength, HOST_COSTS.movedMbMs));
+    return body;
+  }
+
   #response(hop: Hop, answer: HopAnswer, redirected: boolean): EgressResponse {
-    const { status, statusText, headers } = answer;
-    let decoded: Readable | undefined;
-    try {
-      if (answer.body !== null && answer.isEncoded) decoded = decodedBody(answer.body, contentEncoding(headers));
-    } catch (error) {
-      this.#discard(answer);
-      throw failed(hop.url, reasonOf(error), error);
-    }
-    const body = decoded ?? answer.body;
+    const { status, statusText, headers, body } = answer;
     if (body === null) this.#endLeftovers();
     else if (this.#leftovers.length > 0) body.once('close', () => this.#endLeftovers());
-    const toError = (error: unknown): Error =>
-      this.#toError(failed(hop.url, `the body of the answer broke off (${reasonOf(error)})`, error));
+    const content = body === null ? undefined : this.#content(hop, body, answer);
     return {
       status,
       statusText,
       headers,
       url: hop.url.href,
       redirected,
-      decoded: decoded !== undefined,
-      body: body === null ? null : bodyStream(body, toError),
+      decoded: content?.isDecoded ?? false,
+      body: content?.chunks ?? null,
     };
+  }
+
+  #content(hop: Hop, body: Readable, answer: HopAnswer): { chunks: AsyncIterable<Uint8Array>; isDecoded: boolean } {
+    const toError = (error: unknown): Error =>
+      errorCode(error) === 'EDGE_EGRESS_FAILED' || errorCode(error) === 'EDGE_OVERLOADED'
+        ? this.#toError(error)
+        : this.#toError(failed(hop.url, `the body of the answer broke off (${reasonOf(error)})`, error));
+    const raw = chargedBody(bodyStream(body, toError), this.#work, HOST_COSTS.movedMbMs);
+    try {
+      const decoded = answer.isEncoded
+        ? decodedBody(raw, contentEncoding(answer.headers), this.#work, toError)
+        : undefined;
+      return { chunks: decoded ?? raw, isDecoded: decoded !== undefined };
+    } catch (error) {
+      this.#discard(answer);
+      throw failed(hop.url, reasonOf(error), error);
+    }
   }
 
   #discard({ body, headers }: HopAnswer): void {

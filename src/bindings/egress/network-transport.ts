@@ -8,7 +8,8 @@ import { LRUCache } from 'lru-cache';
 import { type buildConnector, Pool } from 'undici';
 
 import { EdgeError } from '../../quotas/errors.js';
-import type { ServiceBody } from '../service.js';
+import { HOST_COSTS } from '../../quotas/host/host-costs.js';
+import type { CallWork, ServiceBody } from '../service.js';
 import type { HopAnswer, HopRequest, Transport } from './transport.js';
 
 export interface NetworkOptions {
@@ -43,7 +44,7 @@ export class NetworkTransport implements Transport {
       statusText,
       headers,
       body: answer,
-    } = await this.#pool(request.account, url.origin).request({
+    } = await this.#pool(request, url.origin).request({
       path,
       method,
       headers: [...request.headers, ...lengthHeader(request)],
@@ -67,14 +68,15 @@ export class NetworkTransport implements Transport {
     await Promise.all([...this.#closing].map(pool => pool.destroy()));
   }
 
-  #pool(account: string, origin: string): Pool {
+  #pool({ account, work }: HopRequest, origin: string): Pool {
     // Each account has its own: a tenant can neither use up another one's sockets nor leave something on them.
     let sockets = this.#accounts.get(account);
     if (sockets === undefined) {
       const { originsPerAccount: max } = this.#options;
-      sockets = { open: 0, pools: new LRUCache({ max, dispose: pool => this.#letGo(pool) }) };
+      sockets = { open: 0, work, pools: new LRUCache({ max, dispose: pool => this.#letGo(pool) }) };
       this.#accounts.set(account, sockets);
     }
+    sockets.work = work;
     let pool = sockets.pools.get(origin);
     if (pool === undefined) {
       pool = this.#makePool(origin, sockets);
@@ -106,14 +108,26 @@ export class NetworkTransport implements Transport {
         callback(new EdgeError('EDGE_EGRESS_FAILED', message), null);
         return;
       }
+      const { work } = sockets;
+      try {
+        work.openDescriptor();
+      } catch (error) {
+        callback(error instanceof Error ? error : new Error(String(error)), null);
+        return;
+      }
+      work.charge(HOST_COSTS.socketMs);
       sockets.open++;
+      const closed = (): void => {
+        sockets.open--;
+        work.closeDescriptor();
+      };
       connect(options, (...[error, socket]) => {
         if (error !== null) {
-          sockets.open--;
+          closed();
           callback(error, null);
           return;
         }
-        socket.once('close', () => sockets.open--);
+        socket.once('close', closed);
         callback(null, socket);
       });
     };
@@ -130,6 +144,8 @@ export class NetworkTransport implements Transport {
 interface AccountSockets {
   /** Open, or about to be. */
   open: number;
+  /** Counts those that are opened: of the call that came last, for undici does not say which one wants a socket. */
+  work: CallWork;
   /** By origin. */
   readonly pools: LRUCache<string, Pool>;
 }

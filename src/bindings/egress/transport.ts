@@ -2,7 +2,7 @@
 
 import type { Readable } from 'node:stream';
 
-import type { ServiceBody } from '../service.js';
+import type { CallWork, ServiceBody } from '../service.js';
 
 /** One request as it is sent: no redirects, no policy but that of the address. */
 export interface HopRequest {
@@ -18,6 +18,8 @@ export interface HopRequest {
   readonly contentLength: number | undefined;
   /** Ends the request and, later, the body of the answer. */
   readonly signal: AbortSignal;
+  /** Counts the sockets that are opened. */
+  readonly work: CallWork;
 }
 
 export interface HopAnswer {

@@ -1,14 +1,19 @@
+import type { CallWork } from '../service.js';
+
 /**
  * Bodies too large for LevelDB, beside it. A body is written once, by one writer, and never changed; a record in
  * LevelDB, committed after the body is on disk, makes it part of an object.
  */
 export interface Bodies {
-  /** Starts a new body: `finish`, then `settle` when its record is committed; or `abandon`. */
-  create(): Promise<BodyWriter>;
-  /** Rejects with EDGE_STORAGE_CORRUPT when the body is missing or has another size than `size`. */
-  open(id: string, size: number): Promise<BodyReader>;
+  /**
+   * Starts a new body: `finish`, then `settle` when its record is committed; or `abandon`. Rejects with EDGE_OVERLOADED when the account has as
+   * many files open as it may.
+   */
+  create(work: CallWork): Promise<BodyWriter>;
+  /** Rejects with EDGE_STORAGE_CORRUPT when the body is missing or has another size than `size`. No file is open before the first read. */
+  open(id: string, size: number, work: CallWork): Promise<BodyReader>;
   /** Gives the space back; a body that is not there is no error. */
-  remove(id: string): Promise<void>;
+  remove(id: string, work: CallWork): Promise<void>;
 }
 
 export interface BodyWriter {
@@ -24,7 +29,10 @@ export interface BodyWriter {
 }
 
 export interface BodyReader {
-  /** Up to `length` bytes from `position`, in memory that belongs to the caller. */
+  /**
+   * `length` bytes from `position`, in memory that belongs to the caller, who waits for them before the next read. Rejects with EDGE_OVERLOADED
+   * when the account has as many files open as it may.
+   */
   read(position: number, length: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }

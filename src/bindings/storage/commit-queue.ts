@@ -6,17 +6,34 @@ export type BatchWriter = (operations: RecordOperation[]) => Promise<void>;
 
 interface Waiting {
   readonly operations: readonly RecordOperation[];
+  readonly bytes: number;
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
+}
+
+/** The commits of one owner that wait, in the order in which they came. */
+interface Owner {
+  readonly waiting: Waiting[];
+  /** In the group that is being made. */
+  operations: number;
+  bytes: number;
 }
 
 /**
  * Group commit: while one synced batch is being written, the writes that come gather into the next, and share its fsync.
  * A group is written whole or not at all, and its writes resolve or reject together.
+ *
+ * Owners take turns: each gives one commit to a group, then each a second one. While several wait, what one of them has in a group is bounded, and
+ * a commit larger than that (a thousand keys deleted at once) has a group only every other time when small ones wait. So a commit waits for the
+ * group that is being written and at most one more, whatever another owner has waiting.
  */
 export class CommitQueue {
   /** A group ends at this many operations, so that the memory of a batch and the time to write it stay bounded. */
   static readonly MAX_GROUP_OPERATIONS = 1024;
+  static readonly MAX_GROUP_BYTES = 4 * 2 ** 20;
+  /** The part of one owner in a group, while others wait. */
+  static readonly OWNER_OPERATIONS = 256;
+  static readonly OWNER_BYTES = 2 ** 20;
 
   /** So long a rider waits for a commit to ride on, in milliseconds. */
   static readonly RIDE_MS = 1000;
@@ -24,7 +41,10 @@ export class CommitQueue {
   readonly #write: BatchWriter;
   readonly #rideMs: number;
   #timer: NodeJS.Timeout | undefined;
-  #waiting: Waiting[] = [];
+  /** Those with commits that wait, in the order of their turns. */
+  readonly #owners = new Map<object, Owner>();
+  /** Whether a large commit was passed over by the group before. */
+  #isLargeDue = false;
   /** Operations that need no answer and no fsync of their own: they ride on the next group. */
   #riders: RecordOperation[] = [];
   #running: Promise<void> | undefined;
@@ -34,10 +54,13 @@ export class CommitQueue {
     this.#rideMs = options.rideMs ?? CommitQueue.RIDE_MS;
   }
 
-  /** Resolves when the operations, all of them, are on disk. */
-  commit(operations: readonly RecordOperation[]): Promise<void> {
+  /** Resolves when the operations, all of them, are on disk. Commits of one owner are written in the order in which they came. */
+  commit(operations: readonly RecordOperation[], owner: object = NOBODY): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ operations, resolve, reject });
+      const waiting = { operations, bytes: bytesOf(operations), resolve, reject };
+      const known = this.#owners.get(owner);
+      if (known === undefined) this.#owners.set(owner, { waiting: [waiting], operations: 0, bytes: 0 });
+      else known.waiting.push(waiting);
       this.#running ??= this.#run();
     });
   }
@@ -63,7 +86,7 @@ export class CommitQueue {
   }
 
   async #run(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#riders.length > 0) {
+    while (this.#owners.size > 0 || this.#riders.length > 0) {
       const group = this.#takeGroup();
       const operations = this.#riders;
       this.#riders = [];
@@ -82,18 +105,94 @@ export class CommitQueue {
   }
 
   #takeGroup(): Waiting[] {
-    let operations = 0;
-    let taken = 0;
-    for (const waiting of this.#waiting) {
-      operations += waiting.operations.length;
-      if (taken > 0 && operations > CommitQueue.MAX_GROUP_OPERATIONS) break;
-      taken++;
+    const group: Waiting[] = [];
+    const size = { operations: 0, bytes: 0 };
+    const isShared = this.#owners.size > 1;
+    if (isShared && this.#isLargeDue) this.#takeLarge(group);
+    for (let hasMore = true; hasMore; ) {
+      hasMore = false;
+      for (const owner of this.#owners.values()) {
+        const next = owner.waiting[0];
+        if (next === undefined || !hasRoom(size, group.length, owner, next, isShared)) continue;
+        owner.waiting.shift();
+        group.push(next);
+        for (const total of [size, owner]) {
+          total.operations += next.operations.length;
+          total.bytes += next.bytes;
+        }
+        hasMore = true;
+      }
     }
-    if (taken === this.#waiting.length) {
-      const all = this.#waiting;
-      this.#waiting = [];
-      return all;
-    }
-    return this.#waiting.splice(0, taken);
+    this.#isLargeDue = group.length > 0 && this.#largeOwner() !== undefined;
+    if (group.length === 0) this.#takeLarge(group);
+    this.#endTurns();
+    return group;
   }
+
+  /** The large commit of the owner whose turn it is, which has nothing else in the group then. */
+  #takeLarge(group: Waiting[]): void {
+    const owner = this.#largeOwner();
+    const next = owner?.waiting.shift();
+    if (owner === undefined || next === undefined) return;
+    group.push(next);
+    owner.operations += next.operations.length;
+    owner.bytes += next.bytes;
+  }
+
+  #largeOwner(): Owner | undefined {
+    for (const owner of this.#owners.values()) {
+      const [next] = owner.waiting;
+      if (next !== undefined && isLarge(next)) return owner;
+    }
+    return undefined;
+  }
+
+  /** Who gave nothing to the group is before those who did. */
+  #endTurns(): void {
+    for (const [key, owner] of [...this.#owners]) {
+      const isServed = owner.operations > 0;
+      owner.operations = 0;
+      owner.bytes = 0;
+      if (owner.waiting.length === 0) this.#owners.delete(key);
+      else if (isServed) {
+        this.#owners.delete(key);
+        this.#owners.set(key, owner);
+      }
+    }
+  }
+}
+
+/** Of commits that nobody is asked for: those of the storage itself. */
+const NOBODY: object = {};
+
+/** Whether the commit has room in a group that is being made. A group is never empty because a commit is larger than all bounds. */
+function hasRoom(
+  group: { readonly operations: number; readonly bytes: number },
+  commits: number,
+  owner: Owner,
+  { operations, bytes }: Waiting,
+  isShared: boolean,
+): boolean {
+  const count = operations.length;
+  if (
+    isShared &&
+    (owner.operations + count > CommitQueue.OWNER_OPERATIONS || owner.bytes + bytes > CommitQueue.OWNER_BYTES)
+  ) {
+    return false;
+  }
+  if (commits === 0) return true;
+  return (
+    group.operations + count <= CommitQueue.MAX_GROUP_OPERATIONS && group.bytes + bytes <= CommitQueue.MAX_GROUP_BYTES
+  );
+}
+
+/** Larger than the part of one owner. */
+function isLarge({ operations, bytes }: Waiting): boolean {
+  return operations.length > CommitQueue.OWNER_OPERATIONS || bytes > CommitQueue.OWNER_BYTES;
+}
+
+function bytesOf(operations: readonly RecordOperation[]): number {
+  let bytes = 0;
+  for (const operation of operations) if (operation.type === 'put') bytes += operation.value.byteLength;
+  return bytes;
 }

@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, rmdir, unlink } from 'node:fs/promises';
+import { mkdir, open, readdir, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { HOST_COSTS } from '../../quotas/host/host-costs.js';
+import { type CallWork, OWN_WORK } from '../service.js';
+import { syncQueue, threadQueue } from '../threads.js';
 import type { Bodies, BodyReader, BodyWriter } from './bodies.js';
 import type { DiskSpace } from './disk-space.js';
+import { FileBodyReader, missingFile } from './file-body-reader.js';
 import { FileBodyWriter } from './file-body-writer.js';
 import type { KeyValueStore } from './key-value-store.js';
 import { afterPrefix, type LevelOperation } from './level-database.js';
@@ -38,60 +42,57 @@ export class FileBodies implements Bodies {
     this.#space = options.space;
   }
 
-  async create(): Promise<BodyWriter> {
+  async create(work: CallWork): Promise<BodyWriter> {
     const number = this.#count++;
     const name = `${this.#session}-${Math.floor(number / FILES_PER_DIRECTORY)}`;
-    if (this.#directory?.name !== name) this.#directory = { name, ready: this.#makeDirectory(name) };
-    const directory = this.#directory;
+    const id = `${name}/${number % FILES_PER_DIRECTORY}`;
+    work.openDescriptor();
     try {
-      await directory.ready;
-      const id = `${name}/${number % FILES_PER_DIRECTORY}`;
-      const handle = await open(this.#path(id), 'wx');
+      if (this.#directory?.name !== name) this.#directory = { name, ready: this.#makeDirectory(name) };
+      await this.#directory.ready;
+      // Creating, syncing and removing it.
+      work.charge(3 * HOST_COSTS.fileOperationMs);
+      const handle = await threadQueue.run(work.owner, HOST_COSTS.fileOperationMs, () => open(this.#path(id), 'wx'));
       this.#unsettled++;
       return new FileBodyWriter({
         id,
         handle,
+        work,
         space: this.#space,
         directoryOnDisk: syncDirectory(join(this.#root, name)),
-        remove: () => this.remove(id),
+        remove: () => this.remove(id, work),
         settle: () => {
           this.#unsettled--;
         },
       });
     } catch (error) {
-      if (this.#directory === directory) this.#directory = undefined;
+      work.closeDescriptor();
+      // The directory may be gone.
+      if (errorCode(error) !== 'EDGE_OVERLOADED') this.#directory = undefined;
       throw storageError('write the body of an object', error);
     }
   }
 
-  async open(id: string, size: number): Promise<BodyReader> {
-    let handle: FileHandle;
+  async open(id: string, size: number, work: CallWork): Promise<BodyReader> {
+    const path = this.#path(id);
+    let found: number;
+    work.charge(HOST_COSTS.fileOperationMs);
     try {
-      handle = await open(this.#path(id), 'r');
+      found = (await threadQueue.run(work.owner, HOST_COSTS.fileOperationMs, () => stat(path))).size;
     } catch (error) {
-      if (errorCode(error) !== 'ENOENT') throw storageError('read the body of an object', error);
-      throw new EdgeError(
-        'EDGE_STORAGE_CORRUPT',
-        `Cannot read the body of an object: its file (${size} bytes) is missing`,
-        {
-          cause: error,
-        },
-      );
+      throw errorCode(error) === 'ENOENT' ? missingFile(error) : storageError('read the body of an object', error);
     }
-    const found = (await handle.stat()).size;
-    if (found !== size) {
-      await handle.close();
-      throw new EdgeError(
-        'EDGE_STORAGE_CORRUPT',
-        `Cannot read the body of an object: its file has ${found} bytes, its record says ${size}`,
-      );
-    }
-    return new FileBodyReader(handle);
+    if (found === size) return new FileBodyReader(path, work);
+    throw new EdgeError(
+      'EDGE_STORAGE_CORRUPT',
+      `Cannot read the body of an object: its file has ${found} bytes, its record says ${size}`,
+    );
   }
 
-  async remove(id: string): Promise<void> {
+  async remove(id: string, work: CallWork): Promise<void> {
     try {
-      await unlink(this.#path(id));
+      // Nobody waits for it, and freeing a large file takes long.
+      await syncQueue.run(work.owner, HOST_COSTS.fileOperationMs, () => unlink(this.#path(id)));
     } catch (error) {
       if (errorCode(error) !== 'ENOENT') throw storageError('remove the body of an object', error);
     }
@@ -141,7 +142,7 @@ export class FileBodies implements Bodies {
     let removed = 0;
     for (const [index, id] of ids.entries()) {
       if (used[index] !== undefined) continue;
-      await this.remove(id);
+      await this.remove(id, OWN_WORK);
       removed++;
     }
     await rmdir(join(this.#root, name)).catch(() => {});
@@ -153,30 +154,5 @@ export class FileBodies implements Bodies {
     if (!BODY_ID.test(id))
       throw new EdgeError('EDGE_STORAGE_CORRUPT', 'Cannot read the body of an object: its record is damaged');
     return join(this.#root, id);
-  }
-}
-
-class FileBodyReader implements BodyReader {
-  readonly #handle: FileHandle;
-
-  constructor(handle: FileHandle) {
-    this.#handle = handle;
-  }
-
-  async read(position: number, length: number): Promise<Uint8Array> {
-    const bytes = Buffer.allocUnsafeSlow(length);
-    let done = 0;
-    while (done < length) {
-      const { bytesRead } = await this.#handle.read(bytes, done, length - done, position + done);
-      if (bytesRead === 0) {
-        throw new EdgeError('EDGE_STORAGE_CORRUPT', 'Cannot read the body of an object: its file ends early');
-      }
-      done += bytesRead;
-    }
-    return bytes;
-  }
-
-  close(): Promise<void> {
-    return this.#handle.close();
   }
 }

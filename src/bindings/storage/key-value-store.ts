@@ -1,4 +1,7 @@
 import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
+import { type CallWork, OWN_WORK } from '../service.js';
+import { threadQueue } from '../threads.js';
 import { CommitQueue } from './commit-queue.js';
 import { arePlain, type RecordOperation, withCounts } from './counts.js';
 import type { DiskSpace } from './disk-space.js';
@@ -20,7 +23,8 @@ const READ_AHEAD_BYTES = 2 ** 20;
 const RECOVERY_BYTES = 8 * 2 ** 20;
 
 /**
- * The records of a storage: reads, and durable writes through one commit queue.
+ * The records of a storage: reads, and durable writes through one commit queue. What is done for an account is charged to its work, takes its turn
+ * among those of others, and between the pages of a long read waits until the account may go on.
  *
  * After a write that failed LevelDB goes on behind the torn end of its log, and what it then acknowledges can be lost at
  * the next opening. So after a failure the database is closed and opened again, which recovers the log up to the last
@@ -46,24 +50,34 @@ export class KeyValueStore {
   }
 
   /** The caller may not change the bytes: others read them too. */
-  async get(key: string): Promise<Buffer | undefined> {
+  async get(key: string, work: CallWork = OWN_WORK): Promise<Buffer | undefined> {
     if (!this.#isOpen || this.#reopening) await this.#whenOpen();
     const known = this.#cache.get(key);
     if (known !== undefined) return known;
-    const ticket = this.#cache.startReading();
+    work.charge(HOST_COSTS.recordMs);
+    const wait = threadQueue.enter(work.owner, HOST_COSTS.recordMs);
+    if (wait !== undefined) await wait;
     try {
+      if (!this.#isOpen || this.#reopening) await this.#whenOpen();
+      const ticket = this.#cache.startReading();
       const value = await this.#database.get(key);
       if (value !== undefined) this.#cache.keep(ticket, key, value);
       return value;
     } catch (error) {
       throw this.#readError(error);
+    } finally {
+      threadQueue.leave(work.owner);
     }
   }
 
-  async getMany(keys: string[], view?: LevelView): Promise<(Buffer | undefined)[]> {
-    if (!this.#isOpen || this.#reopening) await this.#whenOpen();
+  async getMany(keys: string[], view?: LevelView, work: CallWork = OWN_WORK): Promise<(Buffer | undefined)[]> {
+    const ms = keys.length * HOST_COSTS.nextRecordMs;
+    work.charge(ms);
     try {
-      return await this.#database.getMany(keys, view);
+      return await threadQueue.run(work.owner, ms, async () => {
+        if (!this.#isOpen || this.#reopening) await this.#whenOpen();
+        return await this.#database.getMany(keys, view);
+      });
     } catch (error) {
       throw this.#readError(error);
     }
@@ -86,9 +100,10 @@ export class KeyValueStore {
    * Writes the operations, all or none; they are on disk when it resolves.
    * Rejects with EDGE_STORAGE_FULL, EDGE_STORAGE_CORRUPT, EDGE_CLOSED or EDGE_INTERNAL.
    */
-  async commit(operations: readonly RecordOperation[]): Promise<void> {
+  async commit(operations: readonly RecordOperation[], work: CallWork = OWN_WORK): Promise<void> {
     if (this.#isClosed) throw closedError();
-    await this.#queue.commit(operations);
+    work.charge(writeMs(operations));
+    await this.#queue.commit(operations, work.owner);
   }
 
   /** Writes the operations with the next commit, or a second later. For what may get lost, or is done again at the next opening. */
@@ -100,9 +115,9 @@ export class KeyValueStore {
    * What a write is planned by is read after this, with its keys locked: a commit that failed may be found whole when the
    * database is opened again, and that is done now. Rejects when it cannot be.
    */
-  async settled(): Promise<void> {
+  async settled(work: CallWork = OWN_WORK): Promise<void> {
     // Like any other write it waits for its turn.
-    if (!this.#isSound || !this.#isOpen) await this.commit([]);
+    if (!this.#isSound || !this.#isOpen) await this.commit([], work);
   }
 
   /** Runs `task` when it is known what became of a commit that failed: at once, or after the database was opened again. */
@@ -112,8 +127,13 @@ export class KeyValueStore {
   }
 
   /** The entries of the range, in pages. */
-  async *pages(range: LevelRange, size = 1000, view?: LevelView): AsyncGenerator<[string, Buffer][]> {
-    const iterator = await this.iterator(range, view);
+  async *pages(
+    range: LevelRange,
+    size = 1000,
+    view?: LevelView,
+    work: CallWork = OWN_WORK,
+  ): AsyncGenerator<[string, Buffer][]> {
+    const iterator = await this.iterator(range, view, work);
     try {
       for (;;) {
         const page = await iterator.nextv(size);
@@ -125,14 +145,20 @@ export class KeyValueStore {
     }
   }
 
-  async iterator(range: LevelRange, view?: LevelView): Promise<LevelIterator<[string, Buffer]>> {
+  async iterator(
+    range: LevelRange,
+    view?: LevelView,
+    work: CallWork = OWN_WORK,
+  ): Promise<LevelIterator<[string, Buffer]>> {
     if (!this.#isOpen || this.#reopening) await this.#whenOpen();
-    return this.#guard(() => this.#database.iterator({ ...range, ...view, highWaterMarkBytes: READ_AHEAD_BYTES }));
+    return this.#guard(work, () =>
+      this.#database.iterator({ ...range, ...view, highWaterMarkBytes: READ_AHEAD_BYTES }),
+    );
   }
 
-  async keys(range: LevelRange, view?: LevelView): Promise<LevelIterator<string>> {
+  async keys(range: LevelRange, view?: LevelView, work: CallWork = OWN_WORK): Promise<LevelIterator<string>> {
     if (!this.#isOpen || this.#reopening) await this.#whenOpen();
-    return this.#guard(() => this.#database.keys({ ...range, ...view, highWaterMarkBytes: READ_AHEAD_BYTES }));
+    return this.#guard(work, () => this.#database.keys({ ...range, ...view, highWaterMarkBytes: READ_AHEAD_BYTES }));
   }
 
   /** What is there now, for several reads. To be closed. */
@@ -229,10 +255,20 @@ export class KeyValueStore {
     if (!this.#isOpen) throw closedError();
   }
 
-  #guard<Entry>(open: () => LevelIterator<Entry>): LevelIterator<Entry> {
+  #guard<Entry>(work: CallWork, open: () => LevelIterator<Entry>): LevelIterator<Entry> {
     const iterator = this.#reading(open);
     return {
-      nextv: size => iterator.nextv(size).catch(error => Promise.reject(this.#readError(error))),
+      nextv: async size => {
+        const turn = work.turn();
+        if (turn !== undefined) await turn;
+        try {
+          const entries = await threadQueue.run(work.owner, size * HOST_COSTS.nextRecordMs, () => iterator.nextv(size));
+          work.charge(HOST_COSTS.recordMs + entries.length * HOST_COSTS.nextRecordMs);
+          return entries;
+        } catch (error) {
+          throw this.#readError(error);
+        }
+      },
       seek: target => iterator.seek(target),
       close: () => iterator.close(),
     };
@@ -257,6 +293,13 @@ const NOT_OPEN: ReadonlySet<string> = new Set([
   'LEVEL_ITERATOR_NOT_OPEN',
   'LEVEL_SNAPSHOT_NOT_OPEN',
 ]);
+
+/** What writing the operations takes, the log and the table that they end in. */
+function writeMs(operations: readonly RecordOperation[]): number {
+  let bytes = 0;
+  for (const operation of operations) if (operation.type === 'put') bytes += operation.value.byteLength;
+  return operations.length * HOST_COSTS.writtenRecordMs + costOf(bytes, HOST_COSTS.fileMbMs);
+}
 
 function closedError(): EdgeError {
   return new EdgeError('EDGE_CLOSED', 'Cannot use the storage: the host is closed');

@@ -1,3 +1,4 @@
+import { type CallWork, OWN_WORK } from '../service.js';
 import type { Bodies } from './bodies.js';
 import type { KeyValueStore } from './key-value-store.js';
 import { afterPrefix, type LevelOperation } from './level-database.js';
@@ -18,7 +19,7 @@ export interface BodySegment {
 
 interface Hold {
   readers: number;
-  doomed: BodyRef | undefined;
+  doomed: { readonly body: BodyRef; readonly work: CallWork } | undefined;
 }
 
 /**
@@ -47,7 +48,7 @@ export class Reclaimer {
     const hold = this.#holds.get(id);
     if (hold === undefined || --hold.readers > 0) return;
     this.#holds.delete(id);
-    if (hold.doomed !== undefined) this.#reclaim(hold.doomed);
+    if (hold.doomed !== undefined) this.#reclaim(hold.doomed.body, hold.doomed.work);
   }
 
   /** What the commit must hold that drops the last reference to the body. */
@@ -58,11 +59,11 @@ export class Reclaimer {
   }
 
   /** After that commit. */
-  dropped(body: BodyRef): void {
+  dropped(body: BodyRef, work: CallWork): void {
     if (body.kind === 'inline') return;
     const hold = this.#holds.get(body.id);
-    if (hold === undefined) this.#reclaim(body);
-    else hold.doomed = body;
+    if (hold === undefined) this.#reclaim(body, work);
+    else hold.doomed = { body, work };
   }
 
   /**
@@ -73,7 +74,7 @@ export class Reclaimer {
     this.#records.whenSound(() => {
       this.#track(
         this.#records.get(recordKeys.fileBody(id)).then(async used => {
-          if (used === undefined) await this.#bodies.remove(id);
+          if (used === undefined) await this.#bodies.remove(id, OWN_WORK);
           settle();
         }),
       );
@@ -86,7 +87,7 @@ export class Reclaimer {
     for await (const page of this.#records.pages({ gte: prefix, lt: afterPrefix(prefix) })) {
       for (const [key, value] of page) {
         const id = key.slice(prefix.length);
-        await this.#remove({ kind: value[0] === TRASH.list[0] ? 'list' : 'file', id });
+        await this.#remove({ kind: value[0] === TRASH.list[0] ? 'list' : 'file', id }, OWN_WORK);
       }
     }
   }
@@ -96,8 +97,8 @@ export class Reclaimer {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  #reclaim(body: BodyRef): void {
-    this.#track(this.#remove(body));
+  #reclaim(body: BodyRef, work: CallWork): void {
+    this.#track(this.#remove(body, work));
   }
 
   /** What fails is noted still, and tried again at the next opening. */
@@ -106,13 +107,13 @@ export class Reclaimer {
     this.#running.add(task);
   }
 
-  async #remove(body: BodyRef): Promise<void> {
+  async #remove(body: BodyRef, work: CallWork): Promise<void> {
     const done: LevelOperation[] = [];
-    if (body.kind === 'file') await this.#removeFile(body.id, done);
+    if (body.kind === 'file') await this.#removeFile(body.id, done, work);
     else if (body.kind === 'list') {
-      const list = await this.#records.get(recordKeys.bodyList(body.id));
+      const list = await this.#records.get(recordKeys.bodyList(body.id), work);
       for (const segment of list === undefined ? [] : parseBodyList(list)) {
-        if (segment.kind === 'file') await this.#removeFile(segment.id, done);
+        if (segment.kind === 'file') await this.#removeFile(segment.id, done, work);
         else done.push({ type: 'del', key: recordKeys.inlineBody(segment.id) });
       }
       done.push({ type: 'del', key: recordKeys.bodyList(body.id) });
@@ -121,8 +122,8 @@ export class Reclaimer {
     this.#records.ride(done);
   }
 
-  async #removeFile(id: string, done: LevelOperation[]): Promise<void> {
-    await this.#bodies.remove(id);
+  async #removeFile(id: string, done: LevelOperation[], work: CallWork): Promise<void> {
+    await this.#bodies.remove(id, work);
     done.push({ type: 'del', key: recordKeys.fileBody(id) });
   }
 }

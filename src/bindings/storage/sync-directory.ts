@@ -1,5 +1,7 @@
 import { open } from 'node:fs/promises';
 import { errorCode } from '../../quotas/errors.js';
+import { HOST_COSTS } from '../../quotas/host/host-costs.js';
+import { threadQueue } from '../threads.js';
 
 interface Sync {
   readonly running: Promise<void>;
@@ -7,6 +9,8 @@ interface Sync {
 }
 
 const syncs = new Map<string, Sync>();
+/** Whoever waits for one, it is the same. */
+const OWNER: object = {};
 
 /** Resolves when the entries that are in the directory now are on disk. Calls that come during a sync share the next. */
 export function syncDirectory(path: string): Promise<void> {
@@ -21,9 +25,11 @@ export function syncDirectory(path: string): Promise<void> {
 }
 
 function start(path: string): Promise<void> {
-  const running = sync(path).finally(() => {
-    if (syncs.get(path)?.running === running) syncs.delete(path);
-  });
+  const running = threadQueue
+    .run(OWNER, HOST_COSTS.fileOperationMs, () => sync(path))
+    .finally(() => {
+      if (syncs.get(path)?.running === running) syncs.delete(path);
+    });
   syncs.set(path, { running });
   return running;
 }

@@ -18,8 +18,18 @@ export const HOST_COSTS = {
   fileMbMs: 0.5,
   /** One operation on a file: open, sync, rename, remove. */
   fileOperationMs: 0.04,
-  /** One record read from LevelDB, and one written. */
-  recordMs: 0.01,
+  /** One record read from LevelDB, by itself. */
+  recordMs: 0.03,
+  /** One of many records that are read at once: a page of a listing. */
+  nextRecordMs: 0.003,
+  /** One record written, in a batch. */
+  writtenRecordMs: 0.008,
+  /** One key or part that a call names, whether or not the call is refused. */
+  keyMs: 0.002,
+  /** One request sent and its answer read, without bodies, on a socket that is open. */
+  hopMs: 0.1,
+  /** One socket opened. */
+  socketMs: 0.3,
   /** A megabyte that came out of a decoder of content codings. */
   decodedMbMs: 4,
 } as const;

@@ -104,3 +104,90 @@ test('drain() ends also when the batch of riders fails', async t => {
   batches[0]?.end(new Error('x'));
   await t.notThrowsAsync(drained);
 });
+
+/** Ends batch after batch until nothing is written any more; the keys of each. */
+async function writeAll(batches: ReturnType<typeof heldWriter>['batches']): Promise<string[][]> {
+  for (let index = 0; index < batches.length; index++) {
+    batches[index]?.end();
+    await turn();
+  }
+  return batches.map(({ keys }) => keys);
+}
+
+const many = (key: string, count: number) => Array.from({ length: count }, () => del(key));
+
+test('commit() takes a small commit with the next batch, whatever another owner has waiting', async t => {
+  const { batches, write } = heldWriter();
+  const queue = new CommitQueue(write);
+  const [evil, good] = [{}, {}];
+  for (let count = 0; count < 16; count++) void queue.commit(many('evil', 3000), evil);
+  void queue.commit([del('good')], good);
+  const written = await writeAll(batches);
+  // The first is being written when the small one comes.
+  t.is(
+    written.findIndex(keys => keys.includes('good')),
+    1,
+  );
+  t.is(written.length, 17);
+  t.true(written.every(keys => keys.length <= 3000));
+});
+
+test('commit() writes large commits every other time while small ones go on coming', async t => {
+  const { batches, write } = heldWriter();
+  const queue = new CommitQueue(write);
+  const [evil, good] = [{}, {}];
+  void queue.commit([del('first')]);
+  for (let count = 0; count < 3; count++) void queue.commit(many('large', 500), evil);
+  for (let index = 0; index < 8; index++) {
+    void queue.commit([del(`small ${index}`)], good);
+    batches[index]?.end();
+    await turn();
+  }
+  await writeAll(batches);
+  const large = batches.flatMap(({ keys }, index) => (keys.includes('large') ? [index] : []));
+  t.deepEqual(large, [2, 3, 4]);
+  t.true(batches.slice(2, 5).every(({ keys }) => keys.some(key => key.startsWith('small'))));
+});
+
+test('commit() bounds the part of each owner in a batch, and lets them take turns', async t => {
+  const { batches, write } = heldWriter();
+  const queue = new CommitQueue(write);
+  const owners = { a: {}, b: {}, c: {} };
+  void queue.commit([del('first')]);
+  for (let count = 0; count < 300; count++) void queue.commit([del('a'), del('a')], owners.a);
+  for (let count = 0; count < 2; count++) void queue.commit([del('b')], owners.b);
+  const [, second = [], third = []] = await writeAll(batches);
+  t.deepEqual(second.slice(0, 6), ['a', 'a', 'b', 'a', 'a', 'b']);
+  t.is(second.length, CommitQueue.OWNER_OPERATIONS + 2);
+  // Alone again it has all of the batch.
+  t.is(third.length, 600 - CommitQueue.OWNER_OPERATIONS);
+});
+
+test('commit() bounds the bytes of a batch, and of each owner in it', async t => {
+  const { batches, write } = heldWriter();
+  const queue = new CommitQueue(write);
+  const [evil, good] = [{}, {}];
+  const put = (key: string): RecordOperation => ({
+    type: 'put',
+    key,
+    value: new Uint8Array(CommitQueue.OWNER_BYTES / 2),
+  });
+  void queue.commit([del('first')]);
+  for (let count = 0; count < 12; count++) void queue.commit([put('evil')], evil);
+  void queue.commit([put('good')], good);
+  const sizes = (await writeAll(batches)).map(keys => keys.length);
+  const perBatch = (2 * CommitQueue.MAX_GROUP_BYTES) / CommitQueue.OWNER_BYTES;
+  t.deepEqual(sizes, [1, 3, perBatch, 2]);
+});
+
+test('commit() keeps the order of the commits of an owner', async t => {
+  const { batches, write } = heldWriter();
+  const queue = new CommitQueue(write);
+  const [one, other] = [{}, {}];
+  const sizes = [1, 300, 2, 200, 100, 1000, 3];
+  for (const [index, size] of sizes.entries()) void queue.commit(many(`${index}`, size), one);
+  for (let count = 0; count < 20; count++) void queue.commit([del('other')], other);
+  const written = (await writeAll(batches)).flat().filter(key => key !== 'other');
+  t.deepEqual([...new Set(written)], ['0', '1', '2', '3', '4', '5', '6']);
+  t.deepEqual(written, [...written].sort());
+});

@@ -1,0 +1,29 @@
+import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';
+import type { CallWork } from './service.js';
+
+/**
+ * The same chunks, each of them charged to the account, and none asked for before the account may go on. No generator, which could not be ended
+ * while it waits for a chunk.
+ *
+ * @param mbMs what a megabyte costs, in milliseconds
+ */
+export function chargedBody(body: AsyncIterable<Uint8Array>, work: CallWork, mbMs: number): AsyncIterable<Uint8Array> {
+  const source = body[Symbol.asyncIterator]();
+  let isOver = false;
+  const iterator: AsyncIterator<Uint8Array> = {
+    async next() {
+      const turn = work.turn();
+      if (turn !== undefined) await turn;
+      if (isOver) return { done: true, value: undefined };
+      const result = await source.next();
+      if (result.done !== true) work.charge(HOST_COSTS.chunkMs + costOf(result.value.byteLength, mbMs));
+      return result;
+    },
+    async return() {
+      isOver = true;
+      await source.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
+}
