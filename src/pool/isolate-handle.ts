@@ -13,6 +13,7 @@ import {
   NoteKind,
 } from '../isolate/protocol/messages.js';
 import type { LeaseConnection } from './cell.js';
+import { CpuClaims } from './cpu-claims.js';
 import { parseBlame, parseHandlerFailure, parseLoadAnswer } from './isolate-messages.js';
 import type { LeaseEnd } from './lease-pool.js';
 
@@ -58,6 +59,8 @@ const CLOSE_WITHIN_MS = 30_000;
 
 export class IsolateHandle implements ChannelOwner {
   readonly lease: number;
+  /** What its invocations account for, seen from outside. */
+  readonly claims = new CpuClaims();
   readonly #channel: Channel;
   readonly #endLease: () => void;
   readonly #invocations = new Map<number, InvocationPort>();
@@ -68,6 +71,7 @@ export class IsolateHandle implements ChannelOwner {
   #onGone: (reason: LossReason, detail: string) => void = () => {};
   #onIdle: (() => void) | undefined;
   #gone: { readonly reason: LossReason; readonly detail: string } | undefined;
+  #unaccountedMs = 0;
   #isToldGone = false;
   #isLeaving = false;
   #isLoading = false;
@@ -121,6 +125,7 @@ export class IsolateHandle implements ChannelOwner {
 
   load(head: LoadHead, body: Uint8Array): Promise<LoadAnswer> {
     this.#isLoading = true;
+    this.claims.loading(head.limits);
     return new Promise<LoadAnswer>((resolve, reject) => {
       const fail = (text: string): void => {
         const { detail, figures } = parseBlame(text);
@@ -146,6 +151,7 @@ export class IsolateHandle implements ChannelOwner {
       };
     }).finally(() => {
       this.#isLoading = false;
+      this.claims.started();
     });
   }
 
@@ -160,6 +166,7 @@ export class IsolateHandle implements ChannelOwner {
   ): Exchange {
     const exchange = this.#channel.open(kind, head, isUtf8, body, isComplete, port);
     this.#invocations.set(exchange.id, port);
+    this.claims.opened(exchange.id, kind);
     return exchange;
   }
 
@@ -186,9 +193,14 @@ export class IsolateHandle implements ChannelOwner {
     this.#channel.note(invocation, NoteKind.Ping, '');
   }
 
-  /** The cell says that the lease is over, and why. */
-  leaseEnded(reason: LossReason, detail: string): void {
+  /**
+   * The lease is over, as the cell says or as the cell was ended.
+   *
+   * @param unaccountedMs CPU time that the kernel says was used for nothing that is known, for the invocations that are open
+   */
+  leaseEnded(reason: LossReason, detail: string, unaccountedMs = 0): void {
     this.#gone ??= { reason, detail };
+    this.#unaccountedMs = unaccountedMs;
     this.#channel.close();
     this.#tellGone();
   }
@@ -219,6 +231,7 @@ export class IsolateHandle implements ChannelOwner {
       const port = this.#invocations.get(id);
       this.#closing.delete(id);
       this.#invocations.delete(id);
+      this.claims.closed(id, undefined);
       this.#channel.find(id)?.fail('The invocation is over');
       port?.onLost('silent', '', NOTHING_KNOWN);
     }
@@ -231,7 +244,10 @@ export class IsolateHandle implements ChannelOwner {
     const at = head.indexOf('\n');
     const port = this.#invocations.get(Number(head.slice(0, at)));
     if (at < 0 || port === undefined) exchange.fail('Error\nThe invocation is over\n');
-    else port.onCall(exchange, kind, head.slice(at + 1), body, isComplete);
+    else {
+      this.claims.called();
+      port.onCall(exchange, kind, head.slice(at + 1), body, isComplete);
+    }
   }
 
   onNote(id: number, kind: number, payload: Buffer): void {
@@ -259,6 +275,7 @@ export class IsolateHandle implements ChannelOwner {
         if (this.#channel.find(id) !== undefined) throw new ProtocolError('An invocation ended before its answer did');
         this.#invocations.delete(id);
         this.#closing.delete(id);
+        this.claims.closed(id, payload.readUInt32LE(0) / 1000);
         port.onDone(payload.readUInt32LE(0) / 1000, payload.readUInt32LE(4) * 1024);
         if (this.#invocations.size === 0) this.#onIdle?.();
         return;
@@ -292,13 +309,15 @@ export class IsolateHandle implements ChannelOwner {
     const { reason, detail: text } = this.#gone ?? { reason: 'exit' as const, detail: '' };
     const { invocation, figures, detail } = parseBlame(text);
     const lost = [...this.#invocations];
+    const share = { cpuMs: Math.round(this.#unaccountedMs / Math.max(1, lost.length)), memoryBytes: 0 };
+    this.claims.ended();
     this.#invocations.clear();
     this.#closing.clear();
     clearTimeout(this.#closeTimer);
     for (const [id, port] of lost) {
       if (id === invocation) port.onLost(reason, detail, figures);
       // Who only shared the isolate with a loop has not used up its own time.
-      else port.onLost(reason === 'cpu' && invocation > 0 ? 'bystander' : reason, detail, NOTHING_KNOWN);
+      else port.onLost(reason === 'cpu' && invocation > 0 ? 'bystander' : reason, detail, share);
     }
     this.#onGone(reason, detail);
   }
