@@ -3,8 +3,6 @@
  * has, comes past it. Measured with honest cells on Node 20.20 and 24.21, on a machine with two busy cores (docs/security.md has the
  * values); the numbers here leave several times of what was seen, for slower machines.
  */
-import type { CellOptions } from './cell.js';
-
 const MEBIBYTE = 1024 * 1024;
 
 /** Readings of a cell are this far apart. */
@@ -25,8 +23,8 @@ export const CPU = {
    * no turn: seen were 3.3 for a function that only makes garbage, and 1.1 for a loop.
    */
   helpers: 5,
-  /** An invocation's frames, besides its turns. Seen: 0.07 ms in a row of many, 0.5 ms for the first ones. */
-  invocationMs: 1,
+  /** An invocation's frames, besides its turns. Seen: 0.02 to 0.07 ms in a row of many; 0.5 ms where they are few, which the idle share covers. */
+  invocationMs: 0.5,
   /** A call of a service, besides its turns. Seen: 0.2 to 0.4 ms. */
   callMs: 1,
   /** A mebibyte that is moved in or out. Seen: 1 to 6 ms. */
@@ -67,7 +65,9 @@ const OWN_THREADS = 64;
 const DESCRIPTORS = 1024;
 const WRITTEN_BYTES = 8 * MEBIBYTE;
 
-export function boundsOf({ cellMemoryBytes, maxThreads }: CellOptions): CellBounds {
+/** `cellMemoryBytes` and `maxThreads` are those of the options of a cell. */
+export function boundsOf(options: { readonly cellMemoryBytes: number; readonly maxThreads: number }): CellBounds {
+  const { cellMemoryBytes, maxThreads } = options;
   return {
     memoryBytes: cellMemoryBytes * HARD_CEILING,
     threads: OWN_THREADS + 2 * maxThreads,

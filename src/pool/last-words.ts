@@ -11,7 +11,7 @@ const MAX_KEPT_BYTES = 16 * 1024;
 const READ_BYTES = 64 * 1024;
 /**
  * A megabyte a second, while an engine at the edge of its stack prints 33. Who prints more waits for the pipe. It is not left alone for
- * good: an engine that is about to abort would wait with its last words for ever, and the cell would hang in place of ending.
+ * good: an engine that is about to abort would wait with its last words indefinitely, and the cell would hang in place of ending.
  */
 const REST_MS = 50;
 /** After the end of the process, what is still in the pipe, which its size bounds: 208 KiB unless the cell has asked for more. */
@@ -22,6 +22,7 @@ export class LastWords {
   readonly #tail = new OutputTail(MAX_KEPT_BYTES);
   readonly #restMs: number;
   #leftBytes = READ_BYTES;
+  #bytes = 0;
   #isLast = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -31,6 +32,11 @@ export class LastWords {
     this.#restMs = restMs;
     stream.on('data', (chunk: Buffer) => this.#read(chunk));
     stream.on('close', () => clearTimeout(this.#timer));
+  }
+
+  /** What was read. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** As it was printed: see {@link printable}. */
@@ -48,6 +54,7 @@ export class LastWords {
 
   #read(chunk: Buffer): void {
     this.#tail.push(chunk);
+    this.#bytes += chunk.length;
     this.#leftBytes -= chunk.length;
     if (this.#leftBytes > 0) return;
     if (this.#isLast) {

@@ -147,6 +147,11 @@ export class ProcessCell implements Cell {
     return this.#pid;
   }
 
+  /** Bytes of its standard error that were read. */
+  get printedBytes(): number {
+    return this.#lastWords?.bytes ?? 0;
+  }
+
   get movedBytes(): number {
     let sum = 0;
     for (let index = 0; index < this.#nextSocket; index++) {
