@@ -76,8 +76,10 @@ export function findCgroupParent({ proc, isRoot }: CgroupPlaces = HERE): CgroupS
 
 function divide(folder: string, missing: readonly string[]): CgroupState {
   const available = words(`${folder}/cgroup.controllers`);
+  const divided = words(`${folder}/cgroup.subtree_control`);
   for (const name of WANTED) {
-    if (missing.length === 0 && available.has(name)) tryWrite(`${folder}/cgroup.subtree_control`, `+${name}`);
+    if (missing.length === 0 && available.has(name) && !divided.has(name))
+      tryWrite(`${folder}/cgroup.subtree_control`, `+${name}`);
   }
   const controllers = words(`${folder}/cgroup.subtree_control`);
   const absent = missing.length > 0 ? [] : WANTED.filter(name => !controllers.has(name));

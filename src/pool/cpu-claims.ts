@@ -56,6 +56,7 @@ export class CpuClaims {
   }
 
   opened(invocation: number, kind: HostOpens): void {
+    if (this.#isEnded) return;
     const other = LIMIT_OF[kind];
     if (other === undefined) this.#requests++;
     else this.#others.set(invocation, other);

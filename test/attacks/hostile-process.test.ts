@@ -5,7 +5,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
 import test from 'ava';
+import { HostOpens, type LoadHead } from '../../src/isolate/protocol/messages.js';
+import type { InvocationPort } from '../../src/pool/isolate-handle.js';
 import { descendantsOf } from '../../src/pool/process-tree.js';
 import type { EdgeErrorCode } from '../../src/quotas/errors.js';
 import { handler, newHost } from '../host/new-host.js';
@@ -18,6 +22,38 @@ import {
   removeHostile,
   startHostile,
 } from './hostile-process.js';
+
+const LOAD: LoadHead = {
+  name: 'lying',
+  modules: [],
+  env: {},
+  buckets: [],
+  flags: [],
+  limits: {
+    startupMs: 400,
+    memoryBytes: 1,
+    cpuOverrunMs: 10,
+    cpuBalanceMs: 10,
+    cpuMs: { fetch: 10, scheduled: 10, queue: 10, alarm: 10 },
+  },
+};
+
+const IGNORED: InvocationPort = {
+  onReply() {},
+  onData() {},
+  onCredit() {},
+  onSent() {},
+  onStop() {},
+  onFail() {},
+  onLog() {},
+  onPassThrough() {},
+  onHandlerFailed() {},
+  onCall() {},
+  onCallRead() {},
+  onPong() {},
+  onDone() {},
+  onLost() {},
+};
 
 const missing = missingCompiler();
 const native = missing === undefined ? test : test.skip;
@@ -189,6 +225,66 @@ inGroup(
     t.not(host.health().cells[0]?.pid, cell?.pid);
   },
 );
+
+const onLinux = process.platform === 'linux' ? test : test.skip;
+
+onLinux('a cell that says that its invocations took no time, and burns, is ended', async t => {
+  t.timeout(240_000);
+  const program = { command: process.execPath, args: [fileURLToPath(new URL('./lying-cell.js', import.meta.url))] };
+  const cell = await startHostile(t, program, { sandbox: 'auto', cgroups: undefined }, 512);
+  const isolate = await cell.supervisor.acquire();
+  t.like(await isolate.load(LOAD, Buffer.alloc(0)), { kind: 'loaded' });
+  const told: number[] = [];
+  await new Promise<void>(resolve => {
+    const port: InvocationPort = {
+      ...IGNORED,
+      onDone(cpuMs) {
+        if (told.push(cpuMs) === 20) resolve();
+      },
+    };
+    for (let count = 0; count < 20; count++) isolate.invoke(HostOpens.Fetch, 'GET\nhttp://x/', false, null, true, port);
+  });
+  t.deepEqual(new Set(told), new Set([0]));
+  // It is open until the end, and gets what the kernel has seen.
+  const lost = new Promise<[string, number]>(resolve => {
+    isolate.onGone = reason => resolve([reason, isolate.inFlight]);
+  });
+  const error = await cell.finding;
+  t.is(error.code, 'EDGE_CPU_LIMIT');
+  t.regex(error.message, /it used \d+ ms of CPU time that its invocations do not account for/);
+  t.deepEqual(await lost, ['cell', 0]);
+});
+
+native(
+  `an invocation that is open when its cell is ended for CPU time gets EDGE_CPU_LIMIT, and the time${because}`,
+  async t => {
+    t.timeout(240_000);
+    const cell = await startHostile(
+      t,
+      { command: program, args: ['burn', '8', '0'] },
+      { sandbox: 'auto', cgroups: undefined },
+    );
+    const isolate = await cell.supervisor.acquire();
+    const lost = new Promise<[string, string, number]>(resolve => {
+      const port: InvocationPort = {
+        ...IGNORED,
+        onLost: (reason, detail, { cpuMs }) => resolve([reason, detail, cpuMs]),
+      };
+      isolate.invoke(HostOpens.Fetch, 'GET\nhttp://x/', false, null, true, port);
+    });
+    const [reason, detail, cpuMs] = await lost;
+    t.is(reason, 'cpu');
+    t.regex(detail, /it used \d+ ms of CPU time/);
+    t.true(cpuMs > 1000, String(cpuMs));
+  },
+);
+
+test('what a cell prints before it fails to start comes without control characters', async t => {
+  const program = { command: '/bin/sh', args: ['-c', "printf '\\033[2Jcleared\\r\\nforged line' >&2; exit 3"] };
+  const cell = await startHostile(t, program, { sandbox: 'off', cgroups: undefined });
+  const { message } = (await t.throwsAsync(cell.supervisor.acquire(), { code: 'EDGE_CELL_START' })) ?? {};
+  t.regex(message ?? '', /exit code 3: \[2Jcleared forged line$/);
+});
 
 /** One that has ended and waits to be put away does not run. */
 function isRunning(pid: number): boolean {

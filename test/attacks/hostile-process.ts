@@ -65,6 +65,7 @@ export async function startHostile(
   t: ExecutionContext,
   program: CellProgram,
   { sandbox, cgroups }: HostileOptions,
+  memoryMebibytes = CELL_MEMORY_MEBIBYTES,
 ): Promise<HostileCell> {
   const layers = await sandboxFor(sandbox);
   let onFinding: (error: EdgeError) => void = () => {};
@@ -82,7 +83,7 @@ export async function startHostile(
     spares: 0,
     maxThreads: 2,
     heapBytes: 16 * MEBIBYTE,
-    cellMemoryBytes: CELL_MEMORY_MEBIBYTES * MEBIBYTE,
+    cellMemoryBytes: memoryMebibytes * MEBIBYTE,
     makeRoom() {},
     prepare: async () => {},
     onFinding,
