@@ -4,7 +4,7 @@ export type { Account, AccountStatsSnapshot } from './host/account.js';
 export { type AuditedRequest, type AuditFinding, type AuditOptions, auditRequests } from './host/audit/requests.js';
 export type { ModuleSource, ScriptSource } from './host/deployment.js';
 export type { EdgeFunction } from './host/edge-function.js';
-export { EdgeHost, type HostHealth } from './host/edge-host.js';
+export { EdgeHost, type HostCell, type HostHealth, type HostWatch } from './host/edge-host.js';
 export type {
   HostEvents,
   InvocationEvent,

@@ -8,7 +8,8 @@ import type { StoreBucket } from '../bindings/bucket/types.js';
 import { createEgress, type Egress } from '../bindings/egress/egress.js';
 import { Storage } from '../bindings/storage/storage.js';
 import type { Cell, CellEvents, CellOptions } from '../pool/cell.js';
-import { CellSupervisor } from '../pool/cell-supervisor.js';
+import { type CellState, CellSupervisor } from '../pool/cell-supervisor.js';
+import { type CgroupState, cgroupsOfProcess } from '../pool/cgroup.js';
 import { IsolateCache } from '../pool/isolate-cache.js';
 import { ProcessCell } from '../pool/process-cell.js';
 import { type Sandbox, type SandboxState, sandboxFor } from '../pool/sandbox.js';
@@ -45,6 +46,22 @@ import { CHANNELS, isRecorded, loadTelemetry, publish, recordInvocation } from '
 const DEFAULT_ACCOUNT = 'default';
 /** A cell may hold so much besides the memory of its isolates before isolates are ended. */
 const CELL_BASE_BYTES = 256 * 1024 * 1024;
+const NO_CGROUPS: CgroupState = { parent: undefined, missing: ['switched off'] };
+
+/** One cell of a host, and what the kernel says of it. */
+export interface HostCell extends CellState {
+  readonly account: string;
+}
+
+/** How a host sees what its cells use. */
+export interface HostWatch {
+  /** Whether each cell has a control group (cgroup v2) of its own. */
+  readonly cgroups: boolean;
+  /** Controllers that those have: 'memory' and 'pids' bound a cell by the kernel, 'cpu' weighs it. */
+  readonly controllers: readonly string[];
+  /** Why something of it is missing; then it is read from each process. */
+  readonly missing: readonly string[];
+}
 
 /** State of a host, for health checks. */
 export interface HostHealth {
@@ -53,12 +70,9 @@ export interface HostHealth {
   readonly sandbox: SandboxState | undefined;
   readonly isolates: number;
   readonly accounts: number;
-  readonly cells: readonly {
-    readonly account: string;
-    readonly pid: number | undefined;
-    readonly isolates: number;
-    readonly residentBytes: number | undefined;
-  }[];
+  readonly cells: readonly HostCell[];
+  /** How the host sees what its cells use; undefined before the first cell was asked for, and with isolation 'thread'. */
+  readonly watch: HostWatch | undefined;
   readonly storage: { readonly location: string; readonly isOpen: boolean };
   readonly isClosed: boolean;
 }
@@ -74,6 +88,8 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   #redis: Promise<SharedCounters> | undefined;
   /** Known when the first cell has been asked for; never with isolation 'thread'. */
   #sandbox: Sandbox | undefined;
+  /** Known at the same time. */
+  #cgroups: CgroupState | undefined;
   #storage: Promise<Storage> | undefined;
   #isStorageOpen = false;
   #closing: Promise<void> | undefined;
@@ -162,6 +178,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       makeRoom: () => this.#cache.evict(cachePrefix(id)),
       prepare: () => this.#prepareSandbox(),
       create: (cellOptions, events) => this.#createCell(id, cellOptions, events),
+      onFinding: error => this.#warn(error),
     });
     const account = new Account(id, checked, this.#accountHost(id, share), supervisor);
     this.#accounts.set(id, account);
@@ -239,6 +256,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       cells: [...this.#accounts.values()].flatMap(account =>
         account.cells.map(cell => ({ account: account.id, ...cell })),
       ),
+      watch: this.#cgroups === undefined ? undefined : watchState(this.#cgroups),
       storage: { location: this.#options.storage, isOpen: this.#isStorageOpen },
       isClosed: this.#closing !== undefined,
     };
@@ -292,7 +310,9 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   }
 
   async #prepareSandbox(): Promise<void> {
-    if (this.#options.isolation === 'process') this.#sandbox = await sandboxFor(this.#options.sandbox);
+    if (this.#options.isolation !== 'process') return;
+    this.#sandbox = await sandboxFor(this.#options.sandbox);
+    this.#cgroups ??= this.#options.sandbox === 'off' ? NO_CGROUPS : cgroupsOfProcess();
   }
 
   #createCell(account: string, options: CellOptions, cellEvents: CellEvents): Cell {
@@ -306,7 +326,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     };
     return this.#sandbox === undefined
       ? new ThreadCell(options, events)
-      : new ProcessCell(options, events, this.#sandbox);
+      : new ProcessCell(options, events, this.#sandbox, this.#cgroups?.parent);
   }
 
   async #directory(account: string): Promise<BucketDirectory> {
@@ -396,6 +416,10 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       warn: error => this.#warn(error),
     };
   }
+}
+
+function watchState({ parent, missing }: CgroupState): HostWatch {
+  return { cgroups: parent !== undefined, controllers: [...(parent?.controllers ?? [])], missing };
 }
 
 function countText(value: unknown): string | undefined {

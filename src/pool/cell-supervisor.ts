@@ -6,6 +6,8 @@ import { delay } from 'abort-controller-x';
 import { EdgeError } from '../quotas/errors.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import { type Cell, type CellEvents, type CellOptions, isOutOfMemory } from './cell.js';
+import { boundsOf, CPU, POLL_MS } from './cell-bounds.js';
+import { type CellClaims, type CellFinding, CellWatch } from './cell-watch.js';
 import { IsolateHandle, type LossReason } from './isolate-handle.js';
 import { Suspects } from './suspects.js';
 
@@ -20,6 +22,23 @@ export interface SupervisorOptions extends CellOptions {
   /** What has to be known before a cell can be created. */
   readonly prepare: () => Promise<void>;
   readonly create: (options: CellOptions, events: CellEvents) => Cell;
+  /** A cell was ended for what the kernel says of it. */
+  readonly onFinding: (error: EdgeError) => void;
+}
+
+/** One cell as the kernel sees it. The kernel's values are undefined for threads of the host, and on systems that tell nothing of processes. */
+export interface CellState {
+  /** Of its main process; undefined with isolation 'thread'. */
+  readonly pid: number | undefined;
+  readonly isolates: number;
+  /** All of its processes, those that only started it included: one to three. A cell that comes to have more is ended. */
+  readonly processes: number | undefined;
+  /** CPU milliseconds that all of it has used since its start. */
+  readonly cpuMs: number | undefined;
+  /** Memory of all of its processes, with the files that they hold open. */
+  readonly residentBytes: number | undefined;
+  /** Where the values come from: the control group of the cell, or each of its processes. */
+  readonly source: 'cgroup' | 'processes' | undefined;
 }
 
 /** A cell with fewer leases left is drained and replaced in the background. */
@@ -34,7 +53,6 @@ const ROOM_WITHIN_MS = 30_000;
 const ROOM_POLL_MS = 25;
 /** Several times what a load and its first answer take; a load that finds no spare meanwhile starts a thread of its own. */
 const REFILL_AFTER_MS = 50;
-const POLL_MS = 250;
 /** Invocations are looked at for progress every so many polls, a second: a look costs less than a microsecond. */
 const PROGRESS_EVERY_POLLS = 4;
 /** A cell in which something runs is asked to answer every so many polls. */
@@ -44,14 +62,14 @@ const PING_EVERY_POLLS = 10;
  * application that was busy, is not the cell's fault.
  */
 const SILENT_POLLS = 60;
-/** Times the ceiling at which the cell's own watchdog ends isolates. */
-const HARD_CEILING = 2;
 const MEBIBYTE = 1024 * 1024;
 /** Resident memory that a loaded isolate may have without being suspicious. */
 const THREAD_BYTES = 64 * MEBIBYTE;
 /** A cell that stays this far above what its threads explain is drained and replaced. */
 const BLOAT_BYTES = 150 * MEBIBYTE;
 const BLOATED_POLLS = 20;
+
+const FINDING_CODES = { cpu: 'EDGE_CPU_LIMIT', memory: 'EDGE_MEMORY_LIMIT', cell: 'EDGE_CELL_LOST' } as const;
 
 class LiveCell {
   readonly cell: Cell;
@@ -60,6 +78,10 @@ class LiveCell {
   readonly spares: IsolateHandle[] = [];
   isRetired = false;
   isReady = false;
+  watch: CellWatch | undefined;
+  finding: CellFinding | undefined;
+  /** What isolates that are gone have accounted for. */
+  #earnedMs = 0;
   /** Resident memory when it had nothing to do yet. */
   idleBytes = 0;
   bloatedPolls = 0;
@@ -88,7 +110,26 @@ class LiveCell {
     });
   }
 
+  /** The cell is up, and no function code has run in it yet. */
+  startWatch(options: CellOptions): void {
+    const reader = this.cell.reader();
+    if (reader !== undefined) this.watch = new CellWatch(reader, boundsOf(options), performance.now());
+  }
+
+  get claims(): CellClaims {
+    let openMs = 0;
+    let earnedMs = this.#earnedMs + (this.cell.movedBytes / MEBIBYTE) * CPU.mebibyteMs;
+    for (const { claims } of this.handles.values()) {
+      openMs += claims.openMs;
+      earnedMs += claims.earnedMs;
+    }
+    return { openMs, earnedMs, isolates: this.threads };
+  }
+
   remove(lease: number): void {
+    const claims = this.handles.get(lease)?.claims;
+    claims?.ended();
+    this.#earnedMs += claims?.earnedMs ?? 0;
     this.handles.delete(lease);
     const index = this.spares.findIndex(spare => spare.lease === lease);
     if (index >= 0) this.spares.splice(index, 1);
@@ -160,16 +201,18 @@ export class CellSupervisor {
     );
   }
 
-  get cells(): {
-    readonly pid: number | undefined;
-    readonly isolates: number;
-    readonly residentBytes: number | undefined;
-  }[] {
-    return [...this.#cells].map(({ cell, threads }) => ({
-      pid: cell.pid,
-      isolates: threads,
-      residentBytes: cell.residentBytes(),
-    }));
+  get cells(): CellState[] {
+    return [...this.#cells].map(({ cell, threads, watch }) => {
+      const usage = watch?.usage();
+      return {
+        pid: cell.pid,
+        isolates: threads,
+        processes: usage?.processes,
+        cpuMs: usage?.cpuMs,
+        residentBytes: usage?.residentBytes,
+        source: usage === undefined ? undefined : watch?.source,
+      };
+    });
   }
 
   /** Ends all cells at once, with what runs there. What comes next goes to a new one. */
@@ -201,6 +244,7 @@ export class CellSupervisor {
     try {
       if (live === undefined || live.isRetired || live.cell.leasesLeft === 0) live = this.#create();
       await live.cell.ready;
+      if (!live.isReady) live.startWatch(this.#options);
       live.isReady = true;
     } catch (error) {
       this.#refuseWhenClosed();
@@ -279,10 +323,16 @@ export class CellSupervisor {
     this.#cells.delete(live);
     if (this.#current === live) this.#current = undefined;
     if (!live.isRetired && !this.#closing.signal.aborted) this.#failed(live);
-    const busy = [...live.handles.values()].filter(handle => handle.isBusy).map(handle => handle.lease);
-    const blamed = isOutOfMemory(detail) ? live.suspects.blamed(busy) : undefined;
+    live.watch?.close();
+    const busy = [...live.handles.values()].filter(handle => handle.isBusy);
+    const leases = busy.map(handle => handle.lease);
+    const blamed = isOutOfMemory(detail) ? live.suspects.blamed(leases) : undefined;
+    const openInvocations = busy.reduce((sum, handle) => sum + handle.inFlight, 0);
     for (const handle of [...live.handles.values()]) {
-      handle.leaseEnded(blamed?.has(handle.lease) === true ? 'memory' : 'cell', detail);
+      const { kind, unaccountedMs } = live.finding ?? { kind: 'cell', unaccountedMs: 0 };
+      const isSpent = kind === 'cpu' && handle.isBusy;
+      const reason = isSpent ? 'cpu' : blamed?.has(handle.lease) === true ? 'memory' : 'cell';
+      handle.leaseEnded(reason, detail, (unaccountedMs * handle.inFlight) / Math.max(1, openInvocations));
     }
     this.#wake();
   }
@@ -315,7 +365,8 @@ export class CellSupervisor {
         if (!live.isReady) continue;
         this.#checkAnswer(live);
         this.#checkProgress(live);
-        this.#checkMemory(live);
+        this.#checkUsage(live);
+        this.#checkBloat(live);
       }
     }, POLL_MS).unref();
   }
@@ -333,15 +384,23 @@ export class CellSupervisor {
     for (const handle of live.handles.values()) handle.checkProgress(now);
   }
 
-  /** The cell's own watchdog acts first; this is for a cell whose watchdog has been taken over, and for memory that does not come back. */
-  #checkMemory(live: LiveCell): void {
-    const resident = live.cell.residentBytes();
+  /** The cell's own watchdog acts first; this is for a cell whose watchdog has been taken over. */
+  #checkUsage(live: LiveCell): void {
+    for (const { claims } of live.handles.values()) claims.polled();
+    if (live.finding !== undefined) return;
+    const finding = live.watch?.poll(live.claims, performance.now());
+    if (finding === undefined) return;
+    live.finding = finding;
+    const what = `The process of account "${this.#options.account}" was ended: ${finding.detail}`;
+    live.cell.kill(finding.detail);
+    this.#options.onFinding(new EdgeError(FINDING_CODES[finding.kind], what));
+  }
+
+  /** For memory that does not come back. */
+  #checkBloat(live: LiveCell): void {
+    const resident = live.watch?.residentBytes;
     if (resident === undefined) return;
     if (live.idleBytes === 0) live.idleBytes = resident;
-    if (resident > this.#options.cellMemoryBytes * HARD_CEILING) {
-      live.cell.kill('out of memory: the cell passed its hard ceiling');
-      return;
-    }
     // What threads hold while they run is theirs; what is left long after is fragmentation, and a later check would blame the innocent.
     const expected = live.idleBytes + live.threads * THREAD_BYTES;
     live.bloatedPolls = resident > expected + BLOAT_BYTES ? live.bloatedPolls + 1 : 0;

@@ -3,6 +3,7 @@
  * threads of the host process for trusted code (thread-cell.ts).
  */
 import type { Transport } from '../isolate/protocol/transport.js';
+import type { CellReader } from './cell-watch.js';
 import type { LeaseEnd } from './lease-pool.js';
 
 export interface LeaseConnection {
@@ -50,7 +51,9 @@ export interface Cell {
   close(): Promise<void>;
   /** Asks the cell to answer; false when it has not answered the last time. */
   ping(): boolean;
-  /** Resident bytes, when known. */
-  residentBytes(): number | undefined;
+  /** Reads from the kernel what the cell uses. Undefined before it is up, where the system tells nothing, and for threads of the host. */
+  reader(): CellReader | undefined;
   readonly pid: number | undefined;
+  /** Bytes that went over its connections so far, both ways. */
+  readonly movedBytes: number;
 }

@@ -15,6 +15,7 @@ import {
 } from '../isolate/protocol/messages.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import type { LeaseConnection } from './cell.js';
+import { CpuClaims } from './cpu-claims.js';
 import { parseBlame, parseHandlerFailure, parseLoadAnswer } from './isolate-messages.js';
 import type { LeaseEnd } from './lease-pool.js';
 
@@ -64,6 +65,8 @@ const CLOSE_WITHIN_MS = 30_000;
 
 export class IsolateHandle implements ChannelOwner {
   readonly lease: number;
+  /** What its invocations account for, seen from outside. */
+  readonly claims = new CpuClaims();
   readonly #channel: Channel;
   readonly #endLease: () => void;
   readonly #invocations = new Map<number, InvocationPort>();
@@ -74,6 +77,7 @@ export class IsolateHandle implements ChannelOwner {
   #onGone: (reason: LossReason, detail: string) => void = () => {};
   #onIdle: (() => void) | undefined;
   #gone: { readonly reason: LossReason; readonly detail: string } | undefined;
+  #unaccountedMs = 0;
   #isToldGone = false;
   #isLeaving = false;
   #isLoading = false;
@@ -135,6 +139,7 @@ export class IsolateHandle implements ChannelOwner {
 
   load(head: LoadHead, body: Uint8Array): Promise<LoadAnswer> {
     this.#isLoading = true;
+    this.claims.loading(head.limits);
     return new Promise<LoadAnswer>((resolve, reject) => {
       const fail = (text: string): void => {
         const { detail, figures } = parseBlame(text);
@@ -160,6 +165,7 @@ export class IsolateHandle implements ChannelOwner {
       };
     }).finally(() => {
       this.#isLoading = false;
+      this.claims.started();
     });
   }
 
@@ -174,6 +180,7 @@ export class IsolateHandle implements ChannelOwner {
   ): Exchange {
     const exchange = this.#channel.open(kind, head, isUtf8, body, isComplete, port);
     this.#invocations.set(exchange.id, port);
+    this.claims.opened(exchange.id, kind);
     return exchange;
   }
 
@@ -205,9 +212,14 @@ export class IsolateHandle implements ChannelOwner {
     for (const port of [...this.#invocations.values()]) port.checkProgress(nowMs);
   }
 
-  /** The cell says that the lease is over, and why. */
-  leaseEnded(reason: LossReason, detail: string): void {
+  /**
+   * The lease is over, as the cell says or as the cell was ended.
+   *
+   * @param unaccountedMs CPU time that the kernel says was used for nothing that is known, for the invocations that are open
+   */
+  leaseEnded(reason: LossReason, detail: string, unaccountedMs = 0): void {
     this.#gone ??= { reason, detail };
+    this.#unaccountedMs = unaccountedMs;
     this.#channel.close();
     this.#tellGone();
   }
@@ -238,6 +250,7 @@ export class IsolateHandle implements ChannelOwner {
       const port = this.#invocations.get(id);
       this.#closing.delete(id);
       this.#invocations.delete(id);
+      this.claims.closed(id, undefined);
       this.#channel.find(id)?.fail('The invocation is over');
       port?.onLost('silent', '', NOTHING_KNOWN);
     }
@@ -252,7 +265,10 @@ export class IsolateHandle implements ChannelOwner {
     if (at < 0 || port === undefined) {
       this.#channel.futileFrame();
       exchange.fail('Error\nThe invocation is over\n');
-    } else port.onCall(exchange, kind, head.slice(at + 1), body, isComplete);
+      return;
+    }
+    this.claims.called();
+    port.onCall(exchange, kind, head.slice(at + 1), body, isComplete);
   }
 
   onNote(id: number, kind: number, payload: Buffer): void {
@@ -286,6 +302,7 @@ export class IsolateHandle implements ChannelOwner {
         if (this.#channel.find(id) !== undefined) throw new ProtocolError('An invocation ended before its answer did');
         this.#invocations.delete(id);
         this.#closing.delete(id);
+        this.claims.closed(id, payload.readUInt32LE(0) / 1000);
         port.onDone(payload.readUInt32LE(0) / 1000, payload.readUInt32LE(4) * 1024);
         if (this.#invocations.size === 0) this.#onIdle?.();
         return;
@@ -319,13 +336,15 @@ export class IsolateHandle implements ChannelOwner {
     const { reason, detail: text } = this.#gone ?? { reason: 'exit' as const, detail: '' };
     const { invocation, figures, detail } = parseBlame(text);
     const lost = [...this.#invocations];
+    const share = { cpuMs: Math.round(this.#unaccountedMs / Math.max(1, lost.length)), memoryBytes: 0 };
+    this.claims.ended();
     this.#invocations.clear();
     this.#closing.clear();
     clearTimeout(this.#closeTimer);
     for (const [id, port] of lost) {
       if (id === invocation) port.onLost(reason, detail, figures);
       // Who only shared the isolate with a loop has not used up its own time.
-      else port.onLost(reason === 'cpu' && invocation > 0 ? 'bystander' : reason, detail, NOTHING_KNOWN);
+      else port.onLost(reason === 'cpu' && invocation > 0 ? 'bystander' : reason, detail, share);
     }
     this.#onGone(reason, detail);
   }

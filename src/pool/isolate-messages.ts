@@ -1,6 +1,7 @@
 /** Reads what an isolate writes. An isolate may have been taken over: every field is checked, and nothing is passed on unseen. */
 import { ProtocolError } from '../isolate/protocol/frames.js';
 import { HANDLERS, type HandlerFailure, type LoadAnswer, type ScriptFailure } from '../isolate/protocol/messages.js';
+import { printable } from './printable.js';
 
 const MAX_TEXT = 64 * 1024;
 const SCRIPT_FAILURES: readonly ScriptFailure['code'][] = [
@@ -65,7 +66,7 @@ export function parseBlame(text: string): {
   return {
     invocation: Number(invocation),
     figures: { cpuMs: Number(cpuMs), memoryBytes: Number(memoryBytes) },
-    detail: text.slice(line.length),
+    detail: printable(text.slice(line.length)),
   };
 }
 

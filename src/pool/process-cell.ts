@@ -1,31 +1,41 @@
 /** A cell as a supervised child process: inherited socket pairs, no environment, no files, nothing of the application. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { Channel } from '../isolate/protocol/channel.js';
 import { socketTransport } from '../isolate/protocol/transport.js';
 import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
+import { boundsOf } from './cell-bounds.js';
 import { cellFlags, isolateFlags } from './cell-flags.js';
+import { KernelReader } from './cell-reader.js';
+import type { CellReader } from './cell-watch.js';
+import { CellCgroup, type CgroupParent } from './cgroup.js';
 import { type CellSettings, Control, parseEnded, parseFlag } from './control.js';
-import { OutputTail } from './output-tail.js';
+import { LastWords } from './last-words.js';
 import { ownFolder } from './package-paths.js';
+import { printable } from './printable.js';
+import { descendantsOf } from './process-tree.js';
 import type { Sandbox } from './sandbox.js';
 
 /** Socket pairs of one cell. Each serves one lease; a cell that runs out is replaced. */
 const LEASE_SOCKETS = 32;
 const CONTROL_FD = 3;
 const FIRST_LEASE_FD = 4;
-/** What is kept of what a cell prints to its standard error. */
-const MAX_STDERR_BYTES = 16 * 1024;
 /** Its last words may be read after the news of its end. */
 const LAST_WORDS_WITHIN_MS = 200;
 /** A cell that has not said by then that it is up never will: it took 0.1 s on an idle machine, and 2 s on one that was busy all over. */
 const START_WITHIN_MS = 30_000;
 /** A cell that is told to close and does not is killed. */
 const CLOSE_WITHIN_MS = 2000;
-const PAGE_BYTES = 4096;
+/** Rounds in which all processes of a cell are stopped before they are ended: one that forks meanwhile is met in the next. */
+const MAX_STOP_ROUNDS = 32;
+
+/** What runs as a cell. */
+export interface CellProgram {
+  readonly command: string;
+  readonly args: readonly string[];
+}
 
 export class ProcessCell implements Cell {
   readonly ready: Promise<void>;
@@ -39,17 +49,27 @@ export class ProcessCell implements Cell {
   readonly #leases = new Set<number>();
   readonly #exited: Promise<string>;
   #nextSocket = 0;
-  readonly #stderr = new OutputTail(MAX_STDERR_BYTES);
+  readonly #lastWords: LastWords | undefined;
+  readonly #cgroup: CellCgroup | undefined;
   #isClosing = false;
   #killReason = '';
   #isPinged = false;
   #isOver = false;
 
-  constructor(options: CellOptions, events: CellEvents, sandbox: Sandbox) {
+  /**
+   * @param cgroups where the cell gets a control group of its own; undefined for none
+   * @param program @default Node with the main file of a cell
+   */
+  constructor(
+    options: CellOptions,
+    events: CellEvents,
+    sandbox: Sandbox,
+    cgroups?: CgroupParent,
+    program: CellProgram = cellProgram(),
+  ) {
     this.#events = events;
     this.#isWrapped = sandbox.state.namespaces;
-    const main = fileURLToPath(new URL('./cell-main.js', import.meta.url));
-    const [command = process.execPath, ...args] = [...sandbox.prefix, process.execPath, ...cellFlags(), main];
+    const [command = program.command, ...args] = [...sandbox.prefix, program.command, ...program.args];
     const child = spawn(command, args, {
       cwd: ownFolder(),
       env: {},
@@ -57,7 +77,8 @@ export class ProcessCell implements Cell {
       detached: false,
     });
     this.#child = child;
-    child.stderr?.on('data', (chunk: Buffer) => this.#stderr.push(chunk));
+    this.#lastWords = child.stderr === null ? undefined : new LastWords(child.stderr);
+    this.#cgroup = cgroups === undefined || child.pid === undefined ? undefined : enclose(child.pid, cgroups, options);
     const starting = setTimeout(() => this.kill(`it did not start within ${START_WITHIN_MS} ms`), START_WITHIN_MS);
     starting.unref();
     this.#exited = new Promise(resolve => {
@@ -67,6 +88,7 @@ export class ProcessCell implements Cell {
         if (child.stderr === null || child.stderr.closed) over();
         else {
           child.stderr.once('close', over);
+          this.#lastWords?.readRest();
           setTimeout(over, LAST_WORDS_WITHIN_MS);
         }
       });
@@ -80,7 +102,7 @@ export class ProcessCell implements Cell {
     this.ready.catch(() => {});
     void this.#exited.then(detail => {
       clearTimeout(starting);
-      onFailed(new Error([detail, this.#stderr.text.trim()].filter(text => text !== '').join(': ')));
+      onFailed(new Error([detail, printable(this.#lastWords?.text ?? '')].filter(text => text !== '').join(': ')));
     });
     // Without descriptors for its pipes there is no process, and no stdio either, whatever the types say; 'error' follows.
     if (child.pid === undefined) return;
@@ -125,6 +147,20 @@ export class ProcessCell implements Cell {
     return this.#pid;
   }
 
+  /** Bytes of its standard error that were read. */
+  get printedBytes(): number {
+    return this.#lastWords?.bytes ?? 0;
+  }
+
+  get movedBytes(): number {
+    let sum = 0;
+    for (let index = 0; index < this.#nextSocket; index++) {
+      const { bytesRead, bytesWritten } = this.#socket(FIRST_LEASE_FD + index);
+      sum += bytesRead + bytesWritten;
+    }
+    return sum;
+  }
+
   get leasesLeft(): number {
     return this.#isOver ? 0 : LEASE_SOCKETS - this.#nextSocket;
   }
@@ -152,25 +188,29 @@ export class ProcessCell implements Cell {
     return true;
   }
 
-  residentBytes(): number | undefined {
+  reader(): CellReader | undefined {
+    const { pid } = this;
+    const root = this.#child.pid;
+    if (pid === undefined || root === undefined) return undefined;
     try {
-      return Number(readFileSync(`/proc/${this.pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
+      const isInside = this.#cgroup?.processes.includes(pid) === true;
+      return new KernelReader(root, pid, isInside ? this.#cgroup : undefined);
     } catch {
       return undefined;
     }
   }
 
-  /** Behind a wrapper it is the cell that is ended: the wrapper waits for it, so that nothing is left when the wrapper has exited. */
+  /** Ends all of its processes. */
   kill(reason = ''): void {
     if (this.#isOver) return;
     this.#killReason ||= reason;
+    // Behind a wrapper it is the cell that is ended, the first process of its namespace, which takes all others along. The wrapper waits
+    // for it, so that nothing is left when the wrapper has exited.
     const inner = this.#isWrapped ? childOf(this.#child.pid) : undefined;
-    try {
-      if (inner !== undefined && process.kill(inner, 'SIGKILL')) return;
-    } catch {
-      // It has ended, or is not ours to end; the wrapper takes it along.
-    }
+    if (inner !== undefined && signal(inner, 'SIGKILL')) return;
+    if (!this.#isWrapped && this.#child.pid !== undefined) endDescendants(this.#child.pid);
     this.#child.kill('SIGKILL');
+    this.#cgroup?.kill();
   }
 
   async close(): Promise<void> {
@@ -193,17 +233,69 @@ export class ProcessCell implements Cell {
     if (this.#isOver) return;
     this.#isOver = true;
     if (this.#control !== undefined) for (const stream of this.#child.stdio) stream?.destroy();
-    const why = this.#killReason || /^FATAL ERROR: .*$/m.exec(this.#stderr.text)?.[0];
-    const detail = why === undefined ? how : `${how}, ${why}`;
+    // The wrapper may have been ended by itself, or there was none and what the cell has started goes on.
+    if (this.#cgroup?.isEndedByMemory === true) this.#killReason ||= 'out of memory: the kernel ended the cell';
+    this.#cgroup?.remove();
+    const why = this.#killReason || /^FATAL ERROR: .*$/m.exec(this.#lastWords?.text ?? '')?.[0];
+    const detail = why === undefined ? how : `${how}, ${printable(why)}`;
     resolve(detail);
     this.#events.onExit(detail);
   }
 }
 
-function childOf(pid: number | undefined): number | undefined {
+function cellProgram(): CellProgram {
+  const main = fileURLToPath(new URL('./cell-main.js', import.meta.url));
+  return { command: process.execPath, args: [...cellFlags(), main] };
+}
+
+/**
+ * Moves what was started into a group of its own. No function code runs before the cell is up, and what honest code has forked by now is
+ * found: parents are moved before their children are listed, and what they fork later is born inside. A shell in between, which could
+ * move itself, would leave variables in the environment. Undefined when it could not be done.
+ */
+function enclose(root: number, cgroups: CgroupParent, options: CellOptions): CellCgroup | undefined {
+  const { memoryBytes, threads } = boundsOf(options);
+  let cgroup: CellCgroup;
   try {
-    return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(' ')[0]) || undefined;
+    cgroup = new CellCgroup(cgroups, { memoryBytes, tasks: threads });
   } catch {
     return undefined;
+  }
+  const left = [root];
+  for (let pid = left.pop(); pid !== undefined; pid = left.pop()) {
+    if (!cgroup.add(pid) && pid === root) {
+      cgroup.remove();
+      return undefined;
+    }
+    left.push(...descendantsOf(pid));
+  }
+  return cgroup;
+}
+
+function childOf(pid: number | undefined): number | undefined {
+  return pid === undefined ? undefined : descendantsOf(pid, 1)[0];
+}
+
+/** Where no namespace ends with the cell: what it has started is stopped first, since a process that is stopped forks no more. */
+function endDescendants(root: number): void {
+  signal(root, 'SIGSTOP');
+  const stopped = new Set<number>();
+  for (let round = 0; round < MAX_STOP_ROUNDS; round++) {
+    const found = descendantsOf(root).filter(pid => !stopped.has(pid));
+    if (found.length === 0) break;
+    for (const pid of found) {
+      stopped.add(pid);
+      signal(pid, 'SIGSTOP');
+    }
+  }
+  for (const pid of stopped) signal(pid, 'SIGKILL');
+}
+
+/** Answers whether it was sent: a process may have ended, or not be ours to end. */
+function signal(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
   }
 }

@@ -10,6 +10,7 @@ import { LeasePool } from './lease-pool.js';
 export class ThreadCell implements Cell {
   readonly ready = Promise.resolve();
   readonly pid = undefined;
+  readonly movedBytes = 0;
   readonly leasesLeft = Number.POSITIVE_INFINITY;
   readonly #pool: LeasePool;
   readonly #events: CellEvents;
@@ -51,7 +52,7 @@ export class ThreadCell implements Cell {
     return true;
   }
 
-  residentBytes(): undefined {
+  reader(): undefined {
     return undefined;
   }
 

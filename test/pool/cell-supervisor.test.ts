@@ -51,7 +51,9 @@ class FakeCell implements Cell {
     return true;
   }
 
-  residentBytes(): undefined {
+  readonly movedBytes = 0;
+
+  reader(): undefined {
     return undefined;
   }
 }
@@ -65,6 +67,7 @@ function supervised(spares: number): { readonly supervisor: CellSupervisor; read
     heapBytes: 1,
     cellMemoryBytes: 1,
     makeRoom() {},
+    onFinding() {},
     prepare: async () => {},
     create: (_options, events) => {
       const cell = new FakeCell(events);

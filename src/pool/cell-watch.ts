@@ -1,0 +1,187 @@
+/**
+ * A cell seen from outside: what the kernel says that it uses, compared with what its invocations may use. A cell that has been taken over
+ * answers every ping and claims whatever it likes; none of that counts here but the end of invocations, and that never beyond their limits.
+ */
+import { type CellBounds, CPU, SURVEY } from './cell-bounds.js';
+
+/** What is read in a few microseconds. */
+export interface CellGlance {
+  readonly cpuMs: number;
+  readonly residentBytes: number;
+  readonly threads: number;
+}
+
+/** What takes longer to read: all processes of the cell, and what they hold open. */
+export interface CellSurvey {
+  readonly processes: number;
+  readonly threads: number;
+  readonly residentBytes: number;
+  readonly descriptors: number;
+  /** Files that are held open, in memory and on disk. Undefined where the kernel counts them with the memory. */
+  readonly fileBytes: number | undefined;
+  /** Undefined where the system does not tell. */
+  readonly writtenBytes: number | undefined;
+}
+
+export interface CellReader {
+  readonly source: 'cgroup' | 'processes';
+  /** Undefined when the cell is gone. */
+  glance(): CellGlance | undefined;
+  /** Undefined when the cell is gone, or the system refuses. */
+  survey(): CellSurvey | undefined;
+  close(): void;
+}
+
+/** What the invocations of a cell account for. */
+export interface CellClaims {
+  /** What the open ones may use, Infinity for no limit. */
+  readonly openMs: number;
+  /** What all that are over have accounted for, and what was moved for them; grows. */
+  readonly earnedMs: number;
+  readonly isolates: number;
+}
+
+/** Why a cell is to be ended. */
+export interface CellFinding {
+  readonly kind: 'cpu' | 'memory' | 'cell';
+  readonly detail: string;
+  /** CPU time that nobody has accounted for. */
+  readonly unaccountedMs: number;
+}
+
+export class CellWatch {
+  readonly #reader: CellReader;
+  readonly #bounds: CellBounds;
+  /** Processes that there were when the cell had said that it is up: no function code had run, so they are its own and its wrappers. */
+  readonly #processes: number;
+  readonly #isReadable: boolean;
+  #glance: CellGlance | undefined;
+  #cpuMs: number;
+  #earnedMs = 0;
+  #atMs: number;
+  /** CPU time that was used and not accounted for. */
+  #debtMs = 0;
+  #pastCpuPolls = 0;
+  #surveyedCpuMs: number;
+  #pollsSinceSurvey = 0;
+  #refused = 0;
+
+  /** To be made when the cell is up, before any function code can have run in it. */
+  constructor(reader: CellReader, bounds: CellBounds, nowMs: number) {
+    this.#reader = reader;
+    this.#bounds = bounds;
+    this.#glance = reader.glance();
+    const survey = reader.survey();
+    this.#isReadable = survey !== undefined;
+    this.#processes = survey?.processes ?? Number.POSITIVE_INFINITY;
+    this.#cpuMs = this.#glance?.cpuMs ?? 0;
+    this.#surveyedCpuMs = this.#cpuMs;
+    this.#atMs = nowMs;
+  }
+
+  /** Of the cell's own process, at the last poll. */
+  get residentBytes(): number | undefined {
+    return this.#glance?.residentBytes;
+  }
+
+  get source(): CellReader['source'] {
+    return this.#reader.source;
+  }
+
+  /** All of it, read now. */
+  usage(): { readonly processes: number; readonly cpuMs: number; readonly residentBytes: number } | undefined {
+    const glance = this.#reader.glance();
+    const survey = this.#reader.survey();
+    if (glance === undefined || survey === undefined) return undefined;
+    const { processes, residentBytes, fileBytes = 0 } = survey;
+    return { processes, cpuMs: glance.cpuMs, residentBytes: residentBytes + fileBytes };
+  }
+
+  close(): void {
+    this.#reader.close();
+  }
+
+  /** Reads the cell; answers why it is to be ended, if it is. Called every POLL_MS. */
+  poll(claims: CellClaims, nowMs: number): CellFinding | undefined {
+    const glance = this.#reader.glance();
+    // The end of a process is told by other means.
+    if (glance === undefined) return undefined;
+    this.#glance = glance;
+    return this.#checkCpu(glance, claims, nowMs) ?? this.#checkGlance(glance) ?? this.#surveyIfDue(glance);
+  }
+
+  /**
+   * What is used and not accounted for adds up, less the share that every cell has; nothing is saved for later. It may reach what the open
+   * invocations may use, and a slack; what those really used is accounted for when they are over.
+   */
+  #checkCpu(glance: CellGlance, claims: CellClaims, nowMs: number): CellFinding | undefined {
+    const usedMs = glance.cpuMs - this.#cpuMs;
+    const earnedMs = claims.earnedMs - this.#earnedMs + (nowMs - this.#atMs) * CPU.idleShare;
+    this.#cpuMs = glance.cpuMs;
+    this.#earnedMs = claims.earnedMs;
+    this.#atMs = nowMs;
+    this.#debtMs = claims.openMs === Number.POSITIVE_INFINITY ? 0 : Math.max(0, this.#debtMs + usedMs - earnedMs);
+    const allowedMs = CPU.slackMs + claims.isolates * CPU.isolateSlackMs + claims.openMs;
+    this.#pastCpuPolls = this.#debtMs > allowedMs ? this.#pastCpuPolls + 1 : 0;
+    if (this.#pastCpuPolls < CPU.persistentPolls) return undefined;
+    const what = `it used ${ms(this.#debtMs)} of CPU time that its invocations do not account for`;
+    return this.#found('cpu', `${what}, at most ${ms(allowedMs)} are allowed`);
+  }
+
+  #checkGlance({ residentBytes, threads }: CellGlance): CellFinding | undefined {
+    return this.#checkMemory(residentBytes, 0) ?? this.#checkCount('threads', threads, this.#bounds.threads);
+  }
+
+  /** A page takes CPU time to be filled: of a cell that has used none since the last survey only the processes can have changed. */
+  #surveyIfDue(glance: CellGlance): CellFinding | undefined {
+    this.#pollsSinceSurvey++;
+    const isActive = glance.cpuMs > this.#surveyedCpuMs;
+    if (this.#pollsSinceSurvey < (isActive ? SURVEY.activePolls : SURVEY.idlePolls)) return undefined;
+    this.#pollsSinceSurvey = 0;
+    this.#surveyedCpuMs = glance.cpuMs;
+    const survey = this.#reader.survey();
+    if (survey === undefined) return this.#refusal();
+    this.#refused = 0;
+    const { descriptors, fileBytes, processes, residentBytes, threads, writtenBytes } = survey;
+    const bounds = this.#bounds;
+    return (
+      this.#checkCount('processes', processes, this.#processes) ??
+      this.#checkCount('threads', threads, bounds.threads) ??
+      this.#checkCount('open descriptors', descriptors, bounds.descriptors) ??
+      this.#checkMemory(residentBytes, fileBytes ?? 0) ??
+      this.#checkCount('bytes written to disk', writtenBytes ?? 0, bounds.writtenBytes)
+    );
+  }
+
+  /** Where it was readable once, it has made itself unreadable, or is just about to end. */
+  #refusal(): CellFinding | undefined {
+    if (!this.#isReadable || ++this.#refused < SURVEY.refusedInARow) return undefined;
+    return this.#found('cell', 'it hides what it holds open from the host');
+  }
+
+  #checkMemory(residentBytes: number, fileBytes: number): CellFinding | undefined {
+    const bytes = residentBytes + fileBytes;
+    if (bytes <= this.#bounds.memoryBytes) return undefined;
+    const files = fileBytes === 0 ? '' : `, ${mebibytes(fileBytes)} of it in files that it holds open`;
+    const what = `the cell holds ${mebibytes(bytes)}${files}, at most ${mebibytes(this.#bounds.memoryBytes)} are allowed`;
+    // These words tell an end by memory from every other (cell.ts).
+    return this.#found('memory', `out of memory: ${what}`);
+  }
+
+  #checkCount(what: string, count: number, allowed: number): CellFinding | undefined {
+    if (count <= allowed) return undefined;
+    return this.#found('cell', `it has ${count} ${what}, at most ${allowed} are allowed`);
+  }
+
+  #found(kind: CellFinding['kind'], detail: string): CellFinding {
+    return { kind, detail, unaccountedMs: this.#debtMs };
+  }
+}
+
+function ms(value: number): string {
+  return `${Math.round(value)} ms`;
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / (1024 * 1024))} MiB`;
+}

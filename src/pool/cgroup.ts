@@ -1,0 +1,271 @@
+/**
+ * One control group (cgroup v2) for each cell, where this process may make some: the kernel then bounds and counts the cell as a whole,
+ * whatever it forks, and ends all of it at once. https://docs.kernel.org/admin-guide/cgroup-v2.html
+ */
+import {
+  accessSync,
+  constants,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  rmdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import process from 'node:process';
+import { figuresOf, OpenFile, readText } from './process-reading.js';
+
+/** Where the groups of cells are made. */
+export interface CgroupParent {
+  readonly folder: string;
+  /** Controllers that the groups of cells get. Without any there are still the CPU time, the list of processes, and an end for all of them. */
+  readonly controllers: ReadonlySet<string>;
+}
+
+export interface CgroupState {
+  readonly parent: CgroupParent | undefined;
+  /** Why there are none, or less than all of it. */
+  readonly missing: readonly string[];
+}
+
+export interface CgroupBounds {
+  readonly memoryBytes: number;
+  /** Processes and threads, which the kernel counts alike. */
+  readonly tasks: number;
+}
+
+/** Where to look; tests have folders of their own. */
+export interface CgroupPlaces {
+  readonly proc: string;
+  readonly isRoot: boolean;
+}
+
+/** Controllers that are asked for. That of the CPU is not: threads' priorities would count among those of their own group alone. */
+const WANTED = ['memory', 'pids'];
+/** Half of what a group has by default, so that the application goes before any one cell. */
+const CPU_WEIGHT = 50;
+const NAME = /^edgehost-(\d+)-(\d+)-(\d+)-(\d+)$/;
+const REMOVE_EVERY_MS = 50;
+const REMOVE_ATTEMPTS = 40;
+
+const HERE: CgroupPlaces = { proc: '/proc', isRoot: process.getuid?.() === 0 };
+
+/**
+ * Looks for a group that this process may divide. It moves no process but those of cells: a group that has processes of its own cannot hand
+ * controllers on (the rule of no internal processes), so with the application in it only the rest is there.
+ */
+export function findCgroupParent({ proc, isRoot }: CgroupPlaces = HERE): CgroupState {
+  const mount = cgroupMount(readText(`${proc}/self/mountinfo`) ?? '');
+  if (mount === undefined) return nothing('cgroup v2 is not mounted');
+  const [, path] = /^0::(\/.*)$/m.exec(readText(`${proc}/self/cgroup`) ?? '') ?? [];
+  if (path === undefined || !isBelow(path, mount.root))
+    return nothing('the cgroup of this process is not in the mount');
+  const own = trimSlash(`${mount.folder}/${path.slice(mount.root === '/' ? 1 : mount.root.length + 1)}`);
+  const above = dirname(own);
+  // One that is delegated together with the group of this process, which is then in a part of it made for that (DelegateSubgroup=).
+  if (own !== mount.folder && mayDivideAbove(above, mount.folder, isRoot) && isWritable(above)) {
+    if ((readText(`${above}/cgroup.procs`) ?? '') === '') return divide(above, []);
+  }
+  if (!isWritable(own)) return nothing(`${own} may not be written`);
+  // Only the root of all groups may have processes and divided controllers at once; no other is without this file.
+  const isRootGroup = !exists(`${own}/cgroup.events`);
+  if (isRootGroup || (readText(`${own}/cgroup.procs`) ?? '') === '') return divide(own, []);
+  return divide(own, ['the application is in the cgroup that it may divide, which keeps it from using controllers']);
+}
+
+function divide(folder: string, missing: readonly string[]): CgroupState {
+  const available = words(`${folder}/cgroup.controllers`);
+  const divided = words(`${folder}/cgroup.subtree_control`);
+  for (const name of WANTED) {
+    if (missing.length === 0 && available.has(name) && !divided.has(name))
+      tryWrite(`${folder}/cgroup.subtree_control`, `+${name}`);
+  }
+  const controllers = words(`${folder}/cgroup.subtree_control`);
+  const absent = missing.length > 0 ? [] : WANTED.filter(name => !controllers.has(name));
+  const why = absent.map(
+    name => `controller "${name}": ${available.has(name) ? 'cannot be enabled' : 'is not available'}`,
+  );
+  return { parent: { folder, controllers }, missing: [...missing, ...why] };
+}
+
+function nothing(why: string): CgroupState {
+  return { parent: undefined, missing: [why] };
+}
+
+/** A slice of the system is not ours, though root may write to it: what ends or limits this application would not reach its cells there. */
+function mayDivideAbove(above: string, mountFolder: string, isRoot: boolean): boolean {
+  if (!isRoot) return true;
+  return /\.(?:service|scope)$/.test(above) || (above === mountFolder && exists(`${above}/cgroup.events`));
+}
+
+/** Fields of mountinfo: id, parent, device, root, mount point, options, ..., "-", type, source, options (proc_pid_mountinfo(5)). */
+function cgroupMount(text: string): { readonly root: string; readonly folder: string } | undefined {
+  for (const entry of text.split('\n')) {
+    const [before = '', after = ''] = entry.split(' - ');
+    const [, , , root, folder] = before.split(' ');
+    if (after.startsWith('cgroup2 ') && root !== undefined && folder !== undefined) return { root, folder };
+  }
+  return undefined;
+}
+
+/**
+ * Removes the groups of hosts that are no more, and what they left running. Their names say whose they were; one of another PID namespace
+ * cannot be told from one that has ended, and stays.
+ */
+export function removeLeftBehind(parent: CgroupParent): void {
+  for (const name of listOf(parent.folder)) {
+    const [, namespace, pid, started] = NAME.exec(name) ?? [];
+    if (namespace !== pidNamespace() || pid === undefined) continue;
+    if (figuresOf(Number(pid))?.startedTicks === Number(started)) continue;
+    tryWrite(`${parent.folder}/${name}/cgroup.kill`, '1');
+    removeSoon(`${parent.folder}/${name}`, REMOVE_ATTEMPTS);
+  }
+}
+
+let found: CgroupState | undefined;
+
+/** Looked for once in the life of the process, and what hosts before it have left is removed. */
+export function cgroupsOfProcess(): CgroupState {
+  if (found === undefined) {
+    found = findCgroupParent();
+    if (found.parent !== undefined) removeLeftBehind(found.parent);
+  }
+  return found;
+}
+
+let serial = 0;
+
+/** The group of one cell. */
+export class CellCgroup {
+  readonly #folder: string;
+  readonly #controllers: ReadonlySet<string>;
+  readonly #cpu: OpenFile;
+
+  /** Throws when the group cannot be made. */
+  constructor({ folder, controllers }: CgroupParent, bounds: CgroupBounds) {
+    const own = figuresOf('self')?.startedTicks ?? 0;
+    this.#folder = `${folder}/edgehost-${pidNamespace()}-${process.pid}-${own}-${++serial}`;
+    this.#controllers = controllers;
+    mkdirSync(this.#folder);
+    try {
+      if (controllers.has('memory')) {
+        this.#write('memory.max', String(bounds.memoryBytes));
+        // The file is there only where the kernel counts swap.
+        tryWrite(`${this.#folder}/memory.swap.max`, '0');
+        this.#write('memory.oom.group', '1');
+      }
+      if (controllers.has('pids')) this.#write('pids.max', String(bounds.tasks));
+      if (controllers.has('cpu')) this.#write('cpu.weight', String(CPU_WEIGHT));
+      this.#cpu = new OpenFile(`${this.#folder}/cpu.stat`);
+    } catch (error) {
+      removeSoon(this.#folder, 0);
+      throw error;
+    }
+  }
+
+  /** Moves a process with all of its threads here; what it starts from then on is here too. Answers whether it could be. */
+  add(pid: number): boolean {
+    return tryWrite(`${this.#folder}/cgroup.procs`, String(pid));
+  }
+
+  get processes(): number[] {
+    return (readText(`${this.#folder}/cgroup.procs`) ?? '').split('\n').filter(Boolean).map(Number);
+  }
+
+  get cpuMs(): number | undefined {
+    const [, microseconds] = /^usage_usec (\d+)$/m.exec(this.#cpu.read() ?? '') ?? [];
+    return microseconds === undefined ? undefined : Number(microseconds) / 1000;
+  }
+
+  /** With files in memory and what the kernel holds for it; undefined without the controller. */
+  get memoryBytes(): number | undefined {
+    if (!this.#controllers.has('memory')) return undefined;
+    const text = readText(`${this.#folder}/memory.current`);
+    return text === undefined ? undefined : Number(text);
+  }
+
+  /** The kernel has ended it at memory.max. */
+  get isEndedByMemory(): boolean {
+    return /^oom(?:_group)?_kill [1-9]/m.test(readText(`${this.#folder}/memory.events`) ?? '');
+  }
+
+  /** Ends all processes in it, those too that are just being forked. Answers whether the kernel can (from Linux 5.14 on). */
+  kill(): boolean {
+    const path = `${this.#folder}/cgroup.kill`;
+    return exists(path) && tryWrite(path, '1');
+  }
+
+  /** Ends what is left in it, and takes it away as soon as that has ended. */
+  remove(): void {
+    this.#cpu.close();
+    this.kill();
+    removeSoon(this.#folder, REMOVE_ATTEMPTS);
+  }
+
+  #write(name: string, value: string): void {
+    writeFileSync(`${this.#folder}/${name}`, value);
+  }
+}
+
+/** A process that was killed is in its group until the kernel has put it away. */
+function removeSoon(folder: string, attempts: number): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    if (attempts > 0 && exists(folder)) setTimeout(() => removeSoon(folder, attempts - 1), REMOVE_EVERY_MS).unref();
+  }
+}
+
+/** Processes are numbered anew in each. */
+function pidNamespace(): string {
+  try {
+    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';
+  } catch {
+    return '0';
+  }
+}
+
+function words(path: string): Set<string> {
+  return new Set((readText(path) ?? '').split(/\s+/).filter(Boolean));
+}
+
+function listOf(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** The folder, to make groups in, and the list of its processes, which moving one out of it needs too. */
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    accessSync(`${folder}/cgroup.procs`, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+function tryWrite(path: string, value: string): boolean {
+  try {
+    writeFileSync(path, value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isBelow(path: string, root: string): boolean {
+  return root === '/' || path === root || path.startsWith(`${root}/`);
+}
+
+function trimSlash(path: string): string {
+  return path.endsWith('/') ? path.slice(0, -1) : path;
+}

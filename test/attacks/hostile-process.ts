@@ -1,0 +1,131 @@
+/** Puts another program in the place of a cell, behind the real sandbox and under the real supervisor. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import type { ExecutionContext } from 'ava';
+import { CellSupervisor } from '../../src/pool/cell-supervisor.js';
+import { type CgroupParent, findCgroupParent } from '../../src/pool/cgroup.js';
+import { type CellProgram, ProcessCell } from '../../src/pool/process-cell.js';
+import { type SandboxMode, sandboxFor } from '../../src/pool/sandbox.js';
+import type { EdgeError } from '../../src/quotas/errors.js';
+
+const MEBIBYTE = 1024 * 1024;
+/** Of the cells here: twice of it is what all of one may hold. */
+export const CELL_MEMORY_MEBIBYTES = 32;
+
+let folder: string | undefined;
+
+/** Why test/fixtures/hostile-cell.c cannot be compiled here; undefined when it can. */
+export function missingCompiler(): string | undefined {
+  if (process.platform !== 'linux') return 'only Linux tells the host what a process does';
+  return spawnSync('cc', ['--version']).error === undefined ? undefined : 'the program cc is not installed';
+}
+
+/** The C program, ready to be run by any user. */
+export function compileHostile(): string {
+  folder = mkdtempSync(join(tmpdir(), 'edgehost-hostile-'));
+  chmodSync(folder, 0o755);
+  const program = join(folder, 'hostile-cell');
+  const source = fileURLToPath(new URL('../../../test/fixtures/hostile-cell.c', import.meta.url));
+  const { status, stderr } = spawnSync('cc', ['-O1', '-o', program, source, '-lpthread'], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`Cannot compile ${source}: ${stderr}`);
+  return program;
+}
+
+export function removeHostile(): void {
+  if (folder !== undefined) rmSync(folder, { recursive: true });
+}
+
+/** Where cells get control groups on this machine, if they do. */
+export const CGROUPS: CgroupParent | undefined = findCgroupParent().parent;
+
+export interface HostileCell {
+  readonly supervisor: CellSupervisor;
+  /** What the supervisor says when it has ended the cell. */
+  readonly finding: Promise<EdgeError>;
+  /** How the process has ended. */
+  readonly exit: Promise<string>;
+  /** Its first process. */
+  pid(): number | undefined;
+  /** Readings of it so far. */
+  polls(): number;
+  /** Bytes of its standard error that the host has read. */
+  printed(): number;
+}
+
+export interface HostileOptions {
+  readonly sandbox: SandboxMode;
+  readonly cgroups: CgroupParent | undefined;
+}
+
+export async function startHostile(
+  t: ExecutionContext,
+  program: CellProgram,
+  { sandbox, cgroups }: HostileOptions,
+  memoryMebibytes = CELL_MEMORY_MEBIBYTES,
+): Promise<HostileCell> {
+  const layers = await sandboxFor(sandbox);
+  let onFinding: (error: EdgeError) => void = () => {};
+  let onExit: (detail: string) => void = () => {};
+  const finding = new Promise<EdgeError>(resolve => {
+    onFinding = resolve;
+  });
+  const exit = new Promise<string>(resolve => {
+    onExit = resolve;
+  });
+  let cell: ProcessCell | undefined;
+  let polls = 0;
+  const supervisor = new CellSupervisor({
+    account: 'hostile',
+    spares: 0,
+    maxThreads: 2,
+    heapBytes: 16 * MEBIBYTE,
+    cellMemoryBytes: memoryMebibytes * MEBIBYTE,
+    makeRoom() {},
+    prepare: async () => {},
+    onFinding,
+    create: (options, events) => {
+      const created = new ProcessCell(
+        options,
+        {
+          ...events,
+          onExit(detail) {
+            events.onExit(detail);
+            onExit(detail);
+          },
+        },
+        layers,
+        cgroups,
+        program,
+      );
+      cell = created;
+      const reader = created.reader.bind(created);
+      created.reader = () => {
+        const real = reader();
+        if (real === undefined) return undefined;
+        return {
+          source: real.source,
+          glance() {
+            polls++;
+            return real.glance();
+          },
+          survey: () => real.survey(),
+          close: () => real.close(),
+        };
+      };
+      return created;
+    },
+  });
+  t.teardown(() => supervisor.close());
+  return {
+    supervisor,
+    finding,
+    exit,
+    pid: () => cell?.pid,
+    polls: () => polls,
+    printed: () => cell?.printedBytes ?? 0,
+  };
+}
