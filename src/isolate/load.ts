@@ -55,7 +55,7 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
       await graph.evaluate(main.name, 0, 0);
     }
   } catch (error) {
-    if (error instanceof LoadError) return { kind: 'failed', failure: error.failure };
+    if (LoadError.isOne(error)) return { kind: 'failed', failure: error.failure };
     throw error;
   }
   const result = await Promise.race([outcome, request.quiet().then(() => NEVER_SETTLES)]);

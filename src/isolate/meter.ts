@@ -72,6 +72,10 @@ export class InvocationMeter implements TurnMeter {
   #turnsSinceMemory = 0;
   /** Of the turn that is running. */
   #account: Account | undefined;
+  #invocation = 0;
+  /** Between begin() and leave(). */
+  #isWatched = false;
+  #endedMs = 0;
   /** What `close` answers, filled anew each time. */
   readonly #report = Buffer.alloc(8);
   #startupChargedMs = 0;
@@ -131,6 +135,9 @@ export class InvocationMeter implements TurnMeter {
   }
 
   begin(invocation: number): void {
+    this.leave();
+    this.#isWatched = true;
+    this.#invocation = invocation;
     const account = this.#accounts.get(invocation) ?? this.#background;
     this.#account = account;
     const budgetMs = account === undefined ? this.#limits.startupMs : this.#grant(account) - account.usedMs;
@@ -144,23 +151,26 @@ export class InvocationMeter implements TurnMeter {
     );
   }
 
+  /** The watchdog goes on until leave(): function code may run once more before the next turn, see TurnQueue. */
   end(invocation: number): void {
-    this.#watch.endTurn();
-    const wallMs = now() - this.#startedMs;
+    this.#endedMs = now();
+    const wallMs = this.#endedMs - this.#startedMs;
     const isLong = wallMs > LONG_TURN_MS;
     const usedMs = isLong ? this.#longTurnMs(wallMs) : wallMs;
     if (!isLong) this.#wallSinceMs += wallMs;
     const account = this.#account;
     if (isLong || ++this.#turnsSinceMemory >= MEMORY_EVERY_TURNS) this.#checkMemory(account);
-    if (account !== undefined) {
-      account.usedMs += usedMs;
-      const askedMs = account.usedMs + account.refusedMs;
-      if (account !== this.#background && askedMs > this.#grant(account)) {
-        this.#noteSpent(invocation);
-        this.#events.onCpuExceeded(invocation, askedMs);
-      }
-    }
+    this.#use(invocation, account, usedMs);
     this.#events.onTurnEnd(invocation);
+  }
+
+  leave(): void {
+    if (!this.#isWatched) return;
+    this.#isWatched = false;
+    this.#watch.endTurn();
+    const wallMs = now() - this.#endedMs;
+    // What is short is the host realm's own.
+    if (wallMs > LONG_TURN_MS) this.#use(this.#invocation, this.#payer(), this.#longTurnMs(wallMs));
   }
 
   /** What other threads were asked to do by code that belongs to no invocation: the global scope. */
@@ -198,6 +208,20 @@ export class InvocationMeter implements TurnMeter {
   skip(): void {
     this.#clockMs = threadCpuMs();
     this.#wallSinceMs = 0;
+  }
+
+  /** Who pays for what runs behind the last turn: its invocation may be over by now. */
+  #payer(): Account | undefined {
+    return this.#accounts.get(this.#invocation) ?? this.#background;
+  }
+
+  #use(invocation: number, account: Account | undefined, usedMs: number): void {
+    if (account === undefined) return;
+    account.usedMs += usedMs;
+    const askedMs = account.usedMs + account.refusedMs;
+    if (account === this.#background || askedMs <= this.#grant(account)) return;
+    this.#noteSpent(invocation);
+    this.#events.onCpuExceeded(invocation, askedMs);
   }
 
   #noteSpent(invocation: number): void {

@@ -25,9 +25,15 @@ const DYNAMIC_IMPORT = '$edgehost_import$';
 /** What ends loading before function code could tell: the deployment itself is at fault. */
 export class LoadError {
   readonly failure: ScriptFailure;
+  readonly #isOurs = true;
 
   constructor(failure: ScriptFailure) {
     this.failure = failure;
+  }
+
+  /** In place of `instanceof`, which would ask the traps of a guest value for its prototype. */
+  static isOne(error: unknown): error is LoadError {
+    return typeof error === 'object' && error !== null && #isOurs in error && error.#isOurs;
   }
 }
 
@@ -93,7 +99,9 @@ export class ModuleGraph {
       throw compileFailure(error, script.name, source);
     }
     try {
-      compiled.runInContext(this.#realm.context);
+      // To display an error Node would read its stack and write it, both of which are function code; and a text that has grown too long by
+      // that ends the process.
+      compiled.runInContext(this.#realm.context, { displayErrors: false });
       return undefined;
     } catch (error) {
       return { error };
@@ -131,8 +139,9 @@ export class ModuleGraph {
 
   /** An import of a name that the other module does not export. Node wraps what the linker throws. */
   #linkFailure(error: unknown): LoadError {
-    if (error instanceof LoadError) return error;
-    if (error instanceof Error && error.cause instanceof LoadError) return error.cause;
+    if (LoadError.isOne(error)) return error;
+    const cause = ownValue(error, 'cause');
+    if (LoadError.isOne(cause)) return cause;
     const message = messageOf(error);
     const specifier = /^The requested module '([^']+)'/.exec(message)?.[1] ?? '';
     for (const { name, kind, bytes } of this.#deployed.values()) {
@@ -323,7 +332,7 @@ function positionOf(source: string, specifier: string): Position | undefined {
 
 /** Compile errors are errors of this realm: Node makes them before any guest code runs. */
 function compileFailure(error: unknown, file: string, source: string): LoadError {
-  if (error instanceof LoadError) return error;
+  if (LoadError.isOne(error)) return error;
   return new LoadError({
     code: 'EDGE_SCRIPT_SYNTAX',
     name: 'SyntaxError',
@@ -334,18 +343,21 @@ function compileFailure(error: unknown, file: string, source: string): LoadError
 }
 
 /**
- * The message of an error that the engine made while compiling or linking, perhaps in the guest realm: an ordinary object whose message
- * is a data property. Nothing else of it is read.
+ * Of an error that Node or the engine made while compiling or linking, which may be one of the guest realm: an ordinary object, of which
+ * only data properties of its own are read.
  */
+function ownValue(error: unknown, key: 'cause' | 'message' | 'stack'): unknown {
+  if (typeof error !== 'object' || error === null || types.isProxy(error)) return undefined;
+  return Reflect.getOwnPropertyDescriptor(error, key)?.value;
+}
+
 function messageOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null || types.isProxy(error)) return 'The script does not parse';
-  const message: unknown = Reflect.getOwnPropertyDescriptor(error, 'message')?.value;
+  const message = ownValue(error, 'message');
   return typeof message === 'string' ? message : 'The script does not parse';
 }
 
 function stackOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null || types.isProxy(error)) return '';
-  const stack: unknown = Reflect.getOwnPropertyDescriptor(error, 'stack')?.value;
+  const stack = ownValue(error, 'stack');
   return typeof stack === 'string' ? stack : '';
 }
 

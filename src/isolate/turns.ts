@@ -3,7 +3,8 @@
  * begin: so every turn belongs to one invocation, whatever the guest interleaves, and its CPU time can be attributed.
  *
  * The order comes from Node's own loop: a tick runs the turn, the microtasks that the guest made drain after it, and the tick that
- * our last microtask asks for runs when all of them are done.
+ * our last microtask asks for runs when all of them are done. Behind the last turn Node then reports the promises that were rejected, and
+ * asks each of them for properties, which may be function code once more: so the isolate is watched until the loop goes on.
  */
 import { nextTick } from 'node:process';
 import { callGuest, type GuestFunction } from './bridge.js';
@@ -21,6 +22,8 @@ export interface TurnMeter {
   /** A turn of `invocation` begins (0: none, start-up). */
   begin(invocation: number): void;
   end(invocation: number): void;
+  /** The loop has gone on since the last turn, so nothing of the guest runs until the next one. */
+  leave(): void;
 }
 
 interface Turn {
@@ -42,6 +45,11 @@ export class TurnQueue {
   #turns: Turn[] = [];
   #head = 0;
   #isRunning = false;
+  #isLeaving = false;
+  readonly #leave = (): void => {
+    this.#isLeaving = false;
+    this.#meter.leave();
+  };
   readonly #run = (): void => this.#next();
   readonly #afterMicrotasks = (): void => nextTick(this.#finish);
   /** A reaction of it is a microtask without the asynchronous context that queueMicrotask() makes for each. */
@@ -81,6 +89,7 @@ export class TurnQueue {
     if (this.#isRunning) return;
     this.#isRunning = true;
     nextTick(this.#run);
+    this.#leaveLater();
   }
 
   #next(): void {
@@ -106,6 +115,13 @@ export class TurnQueue {
       void this.#settled.then(this.#afterMicrotasks);
       return;
     }
+  }
+
+  /** An immediate runs when all ticks, and the reports of rejected promises behind them, are done. */
+  #leaveLater(): void {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    setImmediate(this.#leave);
   }
 
   #runEntering(turn: Turn): void {

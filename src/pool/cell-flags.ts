@@ -12,6 +12,14 @@ const PERMISSION = process.allowedNodeEnvironmentFlags.has('--permission')
 /** node:sqlite opens files whatever the permissions say. A thread with flags of its own does not inherit the process's. */
 const NO_SQLITE = '--no-experimental-sqlite';
 
+/** What every thread with a guest realm needs, in a cell or in the host process. The flags of the process do not reach a thread. */
+export const REALM_FLAGS: readonly string[] = [
+  '--experimental-vm-modules',
+  '--no-warnings',
+  // Node reads an asynchronous id off each rejected promise, which function code may answer, and by default aborts over one that is wrong.
+  '--no-force-async-hooks-checks',
+];
+
 function fsRead(paths: readonly string[]): string[] {
   return paths.map(path => `--allow-fs-read=${path}`);
 }
@@ -33,13 +41,12 @@ export function cellFlags(): string[] {
   ];
 }
 
-/** Flags of an isolate thread. It has a permission model of its own only because it is given here. */
+/** Flags of an isolate thread in a cell. It has a permission model of its own only because it is given here. */
 export function isolateFlags(): string[] {
   return [
     PERMISSION,
     ...fsRead([...readableFolders(), '/proc/thread-self/schedstat', '/proc/thread-self/stat']),
     ...(major >= 24 ? [NO_SQLITE] : []),
-    '--experimental-vm-modules',
-    '--no-warnings',
+    ...REALM_FLAGS,
   ];
 }

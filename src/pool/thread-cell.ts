@@ -5,6 +5,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import { portTransport } from '../isolate/protocol/transport.js';
 import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
+import { REALM_FLAGS } from './cell-flags.js';
 import { LeasePool } from './lease-pool.js';
 
 export class ThreadCell implements Cell {
@@ -20,7 +21,7 @@ export class ThreadCell implements Cell {
     this.#events = events;
     this.#pool = new LeasePool({
       ...options,
-      execArgv: ['--experimental-vm-modules', '--no-warnings'],
+      execArgv: REALM_FLAGS,
       // The process is the application's: its size says nothing about the isolates, whose own figures are watched.
       cellMemoryBytes: Number.POSITIVE_INFINITY,
       residentBytes: () => 0,

@@ -207,3 +207,51 @@ test('memory that a collection gives back does not count, and whoever made it pa
   const usedUs = meter.close(2).readUInt32LE(0);
   t.true(usedUs > 5000, `${usedUs} us`);
 });
+
+/** Uses CPU time, more than counts as the host realm's own. */
+function work(): void {
+  const endMs = performance.now() + 20;
+  while (performance.now() < endMs);
+}
+
+test('the isolate is watched from its turn until the loop goes on', t => {
+  const { meter, watch } = rig();
+  meter.open(2, HostOpens.Fetch);
+  t.false(watch.isInTurn);
+  meter.begin(2);
+  meter.end(2);
+  t.true(watch.isInTurn);
+  const { sequence } = watch;
+  meter.begin(2);
+  t.true(watch.isInTurn);
+  t.not(watch.sequence, sequence);
+  meter.end(2);
+  meter.leave();
+  t.false(watch.isInTurn);
+  meter.leave();
+  t.false(watch.isInTurn);
+});
+
+test('what runs behind a turn is paid by its invocation, which may end for it', t => {
+  const { meter, exceeded } = rig({ cpuOverrunMs: 0, cpuMs: { ...LIMITS.cpuMs, fetch: 2 } });
+  meter.open(2, HostOpens.Fetch);
+  meter.begin(2);
+  meter.end(2);
+  work();
+  meter.leave();
+  t.is(exceeded.length, 1);
+  t.true(meter.close(2).readUInt32LE(0) > 2000);
+});
+
+test('what runs behind the last turn of an invocation is paid as what goes on without one', t => {
+  const { meter, exceeded } = rig({ startupMs: 2 });
+  meter.endStartup();
+  meter.open(2, HostOpens.Fetch);
+  meter.begin(2);
+  meter.end(2);
+  meter.close(2);
+  work();
+  meter.leave();
+  t.deepEqual(exceeded, []);
+  t.false(meter.mayRun(0));
+});

@@ -1,0 +1,16 @@
+/** Each rejection that Node reports makes the next one, so that the loop never goes on (rule R20). */
+import { attack, ended } from '../attack.js';
+
+export default attack({
+  tries: 'to reject without end behind its turn',
+  rules: ['R20', 'R30'],
+  holds: ended('EDGE_CPU_LIMIT', 'EDGE_STARTUP_LIMIT'),
+  body: `
+const rejectAgain = () => {
+  const promise = Promise.reject(1);
+  Object.setPrototypeOf(promise, new Proxy(Promise.prototype, { get(target, key) { if (/async_id/.test(String(key))) rejectAgain(); return Reflect.get(target, key); } }));
+};
+rejectAgain();
+await new Promise(() => {});
+`,
+});
