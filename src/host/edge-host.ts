@@ -201,7 +201,8 @@ export class EdgeHost extends EventEmitter<HostEvents> {
 
   /**
    * A listener for `http.createServer`, or middleware for Express, Connect and Fastify's raw requests: with `function` everything goes
-   * to that function, else by route; what matches no route goes to `next` where there is one, else is answered with 404.
+   * to that function, else by route; what matches no route goes to `next` where there is one, else is answered with 404. A request whose
+   * Host or target could be read in two ways is answered with 400 (EDGE_REQUEST_MALFORMED).
    */
   listener(
     options: { readonly function?: EdgeFunction } & ListenerOptions = {},

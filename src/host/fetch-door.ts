@@ -33,6 +33,7 @@ export interface FetchInput {
  * headers.
  *
  * @throws TypeError for what `new Request(input, init)` refuses
+ * @throws EdgeError EDGE_REQUEST_MALFORMED for a URL that is not of http or https
  */
 export function fetchInput(input: Request | string | URL, init: RequestInit | undefined): FetchInput {
   if (init === undefined) {
@@ -41,7 +42,17 @@ export function fetchInput(input: Request | string | URL, init: RequestInit | un
   }
   const request = input instanceof Request && init === undefined ? input : new Request(input, init);
   const { method, url, headers } = request;
+  checkScheme(url);
   return { method, url, headers, head: headOfRequest(request), body: request.body, signal: request.signal, request };
+}
+
+/** Routes are those of http and https: a URL without a host would else match a route of any host. */
+function checkScheme(url: string): void {
+  if (url.startsWith('http://') || url.startsWith('https://')) return;
+  throw new EdgeError(
+    'EDGE_REQUEST_MALFORMED',
+    `Cannot serve the request: its URL is ${JSON.stringify(url.slice(0, 100))}, expected one of http or https`,
+  );
 }
 
 /** Undefined for what is no URL, of which `new Request()` says what is wrong. */
@@ -59,6 +70,7 @@ function bareGet(url: URL): FetchInput {
   if (url.username !== '' || url.password !== '')
     throw new TypeError(`A request cannot be made from a URL with credentials: ${url.href}`);
   const bare = withoutFragment(url.href);
+  checkScheme(bare);
   return {
     method: 'GET',
     url: bare,

@@ -15,6 +15,7 @@ import type { FunctionRunner } from './function-runner.js';
 import { headOfRaw, isNullBodyStatus, parseResponseHead } from './http-head.js';
 import type { Invocation, InvocationContext, RequestBodySource, ResponseSink } from './invocation.js';
 import type { InvocationStart } from './invocation-start.js';
+import { firstOf, readTarget } from './request-target.js';
 import { verdictError } from './verdict-error.js';
 
 export interface ListenerOptions {
@@ -55,7 +56,7 @@ export function createListener(
   let maxRawHeaders = 0;
   return (request, response, next) => {
     try {
-      const target = targetOf(request, options);
+      const target = readTarget(request, options.trustProxy === true);
       const route = find(target.host, target.path);
       if (route === undefined) {
         leave(request, response, next, `No function is attached to ${target.host}${target.path}`);
@@ -138,45 +139,6 @@ function leave(request: IncomingMessage, response: ServerResponse, next: Next | 
 function clientAddress(request: IncomingMessage, options: ListenerOptions): string | undefined {
   const forwarded = options.trustProxy === true ? firstOf(request.headers['x-forwarded-for']) : undefined;
   return forwarded ?? request.socket.remoteAddress;
-}
-
-interface Target {
-  readonly url: string;
-  readonly host: string;
-  readonly path: string;
-}
-
-/** What the client asked for, also where a framework has cut the mount path off `request.url`. */
-function targetOf(request: IncomingMessage, options: ListenerOptions): Target {
-  const original =
-    'originalUrl' in request && typeof request.originalUrl === 'string' ? request.originalUrl : undefined;
-  const target = original ?? request.url ?? '/';
-  const { headers } = request;
-  const isTrusted = options.trustProxy === true;
-  const forwardedHost = isTrusted ? firstOf(headers['x-forwarded-host']) : undefined;
-  const forwardedProto = isTrusted ? firstOf(headers['x-forwarded-proto']) : undefined;
-  const isEncrypted = 'encrypted' in request.socket && request.socket.encrypted === true;
-  const scheme = forwardedProto === 'https' || (forwardedProto === undefined && isEncrypted) ? 'https' : 'http';
-  if (target.charCodeAt(0) !== 47) return absoluteTarget(target);
-  const host = forwardedHost ?? headers.host ?? 'localhost';
-  const query = target.indexOf('?');
-  return { url: `${scheme}://${host}${target}`, host, path: query < 0 ? target : target.slice(0, query) };
-}
-
-/** `GET http://host/path`, or `OPTIONS *`, which belongs to the server and not to a function. */
-function absoluteTarget(target: string): Target {
-  if (!URL.canParse(target)) {
-    throw new EdgeError(
-      'EDGE_REQUEST_MALFORMED',
-      `Cannot serve the request: its target is ${JSON.stringify(target.slice(0, 100))}`,
-    );
-  }
-  const { href, host, pathname } = new URL(target);
-  return { url: href, host, path: pathname };
-}
-
-function firstOf(header: string | string[] | undefined): string | undefined {
-  return (Array.isArray(header) ? header[0] : header)?.split(',', 1)[0]?.trim();
 }
 
 function serve(

@@ -50,6 +50,7 @@ const IGNORED: InvocationPort = {
   onHandlerFailed() {},
   onCall() {},
   onCallRead() {},
+  checkProgress() {},
   onPong() {},
   onDone() {},
   onLost() {},
