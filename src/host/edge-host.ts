@@ -11,7 +11,8 @@ import type { Cell, CellEvents, CellOptions } from '../pool/cell.js';
 import { CellSupervisor } from '../pool/cell-supervisor.js';
 import { IsolateCache } from '../pool/isolate-cache.js';
 import { ProcessCell } from '../pool/process-cell.js';
-import { type Sandbox, type SandboxState, sandboxFor } from '../pool/sandbox.js';
+import { type Sandbox, sandboxFor } from '../pool/sandbox/sandbox.js';
+import type { SandboxState } from '../pool/sandbox/state.js';
 import { ThreadCell } from '../pool/thread-cell.js';
 import { Admission } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';
@@ -72,6 +73,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   #redis: Promise<SharedCounters> | undefined;
   /** Known when the first cell has been asked for; never with isolation 'thread'. */
   #sandbox: Sandbox | undefined;
+  #isSandboxTold = false;
   #storage: Promise<Storage> | undefined;
   #isStorageOpen = false;
   #closing: Promise<void> | undefined;
@@ -276,7 +278,14 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   }
 
   async #prepareSandbox(): Promise<void> {
-    if (this.#options.isolation === 'process') this.#sandbox = await sandboxFor(this.#options.sandbox);
+    if (this.#options.isolation !== 'process') return;
+    this.#sandbox = await sandboxFor(this.#options.sandbox);
+    const { mode, missing, separation } = this.#sandbox.state;
+    if (this.#isSandboxTold || mode !== 'auto' || missing.length === 0 || process.platform !== 'linux') return;
+    this.#isSandboxTold = true;
+    this.#warn(
+      new EdgeError('EDGE_SANDBOX', `The sandbox of cells is incomplete. ${separation} Missing: ${missing.join('; ')}`),
+    );
   }
 
   #createCell(account: string, options: CellOptions, cellEvents: CellEvents): Cell {

@@ -1,5 +1,5 @@
 /** A cell as a supervised child process: inherited socket pairs, no environment, no files, nothing of the application. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import process from 'node:process';
@@ -10,8 +10,8 @@ import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
 import { cellFlags, isolateFlags } from './cell-flags.js';
 import { type CellSettings, Control, parseEnded, parseFlag } from './control.js';
 import { OutputTail } from './output-tail.js';
-import { ownFolder } from './package-paths.js';
-import type { Sandbox } from './sandbox.js';
+import type { Sandbox } from './sandbox/sandbox.js';
+import { type Inmate, spawnBehind } from './sandbox/spawn.js';
 
 /** Socket pairs of one cell. Each serves one lease; a cell that runs out is replaced. */
 const LEASE_SOCKETS = 32;
@@ -29,10 +29,12 @@ const PAGE_BYTES = 4096;
 
 export class ProcessCell implements Cell {
   readonly ready: Promise<void>;
+  readonly #inmate: Inmate;
+  /** The cell, or a program that waits for it. */
   readonly #child: ChildProcess;
-  /** The child is `unshare`, which waits for the cell: its own child. Killing it kills the cell. */
-  readonly #isWrapped: boolean;
+  /** Kept when the cell is up: until then its wrapper may have helpers that are not the cell. */
   #pid: number | undefined;
+  #isUp = false;
   /** Undefined when the process could not be started. */
   readonly #control: Channel | undefined;
   readonly #events: CellEvents;
@@ -47,15 +49,13 @@ export class ProcessCell implements Cell {
 
   constructor(options: CellOptions, events: CellEvents, sandbox: Sandbox) {
     this.#events = events;
-    this.#isWrapped = sandbox.state.namespaces;
     const main = fileURLToPath(new URL('./cell-main.js', import.meta.url));
-    const [command = process.execPath, ...args] = [...sandbox.prefix, process.execPath, ...cellFlags(), main];
-    const child = spawn(command, args, {
-      cwd: ownFolder(),
-      env: {},
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...Array.from({ length: LEASE_SOCKETS }, () => 'pipe' as const)],
-      detached: false,
-    });
+    this.#inmate = spawnBehind(
+      sandbox,
+      [process.execPath, ...cellFlags(), main],
+      ['ignore', 'ignore', 'pipe', 'pipe', ...Array.from({ length: LEASE_SOCKETS }, () => 'pipe' as const)],
+    );
+    const { child } = this.#inmate;
     this.#child = child;
     child.stderr?.on('data', (chunk: Buffer) => this.#stderr.push(chunk));
     const starting = setTimeout(() => this.kill(`it did not start within ${START_WITHIN_MS} ms`), START_WITHIN_MS);
@@ -90,6 +90,7 @@ export class ProcessCell implements Cell {
         switch (kind) {
           case Control.Ready:
             clearTimeout(starting);
+            this.#isUp = true;
             onReady();
             return;
           case Control.Pong:
@@ -121,7 +122,8 @@ export class ProcessCell implements Cell {
   }
 
   get pid(): number | undefined {
-    this.#pid ??= this.#isWrapped ? childOf(this.#child.pid) : this.#child.pid;
+    if (!this.#isUp) return this.#inmate.pid;
+    this.#pid ??= this.#inmate.pid;
     return this.#pid;
   }
 
@@ -160,17 +162,10 @@ export class ProcessCell implements Cell {
     }
   }
 
-  /** Behind a wrapper it is the cell that is ended: the wrapper waits for it, so that nothing is left when the wrapper has exited. */
   kill(reason = ''): void {
     if (this.#isOver) return;
     this.#killReason ||= reason;
-    const inner = this.#isWrapped ? childOf(this.#child.pid) : undefined;
-    try {
-      if (inner !== undefined && process.kill(inner, 'SIGKILL')) return;
-    } catch {
-      // It has ended, or is not ours to end; the wrapper takes it along.
-    }
-    this.#child.kill('SIGKILL');
+    this.#inmate.kill();
   }
 
   async close(): Promise<void> {
@@ -197,13 +192,5 @@ export class ProcessCell implements Cell {
     const detail = why === undefined ? how : `${how}, ${why}`;
     resolve(detail);
     this.#events.onExit(detail);
-  }
-}
-
-function childOf(pid: number | undefined): number | undefined {
-  try {
-    return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(' ')[0]) || undefined;
-  } catch {
-    return undefined;
   }
 }
