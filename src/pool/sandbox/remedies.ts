@@ -8,13 +8,18 @@ const CONTAINER =
 const USER_NAMESPACES =
   'allow user namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)';
 
-/** One line for each missing layer. `failures` are what programs said that were tried out, the best wall first. */
+/** One line for the layers that miss the same. `failures` are what programs said that were tried out, the best wall first. */
 export function remediesFor(
   absent: readonly SandboxLayer[],
   failures: readonly string[],
   system: { readonly isRoot: boolean; readonly programs: Programs },
 ): string[] {
-  return absent.map(layer => `${layer}: ${remedyFor(layer, failures, system)}`);
+  const lines = new Map<string, SandboxLayer[]>();
+  for (const layer of absent) {
+    const remedy = remedyFor(layer, failures, system);
+    lines.set(remedy, [...(lines.get(remedy) ?? []), layer]);
+  }
+  return [...lines].map(([remedy, layers]) => `${layers.join(', ')}: ${remedy}`);
 }
 
 function remedyFor(
@@ -42,14 +47,20 @@ function remedyFor(
     case 'ownUser':
       if (setpriv === undefined) return 'setpriv is not installed (package util-linux)';
       if (isRoot) {
-        const why = failures.find(text => text.startsWith('ownUser: ')) ?? failures.at(-1);
+        const why = reasonOf(failures) ?? failures.at(-1);
         return `the system does not allow it${why === undefined ? '' : ` (${why})`}; give the rights to become another user (CAP_SETUID, CAP_SETGID), and other users the right to read this package`;
       }
       if (newuidmap === undefined || unshare === undefined) {
         return 'newuidmap or unshare is not installed (packages uidmap and util-linux; and a range for this user in /etc/subuid and /etc/subgid)';
       }
-      return `no range of users for cells (${failures.find(text => text.startsWith('ownUser: ')) ?? failures[0] ?? 'none mapped'}); give this user one in /etc/subuid and /etc/subgid, and other users the right to read this package`;
+      return `no range of users for cells (${reasonOf(failures) ?? failures[0] ?? 'none mapped'}); give this user one in /etc/subuid and /etc/subgid, and other users the right to read this package`;
     case 'resourceLimits':
       return prlimit === undefined ? 'prlimit is not installed (package util-linux)' : 'the system does not allow it';
   }
+}
+
+/** Why there is no range of users. */
+function reasonOf(failures: readonly string[]): string | undefined {
+  const prefix = 'ownUser: ';
+  return failures.find(text => text.startsWith(prefix))?.slice(prefix.length);
 }

@@ -47,7 +47,7 @@ export function separationOf(layers: SandboxLayers): string {
   if (!layers.root) {
     can.push(
       layers.ownUser
-        ? 'read every file that is open to all users of the machine and connect to unix sockets that are'
+        ? 'read and make files, and connect to unix sockets, wherever all users of the machine may'
         : 'read and change every file that the application can, the data of all accounts among them',
     );
   }

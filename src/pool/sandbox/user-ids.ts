@@ -20,6 +20,8 @@ const NOBODY = 65_534;
 export const IDS_PER_CLAIM = 256;
 /** Claimed ahead when fewer are left. */
 const LOW = 128;
+/** Of an address of a unix socket: 108 bytes, of which the first says that it is in the abstract namespace. */
+const NAME_CHARACTERS = 107;
 const MAX_ID = 4_294_967_294;
 
 /**
@@ -154,7 +156,8 @@ function claim(name: string): Promise<boolean> {
   return new Promise(resolve => {
     const server = createServer(socket => socket.destroy());
     server.once('error', error => resolve(errorCode(error) !== 'EADDRINUSE'));
-    server.listen({ path: `\0${name}`, exclusive: true }, () => resolve(true));
+    // As long as a name can be: Node 20 fills up shorter ones with zeros, which makes them other names.
+    server.listen({ path: `\0${name.padEnd(NAME_CHARACTERS, '.')}`, exclusive: true }, () => resolve(true));
     server.unref();
   });
 }
