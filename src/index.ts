@@ -19,6 +19,8 @@ export type { AccountOptions, EdgeHostOptions, EgressOptions, LoadOptions, Route
 export type { QueueMessage, QueueOutcome, QueueRetry } from './host/queue-batch.js';
 export type { HostS3Credential, HostS3Options } from './host/s3-door.js';
 export type { CellEvent } from './host/telemetry.js';
+export type { SandboxOption } from './pool/sandbox/sandbox.js';
+export type { SandboxLayer, SandboxMode, SandboxState } from './pool/sandbox/state.js';
 export { ABUSE_RULE_ID, type AbuseEvent } from './quotas/abuse-guard.js';
 export { EdgeError, type EdgeErrorCode, type ExceededLimit, type SourceLocation } from './quotas/errors.js';
 export type { LimitWarning } from './quotas/limit-warnings.js';

@@ -6,6 +6,7 @@ export type OptionKind =
   | 'number'
   | 'function'
   | 'object'
+  | 'string or object'
   | 'array of strings'
   | 'string or array of strings'
   | 'object of strings'
@@ -47,6 +48,8 @@ export function describe(value: unknown): string {
 function isOfKind(value: unknown, kind: OptionKind): boolean {
   if (typeof kind !== 'string') return typeof value === 'string' && kind.includes(value);
   switch (kind) {
+    case 'string or object':
+      return typeof value === 'string' || isPlainObject(value);
     case 'string or array of strings':
       return typeof value === 'string' || isOfKind(value, 'array of strings');
     case 'array of strings':

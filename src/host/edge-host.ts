@@ -12,7 +12,8 @@ import { type CellState, CellSupervisor } from '../pool/cell-supervisor.js';
 import { type CgroupState, cgroupsOfProcess } from '../pool/cgroup.js';
 import { IsolateCache } from '../pool/isolate-cache.js';
 import { ProcessCell } from '../pool/process-cell.js';
-import { type Sandbox, type SandboxState, sandboxFor } from '../pool/sandbox.js';
+import { type Sandbox, sandboxFor } from '../pool/sandbox/sandbox.js';
+import type { SandboxState } from '../pool/sandbox/state.js';
 import { ThreadCell } from '../pool/thread-cell.js';
 import { Admission } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';
@@ -90,6 +91,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   #sandbox: Sandbox | undefined;
   /** Known at the same time. */
   #cgroups: CgroupState | undefined;
+  #isSandboxTold = false;
   #storage: Promise<Storage> | undefined;
   #isStorageOpen = false;
   #closing: Promise<void> | undefined;
@@ -177,7 +179,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       cellMemoryBytes: CELL_BASE_BYTES + limits.memoryBytes * 2,
       makeRoom: () => this.#cache.evict(cachePrefix(id)),
       prepare: () => this.#prepareSandbox(),
-      create: (cellOptions, events) => this.#createCell(id, cellOptions, events),
+      create: (cellOptions, events) => this.#createCell(id, share, cellOptions, events),
       onFinding: error => this.#warn(error),
     });
     const account = new Account(id, checked, this.#accountHost(id, share), supervisor);
@@ -314,9 +316,15 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     if (this.#options.isolation !== 'process') return;
     this.#sandbox = await sandboxFor(this.#options.sandbox);
     this.#cgroups ??= this.#options.sandbox === 'off' ? NO_CGROUPS : cgroupsOfProcess();
+    const { mode, missing, separation } = this.#sandbox.state;
+    if (this.#isSandboxTold || mode !== 'auto' || missing.length === 0 || process.platform !== 'linux') return;
+    this.#isSandboxTold = true;
+    this.#warn(
+      new EdgeError('EDGE_SANDBOX', `The sandbox of cells is incomplete. ${separation} Missing: ${missing.join('; ')}`),
+    );
   }
 
-  #createCell(account: string, options: CellOptions, cellEvents: CellEvents): Cell {
+  #createCell(account: string, share: HostShare, options: CellOptions, cellEvents: CellEvents): Cell {
     publish('cell', { account, state: 'started', detail: '' });
     const events: CellEvents = {
       ...cellEvents,
@@ -327,7 +335,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     };
     return this.#sandbox === undefined
       ? new ThreadCell(options, events)
-      : new ProcessCell(options, events, this.#sandbox, this.#cgroups?.parent);
+      : new ProcessCell(options, events, this.#sandbox, { cgroups: this.#cgroups?.parent, share });
   }
 
   async #directory(account: string): Promise<BucketDirectory> {

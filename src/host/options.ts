@@ -5,6 +5,7 @@ import process from 'node:process';
 import { getHeapStatistics } from 'node:v8';
 import type { EgressOptions as EgressServiceOptions } from '../bindings/egress/egress.js';
 import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
+import type { SandboxOption } from '../pool/sandbox/sandbox.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { checkBindingNames } from '../quotas/deployment-checks.js';
 import type { HostShareLimits } from '../quotas/host/host-share.js';
@@ -13,6 +14,7 @@ import type { LimitOverrides } from '../quotas/resolve-limits.js';
 import { checkOptions, describe, isPlainObject, type OptionSchema } from './check-options.js';
 import { checkCron } from './cron.js';
 import { zoneOf } from './router.js';
+import { checkSandbox } from './sandbox-option.js';
 
 /** Where functions may send requests, and how. `outbound` stands beside it. */
 export type EgressOptions = Omit<EgressServiceOptions, 'outbound' | 'ownAddresses'>;
@@ -28,8 +30,13 @@ export interface EdgeHostOptions {
   readonly limits?: LimitOverrides;
   /** 'process': each account's functions run in a child process. 'thread': in threads of this one, for trusted code. @default 'process' */
   readonly isolation?: 'process' | 'thread';
-  /** 'auto' takes what the system offers, 'strict' refuses to start without all of it, 'off' takes none. @default 'auto' */
-  readonly sandbox?: 'auto' | 'strict' | 'off';
+  /**
+   * What the operating system puts around a cell. 'auto' takes the best that works here, and tells by a `warning` event what is missing; 'strict'
+   * starts no cell (EDGE_SANDBOX) without a root, a user, network and processes of its own, and a filter of system calls; 'off' takes nothing.
+   * `command` goes before the command of each cell in place of all that, such as a runtime for containers: the first part is a program, by an
+   * absolute path or a name in PATH; the descriptors 0 to 35 have to reach the cell. See `host.health().sandbox`. @default 'auto'
+   */
+  readonly sandbox?: SandboxOption;
   /** Isolates alive at once on this host, all accounts together. The least recently used idle one goes first. @default 256 */
   readonly maxIsolates?: number;
   /** Isolates alive at once in one account. @default 16 */
@@ -122,7 +129,7 @@ const HOST_SCHEMA: OptionSchema = {
   zonePlan: ZONE_PLANS,
   limits: 'object',
   isolation: ['process', 'thread'],
-  sandbox: ['auto', 'strict', 'off'],
+  sandbox: 'string or object',
   maxIsolates: 'number',
   maxIsolatesPerAccount: 'number',
   spareIsolates: 'number',
@@ -186,7 +193,7 @@ export interface ResolvedHostOptions {
   readonly zonePlan: ZonePlan;
   readonly limits: LimitOverrides;
   readonly isolation: 'process' | 'thread';
-  readonly sandbox: 'auto' | 'strict' | 'off';
+  readonly sandbox: SandboxOption;
   readonly maxIsolates: number;
   readonly maxIsolatesPerAccount: number;
   readonly spareIsolates: number;
@@ -215,7 +222,7 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     zonePlan: options.zonePlan ?? 'free',
     limits: options.limits ?? {},
     isolation: options.isolation ?? 'process',
-    sandbox: options.sandbox ?? 'auto',
+    sandbox: checkSandbox(where, options.sandbox),
     maxIsolates: checkCount(where, 'maxIsolates', options.maxIsolates ?? 256, 1, 100_000),
     maxIsolatesPerAccount: checkCount(where, 'maxIsolatesPerAccount', options.maxIsolatesPerAccount ?? 16, 1, 1000),
     spareIsolates: checkCount(where, 'spareIsolates', options.spareIsolates ?? 1, 0, 16),

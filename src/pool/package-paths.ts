@@ -16,6 +16,34 @@ export function readableFolders(): readonly string[] {
   return [own, ...folders, ...new Set(links)].map(path => (path.endsWith(sep) ? path : path + sep));
 }
 
+/** What a root of its own must hold so that a cell finds this package and its libraries where they are, by the same paths. */
+export interface PackageFiles {
+  /** Files and folders, by their real paths. */
+  readonly paths: readonly string[];
+  /** Links by which an import finds a library, with the real path that each leads to. */
+  readonly links: readonly { readonly path: string; readonly target: string }[];
+}
+
+export function packageFiles(): PackageFiles {
+  const own = ownFolder();
+  const libraries = LIBRARIES.map(name => ({ found: foundAt(name, own), real: realpathSync(libraryFolder(name)) }));
+  return {
+    paths: [own, ...descriptionOf(own), ...libraries.map(({ real }) => real)],
+    links: libraries.flatMap(({ found, real }) =>
+      found === undefined || found === real ? [] : [{ path: found, target: real }],
+    ),
+  };
+}
+
+/** The package.json that says what kind of modules the files of a folder are. */
+function descriptionOf(folder: string): string[] {
+  for (let parent = folder; ; parent = dirname(parent)) {
+    const path = join(parent, 'package.json');
+    if (existsSync(path)) return [realpathSync(path)];
+    if (dirname(parent) === parent) return [];
+  }
+}
+
 /**
  * This package's own code, and where cells are started: Node 24 and 26 let a thread read the working directory and all that is below it,
  * whatever its permissions say. There it may read already.
@@ -37,10 +65,17 @@ function libraryFolder(name: string): string {
  * the beginning of another one (`acorn` beside `acorn-walk`).
  */
 function linksTo(name: string, from: string): string[] {
+  const path = foundAt(name, from);
+  if (path === undefined) return [];
+  const modules = dirname(path);
+  return [modules, path].some(step => lstatSync(step).isSymbolicLink()) ? [modules] : [];
+}
+
+/** Where an import of a library is resolved to before links are followed. */
+function foundAt(name: string, from: string): string | undefined {
   for (let folder = from; ; folder = dirname(folder)) {
-    const modules = join(folder, 'node_modules');
-    const path = join(modules, name);
-    if (existsSync(path)) return [modules, path].some(step => lstatSync(step).isSymbolicLink()) ? [modules] : [];
-    if (dirname(folder) === folder) return [];
+    const path = join(folder, 'node_modules', name);
+    if (existsSync(path)) return path;
+    if (dirname(folder) === folder) return undefined;
   }
 }

@@ -1,22 +1,23 @@
 /** A cell as a supervised child process: inherited socket pairs, no environment, no files, nothing of the application. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { Channel } from '../isolate/protocol/channel.js';
+import { Channel, type ChannelOwner } from '../isolate/protocol/channel.js';
 import { socketTransport } from '../isolate/protocol/transport.js';
+import type { HostShare } from '../quotas/host/host-share.js';
 import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
 import { boundsOf } from './cell-bounds.js';
 import { cellFlags, isolateFlags } from './cell-flags.js';
 import { KernelReader } from './cell-reader.js';
 import type { CellReader } from './cell-watch.js';
 import { CellCgroup, type CgroupParent } from './cgroup.js';
-import { type CellSettings, Control, parseEnded, parseFlag } from './control.js';
+import { type CellSettings, CONTROL_BOUNDS, Control, parseEnded, parseFlag } from './control.js';
 import { LastWords } from './last-words.js';
-import { ownFolder } from './package-paths.js';
 import { printable } from './printable.js';
 import { descendantsOf } from './process-tree.js';
-import type { Sandbox } from './sandbox.js';
+import type { Sandbox } from './sandbox/sandbox.js';
+import { type Inmate, spawnBehind } from './sandbox/spawn.js';
 
 /** Socket pairs of one cell. Each serves one lease; a cell that runs out is replaced. */
 const LEASE_SOCKETS = 32;
@@ -28,8 +29,16 @@ const LAST_WORDS_WITHIN_MS = 200;
 const START_WITHIN_MS = 30_000;
 /** A cell that is told to close and does not is killed. */
 const CLOSE_WITHIN_MS = 2000;
-/** Rounds in which all processes of a cell are stopped before they are ended: one that forks meanwhile is met in the next. */
-const MAX_STOP_ROUNDS = 32;
+
+/** What a cell has beside its options. */
+export interface CellSurroundings {
+  /** Where the cell gets a control group of its own. @default none */
+  readonly cgroups?: CgroupParent | undefined;
+  /** What the account may take of the host. @default nothing is counted */
+  readonly share?: HostShare | undefined;
+  /** @default Node with the main file of a cell */
+  readonly program?: CellProgram | undefined;
+}
 
 /** What runs as a cell. */
 export interface CellProgram {
@@ -39,10 +48,12 @@ export interface CellProgram {
 
 export class ProcessCell implements Cell {
   readonly ready: Promise<void>;
+  readonly #inmate: Inmate;
+  /** The cell, or a program that waits for it. */
   readonly #child: ChildProcess;
-  /** The child is `unshare`, which waits for the cell: its own child. Killing it kills the cell. */
-  readonly #isWrapped: boolean;
+  /** Kept when the cell is up: until then its wrapper may have helpers that are not the cell. */
   #pid: number | undefined;
+  #isUp = false;
   /** Undefined when the process could not be started. */
   readonly #control: Channel | undefined;
   readonly #events: CellEvents;
@@ -56,26 +67,19 @@ export class ProcessCell implements Cell {
   #isPinged = false;
   #isOver = false;
 
-  /**
-   * @param cgroups where the cell gets a control group of its own; undefined for none
-   * @param program @default Node with the main file of a cell
-   */
   constructor(
     options: CellOptions,
     events: CellEvents,
     sandbox: Sandbox,
-    cgroups?: CgroupParent,
-    program: CellProgram = cellProgram(),
+    { cgroups, share, program = cellProgram() }: CellSurroundings = {},
   ) {
     this.#events = events;
-    this.#isWrapped = sandbox.state.namespaces;
-    const [command = program.command, ...args] = [...sandbox.prefix, program.command, ...program.args];
-    const child = spawn(command, args, {
-      cwd: ownFolder(),
-      env: {},
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...Array.from({ length: LEASE_SOCKETS }, () => 'pipe' as const)],
-      detached: false,
-    });
+    this.#inmate = spawnBehind(
+      sandbox,
+      [program.command, ...program.args],
+      ['ignore', 'ignore', 'pipe', 'pipe', ...Array.from({ length: LEASE_SOCKETS }, () => 'pipe' as const)],
+    );
+    const { child } = this.#inmate;
     this.#child = child;
     this.#lastWords = child.stderr === null ? undefined : new LastWords(child.stderr);
     this.#cgroup = cgroups === undefined || child.pid === undefined ? undefined : enclose(child.pid, cgroups, options);
@@ -106,12 +110,13 @@ export class ProcessCell implements Cell {
     });
     // Without descriptors for its pipes there is no process, and no stdio either, whatever the types say; 'error' follows.
     if (child.pid === undefined) return;
-    this.#control = new Channel(socketTransport(this.#socket(CONTROL_FD), true), 'host', {
+    const owner: ChannelOwner = {
       onOpen: exchange => exchange.fail('Not supported'),
       onNote: (lease, kind, payload) => {
         switch (kind) {
           case Control.Ready:
             clearTimeout(starting);
+            this.#isUp = true;
             onReady();
             return;
           case Control.Pong:
@@ -137,13 +142,17 @@ export class ProcessCell implements Cell {
         // A cell that is told to close ends by itself, and is waited for.
         if (!this.#isClosing) this.kill(error?.message);
       },
-    });
-    const settings: CellSettings = { ...options, execArgv: isolateFlags() };
+    };
+    const transport = socketTransport(this.#socket(CONTROL_FD), true);
+    this.#control = new Channel(transport, 'host', owner, { frames: CONTROL_BOUNDS, share });
+    const { maxThreads, heapBytes, cellMemoryBytes } = options;
+    const settings: CellSettings = { maxThreads, heapBytes, cellMemoryBytes, execArgv: isolateFlags() };
     this.#control.note(0, Control.Settings, JSON.stringify(settings));
   }
 
   get pid(): number | undefined {
-    this.#pid ??= this.#isWrapped ? childOf(this.#child.pid) : this.#child.pid;
+    if (!this.#isUp) return this.#inmate.pid;
+    this.#pid ??= this.#inmate.pid;
     return this.#pid;
   }
 
@@ -204,12 +213,7 @@ export class ProcessCell implements Cell {
   kill(reason = ''): void {
     if (this.#isOver) return;
     this.#killReason ||= reason;
-    // Behind a wrapper it is the cell that is ended, the first process of its namespace, which takes all others along. The wrapper waits
-    // for it, so that nothing is left when the wrapper has exited.
-    const inner = this.#isWrapped ? childOf(this.#child.pid) : undefined;
-    if (inner !== undefined && signal(inner, 'SIGKILL')) return;
-    if (!this.#isWrapped && this.#child.pid !== undefined) endDescendants(this.#child.pid);
-    this.#child.kill('SIGKILL');
+    this.#inmate.kill();
     this.#cgroup?.kill();
   }
 
@@ -270,32 +274,4 @@ function enclose(root: number, cgroups: CgroupParent, options: CellOptions): Cel
     left.push(...descendantsOf(pid));
   }
   return cgroup;
-}
-
-function childOf(pid: number | undefined): number | undefined {
-  return pid === undefined ? undefined : descendantsOf(pid, 1)[0];
-}
-
-/** Where no namespace ends with the cell: what it has started is stopped first, since a process that is stopped forks no more. */
-function endDescendants(root: number): void {
-  signal(root, 'SIGSTOP');
-  const stopped = new Set<number>();
-  for (let round = 0; round < MAX_STOP_ROUNDS; round++) {
-    const found = descendantsOf(root).filter(pid => !stopped.has(pid));
-    if (found.length === 0) break;
-    for (const pid of found) {
-      stopped.add(pid);
-      signal(pid, 'SIGSTOP');
-    }
-  }
-  for (const pid of stopped) signal(pid, 'SIGKILL');
-}
-
-/** Answers whether it was sent: a process may have ended, or not be ours to end. */
-function signal(pid: number, name: NodeJS.Signals): boolean {
-  try {
-    return process.kill(pid, name);
-  } catch {
-    return false;
-  }
 }

@@ -9,7 +9,8 @@ import type { ExecutionContext } from 'ava';
 import { CellSupervisor } from '../../src/pool/cell-supervisor.js';
 import { type CgroupParent, findCgroupParent } from '../../src/pool/cgroup.js';
 import { type CellProgram, ProcessCell } from '../../src/pool/process-cell.js';
-import { type SandboxMode, sandboxFor } from '../../src/pool/sandbox.js';
+import { sandboxFor } from '../../src/pool/sandbox/sandbox.js';
+import type { SandboxMode } from '../../src/pool/sandbox/state.js';
 import type { EdgeError } from '../../src/quotas/errors.js';
 
 const MEBIBYTE = 1024 * 1024;
@@ -98,8 +99,7 @@ export async function startHostile(
           },
         },
         layers,
-        cgroups,
-        program,
+        { cgroups, program },
       );
       cell = created;
       const reader = created.reader.bind(created);

@@ -6,7 +6,7 @@ import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import test from 'ava';
 import { ownFolder } from '../../src/pool/package-paths.js';
-import { sandboxFor } from '../../src/pool/sandbox.js';
+import { sandboxFor } from '../../src/pool/sandbox/sandbox.js';
 import { handler, newHost, textOf } from '../host/new-host.js';
 import { type Loot, plunderInside } from './layers/inside-cell.js';
 
@@ -58,7 +58,8 @@ for (const mode of ['auto', 'off'] as const) {
       async t => {
         const loot = await plunderInside(where, mode, port);
         t.deepEqual(taken(loot, NEVER), [], JSON.stringify(loot));
-        t.is(loot.environment, '');
+        // bubblewrap sets it to the folder that the cell is started in.
+        t.true(['', 'PWD'].includes(loot.environment ?? 'none'), loot.environment);
       },
     );
   }
@@ -75,7 +76,7 @@ onLinux(
     }
     const loot = await plunderInside('thread', 'auto', port);
     t.deepEqual(taken(loot, ['reach the network', 'signal the host', 'become root']), [], JSON.stringify(loot));
-    if (process.getuid?.() === 0) t.is(loot.uid, '65534');
+    if (state.ownUser) t.false(['0', '65534', String(process.getuid?.())].includes(loot.uid ?? '0'), loot.uid);
   },
 );
 
@@ -115,9 +116,22 @@ onLinux('the process of a cell has the sandbox that host.health() tells of', asy
   t.is(sandbox?.mode, 'auto');
   if (sandbox?.user === true) {
     t.regex(status, /^NoNewPrivs:\t1$/m);
-    if (process.getuid?.() === 0) t.regex(status, /^Uid:\t65534\t65534\t65534\t65534$/m);
-    if (process.getuid?.() === 0) t.regex(status, /^CapEff:\t0+$/m);
-    if (process.getuid?.() === 0) t.regex(status, /^CapBnd:\t0+$/m);
+    for (const set of ['CapEff', 'CapPrm', 'CapInh', 'CapAmb', 'CapBnd'])
+      t.regex(status, new RegExp(`^${set}:\t0+$`, 'm'));
+  }
+  if (sandbox?.ownUser === true) {
+    const [, user] = /^Uid:\t(\d+)\t\1\t\1\t\1$/m.exec(status) ?? [];
+    const [, group] = /^Gid:\t(\d+)\t\1\t\1\t\1$/m.exec(status) ?? [];
+    t.false([undefined, '0', '65534', String(process.getuid?.())].includes(user), user);
+    t.is(group, user);
+    t.regex(status, /^Groups:\s*$/m);
+  }
+  if (sandbox?.seccomp === true) t.regex(status, /^Seccomp:\t2$/m);
+  if (sandbox?.root === true) {
+    t.not(readlinkSync(`/proc/${pid}/ns/uts`), readlinkSync('/proc/self/ns/uts'));
+    t.true(readdirSync(`/proc/${pid}/root`).includes('proc'));
+    for (const name of ['etc', 'tmp', 'home', 'var', 'sys', 'run'])
+      t.false(readdirSync(`/proc/${pid}/root`).includes(name));
   }
   if (sandbox?.namespaces === true) {
     for (const space of ['net', 'pid', 'ipc', 'mnt']) {
@@ -127,6 +141,10 @@ onLinux('the process of a cell has the sandbox that host.health() tells of', asy
   if (sandbox?.resourceLimits === true) {
     t.regex(limits, /^Max core file size +0 +0/m);
     t.regex(limits, /^Max open files +512 +512/m);
+    t.regex(limits, /^Max file size +0 +0/m);
+    t.regex(limits, /^Max locked memory +0 +0/m);
+    t.regex(limits, /^Max msgqueue size +0 +0/m);
+    if (sandbox.ownUser) t.regex(limits, /^Max processes +256 +256/m);
   }
 });
 
@@ -134,7 +152,8 @@ onLinux('a cell has no environment, no folder of the host and no descriptor of i
   const host = newHost(t);
   await host.load(handler('return new Response("fine")'));
   const pid = host.health().cells[0]?.pid ?? 0;
-  t.is(readFileSync(`/proc/${pid}/environ`, 'utf8').replaceAll('\0', ''), '');
+  // bubblewrap sets one variable, to the folder that the cell is started in.
+  t.true(['', `PWD=${ownFolder()}`].includes(readFileSync(`/proc/${pid}/environ`, 'utf8').replaceAll('\0', '')));
   t.is(readlinkSync(`/proc/${pid}/cwd`), ownFolder());
   const open = readdirSync(`/proc/${pid}/fd`).map(fd => readlinkSync(`/proc/${pid}/fd/${fd}`));
   const foreign = open.filter(
@@ -169,6 +188,8 @@ test("sandbox: 'off' takes no layer and says so", async t => {
     [sandbox?.mode, sandbox?.namespaces, sandbox?.user, sandbox?.resourceLimits],
     ['off', false, false, false],
   );
+  t.deepEqual([sandbox?.root, sandbox?.seccomp, sandbox?.ownUser], [false, false, false]);
+  t.regex(sandbox?.separation ?? '', /read the memory of other cells and of the application, and end them/);
 });
 
 test("sandbox: 'strict' runs with every layer, or refuses with EDGE_SANDBOX", async t => {
@@ -186,4 +207,12 @@ onLinux('two accounts never share a process', async t => {
   for (const name of ['a', 'b']) await host.account(name).load(handler('return new Response("fine")'));
   const pids = host.health().cells.map(({ pid }) => pid);
   t.is(new Set(pids).size, 2);
+});
+
+onLinux('two accounts are two users of the system, where cells have users of their own', async t => {
+  const host = newHost(t);
+  for (const name of ['a', 'b']) await host.account(name).load(handler('return new Response("fine")'));
+  const { cells, sandbox } = host.health();
+  const users = cells.map(({ pid }) => /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+  t.is(new Set(users).size, sandbox?.ownUser === true ? 2 : 1, users.join());
 });

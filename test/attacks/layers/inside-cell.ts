@@ -2,11 +2,11 @@
  * A cell without the guest realm: the same command line, sandbox, permission model and thread flags as the real one, and in it code that
  * has `process` and `require` in hand, as if every layer before had been broken.
  */
-import { spawn } from 'node:child_process';
 import process from 'node:process';
 import { cellFlags, isolateFlags } from '../../../src/pool/cell-flags.js';
-import { ownFolder } from '../../../src/pool/package-paths.js';
-import { type SandboxMode, sandboxFor } from '../../../src/pool/sandbox.js';
+import { sandboxFor } from '../../../src/pool/sandbox/sandbox.js';
+import { spawnBehind } from '../../../src/pool/sandbox/spawn.js';
+import type { SandboxMode } from '../../../src/pool/sandbox/state.js';
 
 export interface Loot {
   /** What was tried, to "ok ..." or the error. */
@@ -48,7 +48,7 @@ socket.once('error', error => finish(String(error.code)));
 }
 
 export async function plunderInside(where: 'thread' | 'main', mode: SandboxMode, port: number): Promise<Loot> {
-  const { prefix } = await sandboxFor(mode);
+  const sandbox = await sandboxFor(mode);
   const code = plunder(process.pid, port);
   const flags = where === 'thread' ? cellFlags() : cellFlags().filter(flag => flag !== '--allow-worker');
   const inMain = `const report = loot => process.stdout.write(JSON.stringify(loot), () => process.exit(0));`;
@@ -57,14 +57,13 @@ export async function plunderInside(where: 'thread' | 'main', mode: SandboxMode,
     where === 'main'
       ? `${inMain}${code}`
       : `${inMain}new (require('node:worker_threads').Worker)(${JSON.stringify(inThread)}, { eval: true, env: {}, execArgv: ${JSON.stringify(isolateFlags())} }).on('message', report).on('error', error => report({ crashed: String(error) }));`;
-  const [command = '', ...args] = [...prefix, process.execPath, ...flags, '--eval', program];
-  const child = spawn(command, args, { cwd: ownFolder(), env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { child } = spawnBehind(sandbox, [process.execPath, ...flags, '--eval', program], ['ignore', 'pipe', 'pipe']);
   let text = '';
   let errors = '';
-  child.stdout.on('data', (chunk: Buffer) => {
+  child.stdout?.on('data', (chunk: Buffer) => {
     text += chunk.toString();
   });
-  child.stderr.on('data', (chunk: Buffer) => {
+  child.stderr?.on('data', (chunk: Buffer) => {
     errors += chunk.toString();
   });
   await new Promise(resolve => child.once('close', resolve));

@@ -1,0 +1,215 @@
+/**
+ * The system calls of a cell, as a seccomp filter. An allow list: what Node, V8, libuv and libc call while cells serve functions, recorded
+ * on Node 20, 24 and 26, with what the C library calls in their place on other machines and kernels, and what `setpriv` calls behind the
+ * filter to become the cell's user. Sockets are inherited and none is made; memory and threads are of this process alone.
+ *
+ * What is not allowed fails with EPERM, and does not end the process: a Node that comes to ask for a new call then goes the way it goes on
+ * an older kernel, while ending every cell of every account would be an outage. An attacker gains nothing by the difference. Calls that
+ * are newer than the common numbering fail with ENOSYS, which libraries take for an older kernel: `clone3`, whose flags a filter cannot
+ * see, becomes `clone` in this way, and `io_uring` becomes `epoll`. Code for another machine (32-bit calls, x32) is never Node's: it ends
+ * the process.
+ */
+import { BpfProgram, SECCOMP_DATA } from './bpf.js';
+import {
+  type Architecture,
+  AUDIT_ARCHITECTURES,
+  FIRST_COMMON_NUMBER,
+  numberOf,
+  type SystemCall,
+  X32_BIT,
+} from './system-calls.js';
+
+/** SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS, and SECCOMP_RET_ERRNO with EPERM or ENOSYS. */
+export const ACTIONS = { allow: 0x7fff0000, kill: 0x80000000, refuse: 0x00050001, missing: 0x00050026 } as const;
+
+/** Of the low 32 bits of an argument, which is all that the kernel reads of these: those of the mask must be `value`. */
+export interface ArgumentCheck {
+  readonly index: number;
+  readonly mask?: number;
+  readonly value: number;
+}
+
+/** Allowed whatever the arguments are. Descriptors, memory and identity of the own process; times; the own threads. */
+export const ALLOWED: readonly SystemCall[] = [
+  // Descriptors that are open
+  'read',
+  'write',
+  'readv',
+  'writev',
+  'pread64',
+  'lseek',
+  'close',
+  'fcntl',
+  'fstat',
+  'shutdown',
+  'getsockname',
+  'getsockopt',
+  // Waiting
+  'epoll_create1',
+  'epoll_ctl',
+  'epoll_wait',
+  'epoll_pwait',
+  'poll',
+  'ppoll',
+  'eventfd2',
+  'pipe2',
+  // Files, by name: there are none but the package's, and no rights to any other
+  'access',
+  'faccessat',
+  'stat',
+  'lstat',
+  'newfstatat',
+  'statx',
+  'readlink',
+  'readlinkat',
+  'getcwd',
+  // Memory
+  'brk',
+  'mmap',
+  'munmap',
+  'mremap',
+  'mprotect',
+  'madvise',
+  'pkey_alloc',
+  'pkey_free',
+  'pkey_mprotect',
+  'membarrier',
+  // Threads
+  'futex',
+  'set_robust_list',
+  'set_tid_address',
+  'rseq',
+  'arch_prctl',
+  'gettid',
+  'sched_yield',
+  'sched_getaffinity',
+  'sched_getparam',
+  'sched_getscheduler',
+  'getcpu',
+  'exit',
+  'exit_group',
+  'restart_syscall',
+  'rt_sigaction',
+  'rt_sigprocmask',
+  'rt_sigreturn',
+  'sigaltstack',
+  // Times, which are system calls where the clock cannot be read without one
+  'clock_gettime',
+  'clock_getres',
+  'clock_nanosleep',
+  'nanosleep',
+  'gettimeofday',
+  'time',
+  'getrusage',
+  // What the process is, and the machine
+  'getpid',
+  'getppid',
+  'getuid',
+  'geteuid',
+  'getgid',
+  'getegid',
+  'getpriority',
+  'uname',
+  'sysinfo',
+  'getrandom',
+  // setpriv's, and Node's own start; without capabilities they change nothing
+  'execve',
+  'capget',
+  'capset',
+  'setgroups',
+  'getresuid',
+  'getresgid',
+  'setresuid',
+  'setresgid',
+];
+
+/** CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM, SETTLS, PARENT_SETTID and CHILD_CLEARTID: pthread_create(), and nothing else. */
+const THREAD_FLAGS = 0x3d0f00;
+/** CLONE_DETACHED, which the kernel ignores and musl sets. */
+const IGNORED_CLONE_FLAG = 0x400000;
+/** O_ACCMODE, O_CREAT, O_TRUNC and __O_TMPFILE. */
+const WRITE_FLAGS = 0o20001103;
+const SIGKILL = 9;
+/** A cell is the first process of its namespace. */
+const OWN_PID = 1;
+
+function prctl(...option: readonly number[]): readonly ArgumentCheck[] {
+  return option.map((value, index) => ({ index, value }));
+}
+
+/** Allowed when every check of one of these lists holds. */
+export const CONDITIONAL: Readonly<Partial<Record<SystemCall, readonly (readonly ArgumentCheck[])[]>>> = {
+  clone: [[{ index: 0, mask: ~IGNORED_CLONE_FLAG, value: THREAD_FLAGS }]],
+  open: [[{ index: 1, mask: WRITE_FLAGS, value: 0 }]],
+  openat: [[{ index: 2, mask: WRITE_FLAGS, value: 0 }]],
+  // TCGETS, by which isatty() asks; FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
+  ioctl: [0x5401, 0x541b, 0x5421, 0x5450, 0x5451].map(value => [{ index: 1, value }]),
+  // Its own limits: process 0 is the calling one
+  prlimit64: [[{ index: 0, value: 0 }]],
+  // PRIO_PROCESS: threads by their number
+  setpriority: [[{ index: 0, value: 0 }]],
+  kill: [[{ index: 0, value: OWN_PID }]],
+  tgkill: [[{ index: 0, value: OWN_PID }]],
+  prctl: [
+    prctl(1, SIGKILL), // PR_SET_PDEATHSIG, and no other signal, or none
+    prctl(8), // PR_SET_KEEPCAPS
+    prctl(15), // PR_SET_NAME
+    prctl(16), // PR_GET_NAME
+    prctl(23), // PR_CAPBSET_READ
+    prctl(24), // PR_CAPBSET_DROP
+    prctl(27), // PR_GET_SECUREBITS
+    prctl(38), // PR_SET_NO_NEW_PRIVS
+    prctl(39), // PR_GET_NO_NEW_PRIVS
+    prctl(47), // PR_CAP_AMBIENT
+    prctl(0x53564d41), // PR_SET_VMA: names of memory ranges
+  ],
+};
+
+/** The program for `bwrap --seccomp`; undefined where there is no table of the machine's system calls. */
+export function cellFilter(architecture: string): Buffer | undefined {
+  if (architecture !== 'x64' && architecture !== 'arm64') return undefined;
+  const program = new BpfProgram();
+  program.load(SECCOMP_DATA.architecture);
+  program.unlessEqual(AUDIT_ARCHITECTURES[architecture], 'foreign');
+  program.load(SECCOMP_DATA.number);
+  // No machine has numbers as large as those of x32.
+  program.unlessAtLeast(X32_BIT, 'native');
+  program.label('foreign');
+  program.return(ACTIONS.kill);
+  program.label('native');
+  for (const call of ALLOWED) allow(program, call, architecture, [[]]);
+  for (const [call, alternatives] of conditionals()) allow(program, call, architecture, alternatives);
+  program.unlessAtLeast(FIRST_COMMON_NUMBER, 'known');
+  program.return(ACTIONS.missing);
+  program.label('known');
+  program.return(ACTIONS.refuse);
+  return program.assemble();
+}
+
+function conditionals(): [SystemCall, readonly (readonly ArgumentCheck[])[]][] {
+  // The keys are those of the table above, which TypeScript takes for any strings.
+  return Object.entries(CONDITIONAL) as [SystemCall, readonly (readonly ArgumentCheck[])[]][];
+}
+
+function allow(
+  program: BpfProgram,
+  call: SystemCall,
+  architecture: Architecture,
+  alternatives: readonly (readonly ArgumentCheck[])[],
+): void {
+  const number = numberOf(call, architecture);
+  if (number === undefined) return;
+  program.unlessEqual(number, `after ${call}`);
+  alternatives.forEach((checks, index) => {
+    for (const check of checks) {
+      program.load(SECCOMP_DATA.arguments + check.index * SECCOMP_DATA.argumentBytes);
+      if (check.mask !== undefined) program.and(check.mask);
+      program.unlessEqual(check.value, `${call} not ${index}`);
+    }
+    program.return(ACTIONS.allow);
+    program.label(`${call} not ${index}`);
+  });
+  // The accumulator holds an argument by now.
+  if (alternatives.some(checks => checks.length > 0)) program.return(ACTIONS.refuse);
+  program.label(`after ${call}`);
+}

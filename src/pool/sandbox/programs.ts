@@ -1,0 +1,91 @@
+/** The programs of the system that walls are made with, and how they are tried out. */
+import { spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import process from 'node:process';
+
+/** Where a program that walls are made of is looked for: not in PATH, which others may have set. */
+const SYSTEM_FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin'];
+const NAMES = ['bwrap', 'unshare', 'setpriv', 'prlimit', 'newuidmap', 'cat'] as const;
+const MAX_MESSAGE_CHARACTERS = 200;
+
+/** Programs of the system, by their real paths; undefined when they are not installed. */
+export type Programs = Readonly<Record<(typeof NAMES)[number], string | undefined>>;
+
+export function findPrograms(): Programs {
+  const found = (name: string): string | undefined => {
+    const path = SYSTEM_FOLDERS.map(folder => join(folder, name)).find(candidate => existsSync(candidate));
+    return path === undefined ? undefined : realpathSync(path);
+  };
+  return {
+    bwrap: found('bwrap'),
+    unshare: found('unshare'),
+    setpriv: found('setpriv'),
+    prlimit: found('prlimit'),
+    newuidmap: found('newuidmap'),
+    cat: found('cat'),
+  };
+}
+
+/** Whether a command of an owner's own is there: an absolute path, or a name in PATH. */
+export function isInstalled(program: string): boolean {
+  if (isAbsolute(program)) return existsSync(program);
+  const folders = (process.env.PATH ?? '').split(delimiter).filter(isAbsolute);
+  return !program.includes('/') && folders.some(folder => existsSync(join(folder, program)));
+}
+
+/** What a program said of its failure, in one line. */
+export function messageOf(text: string): string {
+  const line =
+    text
+      .split('\n')
+      .map(part => part.trim())
+      .find(part => part !== '') ?? '';
+  // A line of another program, which is shown to people: no control characters.
+  return line.replace(/\p{Cc}/gu, ' ').slice(0, MAX_MESSAGE_CHARACTERS);
+}
+
+export interface Attempt {
+  readonly works: boolean;
+  /** What the program said when it did not. */
+  readonly message: string;
+}
+
+/** Runs a program to its end, without environment and input. */
+export function attempt(
+  command: readonly string[],
+  options: { readonly cwd: string; readonly timeoutMs: number; readonly filter?: Buffer | undefined },
+): Promise<Attempt> {
+  const [program = '', ...args] = command;
+  return new Promise(resolve => {
+    const child = spawn(program, args, {
+      stdio: ['ignore', 'ignore', 'pipe', ...(options.filter === undefined ? [] : ['pipe' as const])],
+      env: {},
+      cwd: options.cwd,
+      timeout: options.timeoutMs,
+      killSignal: 'SIGKILL',
+    });
+    let message = '';
+    child.stderr?.on('data', (chunk: Buffer) => {
+      if (message.length < MAX_MESSAGE_CHARACTERS) message += chunk.toString();
+    });
+    sendFilter(child.stdio[FILTER_FD_OF_ATTEMPT], options.filter);
+    child.once('error', error => resolve({ works: false, message: error.message }));
+    child.once('close', code => resolve({ works: code === 0, message: messageOf(message) }));
+  });
+}
+
+/** The descriptor after standard error. */
+export const FILTER_FD_OF_ATTEMPT = 3;
+
+/** Hands a program to whoever reads it from the other end, to the end. */
+export function sendFilter(stream: unknown, filter: Buffer | undefined): void {
+  if (filter === undefined || !isWritable(stream)) return;
+  // The process may end before it has read it; its exit tells.
+  stream.on('error', () => {});
+  stream.end(filter);
+}
+
+function isWritable(stream: unknown): stream is NodeJS.WritableStream {
+  return typeof stream === 'object' && stream !== null && 'end' in stream && typeof stream.end === 'function';
+}

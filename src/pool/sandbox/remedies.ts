@@ -1,0 +1,66 @@
+/** Why layers of the sandbox are missing, and what to install or allow for each. */
+import process from 'node:process';
+import type { Programs } from './programs.js';
+import type { SandboxLayer } from './state.js';
+
+const CONTAINER =
+  'in a container, docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined';
+const USER_NAMESPACES =
+  'allow user namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)';
+
+/** One line for the layers that miss the same. `failures` are what programs said that were tried out, the best wall first. */
+export function remediesFor(
+  absent: readonly SandboxLayer[],
+  failures: readonly string[],
+  system: { readonly isRoot: boolean; readonly programs: Programs },
+): string[] {
+  const lines = new Map<string, SandboxLayer[]>();
+  for (const layer of absent) {
+    const remedy = remedyFor(layer, failures, system);
+    lines.set(remedy, [...(lines.get(remedy) ?? []), layer]);
+  }
+  return [...lines].map(([remedy, layers]) => `${layers.join(', ')}: ${remedy}`);
+}
+
+function remedyFor(
+  layer: SandboxLayer,
+  failures: readonly string[],
+  { isRoot, programs }: { readonly isRoot: boolean; readonly programs: Programs },
+): string {
+  const { bwrap, unshare, setpriv, prlimit, newuidmap } = programs;
+  const refused = [
+    failures.length === 0 ? 'the system does not allow it' : `the system does not allow it (${failures[0]})`,
+    isRoot ? `give the right to make namespaces (CAP_SYS_ADMIN), or ${USER_NAMESPACES}` : USER_NAMESPACES,
+    CONTAINER,
+  ].join('; ');
+  switch (layer) {
+    case 'root':
+      return bwrap === undefined ? 'bubblewrap is not installed (package bubblewrap)' : refused;
+    case 'seccomp':
+      if (process.arch !== 'x64' && process.arch !== 'arm64') return `there is no filter for ${process.arch}`;
+      return bwrap === undefined ? 'bubblewrap is not installed (package bubblewrap)' : refused;
+    case 'namespaces':
+      if (bwrap !== undefined || (unshare !== undefined && setpriv !== undefined)) return refused;
+      return 'neither bubblewrap nor unshare and setpriv are installed (packages bubblewrap and util-linux)';
+    case 'user':
+      return setpriv === undefined && bwrap === undefined ? 'setpriv is not installed (package util-linux)' : refused;
+    case 'ownUser':
+      if (setpriv === undefined) return 'setpriv is not installed (package util-linux)';
+      if (isRoot) {
+        const why = reasonOf(failures) ?? failures.at(-1);
+        return `the system does not allow it${why === undefined ? '' : ` (${why})`}; give the rights to become another user (CAP_SETUID, CAP_SETGID), and other users the right to read this package`;
+      }
+      if (newuidmap === undefined || unshare === undefined) {
+        return 'newuidmap or unshare is not installed (packages uidmap and util-linux; and a range for this user in /etc/subuid and /etc/subgid)';
+      }
+      return `no range of users for cells (${reasonOf(failures) ?? failures[0] ?? 'none mapped'}); give this user one in /etc/subuid and /etc/subgid, and other users the right to read this package`;
+    case 'resourceLimits':
+      return prlimit === undefined ? 'prlimit is not installed (package util-linux)' : 'the system does not allow it';
+  }
+}
+
+/** Why there is no range of users. */
+function reasonOf(failures: readonly string[]): string | undefined {
+  const prefix = 'ownUser: ';
+  return failures.find(text => text.startsWith(prefix))?.slice(prefix.length);
+}

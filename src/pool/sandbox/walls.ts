@@ -1,0 +1,224 @@
+/**
+ * The ways to wall a cell off, from the best to none, as commands that go before its own. What each needs of the system is tried out, not
+ * guessed (sandbox.ts).
+ */
+import { execFile } from 'node:child_process';
+import process from 'node:process';
+import { messageOf, type Programs } from './programs.js';
+import { roomArguments } from './room.js';
+import type { SandboxLayer } from './state.js';
+import { type IdRange, ownRootRange, subordinateRange } from './user-ids.js';
+
+export interface Wall {
+  readonly name: string;
+  readonly layers: readonly SandboxLayer[];
+  /** Where its cells' users come from; undefined when they are not users of their own. */
+  readonly ids: IdRange | undefined;
+  /** Whether it can take a filter of system calls along. */
+  readonly takesFilter: boolean;
+  /** Whether the process that is started waits for the cell, which is its child. */
+  readonly isWrapped: boolean;
+  /** `filterFd` is the descriptor that the filter is read from. */
+  command(id: number | undefined, filterFd: number | undefined): readonly string[];
+}
+
+export interface Walls {
+  readonly candidates: readonly Wall[];
+  /** Why candidates are missing that there would be elsewhere. */
+  readonly reasons: readonly string[];
+}
+
+const NAMESPACES = ['--net', '--ipc', '--pid', '--fork', '--mount-proc', '--kill-child'];
+const NO_NEW_PRIVILEGES = ['--no-new-privs', '--pdeathsig', 'SIGKILL'];
+/** Root and the subordinate range of the calling user, as root and users of a namespace. */
+const SUBORDINATE = ['--user', '--map-root-user', '--map-auto'];
+/** What setpriv needs behind bubblewrap to become another user; it gives up all of it. */
+const SETPRIV_CAPABILITIES = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'];
+const MAP_WITHIN_MS = 5000;
+
+/** Every wall that the installed programs could make, the best first. */
+export async function wallsFor(isRoot: boolean, programs: Programs): Promise<Walls> {
+  const reasons: string[] = [];
+  const { bwrap, unshare, setpriv } = programs;
+  const candidates: Wall[] = [];
+  /** Root, of the machine or of a namespace that `enter` makes: each cell gets a user. */
+  const asRoot = async (ids: IdRange | undefined, enter: readonly string[]): Promise<void> => {
+    if (setpriv === undefined || ids === undefined) return;
+    if (bwrap !== undefined) {
+      const room = await quietly(roomArguments([setpriv]), reasons);
+      if (room !== undefined) candidates.push(rootRoom(bwrap, setpriv, room, ids, enter));
+    }
+    if (unshare !== undefined) candidates.push(rootNamespaces(unshare, setpriv, ids, enter));
+  };
+
+  if (isRoot) {
+    const ids = ownRootRange();
+    if (ids === undefined)
+      reasons.push('ownUser: the user namespace of this process has no free range of user numbers');
+    await asRoot(ids, []);
+    if (setpriv !== undefined && ids !== undefined) {
+      if (bwrap !== undefined) {
+        const room = await quietly(roomArguments([]), reasons);
+        if (room !== undefined) candidates.push(ownUserRoom(bwrap, setpriv, room, ids));
+      }
+      candidates.push(rootUser(setpriv, ids));
+    }
+  } else if (unshare !== undefined && programs.newuidmap !== undefined) {
+    const ids = await subordinateIds(unshare, programs, reasons);
+    await asRoot(ids, [unshare, ...SUBORDINATE]);
+  }
+  if (bwrap !== undefined) {
+    const room = await quietly(roomArguments([]), reasons);
+    if (room !== undefined) candidates.push(userRoom(bwrap, room));
+  }
+  if (unshare !== undefined && setpriv !== undefined) candidates.push(userNamespaces(unshare, setpriv));
+  if (setpriv !== undefined) {
+    candidates.push({
+      name: 'setpriv',
+      layers: ['user'],
+      ids: undefined,
+      takesFilter: false,
+      isWrapped: false,
+      command: () => [setpriv, ...NO_NEW_PRIVILEGES],
+    });
+  }
+  return { candidates, reasons };
+}
+
+function rootRoom(
+  bwrap: string,
+  setpriv: string,
+  room: readonly string[],
+  ids: IdRange,
+  enter: readonly string[],
+): Wall {
+  return {
+    name: 'bwrap',
+    layers: ['root', 'namespaces', 'user', 'ownUser'],
+    ids,
+    takesFilter: true,
+    isWrapped: true,
+    command: (id, filterFd) => [
+      ...enter,
+      bwrap,
+      ...bwrapNamespaces(),
+      ...['--cap-drop', 'ALL', ...SETPRIV_CAPABILITIES.flatMap(name => ['--cap-add', name])],
+      ...room,
+      ...filterArguments(filterFd),
+      '--',
+      // Behind the filter and in the root of the cell: who becomes its user earlier has no right to make that root.
+      ...[setpriv, ...becomeUser(id), ...NO_NEW_PRIVILEGES],
+    ],
+  };
+}
+
+/** Root without the right to make namespaces: each cell's user makes its own, where users may. */
+function ownUserRoom(bwrap: string, setpriv: string, room: readonly string[], ids: IdRange): Wall {
+  const inner = userRoom(bwrap, room);
+  return {
+    ...inner,
+    name: 'bwrap for a user of its own',
+    layers: [...inner.layers, 'ownUser'],
+    ids,
+    command: (id, filterFd) => [...[setpriv, ...becomeUser(id), ...NO_NEW_PRIVILEGES], ...inner.command(id, filterFd)],
+  };
+}
+
+/** As an ordinary user: a user namespace in which the cell has the same number as the application. */
+function userRoom(bwrap: string, room: readonly string[]): Wall {
+  return {
+    name: 'bwrap',
+    layers: ['root', 'namespaces', 'user'],
+    ids: undefined,
+    takesFilter: true,
+    isWrapped: true,
+    command: (_id, filterFd) => [
+      bwrap,
+      ...['--unshare-user', '--disable-userns'],
+      ...bwrapNamespaces(),
+      ...room,
+      ...filterArguments(filterFd),
+      '--',
+    ],
+  };
+}
+
+function rootNamespaces(unshare: string, setpriv: string, ids: IdRange, enter: readonly string[]): Wall {
+  return {
+    name: 'unshare',
+    layers: ['namespaces', 'user', 'ownUser'],
+    ids,
+    takesFilter: false,
+    isWrapped: true,
+    // Namespaces need the rights that becoming another user takes away.
+    command: id => [...enter, unshare, ...NAMESPACES, setpriv, ...becomeUser(id), ...NO_NEW_PRIVILEGES],
+  };
+}
+
+function userNamespaces(unshare: string, setpriv: string): Wall {
+  return {
+    name: 'unshare',
+    layers: ['namespaces', 'user'],
+    ids: undefined,
+    takesFilter: false,
+    isWrapped: true,
+    command: () => [unshare, '--user', '--map-current-user', ...NAMESPACES, setpriv, ...NO_NEW_PRIVILEGES],
+  };
+}
+
+/** As in a container that is root without the right to make namespaces. */
+function rootUser(setpriv: string, ids: IdRange): Wall {
+  return {
+    name: 'setpriv',
+    layers: ['user', 'ownUser'],
+    ids,
+    takesFilter: false,
+    isWrapped: false,
+    command: id => [setpriv, ...becomeUser(id), ...NO_NEW_PRIVILEGES],
+  };
+}
+
+function bwrapNamespaces(): readonly string[] {
+  return [
+    ...['--unshare-net', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+    ...['--hostname', 'cell'],
+    // A cell starts no processes, so that there is nothing for a process of bubblewrap's to wait for inside.
+    ...['--as-pid-1', '--die-with-parent'],
+  ];
+}
+
+function filterArguments(filterFd: number | undefined): readonly string[] {
+  return filterFd === undefined ? [] : ['--seccomp', String(filterFd)];
+}
+
+function becomeUser(id: number | undefined): readonly string[] {
+  return [`--reuid=${id}`, `--regid=${id}`, '--clear-groups', '--bounding-set=-all', '--inh-caps=-all'];
+}
+
+/** By the maps of a namespace that is made to see them. */
+async function subordinateIds(unshare: string, { cat }: Programs, reasons: string[]): Promise<IdRange | undefined> {
+  if (cat === undefined) return undefined;
+  const read = (file: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const options = { env: {}, timeout: MAP_WITHIN_MS };
+      execFile(unshare, [...SUBORDINATE, cat, `/proc/self/${file}`], options, (error, stdout, stderr) => {
+        if (error === null) resolve(stdout);
+        else reject(new Error(messageOf(stderr) || error.message));
+      });
+    });
+  return quietly(
+    Promise.all([read('uid_map'), read('gid_map')]).then(([uids, gids]) => subordinateRange(uids, gids)),
+    reasons,
+    `ownUser: no subordinate users for user ${process.getuid?.()}`,
+  );
+}
+
+/** What cannot be found out is a reason for what is missing, and no failure. */
+async function quietly<T>(work: Promise<T>, reasons: string[], what = 'root'): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    reasons.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
+  }
+}

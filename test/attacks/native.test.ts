@@ -1,0 +1,205 @@
+/** What native code that has taken over a cell can do to anything else: behind each wall, the same program in C. */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import { ownFolder } from '../../src/pool/package-paths.js';
+import { findPrograms, type Programs } from '../../src/pool/sandbox/programs.js';
+import { probe, type Sandbox, sandboxFor } from '../../src/pool/sandbox/sandbox.js';
+import { LAYERS, type SandboxLayer } from '../../src/pool/sandbox/state.js';
+import { compileIntruder, type Findings, startIntruder, startNeighbour, successes } from './native/intrude.js';
+
+const isLinux = process.platform === 'linux';
+const intruder = isLinux ? compileIntruder() : undefined;
+if (intruder === undefined) test.skip('native attacks need Linux and the program cc', () => {});
+const native = intruder === undefined ? test.skip : test;
+const path = intruder?.path ?? '';
+
+/** What a cell needs, and has behind every wall. */
+const NEEDED = ['inherited socket', 'echo', 'thread', 'memory'];
+
+const folder = mkdtempSync(join(tmpdir(), 'edgehost-native-'));
+const storage = join(folder, 'storage');
+const unixPath = join(folder, 'service.sock');
+/** As long as a name can be: Node 20 fills up shorter ones. */
+const abstractName = `edgehost-native-${process.pid}`.padEnd(107, '.');
+writeFileSync(storage, 'the objects of another account', { mode: 0o644 });
+const servers: Server[] = [];
+let port = 0;
+
+test.before(async () => {
+  for (const address of [unixPath, `\0${abstractName}`, { port: 0, host: '127.0.0.1' }]) {
+    const server = createServer(socket => socket.destroy());
+    servers.push(server);
+    server.listen(address);
+    await once(server, 'listening');
+    const bound = server.address();
+    if (typeof bound === 'object' && bound !== null) port = bound.port;
+  }
+  for (const file of [folder, unixPath]) await import('node:fs/promises').then(fs => fs.chmod(file, 0o777));
+});
+
+test.after.always(() => {
+  for (const server of servers) server.close();
+  intruder?.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function everything(other?: number): string[] {
+  const root = fileURLToPath(new URL('../../../', import.meta.url));
+  return [
+    ...['/etc/passwd', '/etc/hostname', storage, join(root, 'README.md'), join(root, 'node_modules/ava/package.json')],
+    ...[
+      fileURLToPath(import.meta.url),
+      path,
+      '/bin/sh',
+      '/sys/kernel',
+      '/dev/mem',
+      '/dev/tty',
+      '/dev/zero',
+      '/proc/kcore',
+    ],
+    ...['/proc/kmsg', '/proc/1/root/etc/passwd', '/proc/self/root/etc/passwd', `/proc/${process.pid}/environ`],
+    ...['/run', '/var/run', '/home', '/root', '/tmp', '/dev/shm'],
+  ]
+    .map(file => `read=${file}`)
+    .concat(
+      [join(ownFolder(), 'pool/cell-main.js'), storage, process.execPath, '/proc/sys/kernel/core_pattern']
+        .concat('/proc/self/oom_score_adj', '/proc/sysrq-trigger', '/dev/null')
+        .map(file => `write=${file}`),
+      ['/', '/tmp', '/dev/shm', '/dev', '/proc', ownFolder(), folder].map(name => `folder=${name}`),
+      [`unix=${unixPath}`, `abstract=${abstractName}`, `tcp=${port}`, `host=${process.pid}`],
+      other === undefined ? [] : [`other=${other}`],
+    );
+}
+
+async function intrude(sandbox: Sandbox, words = everything()): Promise<Findings> {
+  return startIntruder(sandbox, path, words).finished;
+}
+
+/** The attempts that have to do with an other process. */
+function about(what: 'host' | 'other', found: Findings): string[] {
+  return successes(found).filter(name => name.startsWith(`${what}: `));
+}
+
+/** The best wall of these programs, if it has the layers; the test is over otherwise, and says so. */
+async function wallOf(
+  t: ExecutionContext,
+  programs: Partial<Programs>,
+  layers: readonly SandboxLayer[],
+): Promise<Sandbox | undefined> {
+  const sandbox = await probe({ ...findPrograms(), ...programs });
+  if (layers.every(layer => sandbox.state[layer])) return sandbox;
+  t.log(`unavailable here: ${sandbox.state.missing.join('; ')}`);
+  t.pass();
+  return undefined;
+}
+
+native('native code in a complete sandbox gets nothing but its own sockets, memory and threads', async t => {
+  const sandbox = await wallOf(t, {}, LAYERS);
+  if (sandbox === undefined) return;
+  const other = await startNeighbour(t, sandbox, path);
+  const found = await intrude(sandbox, everything(other));
+  t.deepEqual(successes(found).sort(), [...NEEDED].sort(), JSON.stringify([...found]));
+  t.true(found.size > 120, String(found.size));
+  t.regex(sandbox.state.separation, /^Accounts are separated: /);
+});
+
+native(
+  'without the filter the same code starts processes, makes namespaces and sockets: it is that layer that refuses them',
+  async t => {
+    const sandbox = await wallOf(t, {}, LAYERS);
+    if (sandbox === undefined) return;
+    const done = successes(await intrude({ ...sandbox, filter: undefined }));
+    for (const name of [
+      'fork',
+      'clone a process',
+      'udp socket',
+      'socketpair',
+      'memfd_create',
+      'list the root',
+      'set no death signal',
+    ]) {
+      t.true(done.includes(name), name);
+    }
+    // What the other layers keep up by themselves.
+    for (const name of done) {
+      t.notRegex(
+        name,
+        /^(?:read|write (?!\/dev\/null|\/proc\/self)|create|mkdir|symlink|fifo|unix socket|abstract socket|tcp|host: |run a shell)/,
+      );
+    }
+  },
+);
+
+native('with a filter and without a network of its own a cell still opens no socket', async t => {
+  const sandbox = await wallOf(t, {}, LAYERS);
+  if (sandbox === undefined) return;
+  const open: Sandbox = {
+    ...sandbox,
+    command: (...given) => sandbox.command(...given).filter(word => word !== '--unshare-net'),
+  };
+  t.deepEqual(successes(await intrude(open)).sort(), [...NEEDED].sort());
+  const without = successes(await intrude({ ...open, filter: undefined }));
+  t.true(without.includes(`tcp to port ${port}`));
+  t.true(without.includes(`abstract socket ${abstractName}`));
+});
+
+native(
+  'without bubblewrap native code finds files and kernel, and neither network nor processes, as host.health() says',
+  async t => {
+    const sandbox = await wallOf(t, { bwrap: undefined }, ['namespaces', 'ownUser']);
+    if (sandbox === undefined) return;
+    t.deepEqual([sandbox.state.root, sandbox.state.seccomp], [false, false]);
+    t.deepEqual(
+      sandbox.state.missing.map(line => line.replace(/:.*/, '')),
+      ['root, seccomp'],
+    );
+    t.regex(sandbox.state.missing[0] ?? '', /package bubblewrap/);
+    t.regex(sandbox.state.separation, /read and make files, .* and attack the kernel/);
+    const other = await startNeighbour(t, sandbox, path);
+    const found = await intrude(sandbox, everything(other));
+    const done = successes(found);
+    t.true(done.includes('read /etc/passwd'));
+    t.true(done.includes(`unix socket ${unixPath}`));
+    t.deepEqual([...about('host', found), ...about('other', found)], []);
+    t.deepEqual(
+      done.filter(name =>
+        /^(?:tcp|abstract|write (?!\/dev\/null|\/proc\/self)|bpf|setuid|setresuid|mlock|fill|more|core|files to)/.test(
+          name,
+        ),
+      ),
+      [],
+    );
+  },
+);
+
+native(
+  'without namespaces native code sees other cells, and can neither read nor end what has another user',
+  async t => {
+    const sandbox = await wallOf(t, { bwrap: undefined, unshare: undefined }, ['ownUser']);
+    if (sandbox === undefined) return;
+    t.regex(
+      sandbox.state.separation,
+      /see which processes run, but neither read the memory of other cells nor end them/,
+    );
+    const other = await startNeighbour(t, sandbox, path);
+    const found = await intrude(sandbox, everything(other));
+    t.true(successes(found).includes(`tcp to port ${port}`));
+    t.deepEqual([...about('host', found), ...about('other', found)], []);
+  },
+);
+
+native("with sandbox: 'off' native code reads and ends other cells, as host.health() says", async t => {
+  const sandbox = await sandboxFor('off');
+  t.regex(sandbox.state.separation, /read the memory of other cells and of the application, and end them/);
+  const other = await startNeighbour(t, sandbox, path);
+  const found = await intrude(sandbox, [`other=${other}`, `host=${process.pid}`]);
+  for (const name of ['other: signal', 'host: signal', 'other: read memory', 'other: read environment']) {
+    t.true(successes(found).includes(name), name);
+  }
+});
