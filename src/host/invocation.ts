@@ -387,7 +387,8 @@ export class Invocation implements InvocationPort {
   // --- the end ---
 
   #fail(error: EdgeError, outcome: InvocationOutcome): void {
-    this.#failure = error;
+    // What ended it comes first: that its exchange fails then is a consequence.
+    if (this.#outcome === 'ok' || this.#failure === undefined) this.#failure = error;
     if (this.#outcome === 'ok') this.#outcome = outcome;
     this.#sink.fail(error);
   }
