@@ -49,6 +49,10 @@ export class FairQueue {
     this.#options = options;
   }
 
+  get concurrency(): number {
+    return this.#options.concurrency;
+  }
+
   get running(): number {
     return this.#running;
   }
