@@ -51,10 +51,21 @@ export interface AccountOptions {
   /** @default the host's */
   readonly zonePlan?: ZonePlan;
   readonly limits?: LimitOverrides;
+  /**
+   * The host names that functions of the account may answer: `example.com` is that name and all below it, `*.example.com` what is below.
+   * Of zones of several accounts the most specific owns a name. Routes elsewhere are refused then (EDGE_NAME_DENIED), those of any host
+   * too. A zone that another account has, or whose names its functions serve, is refused with EDGE_NAME_TAKEN; what is no host name
+   * with TypeError, and a public suffix such as `co.uk` with RangeError.
+   * @default any name that no other account has, for routes that the application loads
+   */
+  readonly zones?: readonly string[];
 }
 
 export interface RouteOptions {
-  /** Host and path, each may begin or end with `*`: `example.com/api/*`, `*.example.com/*`. */
+  /**
+   * Host and path, each may begin or end with `*`: `example.com/api/*`, `*.example.com/*`. Routes of any host answer for names that
+   * belong to no account, and for those of their own.
+   */
   readonly pattern: string;
   /** What happens beyond the daily limit: as if no function were attached, or an error page. @default 'fail-closed' */
   readonly mode?: 'fail-open' | 'fail-closed';
@@ -123,7 +134,12 @@ const EGRESS_SCHEMA: OptionSchema = {
   userAgent: 'string',
 };
 
-const ACCOUNT_SCHEMA: OptionSchema = { plan: PLANS, zonePlan: ZONE_PLANS, limits: 'object' };
+const ACCOUNT_SCHEMA: OptionSchema = {
+  plan: PLANS,
+  zonePlan: ZONE_PLANS,
+  limits: 'object',
+  zones: 'array of strings',
+};
 
 const LOAD_SCHEMA: OptionSchema = {
   name: 'string',

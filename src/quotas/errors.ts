@@ -12,6 +12,8 @@ export const EDGE_ERRORS = {
   EDGE_SCRIPT_TOO_LARGE: { status: 413, text: 'the script is larger than the plan allows' },
   EDGE_STARTUP_LIMIT: { status: 400, text: 'parsing and running the global scope took too long' },
   EDGE_CONFIG_INVALID: { status: 400, text: 'the configuration file is not valid' },
+  EDGE_NAME_DENIED: { status: 403, text: 'the account may not serve the host name' },
+  EDGE_NAME_TAKEN: { status: 409, text: 'the host name belongs to another account' },
   EDGE_LIMIT_EXCEEDED: { status: 403, text: 'a limit of the plan does not allow it' },
 
   // Running
