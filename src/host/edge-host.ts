@@ -359,7 +359,11 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   }
 
   #openStorage(): Promise<Storage> {
-    this.#storage ??= Storage.open(this.#options.storage).then(
+    const access = {
+      isStrict: this.#options.sandbox === 'strict',
+      onWarning: (error: EdgeError) => this.#warn(error),
+    };
+    this.#storage ??= Storage.open(this.#options.storage, { access }).then(
       storage => {
         this.#isStorageOpen = true;
         return storage;

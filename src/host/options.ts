@@ -14,7 +14,11 @@ import { zoneOf } from './router.js';
 export type EgressOptions = Omit<EgressServiceOptions, 'outbound' | 'ownAddresses'>;
 
 export interface EdgeHostOptions {
-  /** A directory for LevelDB and bucket bodies, or ':memory:'. @default './.edgehost' */
+  /**
+   * A directory for LevelDB and bucket bodies, or ':memory:'. It is made for its owner alone; one that others can read or that belongs to
+   * somebody else is a `warning` event, and with sandbox 'strict' refused when it is first used (EDGE_STORAGE_ACCESS).
+   * @default './.edgehost'
+   */
   readonly storage?: string;
   /** Plan of accounts that name none. @default 'standard' */
   readonly plan?: Plan;

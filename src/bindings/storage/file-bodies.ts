@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, rmdir, unlink } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import type { Bodies, BodyReader, BodyWriter } from './bodies.js';
@@ -7,6 +7,7 @@ import type { DiskSpace } from './disk-space.js';
 import { FileBodyWriter } from './file-body-writer.js';
 import type { KeyValueStore } from './key-value-store.js';
 import { afterPrefix, type LevelOperation } from './level-database.js';
+import { makePrivateDirectory, PRIVATE_FILE_MODE } from './private-directory.js';
 import { recordKeys } from './record-keys.js';
 import { storageError } from './storage-error.js';
 import { syncDirectory } from './sync-directory.js';
@@ -46,7 +47,7 @@ export class FileBodies implements Bodies {
     try {
       await directory.ready;
       const id = `${name}/${number % FILES_PER_DIRECTORY}`;
-      const handle = await open(this.#path(id), 'wx');
+      const handle = await open(this.#path(id), 'wx', PRIVATE_FILE_MODE);
       this.#unsettled++;
       return new FileBodyWriter({
         id,
@@ -122,7 +123,7 @@ export class FileBodies implements Bodies {
   }
 
   async #makeDirectory(name: string): Promise<void> {
-    await mkdir(join(this.#root, name), { recursive: true });
+    await makePrivateDirectory(join(this.#root, name));
     await Promise.all([
       syncDirectory(this.#root),
       this.#records.commit([{ type: 'put', key: recordKeys.shard(name), value: new Uint8Array(0) }]),
