@@ -44,6 +44,10 @@ export interface AccountHost {
   readonly now: () => number;
   readonly cache: IsolateCache;
   readonly router: Router<FunctionRunner>;
+  /** Resolves when it is known which names the management API has given to accounts. */
+  namesKnown(): Promise<void>;
+  /** Gives back the zones of the account. */
+  releaseNames(): void;
   readonly egress: Egress;
   directory(): Promise<BucketDirectory>;
   emitLog(event: LogEvent): void;
@@ -103,11 +107,19 @@ export class Account {
   /**
    * Loads a function, or a new version of one: the old version serves until the new one is ready, and ends what it has begun.
    * Rejects with TypeError for a wrong option and EdgeError for what is wrong with the script: EDGE_SCRIPT_SYNTAX, EDGE_SCRIPT_THREW,
-   * EDGE_SCRIPT_IMPORT, EDGE_SCRIPT_NO_HANDLER, EDGE_STARTUP_LIMIT; nothing has changed then.
+   * EDGE_SCRIPT_IMPORT, EDGE_SCRIPT_NO_HANDLER, EDGE_STARTUP_LIMIT, and for routes with the host names of others, EDGE_NAME_TAKEN and
+   * EDGE_NAME_DENIED; nothing has changed then.
    */
   async load(source: ScriptSource, options?: LoadOptions): Promise<EdgeFunction> {
     const loaded = await this.#prepare(source, options);
     const { name } = loaded.function;
+    try {
+      // Again: somebody may have taken a name while the script started.
+      this.#checkNames(loaded.options);
+    } catch (error) {
+      loaded.runner.retire();
+      throw error;
+    }
     const previous = this.#functions.get(name);
     this.#functions.set(name, loaded);
     this.#serve(loaded, loaded.options);
@@ -122,13 +134,17 @@ export class Account {
     return { startupTimeMs: runner.startupTimeMs };
   }
 
-  /** Replaces routes and cron triggers of a function without touching its isolate. Nothing changes when it throws. */
+  /**
+   * Replaces routes and cron triggers of a function without touching its isolate. Nothing changes when it throws, as {@link load}
+   * rejects for options and routes.
+   */
   setTriggers(name: string, triggers: Pick<LoadOptions, 'routes' | 'crons'>): void {
     const loaded = this.#functions.get(name);
     if (loaded === undefined)
       throw new EdgeError('EDGE_CONFIG_INVALID', `Account "${this.id}" has no function "${name}"`);
     const { routes, crons } = resolveLoadOptions({ name, ...triggers });
     this.#checkCounts({ name, routes, crons }, loaded.runner.context.limits);
+    this.#checkNames({ name, routes });
     loaded.triggers?.stop();
     this.#host.router.remove(loaded.runner);
     this.#serve(loaded, { routes, crons });
@@ -137,6 +153,8 @@ export class Account {
   /** Compiles and starts a deployment; it serves nothing yet. */
   async #prepare(source: ScriptSource, options?: LoadOptions): Promise<Loaded> {
     const resolved = resolveLoadOptions(options);
+    await this.#host.namesKnown();
+    this.#checkNames(resolved);
     const deployment = readDeployment(source, resolved.name);
     const limits = this.#limits(resolved.limits, resolved.usageModel);
     await checkDeployment(
@@ -173,7 +191,10 @@ export class Account {
   }
 
   #serve(loaded: Loaded, { routes, crons }: Pick<ResolvedLoadOptions, 'routes' | 'crons'>): void {
-    for (const route of routes) this.#host.router.add({ ...route, target: loaded.runner });
+    const { name: functionName } = loaded.function;
+    for (const route of routes) {
+      this.#host.router.add({ ...route, account: this.id, functionName, target: loaded.runner });
+    }
     loaded.routes = routes;
     loaded.triggers = new CronTriggers(crons, (cron, scheduledTime) =>
       loaded.function.scheduled({ cron, scheduledTime }),
@@ -253,8 +274,18 @@ export class Account {
   async close(): Promise<void> {
     for (const loaded of this.#functions.values()) this.#retire(loaded);
     this.#functions.clear();
+    this.#host.releaseNames();
     await this.#supervisor.close();
     this.#host.share.close();
+  }
+
+  /** @throws EdgeError EDGE_NAME_TAKEN, EDGE_NAME_DENIED */
+  #checkNames({ name, routes }: Pick<ResolvedLoadOptions, 'name' | 'routes'>): void {
+    this.#host.router.check(
+      this.id,
+      name,
+      routes.map(route => route.pattern),
+    );
   }
 
   /** How many functions and routes the account may have, with this deployment in place of one of its name. */

@@ -29,6 +29,7 @@ import { cachePrefix, type FunctionRunner } from './function-runner.js';
 import { lazyDirectory } from './lazy-directory.js';
 import { createListener, type ListenerOptions } from './listener.js';
 import { createManagementDoor, type HostManagement, type HostManagementOptions } from './management-door.js';
+import { NameOwners } from './name-owners.js';
 import {
   type AccountOptions,
   checkAccountOptions,
@@ -81,7 +82,13 @@ export interface HostHealth {
 export class EdgeHost extends EventEmitter<HostEvents> {
   readonly #options: ResolvedHostOptions;
   readonly #accounts = new Map<string, Account>();
-  readonly #router = new Router<FunctionRunner>();
+  readonly #names = new NameOwners({
+    onChange: () => this.#router.forget(),
+    onInactive: message => this.#warn(new EdgeError('EDGE_NAME_TAKEN', message)),
+  });
+  readonly #router = new Router<FunctionRunner>(this.#names);
+  /** Whether the zones of the management API are known. */
+  #namesKnown: Promise<void> = Promise.resolve();
   readonly #cache: IsolateCache;
   readonly #egress: Egress;
   readonly #admission: Admission;
@@ -141,7 +148,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
 
   /**
    * The account of this id, made when it is first named. Options are those of the first call; giving them again for an account that
-   * exists is a TypeError.
+   * exists is a TypeError. Throws TypeError, RangeError or EDGE_NAME_TAKEN for zones that the account cannot have.
    */
   account(id: string, options?: AccountOptions): Account {
     if (this.#closing !== undefined)
@@ -159,6 +166,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       zonePlan: checked.zonePlan ?? this.#options.zonePlan,
       overrides: [this.#options.limits, checked.limits],
     });
+    if (checked.zones !== undefined) this.#names.declare(id, checked.zones);
     const { maxIsolatesPerAccount, spareIsolates } = this.#options;
     const bounds = {
       hostBytes: checked.hostBytes ?? this.#options.hostBytes,
@@ -233,9 +241,21 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     return this.#s3Door(options).listener;
   }
 
-  /** The management API of the accounts, as a fetch handler. Refuses everything until there is a token. */
+  /**
+   * The management API of the accounts, as a fetch handler. Refuses everything until there is a token. Functions that are loaded
+   * afterwards wait until the zones that it has stored are known.
+   */
   management(options: HostManagementOptions = {}): HostManagement {
     return createManagementDoor(options, {
+      names: this.#names,
+      opening: ready => {
+        const before = this.#namesKnown;
+        this.#namesKnown = ready.then(
+          () => before,
+          () => before,
+        );
+      },
+      warn: error => this.#warn(error),
       account: id => this.#accounts.get(id),
       directory: id => lazyDirectory(() => this.#directory(id)),
       storage: async () => (await this.#openStorage()).database('management'),
@@ -383,7 +403,11 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   }
 
   #openStorage(): Promise<Storage> {
-    this.#storage ??= Storage.open(this.#options.storage).then(
+    const access = {
+      isStrict: this.#options.sandbox === 'strict',
+      onWarning: (error: EdgeError) => this.#warn(error),
+    };
+    this.#storage ??= Storage.open(this.#options.storage, { access }).then(
       storage => {
         this.#isStorageOpen = true;
         return storage;
@@ -409,6 +433,8 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       now: this.#options.now,
       cache: this.#cache,
       router: this.#router,
+      namesKnown: () => this.#namesKnown,
+      releaseNames: () => this.#names.releaseAccount(id),
       egress: this.#egress,
       directory: () => this.#directory(id),
       emitLog: event => {

@@ -6,10 +6,14 @@ import type { Account } from './account.js';
 import { createManagement, type Management, type ManagementOptions } from './management/management.js';
 import type { FunctionDeployment, FunctionPort, FunctionTriggers } from './management/ports.js';
 import type { ManagementStorage } from './management/records.js';
+import type { NameOwners } from './name-owners.js';
 import type { LoadOptions } from './options.js';
 
-/** Options of `host.management()`; functions, buckets and storage are the host's. */
-export type HostManagementOptions = Omit<ManagementOptions, 'storage' | 'functions' | 'buckets'>;
+/** Options of `host.management()`; functions, buckets, names and storage are the host's. */
+export type HostManagementOptions = Omit<
+  ManagementOptions,
+  'storage' | 'functions' | 'buckets' | 'names' | 'onWarning'
+>;
 
 /** The fetch handler, and what the owner does with the API besides. */
 export interface HostManagement {
@@ -27,19 +31,28 @@ export interface ManagementHost {
   account(id: string): Account | undefined;
   directory(account: string): BucketDirectory;
   storage(): Promise<ManagementStorage>;
+  readonly names: NameOwners;
+  /** Gets the promise of the stored zones being known. */
+  opening(ready: Promise<unknown>): void;
+  warn(error: Error): void;
 }
 
 /** The storage opens now; what fails in that is told by each call. */
 export function createManagementDoor(options: HostManagementOptions, host: ManagementHost): HostManagement {
-  const ready = host.storage().then(storage =>
-    createManagement({
+  const ready = host.storage().then(async storage => {
+    const management = createManagement({
       ...options,
       storage,
       functions: functionPort(host),
       buckets: account => host.directory(account),
-    }),
-  );
+      names: host.names,
+      onWarning: error => host.warn(error),
+    });
+    await management.claimZones();
+    return management;
+  });
   ready.catch(() => {});
+  host.opening(ready);
   const handler = async (request: Request): Promise<Response> => (await ready).fetch(request);
   return Object.assign(handler, {
     listener: (request: IncomingMessage, response: ServerResponse): void => {

@@ -20,7 +20,11 @@ import { checkSandbox } from './sandbox-option.js';
 export type EgressOptions = Omit<EgressServiceOptions, 'outbound' | 'ownAddresses'>;
 
 export interface EdgeHostOptions {
-  /** A directory for LevelDB and bucket bodies, or ':memory:'. @default './.edgehost' */
+  /**
+   * A directory for LevelDB and bucket bodies, or ':memory:'. It is made for its owner alone; one that others can read or that belongs to
+   * somebody else is a `warning` event, and with sandbox 'strict' refused when it is first used (EDGE_STORAGE_ACCESS).
+   * @default './.edgehost'
+   */
   readonly storage?: string;
   /** Plan of accounts that name none. @default 'standard' */
   readonly plan?: Plan;
@@ -87,10 +91,21 @@ export interface AccountOptions {
   readonly openInvocations?: number;
   /** @default the host's */
   readonly openDescriptors?: number;
+  /**
+   * The host names that functions of the account may answer: `example.com` is that name and all below it, `*.example.com` what is below.
+   * Of zones of several accounts the most specific owns a name. Routes elsewhere are refused then (EDGE_NAME_DENIED), those of any host
+   * too. A zone that another account has, or whose names its functions serve, is refused with EDGE_NAME_TAKEN; what is no host name
+   * with TypeError, and a public suffix such as `co.uk` with RangeError.
+   * @default any name that no other account has, for routes that the application loads
+   */
+  readonly zones?: readonly string[];
 }
 
 export interface RouteOptions {
-  /** Host and path, each may begin or end with `*`: `example.com/api/*`, `*.example.com/*`. */
+  /**
+   * Host and path, each may begin or end with `*`: `example.com/api/*`, `*.example.com/*`. Routes of any host answer for names that
+   * belong to no account, and for those of their own.
+   */
   readonly pattern: string;
   /** What happens beyond the daily limit: as if no function were attached, or an error page. @default 'fail-closed' */
   readonly mode?: 'fail-open' | 'fail-closed';
@@ -172,6 +187,7 @@ const ACCOUNT_SCHEMA: OptionSchema = {
   hostBytes: 'number',
   openInvocations: 'number',
   openDescriptors: 'number',
+  zones: 'array of strings',
 };
 
 const LOAD_SCHEMA: OptionSchema = {

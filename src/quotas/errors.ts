@@ -12,6 +12,8 @@ export const EDGE_ERRORS = {
   EDGE_SCRIPT_TOO_LARGE: { status: 413, text: 'the script is larger than the plan allows' },
   EDGE_STARTUP_LIMIT: { status: 400, text: 'parsing and running the global scope took too long' },
   EDGE_CONFIG_INVALID: { status: 400, text: 'the configuration file is not valid' },
+  EDGE_NAME_DENIED: { status: 403, text: 'the account may not serve the host name' },
+  EDGE_NAME_TAKEN: { status: 409, text: 'the host name belongs to another account' },
   EDGE_LIMIT_EXCEEDED: { status: 403, text: 'a limit of the plan does not allow it' },
 
   // Running
@@ -49,6 +51,7 @@ export const EDGE_ERRORS = {
   EDGE_STORAGE_LOCKED: { status: 503, text: 'another host uses the storage directory' },
   EDGE_STORAGE_CORRUPT: { status: 500, text: 'the storage is damaged' },
   EDGE_STORAGE_FORMAT: { status: 500, text: 'the storage has a foreign or newer format' },
+  EDGE_STORAGE_ACCESS: { status: 503, text: 'others can read or write the storage directory' },
   EDGE_STORAGE_FULL: { status: 507, text: 'the disk is full' },
   EDGE_SANDBOX: { status: 503, text: 'the sandbox asked for cannot be had' },
   EDGE_INTERNAL: { status: 500, text: 'internal error' },

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, rmdir, stat, unlink } from 'node:fs/promises';
+import { open, readdir, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
@@ -11,6 +11,7 @@ import { FileBodyReader, missingFile } from './file-body-reader.js';
 import { FileBodyWriter } from './file-body-writer.js';
 import type { KeyValueStore } from './key-value-store.js';
 import { afterPrefix, type LevelOperation } from './level-database.js';
+import { makePrivateDirectory, PRIVATE_FILE_MODE } from './private-directory.js';
 import { recordKeys } from './record-keys.js';
 import { storageError } from './storage-error.js';
 import { syncDirectory } from './sync-directory.js';
@@ -52,7 +53,9 @@ export class FileBodies implements Bodies {
       await this.#directory.ready;
       // Creating, syncing and removing it.
       work.charge(3 * HOST_COSTS.fileOperationMs);
-      const handle = await threadQueue.run(work.owner, HOST_COSTS.fileOperationMs, () => open(this.#path(id), 'wx'));
+      const handle = await threadQueue.run(work.owner, HOST_COSTS.fileOperationMs, () =>
+        open(this.#path(id), 'wx', PRIVATE_FILE_MODE),
+      );
       this.#unsettled++;
       return new FileBodyWriter({
         id,
@@ -123,7 +126,7 @@ export class FileBodies implements Bodies {
   }
 
   async #makeDirectory(name: string): Promise<void> {
-    await mkdir(join(this.#root, name), { recursive: true });
+    await makePrivateDirectory(join(this.#root, name));
     await Promise.all([
       syncDirectory(this.#root),
       this.#records.commit([{ type: 'put', key: recordKeys.shard(name), value: new Uint8Array(0) }]),

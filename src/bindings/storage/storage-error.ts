@@ -17,6 +17,7 @@ const WHY: Readonly<Record<StorageErrorCode, string>> = {
   EDGE_STORAGE_LOCKED: 'another host has the storage directory open, close it or give this host a directory of its own',
   EDGE_STORAGE_CORRUPT:
     'the database is damaged; Storage.repair(directory) saves what can be read, copy the directory first',
+  EDGE_STORAGE_ACCESS: 'others can read or write the storage directory',
   EDGE_STORAGE_FORMAT: 'the storage has a foreign or newer format',
   EDGE_CLOSED: 'the storage is closed',
   EDGE_INTERNAL: 'the storage could not read or write',

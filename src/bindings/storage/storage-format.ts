@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, readFile, realpath, rename } from 'node:fs/promises';
+import { open, readdir, readFile, realpath, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { type DirectoryAccess, keepPrivate, makePrivateDirectory, PRIVATE_FILE_MODE } from './private-directory.js';
 import { storageError } from './storage-error.js';
 import { syncDirectory } from './sync-directory.js';
 
@@ -14,21 +15,22 @@ export const STORAGE_VERSION = 2;
 /**
  * Makes the directory when it does not exist, checks that it is a storage of a version this host can read, and marks an
  * empty one. Answers its real path, by which LevelDB notices a second opening in the same process.
- * Rejects with EDGE_STORAGE_FORMAT, and leaves a directory that is not ours as it is.
+ * Rejects with EDGE_STORAGE_FORMAT, and leaves a directory that is not ours as it is; and with EDGE_STORAGE_ACCESS.
  */
-export async function prepareDirectory(directory: string): Promise<string> {
+export async function prepareDirectory(directory: string, access: DirectoryAccess): Promise<string> {
   try {
-    await mkdir(directory, { recursive: true });
+    await makePrivateDirectory(directory);
     const path = await realpath(directory);
-    const marker = await readMarker(path);
-    if (marker === undefined) {
-      await checkEmpty(path, directory);
-      await writeMarker(path, { isIndexed: true });
-    } else if (checkMarker(marker, directory) < STORAGE_VERSION) {
-      // Records of an older version are read as they are; what is written from now on an older host cannot read.
-      await writeMarker(path, { isIndexed: false });
-    }
-    await mkdir(join(path, 'bodies'), { recursive: true });
+    const text = await readMarker(path);
+    const marker = text === undefined ? undefined : checkMarker(text, directory);
+    if (marker === undefined) await checkEmpty(path, directory);
+    await keepPrivate(path, { directory, mayClose: marker?.isPrivate !== true, access });
+    if (marker === undefined) await writeMarker(path, { isIndexed: true });
+    // Records of an older version are read as they are; what is written from now on an older host cannot read.
+    else if (marker.version < STORAGE_VERSION) await writeMarker(path, { isIndexed: false });
+    else if (!marker.isPrivate) await writeMarker(path, marker);
+    // Here and not by LevelDB, which would let everybody read them.
+    for (const name of ['bodies', 'level']) await makePrivateDirectory(join(path, name));
     await syncDirectory(path);
     return path;
   } catch (error) {
@@ -67,8 +69,7 @@ export async function markIndexed(path: string, isIndexed: boolean): Promise<voi
   }
 }
 
-/** Answers the version. */
-function checkMarker(marker: string, directory: string): number {
+function checkMarker(marker: string, directory: string): Marker {
   const found = parseMarker(marker);
   if (found === undefined) {
     throw new EdgeError(
@@ -82,12 +83,14 @@ function checkMarker(marker: string, directory: string): number {
       `Cannot open the storage directory "${directory}": it has format version ${found.version}, this host reads up to ${STORAGE_VERSION}; use a newer release`,
     );
   }
-  return found.version;
+  return found;
 }
 
 interface Marker {
   readonly version: number;
   readonly isIndexed: boolean;
+  /** The host has seen to it that nobody else can read the directory. Who can since was let in on purpose. */
+  readonly isPrivate: boolean;
 }
 
 function parseMarker(marker: string): Marker | undefined {
@@ -98,7 +101,11 @@ function parseMarker(marker: string): Marker | undefined {
     const { format, version } = parsed;
     if (format !== FORMAT || !Number.isSafeInteger(version) || typeof version !== 'number' || version < 1)
       return undefined;
-    return { version, isIndexed: 'isIndexed' in parsed && parsed.isIndexed === true };
+    return {
+      version,
+      isIndexed: 'isIndexed' in parsed && parsed.isIndexed === true,
+      isPrivate: 'isPrivate' in parsed && parsed.isPrivate === true,
+    };
   } catch {
     return undefined;
   }
@@ -117,9 +124,11 @@ async function checkEmpty(path: string, directory: string): Promise<void> {
 
 async function writeMarker(path: string, { isIndexed }: Pick<Marker, 'isIndexed'>): Promise<void> {
   const temporary = join(path, `.${MARKER_FILE}.${randomUUID()}`);
-  const handle = await open(temporary, 'w');
+  const handle = await open(temporary, 'w', PRIVATE_FILE_MODE);
   try {
-    await handle.writeFile(`${JSON.stringify({ format: FORMAT, version: STORAGE_VERSION, isIndexed })}\n`);
+    await handle.writeFile(
+      `${JSON.stringify({ format: FORMAT, version: STORAGE_VERSION, isIndexed, isPrivate: true })}\n`,
+    );
     await handle.sync();
   } finally {
     await handle.close();

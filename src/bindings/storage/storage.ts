@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AbstractLevel } from 'abstract-level';
@@ -17,6 +18,7 @@ import type { LevelOperation } from './level-database.js';
 import { MemoryBodies } from './memory-bodies.js';
 import { openMemoryDatabase } from './memory-database.js';
 import { checkNotOpen, openLevel, repairLevel } from './open-level.js';
+import { type DirectoryAccess, PRIVATE_DIRECTORY_MODE } from './private-directory.js';
 import { Reclaimer } from './reclaimer.js';
 import { markIndexed, prepareDirectory, readIndexed } from './storage-format.js';
 import type { StorageParts } from './storage-parts.js';
@@ -33,7 +35,11 @@ export interface StorageOptions {
   readonly memoryLimitBytes?: number;
   /** How often uploads past their 7 days are looked for while the storage is open. @default one hour */
   readonly expiryIntervalMs?: number;
+  /** What is done about a directory that others can read. @default it is opened, and nobody told */
+  readonly access?: DirectoryAccess;
 }
+
+const ANY_ACCESS: DirectoryAccess = { isStrict: false, onWarning: () => {} };
 
 const HOUR_MS = 3_600_000;
 
@@ -61,7 +67,8 @@ export class Storage {
   /**
    * @param location a directory, made when it does not exist, or ':memory:' for a storage that ends with the process.
    * Rejects with EDGE_STORAGE_LOCKED (another host has it open), EDGE_STORAGE_FORMAT (a directory with other contents, or
-   * of a newer host), EDGE_STORAGE_CORRUPT (see `repair`) or EDGE_STORAGE_FULL; nothing is changed then.
+   * of a newer host), EDGE_STORAGE_CORRUPT (see `repair`), EDGE_STORAGE_ACCESS (others can read it, and `access` is strict) or
+   * EDGE_STORAGE_FULL; nothing is changed then.
    */
   static async open(location: string, options: StorageOptions = {}): Promise<Storage> {
     const now = options.now ?? Date.now;
@@ -84,7 +91,7 @@ export class Storage {
    * EDGE_STORAGE_FORMAT.
    */
   static async repair(directory: string): Promise<void> {
-    const path = await prepareDirectory(directory);
+    const path = await prepareDirectory(directory, ANY_ACCESS);
     const location = join(path, 'level');
     await checkNotOpen(location, directory);
     // Records of the index may be lost, and others there again: the next opening makes it anew.
@@ -169,7 +176,7 @@ async function openMemory(options: StorageOptions, now: () => number): Promise<O
 }
 
 async function openDirectory(directory: string, options: StorageOptions, now: () => number): Promise<Opened> {
-  const path = await prepareDirectory(directory);
+  const path = await prepareDirectory(directory, options.access ?? ANY_ACCESS);
   const database = await openLevel(join(path, 'level'), directory);
   const space = new DiskSpace({
     readFreeBytes: async () => {
@@ -192,7 +199,12 @@ async function openDirectory(directory: string, options: StorageOptions, now: ()
     return {
       parts,
       close: () => close(parts, () => bodies.closing()),
-      openDatabase: name => asDatabase(new Level(join(path, name))),
+      openDatabase: name => {
+        const location = join(path, name);
+        // Before LevelDB does, which would let everybody read it.
+        mkdirSync(location, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
+        return asDatabase(new Level(location));
+      },
     };
   } catch (error) {
     await records.close();

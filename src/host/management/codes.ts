@@ -35,6 +35,8 @@ export const API_CODES = {
   PRECONDITION_FAILED: { code: 4003, status: 412, text: 'The resource has changed' },
   IN_USE: { code: 4004, status: 409, text: 'Something else depends on it' },
   LIMIT_EXCEEDED: { code: 4005, status: 403, text: 'A limit does not allow it' },
+  NAME_DENIED: { code: 4006, status: 403, text: 'The account may not have the name' },
+  NAME_TAKEN: { code: 4007, status: 409, text: 'The name belongs to another account' },
 
   SCRIPT_INVALID: { code: 5001, status: 400, text: 'The script cannot be deployed' },
   SCRIPT_TOO_LARGE: { code: 5002, status: 413, text: 'The script is larger than the plan allows' },

@@ -11,6 +11,7 @@ import type { Schedule } from './schedule.js';
 import type { Stores, ZoneRecord } from './stores.js';
 import type { Principal, Tokens } from './tokens.js';
 import type { QueryValues } from './validator.js';
+import type { ZoneOwners } from './zone-owners.js';
 import type { ZoneSettings } from './zone-settings.js';
 
 /** The parts of one management API, made once. */
@@ -23,6 +24,7 @@ export interface Services {
   readonly functionStore: FunctionStore;
   readonly buckets: BucketsPort;
   readonly limits: ManagementLimits;
+  readonly zoneOwners: ZoneOwners;
   readonly zoneSettings: ZoneSettings;
   readonly families: FamilyHandlers;
   readonly uploads: PQueue;

@@ -11,6 +11,7 @@ import type { FunctionDeployment, FunctionModule, FunctionPort, FunctionTriggers
 import type { Operation, Stored } from './records.js';
 import type { Sealing } from './sealing.js';
 import type { FunctionRecord, SecretRecord, Stores, VersionRecord } from './stores.js';
+import type { ZoneOwners } from './zone-owners.js';
 
 /** What a version runs with, besides its modules. */
 export type Configuration = Pick<
@@ -29,12 +30,14 @@ export class FunctionStore {
   readonly #stores: Stores;
   readonly #port: FunctionPort;
   readonly #sealing: Sealing;
+  readonly #owners: ZoneOwners;
   readonly #versionsKept: number;
 
-  constructor(stores: Stores, port: FunctionPort, sealing: Sealing, versionsKept: number) {
+  constructor(stores: Stores, port: FunctionPort, sealing: Sealing, owners: ZoneOwners, versionsKept: number) {
     this.#stores = stores;
     this.#port = port;
     this.#sealing = sealing;
+    this.#owners = owners;
     this.#versionsKept = versionsKept;
   }
 
@@ -123,12 +126,24 @@ export class FunctionStore {
     return secrets;
   }
 
+  /** Without routes whose names are another account's by now: they must not keep the function from serving. */
   async triggers(account: string, name: string): Promise<FunctionTriggers> {
     const routes: { pattern: string; mode: 'fail-open' | 'fail-closed' }[] = [];
-    for await (const { pattern, mode } of this.#stores.functionRoutes.below(account, name))
-      routes.push({ pattern, mode });
+    for await (const { pattern, mode } of this.#stores.functionRoutes.below(account, name)) {
+      if (this.#owners.routeRefusal(account, pattern) === undefined) routes.push({ pattern, mode });
+    }
     const stored = await this.#stores.functions.get(account, name);
     return { routes, crons: stored?.value.crons.map(({ cron }) => cron) ?? [] };
+  }
+
+  /** Why some routes of a function do not serve. */
+  async refusedRoutes(account: string, name: string): Promise<string[]> {
+    const refused: string[] = [];
+    for await (const { pattern } of this.#stores.functionRoutes.below(account, name)) {
+      const why = this.#owners.routeRefusal(account, pattern);
+      if (why !== undefined) refused.push(`Route "${pattern}" of function "${name}" does not serve: ${why}`);
+    }
+    return refused;
   }
 
   putSecret(account: string, name: string, secret: string, text: string, now: Date): Operation {

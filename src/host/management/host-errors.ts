@@ -18,6 +18,7 @@ const BY_EDGE_CODE: Readonly<Partial<Record<EdgeErrorCode, ApiCode>>> = {
   EDGE_MEMORY_LIMIT: 'SCRIPT_INVALID',
   EDGE_CONFIG_INVALID: 'CONFIG_INVALID',
   EDGE_LIMIT_EXCEEDED: 'LIMIT_EXCEEDED',
+  EDGE_NAME_DENIED: 'NAME_DENIED',
   EDGE_NOT_SUPPORTED: 'NOT_SUPPORTED',
   EDGE_CELL_LOST: 'UNAVAILABLE',
   EDGE_CELL_START: 'UNAVAILABLE',
@@ -35,6 +36,8 @@ const BY_BUCKET_CODE: Readonly<Partial<Record<BucketErrorCode, ApiCode>>> = {
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const code = errorCode(error);
+  // Its message names the other account and its function, which are the concern of the host's owner alone.
+  if (code === 'EDGE_NAME_TAKEN') return new ApiError('NAME_TAKEN', undefined, { cause: error });
   if (code !== undefined && isEdgeErrorCode(code)) {
     const known = BY_EDGE_CODE[code];
     // A code of the host's table comes with a message for the owner of the function.

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import PQueue from 'p-queue';
+import type { NameOwners } from '../name-owners.js';
 import { AuditLog } from './audit-log.js';
 import type { Services } from './context.js';
 import { FunctionStore } from './function-store.js';
@@ -19,6 +20,7 @@ import { isOver, Schedule, type ScheduleOverrides } from './schedule.js';
 import { Sealing } from './sealing.js';
 import { Stores } from './stores.js';
 import { type ConfiguredToken, checkPermissions, type TokenRecord, Tokens } from './tokens.js';
+import { ZoneOwners, type ZoneOwnership } from './zone-owners.js';
 import { resolveZoneSettings, type ZoneSettingDefinition } from './zone-settings.js';
 
 export interface ManagementOptions {
@@ -26,6 +28,14 @@ export interface ManagementOptions {
   readonly storage: ManagementStorage;
   readonly functions: FunctionPort;
   readonly buckets: BucketsPort;
+  /** The host names of all accounts. */
+  readonly names: NameOwners;
+  /**
+   * Whether an account may have a zone: asked when a token of that account makes one that is not in the account's option `zones`. Tokens
+   * for all accounts (`'*'`) are not asked.
+   * @default such zones are refused
+   */
+  readonly zoneOwnership?: ZoneOwnership;
   /**
    * Tokens besides those that the API makes itself.
    * @default none: every request is refused until `issueToken` has made one
@@ -53,6 +63,8 @@ export interface ManagementOptions {
   readonly secretsKey?: Uint8Array;
   /** Gets every error that was answered as 8000, Internal error; must not throw. @default nothing is done */
   readonly onError?: (error: unknown) => void;
+  /** Is told of zones and routes that are stored and do not serve. @default nothing is done */
+  readonly onWarning?: (error: Error) => void;
 }
 
 export interface RequestInfo {
@@ -72,6 +84,8 @@ export interface Management {
   listener(): (request: IncomingMessage, response: ServerResponse) => void;
   /** Lets the host load every stored function again, one after the other, after a restart. One that fails is reported and kept. */
   restore(): Promise<RestoreReport>;
+  /** Takes the names of the stored zones; to be awaited before anything is answered. */
+  claimZones(): Promise<void>;
   /** A token of an account (or of all, `'*'`); `value` is its text and is not kept. */
   issueToken(
     spec: Pick<TokenRecord, 'name' | 'account' | 'permissions'> & { readonly expiresOn?: Date },
@@ -95,7 +109,9 @@ export function createManagement(options: ManagementOptions): Management {
   const tokens = new Tokens(options.tokens ?? [], stores.tokens);
   const audit = new AuditLog(stores.audit);
   const sealing = new Sealing(options.secretsKey ?? null);
-  const functionStore = new FunctionStore(stores, options.functions, sealing, limits.versionsKept);
+  const onWarning = options.onWarning ?? (() => {});
+  const zoneOwners = new ZoneOwners(options.names, options.zoneOwnership, onWarning);
+  const functionStore = new FunctionStore(stores, options.functions, sealing, zoneOwners, limits.versionsKept);
   const documents = new Map<string, string>();
 
   const services: Services = {
@@ -107,6 +123,7 @@ export function createManagement(options: ManagementOptions): Management {
     functionStore,
     buckets: options.buckets,
     limits,
+    zoneOwners,
     zoneSettings: resolveZoneSettings(options.zoneSettings),
     families: options.families ?? {},
     uploads: new PQueue({ concurrency: limits.uploadsAtOnce }),
@@ -127,6 +144,7 @@ export function createManagement(options: ManagementOptions): Management {
     fetch,
     listener: () => nodeListener(fetch),
     restore,
+    claimZones: () => zoneOwners.claimStored(stores),
     async issueToken({ expiresOn, ...spec }) {
       checkPermissions(spec.name, spec.permissions);
       const expires_on = expiresOn?.toISOString() ?? null;
@@ -165,6 +183,7 @@ export function createManagement(options: ManagementOptions): Management {
       try {
         await options.functions.activate(await load());
         restored += 1;
+        for (const refused of await functionStore.refusedRoutes(account, name)) onWarning(new Error(refused));
       } catch (error) {
         failed.push({ account, name, error });
       }

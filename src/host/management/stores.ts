@@ -12,6 +12,8 @@ export interface ZoneRecord {
   readonly id: string;
   readonly name: string;
   readonly account: string;
+  /** Not there in zones that were made before anybody was asked. */
+  readonly approved_by?: 'owner' | 'callback' | 'declaration';
   readonly created_on: string;
   readonly modified_on: string;
 }

@@ -2,7 +2,7 @@ import test from 'ava';
 import { MemoryLevel } from 'memory-level';
 import { createManagement } from '../../../src/host/management/management.js';
 import { EdgeError } from '../../../src/quotas/errors.js';
-import { type Api, makeApi, OTHER_TOKEN, TOKEN, upload } from './support/api.js';
+import { type Api, makeApi, newNames, OTHER_TOKEN, TOKEN, upload } from './support/api.js';
 import { MemoryBuckets, MemoryFunctions } from './support/memory-port.js';
 import { asStorage } from './support/open-level.js';
 
@@ -392,7 +392,13 @@ test('restore() loads what was stored into another host, and reports what does n
   const before = serving(api);
   const functions = new MemoryFunctions();
   functions.failNext = new EdgeError('EDGE_CELL_START', 'no process');
-  const again = createManagement({ storage: api.storage, functions, buckets: () => new MemoryBuckets() });
+  const again = createManagement({
+    storage: api.storage,
+    functions,
+    buckets: () => new MemoryBuckets(),
+    names: newNames(),
+  });
+  await again.claimZones();
   const report = await again.restore();
   t.is(report.restored, 1);
   t.deepEqual(

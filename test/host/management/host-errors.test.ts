@@ -14,6 +14,8 @@ const ANSWERS: Readonly<Partial<Record<EdgeErrorCode, readonly [number, number]>
   EDGE_MEMORY_LIMIT: [400, 5001],
   EDGE_CONFIG_INVALID: [400, 5004],
   EDGE_LIMIT_EXCEEDED: [403, 4005],
+  EDGE_NAME_DENIED: [403, 4006],
+  EDGE_NAME_TAKEN: [409, 4007],
   EDGE_NOT_SUPPORTED: [501, 5005],
   EDGE_CELL_LOST: [503, 8001],
   EDGE_CELL_START: [503, 8001],
@@ -35,8 +37,8 @@ for (const code of Object.keys(EDGE_ERRORS).filter(isEdgeErrorCode)) {
     );
     t.is(answered, status);
     t.is(body.errors[0]?.code, apiCode);
-    // What the owner of a function can mend is told, the rest is not.
-    t.is(body.errors[0]?.message.includes('the reason'), apiCode !== 8000);
+    // What the owner of a function can mend is told; the rest is not, nor is whose a name is.
+    t.is(body.errors[0]?.message.includes('the reason'), apiCode !== 8000 && code !== 'EDGE_NAME_TAKEN');
   });
 }
 

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import test from 'ava';
 import { Level } from 'level';
 import { createManagement } from '../../../src/host/management/management.js';
-import { makeApi, readAnswer, TOKEN } from './support/api.js';
+import { makeApi, newNames, readAnswer, TOKEN } from './support/api.js';
 import { MemoryBuckets, MemoryFunctions } from './support/memory-port.js';
 import { asStorage, openLevel } from './support/open-level.js';
 
@@ -33,6 +33,7 @@ test('a process that is killed while it writes loses nothing it has answered, an
     storage,
     functions,
     buckets: () => new MemoryBuckets(),
+    names: newNames(),
     tokens: [{ name: 'all', token: TOKEN, account: 'acme', permissions: 'all' }],
   });
   const get = async (url: string) => {

@@ -121,8 +121,10 @@ async function requireRoomForZone(context: Context, route: RouteRecord): Promise
 }
 
 function input(context: Context, body: Bodies['RouteInput']): Pick<RouteRecord, 'pattern' | 'function' | 'mode'> {
+  const pattern = checkPattern(body.pattern, zoneOf(context).name);
+  context.services.zoneOwners.checkRoute(context.principal, context.account, pattern);
   return {
-    pattern: checkPattern(body.pattern, zoneOf(context).name),
+    pattern,
     function: body.function,
     mode: body.mode ?? 'fail-open',
   };
@@ -132,10 +134,10 @@ function input(context: Context, body: Bodies['RouteInput']): Pick<RouteRecord, 
 function checkPattern(text: string, zone: string): string {
   const suggestion = `${zone}/* or *.${zone}/*`;
   try {
-    const { host, hostKind } = compilePattern(text);
-    // A suffix begins with the dot of `*.example.com`, or reaches `notexample.com` too.
-    const inside = host === zone || host.endsWith(`.${zone}`);
-    if (hostKind !== 'any' && inside && (hostKind === 'exact' || host.startsWith('.'))) return text;
+    const { name, hostKind } = compilePattern(text);
+    const inside = name === zone || name.endsWith(`.${zone}`);
+    // `*example.com` reaches `notexample.com` too.
+    if (inside && (hostKind === 'exact' || hostKind === 'below')) return text;
   } catch (error) {
     throw new ApiError('BODY_INVALID', `/pattern: ${error instanceof Error ? error.message : String(error)}`, {
       cause: error,

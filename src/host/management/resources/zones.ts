@@ -21,7 +21,7 @@ export async function listZones(context: Context): Promise<Reply> {
 }
 
 export async function createZone(context: Context, body: Bodies['ZoneCreate']): Promise<Reply> {
-  const { stores, functions, limits, now } = context.services;
+  const { stores, functions, limits, now, zoneOwners } = context.services;
   const account = body.account.id;
   if (!mayActOn(context.principal, account)) {
     throw new ApiError('PERMISSION', `The token is for another account than ${JSON.stringify(account)}`);
@@ -34,6 +34,8 @@ export async function createZone(context: Context, body: Bodies['ZoneCreate']): 
   const { name } = checked;
   if (!name.includes('.'))
     throw new ApiError('BODY_INVALID', `/name ${JSON.stringify(name)} must have two labels or more`);
+  // Asked outside of the lock: the owner's callback may take its time.
+  const approved_by = await zoneOwners.approve(context.principal, account, name);
   return stores.lock.run('zones', async () => {
     if (await stores.zoneNames.has(name)) throw new ApiError('ALREADY_EXISTS', `The zone ${name} exists already`);
     const { info } = await stores.zones.page([], { page: 1, perPage: 1 }, zone => zone.account === account);
@@ -44,9 +46,16 @@ export async function createZone(context: Context, body: Bodies['ZoneCreate']): 
       );
     }
     const time = now().toISOString();
-    const zone = { id: randomBytes(16).toString('hex'), name, account, created_on: time, modified_on: time };
-    const put = stores.zones.put([zone.id], zone);
-    await context.commit([put.operation, stores.zoneNames.put([name], { id: zone.id }).operation], account);
+    const id = randomBytes(16).toString('hex');
+    const zone: ZoneRecord = { id, name, account, approved_by, created_on: time, modified_on: time };
+    const put = stores.zones.put([id], zone);
+    zoneOwners.claim(context.principal, account, name, approved_by);
+    try {
+      await context.commit([put.operation, stores.zoneNames.put([name], { id }).operation], account);
+    } catch (error) {
+      zoneOwners.release(account, name);
+      throw error;
+    }
     return { result: shown(zone), etag: put.etag };
   });
 }
@@ -59,8 +68,8 @@ export async function getZone(context: Context): Promise<Reply> {
 
 /** With everything in it; routes are refused, since functions answer under them. */
 export async function deleteZone(context: Context): Promise<Reply> {
-  const { stores } = context.services;
-  const { id, name } = zoneOf(context);
+  const { stores, zoneOwners } = context.services;
+  const { id, name, account } = zoneOf(context);
   return stores.lock.runAll(['zones', `zone/${id}`], async () => {
     requireMatch(context.request.headers, (await stores.zones.get(id))?.etag);
     const routes = await stores.routes.count(id);
@@ -73,10 +82,11 @@ export async function deleteZone(context: Context): Promise<Reply> {
       ...(await stores.dnsNames.delBelow(id)),
       ...(await stores.zoneSettings.delBelow(id)),
     ]);
+    zoneOwners.release(account, name);
     return { result: { id } };
   });
 }
 
-function shown({ account, ...zone }: ZoneRecord): unknown {
+function shown({ account, approved_by, ...zone }: ZoneRecord): unknown {
   return { ...zone, account: { id: account } };
 }

@@ -6,12 +6,18 @@ import {
   type Management,
   type ManagementOptions,
 } from '../../../../src/host/management/management.js';
+import { NameOwners } from '../../../../src/host/name-owners.js';
 import { MemoryBuckets, MemoryFunctions } from './memory-port.js';
 import { asStorage } from './open-level.js';
 
 export const TOKEN = 'test-token-of-acme-with-all-permissions';
 export const OTHER_TOKEN = 'test-token-of-other-with-all-permissions';
 export const READ_TOKEN = 'test-token-of-acme-that-only-reads-zones';
+
+/** Names that belong to nobody yet. */
+export function newNames(onInactive: (message: string) => void = () => {}): NameOwners {
+  return new NameOwners({ onChange: () => {}, onInactive });
+}
 
 export interface Answer {
   readonly status: number;
@@ -59,6 +65,8 @@ export function makeApi(options: Partial<ManagementOptions> = {}, now = '2026-01
     storage,
     functions,
     buckets: () => buckets,
+    names: newNames(),
+    zoneOwnership: () => true,
     now: () => new Date(clock.now),
     tokens: [
       { name: 'all', token: TOKEN, account: 'acme', permissions: 'all' },

@@ -1,7 +1,7 @@
 /** A process that changes records until it is killed; it prints a line after each change that was answered. */
 
 import { createManagement } from '../../../../src/host/management/management.js';
-import { readAnswer, TOKEN, upload } from './api.js';
+import { newNames, readAnswer, TOKEN, upload } from './api.js';
 import { MemoryBuckets, MemoryFunctions } from './memory-port.js';
 import { openLevel } from './open-level.js';
 
@@ -10,6 +10,8 @@ const { fetch } = createManagement({
   storage,
   functions: new MemoryFunctions(),
   buckets: () => new MemoryBuckets(),
+  names: newNames(),
+  zoneOwnership: () => true,
   tokens: [{ name: 'all', token: TOKEN, account: 'acme', permissions: 'all' }],
   rateLimit: { requests: 1_000_000 },
 });

@@ -1,0 +1,100 @@
+/** Which zones an account may have: what the owner of the host has said, and who says it for a token. */
+
+import type { NameOwners, NameRefusal } from '../name-owners.js';
+import { compilePattern } from '../router.js';
+import { ApiError } from './envelope.js';
+import type { Stores, ZoneRecord } from './stores.js';
+import type { Principal } from './tokens.js';
+
+/**
+ * Whether an account may have a zone that nobody has declared for it: true allows. The name is ASCII in lower case, without the final
+ * dot. What another account has, and public suffixes, are refused without asking.
+ */
+export type ZoneOwnership = (account: string, zone: string) => boolean | Promise<boolean>;
+
+/** Who has allowed a zone: the owner's token, the callback, or the account's option `zones`. */
+export type ZoneApprover = 'owner' | 'callback' | 'declaration';
+
+export class ZoneOwners {
+  readonly #names: NameOwners;
+  readonly #ask: ZoneOwnership | undefined;
+  readonly #onWarning: (error: Error) => void;
+
+  constructor(names: NameOwners, ask: ZoneOwnership | undefined, onWarning: (error: Error) => void) {
+    this.#names = names;
+    this.#ask = ask;
+    this.#onWarning = onWarning;
+  }
+
+  /**
+   * Who allows the zone for a request.
+   *
+   * @throws ApiError NAME_DENIED
+   */
+  async approve(principal: Principal, account: string, zone: string): Promise<ZoneApprover> {
+    if (principal.account === '*') return 'owner';
+    if (this.#names.declares(account, zone)) return 'declaration';
+    if ((await this.#ask?.(account, zone)) === true) return 'callback';
+    throw new ApiError(
+      'NAME_DENIED',
+      `The account may not have the zone ${zone}: the owner of the host declares the zones of an account (option zones of host.account(), or zoneOwnership of host.management())`,
+    );
+  }
+
+  /**
+   * Takes the zone for the account at once, before it is stored.
+   *
+   * @throws ApiError NAME_TAKEN, NAME_DENIED
+   */
+  claim(principal: Principal, account: string, zone: string, approval: ZoneApprover): void {
+    const refusal = this.#names.claimZone(account, zone, approval);
+    if (refusal !== undefined) throw refused(principal, `the zone ${zone}`, refusal);
+  }
+
+  release(account: string, zone: string): void {
+    this.#names.releaseZone(account, zone);
+  }
+
+  /** @throws ApiError NAME_TAKEN, NAME_DENIED for a route that would not serve */
+  checkRoute(principal: Principal, account: string, pattern: string): void {
+    const refusal = this.#names.managedRouteRefusal(account, compilePattern(pattern));
+    if (refusal !== undefined) throw refused(principal, `the route ${pattern}`, refusal);
+  }
+
+  /** Why a stored route does not serve; undefined when it does. */
+  routeRefusal(account: string, pattern: string): string | undefined {
+    return this.#names.managedRouteRefusal(account, compilePattern(pattern))?.message;
+  }
+
+  /**
+   * Takes the zones that are stored. Those that were allowed go first, then the earlier before the later; one that cannot be had is left
+   * as it is, inactive, and told by a warning.
+   */
+  async claimStored(stores: Stores): Promise<void> {
+    const zones: ZoneRecord[] = [];
+    for await (const zone of stores.zones.below()) zones.push(zone);
+    const isOpen = (zone: ZoneRecord): number => (zone.approved_by === undefined ? 1 : 0);
+    zones.sort((a, b) => isOpen(a) - isOpen(b) || compareText(a.created_on, b.created_on) || compareText(a.id, b.id));
+    for (const { account, name, approved_by = 'none' } of zones) {
+      // What is declared needs no other claim, and the account may not have been named yet.
+      if (approved_by === 'declaration') continue;
+      const refusal = this.#names.claimZone(account, name, approved_by);
+      if (refusal === undefined) continue;
+      this.#onWarning(new Error(`The stored zone "${name}" of account "${account}" is inactive: ${refusal.message}`));
+    }
+  }
+}
+
+/** Tells whose a name is to the owner of the host alone. */
+function refused({ account }: Principal, what: string, { kind, message }: NameRefusal): ApiError {
+  const code = kind === 'taken' ? 'NAME_TAKEN' : 'NAME_DENIED';
+  if (account === '*' || kind !== 'taken') return new ApiError(code, `The account may not have ${what}: ${message}`);
+  return new ApiError(
+    code,
+    `The account may not have ${what}: the name, or one above or below it, belongs to another account`,
+  );
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
