@@ -17,7 +17,7 @@ const noted = new Set();
 const note = (name, key) => {
   keep(key);
   if (typeof key === 'symbol' && !language.has(key)) noted.add(name + ' ' + String(key));
-  if (typeof key === 'string' && name === 'Promise') noted.add(name + ' ' + key);
+  if (typeof key === 'string' && (name === 'Promise' || name === 'a receiver')) noted.add(name + ' ' + key);
 };
 const behind = (name, up) => new Proxy(Object.create(up), {
   get(target, key, ...rest) { rest.forEach(keep); note(name, key); return Reflect.get(target, key, ...rest); },
@@ -51,6 +51,8 @@ const STEPS = [
   () => ({ then(resolve, reject) { reject(new Error('of a thenable')); } }),
   () => { for (const value of (function* () { throw new Error('of a generator'); })()) keep(value); },
   () => new Error('x', { cause: new Error('y') }).stack,
+  // The stack of a method tells the type of its receiver.
+  () => ({ __proto__: behind('a receiver', null), method() { return new Error('x').stack; } }).method(),
 ];
 export default { async fetch(request) {
   for (const [name, prototype] of prototypes) Reflect.setPrototypeOf(prototype, behind(name, parent(prototype)));
