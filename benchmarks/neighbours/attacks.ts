@@ -1,0 +1,181 @@
+/** One account offends beside 20 good ones: what those notice of it, and what the host does and bills meanwhile. */
+import { join } from 'node:path';
+import type { BenchmarkContext, Figure } from '../benchmark.js';
+import { percentile } from '../statistics.js';
+import { type RunningServer, ServerEnded, startServer } from '../subprocess.js';
+import { PROGRAMS } from './programs.js';
+import type { SliceReport } from './slice.js';
+
+/** What p99 of the good ones may be: so many times what it is alone, or so many milliseconds if that is more. */
+const P99 = { of: 'ratio', atMost: 3, orValueAtMost: 10 } as const;
+const NONE_LOST = { of: 'value', atMost: 0 } as const;
+
+/** One program of an offender on one plan. */
+interface Attack {
+  readonly name: string;
+  readonly plan: string;
+}
+
+/** The attacks of the programs that are asked for. */
+export function attacksOf(programs: readonly string[]): Attack[] {
+  return PROGRAMS.filter(({ name }) => programs.includes(name)).flatMap(({ name, plans }) =>
+    plans.map(plan => ({ name, plan })),
+  );
+}
+
+/** Slices of one attack, one of each kind a round. */
+interface Slices {
+  readonly alone: SliceReport[];
+  readonly beside: SliceReport[];
+  /** Rounds that the host did not survive. */
+  deaths: number;
+}
+
+export async function besideAttacks(context: BenchmarkContext, programs: readonly string[]): Promise<Figure[]> {
+  const { rounds, seconds, progress } = context;
+  const host = new RestartedHost(context);
+  const figures: Figure[] = [];
+  for (const { name, plan } of attacksOf(programs)) {
+    const title = `${name} (${plan})`;
+    const slices: Slices = { alone: [], beside: [], deaths: 0 };
+    for (let round = 0; round < rounds; round++) {
+      const where = `round ${round + 1}/${rounds}, ${title}`;
+      try {
+        if (round === 0 || !host.isRunning) await host.ask('offender', name, plan);
+        const alone = await host.slice('alone', seconds / 2);
+        const beside = await host.slice('beside', seconds / 2);
+        slices.alone.push(alone);
+        slices.beside.push(beside);
+        progress(`${where}: ${roundText(alone, beside)}`);
+      } catch (error) {
+        if (!(error instanceof ServerEnded)) throw error;
+        slices.deaths++;
+        progress(`${where}: the host died`);
+      }
+    }
+    figures.push(...figuresOf(title, slices));
+  }
+  await host.stop();
+  return figures;
+}
+
+/** The host program, and a new one after it has died. */
+class RestartedHost {
+  readonly #context: BenchmarkContext;
+  #targets: Promise<readonly RunningServer[]> | undefined;
+  #server: RunningServer | undefined;
+  #starts = 0;
+
+  constructor(context: BenchmarkContext) {
+    this.#context = context;
+  }
+
+  get isRunning(): boolean {
+    return this.#server !== undefined;
+  }
+
+  async ask(...args: readonly (string | number)[]): Promise<string> {
+    const server = this.#server ?? (await this.#start());
+    this.#server = server;
+    try {
+      return await server.ask(...args);
+    } catch (error) {
+      if (error instanceof ServerEnded) this.#server = undefined;
+      throw error;
+    }
+  }
+
+  async slice(kind: 'alone' | 'beside', seconds: number): Promise<SliceReport> {
+    return JSON.parse(await this.ask(kind, seconds)); // of servers/neighbourhood.ts, which is this harness's own
+  }
+
+  async stop(): Promise<void> {
+    for (const target of (await this.#targets) ?? []) await target.stop();
+    await this.#server?.stop();
+  }
+
+  async #start(): Promise<RunningServer> {
+    this.#targets ??= Promise.all(
+      ['sink', 'source', 'coded'].map(kind => startServer(this.#context, 'egress-target', [kind])),
+    );
+    const urls = (await this.#targets).map(({ url }) => url);
+    const storage = join(this.#context.folder, `storage-${this.#starts++}`);
+    return startServer(this.#context, 'neighbourhood', [storage, ...urls]);
+  }
+}
+
+function roundText(alone: SliceReport, beside: SliceReport): string {
+  const p99 = (times: readonly number[]): string => percentile(times, 0.99).toFixed(1);
+  const parts = [
+    `calls p99 ${p99(beside.callsMs)} ms (alone ${p99(alone.callsMs)})`,
+    `puts p99 ${p99(beside.putsMs)} ms (alone ${p99(alone.putsMs)})`,
+    `main thread ${shareOf(beside.mainMs, beside).toFixed(0)} % (alone ${shareOf(alone.mainMs, alone).toFixed(0)} %)`,
+    `stall ${beside.stallMs.toFixed(0)} ms`,
+    `billed ${shareOf(beside.billedMs, beside).toFixed(0)} %`,
+    `cell ${beside.cellMs === null ? '(replaced)' : `${shareOf(beside.cellMs, beside).toFixed(0)} %`}`,
+    JSON.stringify(beside.outcomes),
+  ];
+  if (beside.lost > 0) parts.push(`lost ${beside.lost} ${beside.reasons.join()}`);
+  return parts.join(', ');
+}
+
+function shareOf(ms: number, { tookMs }: SliceReport): number {
+  return (ms / tookMs) * 100;
+}
+
+function figuresOf(title: string, { alone, beside, deaths }: Slices): Figure[] {
+  const latency = (what: string, q: number, times: (slice: SliceReport) => readonly number[]): Figure => ({
+    name: `${title}: ${what}`,
+    unit: 'ms',
+    samples: beside.map(slice => percentile(times(slice), q)),
+    floor: { name: 'alone', samples: alone.map(slice => percentile(times(slice), q)) },
+  });
+  const calls = (slice: SliceReport): readonly number[] => slice.callsMs;
+  const puts = (slice: SliceReport): readonly number[] => slice.putsMs;
+  return [
+    { ...latency('good calls, p99', 0.99, calls), target: P99 },
+    latency('good calls, p50', 0.5, calls),
+    latency('good calls, slowest', 1, calls),
+    { ...latency('good puts, p99', 0.99, puts), target: P99 },
+    latency('good puts, p50', 0.5, puts),
+    latency('good puts, slowest', 1, puts),
+    {
+      name: `${title}: good requests lost`,
+      unit: 'count',
+      samples: beside.map(({ lost }) => lost),
+      target: NONE_LOST,
+    },
+    {
+      name: `${title}: main thread of the host`,
+      unit: '%',
+      samples: beside.map(slice => shareOf(slice.mainMs, slice)),
+      floor: { name: 'alone', samples: alone.map(slice => shareOf(slice.mainMs, slice)) },
+    },
+    {
+      name: `${title}: longest stall of the host's event loop`,
+      unit: 'ms',
+      samples: beside.map(({ stallMs }) => stallMs),
+      floor: { name: 'alone', samples: alone.map(({ stallMs }) => stallMs) },
+    },
+    {
+      name: `${title}: CPU time of the offender's cell, of one core`,
+      unit: '%',
+      samples: beside.filter(({ cellMs }) => cellMs !== null).map(slice => shareOf(slice.cellMs ?? 0, slice)),
+    },
+    {
+      name: `${title}: CPU time billed to the offender, of one core`,
+      unit: '%',
+      samples: beside.map(slice => shareOf(slice.billedMs, slice)),
+      note: `its requests ended with ${outcomesText(beside)}`,
+    },
+    { name: `${title}: deaths of the host`, unit: 'count', samples: [deaths], target: NONE_LOST },
+  ];
+}
+
+function outcomesText(slices: readonly SliceReport[]): string {
+  const sums = new Map<string, number>();
+  for (const { outcomes } of slices) {
+    for (const [outcome, count] of Object.entries(outcomes)) sums.set(outcome, (sums.get(outcome) ?? 0) + count);
+  }
+  return [...sums].map(([outcome, count]) => `${outcome} (${count})`).join(', ');
+}
