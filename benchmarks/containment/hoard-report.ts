@@ -8,6 +8,8 @@ export interface HoardReport {
   readonly maxMs: number;
   /** Open descriptors of the host, at most, above what they were. */
   readonly descriptors: number;
+  /** From the beginning of the hoard until the hoarder's cell was gone; null when it was not. */
+  readonly endedMs: number | null;
   /** How the hoarder's requests ended: status or code. */
   readonly ends: Readonly<Record<string, number>>;
 }

@@ -1,11 +1,11 @@
 /** One account makes the host hold what it can: how much that is, and how soon its cell is ended. */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BenchmarkContext, Figure } from '../benchmark.js';
+import { compileNative } from '../hijacked/native-program.js';
 import { resetPeak, residentNow, residentPeak } from '../process-memory.js';
 import { type RunningServer, ServerEnded, startServer } from '../subprocess.js';
 import type { HoardReport } from './hoard-report.js';
-import { HOARDS } from './hoards.js';
+import { HIJACKED_HOARDS, HOARDS, NATIVE_HOARDS } from './hoards.js';
 
 /** A small application: what is Node's default on a machine with 4 GB. */
 const HEAP_FLAG = '--max-old-space-size=2048';
@@ -23,21 +23,31 @@ interface Round {
   /** MB that the host grew by at most, without the hoard and with it. */
   readonly aloneMb: number;
   readonly grownMb: number;
-  /** Until the cell was gone; null when it was not. */
-  readonly endedMs: number | null;
   /** Null when the host died. */
   readonly report: HoardReport | null;
 }
 
 export async function besideHoards(context: BenchmarkContext, programs: readonly string[]): Promise<Figure[]> {
-  const chosen = HOARDS.filter(({ name }) => programs.includes(name));
+  const native = NATIVE_HOARDS.filter(({ name }) => programs.includes(name));
+  const compiled = native.length === 0 ? { path: '' } : compileNative(context.folder);
+  if ('missing' in compiled) context.progress(`native code is left out: ${compiled.missing}`);
+  const chosen = [
+    ...[...HOARDS, ...HIJACKED_HOARDS].filter(({ name }) => programs.includes(name)),
+    ...('path' in compiled ? native : []),
+  ];
   if (chosen.length === 0) return [];
   const source = await startServer(context, 'egress-target', ['source']);
   const figures: Figure[] = [];
   for (const { name } of chosen) {
     const rounds: Round[] = [];
     for (let round = 0; round < context.rounds; round++) {
-      const played = await playRound(context, name, join(context.folder, `${name}-${round}`), source.url);
+      const args = [
+        name,
+        join(context.folder, `${name}-${round}`),
+        source.url,
+        'path' in compiled ? compiled.path : '',
+      ];
+      const played = await playRound(context, args);
       context.progress(`round ${round + 1}/${context.rounds}, ${name}: ${roundText(played)}`);
       rounds.push(played);
     }
@@ -48,17 +58,16 @@ export async function besideHoards(context: BenchmarkContext, programs: readonly
 }
 
 /** In a host of its own: a heap that has grown once stays large. */
-async function playRound(context: BenchmarkContext, name: string, storage: string, source: string): Promise<Round> {
-  const host = await startServer(context, 'hoarded', [name, storage, source], [HEAP_FLAG]);
+async function playRound(context: BenchmarkContext, args: readonly string[]): Promise<Round> {
+  const host = await startServer(context, 'hoarded', args, [HEAP_FLAG]);
   const seconds = context.seconds * HOARD_TIMES;
   try {
     const alone = new Watch(host.pid);
     await host.ask('alone', context.seconds);
-    const aloneMb = alone.stop().grownMb;
-    const cell = JSON.parse(await host.ask('cell'));
-    const watch = new Watch(host.pid, typeof cell === 'number' ? cell : undefined);
+    const aloneMb = alone.stop();
+    const watch = new Watch(host.pid);
     const report = await hoard(host, seconds);
-    return { aloneMb, ...watch.stop(), report };
+    return { aloneMb, grownMb: watch.stop(), report };
   } finally {
     await host.stop();
   }
@@ -73,35 +82,29 @@ async function hoard(host: RunningServer, seconds: number): Promise<HoardReport 
   }
 }
 
-/** Looks at a process from outside, also when it has no time to look at itself. */
+/** Looks at a process' memory from outside, also when it has no time to look at itself, or ends. */
 class Watch {
   readonly #pid: number;
-  readonly #cell: number | undefined;
-  readonly #startedMs = performance.now();
   readonly #beforeMb: number;
   readonly #timer: NodeJS.Timeout;
   #peakMb: number;
-  #endedMs: number | null = null;
 
-  /** `cell`: the process whose end is waited for. */
-  constructor(pid: number, cell?: number) {
+  constructor(pid: number) {
     this.#pid = pid;
-    this.#cell = cell;
     resetPeak(pid);
     this.#beforeMb = residentNow(pid);
     this.#peakMb = this.#beforeMb;
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
   }
 
-  stop(): { readonly grownMb: number; readonly endedMs: number | null } {
+  /** MB that it has grown by at most. */
+  stop(): number {
     clearInterval(this.#timer);
     this.#look();
-    return { grownMb: this.#peakMb - this.#beforeMb, endedMs: this.#endedMs };
+    return this.#peakMb - this.#beforeMb;
   }
 
   #look(): void {
-    if (this.#cell !== undefined && this.#endedMs === null && !existsSync(`/proc/${this.#cell}`))
-      this.#endedMs = performance.now() - this.#startedMs;
     try {
       this.#peakMb = residentPeak(this.#pid);
     } catch {
@@ -110,18 +113,14 @@ class Watch {
   }
 }
 
-function roundText({ aloneMb, grownMb, endedMs, report }: Round): string {
-  const parts = [
-    `grown by ${grownMb.toFixed(0)} MB (alone ${aloneMb.toFixed(0)})`,
-    endedMs === null ? 'the cell was not ended' : `the cell was gone after ${endedMs.toFixed(0)} ms`,
-    report === null ? 'THE HOST DIED' : JSON.stringify(report),
-  ];
-  return parts.join(', ');
+function roundText({ aloneMb, grownMb, report }: Round): string {
+  const grown = `grown by ${grownMb.toFixed(0)} MB (alone ${aloneMb.toFixed(0)})`;
+  return `${grown}, ${report === null ? 'and the host died' : JSON.stringify(report)}`;
 }
 
 function figuresOf(name: string, rounds: readonly Round[], wholeMs: number): Figure[] {
   const reports = rounds.flatMap(({ report }) => report ?? []);
-  const notEnded = rounds.filter(({ endedMs }) => endedMs === null).length;
+  const notEnded = reports.filter(({ endedMs }) => endedMs === null).length;
   const samplesOf = (figure: 'lost' | 'p99Ms' | 'maxMs' | 'descriptors'): number[] =>
     reports.map(report => report[figure]);
   const ends = new Map<string, number>();
@@ -140,7 +139,7 @@ function figuresOf(name: string, rounds: readonly Round[], wholeMs: number): Fig
     {
       name: `${name}: until the cell was ended`,
       unit: 'ms',
-      samples: rounds.map(({ endedMs }) => endedMs ?? wholeMs),
+      samples: rounds.map(({ report }) => report?.endedMs ?? wholeMs),
       target: { of: 'value', atMost: ENDED_WITHIN_MS },
       ...(notEnded > 0 && { note: `in ${notEnded} of ${rounds.length} rounds it was not ended at all` }),
     },

@@ -1,4 +1,7 @@
-/** Functions that make the host hold memory or descriptors for them, without leaving their realm. */
+/**
+ * What one account makes the host hold: functions that take memory or descriptors without leaving their realm, and cells that have been taken
+ * over, by a program in JavaScript or in C.
+ */
 import type { Plan } from '../../src/quotas/limits.js';
 
 export interface Hoard {
@@ -78,6 +81,28 @@ export const HOARDS: readonly Hoard[] = [
   await new Promise(() => {});
   return new Response(String(answers.length));`,
   },
+];
+
+/** Hoards of a cell that was taken over, on one connection (hijacked/cell.ts). */
+export const HIJACKED_HOARDS = [
+  { name: 'pinned-buffers', does: 'pieces of bodies behind frames as long as may be, kept as views of both' },
+] as const;
+
+/** What native code in the place of a cell does, by the arguments of test/fixtures/hostile-cell.c. */
+export interface NativeHoard {
+  readonly name: string;
+  readonly does: string;
+  readonly args: readonly [what: string, count: number, mebibytes: number];
+}
+
+export const NATIVE_HOARDS: readonly NativeHoard[] = [
+  { name: 'native-memory', does: 'takes 2,000 MB', args: ['resident', 1, 2000] },
+  { name: 'native-memfd', does: 'writes 2,000 MB to a file in memory', args: ['memfd', 1, 2000] },
+  { name: 'native-children', does: 'has 30 children with 64 MB each', args: ['children', 30, 64] },
+  { name: 'native-forks', does: 'has 300 children', args: ['children', 300, 0] },
+  { name: 'native-threads', does: 'has 300 threads', args: ['threads', 300, 0] },
+  { name: 'native-disk', does: 'writes 500 MB to a file in /tmp', args: ['disk', 1, 500] },
+  { name: 'native-burn', does: 'has two threads that burn, without an invocation', args: ['burn', 2, 0] },
 ];
 
 /** The text of a hoard's function. Without `?hoard` it answers at once, so that it can be started. */

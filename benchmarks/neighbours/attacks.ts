@@ -3,24 +3,31 @@ import { join } from 'node:path';
 import type { BenchmarkContext, Figure } from '../benchmark.js';
 import { percentile } from '../statistics.js';
 import { type RunningServer, ServerEnded, startServer } from '../subprocess.js';
-import { PROGRAMS } from './programs.js';
+import { FLOODS, PROGRAMS } from './programs.js';
 import type { SliceReport } from './slice.js';
 
 /** What p99 of the good ones may be: so many times what it is alone, or so many milliseconds if that is more. */
 const P99 = { of: 'ratio', atMost: 3, orValueAtMost: 10 } as const;
 const NONE_LOST = { of: 'value', atMost: 0 } as const;
 
-/** One program of an offender on one plan. */
+/** What a cell that was taken over may make of the host's main thread: a third of it, and never for so many milliseconds at a time. */
+const FLOODED_SHARE = { of: 'value', atMost: 33.3 } as const;
+const FLOODED_STALL = { of: 'value', atMost: 30 } as const;
+
+/** One program of an offender on one plan, or one flood of its cell. */
 interface Attack {
   readonly name: string;
   readonly plan: string;
+  readonly isFlood: boolean;
 }
 
 /** The attacks of the programs that are asked for. */
 export function attacksOf(programs: readonly string[]): Attack[] {
-  return PROGRAMS.filter(({ name }) => programs.includes(name)).flatMap(({ name, plans }) =>
-    plans.map(plan => ({ name, plan })),
-  );
+  const attacks: readonly Attack[] = [
+    ...PROGRAMS.flatMap(({ name, plans }) => plans.map(plan => ({ name, plan, isFlood: false }))),
+    ...FLOODS.map(({ name }) => ({ name, plan: 'standard', isFlood: true })),
+  ];
+  return attacks.filter(({ name }) => programs.includes(name));
 }
 
 /** Slices of one attack, one of each kind a round. */
@@ -35,8 +42,9 @@ export async function besideAttacks(context: BenchmarkContext, programs: readonl
   const { rounds, seconds, progress } = context;
   const host = new RestartedHost(context);
   const figures: Figure[] = [];
-  for (const { name, plan } of attacksOf(programs)) {
-    const title = `${name} (${plan})`;
+  for (const attack of attacksOf(programs)) {
+    const { name, plan, isFlood } = attack;
+    const title = isFlood ? name : `${name} (${plan})`;
     const slices: Slices = { alone: [], beside: [], deaths: 0 };
     for (let round = 0; round < rounds; round++) {
       const where = `round ${round + 1}/${rounds}, ${title}`;
@@ -53,7 +61,7 @@ export async function besideAttacks(context: BenchmarkContext, programs: readonl
         progress(`${where}: the host died`);
       }
     }
-    figures.push(...figuresOf(title, slices));
+    figures.push(...figuresOf(title, attack, slices));
   }
   await host.stop();
   return figures;
@@ -123,7 +131,7 @@ function shareOf(ms: number, { tookMs }: SliceReport): number {
   return (ms / tookMs) * 100;
 }
 
-function figuresOf(title: string, { alone, beside, deaths }: Slices): Figure[] {
+function figuresOf(title: string, { isFlood }: Attack, { alone, beside, deaths }: Slices): Figure[] {
   const latency = (what: string, q: number, times: (slice: SliceReport) => readonly number[]): Figure => ({
     name: `${title}: ${what}`,
     unit: 'ms',
@@ -150,12 +158,14 @@ function figuresOf(title: string, { alone, beside, deaths }: Slices): Figure[] {
       unit: '%',
       samples: beside.map(slice => shareOf(slice.mainMs, slice)),
       floor: { name: 'alone', samples: alone.map(slice => shareOf(slice.mainMs, slice)) },
+      ...(isFlood && { target: FLOODED_SHARE }),
     },
     {
       name: `${title}: longest stall of the host's event loop`,
       unit: 'ms',
       samples: beside.map(({ stallMs }) => stallMs),
       floor: { name: 'alone', samples: alone.map(({ stallMs }) => stallMs) },
+      ...(isFlood && { target: FLOODED_STALL }),
     },
     {
       name: `${title}: CPU time of the offender's cell, of one core`,

@@ -1,6 +1,8 @@
 /**
- * Functions that make the host work for them while they use next to no CPU time of their own: what one account can do to its neighbours
- * without leaving its realm.
+ * What one account can do to its neighbours.
+ *
+ * Functions that make the host work for them while they use next to no CPU time of their own, without leaving their realm; and what a cell sends
+ * that was taken over.
  */
 import type { Plan } from '../../src/quotas/limits.js';
 
@@ -85,6 +87,17 @@ export const PROGRAMS: readonly Program[] = [
     ),
   },
 ];
+
+/** What a cell that was taken over sends on one connection, without end but where it says "once" (hijacked/cell.ts). */
+export const FLOODS = [
+  { name: 'notes', does: 'notes of 10 bytes to nobody' },
+  { name: 'opens-again', does: 'calls of a service that is not there, with ids used again' },
+  { name: 'opens-fresh', does: 'the same with ids that are new' },
+  { name: 'failures', does: 'failures of its handler as long as a frame, of JSON' },
+  { name: 'one-open', does: 'once, a call as long as a frame, of JSON with unique names' },
+  { name: 'stderr', does: 'pieces of 64 KiB to its standard error' },
+  { name: 'waiting-calls', does: 'once, 1,000 calls that wait with 64 KiB each' },
+] as const;
 
 /** The text of a program's function. Requests are told apart by `?slot=`; without one it answers at once, so that it can be started. */
 export function sourceOf({ body }: Pick<Program, 'body'>): string {

@@ -9,7 +9,8 @@ import { type EdgeFunction, EdgeHost, type InvocationEvent } from '../../src/ind
 import { errorCode } from '../../src/quotas/errors.js';
 import type { Plan } from '../../src/quotas/limits.js';
 import { byteStream } from '../byte-stream.js';
-import { LARGE_BYTES, PROGRAMS, sourceOf } from '../neighbours/programs.js';
+import { hijackCells } from '../hijacked/hijack.js';
+import { FLOODS, LARGE_BYTES, PROGRAMS, sourceOf } from '../neighbours/programs.js';
 import type { SliceReport } from '../neighbours/slice.js';
 import { exactCpuMsOf, threadClocks } from '../process-cpu.js';
 import { type Ask, SteadyAsker } from '../steady-asker.js';
@@ -61,9 +62,29 @@ for (let at = 0; at < GOOD_ACCOUNTS; at++) {
 interface Offender {
   readonly account: string;
   readonly functions: readonly EdgeFunction[];
+  readonly requestsEach: number;
+  url(slot: number): string;
 }
 
-async function loadOffender(name: string, plan: Plan): Promise<Offender> {
+/** Begins with the offender: the good ones have their cells. */
+let stopHijacking = (): void => {};
+
+function loadOffender(name: string, plan: Plan): Promise<Offender> {
+  stopHijacking();
+  stopHijacking = (): void => {};
+  if (!FLOODS.some(known => known.name === name)) return loadProgram(name, plan);
+  stopHijacking = hijackCells();
+  return loadFlood(name, plan);
+}
+
+/** One connection. The function's text is nobody's concern: the cell runs another program. */
+async function loadFlood(name: string, plan: Plan): Promise<Offender> {
+  const account = host.account(`${name}-${plan}`, { plan, limits: { waitUntilMs: 0 } });
+  const fn = await account.load(COMPUTES, { buckets: { FILES: 'files' } });
+  return { account: account.id, functions: [fn], requestsEach: 1, url: () => `http://offender/?flood=${name}` };
+}
+
+async function loadProgram(name: string, plan: Plan): Promise<Offender> {
   const program = PROGRAMS.find(known => known.name === name);
   if (program === undefined) throw new Error(`There is no program "${name}"`);
   // What has been canceled is over at once, so that slices do not run into each other.
@@ -78,7 +99,8 @@ async function loadOffender(name: string, plan: Plan): Promise<Offender> {
       }),
     ),
   );
-  return { account: account.id, functions };
+  const url = (slot: number): string => `http://offender/?slot=${slot}`;
+  return { account: account.id, functions, requestsEach: REQUESTS_EACH, url };
 }
 
 /** Starts what has been ended since, so that no start is in what is measured. */
@@ -120,7 +142,9 @@ class Offence {
     this.#offender = offender;
     host.on('invocation', this.#onInvocation);
     this.#requests = offender.functions.flatMap((fn, at) =>
-      Array.from({ length: REQUESTS_EACH }, (_, request) => this.#goOn(fn, at * REQUESTS_EACH + request)),
+      Array.from({ length: offender.requestsEach }, (_, request) =>
+        this.#goOn(fn, at * offender.requestsEach + request),
+      ),
     );
   }
 
@@ -145,7 +169,7 @@ class Offence {
       const again = pause(AGAIN_AFTER_MS);
       this.#open++;
       try {
-        const response = await fn.fetch(`http://offender/?slot=${slot}`, { signal });
+        const response = await fn.fetch(this.#offender.url(slot), { signal });
         await response.arrayBuffer();
       } catch (error) {
         // What was admitted has an event of its own.
