@@ -10,6 +10,9 @@ import type { SliceReport } from './slice.js';
 const P99 = { of: 'ratio', atMost: 3, orValueAtMost: 10 } as const;
 const NONE_LOST = { of: 'value', atMost: 0 } as const;
 
+/** There are many attacks: each is played in three of five rounds. */
+const ROUNDS_SHARE = 0.6;
+
 /** What a cell that was taken over may make of the host's main thread: a third of it, and never for so many milliseconds at a time. */
 const FLOODED_SHARE = { of: 'value', atMost: 33.3 } as const;
 const FLOODED_STALL = { of: 'value', atMost: 30 } as const;
@@ -39,7 +42,8 @@ interface Slices {
 }
 
 export async function besideAttacks(context: BenchmarkContext, programs: readonly string[]): Promise<Figure[]> {
-  const { rounds, seconds, progress } = context;
+  const { seconds, progress } = context;
+  const rounds = Math.ceil(context.rounds * ROUNDS_SHARE);
   const host = new RestartedHost(context);
   const figures: Figure[] = [];
   for (const attack of attacksOf(programs)) {
@@ -117,7 +121,7 @@ function roundText(alone: SliceReport, beside: SliceReport): string {
   const parts = [
     `calls p99 ${p99(beside.callsMs)} ms (alone ${p99(alone.callsMs)})`,
     `puts p99 ${p99(beside.putsMs)} ms (alone ${p99(alone.putsMs)})`,
-    `main thread ${shareOf(beside.mainMs, beside).toFixed(0)} % (alone ${shareOf(alone.mainMs, alone).toFixed(0)} %)`,
+    `main thread ${mainText(beside)} (alone ${mainText(alone)})`,
     `stall ${beside.stallMs.toFixed(0)} ms`,
     `billed ${shareOf(beside.billedMs, beside).toFixed(0)} %`,
     `cell ${beside.cellMs === null ? '(replaced)' : `${shareOf(beside.cellMs, beside).toFixed(0)} %`}`,
@@ -125,6 +129,12 @@ function roundText(alone: SliceReport, beside: SliceReport): string {
   ];
   if (beside.lost > 0) parts.push(`lost ${beside.lost} ${beside.reasons.join()}`);
   return parts.join(', ');
+}
+
+/** Its share of a core, and what that would have been had it always got one. */
+function mainText(slice: SliceReport): string {
+  const share = (ms: number): string => `${shareOf(ms, slice).toFixed(0)} %`;
+  return `${share(slice.mainMs)} of ${share(slice.mainMs + slice.mainWaitedMs)}`;
 }
 
 function shareOf(ms: number, { tookMs }: SliceReport): number {
@@ -159,6 +169,12 @@ function figuresOf(title: string, { isFlood }: Attack, { alone, beside, deaths }
       samples: beside.map(slice => shareOf(slice.mainMs, slice)),
       floor: { name: 'alone', samples: alone.map(slice => shareOf(slice.mainMs, slice)) },
       ...(isFlood && { target: FLOODED_SHARE }),
+    },
+    {
+      name: `${title}: the same with its waiting for a core`,
+      unit: '%',
+      samples: beside.map(slice => shareOf(slice.mainMs + slice.mainWaitedMs, slice)),
+      floor: { name: 'alone', samples: alone.map(slice => shareOf(slice.mainMs + slice.mainWaitedMs, slice)) },
     },
     {
       name: `${title}: longest stall of the host's event loop`,

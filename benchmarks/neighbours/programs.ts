@@ -32,7 +32,7 @@ const FREE_AND_STANDARD = ['free', 'standard'] as const;
 export const PROGRAMS: readonly Program[] = [
   {
     name: 'spin',
-    plans: ['free', 'standard'],
+    plans: ['standard'],
     does: 'computes without end; the control, which makes the host do nothing',
     body: 'for (;;);',
   },

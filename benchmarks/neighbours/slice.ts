@@ -8,8 +8,9 @@ export interface SliceReport {
   /** What came in its place. */
   readonly reasons: readonly string[];
   readonly tookMs: number;
-  /** CPU time of the host's main thread. */
+  /** CPU time of the host's main thread, and how long it was ready to run and had no core. */
   readonly mainMs: number;
+  readonly mainWaitedMs: number;
   /** The longest time that the host's event loop did not come round. */
   readonly stallMs: number;
   /** CPU time of the offender's cell; null when it was replaced meanwhile. */

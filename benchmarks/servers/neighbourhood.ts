@@ -12,7 +12,7 @@ import { byteStream } from '../byte-stream.js';
 import { hijackCells } from '../hijacked/hijack.js';
 import { FLOODS, LARGE_BYTES, PROGRAMS, sourceOf } from '../neighbours/programs.js';
 import type { SliceReport } from '../neighbours/slice.js';
-import { exactCpuMsOf, threadClocks } from '../process-cpu.js';
+import { exactCpuMsOf, mainThreadClock } from '../process-cpu.js';
 import { type Ask, SteadyAsker } from '../steady-asker.js';
 import { answerMessages } from './answer-messages.js';
 
@@ -195,10 +195,6 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-function mainThreadMs(): number {
-  return threadClocks(process.pid).get(String(process.pid)) ?? 0;
-}
-
 function cellOf(account: string): number | undefined {
   return host.health().cells.findLast(cell => cell.account === account)?.pid;
 }
@@ -210,9 +206,9 @@ function endCell(account: string): void {
 
 async function untilQuiet(): Promise<void> {
   for (const untilMs = performance.now() + QUIET_WITHIN_MS; performance.now() < untilMs; ) {
-    const usedMs = mainThreadMs();
+    const before = mainThreadClock(process.pid);
     await pause(QUIET_MS);
-    if (mainThreadMs() - usedMs < QUIET_MS * QUIET_SHARE) return;
+    if (mainThreadClock(process.pid).usedMs - before.usedMs < QUIET_MS * QUIET_SHARE) return;
   }
 }
 
@@ -230,7 +226,7 @@ async function playSlice(seconds: number, offender: Offender | undefined): Promi
   const stalls = monitorEventLoopDelay({ resolution: 1 });
   const cell = offender === undefined ? undefined : cellOf(offender.account);
   const cellBeforeMs = cpuMsOfCell(cell);
-  const mainBeforeMs = mainThreadMs();
+  const before = mainThreadClock(process.pid);
   const startedMs = performance.now();
   stalls.enable();
   const offence = offender === undefined ? undefined : new Offence(offender);
@@ -243,7 +239,7 @@ async function playSlice(seconds: number, offender: Offender | undefined): Promi
   await Promise.race([Promise.all([calls.answered(), puts.answered()]), late]);
   const tookMs = performance.now() - startedMs;
   stalls.disable();
-  const mainMs = mainThreadMs() - mainBeforeMs;
+  const after = mainThreadClock(process.pid);
   const cellMs = cpuMsOfCell(cell) - cellBeforeMs;
   const [waiting, waitingPuts] = [calls.waitingMs(), puts.waitingMs()];
   await offence?.end();
@@ -254,7 +250,8 @@ async function playSlice(seconds: number, offender: Offender | undefined): Promi
     lost: calls.reasons.length + puts.reasons.length + waiting.length + waitingPuts.length,
     reasons: [...new Set([...calls.reasons, ...puts.reasons])],
     tookMs,
-    mainMs,
+    mainMs: after.usedMs - before.usedMs,
+    mainWaitedMs: after.waitedMs - before.waitedMs,
     stallMs: stalls.max / 1e6,
     cellMs: isCellSame ? cellMs : null,
     billedMs: offence?.billedMs ?? 0,
