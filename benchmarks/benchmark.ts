@@ -6,7 +6,12 @@ export type Unit = 'us' | 'ms' | 'calls/s' | 'requests/s' | 'MB/s' | 'MB' | 'x' 
 /** What a figure should reach: its own median, or the median of its ratio to the floor. */
 export type Target =
   | { readonly of: 'value' | 'ratio'; readonly atLeast: number }
-  | { readonly of: 'value' | 'ratio'; readonly atMost: number };
+  | {
+      readonly of: 'value' | 'ratio';
+      readonly atMost: number;
+      /** For a ratio: a median that is fine whatever the ratio, as that of two small values says little. */
+      readonly orValueAtMost?: number;
+    };
 
 /** One row of the report. Samples are one a round, in the order of the rounds. */
 export interface Figure {
@@ -25,6 +30,8 @@ export interface BenchmarkContext {
   readonly rounds: number;
   /** How long one subject is measured in one round. */
   readonly seconds: number;
+  /** Those of the benchmark's programs that are to be run, in its order. */
+  readonly programs: readonly string[];
   /** An empty folder on the disk that is measured; removed afterwards. */
   readonly folder: string;
   /** A line for whoever watches. */
@@ -38,6 +45,8 @@ export interface Benchmark {
   readonly name: string;
   /** Runs only when it is named, or by an option of its own. */
   readonly isOptional?: boolean;
+  /** Parts that can be chosen with `--programs`. @default none */
+  readonly programs?: readonly string[];
   /** What is measured, in a sentence. */
   readonly measures: string;
   /** What it is compared with in the same run, in a sentence. */

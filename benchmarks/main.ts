@@ -32,10 +32,7 @@ async function main(options: BenchmarkOptions): Promise<void> {
 
 let options: BenchmarkOptions | undefined;
 try {
-  options = parseOptions(
-    process.argv.slice(2),
-    BENCHMARKS.map(({ name }) => name),
-  );
+  options = parseOptions(process.argv.slice(2), BENCHMARKS);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(2);

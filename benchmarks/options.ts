@@ -1,10 +1,13 @@
 /** The command line. */
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
+import type { Benchmark } from './benchmark.js';
 
 export interface BenchmarkOptions {
   /** Names of benchmarks; undefined: all but the optional ones. */
   readonly only: readonly string[] | undefined;
+  /** Programs of the benchmarks that have some; undefined: all of them. */
+  readonly programs: readonly string[] | undefined;
   readonly rounds: number;
   readonly seconds: number;
   readonly peers: boolean;
@@ -17,12 +20,16 @@ export interface BenchmarkOptions {
   readonly profile: string | undefined;
 }
 
+/** What the command line has to know of a benchmark. */
+type Choice = Pick<Benchmark, 'name' | 'isOptional' | 'programs'>;
+
 /** undefined when help is asked for. @throws TypeError for an unknown option, RangeError for a figure out of bounds */
-export function parseOptions(args: readonly string[], names: readonly string[]): BenchmarkOptions | undefined {
+export function parseOptions(args: readonly string[], benchmarks: readonly Choice[]): BenchmarkOptions | undefined {
   const { values } = parseArgs({
     args: [...args],
     options: {
       only: { type: 'string' },
+      programs: { type: 'string' },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '2' },
       peers: { type: 'boolean', default: false },
@@ -34,12 +41,20 @@ export function parseOptions(args: readonly string[], names: readonly string[]):
     },
   });
   if (values.help) return undefined;
-  const only = values.only?.split(',').map(name => name.trim());
-  for (const name of only ?? []) {
-    if (!names.includes(name)) throw new TypeError(`--only names "${name}", expected some of ${names.join(',')}`);
-  }
+  const only = chosenNames(
+    '--only',
+    values.only,
+    benchmarks.map(({ name }) => name),
+  );
+  const chosen = chooseBenchmarks(benchmarks, { only, peers: values.peers });
+  const programs = chosenNames(
+    '--programs',
+    values.programs,
+    chosen.flatMap(benchmark => benchmark.programs ?? []),
+  );
   return {
     only,
+    programs,
     rounds: figure('--rounds', values.rounds, { min: 1, max: 1000, isWhole: true }),
     seconds: figure('--seconds', values.seconds, { min: 0.1, max: 600, isWhole: false }),
     peers: values.peers,
@@ -50,8 +65,17 @@ export function parseOptions(args: readonly string[], names: readonly string[]):
   };
 }
 
+/** @throws TypeError for a name that is not known */
+function chosenNames(option: string, text: string | undefined, known: readonly string[]): string[] | undefined {
+  const names = text?.split(',').map(name => name.trim());
+  for (const name of names ?? []) {
+    if (!known.includes(name)) throw new TypeError(`${option} names "${name}", expected some of ${known.join(',')}`);
+  }
+  return names;
+}
+
 /** Those that are named, or all that are not optional; `--peers` adds the peers to either. */
-export function chooseBenchmarks<B extends { readonly name: string; readonly isOptional?: boolean }>(
+export function chooseBenchmarks<B extends Choice>(
   benchmarks: readonly B[],
   { only, peers }: Pick<BenchmarkOptions, 'only' | 'peers'>,
 ): B[] {
@@ -74,14 +98,18 @@ function figure(option: string, text: string, { min, max, isWhole }: Bounds): nu
   );
 }
 
-export function helpText(benchmarks: readonly { readonly name: string; readonly measures: string }[]): string {
+export function helpText(benchmarks: readonly Pick<Benchmark, 'name' | 'measures' | 'programs'>[]): string {
   const width = Math.max(...benchmarks.map(({ name }) => name.length));
-  const list = benchmarks.map(({ name, measures }) => `  ${name.padEnd(width)}  ${measures}`);
+  const list = benchmarks.flatMap(({ name, measures, programs }) => [
+    `  ${name.padEnd(width)}  ${measures}`,
+    ...(programs === undefined ? [] : [`  ${' '.repeat(width)}  Programs: ${programs.join(',')}`]),
+  ]);
   return `Measures EdgeHost on this machine, against floors measured in the same run.
 
 npm run bench -- [options]
 
   --only NAMES     some benchmarks, by name, with commas between
+  --programs NAMES some programs of benchmarks that have several, see below (default all of them)
   --rounds N       alternating rounds of subject and floor (default 5)
   --seconds N      how long one subject is measured in a round (default 2)
   --peers          measures miniflare, isolated-vm and edge-runtime too, installed with npm into a temporary folder

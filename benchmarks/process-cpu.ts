@@ -19,7 +19,13 @@ export function threadClocks(pid: number): Map<string, number> {
   );
 }
 
-/** The sum of them. Only for a process whose threads stay: what an ended one has used is not in it. */
+/** CPU milliseconds of a process' main thread, and milliseconds that it was ready to run and had no core. */
+export function mainThreadClock(pid: number): { readonly usedMs: number; readonly waitedMs: number } {
+  const [used, waited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1').split(' ');
+  return { usedMs: Number(used) / 1e6, waitedMs: Number(waited) / 1e6 };
+}
+
+/** The sum of the clocks of all threads. Only for a process whose threads stay: what an ended one has used is not in it. */
 export function exactCpuMsOf(pid: number): number {
   return [...threadClocks(pid).values()].reduce((sum, ms) => sum + ms, 0);
 }

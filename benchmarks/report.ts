@@ -74,7 +74,8 @@ function rowOf(benchmark: string, figure: Figure): ReportRow {
 export function isReached(target: Target, value: number, ratio: number | null): boolean | null {
   const found = target.of === 'value' ? value : ratio;
   if (found === null || Number.isNaN(found)) return null;
-  return 'atLeast' in target ? found >= target.atLeast : found <= target.atMost;
+  if ('atLeast' in target) return found >= target.atLeast;
+  return found <= target.atMost || (target.orValueAtMost !== undefined && value <= target.orValueAtMost);
 }
 
 export function toMarkdown({ machine, settings, benchmarks, rows }: Report): string {
@@ -113,7 +114,10 @@ function markdownRow(row: ReportRow): string {
 
 function targetText(target: Target, unit: Figure['unit']): string {
   const show = (value: number): string => (target.of === 'ratio' ? `ratio ${value}` : withUnit(value, unit));
-  return 'atLeast' in target ? `at least ${show(target.atLeast)}` : `at most ${show(target.atMost)}`;
+  if ('atLeast' in target) return `at least ${show(target.atLeast)}`;
+  const { atMost, orValueAtMost } = target;
+  const either = orValueAtMost === undefined ? '' : ` or ${withUnit(orValueAtMost, unit)}`;
+  return `at most ${show(atMost)}${either}`;
 }
 
 export function withUnit(value: number, unit: Figure['unit']): string {

@@ -10,7 +10,9 @@ import type { BenchmarkResult } from './report.js';
 export async function runBenchmark(benchmark: Benchmark, options: BenchmarkOptions): Promise<BenchmarkResult> {
   const { name, measures, floor } = benchmark;
   const program = fileURLToPath(new URL('./run-one.js', import.meta.url));
-  const child = fork(program, [name, String(options.rounds), String(options.seconds), options.storage], {
+  const programs = (benchmark.programs ?? []).filter(known => options.programs?.includes(known) ?? true);
+  const args = [name, String(options.rounds), String(options.seconds), options.storage, programs.join(',')];
+  const child = fork(program, args, {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     execArgv: options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`],
   });

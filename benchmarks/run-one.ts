@@ -5,7 +5,7 @@ import process from 'node:process';
 import type { BenchmarkContext } from './benchmark.js';
 import { BENCHMARKS } from './benchmarks.js';
 
-const [name = '', rounds = '', seconds = '', storage = ''] = process.argv.slice(2);
+const [name = '', rounds = '', seconds = '', storage = '', programs = ''] = process.argv.slice(2);
 const benchmark = BENCHMARKS.find(known => known.name === name);
 if (benchmark === undefined) throw new Error(`There is no benchmark "${name}"`);
 
@@ -14,6 +14,7 @@ const closers: (() => unknown)[] = [() => rm(folder, { recursive: true, force: t
 const context: BenchmarkContext = {
   rounds: Number(rounds),
   seconds: Number(seconds),
+  programs: programs.split(','),
   folder,
   progress: text => process.stderr.write(`  ${name}: ${text}\n`),
   defer: close => closers.push(close),

@@ -5,8 +5,9 @@
 import process from 'node:process';
 import { type Account, type EdgeFunction, EdgeHost, type LoadOptions } from '../../src/index.js';
 import { errorCode } from '../../src/quotas/errors.js';
-import { CPU_BOMBS, MEMORY_BOMBS } from '../bombs.js';
+import { CPU_BOMBS, MEMORY_BOMBS } from '../containment/bombs.js';
 import { percentile } from '../statistics.js';
+import { SteadyAsker } from '../steady-asker.js';
 
 export interface BombReport {
   readonly bomb: string;
@@ -43,43 +44,19 @@ const bombs = [
   ...CPU_BOMBS.map(([name, body]) => ({ name, body, limits: SHORT })),
 ];
 
-/** Asked at a steady rate, whatever became of the requests before. */
-class Asked {
-  readonly timesMs: number[] = [];
-  readonly reasons: string[] = [];
-  readonly #open = new Set<Promise<void>>();
-  readonly #timer: NodeJS.Timeout;
-  #dueMs = performance.now();
-
-  constructor(functions: readonly EdgeFunction[], everyMs: number) {
-    this.#timer = setInterval(() => {
-      // Also those that were due while this process could not run; they are late from then on.
-      for (const now = performance.now(); this.#dueMs <= now; this.#dueMs += everyMs) {
-        for (const fn of functions) this.#ask(fn, this.#dueMs);
-      }
-    }, everyMs);
-  }
-
-  async end(): Promise<void> {
-    clearInterval(this.#timer);
-    await Promise.all(this.#open);
-  }
-
-  #ask(fn: EdgeFunction, dueMs: number): void {
-    const asked = textOf(fn).then(answer => {
-      if (answer === 'fine') this.timesMs.push(performance.now() - dueMs);
-      else this.reasons.push(answer);
-      this.#open.delete(asked);
-    });
-    this.#open.add(asked);
-  }
-}
-
 /** The answer, or the code of the error in its place. */
 function textOf(fn: EdgeFunction, url = 'http://x/'): Promise<string> {
   return fn.fetch(url).then(
     async response => (await response.text().catch(() => 'a broken body')).slice(0, 20),
     (error: unknown) => errorCode(error) ?? String(error),
+  );
+}
+
+/** Each of them so often. */
+function ask(functions: readonly EdgeFunction[], everyMs: number): SteadyAsker {
+  return new SteadyAsker(
+    functions.map(fn => () => textOf(fn)),
+    everyMs / functions.length,
   );
 }
 
@@ -102,8 +79,8 @@ const bystanders = await Promise.all(
 );
 
 async function playRound(round: number): Promise<RoundReport> {
-  const asked = new Asked(bystanders, ASK_EVERY_MS);
-  const askedSiblings = new Asked(siblings, ASK_SIBLINGS_EVERY_MS);
+  const asked = ask(bystanders, ASK_EVERY_MS);
+  const askedSiblings = ask(siblings, ASK_SIBLINGS_EVERY_MS);
   // Each round begins with another one, so that others meet.
   const left = bombs.map((_, at) => bombs[(at * 7 + round) % bombs.length]);
   await Promise.all(
@@ -111,7 +88,8 @@ async function playRound(round: number): Promise<RoundReport> {
       for (let bomb = left.pop(); bomb !== undefined; bomb = left.pop()) await setOff(account, bomb);
     }),
   );
-  await Promise.all([asked.end(), askedSiblings.end()]);
+  for (const asker of [asked, askedSiblings]) asker.stop();
+  await Promise.all([asked.answered(), askedSiblings.answered()]);
   const { timesMs, reasons } = asked;
   return {
     lost: reasons.length,

@@ -1,119 +1,23 @@
-import { Agent, request } from 'node:http';
-import process from 'node:process';
-import type { Benchmark, Figure } from '../benchmark.js';
-import { cellPid, startHost } from '../host.js';
-import { TEXT_FUNCTION } from '../sources.js';
-import { percentile } from '../statistics.js';
-import { startServer } from '../subprocess.js';
-import { type Call, callTimes } from '../workload.js';
+import type { Benchmark } from '../benchmark.js';
+import { besideAttacks } from '../neighbours/attacks.js';
+import { FLOODS, PROGRAMS } from '../neighbours/programs.js';
+import { besideSpinning } from '../neighbours/spinning.js';
 
-const SPINNING_FUNCTION = `export default {
-  fetch() {
-    for (;;);
-  },
-};
-`;
-
-/** Alone and beside take turns of so long: what else the machine does meets both. */
-const SLICE_SECONDS = 0.25;
-
-/** Something that is called, beside something that spins in a process that can be stopped. */
-interface Pair {
-  readonly call: Call;
-  readonly spinner: () => number;
-}
+/** A function that spins, with a bare server beside a bare loop to compare with. */
+const SPINNING = 'spinning';
 
 export const neighbours: Benchmark = {
   name: 'neighbours',
   measures:
-    'Calls of a well-behaved function, one after the other, while a function of another account spins; in slices of 250 ms by turns with slices in which the spinning process is stopped.',
-  floor: 'the same calls in the slices in between; and what this machine does to a bare server beside a bare loop.',
+    'What good accounts notice of an offending one. First, calls one after the other while a function of another account spins. Then 20 good accounts, asked in turn at 200 requests a second, half of which compute and half put and get a byte, beside 4 functions of one account with 4 requests each that make the host work, or beside one whose cell was taken over and floods the host on one connection; latencies are counted from when a request was due.',
+  floor:
+    'the same in slices without the offender, by turns; for the spinning function also what this machine does to a bare server beside a bare loop.',
+  programs: [SPINNING, ...[...PROGRAMS, ...FLOODS].map(({ name }) => name)],
   async run(context) {
-    const { rounds, seconds, progress } = context;
-    const host = startHost(context, { limits: { cpuMs: 1000 } });
-    const good = await host.account('good').load(TEXT_FUNCTION);
-    const bad = await host.account('bad').load(SPINNING_FUNCTION);
-    let isOver = false;
-    const spinning = (async () => {
-      while (!isOver) await bad.fetch('https://example.com/').catch(() => {});
-    })();
-    const server = await startServer(context, 'bare');
-    const loop = await startServer(context, 'spin');
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    context.defer(() => agent.destroy());
-
-    const pairs = {
-      function: {
-        call: async () => (await good.fetch('https://example.com/')).text(),
-        spinner: () => cellPid(host, 'bad'),
-      },
-      'bare server': { call: () => get(server.url, agent), spinner: () => loop.pid },
-    } satisfies Record<string, Pair>;
-    for (const { spinner } of Object.values(pairs)) process.kill(spinner(), 'SIGSTOP');
-    const figures: Figure[] = [];
-    try {
-      for (const [name, pair] of Object.entries(pairs)) {
-        await callTimes(pair.call, 1);
-        const samples = { alone: [] as number[], beside: [] as number[] };
-        const medians = { alone: [] as number[], beside: [] as number[] };
-        for (let round = 0; round < rounds; round++) {
-          const times = await alternating(pair, seconds);
-          for (const kind of ['alone', 'beside'] as const) {
-            samples[kind].push(percentile(times[kind], 0.99) * 1000);
-            medians[kind].push(percentile(times[kind], 0.5) * 1000);
-          }
-          const [alone = 0, beside = 0] = [samples.alone.at(-1), samples.beside.at(-1)];
-          progress(
-            `round ${round + 1}/${rounds}, ${name}: p99 ${alone.toFixed(0)} us alone, ${beside.toFixed(0)} us beside`,
-          );
-        }
-        figures.push(
-          {
-            name: `p99 of a ${name} beside a spinning one`,
-            unit: 'us',
-            samples: samples.beside,
-            floor: { name: 'alone', samples: samples.alone },
-            ...(name === 'function' && { target: { of: 'ratio', atMost: 3 } as const }),
-          },
-          {
-            name: `p50 of a ${name} beside a spinning one`,
-            unit: 'us',
-            samples: medians.beside,
-            floor: { name: 'alone', samples: medians.alone },
-          },
-        );
-      }
-    } finally {
-      isOver = true;
-      process.kill(pairs.function.spinner(), 'SIGCONT');
-      process.kill(loop.pid, 'SIGCONT');
-      await spinning;
-    }
-    return figures;
+    const programs = context.programs;
+    return [
+      ...(programs.includes(SPINNING) ? await besideSpinning(context) : []),
+      ...(await besideAttacks(context, programs)),
+    ];
   },
 };
-
-/** Milliseconds of each call, alone and beside for `seconds` each. */
-async function alternating({ call, spinner }: Pair, seconds: number): Promise<{ alone: number[]; beside: number[] }> {
-  const times = { alone: [] as number[], beside: [] as number[] };
-  for (let slice = 0; slice < seconds / SLICE_SECONDS; slice++) {
-    times.alone.push(...(await callTimes(call, SLICE_SECONDS)));
-    const pid = spinner();
-    process.kill(pid, 'SIGCONT');
-    times.beside.push(...(await callTimes(call, SLICE_SECONDS)));
-    process.kill(pid, 'SIGSTOP');
-  }
-  return times;
-}
-
-/** One request over a connection that stays. */
-function get(url: string, agent: Agent): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { agent }, response => {
-      response.resume();
-      response.on('end', resolve);
-    });
-    sent.on('error', reject);
-    sent.end();
-  });
-}

@@ -1,29 +1,42 @@
 import test from 'ava';
 import { chooseBenchmarks, helpText, parseOptions } from '../../benchmarks/options.js';
 
-const NAMES = ['http', 'dispatch', 'peers'];
-const BENCHMARKS = [{ name: 'http' }, { name: 'dispatch' }, { name: 'peers', isOptional: true }];
+const BENCHMARKS = [
+  { name: 'http' },
+  { name: 'dispatch', programs: ['call', 'wait'] },
+  { name: 'peers', isOptional: true, programs: ['miniflare'] },
+];
 
 const chosen = (...args: readonly string[]): string[] => {
-  const options = parseOptions(args, NAMES);
+  const options = parseOptions(args, BENCHMARKS);
   return options === undefined ? [] : chooseBenchmarks(BENCHMARKS, options).map(({ name }) => name);
 };
 
 test('parseOptions() has a default for everything', t => {
-  t.like(parseOptions([], NAMES), { only: undefined, rounds: 5, seconds: 2, peers: false, json: false });
+  t.like(parseOptions([], BENCHMARKS), { only: undefined, rounds: 5, seconds: 2, peers: false, json: false });
 });
 
 test('parseOptions() is undefined when help is asked for', t => {
-  t.is(parseOptions(['--help'], NAMES), undefined);
-  t.is(parseOptions(['-h'], NAMES), undefined);
+  t.is(parseOptions(['--help'], BENCHMARKS), undefined);
+  t.is(parseOptions(['-h'], BENCHMARKS), undefined);
 });
 
 test('parseOptions() throws TypeError when an option or a benchmark is unknown', t => {
-  t.throws(() => parseOptions(['--speed'], NAMES), { instanceOf: TypeError });
-  t.throws(() => parseOptions(['--only', 'http,htp'], NAMES), {
+  t.throws(() => parseOptions(['--speed'], BENCHMARKS), { instanceOf: TypeError });
+  t.throws(() => parseOptions(['--only', 'http,htp'], BENCHMARKS), {
     instanceOf: TypeError,
     message: /"htp", expected some of http,dispatch,peers/,
   });
+});
+
+test('parseOptions() takes programs of the benchmarks that are chosen', t => {
+  t.is(parseOptions([], BENCHMARKS)?.programs, undefined);
+  t.deepEqual(parseOptions(['--programs', 'wait, call'], BENCHMARKS)?.programs, ['wait', 'call']);
+  t.throws(() => parseOptions(['--programs', 'miniflare'], BENCHMARKS), {
+    instanceOf: TypeError,
+    message: /--programs names "miniflare", expected some of call,wait/,
+  });
+  t.throws(() => parseOptions(['--only', 'http', '--programs', 'call'], BENCHMARKS), { instanceOf: TypeError });
 });
 
 for (const args of [
@@ -34,7 +47,10 @@ for (const args of [
   ['--seconds', '0'],
 ]) {
   test(`parseOptions() throws RangeError for ${args.join(' ')}`, t => {
-    t.throws(() => parseOptions(args, NAMES), { instanceOf: RangeError, message: new RegExp(`Option ${args[0]} is`) });
+    t.throws(() => parseOptions(args, BENCHMARKS), {
+      instanceOf: RangeError,
+      message: new RegExp(`Option ${args[0]} is`),
+    });
   });
 }
 
@@ -52,10 +68,22 @@ test('chooseBenchmarks() adds the peers when --peers is given', t => {
   t.deepEqual(chosen('--only', 'http', '--peers'), ['http', 'peers']);
 });
 
-test('helpText() names every option and benchmark', t => {
-  const text = helpText([{ name: 'http', measures: 'Requests.' }]);
-  for (const option of ['only', 'rounds', 'seconds', 'peers', 'out', 'json', 'storage', 'profile', 'help']) {
+test('helpText() names every option, benchmark and program', t => {
+  const text = helpText([{ name: 'http', measures: 'Requests.', programs: ['call', 'wait'] }]);
+  for (const option of [
+    'only',
+    'programs',
+    'rounds',
+    'seconds',
+    'peers',
+    'out',
+    'json',
+    'storage',
+    'profile',
+    'help',
+  ]) {
     t.true(text.includes(`--${option}`));
   }
   t.regex(text, /http {2}Requests\./);
+  t.regex(text, /Programs: call,wait/);
 });

@@ -34,6 +34,13 @@ test('isReached() compares the value or the ratio, as the target says', t => {
   t.false(isReached({ of: 'ratio', atLeast: 0.45 }, 1, 0.44));
 });
 
+test('isReached() takes a small value whatever its ratio where the target says so', t => {
+  const target = { of: 'ratio', atMost: 3, orValueAtMost: 10 } as const;
+  t.true(isReached(target, 50, 3));
+  t.true(isReached(target, 10, 20));
+  t.false(isReached(target, 10.1, 3.1));
+});
+
 test('isReached() is null when there is nothing to compare', t => {
   t.is(isReached({ of: 'ratio', atLeast: 1 }, 5, null), null);
   t.is(isReached({ of: 'value', atLeast: 1 }, Number.NaN, null), null);
@@ -64,6 +71,11 @@ test('toMarkdown() tells machine, settings and rows', t => {
   t.true(
     text.includes('| GET | 45,000 requests/s (22 %) | 90,000 requests/s, bare | 0.50 | at least ratio 0.45 | yes |'),
   );
+});
+
+test('toMarkdown() tells of a target that is a ratio or a value', t => {
+  const target = { of: 'ratio', atMost: 3, orValueAtMost: 10 } as const;
+  t.regex(toMarkdown(reportOf({ ...FIGURE, unit: 'ms', target })), /at most ratio 3 or 10 ms \| yes \|/);
 });
 
 test('toMarkdown() marks a target that was not reached', t => {

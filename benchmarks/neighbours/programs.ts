@@ -1,0 +1,112 @@
+/**
+ * What one account can do to its neighbours.
+ *
+ * Functions that make the host work for them while they use next to no CPU time of their own, without leaving their realm; and what a cell sends
+ * that was taken over.
+ */
+import type { Plan } from '../../src/quotas/limits.js';
+
+export interface Program {
+  readonly name: string;
+  /** The plans that it is played on: the free one, and one with CPU time where it would not get far with 10 ms. */
+  readonly plans: readonly Plan[];
+  /** What it does, in a few words. */
+  readonly does: string;
+  /**
+   * A handler's body. `FILES` is a bucket with an object `large`; `SINK` takes whatever is sent, `SOURCE` sends without end and `CODED`
+   * sends a gigabyte of zeros under two content codings.
+   */
+  readonly body: string;
+}
+
+/** Bytes of the object `large`. */
+export const LARGE_BYTES = 100 * 1000 * 1000;
+
+/** As many at once as a function has connections for, when each holds two. */
+const THREE_AT_ONCE = (work: string): string => `
+  const one = async () => { for (;;) await ${work}.catch(() => {}); };
+  await Promise.all([one(), one(), one()]);`;
+
+const FREE_AND_STANDARD = ['free', 'standard'] as const;
+
+export const PROGRAMS: readonly Program[] = [
+  {
+    name: 'spin',
+    plans: ['standard'],
+    does: 'computes without end; the control, which makes the host do nothing',
+    body: 'for (;;);',
+  },
+  {
+    name: 'forward',
+    plans: ['free'],
+    does: 'passes an endless answer on as the body of a request',
+    body: THREE_AT_ONCE(
+      "(async () => fetch(env.SINK, { method: 'POST', body: (await fetch(env.SOURCE)).body, duplex: 'half' }))()",
+    ),
+  },
+  {
+    name: 'copy',
+    plans: ['free'],
+    does: 'copies objects of 100 MB within its bucket',
+    body: "for (;;) await env.FILES.put('copy-' + slot, (await env.FILES.get('large')).body);",
+  },
+  {
+    name: 'keys',
+    plans: FREE_AND_STANDARD,
+    does: 'deletes 200,000 keys in one call, which is refused',
+    body: `
+  const keys = Array.from({ length: 200_000 }, (_, at) => at.toString(36));
+  for (;;) await env.FILES.delete(keys).catch(() => {});`,
+  },
+  {
+    name: 'meta',
+    plans: FREE_AND_STANDARD,
+    does: 'puts an object with 60,000 metadata fields, which is refused',
+    body: `
+  const customMetadata = Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => ['field-' + at, 'value']));
+  for (;;) await env.FILES.put('key', 'value', { customMetadata }).catch(() => {});`,
+  },
+  {
+    name: 'badget',
+    plans: FREE_AND_STANDARD,
+    does: 'calls head() without end, also when its subrequests are used up',
+    body: "for (;;) await env.FILES.head('key').catch(() => {});",
+  },
+  {
+    name: 'match',
+    plans: FREE_AND_STANDARD,
+    does: 'calls caches.match() without end, which is refused',
+    body: "for (;;) await caches.default.match('https://example.com/').catch(() => {});",
+  },
+  {
+    name: 'br2sink',
+    plans: ['free'],
+    does: 'passes a gigabyte on that is decoded from two content codings',
+    body: THREE_AT_ONCE(
+      "(async () => fetch(env.SINK, { method: 'POST', body: (await fetch(env.CODED)).body, duplex: 'half' }))()",
+    ),
+  },
+];
+
+/** What a cell that was taken over sends on one connection, without end but where it says "once" (hijacked/cell.ts). */
+export const FLOODS = [
+  { name: 'notes', does: 'notes of 10 bytes to nobody' },
+  { name: 'opens-again', does: 'calls of a service that is not there, with ids used again' },
+  { name: 'opens-fresh', does: 'the same with ids that are new' },
+  { name: 'failures', does: 'failures of its handler as long as a frame, of JSON' },
+  { name: 'one-open', does: 'once, a call as long as a frame, of JSON with unique names' },
+  { name: 'stderr', does: 'pieces of 64 KiB to its standard error' },
+  { name: 'waiting-calls', does: 'once, 1,000 calls that wait with 64 KiB each' },
+] as const;
+
+/** The text of a program's function. Requests are told apart by `?slot=`; without one it answers at once, so that it can be started. */
+export function sourceOf({ body }: Pick<Program, 'body'>): string {
+  return `export default {
+  async fetch(request, env) {
+    const slot = new URL(request.url).searchParams.get('slot');
+    if (slot === null) return new Response('started');
+    ${body}
+  },
+};
+`;
+}

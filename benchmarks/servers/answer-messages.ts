@@ -1,0 +1,19 @@
+/** Common to programs that are told what to do by messages: `[name, ...arguments]`, answered by `{ answer }` with JSON, or `{ error }`. */
+import process from 'node:process';
+
+type Action = (...args: readonly unknown[]) => Promise<unknown>;
+
+/** Says that the program is ready. `close` runs when the harness has gone. */
+export function answerMessages(actions: Readonly<Record<string, Action>>, close: () => Promise<unknown>): void {
+  process.on('message', async ([name, ...args]: readonly unknown[]) => {
+    try {
+      const action = actions[String(name)];
+      if (action === undefined) throw new Error(`There is no action "${name}"`);
+      process.send?.({ answer: JSON.stringify((await action(...args)) ?? null) });
+    } catch (error) {
+      process.send?.({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    }
+  });
+  process.once('disconnect', () => void close().finally(() => process.exit(0)));
+  process.send?.({ port: 0 });
+}

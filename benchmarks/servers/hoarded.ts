@@ -1,0 +1,166 @@
+/**
+ * A host on which one account hoards while two others are asked at a steady rate. Arguments: the name of the hoard, the folder of the
+ * storage, the URL of an endless source, the path of the native program.
+ */
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import process from 'node:process';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type EdgeFunction, EdgeHost } from '../../src/index.js';
+import { errorCode } from '../../src/quotas/errors.js';
+import { byteStream } from '../byte-stream.js';
+import type { HoardReport } from '../containment/hoard-report.js';
+import { HIJACKED_HOARDS, HOARDS, type Hoard, LARGE_BYTES, NATIVE_HOARDS, sourceOf } from '../containment/hoards.js';
+import { hijackCells } from '../hijacked/hijack.js';
+import { percentile } from '../statistics.js';
+import { type Ask, SteadyAsker } from '../steady-asker.js';
+import { answerMessages } from './answer-messages.js';
+
+const BYSTANDERS = 2;
+const ASK_EVERY_MS = 5;
+const ANSWERED_WITHIN_MS = 5000;
+const LOOK_EVERY_MS = 10;
+const GOOD = 'export default { fetch() { return new Response("fine") } };';
+const HOARDER = 'hoarder';
+
+const [name = '', storage = '', source = '', nativePath = ''] = process.argv.slice(2);
+const host = new EdgeHost({ storage, egress: { allow: ['127.0.0.0/8'] } });
+const bystanders: EdgeFunction[] = [];
+for (let at = 0; at < BYSTANDERS; at++) bystanders.push(await host.account(`bystander-${at}`).load(GOOD));
+const hoard = await prepare();
+
+/** What makes the hoard begin, once it has been prepared. It is told how requests of the hoarder ended. */
+type Begin = (count: (end: string) => void) => Promise<void>;
+
+function prepare(): Promise<Begin> {
+  const plain = HOARDS.find(known => known.name === name);
+  if (plain !== undefined) return preparePlain(plain);
+  if (HIJACKED_HOARDS.some(known => known.name === name)) return prepareHijacked();
+  return prepareNative();
+}
+
+async function preparePlain(plain: Hoard): Promise<Begin> {
+  const { requests, isInTurn = false, everyMs = 0 } = plain;
+  const account = host.account(HOARDER, { plan: plain.plan });
+  await account.bucket('files').put('large', byteStream(LARGE_BYTES));
+  const functions: EdgeFunction[] = [];
+  for (let at = 0; at < plain.functions; at++) {
+    const bindings = { buckets: { FILES: 'files' }, vars: { SOURCE: source } };
+    const fn = await account.load(sourceOf(plain), { name: `hoard-${at}`, ...bindings });
+    await (await fn.fetch('http://hoarder/')).text();
+    functions.push(fn);
+  }
+  return async count => {
+    for (let at = 0; at < requests; at++) {
+      for (const fn of functions) {
+        const answered = endOf(fn, 'http://hoarder/?hoard').then(count);
+        if (isInTurn) await answered;
+      }
+      if (everyMs > 0) await pause(everyMs);
+    }
+  };
+}
+
+async function prepareHijacked(): Promise<Begin> {
+  hijackCells();
+  const fn = await host.account(HOARDER).load(GOOD, { buckets: { FILES: 'files' } });
+  return async count => count(await endOf(fn, `http://hoarder/?flood=${name}`));
+}
+
+/** It begins with its first lease, and never answers. */
+async function prepareNative(): Promise<Begin> {
+  const native = NATIVE_HOARDS.find(known => known.name === name);
+  if (native === undefined) throw new Error(`There is no hoard "${name}"`);
+  if (native.args[0] === 'children' && !hasOwnProcesses()) {
+    throw new Error('Cells have no PID namespace here: children of a cell might outlive it');
+  }
+  hijackCells({ path: nativePath, args: native.args.map(String) });
+  return async count => {
+    const end = await host
+      .account(HOARDER)
+      .load(GOOD)
+      .then(
+        () => 'loaded',
+        (error: unknown) => errorCode(error) ?? String(error),
+      );
+    count(end);
+  };
+}
+
+function hasOwnProcesses(): boolean {
+  const pid = host.health().cells.at(0)?.pid;
+  return pid !== undefined && readlinkSync(`/proc/${pid}/ns/pid`) !== readlinkSync('/proc/self/ns/pid');
+}
+
+function endOf(fn: EdgeFunction, url: string): Promise<string> {
+  return fn.fetch(url).then(
+    response => `status ${response.status}`,
+    (error: unknown) => errorCode(error) ?? String(error),
+  );
+}
+
+/** The answer, or the code of the error in its place. */
+const ask =
+  (fn: EdgeFunction): Ask =>
+  () =>
+    fn.fetch('http://good/').then(
+      async response => (await response.text()).slice(0, 100),
+      (error: unknown) => errorCode(error) ?? String(error),
+    );
+
+async function play(seconds: number, begin: Begin | undefined): Promise<HoardReport> {
+  const ends: Record<string, number> = {};
+  const before = openDescriptors();
+  let mostDescriptors = before;
+  const counting = setInterval(() => {
+    mostDescriptors = Math.max(mostDescriptors, openDescriptors());
+  }, 100);
+  const asked = new SteadyAsker(bystanders.map(ask), ASK_EVERY_MS / BYSTANDERS);
+  const watched = new AbortController();
+  const ended = begin === undefined ? null : untilCellEnded(watched.signal);
+  const over = pause(seconds * 1000);
+  void begin?.(end => {
+    ends[end] = (ends[end] ?? 0) + 1;
+  });
+  await over;
+  asked.stop();
+  await Promise.race([asked.answered(), pause(ANSWERED_WITHIN_MS, undefined, { ref: false })]);
+  clearInterval(counting);
+  watched.abort();
+  const waiting = asked.waitingMs();
+  const timesMs = [...asked.timesMs, ...waiting];
+  return {
+    lost: asked.reasons.length + waiting.length,
+    reasons: [...new Set(asked.reasons)],
+    p99Ms: percentile(timesMs, 0.99),
+    maxMs: percentile(timesMs, 1),
+    descriptors: mostDescriptors - before,
+    ends,
+    endedMs: await ended,
+  };
+}
+
+/** Milliseconds from when the hoarder had a cell (or from now, when it has) to when that was gone; null when it was not by then. */
+async function untilCellEnded(signal: AbortSignal): Promise<number | null> {
+  let pid: number | undefined;
+  let sinceMs = 0;
+  while (!signal.aborted) {
+    if (pid === undefined) {
+      pid = host.health().cells.findLast(cell => cell.account === HOARDER)?.pid;
+      sinceMs = performance.now();
+    } else if (!existsSync(`/proc/${pid}`)) return performance.now() - sinceMs;
+    await pause(LOOK_EVERY_MS);
+  }
+  return null;
+}
+
+function openDescriptors(): number {
+  return readdirSync('/proc/self/fd').length;
+}
+
+answerMessages(
+  {
+    alone: seconds => play(Number(seconds), undefined),
+    hoard: seconds => play(Number(seconds), hoard),
+  },
+  () => host.close({ drainMs: 0 }),
+);
