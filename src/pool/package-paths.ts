@@ -53,6 +53,9 @@ export function ownFolder(): string {
 }
 
 function libraryFolder(name: string): string {
+  const found = foundAt(name, ownFolder());
+  if (found !== undefined) return found;
+  // Loaders of other package managers resolve what is in no `node_modules`.
   const entry = require.resolve(name);
   const marker = `${sep}node_modules${sep}${name}${sep}`;
   const at = entry.lastIndexOf(marker);

@@ -1,6 +1,7 @@
 /** What native code that has taken over a cell can do to anything else: behind each wall, the same program in C. */
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,9 +9,11 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { ownFolder } from '../../src/pool/package-paths.js';
-import { findPrograms, type Programs } from '../../src/pool/sandbox/programs.js';
+import { BpfProgram, SECCOMP_DATA } from '../../src/pool/sandbox/bpf.js';
+import { ACTIONS } from '../../src/pool/sandbox/cell-filter.js';
+import { findPrograms, type Programs, sendFilter } from '../../src/pool/sandbox/programs.js';
 import { probe, type Sandbox, sandboxFor } from '../../src/pool/sandbox/sandbox.js';
-import { LAYERS, type SandboxLayer } from '../../src/pool/sandbox/state.js';
+import { LAYERS, type SandboxLayer, type SandboxState } from '../../src/pool/sandbox/state.js';
 import { compileIntruder, type Findings, startIntruder, startNeighbour, successes } from './native/intrude.js';
 
 const isLinux = process.platform === 'linux';
@@ -48,6 +51,10 @@ test.after.always(() => {
   intruder?.remove();
   rmSync(folder, { recursive: true, force: true });
 });
+
+function textOf(file: string): string {
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
+}
 
 function everything(other?: number): string[] {
   const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -191,6 +198,136 @@ native(
     const found = await intrude(sandbox, everything(other));
     t.true(successes(found).includes(`tcp to port ${port}`));
     t.deepEqual([...about('host', found), ...about('other', found)], []);
+  },
+);
+
+interface Behind {
+  readonly state: SandboxState;
+  readonly done: readonly string[];
+}
+
+/** A host that is started by this command, and what native code in its cells can do. Undefined when it cannot read this package. */
+function behind(t: ExecutionContext, command: readonly string[], filter?: Buffer): Promise<Behind | undefined> {
+  const program = fileURLToPath(new URL('./native/behind.js', import.meta.url));
+  const [start = '', ...args] = [...command, process.execPath, program, path, ...everything().filter(isForAll)];
+  const child = spawn(start, args, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env: {}, cwd: '/' });
+  sendFilter(child.stdio[3], filter ?? Buffer.alloc(0));
+  return new Promise((resolve, reject) => {
+    let text = '';
+    let errors = '';
+    child.stdout?.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    child.stderr?.on('data', (chunk: Buffer) => {
+      errors += chunk.toString();
+    });
+    child.once('close', () => {
+      if (text !== '') resolve(JSON.parse(text));
+      else if (!/EACCES|Permission denied|Cannot find module/.test(errors)) reject(new Error(errors));
+      else {
+        t.log(`unavailable here: ${errors.slice(0, 200)}`);
+        t.pass();
+        resolve(undefined);
+      }
+    });
+  });
+}
+
+/** Without what belongs to this process. */
+function isForAll(word: string): boolean {
+  return !/^(?:host|other)=/.test(word);
+}
+
+const isRoot = process.geteuid?.() === 0;
+const { setpriv, bwrap, newuidmap } = findPrograms();
+const asRoot = isRoot && setpriv !== undefined ? native : test.skip;
+
+asRoot(
+  'an application of an ordinary user has cells that find nothing, and are its own user, as host.health() says',
+  async t => {
+    const found = await behind(t, [setpriv ?? '', '--reuid=65534', '--regid=65534', '--clear-groups']);
+    if (found === undefined) return;
+    const { state, done } = found;
+    t.deepEqual([state.user, state.ownUser], [true, false]);
+    t.regex(state.missing.at(-1) ?? '', /ownUser: .*\/etc\/subuid/);
+    if (!state.root || !state.seccomp) {
+      t.log(`unavailable here: ${state.missing.join('; ')}`);
+      return;
+    }
+    t.deepEqual([...done].sort(), [...NEEDED].sort());
+    t.regex(state.separation, /it is the same user of the kernel as the application/);
+  },
+);
+
+const [subUser] = /^[a-z_][\w-]*(?=:\d+:\d{4,}$)/m.exec(isRoot ? textOf('/etc/subuid') : '') ?? [];
+const asSubUser = newuidmap === undefined || subUser === undefined ? test.skip : asRoot;
+asSubUser(
+  'an application of a user with subordinate users has a complete sandbox (needs newuidmap and /etc/subuid)',
+  async t => {
+    const found = await behind(t, [
+      setpriv ?? '',
+      `--reuid=${subUser}`,
+      `--regid=${groupOf(subUser ?? '')}`,
+      '--clear-groups',
+    ]);
+    if (found === undefined) return;
+    const { state, done } = found;
+    t.deepEqual(state.missing, []);
+    t.deepEqual([...done].sort(), [...NEEDED].sort());
+  },
+);
+
+function groupOf(user: string): string {
+  return execFileSync('id', ['-g', user]).toString().trim();
+}
+
+/** What containers are started with: some capabilities and no system call that makes a namespace or mounts. */
+function containerFilter(): Buffer {
+  const program = new BpfProgram();
+  program.load(SECCOMP_DATA.number);
+  for (const [name, x64, arm64] of [
+    ['unshare', 272, 97],
+    ['setns', 308, 268],
+    ['mount', 165, 40],
+    ['pivot_root', 155, 41],
+  ] as const) {
+    program.unlessEqual(process.arch === 'x64' ? x64 : arm64, `after ${name}`);
+    program.return(ACTIONS.refuse);
+    program.label(`after ${name}`);
+  }
+  program.unlessEqual(435, 'after clone3');
+  program.return(ACTIONS.missing);
+  program.label('after clone3');
+  program.unlessEqual(process.arch === 'x64' ? 56 : 220, 'allow');
+  program.load(SECCOMP_DATA.arguments);
+  // CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET.
+  program.and(0x7e020000);
+  program.unlessEqual(0, 'refuse');
+  program.label('allow');
+  program.return(ACTIONS.allow);
+  program.label('refuse');
+  program.return(ACTIONS.refuse);
+  return program.assemble();
+}
+
+const inContainer = bwrap === undefined ? test.skip : asRoot;
+inContainer(
+  'in a container without the right to make namespaces cells of root have users of their own, as host.health() says',
+  async t => {
+    const outside = [bwrap ?? '', '--dev-bind', '/', '/', '--seccomp', '3', '--'];
+    const fewer = [setpriv ?? '', '--bounding-set=-sys_admin,-sys_ptrace', '--inh-caps=-all', '--ambient-caps=-all'];
+    const found = await behind(t, [...outside, ...fewer], containerFilter());
+    if (found === undefined) return;
+    const { state, done } = found;
+    t.deepEqual([state.root, state.seccomp, state.namespaces], [false, false, false]);
+    t.deepEqual([state.user, state.ownUser, state.resourceLimits], [true, true, true]);
+    t.regex(state.missing.join(), /^root, seccomp, namespaces: .*docker run --security-opt seccomp=unconfined/);
+    t.regex(state.separation, /see which processes run, but neither read the memory of other cells nor end them/);
+    t.deepEqual(
+      done.filter(name => /^(?:host|other): /.test(name)),
+      [],
+    );
+    for (const name of ['read /etc/passwd', `tcp to port ${port}`, 'fork']) t.true(done.includes(name), name);
   },
 );
 

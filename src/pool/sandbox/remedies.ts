@@ -2,6 +2,7 @@
 import process from 'node:process';
 import type { Programs } from './programs.js';
 import type { SandboxLayer } from './state.js';
+import { NO_IDS } from './walls.js';
 
 const CONTAINER =
   'in a container, docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined';
@@ -61,6 +62,5 @@ function remedyFor(
 
 /** Why there is no range of users. */
 function reasonOf(failures: readonly string[]): string | undefined {
-  const prefix = 'ownUser: ';
-  return failures.find(text => text.startsWith(prefix))?.slice(prefix.length);
+  return failures.find(text => text.startsWith(NO_IDS));
 }

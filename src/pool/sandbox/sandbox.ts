@@ -73,10 +73,9 @@ async function make(option: SandboxOption): Promise<Sandbox> {
 /** For tests: the best sandbox that can be made of these programs. */
 export async function probe(programs: Programs): Promise<Sandbox> {
   const isRoot = process.geteuid?.() === 0;
-  const { candidates, reasons } = await wallsFor(isRoot, programs);
   const limits = await limitsFor(programs);
-  const failures = [...reasons];
-  for (const wall of candidates) {
+  const failures: string[] = [];
+  for await (const wall of wallsFor(isRoot, programs, failures)) {
     const filters = wall.takesFilter ? [cellFilter(process.arch), undefined] : [undefined];
     for (const filter of new Set(filters)) {
       const sandbox = await assemble(wall, filter, limits);
@@ -157,15 +156,21 @@ async function limitsFor({ prlimit }: Programs): Promise<Limits> {
   if (prlimit === undefined) return { command: [], commandOfOwnUser: [] };
   const works = async (args: readonly string[]): Promise<boolean> =>
     (await attempt([prlimit, ...args, prlimit, '--version'], { cwd: '/', timeoutMs: PROBE_TIMEOUT_MS })).works;
-  const closed = ['--core=0', '--fsize=0', '--memlock=0', '--msgqueue=0'];
-  const args: string[] = (await works(closed)) ? [...closed] : [];
-  // Refused where the application itself has fewer: then the cell has no more than that.
-  if (await works([`--nofile=${MAX_DESCRIPTORS}`])) args.push(`--nofile=${MAX_DESCRIPTORS}`);
-  // While it still may: what the cell lowers of its threads' priority, it can raise again (thread-priority.ts).
-  if (await works([RAISE_TO_NORMAL])) args.push(RAISE_TO_NORMAL);
+  const offered = [
+    ['--core=0', '--fsize=0', '--memlock=0', '--msgqueue=0'],
+    // Refused where the application itself has fewer: then the cell has no more than that.
+    [`--nofile=${MAX_DESCRIPTORS}`],
+    // While it still may: what the cell lowers of its threads' priority, it can raise again (thread-priority.ts).
+    [RAISE_TO_NORMAL],
+  ];
+  const perUser = [`--nproc=${MAX_THREADS}`];
+  const [areThreadsBounded = false, ...areSet] = await Promise.all([perUser, ...offered].map(works));
+  const args = offered.filter((_, index) => areSet[index]).flat();
   if (args.length === 0) return { command: [], commandOfOwnUser: [] };
-  const threads = (await works([`--nproc=${MAX_THREADS}`])) ? [`--nproc=${MAX_THREADS}`] : [];
-  return { command: [prlimit, ...args], commandOfOwnUser: [prlimit, ...args, ...threads] };
+  return {
+    command: [prlimit, ...args],
+    commandOfOwnUser: [prlimit, ...args, ...(areThreadsBounded ? perUser : [])],
+  };
 }
 
 function without(mode: SandboxMode, missing: readonly string[]): Sandbox {

@@ -3,7 +3,6 @@
  * guessed (sandbox.ts).
  */
 import { execFile } from 'node:child_process';
-import process from 'node:process';
 import { messageOf, type Programs } from './programs.js';
 import { roomArguments } from './room.js';
 import type { SandboxLayer } from './state.js';
@@ -22,11 +21,8 @@ export interface Wall {
   command(id: number | undefined, filterFd: number | undefined): readonly string[];
 }
 
-export interface Walls {
-  readonly candidates: readonly Wall[];
-  /** Why candidates are missing that there would be elsewhere. */
-  readonly reasons: readonly string[];
-}
+/** What the reason begins with why cells cannot have users of their own. */
+export const NO_IDS = 'no user numbers';
 
 const NAMESPACES = ['--net', '--ipc', '--pid', '--fork', '--mount-proc', '--kill-child'];
 const NO_NEW_PRIVILEGES = ['--no-new-privs', '--pdeathsig', 'SIGKILL'];
@@ -36,53 +32,42 @@ const SUBORDINATE = ['--user', '--map-root-user', '--map-auto'];
 const SETPRIV_CAPABILITIES = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'];
 const MAP_WITHIN_MS = 5000;
 
-/** Every wall that the installed programs could make, the best first. */
-export async function wallsFor(isRoot: boolean, programs: Programs): Promise<Walls> {
-  const reasons: string[] = [];
-  const { bwrap, unshare, setpriv } = programs;
-  const candidates: Wall[] = [];
-  /** Root, of the machine or of a namespace that `enter` makes: each cell gets a user. */
-  const asRoot = async (ids: IdRange | undefined, enter: readonly string[]): Promise<void> => {
-    if (setpriv === undefined || ids === undefined) return;
-    if (bwrap !== undefined) {
-      const room = await quietly(roomArguments([setpriv]), reasons);
-      if (room !== undefined) candidates.push(rootRoom(bwrap, setpriv, room, ids, enter));
-    }
-    if (unshare !== undefined) candidates.push(rootNamespaces(unshare, setpriv, ids, enter));
-  };
-
+/**
+ * Every wall that the installed programs could make, the best first; found out one after the other, since the first one mostly works. `reasons`
+ * gets why there is none of a kind.
+ */
+export async function* wallsFor(isRoot: boolean, programs: Programs, reasons: string[]): AsyncGenerator<Wall, void> {
+  const { bwrap, unshare, setpriv, newuidmap } = programs;
   if (isRoot) {
     const ids = ownRootRange();
-    if (ids === undefined)
-      reasons.push('ownUser: the user namespace of this process has no free range of user numbers');
-    await asRoot(ids, []);
+    if (ids === undefined) reasons.push(`${NO_IDS}: the user namespace of this process has none that are free`);
+    yield* rootWalls(programs, ids, [], reasons);
     if (setpriv !== undefined && ids !== undefined) {
-      if (bwrap !== undefined) {
-        const room = await quietly(roomArguments([]), reasons);
-        if (room !== undefined) candidates.push(ownUserRoom(bwrap, setpriv, room, ids));
-      }
-      candidates.push(rootUser(setpriv, ids));
+      const room = bwrap && (await quietly(roomArguments([]), 'root', reasons));
+      if (bwrap && room) yield ownUserRoom(bwrap, setpriv, room, ids);
+      yield rootUser(setpriv, ids);
     }
-  } else if (unshare !== undefined && programs.newuidmap !== undefined) {
-    const ids = await subordinateIds(unshare, programs, reasons);
-    await asRoot(ids, [unshare, ...SUBORDINATE]);
+  } else if (unshare !== undefined && newuidmap !== undefined) {
+    const ids = await quietly(subordinateIds(unshare, programs), NO_IDS, reasons);
+    yield* rootWalls(programs, ids, [unshare, ...SUBORDINATE], reasons);
   }
-  if (bwrap !== undefined) {
-    const room = await quietly(roomArguments([]), reasons);
-    if (room !== undefined) candidates.push(userRoom(bwrap, room));
-  }
-  if (unshare !== undefined && setpriv !== undefined) candidates.push(userNamespaces(unshare, setpriv));
-  if (setpriv !== undefined) {
-    candidates.push({
-      name: 'setpriv',
-      layers: ['user'],
-      ids: undefined,
-      takesFilter: false,
-      isWrapped: false,
-      command: () => [setpriv, ...NO_NEW_PRIVILEGES],
-    });
-  }
-  return { candidates, reasons };
+  const room = bwrap && (await quietly(roomArguments([]), 'root', reasons));
+  if (bwrap && room) yield userRoom(bwrap, room);
+  if (unshare !== undefined && setpriv !== undefined) yield userNamespaces(unshare, setpriv);
+  if (setpriv !== undefined) yield noPrivileges(setpriv);
+}
+
+/** Of root, of the machine or of a namespace that `enter` makes: each cell gets a user. */
+async function* rootWalls(
+  { bwrap, unshare, setpriv }: Programs,
+  ids: IdRange | undefined,
+  enter: readonly string[],
+  reasons: string[],
+): AsyncGenerator<Wall, void> {
+  if (setpriv === undefined || ids === undefined) return;
+  const room = bwrap && (await quietly(roomArguments([setpriv]), 'root', reasons));
+  if (bwrap && room) yield rootRoom(bwrap, setpriv, room, ids, enter);
+  if (unshare !== undefined) yield rootNamespaces(unshare, setpriv, ids, enter);
 }
 
 function rootRoom(
@@ -178,6 +163,17 @@ function rootUser(setpriv: string, ids: IdRange): Wall {
   };
 }
 
+function noPrivileges(setpriv: string): Wall {
+  return {
+    name: 'setpriv',
+    layers: ['user'],
+    ids: undefined,
+    takesFilter: false,
+    isWrapped: false,
+    command: () => [setpriv, ...NO_NEW_PRIVILEGES],
+  };
+}
+
 function bwrapNamespaces(): readonly string[] {
   return [
     ...['--unshare-net', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
@@ -196,7 +192,7 @@ function becomeUser(id: number | undefined): readonly string[] {
 }
 
 /** By the maps of a namespace that is made to see them. */
-async function subordinateIds(unshare: string, { cat }: Programs, reasons: string[]): Promise<IdRange | undefined> {
+async function subordinateIds(unshare: string, { cat }: Programs): Promise<IdRange | undefined> {
   if (cat === undefined) return undefined;
   const read = (file: string): Promise<string> =>
     new Promise((resolve, reject) => {
@@ -206,15 +202,12 @@ async function subordinateIds(unshare: string, { cat }: Programs, reasons: strin
         else reject(new Error(messageOf(stderr) || error.message));
       });
     });
-  return quietly(
-    Promise.all([read('uid_map'), read('gid_map')]).then(([uids, gids]) => subordinateRange(uids, gids)),
-    reasons,
-    `ownUser: no subordinate users for user ${process.getuid?.()}`,
-  );
+  const [users, groups] = await Promise.all([read('uid_map'), read('gid_map')]);
+  return subordinateRange(users, groups);
 }
 
 /** What cannot be found out is a reason for what is missing, and no failure. */
-async function quietly<T>(work: Promise<T>, reasons: string[], what = 'root'): Promise<T | undefined> {
+async function quietly<T>(work: Promise<T>, what: string, reasons: string[]): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {

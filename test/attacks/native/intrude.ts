@@ -59,13 +59,18 @@ export async function startNeighbour(t: ExecutionContext, sandbox: Sandbox, path
     inmate.kill();
     await over;
   });
+  return waitingPid(inmate);
+}
+
+/** The process that waits, when it does. */
+export async function waitingPid(inmate: Inmate): Promise<number> {
   const { child } = inmate;
   for (let text = ''; !text.includes('waiting'); ) {
     const [chunk] = await once(child.stdout ?? child, 'data');
     text += String(chunk);
   }
   const { pid } = inmate;
-  if (pid === undefined) throw new Error('The neighbour has no process');
+  if (pid === undefined) throw new Error('The program has no process');
   return pid;
 }
 

@@ -1,0 +1,119 @@
+/** The option `sandbox`, and what a host says of it. */
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+import { EdgeHost } from '../../src/index.js';
+import { handler, newHost, textOf } from './new-host.js';
+
+const FINE = handler('return new Response("fine")');
+
+for (const [what, value, message] of [
+  ['an unknown mode', 'loose', /is the string "loose", expected one of 'auto', 'strict', 'off', or \{ command/],
+  ['a number', 1, /Option sandbox of new EdgeHost\(\) is the number 1/],
+  ['an array', ['runsc'], /Option sandbox of new EdgeHost\(\) is an array/],
+  ['another part', { command: ['runsc'], mode: 'auto' }, /has no part "mode"/],
+  ['no command', {}, /sandbox\.command of new EdgeHost\(\) is undefined, expected an array/],
+  ['an empty command', { command: [] }, /expected an array of a program and its arguments/],
+  ['a command that is a text', { command: 'runsc do' }, /is the string "runsc do", expected an array/],
+  [
+    'an empty part',
+    { command: ['runsc', ''] },
+    /Part 1 of option sandbox\.command .* is the string "", expected a string that is not empty/,
+  ],
+  ['a part that is no text', { command: ['runsc', 1] }, /Part 1 .* is the number 1/],
+  ['a part with a zero', { command: ['run\0sc'] }, /Part 0/],
+  [
+    'a relative path',
+    { command: ['./runsc'] },
+    /begins with the string "\.\/runsc", expected an absolute path or a name in PATH/,
+  ],
+] as const) {
+  test(`new EdgeHost() refuses ${what} as sandbox`, t => {
+    // What TypeScript refuses as well.
+    t.throws(() => Reflect.construct(EdgeHost, [{ storage: ':memory:', sandbox: value }]), {
+      instanceOf: TypeError,
+      message,
+    });
+  });
+}
+
+test('load() rejects with EDGE_SANDBOX when the program of sandbox.command is not there', async t => {
+  for (const program of ['/nowhere/edgehost-runtime', 'edgehost-runtime-that-is-nowhere']) {
+    const host = newHost(t, { sandbox: { command: [program, 'run'] } });
+    await t.throwsAsync(host.load(FINE), { code: 'EDGE_SANDBOX', message: new RegExp(`the program "${program}"`) });
+  }
+});
+
+const withEnv = existsSync('/usr/bin/env') ? test : test.skip;
+withEnv(
+  'functions run behind a command of the owner, with its sockets and buckets, and host.health() says so',
+  async t => {
+    const host = newHost(t, { sandbox: { command: ['/usr/bin/env', 'OWN=1'] } });
+    const fn = await host.load(
+      handler('await env.FILES.put("a", "stored"); return new Response(await (await env.FILES.get("a")).text())'),
+      { buckets: { FILES: 'files' } },
+    );
+    t.is(await textOf(fn.fetch('http://x/')), 'stored');
+    const { sandbox, cells } = host.health();
+    t.is(sandbox?.mode, 'custom');
+    t.false(sandbox?.root);
+    t.regex(sandbox?.separation ?? '', /decided by "\/usr\/bin\/env"/);
+    const pid = cells[0]?.pid ?? 0;
+    t.notThrows(() => process.kill(pid, 0));
+    await host.close();
+    t.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+  },
+);
+
+withEnv('a cell behind a command that waits for it is found, and ended with it', async t => {
+  const host = newHost(t, { sandbox: { command: ['/bin/sh', '-c', '"$@"; exit', 'sh'] } });
+  const fn = await host.load(FINE);
+  t.is(await textOf(fn.fetch('http://x/')), 'fine');
+  const [cell] = host.health().cells;
+  t.true((cell?.residentBytes ?? 0) > 20 * 1024 * 1024, 'the memory of Node, not of a shell');
+  await host.close();
+  t.throws(() => process.kill(cell?.pid ?? 0, 0), { code: 'ESRCH' });
+});
+
+test("a host says once by a warning what its cells' sandbox lacks, and nothing when it is complete", async t => {
+  const host = newHost(t);
+  const warnings: Error[] = [];
+  host.on('warning', error => warnings.push(error));
+  for (const account of ['a', 'b']) await host.account(account).load(FINE);
+  const { sandbox } = host.health();
+  const isComplete = sandbox === undefined || sandbox.missing.length === 0 || process.platform !== 'linux';
+  t.is(warnings.length, isComplete ? 0 : 1);
+  if (isComplete) return;
+  t.regex(warnings[0]?.message ?? '', /^The sandbox of cells is incomplete\. /);
+  t.true(warnings[0]?.message.includes(sandbox.separation));
+});
+
+const setpriv = ['/usr/bin/setpriv', '/bin/setpriv'].find(path => existsSync(path));
+const asRoot = process.geteuid?.() === 0 && setpriv !== undefined ? test : test.skip;
+asRoot('the host of an ordinary user serves functions, and warns of what its user lacks', t => {
+  const program = fileURLToPath(new URL('./programs/warns.js', import.meta.url));
+  const drop = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, program];
+  const { stdout, stderr } = spawnSync(setpriv ?? '', drop, { env: {}, cwd: '/' });
+  if (stdout.length === 0 && /EACCES|Permission denied|Cannot find module/.test(String(stderr))) {
+    t.log(`unavailable here: ${String(stderr).slice(0, 200)}`);
+    return t.pass();
+  }
+  const { warnings, answers, sandbox } = JSON.parse(String(stdout));
+  t.deepEqual(answers, ['fine', 'fine']);
+  t.false(sandbox.ownUser);
+  t.is(warnings.length, 1, warnings.join('\n'));
+  t.true(warnings[0].startsWith(`EDGE_SANDBOX The sandbox of cells is incomplete. ${sandbox.separation} Missing: `));
+  t.regex(warnings[0], /\/etc\/subuid/);
+});
+
+test("a host with sandbox: 'off' does not warn: its owner knows", async t => {
+  const host = newHost(t, { sandbox: 'off' });
+  const warned = once(host, 'warning');
+  await host.load(FINE);
+  host.emit('warning', new Error('of the test'));
+  const [warning] = await warned;
+  t.is(warning.message, 'of the test');
+});

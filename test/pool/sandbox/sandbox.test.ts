@@ -1,0 +1,205 @@
+/** Which sandbox is made of what a machine has, and that cells find themselves in it however this package was installed. */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import { descendantsOf } from '../../../src/pool/process-tree.js';
+import { findPrograms } from '../../../src/pool/sandbox/programs.js';
+import { probe, sandboxFor } from '../../../src/pool/sandbox/sandbox.js';
+import { spawnBehind } from '../../../src/pool/sandbox/spawn.js';
+import { LAYERS, NO_LAYERS, type SandboxLayers, separationOf } from '../../../src/pool/sandbox/state.js';
+
+const onLinux = process.platform === 'linux' ? test : test.skip;
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+
+function installation(t: ExecutionContext): string {
+  // As long as the real path is not the one that imports take, links are part of every layout.
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'edgehost-layout-')));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function put(folder: string, name: 'edgehost' | 'piscina'): void {
+  mkdirSync(folder, { recursive: true });
+  if (name === 'piscina')
+    return cpSync(join(ROOT, 'node_modules/piscina'), folder, { recursive: true, dereference: true });
+  cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
+  cpSync(join(ROOT, 'dist/src'), join(folder, 'dist/src'), { recursive: true });
+}
+
+/** As another installation of this package sees it. */
+function stateIn(folder: string): { readonly state: { readonly root: boolean }; readonly command: readonly string[] } {
+  const program = `
+    const { sandboxFor } = await import(${JSON.stringify(join(folder, 'dist/src/pool/sandbox/sandbox.js'))});
+    const { state, command } = await sandboxFor('auto');
+    process.stdout.write(JSON.stringify({ state, command: command(1, 3) }), () => process.exit(0));`;
+  return JSON.parse(execFileSync(process.execPath, ['--input-type=module', '--eval', program]).toString());
+}
+
+const LAYOUTS: Readonly<Record<string, (folder: string) => string>> = {
+  'beside its libraries': folder => {
+    put(join(folder, 'node_modules/edgehost'), 'edgehost');
+    put(join(folder, 'node_modules/piscina'), 'piscina');
+    return join(folder, 'node_modules/edgehost');
+  },
+  'with its libraries below it': folder => {
+    put(join(folder, 'node_modules/edgehost'), 'edgehost');
+    put(join(folder, 'node_modules/edgehost/node_modules/piscina'), 'piscina');
+    return join(folder, 'node_modules/edgehost');
+  },
+  'as links to a store': folder => {
+    const store = join(folder, 'node_modules/.pnpm');
+    put(join(store, 'edgehost@0/node_modules/edgehost'), 'edgehost');
+    put(join(store, 'piscina@5/node_modules/piscina'), 'piscina');
+    symlinkSync('../../piscina@5/node_modules/piscina', join(store, 'edgehost@0/node_modules/piscina'));
+    symlinkSync('.pnpm/edgehost@0/node_modules/edgehost', join(folder, 'node_modules/edgehost'));
+    return join(folder, 'node_modules/edgehost');
+  },
+  'with a folder of libraries that is a link': folder => {
+    put(join(folder, 'application/edgehost'), 'edgehost');
+    put(join(folder, 'elsewhere/piscina'), 'piscina');
+    symlinkSync('../elsewhere', join(folder, 'application/node_modules'));
+    return join(folder, 'application/edgehost');
+  },
+};
+for (const [layout, install] of Object.entries(LAYOUTS)) {
+  onLinux(`a cell finds this package in its own root when that is installed ${layout}`, async t => {
+    const here = await sandboxFor('auto');
+    const { state, command } = stateIn(install(installation(t)));
+    t.is(state.root, here.state.root);
+    // Nothing above the package itself is in the root.
+    const bound = command.flatMap((word, index) => (word === '--ro-bind' ? [command[index + 2] ?? ''] : []));
+    for (const path of bound) t.false(path.endsWith('node_modules'), path);
+  });
+}
+
+onLinux(
+  'a cell has nothing in its root but Node, its libraries, this package and its own, and what the system makes',
+  async t => {
+    const { state, command } = await sandboxFor('auto');
+    if (!state.root) {
+      t.log(`unavailable here: ${state.missing.join('; ')}`);
+      return t.pass();
+    }
+    const words = command(1, 3);
+    const bound = words.flatMap((word, index) => (/^--(?:ro-|dev-)?bind$/.test(word) ? [words[index + 2] ?? ''] : []));
+    const libraries = bound.filter(path => /\.so[.\d]*$|\/ld-/.test(path));
+    const [setpriv] = [findPrograms().setpriv];
+    const expected = [
+      ...[
+        realpathSync(process.execPath),
+        join(ROOT, 'package.json'),
+        join(ROOT, 'dist/src'),
+        '/dev/null',
+        '/dev/urandom',
+      ],
+      realpathSync(join(ROOT, 'node_modules/piscina')),
+      ...(words.includes(setpriv ?? '') ? [setpriv ?? ''] : []),
+    ];
+    t.deepEqual(
+      bound.filter(path => !libraries.includes(path)).sort(),
+      expected.map(path => path.replace(/\/$/, '')).sort(),
+    );
+    t.true(words.indexOf('--remount-ro') > words.lastIndexOf('--ro-bind'));
+  },
+);
+
+onLinux('sandboxFor() says which package is missing for what', async t => {
+  const all = findPrograms();
+  const none = {
+    bwrap: undefined,
+    unshare: undefined,
+    setpriv: undefined,
+    prlimit: undefined,
+    newuidmap: undefined,
+    cat: undefined,
+  };
+  const nothing = await probe(none);
+  t.deepEqual(
+    LAYERS.filter(layer => nothing.state[layer]),
+    [],
+  );
+  for (const word of ['package bubblewrap', 'package util-linux'])
+    t.regex(nothing.state.missing.join('\n'), new RegExp(word));
+  const withoutLimits = await probe({ ...all, prlimit: undefined });
+  t.false(withoutLimits.state.resourceLimits);
+  t.regex(withoutLimits.state.missing.join('\n'), /^resourceLimits: prlimit is not installed \(package util-linux\)$/m);
+  const withoutRoom = await probe({ ...all, bwrap: undefined });
+  t.regex(withoutRoom.state.missing.join('\n'), /^root, seccomp: bubblewrap is not installed \(package bubblewrap\)$/m);
+  t.false(withoutRoom.state.root);
+});
+
+onLinux('a program that is there and does not work is no wall, and what it said is the reason', async t => {
+  const all = findPrograms();
+  if (all.bwrap === undefined) return t.pass();
+  const broken = await probe({ ...all, bwrap: '/bin/false', unshare: undefined });
+  t.deepEqual([broken.state.root, broken.state.seccomp, broken.state.namespaces], [false, false, false]);
+  t.regex(broken.state.missing.join('\n'), /does not allow it \(bwrap with a filter: .*docker run --security-opt/);
+});
+
+test('separationOf() is one sentence for every combination of layers, and says that accounts are separated for one alone', t => {
+  for (let bits = 0; bits < 2 ** LAYERS.length; bits++) {
+    const layers: SandboxLayers = {
+      ...NO_LAYERS,
+      ...Object.fromEntries(LAYERS.map((layer, at) => [layer, (bits & (1 << at)) !== 0])),
+    };
+    const sentence = separationOf(layers);
+    const isComplete = layers.root && layers.seccomp && layers.namespaces && layers.ownUser;
+    t.is(sentence.startsWith('Accounts are separated: '), isComplete, sentence);
+    t.regex(sentence, /^[A-Z][^.]*[.]$/);
+  }
+});
+
+for (const name of ['auto', 'off'] as const) {
+  onLinux(`kill() leaves nothing of a process that is just being started (sandbox ${name})`, async t => {
+    const sandbox = await sandboxFor(name);
+    for (let round = 0; round < 20; round++) {
+      const stay = [process.execPath, '--eval', 'setInterval(() => {}, 1000)'];
+      const inmate = spawnBehind(sandbox, stay, ['ignore', 'ignore', 'ignore']);
+      const { child } = inmate;
+      const exited = once(child, 'exit');
+      const wrapper = child.pid ?? 0;
+      let inside: number[] = [];
+      // From the very beginning, and with whatever has come to be after some looks.
+      for (let looks = 0; looks < round * 20; looks++) inside = descendantsOf(wrapper);
+      inmate.kill();
+      await exited;
+      for (const pid of [wrapper, ...inside]) t.false(isRunning(pid), `round ${round}`);
+    }
+    t.deepEqual(descendantsOf(process.pid), []);
+  });
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test('descendantsOf() has children and their children, parents first', async t => {
+  const program = `
+    const { spawn } = require('node:child_process');
+    const child = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    console.log(child.pid); setInterval(() => {}, 1000)`;
+  const child = spawn(process.execPath, ['--eval', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit');
+  const [line] = await once(child.stdout, 'data');
+  const grandchild = Number(String(line));
+  if (process.platform === 'linux') {
+    const found = descendantsOf(process.pid);
+    t.true(found.includes(child.pid ?? 0));
+    t.true(found.indexOf(grandchild) > found.indexOf(child.pid ?? 0));
+    t.deepEqual(descendantsOf(child.pid ?? 0), [grandchild]);
+  }
+  process.kill(grandchild, 'SIGKILL');
+  child.kill('SIGKILL');
+  await exited;
+  t.deepEqual(descendantsOf(child.pid ?? 0), []);
+});
