@@ -7,11 +7,12 @@ import { Socket } from 'node:net';
 import process from 'node:process';
 import { Channel } from '../../src/isolate/protocol/channel.js';
 import type { Exchange } from '../../src/isolate/protocol/exchange.js';
-import { FrameType, FrameWriter, HEADER_BYTES, MAX_PAYLOAD_BYTES } from '../../src/isolate/protocol/frames.js';
+import { FrameType, FrameWriter, HEADER_BYTES } from '../../src/isolate/protocol/frames.js';
 import { HostOpens, NoteKind } from '../../src/isolate/protocol/messages.js';
 import { socketTransport } from '../../src/isolate/protocol/transport.js';
 import { Control } from '../../src/pool/control.js';
 
+const MEBIBYTE = 1024 * 1024;
 const CONTROL_FD = 3;
 /** Frames are gathered to writes of about this size. */
 const WRITE_BYTES = 256 * 1024;
@@ -137,7 +138,7 @@ function frame(type: number, id: number, payload: Buffer): Buffer {
 }
 
 function callHead(invocation: number, method: string, args: unknown): string {
-  return `${invocation}\n${JSON.stringify({ method, bucket: 'FILES', args })}`;
+  return `${invocation}\n${method}\nFILES\n${JSON.stringify(args)}`;
 }
 
 /** The same bytes over and over. */
@@ -151,8 +152,21 @@ const newId = (): number => {
   return nextId;
 };
 
-/** The longest text that a frame can carry, with something around it. */
-const LONGEST = MAX_PAYLOAD_BYTES - 4096;
+/** Of a text that is dear to parse: far more than the host takes. */
+const LONGEST = 8 * MEBIBYTE - 4096;
+/** As much of it as the host takes, and parses. */
+const LONGEST_TAKEN = 15 * 1024;
+
+/** An object of so many bytes whose names are used once. */
+function uniqueNames(bytes: number): string {
+  const names: string[] = [];
+  for (let length = 0, at = 0; length < bytes - 32; at++) {
+    const name = `"${at.toString(36)}":0`;
+    names.push(name);
+    length += name.length + 1;
+  }
+  return `{${names.join()}}`;
+}
 
 const FLOODS: Readonly<Record<string, (flooding: Flooding) => Promise<void>>> = {
   notes(flooding) {
@@ -187,15 +201,25 @@ const FLOODS: Readonly<Record<string, (flooding: Flooding) => Promise<void>>> = 
   },
 
   async 'one-open'(flooding) {
-    const names: string[] = [];
-    for (let length = 0, at = 0; length < LONGEST - 32; at++) {
-      const name = `"${at.toString(36)}":0`;
-      names.push(name);
-      length += name.length + 1;
-    }
-    const head = `${flooding.invocation}\n{"method":"put","bucket":"FILES","args":{${names.join()}}}`;
-    await flooding.send(frames(writer => writer.open(newId(), BUCKET, head.slice(), false, null, true)));
+    const head = `${flooding.invocation}\nput\nFILES\n${uniqueNames(LONGEST)}`;
+    await flooding.send(frames(writer => writer.open(newId(), BUCKET, head, false, null, true)));
     await flooding.over();
+  },
+
+  async 'dear-heads'(flooding) {
+    const head = `${flooding.invocation}\ncreateMultipartUpload\nFILES\n${uniqueNames(LONGEST_TAKEN)}`;
+    while (!flooding.isOver) {
+      await flooding.send(
+        frames(writer => {
+          for (let at = 0; at < 16; at++) writer.open(newId(), BUCKET, head, false, null, true);
+        }),
+      );
+    }
+  },
+
+  logs(flooding) {
+    const note = frame(FrameType.Note, flooding.invocation, Buffer.from([NoteKind.Log, 1, 120]));
+    return repeat(flooding, Buffer.concat(Array.from({ length: Math.floor(WRITE_BYTES / note.length) }, () => note)));
   },
 
   async stderr(flooding) {

@@ -95,6 +95,8 @@ export const FLOODS = [
   { name: 'opens-fresh', does: 'the same with ids that are new' },
   { name: 'failures', does: 'failures of its handler as long as a frame, of JSON' },
   { name: 'one-open', does: 'once, a call as long as a frame, of JSON with unique names' },
+  { name: 'dear-heads', does: 'calls with as much JSON as the host parses, of unique names' },
+  { name: 'logs', does: 'log lines of one character' },
   { name: 'stderr', does: 'pieces of 64 KiB to its standard error' },
   { name: 'waiting-calls', does: 'once, 1,000 calls that wait with 64 KiB each' },
 ] as const;
