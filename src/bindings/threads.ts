@@ -14,11 +14,22 @@ const THREADS = poolSize(process.env.UV_THREADPOOL_SIZE);
 /** So many tasks of one account wait: far more than it has connections, each of which has one or two. */
 const MAX_WAITING = 4096;
 
-/** Reads and writes of files, reads of the database, steps of decoders: at most a few milliseconds each. */
+/** Reads and writes of files, reads of many records, steps of decoders: at most a few milliseconds each. */
 export const threadQueue = new FairQueue({
   task: 'use a thread of the host',
   concurrency: Math.max(1, THREADS - 2),
   perOwner: Math.max(1, THREADS - 3),
+  maxWaiting: MAX_WAITING,
+});
+
+/**
+ * Reads of one record: some ten microseconds, unless it is on the disk alone. There may be more of them than threads, so that sixteen reads of one
+ * account need not wait in two queues.
+ */
+export const recordQueue = new FairQueue({
+  task: 'read a record',
+  concurrency: 4 * THREADS,
+  perOwner: 3 * THREADS,
   maxWaiting: MAX_WAITING,
 });
 

@@ -103,7 +103,7 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
       if (this.#isOver) return { done: true, value: undefined };
       this.#work.charge(HOST_COSTS.chunkMs);
       if (this.#left <= 0) await this.#end();
-      else if (this.#chunks++ > 0 && this.#allAhead.count < MAX_AHEAD) this.#readAhead();
+      else if (this.#isWorthReadingAhead()) this.#readAhead();
       return { done: false, value: chunk };
     } catch (error) {
       await this.#end();
@@ -126,6 +126,11 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
     this.#ahead = undefined;
     this.#allAhead.count--;
     return ahead;
+  }
+
+  /** Its reader came back for a second piece, or there is little left. */
+  #isWorthReadingAhead(): boolean {
+    return (this.#chunks++ > 0 || this.#left <= CHUNK_BYTES.first) && this.#allAhead.count < MAX_AHEAD;
   }
 
   #readAhead(): void {

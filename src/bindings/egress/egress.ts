@@ -193,8 +193,8 @@ class OutgoingRequest {
 
   #upload(body: ServiceBody | null): ServiceBody | null {
     if (body === null) return null;
-    if (!(body instanceof Uint8Array)) return chargedBody(body, this.#work, HOST_COSTS.movedMbMs);
-    this.#work.charge(costOf(body.byteLength, HOST_COSTS.movedMbMs));
+    if (!(body instanceof Uint8Array)) return chargedBody(body, this.#work, HOST_COSTS.sentMbMs);
+    this.#work.charge(costOf(body.byteLength, HOST_COSTS.sentMbMs));
     return body;
   }
 

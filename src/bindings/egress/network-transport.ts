@@ -115,7 +115,7 @@ export class NetworkTransport implements Transport {
         callback(error instanceof Error ? error : new Error(String(error)), null);
         return;
       }
-      work.charge(HOST_COSTS.socketMs);
+      work.charge(options.protocol === 'https:' ? HOST_COSTS.tlsSocketMs : HOST_COSTS.socketMs);
       sockets.open++;
       const closed = (): void => {
         sockets.open--;

@@ -116,15 +116,15 @@ export class CommitQueue {
         if (next === undefined || !hasRoom(size, group.length, owner, next, isShared)) continue;
         owner.waiting.shift();
         group.push(next);
-        for (const total of [size, owner]) {
-          total.operations += next.operations.length;
-          total.bytes += next.bytes;
-        }
+        size.operations += next.operations.length;
+        size.bytes += next.bytes;
+        owner.operations += next.operations.length;
+        owner.bytes += next.bytes;
         hasMore = true;
       }
     }
-    this.#isLargeDue = group.length > 0 && this.#largeOwner() !== undefined;
     if (group.length === 0) this.#takeLarge(group);
+    else this.#isLargeDue = isShared && this.#largeOwner() !== undefined;
     this.#endTurns();
     return group;
   }
@@ -149,15 +149,16 @@ export class CommitQueue {
 
   /** Who gave nothing to the group is before those who did. */
   #endTurns(): void {
-    for (const [key, owner] of [...this.#owners]) {
-      const isServed = owner.operations > 0;
+    const served: [object, Owner][] = [];
+    for (const [key, owner] of this.#owners) {
+      if (owner.waiting.length === 0) this.#owners.delete(key);
+      else if (owner.operations > 0) served.push([key, owner]);
       owner.operations = 0;
       owner.bytes = 0;
-      if (owner.waiting.length === 0) this.#owners.delete(key);
-      else if (isServed) {
-        this.#owners.delete(key);
-        this.#owners.set(key, owner);
-      }
+    }
+    for (const [key, owner] of served) {
+      this.#owners.delete(key);
+      this.#owners.set(key, owner);
     }
   }
 }

@@ -51,8 +51,7 @@ export class FileBodies implements Bodies {
     try {
       if (this.#directory?.name !== name) this.#directory = { name, ready: this.#makeDirectory(name) };
       await this.#directory.ready;
-      // Creating, syncing and removing it.
-      work.charge(3 * HOST_COSTS.fileOperationMs);
+      work.charge(HOST_COSTS.newFileMs);
       const handle = await threadQueue.run(work.owner, HOST_COSTS.fileOperationMs, () =>
         open(this.#path(id), 'wx', PRIVATE_FILE_MODE),
       );

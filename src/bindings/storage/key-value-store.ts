@@ -1,7 +1,7 @@
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { type CallWork, OWN_WORK } from '../service.js';
-import { threadQueue } from '../threads.js';
+import { recordQueue, threadQueue } from '../threads.js';
 import { CommitQueue } from './commit-queue.js';
 import { arePlain, type RecordOperation, withCounts } from './counts.js';
 import type { DiskSpace } from './disk-space.js';
@@ -55,7 +55,7 @@ export class KeyValueStore {
     const known = this.#cache.get(key);
     if (known !== undefined) return known;
     work.charge(HOST_COSTS.recordMs);
-    const wait = threadQueue.enter(work.owner, HOST_COSTS.recordMs);
+    const wait = recordQueue.enter(work.owner, HOST_COSTS.recordMs);
     if (wait !== undefined) await wait;
     try {
       if (!this.#isOpen || this.#reopening) await this.#whenOpen();
@@ -66,7 +66,7 @@ export class KeyValueStore {
     } catch (error) {
       throw this.#readError(error);
     } finally {
-      threadQueue.leave(work.owner);
+      recordQueue.leave(work.owner);
     }
   }
 
@@ -298,7 +298,7 @@ const NOT_OPEN: ReadonlySet<string> = new Set([
 function writeMs(operations: readonly RecordOperation[]): number {
   let bytes = 0;
   for (const operation of operations) if (operation.type === 'put') bytes += operation.value.byteLength;
-  return operations.length * HOST_COSTS.writtenRecordMs + costOf(bytes, HOST_COSTS.fileMbMs);
+  return HOST_COSTS.commitMs + operations.length * HOST_COSTS.writtenRecordMs + costOf(bytes, HOST_COSTS.fileMbMs);
 }
 
 function closedError(): EdgeError {
