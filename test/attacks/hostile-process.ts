@@ -112,6 +112,7 @@ export async function startHostile(
             polls++;
             return real.glance();
           },
+          tally: () => real.tally(),
           survey: () => real.survey(),
           close: () => real.close(),
         };
