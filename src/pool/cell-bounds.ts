@@ -39,10 +39,11 @@ export const CPU = {
   persistentPolls: 2,
 } as const;
 
-/** A survey is a reading that takes longer (0.3 ms): of the whole tree, and of what it holds open. */
+/** A survey is a reading that takes longer (see docs/security.md): of the whole tree, and of what it holds open. */
 export const SURVEY = {
-  /** Polls from one to the next of a cell that uses CPU time, and of one that does not. */
+  /** Polls from one to the next of a cell that uses CPU time. */
   activePolls: 4,
+  /** Polls until the processes of a cell that uses none are counted again. */
   idlePolls: 6,
   /** Surveys in a row that were refused where the first was not. */
   refusedInARow: 2,

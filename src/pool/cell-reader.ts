@@ -1,7 +1,15 @@
 /** Reads a cell from the kernel: from its control group where it has one, else from each of its processes. */
-import type { CellGlance, CellReader, CellSurvey } from './cell-watch.js';
+import type { CellGlance, CellReader, CellSurvey, CellTally } from './cell-watch.js';
 import type { CellCgroup } from './cgroup.js';
-import { figuresOf, heldFiles, OpenFile, parseStat, writtenBytes } from './process-reading.js';
+import {
+  countDescriptors,
+  figuresOf,
+  heldFiles,
+  lastStarted,
+  OpenFile,
+  parseStat,
+  writtenBytes,
+} from './process-reading.js';
 import { descendantsOf } from './process-tree.js';
 
 /** A cell has one process and a wrapper or two: with more it is ended, however many there are. */
@@ -14,9 +22,13 @@ export class KernelReader implements CellReader {
   readonly #pid: number;
   readonly #stat: OpenFile;
   readonly #cgroup: CellCgroup | undefined;
+  /** What has only started the cell: no code of the cell can have it open a file. */
+  readonly #wrappers: ReadonlySet<number>;
+  #count = 0;
+  #countedAt: string | undefined;
 
   /**
-   * Throws where the system has no /proc, or the process is gone.
+   * Made when the cell is up and before function code runs in it. Throws where the system has no /proc, or the process is gone.
    *
    * @param root what was started: the cell, or what has started the cell
    * @param pid the cell
@@ -26,6 +38,7 @@ export class KernelReader implements CellReader {
     this.#pid = pid;
     this.#stat = new OpenFile(`/proc/${pid}/stat`);
     this.#cgroup = cgroup;
+    this.#wrappers = new Set(this.#pids().filter(other => other !== pid));
   }
 
   get source(): CellReader['source'] {
@@ -40,25 +53,38 @@ export class KernelReader implements CellReader {
     return { cpuMs: this.#cgroup?.cpuMs ?? cpuMs, residentBytes, threads };
   }
 
+  tally(): CellTally | undefined {
+    const descriptors = countDescriptors(this.#pid);
+    return descriptors === undefined ? undefined : { processes: this.#countProcesses(), descriptors };
+  }
+
+  /** The lists are read again only when something was started on this machine since. */
+  #countProcesses(): number {
+    const started = lastStarted();
+    if (started === undefined || started !== this.#countedAt) this.#count = this.#pids().length;
+    this.#countedAt = started;
+    return this.#count;
+  }
+
   survey(): CellSurvey | undefined {
-    const pids = this.#cgroup?.processes ?? [this.#root, ...descendantsOf(this.#root, MOST_PROCESSES)];
+    const pids = this.#pids();
     const memoryBytes = this.#cgroup?.memoryBytes;
     let threads = 0;
     let residentBytes = 0;
     let descriptors = 0;
     let fileBytes = 0;
-    let written: number | undefined;
     const seen = new Set<string>();
     for (const pid of pids.slice(0, MOST_PROCESSES)) {
       const figures = figuresOf(pid);
-      const files = heldFiles(pid, seen, MOST_DESCRIPTORS);
-      const bytes = writtenBytes(pid);
-      if (pid === this.#pid && (figures === undefined || files === undefined)) return undefined;
       threads += figures?.threads ?? 0;
       residentBytes += figures?.residentBytes ?? 0;
+      if (this.#wrappers.has(pid)) continue;
+      // The kernel counts files in memory with the group; without it only the descriptors lead to them.
+      const most = memoryBytes === undefined ? MOST_DESCRIPTORS : 0;
+      const files = heldFiles(pid, seen, most);
+      if (pid === this.#pid && (figures === undefined || files === undefined)) return undefined;
       descriptors += files?.descriptors ?? 0;
       fileBytes += files?.bytes ?? 0;
-      if (bytes !== undefined) written = (written ?? 0) + bytes;
     }
     return {
       processes: pids.length,
@@ -66,11 +92,15 @@ export class KernelReader implements CellReader {
       residentBytes: memoryBytes ?? residentBytes,
       descriptors,
       fileBytes: memoryBytes === undefined ? fileBytes : undefined,
-      writtenBytes: written,
+      writtenBytes: writtenBytes(this.#pid),
     };
   }
 
   close(): void {
     this.#stat.close();
+  }
+
+  #pids(): number[] {
+    return this.#cgroup?.processes ?? [this.#root, ...descendantsOf(this.#root, MOST_PROCESSES)];
   }
 }

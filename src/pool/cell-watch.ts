@@ -11,12 +11,16 @@ export interface CellGlance {
   readonly threads: number;
 }
 
-/** What takes longer to read: all processes of the cell, and what they hold open. */
-export interface CellSurvey {
+/** What a cell can have in great numbers without having used any CPU time to speak of. */
+export interface CellTally {
   readonly processes: number;
+  readonly descriptors: number;
+}
+
+/** What takes longer to read: all processes of the cell, and what they hold open. */
+export interface CellSurvey extends CellTally {
   readonly threads: number;
   readonly residentBytes: number;
-  readonly descriptors: number;
   /** Files that are held open, in memory and on disk. Undefined where the kernel counts them with the memory. */
   readonly fileBytes: number | undefined;
   /** Undefined where the system does not tell. */
@@ -27,6 +31,8 @@ export interface CellReader {
   readonly source: 'cgroup' | 'processes';
   /** Undefined when the cell is gone. */
   glance(): CellGlance | undefined;
+  /** The part of a survey that is read of an idle cell: what takes no time to be had. Undefined like a survey. */
+  tally(): CellTally | undefined;
   /** Undefined when the cell is gone, or the system refuses. */
   survey(): CellSurvey | undefined;
   close(): void;
@@ -132,24 +138,34 @@ export class CellWatch {
     return this.#checkMemory(residentBytes, 0) ?? this.#checkCount('threads', threads, this.#bounds.threads);
   }
 
-  /** A page takes CPU time to be filled: of a cell that has used none since the last survey only the processes can have changed. */
+  /** A page takes CPU time to be filled: of a cell that has used none since the last survey only what takes none is read. */
   #surveyIfDue(glance: CellGlance): CellFinding | undefined {
     this.#pollsSinceSurvey++;
     const isActive = glance.cpuMs > this.#surveyedCpuMs;
     if (this.#pollsSinceSurvey < (isActive ? SURVEY.activePolls : SURVEY.idlePolls)) return undefined;
     this.#pollsSinceSurvey = 0;
+    if (!isActive) {
+      const tally = this.#reader.tally();
+      return tally === undefined ? this.#refusal() : this.#checkTally(tally);
+    }
     this.#surveyedCpuMs = glance.cpuMs;
     const survey = this.#reader.survey();
     if (survey === undefined) return this.#refusal();
-    this.#refused = 0;
-    const { descriptors, fileBytes, processes, residentBytes, threads, writtenBytes } = survey;
+    const { fileBytes, residentBytes, threads, writtenBytes } = survey;
     const bounds = this.#bounds;
     return (
-      this.#checkCount('processes', processes, this.#processes) ??
+      this.#checkTally(survey) ??
       this.#checkCount('threads', threads, bounds.threads) ??
-      this.#checkCount('open descriptors', descriptors, bounds.descriptors) ??
       this.#checkMemory(residentBytes, fileBytes ?? 0) ??
       this.#checkCount('bytes written to disk', writtenBytes ?? 0, bounds.writtenBytes)
+    );
+  }
+
+  #checkTally({ processes, descriptors }: CellTally): CellFinding | undefined {
+    this.#refused = 0;
+    return (
+      this.#checkCount('processes', processes, this.#processes) ??
+      this.#checkCount('open descriptors', descriptors, this.#bounds.descriptors)
     );
   }
 

@@ -73,8 +73,19 @@ export function parseStat(text: string): ProcessFigures | undefined {
 }
 
 export function figuresOf(pid: number | 'self'): ProcessFigures | undefined {
-  const text = readText(`/proc/${pid}/stat`);
+  const text = readLine(`/proc/${pid}/stat`);
   return text === undefined ? undefined : parseStat(text);
+}
+
+/** How many descriptors the process has open; undefined when it is gone or may not be looked at. */
+export function countDescriptors(pid: number): number | undefined {
+  const folder = `/proc/${pid}/fd`;
+  try {
+    // The size is their number from Linux 6.2 on, and 0 before.
+    return statSync(folder).size || readdirSync(folder).length;
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -87,17 +98,19 @@ export function figuresOf(pid: number | 'self'): ProcessFigures | undefined {
 export function heldFiles(pid: number, seen: Set<string>, most: number): HeldFiles | undefined {
   const folder = `/proc/${pid}/fd`;
   try {
-    // From Linux 6.2 on this is the number of descriptors: a list of a million need not be read.
-    const { size } = statSync(folder);
-    if (size > most) return { descriptors: size, bytes: 0 };
+    const descriptors = countDescriptors(pid);
+    if (descriptors === undefined || descriptors > most) return toCount(descriptors);
     const names = readdirSync(folder);
-    if (names.length > most) return { descriptors: names.length, bytes: 0 };
     let bytes = 0;
     for (const name of names) bytes += fileBytes(`${folder}/${name}`, seen);
     return { descriptors: names.length, bytes };
   } catch {
     return undefined;
   }
+}
+
+function toCount(descriptors: number | undefined): HeldFiles | undefined {
+  return descriptors === undefined ? undefined : { descriptors, bytes: 0 };
 }
 
 function fileBytes(path: string, seen: Set<string>): number {
@@ -116,16 +129,39 @@ function fileBytes(path: string, seen: Set<string>): number {
 
 /** Bytes that the process has caused to be written to disks, in all its life; undefined where the system does not tell. */
 export function writtenBytes(pid: number): number | undefined {
-  const [, bytes] = /^write_bytes: (\d+)$/m.exec(readText(`/proc/${pid}/io`) ?? '') ?? [];
+  const [, bytes] = /^write_bytes: (\d+)$/m.exec(readLine(`/proc/${pid}/io`) ?? '') ?? [];
   return bytes === undefined ? undefined : Number(bytes);
 }
 
+/** A text of the kernel; undefined where it is not, or no more. */
 export function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'latin1');
   } catch {
     return undefined;
   }
+}
+
+/** The same for texts that are short as a rule, in a third of the time. */
+export function readLine(path: string): string | undefined {
+  let fd: number | undefined;
+  try {
+    fd = openSync(path, 'r');
+    const length = readSync(fd, line, 0, line.length, 0);
+    return length === line.length ? readText(path) : line.toString('latin1', 0, length);
+  } catch {
+    return undefined;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+/**
+ * Changes whenever a process or a thread is started anywhere in this process's namespace: the number that was given last (proc_loadavg(5)).
+ * Undefined where the system does not tell.
+ */
+export function lastStarted(): string | undefined {
+  return readLine('/proc/loadavg')?.split(' ')[4];
 }
 
 /** The units of the kernel's figures, from what it has told this process at its start (getauxval(3)). */

@@ -1,5 +1,6 @@
 /** The processes that a process has started, and those that they have started, as the kernel lists them. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { readLine } from './process-reading.js';
 
 /**
  * Descendants of a process, parents before their children; none where the system has no /proc. Every thread has a list of its own. A
@@ -27,12 +28,8 @@ function childrenOf(pid: number): number[] {
   }
 }
 
+/** None when the thread has ended since it was listed. */
 function childrenOfThread(pid: number, thread: string): number[] {
-  try {
-    const line = readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').trim();
-    return line === '' ? [] : line.split(' ').map(Number);
-  } catch {
-    // The thread has ended since it was listed.
-    return [];
-  }
+  const line = readLine(`/proc/${pid}/task/${thread}/children`)?.trim() ?? '';
+  return line === '' ? [] : line.split(' ').map(Number);
 }

@@ -9,7 +9,7 @@ import { HostOpens, NoteKind } from '../../src/isolate/protocol/messages.js';
 import { descriptorTransport } from '../../src/isolate/protocol/transport.js';
 import { Control } from '../../src/pool/control.js';
 
-const THREADS = 8;
+const THREADS = 2;
 let burning = 0;
 
 const control = new Channel(descriptorTransport(3), 'isolate', {
