@@ -18,7 +18,8 @@ import { compileIntruder, type Findings, startIntruder, startNeighbour, successe
 
 const isLinux = process.platform === 'linux';
 const intruder = isLinux ? compileIntruder() : undefined;
-if (intruder === undefined) test.skip('native attacks need Linux and the program cc', () => {});
+if (intruder === undefined)
+  test.skip('native attacks need Linux, the program cc, and the headers of libc6-dev', () => {});
 const native = intruder === undefined ? test.skip : test;
 const path = intruder?.path ?? '';
 
