@@ -22,7 +22,7 @@ import { transform } from 'esbuild';
 import { ABLATIONS, type Ablation, isToBeHad, testTitle } from './table.js';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
-const COPIED = ['.scripts', 'dist', 'docs', 'package.json', 'src'];
+const COPIED = ['.scripts', 'dist', 'docs', 'package.json', 'src', 'test/attacks/native'];
 
 const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } });
 const scratch = mkdtempSync(join(tmpdir(), 'edgehost-ablate-'));

@@ -31,6 +31,8 @@ export function isToBeHad({ fromNode = 0, toNode = Number.POSITIVE_INFINITY }: A
 const ATTACKS = 'test/attacks/attacks.test.ts';
 const RULES = 'test/attacks/rules.test.ts';
 const LAYERS = 'test/attacks/layers.test.ts';
+const WALLS = 'src/pool/sandbox/walls.ts';
+const OWN_SANDBOX = 'the process of a cell has the sandbox that host.health() tells of';
 const HOSTILE_CELL = 'test/attacks/hostile-cell.test.ts';
 const GUEST_HARDEN = 'test/isolate/guest/harden.test.ts';
 const THREAD_HARDEN = 'test/isolate/harden-thread.test.ts';
@@ -585,7 +587,7 @@ function stringify`,
     rule: 'R25',
     without: 'the bound of a frame',
     file: 'src/isolate/protocol/frames.ts',
-    find: 'if (length > MAX_PAYLOAD_BYTES)',
+    find: 'if (length > this.#bounds.payload(type))',
     replace: 'if (false)',
     test: HOSTILE_CELL,
     title: 'a cell that sends a length of four gigabytes loses the isolate, and no more',
@@ -629,9 +631,9 @@ function stringify`,
   {
     rule: 'R28',
     without: 'the namespace of the network',
-    file: 'src/pool/sandbox.ts',
-    find: `['--net', `,
-    replace: '[',
+    file: WALLS,
+    find: `'--unshare-net', `,
+    replace: '',
     test: LAYERS,
     title: 'with its namespaces a cell reaches neither the network nor the host, and stays an unprivileged user',
   },
@@ -653,12 +655,47 @@ function stringify`,
     test: ATTACKS,
     title: attackTitle('to answer the ids that Node reads off rejected promises', isolation),
   })),
-  ...sandboxFlag(`'--pid', `, 'the namespace of processes'),
-  ...sandboxFlag(`'--ipc', `, 'the namespace of IPC'),
-  ...sandboxFlag('    `--reuid=$' + '{UNPRIVILEGED_ID}`,\n', 'the user without rights'),
-  ...sandboxFlag(`    '--bounding-set=-all',\n`, 'the empty bounding set'),
-  ...sandboxFlag(`'--no-new-privs', `, 'the ban of new privileges'),
-  ...sandboxFlag(`'--core=0', `, 'the ban of core dumps'),
+  ...sandboxFlag(`'--unshare-pid', `, 'the namespace of processes'),
+  ...sandboxFlag(`'--unshare-ipc', `, 'the namespace of IPC'),
+  ...sandboxFlag('`--reuid=$' + '{id}`, ', 'the user of its own'),
+  ...sandboxFlag(`, '--bounding-set=-all'`, 'the empty bounding set'),
+  {
+    rule: 'R29',
+    without: 'a user for each cell',
+    file: 'src/pool/sandbox/user-ids.ts',
+    find: 'const id = this.#free.shift();',
+    replace: 'const id = this.#free[0];',
+    test: LAYERS,
+    title: 'two accounts are two users of the system, where cells have users of their own',
+  },
+  {
+    rule: 'R29',
+    without: 'the ban of core dumps',
+    file: 'src/pool/sandbox/sandbox.ts',
+    find: `'--core=0', `,
+    replace: '',
+    test: LAYERS,
+    title: OWN_SANDBOX,
+  },
+  ...nativeHole(
+    WALLS,
+    `...filterArguments(filterFd),\n      '--',\n      // Behind`,
+    `'--',\n      // Behind`,
+    'the filter',
+  ),
+  ...nativeHole(
+    'src/pool/sandbox/room.ts',
+    `...['--proc', PROC],`,
+    `...['--proc', PROC], ...['--ro-bind', '/etc', '/etc'],`,
+    'the empty root',
+  ),
+  ...nativeHole(
+    'src/pool/sandbox/cell-filter.ts',
+    `mask: ~IGNORED_CLONE_FLAG, value: THREAD_FLAGS`,
+    'mask: 0, value: 0',
+    'the flags of threads',
+  ),
+  ...nativeHole('src/pool/sandbox/cell-filter.ts', `prctl(1, SIGKILL)`, 'prctl(1)', 'the signal of its death'),
 ];
 
 function cellFlag(rule: string, flag: string): readonly Ablation[] {
@@ -676,17 +713,13 @@ function cellFlag(rule: string, flag: string): readonly Ablation[] {
 }
 
 function sandboxFlag(find: string, without: string): readonly Ablation[] {
-  return [
-    {
-      rule: 'R29',
-      without,
-      file: 'src/pool/sandbox.ts',
-      find,
-      replace: '',
-      test: LAYERS,
-      title: 'the process of a cell has the sandbox that host.health() tells of',
-    },
-  ];
+  return [{ rule: 'R29', without, file: WALLS, find, replace: '', test: LAYERS, title: OWN_SANDBOX }];
+}
+
+/** What native code gets through when it is taken out. */
+function nativeHole(file: string, find: string, replace: string, without: string): readonly Ablation[] {
+  const title = 'native code in a complete sandbox gets nothing but its own sockets, memory and threads';
+  return [{ rule: 'R29', without, file, find, replace, test: 'test/attacks/native.test.ts', title }];
 }
 
 /** The title of the test, as AVA prints it. */

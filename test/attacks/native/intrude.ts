@@ -18,9 +18,10 @@ const SOCKET_FD = 3;
 /** What was tried, to "ok" or "refused (reason)". */
 export type Findings = ReadonlyMap<string, string>;
 
-/** Undefined where no C compiler is installed. */
+/** Undefined where there is no C compiler, or no headers of the C library. */
 export function compileIntruder(): { readonly path: string; remove(): void } | undefined {
-  if (spawnSync('cc', ['--version'], { stdio: 'ignore' }).error !== undefined) return undefined;
+  const headers = spawnSync('cc', ['-E', '-include', 'stdio.h', '-x', 'c', '/dev/null'], { stdio: 'ignore' });
+  if (headers.status !== 0) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'edgehost-intruder-'));
   const path = join(folder, 'intruder');
   execFileSync('chmod', ['755', folder]);

@@ -25,8 +25,10 @@ function installation(t: ExecutionContext): string {
 
 function put(folder: string, name: 'edgehost' | 'piscina'): void {
   mkdirSync(folder, { recursive: true });
-  if (name === 'piscina')
-    return cpSync(join(ROOT, 'node_modules/piscina'), folder, { recursive: true, dereference: true });
+  if (name === 'piscina') {
+    cpSync(join(ROOT, 'node_modules/piscina'), folder, { recursive: true, dereference: true });
+    return;
+  }
   cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
   cpSync(join(ROOT, 'dist/src'), join(folder, 'dist/src'), { recursive: true });
 }
