@@ -258,7 +258,10 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       warn: error => this.#warn(error),
       account: id => this.#accounts.get(id),
       directory: id => lazyDirectory(() => this.#directory(id)),
-      storage: async () => (await this.#openStorage()).database('management'),
+      storage: async () => {
+        const storage = await this.#openStorage();
+        return { storage: storage.database('management'), keyStore: storage.secretsKey };
+      },
     });
   }
 

@@ -1,6 +1,7 @@
 /** The management API of a host: its ports over the host's accounts, and its storage beside theirs. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BucketDirectory } from '../bindings/bucket/engine.js';
+import type { KeyStore } from '../bindings/storage/key-file.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { Account } from './account.js';
 import { createManagement, type Management, type ManagementOptions } from './management/management.js';
@@ -12,7 +13,7 @@ import type { LoadOptions } from './options.js';
 /** Options of `host.management()`; functions, buckets, names and storage are the host's. */
 export type HostManagementOptions = Omit<
   ManagementOptions,
-  'storage' | 'functions' | 'buckets' | 'names' | 'onWarning'
+  'storage' | 'functions' | 'buckets' | 'names' | 'keyStore' | 'onWarning'
 >;
 
 /** The fetch handler, and what the owner does with the API besides. */
@@ -30,7 +31,7 @@ export interface HostManagement {
 export interface ManagementHost {
   account(id: string): Account | undefined;
   directory(account: string): BucketDirectory;
-  storage(): Promise<ManagementStorage>;
+  storage(): Promise<{ readonly storage: ManagementStorage; readonly keyStore: KeyStore }>;
   readonly names: NameOwners;
   /** Gets the promise of the stored zones being known. */
   opening(ready: Promise<unknown>): void;
@@ -39,16 +40,17 @@ export interface ManagementHost {
 
 /** The storage opens now; what fails in that is told by each call. */
 export function createManagementDoor(options: HostManagementOptions, host: ManagementHost): HostManagement {
-  const ready = host.storage().then(async storage => {
+  const ready = host.storage().then(async ({ storage, keyStore }) => {
     const management = createManagement({
       ...options,
       storage,
       functions: functionPort(host),
       buckets: account => host.directory(account),
       names: host.names,
+      keyStore,
       onWarning: error => host.warn(error),
     });
-    await management.claimZones();
+    await management.start();
     return management;
   });
   ready.catch(() => {});

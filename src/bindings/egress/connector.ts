@@ -8,7 +8,7 @@ import { Resolver } from 'node:dns/promises';
 import { isIP, isIPv4, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 
-import { EdgeError } from '../../quotas/errors.js';
+import { EdgeError, errorCode } from '../../quotas/errors.js';
 import type { AddressPolicy } from './address-policy.js';
 
 /** The addresses of a host name. */
@@ -34,7 +34,7 @@ export function createConnector({ policy, resolve, connectTimeoutMs, ca }: Conne
     const host = options.hostname.replace(/^\[|\]$/g, '');
     // An address written into the URL is connected to without a lookup.
     if (isIP(host) !== 0 && !policy.allows(host)) {
-      callback(deniedError(host, [host]), null);
+      callback(deniedError(host), null);
       return;
     }
     connect(options, (...[error, socket]) => {
@@ -42,7 +42,7 @@ export function createConnector({ policy, resolve, connectTimeoutMs, ca }: Conne
       const address = socket.remoteAddress;
       if (address !== undefined && policy.allows(address)) return callback(null, socket);
       socket.destroy();
-      callback(deniedError(host, [address ?? 'unknown']), null);
+      callback(deniedError(host), null);
     });
   };
 }
@@ -63,6 +63,9 @@ export function createResolver(): ResolveHost {
   };
 }
 
+/** What resolvers say of a name that does not exist or has no address. */
+const NO_ADDRESS: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA', 'ENONAME', 'EAI_NONAME', 'EAI_NODATA']);
+
 function policedLookup(policy: AddressPolicy, resolve: ResolveHost): LookupFunction {
   return (hostname, options, callback) => {
     const fail = (error: Error): void => callback(error, options.all === true ? [] : '');
@@ -72,20 +75,25 @@ function policedLookup(policy: AddressPolicy, resolve: ResolveHost): LookupFunct
           .filter(address => policy.allows(address))
           .map(address => ({ address, family: isIPv4(address) ? 4 : 6 }));
         const [first] = found;
-        if (first === undefined) return fail(deniedError(hostname, addresses));
+        if (first === undefined) return fail(deniedError(hostname));
         if (options.all === true) callback(null, found);
         else callback(null, first.address, first.family);
       },
-      error => fail(new EdgeError('EDGE_EGRESS_FAILED', `Cannot resolve ${hostname}`, { cause: error })),
+      error => {
+        if (NO_ADDRESS.has(errorCode(error) ?? '')) fail(deniedError(hostname));
+        else fail(new EdgeError('EDGE_EGRESS_FAILED', `Cannot resolve ${hostname}`, { cause: error }));
+      },
     );
   };
 }
 
-function deniedError(host: string, addresses: readonly string[]): EdgeError {
-  if (addresses.length === 0)
-    return new EdgeError('EDGE_EGRESS_FAILED', `Cannot connect to ${host}: it has no address`);
+/**
+ * One error for a name without an address and for one whose addresses are not allowed: else a function could find out which names exist
+ * inside.
+ */
+function deniedError(host: string): EdgeError {
   return new EdgeError(
     'EDGE_EGRESS_DENIED',
-    `Cannot connect to ${host}: the egress policy allows no address that it resolves to (option egress.allow)`,
+    `Cannot connect to ${host}: it has no address that the egress policy allows (option egress.allow)`,
   );
 }

@@ -86,7 +86,7 @@ export interface Egress {
    * Makes a request of a function. Follows up to 20 redirects when the head says so (the default), each under the same policy.
    *
    * @throws TypeError when the head is not one that `fetch` could make
-   * @throws EdgeError EDGE_EGRESS_DENIED when the policy allows no address of a host, EDGE_EGRESS_FAILED when there is no
+   * @throws EdgeError EDGE_EGRESS_DENIED when a host has no address that the policy allows, EDGE_EGRESS_FAILED when there is no
    *   answer, EDGE_OVERLOADED when the account has as many sockets and files open as it may; what `onHop` throws; the reason of `signal` when it fires
    */
   fetch(request: EgressRequest): Promise<EgressResponse>;

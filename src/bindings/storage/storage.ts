@@ -12,6 +12,7 @@ import { rebuildIndexes } from '../bucket/rebuild-index.js';
 import type { Bodies } from './bodies.js';
 import { DiskSpace } from './disk-space.js';
 import { FileBodies } from './file-bodies.js';
+import { type KeyStore, keyFile, memoryKey } from './key-file.js';
 import { KeyValueStore } from './key-value-store.js';
 import { KeyedMutex } from './keyed-mutex.js';
 import type { LevelOperation } from './level-database.js';
@@ -52,15 +53,18 @@ export class Storage {
   readonly #close: () => Promise<void>;
   readonly #minPartBytes: number | undefined;
   readonly #openDatabase: OpenDatabase;
+  /** Where the key is kept that secrets in the databases are sealed with. */
+  readonly secretsKey: KeyStore;
   readonly #databases = new Map<string, Database>();
   readonly #directories = new Map<string, BucketDirectory>();
   #expiry: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
-  private constructor({ parts, close, openDatabase }: Opened, minPartBytes: number | undefined) {
+  private constructor({ parts, close, openDatabase, secretsKey }: Opened, minPartBytes: number | undefined) {
     this.#parts = parts;
     this.#close = close;
     this.#openDatabase = openDatabase;
+    this.secretsKey = secretsKey;
     this.#minPartBytes = minPartBytes;
   }
 
@@ -164,6 +168,7 @@ type OpenDatabase = (name: string) => Database;
 
 interface Opened {
   readonly openDatabase: OpenDatabase;
+  readonly secretsKey: KeyStore;
   readonly parts: StorageParts;
   readonly close: () => Promise<void>;
 }
@@ -172,7 +177,12 @@ async function openMemory(options: StorageOptions, now: () => number): Promise<O
   const records = new KeyValueStore(await openMemoryDatabase());
   const bodies = new MemoryBodies(options.memoryLimitBytes ?? 2 ** 30);
   const parts = storageParts(records, bodies, now);
-  return { parts, close: () => close(parts, () => []), openDatabase: () => asDatabase(new MemoryLevel()) };
+  return {
+    parts,
+    close: () => close(parts, () => []),
+    openDatabase: () => asDatabase(new MemoryLevel()),
+    secretsKey: memoryKey(),
+  };
 }
 
 async function openDirectory(directory: string, options: StorageOptions, now: () => number): Promise<Opened> {
@@ -205,6 +215,7 @@ async function openDirectory(directory: string, options: StorageOptions, now: ()
         mkdirSync(location, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
         return asDatabase(new Level(location));
       },
+      secretsKey: keyFile(join(path, 'secrets.key')),
     };
   } catch (error) {
     await records.close();

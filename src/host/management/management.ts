@@ -1,7 +1,9 @@
 /** The management API of a host: a fetch handler and a listener over the tables of routes, schemas, codes and dates. */
 
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import PQueue from 'p-queue';
+import type { KeyStore } from '../../bindings/storage/key-file.js';
 import type { NameOwners } from '../name-owners.js';
 import { AuditLog } from './audit-log.js';
 import type { Services } from './context.js';
@@ -17,7 +19,8 @@ import type { Route } from './route.js';
 import { Router } from './router.js';
 import { allRoutes } from './routes.js';
 import { isOver, Schedule, type ScheduleOverrides } from './schedule.js';
-import { Sealing } from './sealing.js';
+import { checkKey, Sealing } from './sealing.js';
+import { openSecrets } from './secrets-key.js';
 import { Stores } from './stores.js';
 import { type ConfiguredToken, checkPermissions, type TokenRecord, Tokens } from './tokens.js';
 import { ZoneOwners, type ZoneOwnership } from './zone-owners.js';
@@ -59,8 +62,13 @@ export interface ManagementOptions {
   readonly zoneSettings?: Readonly<Record<string, ZoneSettingDefinition>>;
   readonly limits?: Partial<ManagementLimits>;
   readonly rateLimit?: Partial<RateLimitOptions>;
-  /** 32 bytes: secrets of functions are stored under AES-256-GCM. @default none, secrets are stored as they are */
+  /**
+   * 32 bytes: secrets of functions are stored under AES-256-GCM with this key.
+   * @default a random one, kept in the file `secrets.key` of the storage directory
+   */
   readonly secretsKey?: Uint8Array;
+  /** Where that random key is kept. @default in memory: secrets open for as long as this API lives */
+  readonly keyStore?: KeyStore;
   /** Gets every error that was answered as 8000, Internal error; must not throw. @default nothing is done */
   readonly onError?: (error: unknown) => void;
   /** Is told of zones and routes that are stored and do not serve. @default nothing is done */
@@ -84,8 +92,8 @@ export interface Management {
   listener(): (request: IncomingMessage, response: ServerResponse) => void;
   /** Lets the host load every stored function again, one after the other, after a restart. One that fails is reported and kept. */
   restore(): Promise<RestoreReport>;
-  /** Takes the names of the stored zones; to be awaited before anything is answered. */
-  claimZones(): Promise<void>;
+  /** Takes the names of the stored zones, and finds the key of the secrets; to be awaited before anything is answered. */
+  start(): Promise<void>;
   /** A token of an account (or of all, `'*'`); `value` is its text and is not kept. */
   issueToken(
     spec: Pick<TokenRecord, 'name' | 'account' | 'permissions'> & { readonly expiresOn?: Date },
@@ -108,7 +116,8 @@ export function createManagement(options: ManagementOptions): Management {
   const stores = new Stores(options.storage);
   const tokens = new Tokens(options.tokens ?? [], stores.tokens);
   const audit = new AuditLog(stores.audit);
-  const sealing = new Sealing(options.secretsKey ?? null);
+  const given = options.secretsKey === undefined ? undefined : checkKey(options.secretsKey);
+  const sealing = new Sealing(given ?? new Uint8Array(randomBytes(32)));
   const onWarning = options.onWarning ?? (() => {});
   const zoneOwners = new ZoneOwners(options.names, options.zoneOwnership, onWarning);
   const functionStore = new FunctionStore(stores, options.functions, sealing, zoneOwners, limits.versionsKept);
@@ -144,7 +153,11 @@ export function createManagement(options: ManagementOptions): Management {
     fetch,
     listener: () => nodeListener(fetch),
     restore,
-    claimZones: () => zoneOwners.claimStored(stores),
+    async start() {
+      await zoneOwners.claimStored(stores);
+      const { keyStore } = options;
+      if (keyStore !== undefined) await openSecrets({ stores, sealing, given, keyStore, onWarning });
+    },
     async issueToken({ expiresOn, ...spec }) {
       checkPermissions(spec.name, spec.permissions);
       const expires_on = expiresOn?.toISOString() ?? null;

@@ -31,9 +31,11 @@ export function commit(storage: ManagementStorage, operations: Operation[]): Pro
 
 /** One kind of record. Keys are parts joined by `/`, which no part contains. */
 export class Records<T> {
+  readonly #storage: ManagementStorage;
   readonly #level: Sublevel<Stored<T>>;
 
   constructor(storage: ManagementStorage, name: string) {
+    this.#storage = storage;
     this.#level = storage.sublevel<string, Stored<T>>(name, { valueEncoding: 'json' });
   }
 
@@ -90,6 +92,14 @@ export class Records<T> {
       operations.push({ type: 'del', key: at, sublevel: this.#level });
     }
     return operations;
+  }
+
+  /** Has the database forget what was written over. A store in memory, or a part of another database, has no such thing. */
+  async compact(): Promise<void> {
+    const storage: object = this.#storage;
+    if (!('compactRange' in storage) || typeof storage.compactRange !== 'function') return;
+    const [from, to] = ['', '\u{10ffff}'].map(key => this.#level.prefixKey(key, 'utf8'));
+    await storage.compactRange(from, to);
   }
 }
 

@@ -91,6 +91,15 @@ export interface SecretRecord {
   readonly modified_on: string;
 }
 
+export interface SecretsKeyRecord {
+  /** Tells which key secrets are sealed with. */
+  readonly fingerprint: string;
+  /** Whether the owner gave it, or it is in the key's file. */
+  readonly source: 'option' | 'file';
+  /** Whether no secret is left that is not sealed with it. */
+  readonly isSealed: boolean;
+}
+
 export class Stores {
   readonly storage: ManagementStorage;
   readonly lock = new KeyedMutex();
@@ -121,6 +130,8 @@ export class Stores {
   readonly deployments: Records<DeploymentRecord>;
   /** account, function, secret */
   readonly secrets: Records<SecretRecord>;
+  /** Of the API itself: `secrets-key`. */
+  readonly settings: Records<SecretsKeyRecord>;
   /** account, function, version id, index of the module */
   readonly contents: Contents;
   /** token id */
@@ -143,6 +154,7 @@ export class Stores {
     this.versions = new Records(storage, 'versions');
     this.deployments = new Records(storage, 'deployments');
     this.secrets = new Records(storage, 'secrets');
+    this.settings = new Records(storage, 'settings');
     this.contents = new Contents(storage, 'contents');
     this.tokens = new Records(storage, 'tokens');
     this.audit = new Records(storage, 'audit');

@@ -52,6 +52,28 @@ test('a name that resolves to a private address is not connected to', async t =>
   t.is(origin.sockets.size, 0);
 });
 
+test('a function cannot tell a name that exists inside from one that does not', async t => {
+  const notFound = (code: string) => async (): Promise<string[]> => {
+    throw Object.assign(new Error(`query ${code}`), { code });
+  };
+  const answers = [async () => ['10.0.0.1'], async () => ['fd00::1', '127.0.0.1'], async () => []];
+  const errors = [];
+  for (const resolve of [...answers, notFound('ENOTFOUND'), notFound('ENODATA')]) {
+    const error = await t.throwsAsync(startEgress(t, { resolve }).fetch(outgoing('http://database.internal/')));
+    errors.push({ ...error, message: error.message, cause: error.cause });
+  }
+  for (const error of errors) t.deepEqual(error, errors[0]);
+  t.like(errors[0], { code: 'EDGE_EGRESS_DENIED', cause: undefined });
+});
+
+test('a resolver that breaks down is no refusal of the policy', async t => {
+  const resolve = async (): Promise<string[]> => {
+    throw Object.assign(new Error('query ESERVFAIL'), { code: 'ESERVFAIL' });
+  };
+  const fetching = startEgress(t, { resolve }).fetch(outgoing('http://database.internal/'));
+  await t.throwsAsync(fetching, { code: 'EDGE_EGRESS_FAILED' });
+});
+
 test('a name that changes its address after the check gains nothing', async t => {
   const inside = await startOrigin(t, (_request, response) => response.end('secret'));
   let lookups = 0;
@@ -78,13 +100,13 @@ test('a resolver that answers what is no address reaches nothing', async t => {
   await t.throwsAsync(egress.fetch(outgoing('http://odd.example/')), { code: 'EDGE_EGRESS_DENIED' });
 });
 
-test('a resolver that fails ends the request alone', async t => {
+test('a resolver that finds nothing ends the request alone', async t => {
   const egress = startEgress(t, {
     resolve: async () => {
       throw Object.assign(new Error('queryA ENOTFOUND'), { code: 'ENOTFOUND' });
     },
   });
-  await t.throwsAsync(egress.fetch(outgoing('http://missing.example/')), { code: 'EDGE_EGRESS_FAILED' });
+  await t.throwsAsync(egress.fetch(outgoing('http://missing.example/')), { code: 'EDGE_EGRESS_DENIED' });
 });
 
 for (const location of [

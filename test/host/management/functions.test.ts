@@ -2,7 +2,7 @@ import test from 'ava';
 import { MemoryLevel } from 'memory-level';
 import { createManagement } from '../../../src/host/management/management.js';
 import { EdgeError } from '../../../src/quotas/errors.js';
-import { type Api, makeApi, newNames, OTHER_TOKEN, TOKEN, upload } from './support/api.js';
+import { type Api, makeApi, newNames, OTHER_TOKEN, SECRETS_KEY, TOKEN, upload } from './support/api.js';
 import { MemoryBuckets, MemoryFunctions } from './support/memory-port.js';
 import { asStorage } from './support/open-level.js';
 
@@ -272,7 +272,7 @@ test('PUT bindings keeps secrets that are left out', async t => {
 });
 
 test('PUT secrets sets a secret whose text no answer and no log shows', async t => {
-  const api = makeApi({ secretsKey: new Uint8Array(32).fill(7) });
+  const api = makeApi();
   const text = 'correct-horse-battery';
   const answers = [
     await api.call('PUT', HELLO, upload(SOURCE)),
@@ -284,7 +284,7 @@ test('PUT secrets sets a secret whose text no answer and no log shows', async t 
   ];
   t.is(serving(api).secrets.get('KEY'), text);
   t.false(JSON.stringify(answers.map(({ body }) => body)).includes(text));
-  // Nor the storage, when the owner gave a key.
+  // Nor the storage.
   t.false((await stored(api)).includes(text));
 });
 
@@ -397,8 +397,9 @@ test('restore() loads what was stored into another host, and reports what does n
     functions,
     buckets: () => new MemoryBuckets(),
     names: newNames(),
+    secretsKey: SECRETS_KEY,
   });
-  await again.claimZones();
+  await again.start();
   const report = await again.restore();
   t.is(report.restored, 1);
   t.deepEqual(

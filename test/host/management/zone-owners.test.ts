@@ -222,7 +222,7 @@ test('zones that were made before load; of those that conflict the later is inac
     names,
     onWarning: ({ message }) => warnings.push(message),
   });
-  await again.claimZones();
+  await again.start();
   t.is(names.ownerOf('victim.co.uk'), 'other');
   t.is(names.ownerOf('www.victim.co.uk'), 'other');
   t.is(names.ownerOf('mine.example'), 'acme');
@@ -257,7 +257,7 @@ test('zones that were made before yield to what is declared, and stay within it'
     names,
     onWarning: ({ message }) => warnings.push(message),
   });
-  await again.claimZones();
+  await again.start();
   t.is(names.ownerOf('deep.victim.example'), 'other');
   t.is(names.ownerOf('mine.example'), undefined);
   t.is(warnings.length, 4, warnings.join('\n'));
@@ -281,7 +281,7 @@ test('zones that were allowed come before those that were not, and are taken aga
     ...REFUSING,
     onWarning: ({ message }) => warnings.push(message),
   });
-  await again.management.claimZones();
+  await again.management.start();
   t.is(names.ownerOf('sub.mine.example'), 'other');
   t.is(names.ownerOf('mine.example'), undefined);
   t.regex(
@@ -301,12 +301,12 @@ test('a zone that was declared goes with its declaration', async t => {
   await before.call('PUT', '/accounts/acme/functions/f', upload('export default {}'));
   t.is((await before.call('POST', `/zones/${zone}/routes`, { pattern: 'acme.example/*', function: 'f' })).status, 201);
   const without = apiOf({ ...REFUSING, storage: before.storage, names: newNames() });
-  await without.management.claimZones();
+  await without.management.start();
   t.deepEqual(await without.management.restore(), { restored: 1, failed: [] });
   t.deepEqual(without.functions.triggers.get('acme/f')?.routes, []);
   const again = newNames();
   const later = apiOf({ ...REFUSING, storage: before.storage, names: again });
-  await later.management.claimZones();
+  await later.management.start();
   again.declare('acme', ['acme.example']);
   t.deepEqual(await later.management.restore(), { restored: 1, failed: [] });
   t.is(later.functions.triggers.get('acme/f')?.routes.length, 1);

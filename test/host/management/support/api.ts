@@ -14,6 +14,9 @@ export const TOKEN = 'test-token-of-acme-with-all-permissions';
 export const OTHER_TOKEN = 'test-token-of-other-with-all-permissions';
 export const READ_TOKEN = 'test-token-of-acme-that-only-reads-zones';
 
+/** So that another API over the same storage opens its secrets. */
+export const SECRETS_KEY = new Uint8Array(32).fill(3);
+
 /** Names that belong to nobody yet. */
 export function newNames(onInactive: (message: string) => void = () => {}): NameOwners {
   return new NameOwners({ onChange: () => {}, onInactive });
@@ -67,6 +70,7 @@ export function makeApi(options: Partial<ManagementOptions> = {}, now = '2026-01
     buckets: () => buckets,
     names: newNames(),
     zoneOwnership: () => true,
+    secretsKey: SECRETS_KEY,
     now: () => new Date(clock.now),
     tokens: [
       { name: 'all', token: TOKEN, account: 'acme', permissions: 'all' },
