@@ -39,7 +39,7 @@ function prepare(): Promise<Begin> {
 }
 
 async function preparePlain(plain: Hoard): Promise<Begin> {
-  const { requests, isInTurn = false, everyMs = 0 } = plain;
+  const { requests, isInTurn = false } = plain;
   const account = host.account(HOARDER, { plan: plain.plan });
   await account.bucket('files').put('large', byteStream(LARGE_BYTES));
   const functions: EdgeFunction[] = [];
@@ -55,7 +55,6 @@ async function preparePlain(plain: Hoard): Promise<Begin> {
         const answered = endOf(fn, 'http://hoarder/?hoard').then(count);
         if (isInTurn) await answered;
       }
-      if (everyMs > 0) await pause(everyMs);
     }
   };
 }
