@@ -1,3 +1,5 @@
+import type { Holdings } from './holdings.js';
+
 /** What the host of a hoard tells of a stretch of time (servers/hoarded.ts). */
 export interface HoardReport {
   /** Requests of other accounts without their answer. */
@@ -10,6 +12,10 @@ export interface HoardReport {
   readonly descriptors: number;
   /** From the beginning of the hoard until the hoarder's cell was gone; null when it was not. */
   readonly endedMs: number | null;
+  /** Of a native program that was not ended: what it held when the time was over. */
+  readonly held: Holdings | null;
+  /** It held no more than an honest cell does: what it tried was refused. */
+  readonly isRefused: boolean;
   /** How the hoarder's requests ended: status or code. */
   readonly ends: Readonly<Record<string, number>>;
 }

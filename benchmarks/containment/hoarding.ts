@@ -120,7 +120,9 @@ function roundText({ aloneMb, grownMb, report }: Round): string {
 
 function figuresOf(name: string, rounds: readonly Round[], wholeMs: number): Figure[] {
   const reports = rounds.flatMap(({ report }) => report ?? []);
-  const notEnded = reports.filter(({ endedMs }) => endedMs === null).length;
+  const refused = reports.filter(({ isRefused }) => isRefused).length;
+  const notEnded = reports.filter(({ endedMs }) => endedMs === null).length - refused;
+  const held = reports.flatMap(report => (report.isRefused ? [] : (report.held ?? [])))[0];
   const samplesOf = (figure: 'lost' | 'p99Ms' | 'maxMs' | 'descriptors'): number[] =>
     reports.map(report => report[figure]);
   const ends = new Map<string, number>();
@@ -139,9 +141,15 @@ function figuresOf(name: string, rounds: readonly Round[], wholeMs: number): Fig
     {
       name: `${name}: until the cell was ended`,
       unit: 'ms',
-      samples: rounds.map(({ report }) => report?.endedMs ?? wholeMs),
+      samples: rounds.map(({ report }) => (report?.isRefused === true ? 0 : (report?.endedMs ?? wholeMs))),
       target: { of: 'value', atMost: ENDED_WITHIN_MS },
-      ...(notEnded > 0 && { note: `in ${notEnded} of ${rounds.length} rounds it was not ended at all` }),
+      ...(notEnded + refused > 0 && {
+        note: [
+          ...(notEnded > 0 ? [`in ${notEnded} of ${rounds.length} rounds it was not ended at all`] : []),
+          ...(refused > 0 ? [`in ${refused} of ${rounds.length} rounds (as 0 ms) what it tried was refused`] : []),
+          ...(held === undefined ? [] : [`it held ${JSON.stringify(held)}`]),
+        ].join('; '),
+      }),
     },
     {
       name: `${name}: deaths of the host, a round`,

@@ -12,8 +12,6 @@ export interface Hoard {
   readonly requests: number;
   /** Whether a request is made when the one before was answered, one function after the other; else all are made at once. */
   readonly isInTurn?: boolean;
-  /** Between the requests of a function, where they are made at once. */
-  readonly everyMs?: number;
   /** What it does, in a few words. */
   readonly does: string;
   /** A handler's body. `FILES` is a bucket with an object `large`. */
@@ -55,7 +53,7 @@ export const HOARDS: readonly Hoard[] = [
     plan: 'free',
     functions: 2,
     requests: 150,
-    everyMs: 20,
+    isInTurn: true,
     does: 'the same with 10 ms of CPU time: a single put waits in each of many requests',
     body: waitingPuts(1, 300_000),
   },

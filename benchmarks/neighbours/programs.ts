@@ -17,6 +17,8 @@ export interface Program {
    * sends a gigabyte of zeros under two content codings.
    */
   readonly body: string;
+  /** What is done once, when the function starts. @default nothing */
+  readonly setup?: string;
 }
 
 /** Bytes of the object `large`. */
@@ -54,17 +56,16 @@ export const PROGRAMS: readonly Program[] = [
     name: 'keys',
     plans: FREE_AND_STANDARD,
     does: 'deletes 200,000 keys in one call, which is refused',
-    body: `
-  const keys = Array.from({ length: 200_000 }, (_, at) => at.toString(36));
-  for (;;) await env.FILES.delete(keys).catch(() => {});`,
+    setup: 'const keys = Array.from({ length: 200_000 }, (_, at) => at.toString(36));',
+    body: 'for (;;) await env.FILES.delete(keys).catch(() => {});',
   },
   {
     name: 'meta',
     plans: FREE_AND_STANDARD,
     does: 'puts an object with 60,000 metadata fields, which is refused',
-    body: `
-  const customMetadata = Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => ['field-' + at, 'value']));
-  for (;;) await env.FILES.put('key', 'value', { customMetadata }).catch(() => {});`,
+    setup:
+      "const customMetadata = Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => ['field-' + at, 'value']));",
+    body: "for (;;) await env.FILES.put('key', 'value', { customMetadata }).catch(() => {});",
   },
   {
     name: 'badget',
@@ -102,8 +103,9 @@ export const FLOODS = [
 ] as const;
 
 /** The text of a program's function. Requests are told apart by `?slot=`; without one it answers at once, so that it can be started. */
-export function sourceOf({ body }: Pick<Program, 'body'>): string {
-  return `export default {
+export function sourceOf({ body, setup = '' }: Pick<Program, 'body' | 'setup'>): string {
+  return `${setup}
+export default {
   async fetch(request, env) {
     const slot = new URL(request.url).searchParams.get('slot');
     if (slot === null) return new Response('started');

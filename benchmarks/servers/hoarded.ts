@@ -10,6 +10,7 @@ import { errorCode } from '../../src/quotas/errors.js';
 import { byteStream } from '../byte-stream.js';
 import type { HoardReport } from '../containment/hoard-report.js';
 import { HIJACKED_HOARDS, HOARDS, type Hoard, LARGE_BYTES, NATIVE_HOARDS, sourceOf } from '../containment/hoards.js';
+import { holdingsOf, isHarmless } from '../containment/holdings.js';
 import { hijackCells } from '../hijacked/hijack.js';
 import { percentile } from '../statistics.js';
 import { type Ask, SteadyAsker } from '../steady-asker.js';
@@ -39,7 +40,7 @@ function prepare(): Promise<Begin> {
 }
 
 async function preparePlain(plain: Hoard): Promise<Begin> {
-  const { requests, isInTurn = false, everyMs = 0 } = plain;
+  const { requests, isInTurn = false } = plain;
   const account = host.account(HOARDER, { plan: plain.plan });
   await account.bucket('files').put('large', byteStream(LARGE_BYTES));
   const functions: EdgeFunction[] = [];
@@ -55,7 +56,6 @@ async function preparePlain(plain: Hoard): Promise<Begin> {
         const answered = endOf(fn, 'http://hoarder/?hoard').then(count);
         if (isInTurn) await answered;
       }
-      if (everyMs > 0) await pause(everyMs);
     }
   };
 }
@@ -116,7 +116,7 @@ async function play(seconds: number, begin: Begin | undefined): Promise<HoardRep
   }, 100);
   const asked = new SteadyAsker(bystanders.map(ask), ASK_EVERY_MS / BYSTANDERS);
   const watched = new AbortController();
-  const ended = begin === undefined ? null : untilCellEnded(watched.signal);
+  const ended = begin === undefined ? undefined : untilCellEnded(watched.signal);
   const over = pause(seconds * 1000);
   void begin?.(end => {
     ends[end] = (ends[end] ?? 0) + 1;
@@ -126,6 +126,9 @@ async function play(seconds: number, begin: Begin | undefined): Promise<HoardRep
   await Promise.race([asked.answered(), pause(ANSWERED_WITHIN_MS, undefined, { ref: false })]);
   clearInterval(counting);
   watched.abort();
+  const cell = begin === undefined ? undefined : await ended;
+  const isNative = NATIVE_HOARDS.some(known => known.name === name);
+  const held = isNative && cell?.endedMs === null && cell.pid !== undefined ? holdingsOf(cell.pid) : null;
   const waiting = asked.waitingMs();
   const timesMs = [...asked.timesMs, ...waiting];
   return {
@@ -135,22 +138,26 @@ async function play(seconds: number, begin: Begin | undefined): Promise<HoardRep
     maxMs: percentile(timesMs, 1),
     descriptors: mostDescriptors - before,
     ends,
-    endedMs: await ended,
+    endedMs: cell?.endedMs ?? null,
+    held,
+    isRefused: held !== null && isHarmless(held, seconds * 1000),
   };
 }
 
 /** Milliseconds from when the hoarder had a cell (or from now, when it has) to when that was gone; null when it was not by then. */
-async function untilCellEnded(signal: AbortSignal): Promise<number | null> {
+async function untilCellEnded(
+  signal: AbortSignal,
+): Promise<{ readonly pid: number | undefined; readonly endedMs: number | null }> {
   let pid: number | undefined;
   let sinceMs = 0;
   while (!signal.aborted) {
     if (pid === undefined) {
       pid = host.health().cells.findLast(cell => cell.account === HOARDER)?.pid;
       sinceMs = performance.now();
-    } else if (!existsSync(`/proc/${pid}`)) return performance.now() - sinceMs;
+    } else if (!existsSync(`/proc/${pid}`)) return { pid, endedMs: performance.now() - sinceMs };
     await pause(LOOK_EVERY_MS);
   }
-  return null;
+  return { pid, endedMs: null };
 }
 
 function openDescriptors(): number {

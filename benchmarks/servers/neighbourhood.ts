@@ -12,7 +12,7 @@ import { byteStream } from '../byte-stream.js';
 import { hijackCells } from '../hijacked/hijack.js';
 import { FLOODS, LARGE_BYTES, PROGRAMS, sourceOf } from '../neighbours/programs.js';
 import type { SliceReport } from '../neighbours/slice.js';
-import { exactCpuMsOf, mainThreadClock } from '../process-cpu.js';
+import { cpuMsOf, mainThreadClock } from '../process-cpu.js';
 import { type Ask, SteadyAsker } from '../steady-asker.js';
 import { answerMessages } from './answer-messages.js';
 
@@ -26,7 +26,7 @@ const REQUESTS_EACH = 4;
 /** A request of the offender that is over sooner is made again after this long. */
 const AGAIN_AFTER_MS = 250;
 /** When the requests of the offender have been canceled and are not over by then, its cell is ended. */
-const CANCELED_WITHIN_MS = 500;
+const CANCELED_WITHIN_MS = 2000;
 /** The host is at rest when its main thread has done little for so long. */
 const QUIET_MS = 200;
 const QUIET_WITHIN_MS = 5000;
@@ -214,7 +214,7 @@ async function untilQuiet(): Promise<void> {
 
 function cpuMsOfCell(pid: number | undefined): number {
   try {
-    return pid === undefined ? 0 : exactCpuMsOf(pid);
+    return pid === undefined ? 0 : cpuMsOf(pid);
   } catch {
     return 0; // It has ended.
   }
@@ -240,10 +240,10 @@ async function playSlice(seconds: number, offender: Offender | undefined): Promi
   const tookMs = performance.now() - startedMs;
   stalls.disable();
   const after = mainThreadClock(process.pid);
+  const isCellSame = offender === undefined || cellOf(offender.account) === cell;
   const cellMs = cpuMsOfCell(cell) - cellBeforeMs;
   const [waiting, waitingPuts] = [calls.waitingMs(), puts.waitingMs()];
   await offence?.end();
-  const isCellSame = offender === undefined || cellOf(offender.account) === cell;
   return {
     callsMs: [...calls.timesMs, ...waiting],
     putsMs: [...puts.timesMs, ...waitingPuts],
