@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
@@ -12,6 +12,7 @@ import { type CellProgram, ProcessCell } from '../../src/pool/process-cell.js';
 import { sandboxFor } from '../../src/pool/sandbox/sandbox.js';
 import type { SandboxMode } from '../../src/pool/sandbox/state.js';
 import type { EdgeError } from '../../src/quotas/errors.js';
+import { withFiles } from './native/with-files.js';
 
 const MEBIBYTE = 1024 * 1024;
 /** Of the cells here: twice of it is what all of one may hold. */
@@ -77,7 +78,12 @@ export async function startHostile(
   { sandbox, cgroups }: HostileOptions,
   { memoryMebibytes = CELL_MEMORY_MEBIBYTES, cpuFactor = 1 }: HostileScale = {},
 ): Promise<HostileCell> {
-  const layers = await sandboxFor(sandbox);
+  // The program, and for one of Node the folder of its script.
+  const files = [program.command, ...program.args.filter(word => word.endsWith('.js')).map(dirname)];
+  const layers = withFiles(
+    await sandboxFor(sandbox),
+    files.filter(path => path !== process.execPath).map(path => ({ path })),
+  );
   let onFinding: (error: EdgeError) => void = () => {};
   let onExit: (detail: string) => void = () => {};
   const finding = new Promise<EdgeError>(resolve => {

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import type { Sandbox } from '../../../src/pool/sandbox/sandbox.js';
 import { type Inmate, spawnBehind } from '../../../src/pool/sandbox/spawn.js';
+import { withFiles } from './with-files.js';
 
 const SOURCE = fileURLToPath(new URL('../../../../test/attacks/native/intruder.c', import.meta.url));
 /** Where the program is in a root of its own. */
@@ -29,18 +30,6 @@ export function compileIntruder(): { readonly path: string; remove(): void } | u
   return { path, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** The sandbox with one file more in its root: the program that is started there. */
-function withProgram(sandbox: Sandbox, path: string): Sandbox {
-  return {
-    ...sandbox,
-    command(id, filterFd) {
-      const words = sandbox.command(id, filterFd);
-      const at = words.indexOf('--remount-ro');
-      return at < 0 ? words : [...words.slice(0, at), '--ro-bind', path, INSIDE, ...words.slice(at)];
-    },
-  };
-}
-
 /** Starts the program; `finished` has what it found. */
 export function startIntruder(
   sandbox: Sandbox,
@@ -48,7 +37,11 @@ export function startIntruder(
   words: readonly string[],
 ): Inmate & { readonly finished: Promise<Findings> } {
   const program = sandbox.state.root ? INSIDE : path;
-  const inmate = spawnBehind(withProgram(sandbox, path), [program, ...words], ['ignore', 'pipe', 'pipe', 'pipe']);
+  const inmate = spawnBehind(
+    withFiles(sandbox, [{ path, inside: INSIDE }]),
+    [program, ...words],
+    ['ignore', 'pipe', 'pipe', 'pipe'],
+  );
   return Object.assign(inmate, { finished: read(inmate) });
 }
 
