@@ -63,6 +63,6 @@ export interface HostEvents {
   log: [event: LogEvent];
   /** Requests of one client address were refused: many thousands a second came from it. */
   abuse: [event: AbuseEvent];
-  /** Something went wrong that belongs to no invocation: a cell died, a background write failed. */
+  /** Something went wrong that belongs to no invocation: a cell was ended for what it used, a background write failed. */
   warning: [error: Error];
 }
