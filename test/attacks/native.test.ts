@@ -6,6 +6,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { ownFolder } from '../../src/pool/package-paths.js';
@@ -22,6 +23,7 @@ if (intruder === undefined)
   test.skip('native attacks need Linux, the program cc, and the headers of libc6-dev', () => {});
 const native = intruder === undefined ? test.skip : test;
 const path = intruder?.path ?? '';
+const isRoot = process.geteuid?.() === 0;
 
 /** What a cell needs, and has behind every wall. */
 const NEEDED = ['inherited socket', 'echo', 'thread', 'memory'];
@@ -208,6 +210,29 @@ native(
   },
 );
 
+for (const [wall, without] of [
+  ['the best wall', []],
+  ['no bubblewrap', ['bwrap']],
+  ['no namespaces', ['bwrap', 'unshare']],
+] as const) {
+  native(`native code does not outlive an application that is killed, with ${wall}`, async t => {
+    if (!isRoot && wall !== 'the best wall') {
+      t.log('as an ordinary user the sockets of a cell are closed, and native code may not care');
+      return t.pass();
+    }
+    const program = fileURLToPath(new URL('./native/abandon.js', import.meta.url));
+    const host = spawn(process.execPath, [program, path, ...without], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = await once(host.stdout, 'data');
+    const pid = Number(String(line));
+    t.true(existsSync(`/proc/${pid}`));
+    host.kill('SIGKILL');
+    await once(host, 'exit');
+    for (let looks = 0; existsSync(`/proc/${pid}`) && looks < 500; looks++) await setImmediate();
+    for (let looks = 0; existsSync(`/proc/${pid}`) && looks < 200; looks++) await delay(50);
+    t.false(existsSync(`/proc/${pid}`));
+  });
+}
+
 interface Behind {
   readonly state: SandboxState;
   readonly done: readonly string[];
@@ -245,7 +270,6 @@ function isForAll(word: string): boolean {
   return !/^(?:host|other)=/.test(word);
 }
 
-const isRoot = process.geteuid?.() === 0;
 const { setpriv, bwrap, newuidmap } = findPrograms();
 const asRoot = isRoot && setpriv !== undefined ? native : test.skip;
 
@@ -287,6 +311,16 @@ asSubUser(
 function groupOf(user: string): string {
   return execFileSync('id', ['-g', user]).toString().trim();
 }
+
+asRoot('an application of root without the right to make namespaces has users of its own make them', async t => {
+  const fewer = ['--bounding-set=-sys_admin,-sys_ptrace', '--inh-caps=-all', '--ambient-caps=-all'];
+  const found = await behind(t, [setpriv ?? '', ...fewer]);
+  if (found === undefined) return;
+  const { state, done } = found;
+  t.true(state.ownUser);
+  if (state.missing.length === 0) t.deepEqual([...done].sort(), [...NEEDED].sort());
+  else t.log(`unavailable here: ${state.missing.join('; ')}`);
+});
 
 /** What containers are started with: some capabilities and no system call that makes a namespace or mounts. */
 function containerFilter(): Buffer {

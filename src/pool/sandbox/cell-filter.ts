@@ -112,6 +112,8 @@ export const ALLOWED: readonly SystemCall[] = [
   'uname',
   'sysinfo',
   'getrandom',
+  // Of bubblewrap's process inside, which waits for the cell behind the same filter
+  'wait4',
   // setpriv's, and Node's own start; without capabilities they change nothing
   'execve',
   'capget',
@@ -130,8 +132,8 @@ const IGNORED_CLONE_FLAG = 0x400000;
 /** O_ACCMODE, O_CREAT, O_TRUNC and __O_TMPFILE. */
 const WRITE_FLAGS = 0o20001103;
 const SIGKILL = 9;
-/** A cell is the first process of its namespace. */
-const OWN_PID = 1;
+/** A cell is the second process of its namespace, after bubblewrap's own. */
+const OWN_PID = 2;
 
 function prctl(...option: readonly number[]): readonly ArgumentCheck[] {
   return option.map((value, index) => ({ index, value }));

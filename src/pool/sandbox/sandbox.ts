@@ -11,7 +11,7 @@ import { cellFilter } from './cell-filter.js';
 import { attempt, FILTER_FD_OF_ATTEMPT, findPrograms, isInstalled, type Programs } from './programs.js';
 import { remediesFor } from './remedies.js';
 import { LAYERS, NO_LAYERS, type SandboxLayers, type SandboxMode, type SandboxState, separationOf } from './state.js';
-import { UserIds } from './user-ids.js';
+import { type IdRange, UserIds } from './user-ids.js';
 import { type Wall, wallsFor } from './walls.js';
 
 /** A mode, or a command of the owner's own that goes before that of each cell. */
@@ -75,16 +75,17 @@ export async function probe(programs: Programs): Promise<Sandbox> {
   const isRoot = process.geteuid?.() === 0;
   const limits = await limitsFor(programs);
   const failures: string[] = [];
+  const pools = new Map<string, UserIds>();
   for await (const wall of wallsFor(isRoot, programs, failures)) {
     const filters = wall.takesFilter ? [cellFilter(process.arch), undefined] : [undefined];
     for (const filter of new Set(filters)) {
-      const sandbox = await assemble(wall, filter, limits);
+      const sandbox = await assemble(wall, filter, limits, pools);
       const failure = await start(sandbox);
       if (failure === undefined) return finish(sandbox, failures, { isRoot, programs });
       failures.push(`${wall.name}${filter === undefined ? '' : ' with a filter'}: ${failure}`);
     }
   }
-  const bare = await assemble(undefined, undefined, limits);
+  const bare = await assemble(undefined, undefined, limits, pools);
   const failure = await start(bare);
   // A machine that is out of processes or descriptors for a moment says nothing about the layers.
   if (failure !== undefined) {
@@ -95,9 +96,14 @@ export async function probe(programs: Programs): Promise<Sandbox> {
 
 type Unfinished = Omit<Sandbox, 'state'> & { readonly layers: SandboxLayers };
 
-async function assemble(wall: Wall | undefined, filter: Buffer | undefined, limits: Limits): Promise<Unfinished> {
+async function assemble(
+  wall: Wall | undefined,
+  filter: Buffer | undefined,
+  limits: Limits,
+  pools: Map<string, UserIds>,
+): Promise<Unfinished> {
   const own = new Set<string>(wall?.layers);
-  const ids = wall?.ids === undefined ? undefined : new UserIds(wall.ids, !own.has('namespaces'));
+  const ids = wall?.ids === undefined ? undefined : poolOf(wall.ids, !own.has('namespaces'), pools);
   await ids?.reserve();
   const before = ids === undefined ? limits.command : limits.commandOfOwnUser;
   return {
@@ -114,6 +120,14 @@ async function assemble(wall: Wall | undefined, filter: Buffer | undefined, limi
     isWrapped: wall?.isWrapped ?? false,
     command: (id, filterFd) => [...before, ...(wall?.command(id, filterFd) ?? [])],
   };
+}
+
+/** Walls that take numbers from the same range have one claim on it. */
+function poolOf(range: IdRange, isShared: boolean, pools: Map<string, UserIds>): UserIds {
+  const key = `${range.outside} ${isShared}`;
+  const pool = pools.get(key) ?? new UserIds(range, isShared);
+  pools.set(key, pool);
+  return pool;
 }
 
 /** Why Node does not start there with this package and its libraries; undefined when it does. */

@@ -107,6 +107,7 @@ const NUMBERS = {
   tgkill: [234, 131],
   time: [201, undefined],
   uname: [63, 160],
+  wait4: [61, 260],
   write: [1, 64],
   writev: [20, 66],
 } as const;

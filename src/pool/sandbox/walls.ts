@@ -25,7 +25,8 @@ export interface Wall {
 export const NO_IDS = 'no user numbers';
 
 const NAMESPACES = ['--net', '--ipc', '--pid', '--fork', '--mount-proc', '--kill-child'];
-const NO_NEW_PRIVILEGES = ['--no-new-privs', '--pdeathsig', 'SIGKILL'];
+const END_WITH_PARENT = ['--pdeathsig', 'SIGKILL'];
+const NO_NEW_PRIVILEGES = ['--no-new-privs', ...END_WITH_PARENT];
 /** Root and the subordinate range of the calling user, as root and users of a namespace. */
 const SUBORDINATE = ['--user', '--map-root-user', '--map-auto'];
 /** What setpriv needs behind bubblewrap to become another user; it gives up all of it. */
@@ -136,7 +137,13 @@ function rootNamespaces(unshare: string, setpriv: string, ids: IdRange, enter: r
     takesFilter: false,
     isWrapped: true,
     // Namespaces need the rights that becoming another user takes away.
-    command: id => [...enter, unshare, ...NAMESPACES, setpriv, ...becomeUser(id), ...NO_NEW_PRIVILEGES],
+    command: id => [
+      ...enter,
+      // unshare ends with the application, and the cell with unshare.
+      ...[setpriv, ...END_WITH_PARENT],
+      ...[unshare, ...NAMESPACES],
+      ...[setpriv, ...becomeUser(id), ...NO_NEW_PRIVILEGES],
+    ],
   };
 }
 
@@ -178,8 +185,9 @@ function bwrapNamespaces(): readonly string[] {
   return [
     ...['--unshare-net', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
     ...['--hostname', 'cell'],
-    // A cell starts no processes, so that there is nothing for a process of bubblewrap's to wait for inside.
-    ...['--as-pid-1', '--die-with-parent'],
+    // The first process inside is bubblewrap's own, of the same user as the one outside: with the application that one ends, and the inner one
+    // with it, and then the kernel ends all of the namespace. A cell, being another user, could not be sent that signal.
+    '--die-with-parent',
   ];
 }
 

@@ -3,7 +3,8 @@
  * prints one line, "name: ok" or "name: refused (errno)". Compiled and started by native.test.ts.
  *
  * Arguments: "word=value" each. read=PATH, write=PATH, unix=PATH, tcp=PORT, abstract=NAME, host=PID, other=PID,
- * folder=PATH. "wait=" waits until it is ended, and does nothing else.
+ * folder=PATH. "wait=" waits until its socket is closed, and does nothing else;
+ * "stay=" stays whatever is closed.
  * Descriptor 3 is a socket of the cell's: what comes is sent back in capitals.
  */
 #define _GNU_SOURCE
@@ -12,6 +13,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -278,7 +280,11 @@ int main(int count, char **words) {
     else if (strcmp(word, "tcp") == 0) try_tcp(value);
     else if (strcmp(word, "host") == 0) try_other("host", atoi(value));
     else if (strcmp(word, "other") == 0) try_other("other", atoi(value));
-    else if (strcmp(word, "wait") == 0) {
+    else if (strcmp(word, "stay") == 0) {
+      printf("waiting\n");
+      fflush(stdout);
+      for (;;) poll(NULL, 0, -1);
+    } else if (strcmp(word, "wait") == 0) {
       char byte;
       printf("waiting\n");
       fflush(stdout);

@@ -78,7 +78,7 @@ const PINNED = [
     'setgroups',
     'setresgid',
   ],
-  ...['setresuid', 'shutdown', 'sigaltstack', 'stat', 'statx', 'sysinfo', 'time', 'uname', 'write', 'writev'],
+  ...['setresuid', 'shutdown', 'sigaltstack', 'stat', 'statx', 'sysinfo', 'time', 'uname', 'wait4', 'write', 'writev'],
 ];
 const PINNED_BY_ARGUMENTS = ['clone', 'ioctl', 'kill', 'open', 'openat', 'prctl', 'prlimit64', 'setpriority', 'tgkill'];
 
@@ -171,11 +171,13 @@ for (const machine of MACHINES) {
 
   test(`cellFilter() knows the arguments of what changes the process (${machine})`, t => {
     const cases: readonly (readonly [SystemCall, readonly (number | bigint)[], boolean])[] = [
-      ['kill', [1, 9], true],
-      ['kill', [2, 9], false],
+      ['kill', [2, 9], true],
+      ['kill', [1, 9], false],
+      ['kill', [3, 9], false],
       ['kill', [0, 9], false],
       ['kill', [-1, 9], false],
-      ['tgkill', [1, 7, 6], true],
+      ['tgkill', [2, 7, 6], true],
+      ['tgkill', [1, 7, 6], false],
       ['tgkill', [7, 7, 6], false],
       ['prlimit64', [0, 7, 0, 4096], true],
       ['prlimit64', [7, 7, 0, 4096], false],
@@ -195,7 +197,7 @@ for (const machine of MACHINES) {
       ['ioctl', [1, 0x5412, 4096], false],
       ['ioctl', [1, 0x541c, 4096], false],
       // The kernel reads 32 bits of these, so that what is above does not matter.
-      ['kill', [0x1_0000_0001n, 9], true],
+      ['kill', [0x1_0000_0002n, 9], true],
       ['ioctl', [1, 0x1_0000_5412n], false],
     ];
     for (const [call, given, isAllowed] of cases) {
