@@ -1,0 +1,120 @@
+/**
+ * Hosts of which one account's cells run a program of the attacker, behind the real sandbox and under the real supervisor. There is no option
+ * for that, and there should be none: the function of Node that starts processes is replaced for this process, and acts on what is started
+ * on behalf of that account.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import childProcess, { type ChildProcess, spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import type { ExecutionContext } from 'ava';
+import type { EdgeFunction, EdgeHost, EdgeHostOptions } from '../../../src/index.js';
+import { handler, newHost } from '../../host/new-host.js';
+
+/** How the command of a cell becomes that of the attacker. */
+export type Hijack = (command: readonly string[]) => string[];
+
+export interface HijackedHost {
+  readonly host: EdgeHost;
+  /** A request to the attacker's cell: what is to be done there is in the path. */
+  attack(path: string, signal: AbortSignal): Promise<Response>;
+  /** Functions of other accounts, whose cells are up. */
+  readonly neighbours: readonly EdgeFunction[];
+  /** Bytes that the host has read of the leases and of the standard error of the attacker's cells. */
+  readBytes(): number;
+}
+
+const CELL_MAIN = /[/\\]cell-main\.js$/;
+const NEIGHBOURS = 3;
+
+const hijacking = new AsyncLocalStorage<{ readonly hijack: Hijack; readonly cells: ChildProcess[] }>();
+const { spawn } = childProcess;
+
+Object.defineProperty(childProcess, 'spawn', {
+  configurable: true,
+  writable: true,
+  value: (command: string, args: readonly string[], options: object): unknown => {
+    const attacker = hijacking.getStore();
+    const isCell = args.some(argument => CELL_MAIN.test(argument));
+    if (attacker === undefined || !isCell) return Reflect.apply(spawn, childProcess, [command, args, options]);
+    const [program, ...given] = attacker.hijack([command, ...args]);
+    // As the signature of spawn() says.
+    const child = Reflect.apply(spawn, childProcess, [program, given, options]) as unknown as ChildProcess;
+    attacker.cells.push(child);
+    return child;
+  },
+});
+syncBuiltinESMExports();
+
+/** By hijacked-cell.ts, in the same Node with the same flags. */
+export function inJavaScript(): Hijack {
+  // A cell is started in the folder of the package's own code, and may read nothing else.
+  const text = readFileSync(fileURLToPath(new URL('./hijacked-cell.js', import.meta.url)), 'utf8').replaceAll(
+    /(['"])\.\.\/\.\.\/\.\.\/src\//g,
+    '$1./',
+  );
+  return command => [...command.filter(argument => !CELL_MAIN.test(argument)), '--input-type=module', '--eval', text];
+}
+
+/** Why hijacked-cell.c cannot be compiled here; undefined when it can. */
+export function missingCompiler(): string | undefined {
+  if (process.platform !== 'linux') return 'written for Linux';
+  return spawnSync('cc', ['--version']).error === undefined ? undefined : 'the program cc is not installed';
+}
+
+/** By hijacked-cell.c, which next to no processor time is needed for. A root of its own gets the program, too: native code brings its own. */
+export function inC(t: ExecutionContext): Hijack {
+  const folder = mkdtempSync(join(tmpdir(), 'edgehost-hijacked-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  // For the users of cells.
+  chmodSync(folder, 0o755);
+  const program = join(folder, 'hijacked-cell');
+  const source = fileURLToPath(new URL('../../../../test/attacks/cells/hijacked-cell.c', import.meta.url));
+  const { status, stderr } = spawnSync('cc', ['-O1', '-o', program, source, '-lpthread'], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`Cannot compile ${source}: ${stderr}`);
+  return command => {
+    const prefix = command.slice(0, command.lastIndexOf(process.execPath));
+    const end = prefix.indexOf('--remount-ro');
+    const folders = foldersAbove(program).flatMap(above => ['--dir', above]);
+    if (end >= 0) prefix.splice(end, 0, ...folders, '--ro-bind', program, program);
+    return [...prefix, program];
+  };
+}
+
+function foldersAbove(path: string): string[] {
+  const parent = dirname(path);
+  return parent === '/' || parent === path ? [] : [...foldersAbove(parent), parent];
+}
+
+/** The neighbours' cells are up, and the attacker's has its function. */
+export async function hijackedHost(
+  t: ExecutionContext,
+  hijack: Hijack,
+  options: EdgeHostOptions = {},
+): Promise<HijackedHost> {
+  const host = newHost(t, options);
+  const cells: ChildProcess[] = [];
+  const source = handler(`return new Response('innocent')`);
+  const neighbours = await Promise.all(
+    Array.from({ length: NEIGHBOURS }, (_, index) => host.account(`neighbour-${index}`).load(source)),
+  );
+  const store = { hijack, cells };
+  const account = host.account('attacker');
+  await account.bucket('files').put('object', new Uint8Array(4 * 1024 * 1024));
+  const fn = await hijacking.run(store, () => account.load(source, { buckets: { FILES: 'files' } }));
+  return {
+    host,
+    neighbours,
+    attack: (path, signal) => hijacking.run(store, () => fn.fetch(`https://attack.test${path}`, { signal })),
+    readBytes: () => cells.flatMap(({ stdio }) => stdio.slice(2)).reduce((sum, stream) => sum + bytesRead(stream), 0),
+  };
+}
+
+function bytesRead(stream: unknown): number {
+  return stream instanceof Socket ? stream.bytesRead : 0;
+}

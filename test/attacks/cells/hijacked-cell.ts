@@ -1,0 +1,232 @@
+/**
+ * What runs in a cell that has been taken over, in place of its main file: it starts isolates, loads functions and answers requests as an
+ * honest cell does, until the path of a request names a flood or a hoard. From then on it sends that as fast as the host reads. Its text is
+ * handed to Node on the command line (hijack.ts), since a cell may read nothing but the package's own code.
+ */
+import { Socket } from 'node:net';
+import process from 'node:process';
+import { Channel } from '../../../src/isolate/protocol/channel.js';
+import { FrameType, FrameWriter, HEADER_BYTES } from '../../../src/isolate/protocol/frames.js';
+import { HostOpens, NoteKind } from '../../../src/isolate/protocol/messages.js';
+import { descriptorTransport, socketTransport } from '../../../src/isolate/protocol/transport.js';
+import { Control } from '../../../src/pool/control.js';
+
+const CONTROL_FD = 3;
+const KIBIBYTE = 1024;
+/** Frames are gathered to writes of about this size. */
+const WRITE_BYTES = 256 * KIBIBYTE;
+/** What the host takes of a body before it is asked for more. */
+const WINDOW_BYTES = 64 * KIBIBYTE;
+/** An id that the host has not opened. */
+const NOBODY = 0x7fff_fffe;
+const NO_SERVICE = 200;
+const BUCKET = 1;
+
+/** One isolate of the cell: an invocation of it, and the connection that it came by. */
+interface Attacker {
+  readonly socket: Socket;
+  readonly invocation: number;
+  /** Sends frames or what looks like them; resolves when there is room for more, or the connection is over. */
+  send(...parts: Buffer[]): Promise<void>;
+  newId(): number;
+}
+
+const control = new Channel(descriptorTransport(CONTROL_FD), 'isolate', {
+  onOpen: exchange => exchange.fail('Not supported'),
+  onNote(lease, kind, payload) {
+    if (kind === Control.Settings) control.note(0, Control.Ready, '');
+    else if (kind === Control.Ping) control.note(0, Control.Pong, '');
+    else if (kind === Control.Start) startIsolate(payload.readUInt32LE(0));
+    else if (kind === Control.End) control.note(lease, Control.Ended, 'closed\n');
+  },
+  onClose: () => process.exit(0),
+});
+
+function startIsolate(fd: number): void {
+  const socket = new Socket({ fd });
+  const channel = new Channel(socketTransport(socket, false), 'isolate', {
+    onOpen(exchange, kind, head) {
+      if (kind === HostOpens.Warm) exchange.reply(200, '', true, null, true);
+      else if (kind === HostOpens.Load) {
+        const answer = JSON.stringify({ kind: 'loaded', handlers: ['fetch'], startupTimeMs: 1 });
+        exchange.reply(200, answer, true, null, true);
+      } else {
+        const { pathname, searchParams } = new URL(head.split('\n')[1] ?? '');
+        const attack = ATTACKS[pathname];
+        if (attack !== undefined) {
+          // What an honest end would make of the answers is no concern of an attacker.
+          socket.removeAllListeners('data');
+          socket.resume();
+          void attack(attacker(socket, exchange.id), searchParams);
+        } else {
+          exchange.reply(200, 'OK', false, 'taken over', true);
+          channel.note(exchange.id, NoteKind.Done, Buffer.alloc(8));
+        }
+      }
+    },
+    onNote() {},
+    onClose: () => socket.destroy(),
+  });
+}
+
+function attacker(socket: Socket, invocation: number): Attacker {
+  let lastId = 1;
+  return {
+    socket,
+    invocation,
+    newId() {
+      lastId += 2;
+      return lastId;
+    },
+    send(...parts) {
+      return new Promise(resolve => {
+        if (socket.destroyed) return;
+        const go = (): void => {
+          socket.off('drain', go);
+          socket.off('close', go);
+          resolve();
+        };
+        if (socket.write(Buffer.concat(parts))) setImmediate(resolve);
+        else {
+          socket.on('drain', go);
+          socket.on('close', go);
+        }
+      });
+    },
+  };
+}
+
+/** A frame of whatever type and length, which an honest writer would not make. */
+function frame(type: number, id: number, payload: Buffer | string): Buffer {
+  const bytes = Buffer.from(payload);
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.writeUInt32LE(bytes.length, 0);
+  header.writeUInt8(type, 4);
+  header.writeUInt32LE(id, 5);
+  return Buffer.concat([header, bytes]);
+}
+
+function frames(write: (writer: FrameWriter) => void): Buffer {
+  const writer = new FrameWriter();
+  write(writer);
+  return Buffer.concat(writer.take());
+}
+
+/** Such as the guest writes them: "invocation\nmethod\nbinding\narguments". */
+function head({ invocation }: Attacker, method: string, args: string): string {
+  return `${invocation}\n${method}\nFILES\n${args}`;
+}
+
+function put(attacker: Attacker, args: string): { readonly id: number; readonly bytes: Buffer } {
+  const id = attacker.newId();
+  const bytes = frames(writer => writer.open(id, BUCKET, head(attacker, 'put', args), true, null, false));
+  return { id, bytes };
+}
+
+/** The same bytes, as many as fill a write, over and over. */
+async function repeat({ socket, send }: Attacker, bytes: Buffer): Promise<void> {
+  const many = Buffer.concat(Array.from({ length: Math.max(1, Math.floor(WRITE_BYTES / bytes.length)) }, () => bytes));
+  while (!socket.destroyed) await send(many);
+}
+
+const ATTACKS: Readonly<Record<string, (attacker: Attacker, query: URLSearchParams) => Promise<void>>> = {
+  /** Notes of ten bytes to nobody. */
+  '/flood/notes': attacker => repeat(attacker, frame(FrameType.Note, NOBODY, Buffer.alloc(1))),
+
+  /** Notes to nobody that are as large as any. */
+  '/flood/large-notes': (attacker, query) =>
+    repeat(attacker, frame(FrameType.Note, NOBODY, Buffer.alloc(Number(query.get('bytes'))))),
+
+  /** Calls of a service that is not there: with new ids, or with those that were used before. */
+  async '/flood/opens'(attacker, query) {
+    const isAgain = query.has('again');
+    const batch = (): Buffer =>
+      frames(writer => {
+        for (let n = 0; n < 2000; n++) {
+          writer.open(attacker.newId(), NO_SERVICE, head(attacker, 'x', '{}'), true, null, true);
+        }
+      });
+    const first = batch();
+    while (!attacker.socket.destroyed) await attacker.send(isAgain ? first : batch());
+  },
+
+  /** Failures of the handler that are dear to parse. */
+  '/flood/failed'(attacker, query) {
+    const values = '[],'.repeat(Math.floor(Number(query.get('bytes')) / 3));
+    const failure = `{"code":"EDGE_HANDLER_THREW","name":"","message":"","stack":"","x":[${values}0]}`;
+    return repeat(
+      attacker,
+      frame(FrameType.Note, attacker.invocation, String.fromCharCode(NoteKind.HandlerFailed) + failure),
+    );
+  },
+
+  /** Calls whose arguments have as many names as they can. */
+  async '/flood/head'(attacker, query) {
+    const names: string[] = [];
+    for (let bytes = 0, n = 0; bytes < Number(query.get('bytes')); n++) {
+      bytes += names[names.push(`"${n.toString(36)}":0`) - 1]?.length ?? 0;
+    }
+    const args = `{${names.join()}}`;
+    while (!attacker.socket.destroyed) {
+      const text = head(attacker, 'put', args);
+      await attacker.send(frames(writer => writer.open(attacker.newId(), BUCKET, text, true, null, true)));
+    }
+  },
+
+  async '/flood/logs'(attacker) {
+    const line = String.fromCharCode(NoteKind.Log, 1) + 'x'.repeat(1000);
+    await repeat(attacker, frame(FrameType.Note, attacker.invocation, line));
+  },
+
+  async '/flood/stderr'({ socket }) {
+    const piece = Buffer.alloc(WINDOW_BYTES, 'x');
+    while (!socket.destroyed) {
+      await new Promise(resolve => process.stderr.write(piece, resolve));
+      await new Promise(resolve => setImmediate(resolve));
+    }
+  },
+
+  /** Small pieces of bodies right behind large frames: whoever keeps the view keeps the large one. */
+  async '/hoard/partial'(attacker, query) {
+    const large = frame(FrameType.Note, NOBODY, Buffer.alloc(Number(query.get('bytes'))));
+    const piece = Buffer.alloc(WINDOW_BYTES / 4);
+    for (let call = 0; call < 900; call++) {
+      const { id, bytes } = put(attacker, `{"key":"key-${call}"}`);
+      await attacker.send(bytes);
+      for (let n = 0; n < 4; n++) await attacker.send(large, frame(FrameType.Data, id, piece));
+    }
+  },
+
+  /** Calls with large heads, of which the first hold the connections and all others wait. */
+  async '/hoard/heads'(attacker, query) {
+    const value = 'あ'.repeat(Math.floor(Number(query.get('bytes')) / 3));
+    for (let call = 0; call < 900; call++) {
+      await attacker.send(put(attacker, `{"key":"key-${call}","customMetadata":{"x":"${value}"}}`).bytes);
+    }
+  },
+
+  /** Calls that wait, each with as much of its body as may come before anybody asks for it. */
+  async '/hoard/bodies'(attacker) {
+    for (let call = 0; call < 900; call++) {
+      const { id, bytes } = put(attacker, `{"key":"key-${call}"}`);
+      await attacker.send(
+        bytes,
+        frames(writer => writer.data(id, Buffer.alloc(WINDOW_BYTES))),
+      );
+    }
+  },
+
+  /** Asks for objects and gives all the credit that there is, and never reads. */
+  async '/hoard/replies'(attacker) {
+    attacker.socket.pause();
+    for (let call = 0; call < 900; call++) {
+      const id = attacker.newId();
+      await attacker.send(
+        frames(writer => {
+          writer.open(id, BUCKET, head(attacker, 'get', '{"key":"object"}'), true, null, true);
+          writer.credit(id, 3 * WINDOW_BYTES);
+        }),
+      );
+    }
+  },
+};
