@@ -149,6 +149,8 @@ class LiveCell {
 export class CellSupervisor {
   readonly #options: SupervisorOptions;
   readonly #cells = new Set<LiveCell>();
+  /** Of cells that have exited, until nothing of them is left. */
+  readonly #leaving = new Set<Promise<void>>();
   #current: LiveCell | undefined;
   /** Who waits for an isolate to end. */
   readonly #waiting = new Set<() => void>();
@@ -230,6 +232,7 @@ export class CellSupervisor {
     // What still runs is told so now, and does not take the end of its cell for a crash.
     for (const live of this.#cells) for (const handle of [...live.handles.values()]) handle.end();
     await Promise.all([...this.#cells].map(live => live.cell.close()));
+    await Promise.all(this.#leaving);
   }
 
   async #usable(): Promise<LiveCell> {
@@ -324,6 +327,8 @@ export class CellSupervisor {
     if (this.#current === live) this.#current = undefined;
     if (!live.isRetired && !this.#closing.signal.aborted) this.#failed(live);
     live.watch?.close();
+    const leaving = live.cell.close().finally(() => this.#leaving.delete(leaving));
+    this.#leaving.add(leaving);
     const busy = [...live.handles.values()].filter(handle => handle.isBusy);
     const leases = busy.map(handle => handle.lease);
     const blamed = isOutOfMemory(detail) ? live.suspects.blamed(leases) : undefined;

@@ -12,8 +12,10 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import process from 'node:process';
+import { setTimeout as wait } from 'node:timers/promises';
 import { figuresOf, OpenFile, readText } from './process-reading.js';
 
 /** Where the groups of cells are made. */
@@ -46,8 +48,8 @@ const WANTED = ['memory', 'pids'];
 /** Half of what a group has by default, so that the application goes before any one cell. */
 const CPU_WEIGHT = 50;
 const NAME = /^edgehost-(\d+)-(\d+)-(\d+)-(\d+)$/;
-const REMOVE_EVERY_MS = 50;
-const REMOVE_ATTEMPTS = 40;
+const REMOVE_EVERY_MS = 20;
+const REMOVE_ATTEMPTS = 100;
 
 const HERE: CgroupPlaces = { proc: '/proc', isRoot: process.getuid?.() === 0 };
 
@@ -119,7 +121,7 @@ export function removeLeftBehind(parent: CgroupParent): void {
     if (namespace !== pidNamespace() || pid === undefined) continue;
     if (figuresOf(Number(pid))?.startedTicks === Number(started)) continue;
     tryWrite(`${parent.folder}/${name}/cgroup.kill`, '1');
-    removeSoon(`${parent.folder}/${name}`, REMOVE_ATTEMPTS);
+    void removeSoon(`${parent.folder}/${name}`, REMOVE_ATTEMPTS);
   }
 }
 
@@ -159,14 +161,19 @@ export class CellCgroup {
       if (controllers.has('cpu')) this.#write('cpu.weight', String(CPU_WEIGHT));
       this.#cpu = new OpenFile(`${this.#folder}/cpu.stat`);
     } catch (error) {
-      removeSoon(this.#folder, 0);
+      void removeSoon(this.#folder, 0);
       throw error;
     }
   }
 
   /** Moves a process with all of its threads here; what it starts from then on is here too. Answers whether it could be. */
-  add(pid: number): boolean {
-    return tryWrite(`${this.#folder}/cgroup.procs`, String(pid));
+  async add(pid: number): Promise<boolean> {
+    try {
+      await writeFile(`${this.#folder}/cgroup.procs`, String(pid));
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   get processes(): number[] {
@@ -197,10 +204,10 @@ export class CellCgroup {
   }
 
   /** Ends what is left in it, and takes it away as soon as that has ended. */
-  remove(): void {
+  remove(): Promise<void> {
     this.#cpu.close();
     this.kill();
-    removeSoon(this.#folder, REMOVE_ATTEMPTS);
+    return removeSoon(this.#folder, REMOVE_ATTEMPTS);
   }
 
   #write(name: string, value: string): void {
@@ -209,11 +216,15 @@ export class CellCgroup {
 }
 
 /** A process that was killed is in its group until the kernel has put it away. */
-function removeSoon(folder: string, attempts: number): void {
-  try {
-    rmdirSync(folder);
-  } catch {
-    if (attempts > 0 && exists(folder)) setTimeout(() => removeSoon(folder, attempts - 1), REMOVE_EVERY_MS).unref();
+async function removeSoon(folder: string, attempts: number): Promise<void> {
+  for (let left = attempts; ; left--) {
+    try {
+      rmdirSync(folder);
+      return;
+    } catch {
+      if (left <= 0 || !exists(folder)) return;
+      await wait(REMOVE_EVERY_MS);
+    }
   }
 }
 

@@ -61,7 +61,9 @@ export class ProcessCell implements Cell {
   readonly #exited: Promise<string>;
   #nextSocket = 0;
   readonly #lastWords: LastWords | undefined;
-  readonly #cgroup: CellCgroup | undefined;
+  /** Undefined until it is in there, and where it is in none. */
+  #cgroup: CellCgroup | undefined;
+  #isRemoved: Promise<void> = Promise.resolve();
   #isClosing = false;
   #killReason = '';
   #isPinged = false;
@@ -82,7 +84,6 @@ export class ProcessCell implements Cell {
     const { child } = this.#inmate;
     this.#child = child;
     this.#lastWords = child.stderr === null ? undefined : new LastWords(child.stderr);
-    this.#cgroup = cgroups === undefined || child.pid === undefined ? undefined : enclose(child.pid, cgroups, options);
     const starting = setTimeout(() => this.kill(`it did not start within ${START_WITHIN_MS} ms`), START_WITHIN_MS);
     starting.unref();
     this.#exited = new Promise(resolve => {
@@ -99,10 +100,11 @@ export class ProcessCell implements Cell {
     });
     let onReady: () => void = () => {};
     let onFailed: (error: Error) => void = () => {};
-    this.ready = new Promise((resolve, reject) => {
+    const isUp = new Promise<void>((resolve, reject) => {
       onReady = resolve;
       onFailed = reject;
     });
+    this.ready = Promise.all([isUp, this.#enclose(cgroups, options)]).then(() => {});
     this.ready.catch(() => {});
     void this.#exited.then(detail => {
       clearTimeout(starting);
@@ -225,6 +227,15 @@ export class ProcessCell implements Cell {
       await this.#exited;
       clearTimeout(timer);
     }
+    await this.#isRemoved;
+  }
+
+  async #enclose(cgroups: CgroupParent | undefined, options: CellOptions): Promise<void> {
+    const { pid } = this.#child;
+    if (cgroups === undefined || pid === undefined) return;
+    const cgroup = await enclose(pid, cgroups, options);
+    if (this.#isOver) this.#isRemoved = cgroup?.remove() ?? this.#isRemoved;
+    else this.#cgroup = cgroup;
   }
 
   #socket(fd: number): Socket {
@@ -239,7 +250,7 @@ export class ProcessCell implements Cell {
     if (this.#control !== undefined) for (const stream of this.#child.stdio) stream?.destroy();
     // The wrapper may have been ended by itself, or there was none and what the cell has started goes on.
     if (this.#cgroup?.isEndedByMemory === true) this.#killReason ||= 'out of memory: the kernel ended the cell';
-    this.#cgroup?.remove();
+    if (this.#cgroup !== undefined) this.#isRemoved = this.#cgroup.remove();
     const why = this.#killReason || /^FATAL ERROR: .*$/m.exec(this.#lastWords?.text ?? '')?.[0];
     const detail = why === undefined ? how : `${how}, ${printable(why)}`;
     resolve(detail);
@@ -253,11 +264,12 @@ function cellProgram(): CellProgram {
 }
 
 /**
- * Moves what was started into a group of its own. No function code runs before the cell is up, and what honest code has forked by now is
- * found: parents are moved before their children are listed, and what they fork later is born inside. A shell in between, which could
- * move itself, would leave variables in the environment. Undefined when it could not be done.
+ * Moves what was started into a group of its own, while it starts: the kernel takes 16 ms to move a process. No function code runs before
+ * the cell is up, and what honest code has forked by now is found: parents are moved before their children are listed, and what they fork
+ * later is born inside. A shell in between, which could move itself, would leave variables in the environment. Undefined when it could
+ * not be done.
  */
-function enclose(root: number, cgroups: CgroupParent, options: CellOptions): CellCgroup | undefined {
+async function enclose(root: number, cgroups: CgroupParent, options: CellOptions): Promise<CellCgroup | undefined> {
   const { memoryBytes, threads } = boundsOf(options);
   let cgroup: CellCgroup;
   try {
@@ -265,13 +277,16 @@ function enclose(root: number, cgroups: CgroupParent, options: CellOptions): Cel
   } catch {
     return undefined;
   }
-  const left = [root];
-  for (let pid = left.pop(); pid !== undefined; pid = left.pop()) {
-    if (!cgroup.add(pid) && pid === root) {
-      cgroup.remove();
-      return undefined;
-    }
-    left.push(...descendantsOf(pid));
+  if (!(await cgroup.add(root))) {
+    await cgroup.remove();
+    return undefined;
   }
-  return cgroup;
+  const isInside = new Set([root]);
+  for (;;) {
+    const [next] = descendantsOf(root).filter(pid => !isInside.has(pid));
+    if (next === undefined) return cgroup;
+    isInside.add(next);
+    // One that is there already takes the kernel no time, and one that has ended cannot be moved.
+    await cgroup.add(next);
+  }
 }

@@ -16,6 +16,7 @@ export class ThreadCell implements Cell {
   readonly #pool: LeasePool;
   readonly #events: CellEvents;
   #nextLease = 1;
+  #closing: Promise<void> | undefined;
 
   constructor(options: CellOptions, events: CellEvents) {
     this.#events = events;
@@ -57,8 +58,8 @@ export class ThreadCell implements Cell {
     return undefined;
   }
 
-  async close(): Promise<void> {
-    await this.#pool.close();
-    this.#events.onExit('closed');
+  close(): Promise<void> {
+    this.#closing ??= this.#pool.close().then(() => this.#events.onExit('closed'));
+    return this.#closing;
   }
 }

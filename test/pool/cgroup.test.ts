@@ -178,7 +178,7 @@ real(`kill() ends everything in a group, children of children too, and remove() 
   const child = spawn('/bin/sh', ['-c', 'read line; (sleep 1000 & sleep 1000 & echo up); exec sleep 1000'], {
     stdio: ['pipe', 'pipe', 'ignore'],
   });
-  t.true(cgroup.add(child.pid ?? 0));
+  t.true(await cgroup.add(child.pid ?? 0));
   t.deepEqual(cgroup.processes, [child.pid ?? 0]);
   child.stdin.end('go\n');
   await once(child.stdout, 'data');
@@ -187,8 +187,7 @@ real(`kill() ends everything in a group, children of children too, and remove() 
   const exited = once(child, 'exit');
   t.true(cgroup.kill());
   t.deepEqual(await exited, [null, 'SIGKILL']);
-  cgroup.remove();
-  while (existsSync(folder)) await new Promise(resolve => setTimeout(resolve, 10));
+  await cgroup.remove();
   t.false(existsSync(folder));
 });
 
