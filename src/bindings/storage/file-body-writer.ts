@@ -12,7 +12,8 @@ const WRITE_BYTES = 512 * 1024;
 const WRITE_CHUNKS = 512;
 /**
  * The disk is asked to take what was written each so many bytes, and at most twice as many wait for it: the commit of somebody else takes as long as
- * the disk needs for what it was given before. With 16 bodies being copied, commits took 2.7 times as long with 16 MB here, and copying as long.
+ * the disk needs for what it was given before. Beside 16 bodies being copied, on a busy machine, half of the commits took 10 ms with 16 MiB
+ * here and 4 ms with 1 MiB; bodies by themselves were written as fast with 2 MiB as with 16.
  */
 const FLUSH_BYTES = 2 * 2 ** 20;
 
