@@ -57,6 +57,7 @@ export class ProcessCell implements Cell {
   /** Undefined when the process could not be started. */
   readonly #control: Channel | undefined;
   readonly #events: CellEvents;
+  readonly #isWrapped: boolean;
   readonly #leases = new Set<number>();
   readonly #exited: Promise<string>;
   #nextSocket = 0;
@@ -76,6 +77,7 @@ export class ProcessCell implements Cell {
     { cgroups, share, program = cellProgram() }: CellSurroundings = {},
   ) {
     this.#events = events;
+    this.#isWrapped = sandbox.isWrapped;
     this.#inmate = spawnBehind(
       sandbox,
       [program.command, ...program.args],
@@ -216,7 +218,8 @@ export class ProcessCell implements Cell {
     if (this.#isOver) return;
     this.#killReason ||= reason;
     this.#inmate.kill();
-    this.#cgroup?.kill();
+    // A wrapper waits for what is inside, so that nothing is left when it has exited: it is not ended before.
+    if (!this.#isWrapped) this.#cgroup?.kill();
   }
 
   async close(): Promise<void> {

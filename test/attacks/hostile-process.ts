@@ -2,17 +2,17 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import { CellSupervisor } from '../../src/pool/cell-supervisor.js';
 import { type CgroupParent, findCgroupParent } from '../../src/pool/cgroup.js';
 import { type CellProgram, ProcessCell } from '../../src/pool/process-cell.js';
-import { sandboxFor } from '../../src/pool/sandbox/sandbox.js';
+import { findPrograms } from '../../src/pool/sandbox/programs.js';
+import { probe, sandboxFor } from '../../src/pool/sandbox/sandbox.js';
 import type { SandboxMode } from '../../src/pool/sandbox/state.js';
 import type { EdgeError } from '../../src/quotas/errors.js';
-import { withFiles } from './native/with-files.js';
 
 const MEBIBYTE = 1024 * 1024;
 /** Of the cells here: twice of it is what all of one may hold. */
@@ -78,12 +78,9 @@ export async function startHostile(
   { sandbox, cgroups }: HostileOptions,
   { memoryMebibytes = CELL_MEMORY_MEBIBYTES, cpuFactor = 1 }: HostileScale = {},
 ): Promise<HostileCell> {
-  // The program, and for one of Node the folder of its script.
-  const files = [program.command, ...program.args.filter(word => word.endsWith('.js')).map(dirname)];
-  const layers = withFiles(
-    await sandboxFor(sandbox),
-    files.filter(path => path !== process.execPath).map(path => ({ path })),
-  );
+  // Without a filter and without limits: they would refuse most of what is to be seen here, from outside.
+  const programs = { ...findPrograms(), bwrap: undefined, prlimit: undefined };
+  const layers = await (sandbox === 'off' ? sandboxFor('off') : probe(programs));
   let onFinding: (error: EdgeError) => void = () => {};
   let onExit: (detail: string) => void = () => {};
   const finding = new Promise<EdgeError>(resolve => {
