@@ -346,9 +346,11 @@ export class Isolate implements OpContext, ChannelOwner {
     return guest;
   }
 
+  /** Of no invocation, or of one that is over, the host wants no log: function code that goes on by itself would flood it. */
   #log(level: number, text: string): void {
-    const levelByte = String.fromCharCode(level);
-    this.#channel?.note(this.currentInvocation(), NoteKind.Log, levelByte + text);
+    const id = this.currentInvocation();
+    if (!this.#invocations.has(id)) return;
+    this.#channel?.note(id, NoteKind.Log, String.fromCharCode(level) + text);
   }
 
   #fail(id: number, code: string): void {
