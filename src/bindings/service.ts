@@ -32,6 +32,8 @@ export interface CallWork {
   charge(ms: number): void;
   /** Resolves when the account may go on; undefined at once while it is not in debt. */
   turn(): Promise<void> | undefined;
+  /** Counts bytes that a service holds between two pieces of a body; a negative number gives them back. */
+  countBytes(bytes: number): void;
   /** @throws EdgeError EDGE_OVERLOADED when the account has as many files and sockets open as it may */
   openDescriptor(): void;
   closeDescriptor(): void;
@@ -42,6 +44,7 @@ export const OWN_WORK: CallWork = {
   owner: {},
   charge: () => {},
   turn: () => undefined,
+  countBytes: () => {},
   openDescriptor: () => {},
   closeDescriptor: () => {},
 };

@@ -308,8 +308,8 @@ export class Invocation implements InvocationPort {
 
   onCall(exchange: Exchange, service: number, head: string, _body: Buffer, isComplete: boolean): void {
     if (!isServiceId(service)) {
-      exchange.fail('Error\nThere is no such service\n');
-      return;
+      // No isolate that keeps to its own table sends that.
+      throw new ProtocolError(`A call names the service ${service}, which there is none of`);
     }
     if (isComplete) exchange.keepWhole(_body);
     const { limits, connectionSlotRelease, share } = this.#context;

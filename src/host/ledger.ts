@@ -65,6 +65,7 @@ export class Ledger {
         port.charge(ms);
       },
       turn: () => share?.turn(),
+      countBytes: bytes => share?.bytes.countBuffers(bytes),
       openDescriptor: () => share?.openDescriptor(),
       closeDescriptor: () => share?.closeDescriptor(),
     };

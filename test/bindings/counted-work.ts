@@ -5,6 +5,8 @@ import { EdgeError } from '../../src/quotas/errors.js';
 export interface CountedWork extends CallWork {
   /** Milliseconds that were charged. */
   readonly spentMs: number;
+  /** Bytes that services hold now. */
+  readonly heldBytes: number;
   /** Files and sockets open now, and the most that were at once. */
   readonly open: number;
   readonly mostOpen: number;
@@ -20,6 +22,7 @@ export function countedWork(most = Number.POSITIVE_INFINITY): CountedWork {
   let spentMs = 0;
   let open = 0;
   let mostOpen = 0;
+  let heldBytes = 0;
   let isHeld = false;
   let waiting: (() => void)[] = [];
   return {
@@ -27,6 +30,10 @@ export function countedWork(most = Number.POSITIVE_INFINITY): CountedWork {
     charge(ms) {
       if (!(ms >= 0)) throw new RangeError(`charged ${ms} ms`);
       spentMs += ms;
+    },
+    countBytes(bytes) {
+      heldBytes += bytes;
+      if (heldBytes < 0) throw new RangeError(`${-heldBytes} more bytes were given back than were held`);
     },
     turn: () => (isHeld ? new Promise(resolve => waiting.push(resolve)) : undefined),
     openDescriptor() {
@@ -37,6 +44,9 @@ export function countedWork(most = Number.POSITIVE_INFINITY): CountedWork {
     closeDescriptor() {
       if (open === 0) throw new Error('closed more than were open');
       open--;
+    },
+    get heldBytes() {
+      return heldBytes;
     },
     get spentMs() {
       return spentMs;

@@ -58,6 +58,7 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
   #chunkBytes: number = CHUNK_BYTES.first;
   #reader: BodyReader | undefined;
   #ahead: Promise<Uint8Array> | undefined;
+  #aheadBytes = 0;
   readonly #work: CallWork;
   readonly #allAhead: { count: number };
   #chunks = 0;
@@ -123,8 +124,7 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
   #take(): Promise<Uint8Array> {
     const ahead = this.#ahead;
     if (ahead === undefined) return this.#read();
-    this.#ahead = undefined;
-    this.#allAhead.count--;
+    this.#endAhead();
     return ahead;
   }
 
@@ -135,9 +135,19 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
 
   #readAhead(): void {
     this.#allAhead.count++;
+    this.#aheadBytes = Math.min(this.#chunkBytes, this.#left);
+    this.#work.countBytes(this.#aheadBytes);
     this.#ahead = this.#read();
     // Reported by the next call.
     this.#ahead.catch(() => {});
+  }
+
+  /** What was read ahead is for somebody now, or for nobody. */
+  #endAhead(): void {
+    if (this.#ahead === undefined) return;
+    this.#ahead = undefined;
+    this.#allAhead.count--;
+    this.#work.countBytes(-this.#aheadBytes);
   }
 
   async #read(): Promise<Uint8Array> {

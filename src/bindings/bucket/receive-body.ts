@@ -56,6 +56,7 @@ class Intake {
   readonly #transferChecksum: PutOptions['transferChecksum'];
   #size = 0;
   #small: Uint8Array[] = [];
+  #gatheredBytes = 0;
   #writer: BodyWriter | undefined;
 
   constructor(
@@ -101,10 +102,14 @@ class Intake {
     } catch (error) {
       await this.#writer?.abandon();
       throw error;
+    } finally {
+      this.#giveBack();
     }
   }
 
   #gather(chunk: Uint8Array): Promise<void> | undefined {
+    this.#gatheredBytes += chunk.byteLength;
+    this.#work.countBytes(chunk.byteLength);
     if (this.#small.push(chunk) >= MAX_CHUNKS) this.#small = [Buffer.concat(this.#small)];
     return this.#size > INLINE_BYTES ? this.#toFile() : undefined;
   }
@@ -113,7 +118,13 @@ class Intake {
     this.#writer = await this.#bodies.create(this.#work);
     const gathered = this.#small;
     this.#small = [];
+    this.#giveBack();
     for (const chunk of gathered) await this.#writer.write(chunk);
+  }
+
+  #giveBack(): void {
+    this.#work.countBytes(-this.#gatheredBytes);
+    this.#gatheredBytes = 0;
   }
 
   #count(chunk: Uint8Array): void {

@@ -59,6 +59,7 @@ export class FileBodyWriter implements BodyWriter {
   write(chunk: Uint8Array): Promise<void> | undefined {
     this.#gathered.push(chunk);
     this.#gatheredBytes += chunk.byteLength;
+    this.#work.countBytes(chunk.byteLength);
     if (this.#gatheredBytes < WRITE_BYTES && this.#gathered.length < WRITE_CHUNKS) return undefined;
     const before = this.#writing;
     if (before === undefined) {
@@ -85,6 +86,8 @@ export class FileBodyWriter implements BodyWriter {
   async abandon(): Promise<void> {
     this.#isAbandoned = true;
     this.#gathered = [];
+    this.#work.countBytes(-this.#gatheredBytes);
+    this.#gatheredBytes = 0;
     await this.#writing;
     await this.#flushing;
     // Closed already when `finish` got that far.
@@ -111,6 +114,18 @@ export class FileBodyWriter implements BodyWriter {
   }
 
   async #writeAll(chunks: Uint8Array[], bytes: number): Promise<void> {
+    try {
+      await this.#writeInTurn(chunks, bytes);
+    } finally {
+      this.#work.countBytes(-bytes);
+    }
+    this.#unflushedBytes += bytes;
+    if (this.#unflushedBytes < FLUSH_BYTES) return;
+    await this.#flushing;
+    this.#flush();
+  }
+
+  async #writeInTurn(chunks: Uint8Array[], bytes: number): Promise<void> {
     const claim = this.#space.claim(bytes);
     if (claim !== undefined) await claim;
     const { owner } = this.#work;
@@ -123,10 +138,6 @@ export class FileBodyWriter implements BodyWriter {
     } finally {
       threadQueue.leave(owner);
     }
-    this.#unflushedBytes += bytes;
-    if (this.#unflushedBytes < FLUSH_BYTES) return;
-    await this.#flushing;
-    this.#flush();
   }
 
   async #writeChunks(chunks: Uint8Array[], bytes: number): Promise<void> {

@@ -48,6 +48,7 @@ export class HostShare {
   readonly #limits: HostShareLimits;
   /** Connections that are not read until {@link isOpen} holds again. */
   readonly #readers = new Set<() => void>();
+  readonly #goOn = (): void => this.#nextPiece();
   /** Bodies and other work that goes on when the debt of time is paid. */
   readonly #pieces = new Set<() => void>();
   #invocations = 0;
@@ -172,8 +173,17 @@ export class HostShare {
   /** Moving pieces gives bytes back, so it goes on while bytes keep the connections from being read. */
   #changed(): void {
     if (this.#time.isInDebt) return;
-    wake(this.#pieces);
+    this.#nextPiece();
     if (this.isOpen) wake(this.#readers);
+  }
+
+  /** One in each round of the event loop: it is charged before the next may begin. */
+  #nextPiece(): void {
+    const [piece] = this.#pieces;
+    if (piece === undefined || this.#time.isInDebt) return;
+    this.#pieces.delete(piece);
+    piece();
+    if (this.#pieces.size > 0) setImmediate(this.#goOn);
   }
 }
 

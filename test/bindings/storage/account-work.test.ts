@@ -147,6 +147,8 @@ for (const [name, way] of Object.entries(WAYS)) {
     await way(opened, work, t);
     await opened.storage.close();
     t.is(work.open, 0);
+
+    t.is(work.heldBytes, 0);
     t.is(await openFiles(opened.directory), 0);
     // What syncs the directory may be under way still, for a body that nobody wants any more.
     await until(() => threadQueue.running === 0);
@@ -162,6 +164,8 @@ test('no descriptor is left when the disk is full', async t => {
   const work = countedWork();
   await t.throwsAsync(engine.put('new', stream(LARGE_BYTES), {}, work), { code: 'EDGE_STORAGE_FULL' });
   t.is(work.open, 0);
+
+  t.is(work.heldBytes, 0);
   t.is(await openFiles(directory), 0);
 });
 
@@ -193,6 +197,8 @@ test('an account with as many descriptors as it may have is refused one more, an
   await first;
   t.is((await readAll(await contentOf(engine, 'first', work))).byteLength, LARGE_BYTES);
   t.is(work.open, 0);
+
+  t.is(work.heldBytes, 0);
   t.is(await openFiles(directory), 0);
 });
 
@@ -215,6 +221,8 @@ test('many bodies that are asked for and not read hold no descriptor, and begun 
   });
   t.is(new Set(await Promise.all(last)).size, 1);
   t.is(work.open, 0);
+
+  t.is(work.heldBytes, 0);
   t.is(await openFiles(directory), 0);
 });
 
@@ -231,6 +239,8 @@ test('bodies are read by turns when an account may have fewer descriptors than i
   t.true(work.mostOpen <= 3);
   await Promise.all(iterators.map(iterator => iterator.return?.()));
   t.is(work.open, 0);
+
+  t.is(work.heldBytes, 0);
 });
 
 test.serial('a body of one account is read next, however many bodies another account reads', async t => {
