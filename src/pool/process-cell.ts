@@ -49,6 +49,7 @@ export interface CellProgram {
 export class ProcessCell implements Cell {
   readonly ready: Promise<void>;
   readonly #inmate: Inmate;
+  readonly #hasNamespace: boolean;
   /** The cell, or a program that waits for it. */
   readonly #child: ChildProcess;
   /** Kept when the cell is up: until then its wrapper may have helpers that are not the cell. */
@@ -76,6 +77,7 @@ export class ProcessCell implements Cell {
     { cgroups, share, program = cellProgram() }: CellSurroundings = {},
   ) {
     this.#events = events;
+    this.#hasNamespace = sandbox.state.namespaces;
     this.#inmate = spawnBehind(
       sandbox,
       [program.command, ...program.args],
@@ -216,7 +218,9 @@ export class ProcessCell implements Cell {
     if (this.#isOver) return;
     this.#killReason ||= reason;
     this.#inmate.kill();
-    this.#cgroup?.kill();
+    // With the first process of a namespace all others end before the wrapper does, which then tells that nothing is left. Else what forks
+    // without end is met by the kernel alone.
+    if (!this.#hasNamespace) this.#cgroup?.kill();
   }
 
   async close(): Promise<void> {

@@ -9,8 +9,8 @@ import type { ExecutionContext } from 'ava';
 import { CellSupervisor } from '../../src/pool/cell-supervisor.js';
 import { type CgroupParent, findCgroupParent } from '../../src/pool/cgroup.js';
 import { type CellProgram, ProcessCell } from '../../src/pool/process-cell.js';
-import { sandboxFor } from '../../src/pool/sandbox/sandbox.js';
-import type { SandboxMode } from '../../src/pool/sandbox/state.js';
+import { findPrograms } from '../../src/pool/sandbox/programs.js';
+import { probe, type Sandbox, sandboxFor } from '../../src/pool/sandbox/sandbox.js';
 import type { EdgeError } from '../../src/quotas/errors.js';
 import { withFiles } from './native/with-files.js';
 
@@ -59,7 +59,11 @@ export interface HostileCell {
 }
 
 export interface HostileOptions {
-  readonly sandbox: SandboxMode;
+  /**
+   * With 'namespaces' there are namespaces and a user as far as the system has them, and neither the filter of system calls nor the limits that
+   * refuse most of what is tried here: the watch must do without them.
+   */
+  readonly sandbox: 'auto' | 'namespaces' | 'off';
   readonly cgroups: CgroupParent | undefined;
 }
 
@@ -72,6 +76,14 @@ export interface HostileScale {
   readonly cpuFactor?: number;
 }
 
+let namespaces: Promise<Sandbox> | undefined;
+
+function layersOf(sandbox: HostileOptions['sandbox']): Promise<Sandbox> {
+  if (sandbox !== 'namespaces') return sandboxFor(sandbox);
+  namespaces ??= probe({ ...findPrograms(), bwrap: undefined, prlimit: undefined });
+  return namespaces;
+}
+
 export async function startHostile(
   t: ExecutionContext,
   program: CellProgram,
@@ -81,7 +93,7 @@ export async function startHostile(
   // The program, and for one of Node the folder of its script.
   const files = [program.command, ...program.args.filter(word => word.endsWith('.js')).map(dirname)];
   const layers = withFiles(
-    await sandboxFor(sandbox),
+    await layersOf(sandbox),
     files.filter(path => path !== process.execPath).map(path => ({ path })),
   );
   let onFinding: (error: EdgeError) => void = () => {};
