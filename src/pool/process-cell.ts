@@ -49,6 +49,7 @@ export interface CellProgram {
 export class ProcessCell implements Cell {
   readonly ready: Promise<void>;
   readonly #inmate: Inmate;
+  readonly #hasNamespace: boolean;
   /** The cell, or a program that waits for it. */
   readonly #child: ChildProcess;
   /** Kept when the cell is up: until then its wrapper may have helpers that are not the cell. */
@@ -57,7 +58,6 @@ export class ProcessCell implements Cell {
   /** Undefined when the process could not be started. */
   readonly #control: Channel | undefined;
   readonly #events: CellEvents;
-  readonly #isWrapped: boolean;
   readonly #leases = new Set<number>();
   readonly #exited: Promise<string>;
   #nextSocket = 0;
@@ -77,7 +77,7 @@ export class ProcessCell implements Cell {
     { cgroups, share, program = cellProgram() }: CellSurroundings = {},
   ) {
     this.#events = events;
-    this.#isWrapped = sandbox.isWrapped;
+    this.#hasNamespace = sandbox.state.namespaces;
     this.#inmate = spawnBehind(
       sandbox,
       [program.command, ...program.args],
@@ -218,8 +218,9 @@ export class ProcessCell implements Cell {
     if (this.#isOver) return;
     this.#killReason ||= reason;
     this.#inmate.kill();
-    // A wrapper waits for what is inside, so that nothing is left when it has exited: it is not ended before.
-    if (!this.#isWrapped) this.#cgroup?.kill();
+    // With the first process of a namespace all others end before the wrapper does, which then tells that nothing is left. Else what forks
+    // without end is met by the kernel alone.
+    if (!this.#hasNamespace) this.#cgroup?.kill();
   }
 
   async close(): Promise<void> {

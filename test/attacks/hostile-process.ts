@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
@@ -10,9 +10,9 @@ import { CellSupervisor } from '../../src/pool/cell-supervisor.js';
 import { type CgroupParent, findCgroupParent } from '../../src/pool/cgroup.js';
 import { type CellProgram, ProcessCell } from '../../src/pool/process-cell.js';
 import { findPrograms } from '../../src/pool/sandbox/programs.js';
-import { probe, sandboxFor } from '../../src/pool/sandbox/sandbox.js';
-import type { SandboxMode } from '../../src/pool/sandbox/state.js';
+import { probe, type Sandbox, sandboxFor } from '../../src/pool/sandbox/sandbox.js';
 import type { EdgeError } from '../../src/quotas/errors.js';
+import { withFiles } from './native/with-files.js';
 
 const MEBIBYTE = 1024 * 1024;
 /** Of the cells here: twice of it is what all of one may hold. */
@@ -59,7 +59,11 @@ export interface HostileCell {
 }
 
 export interface HostileOptions {
-  readonly sandbox: SandboxMode;
+  /**
+   * With 'namespaces' there are namespaces and a user as far as the system has them, and neither the filter of system calls nor the limits that
+   * refuse most of what is tried here: the watch must do without them.
+   */
+  readonly sandbox: 'auto' | 'namespaces' | 'off';
   readonly cgroups: CgroupParent | undefined;
 }
 
@@ -72,15 +76,26 @@ export interface HostileScale {
   readonly cpuFactor?: number;
 }
 
+let namespaces: Promise<Sandbox> | undefined;
+
+function layersOf(sandbox: HostileOptions['sandbox']): Promise<Sandbox> {
+  if (sandbox !== 'namespaces') return sandboxFor(sandbox);
+  namespaces ??= probe({ ...findPrograms(), bwrap: undefined, prlimit: undefined });
+  return namespaces;
+}
+
 export async function startHostile(
   t: ExecutionContext,
   program: CellProgram,
   { sandbox, cgroups }: HostileOptions,
   { memoryMebibytes = CELL_MEMORY_MEBIBYTES, cpuFactor = 1 }: HostileScale = {},
 ): Promise<HostileCell> {
-  // Without a filter and without limits: they would refuse most of what is to be seen here, from outside.
-  const programs = { ...findPrograms(), bwrap: undefined, prlimit: undefined };
-  const layers = await (sandbox === 'off' ? sandboxFor('off') : probe(programs));
+  // The program, and for one of Node the folder of its script.
+  const files = [program.command, ...program.args.filter(word => word.endsWith('.js')).map(dirname)];
+  const layers = withFiles(
+    await layersOf(sandbox),
+    files.filter(path => path !== process.execPath).map(path => ({ path })),
+  );
   let onFinding: (error: EdgeError) => void = () => {};
   let onExit: (detail: string) => void = () => {};
   const finding = new Promise<EdgeError>(resolve => {
