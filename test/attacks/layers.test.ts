@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import test from 'ava';
-import { ownFolder } from '../../src/pool/package-paths.js';
+import { ownFolder, packageFiles } from '../../src/pool/package-paths.js';
 import { sandboxFor } from '../../src/pool/sandbox/sandbox.js';
 import { handler, newHost, textOf } from '../host/new-host.js';
 import { type Loot, plunderInside } from './layers/inside-cell.js';
@@ -130,7 +130,9 @@ onLinux('the process of a cell has the sandbox that host.health() tells of', asy
   if (sandbox?.root === true) {
     t.not(readlinkSync(`/proc/${pid}/ns/uts`), readlinkSync('/proc/self/ns/uts'));
     t.true(readdirSync(`/proc/${pid}/root`).includes('proc'));
-    const onTheWay = [process.execPath, ownFolder()].map(path => path.split('/')[1] ?? '');
+    const { paths, links } = packageFiles();
+    const inside = [process.execPath, ...paths, ...links.map(({ path }) => path)];
+    const onTheWay = inside.map(path => path.split('/')[1] ?? '');
     const usual = ['dev', 'lib', 'lib64', 'proc', 'usr', ...onTheWay];
     t.deepEqual(
       readdirSync(`/proc/${pid}/root`).filter(name => !usual.includes(name)),

@@ -9,7 +9,7 @@ import process from 'node:process';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { ownFolder } from '../../src/pool/package-paths.js';
+import { ownFolder, packageFiles } from '../../src/pool/package-paths.js';
 import { BpfProgram, SECCOMP_DATA } from '../../src/pool/sandbox/bpf.js';
 import { ACTIONS } from '../../src/pool/sandbox/cell-filter.js';
 import { findPrograms, type Programs, sendFilter } from '../../src/pool/sandbox/programs.js';
@@ -61,7 +61,8 @@ function textOf(file: string): string {
 
 /** Whether Node or this package lies below: then the root of a cell has that folder, with nothing else in it. */
 function isOnTheWay(folder: string): boolean {
-  return [process.execPath, ownFolder()].some(inside => inside.startsWith(`${folder}/`));
+  const { paths, links } = packageFiles();
+  return [process.execPath, ...paths, ...links.map(link => link.path)].some(inside => inside.startsWith(`${folder}/`));
 }
 
 function everything(other?: number): string[] {
