@@ -3,7 +3,8 @@ import test from 'ava';
 import { handler, newHost } from '../host/new-host.js';
 
 test('fetch() rejects with EDGE_OVERLOADED when 10,000 requests wait for the isolate of the function already', async t => {
-  const host = newHost(t, { isolation: 'thread', maxIsolatesPerAccount: 1, spareIsolates: 0 });
+  const wide = { hostBytes: 2 ** 30, hostHeapBytes: 2 ** 30, openInvocations: 20_000 };
+  const host = newHost(t, { isolation: 'thread', maxIsolatesPerAccount: 1, spareIsolates: 0, ...wide });
   const waiting = await host.load(handler('return new Response("")'), { name: 'waiting' });
   // One more than there may be isolates, as an account that is full can still replace a function.
   for (const name of ['a', 'b']) {
