@@ -103,7 +103,7 @@ export class UserIds {
     this.#firstClaim = Math.floor(random() * this.#claimCount);
   }
 
-  /** Numbers that can be had without another claim. */
+  /** How many numbers there are without another claim. */
   get free(): number {
     return this.#free.length;
   }
@@ -151,7 +151,7 @@ export class UserIds {
   }
 }
 
-/** Answers whether no other process has the name. Where names cannot be had at all, everybody may take it. */
+/** Answers whether no other process has the name. Where the system gives out no names, everybody may take it. */
 function claim(name: string): Promise<boolean> {
   return new Promise(resolve => {
     const server = createServer(socket => socket.destroy());

@@ -635,7 +635,7 @@ function stringify`,
     find: `'--unshare-net', `,
     replace: '',
     test: LAYERS,
-    title: 'with its namespaces a cell reaches neither the network nor the host, and stays an unprivileged user',
+    title: OWN_SANDBOX,
   },
   {
     rule: 'R28',
