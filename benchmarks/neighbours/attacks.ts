@@ -1,4 +1,6 @@
 /** One account offends beside 20 good ones: what those notice of it, and what the host does and bills meanwhile. */
+
+import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import type { BenchmarkContext, Figure } from '../benchmark.js';
 import { percentile } from '../statistics.js';
@@ -110,6 +112,8 @@ class RestartedHost {
     this.#targets ??= Promise.all(
       ['sink', 'source', 'coded'].map(kind => startServer(this.#context, 'egress-target', [kind])),
     );
+    // They stand for other machines, which take no processor of this one.
+    for (const { pid } of await this.#targets) setPriority(pid, constants.priority.PRIORITY_LOW);
     const urls = (await this.#targets).map(({ url }) => url);
     const storage = join(this.#context.folder, `storage-${this.#starts++}`);
     return startServer(this.#context, 'neighbourhood', [storage, ...urls]);

@@ -205,7 +205,8 @@ export class Exchange {
       this.#backlog ??= [];
       this.#backlog.push(bytes);
       this.#backlogBytes += bytes.length;
-      this.#channel.countBacklog(bytes.length);
+      // What is sent of it gives nothing back before all of it is: the rest keeps the whole buffer.
+      this.#channel.countBacklog(bytes.buffer.byteLength);
       this.#sendBacklog();
     } else {
       this.#send(bytes);
@@ -304,17 +305,18 @@ export class Exchange {
       const first = backlog[0];
       if (first === undefined) return;
       const part = first.length > this.#credit ? first.subarray(0, this.#credit) : first;
-      if (part === first) backlog.shift();
-      else backlog[0] = first.subarray(part.length);
+      if (part === first) {
+        backlog.shift();
+        this.#channel.countBacklog(-first.buffer.byteLength);
+      } else backlog[0] = first.subarray(part.length);
       this.#backlogBytes -= part.length;
-      this.#channel.countBacklog(-part.length);
       this.#send(part);
     }
   }
 
   #dropBacklog(): void {
+    for (const { buffer } of this.#backlog ?? []) this.#channel.countBacklog(-buffer.byteLength);
     this.#backlog = undefined;
-    this.#channel.countBacklog(-this.#backlogBytes);
     this.#backlogBytes = 0;
   }
 
