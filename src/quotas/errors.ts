@@ -54,7 +54,7 @@ export const EDGE_ERRORS = {
   EDGE_STORAGE_ACCESS: { status: 503, text: 'others can read or write the storage directory' },
   EDGE_STORAGE_FULL: { status: 507, text: 'the disk is full' },
   EDGE_SECRETS_KEY: { status: 500, text: 'the key of the stored secrets is missing or another one' },
-  EDGE_SANDBOX: { status: 503, text: 'the sandbox asked for cannot be had' },
+  EDGE_SANDBOX: { status: 503, text: 'the sandbox asked for is not available' },
   EDGE_INTERNAL: { status: 500, text: 'internal error' },
 } as const;
 

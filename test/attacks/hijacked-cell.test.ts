@@ -45,7 +45,7 @@ const IN_JAVASCRIPT: readonly Attack[] = [
     until: { bytes: 64 * MEBIBYTE },
   },
   { what: 'a note that is larger', path: `/flood/large-notes?bytes=${NOTE_BYTES + 2}`, until: 'EDGE_PROTOCOL' },
-  { what: 'calls of a service that is not there', path: '/flood/opens', until: { bytes: 2 * MEBIBYTE } },
+  { what: 'calls of a service that is not there', path: '/flood/opens', until: 'EDGE_PROTOCOL' },
   { what: 'the same calls again', path: '/flood/opens?again', until: 'EDGE_PROTOCOL' },
   { what: 'failures that are dear to parse', path: `/flood/failed?bytes=${NOTE_BYTES - 1024}`, until: 'EDGE_PROTOCOL' },
   {
@@ -77,7 +77,7 @@ const IN_JAVASCRIPT: readonly Attack[] = [
 
 const IN_C: readonly Attack[] = [
   { what: 'notes to nobody', path: '/flood/notes', until: 'EDGE_PROTOCOL' },
-  { what: 'calls of a service that is not there', path: '/flood/opens', until: { bytes: 8 * MEBIBYTE } },
+  { what: 'calls of a service that is not there', path: '/flood/opens', until: 'EDGE_PROTOCOL' },
   { what: 'the same calls again', path: '/flood/opens-again', until: 'EDGE_PROTOCOL' },
   { what: 'lines of a log', path: '/flood/logs', until: { bytes: 64 * MEBIBYTE } },
   { what: 'text on its standard error', path: '/flood/stderr', until: { bytes: MEBIBYTE / 4 } },
