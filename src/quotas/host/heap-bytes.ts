@@ -8,7 +8,8 @@ const LOOKED_INTO_FROM = 8 * 1024;
 const OBJECT_BYTES = 56;
 const SLOT_BYTES = 8;
 const PROPERTY_BYTES = 24;
-const STRING_BYTES = 16;
+/** Its header, and what is lost to its alignment. */
+const STRING_BYTES = 24;
 
 /**
  * An upper bound of the bytes that a parsed value takes: property names are counted as if none was shared.
