@@ -3,6 +3,7 @@ import { readdir, readlink } from 'node:fs/promises';
 import process from 'node:process';
 import test from 'ava';
 import { MAX_IDLE_FILES } from '../../src/bindings/storage/file-body-reader.js';
+import { threadQueue } from '../../src/bindings/threads.js';
 import { temporaryDirectory } from '../bindings/bucket/stores.js';
 import { handler, ISOLATIONS, newHost } from '../host/new-host.js';
 
@@ -37,7 +38,10 @@ for (const isolation of ISOLATIONS) {
         return reader;
       }),
     );
-    t.true((await openBodies(directory)) <= MAX_IDLE_FILES, `${await openBodies(directory)} files are open`);
+    // Beside those that rest, some are being read or closed at this moment.
+    const open = await openBodies(directory);
+    t.true(open <= MAX_IDLE_FILES + 2 * threadQueue.concurrency, `${open} files are open`);
+    while ((await openBodies(directory)) > MAX_IDLE_FILES) await new Promise(resolve => setImmediate(resolve));
     // Others are served meanwhile.
     t.is((await (await host.bucket('files').get('large'))?.arrayBuffer())?.byteLength, 2_000_000);
     await Promise.all(readers.map(reader => reader?.cancel()));
