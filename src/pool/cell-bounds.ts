@@ -14,10 +14,17 @@ export const CPU = {
    * that collect their garbage after work.
    */
   idleShare: 0.2,
-  /** So much may be used ahead of that share: it is used up after 10 s at the share, and after 1 s by two threads that burn. */
-  slackMs: 2000,
+  /** So much may be used ahead of that share: it is used up in half a second by a thread that burns. */
+  slackMs: 500,
   /** On top of the slack for each isolate: all may collect garbage at once (50 to 90 ms each). */
-  isolateSlackMs: 250,
+  isolateSlackMs: 200,
+  /**
+   * What a cell takes until it says that it is up, before any function code runs: what it takes beyond that tells how much slower this machine
+   * is, and all that is allowed here is multiplied by it.
+   */
+  upMs: 100,
+  /** The machine is taken for so many times slower at most. */
+  slowest: 5,
   /**
    * CPU time of the process for CPU time of a turn. V8 collects and compiles on four more threads (its pool), and what they use belongs to
    * no turn: seen were 3.3 for a function that only makes garbage, and 1.1 for a loop.
@@ -30,7 +37,7 @@ export const CPU = {
   /** A mebibyte that is moved in or out. Seen: 1 to 6 ms. */
   mebibyteMs: 20,
   /** A thread, its realm and its warm-up. Seen: 170 ms. */
-  isolateMs: 1500,
+  isolateMs: 500,
   /** A thread that was told to end may be inside something native, for which nobody pays. Seen: 1.1 s. */
   isolateEndMs: 2000,
   /** An isolate that was not loaded by then is warm and waits. */

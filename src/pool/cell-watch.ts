@@ -61,6 +61,8 @@ export class CellWatch {
   /** Processes that there were when the cell had said that it is up: no function code had run, so they are its own and its wrappers. */
   readonly #processes: number;
   readonly #isReadable: boolean;
+  /** How much slower this machine is than the one that the bounds were measured on. */
+  readonly #slowness: number;
   #glance: CellGlance | undefined;
   #cpuMs: number;
   #earnedMs = 0;
@@ -81,6 +83,7 @@ export class CellWatch {
     this.#isReadable = survey !== undefined;
     this.#processes = survey?.processes ?? Number.POSITIVE_INFINITY;
     this.#cpuMs = this.#glance?.cpuMs ?? 0;
+    this.#slowness = Math.min(CPU.slowest, Math.max(1, this.#cpuMs / CPU.upMs));
     this.#surveyedCpuMs = this.#cpuMs;
     this.#atMs = nowMs;
   }
@@ -127,7 +130,7 @@ export class CellWatch {
     this.#earnedMs = claims.earnedMs;
     this.#atMs = nowMs;
     this.#debtMs = claims.openMs === Number.POSITIVE_INFINITY ? 0 : Math.max(0, this.#debtMs + usedMs - earnedMs);
-    const allowedMs = CPU.slackMs + claims.isolates * CPU.isolateSlackMs + claims.openMs;
+    const allowedMs = this.#slowness * (CPU.slackMs + claims.isolates * CPU.isolateSlackMs + claims.openMs);
     this.#pastCpuPolls = this.#debtMs > allowedMs ? this.#pastCpuPolls + 1 : 0;
     if (this.#pastCpuPolls < CPU.persistentPolls) return undefined;
     const what = `it used ${ms(this.#debtMs)} of CPU time that its invocations do not account for`;

@@ -24,7 +24,7 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 class Rig implements CellReader {
   readonly source = 'processes';
-  readonly glanced: Mutable<CellGlance> = { cpuMs: 500, residentBytes: 50 * MEBIBYTE, threads: 12 };
+  readonly glanced: Mutable<CellGlance> = { cpuMs: 0, residentBytes: 50 * MEBIBYTE, threads: 12 };
   surveyed: Mutable<CellSurvey> | undefined = {
     processes: 2,
     threads: 13,
@@ -39,8 +39,10 @@ class Rig implements CellReader {
   claims = IDLE;
   #nowMs = 0;
 
-  constructor(given?: Partial<CellSurvey>) {
+  /** @param upMs what the cell has taken until it was up */
+  constructor(given?: Partial<CellSurvey>, upMs: number = CPU.upMs) {
     Object.assign(this.surveyed ?? {}, given);
+    this.glanced.cpuMs = upMs;
     this.watch = new CellWatch(this, BOUNDS, 0);
     this.surveys = 0;
   }
@@ -99,10 +101,23 @@ test('poll() ends a cell that stays past its slack, at the second poll in a row'
   });
 });
 
-test('poll() ends a cell without invocations that burns: one thread within 3 s, two within 2, a fifth more than its share in a minute', t => {
-  t.is(new Rig().pollsUntilFound(13, POLL_MS), 13);
-  t.is(new Rig().pollsUntilFound(8, 2 * POLL_MS), 7);
-  t.true((new Rig().pollsUntilFound(1200, SHARE_MS * 1.2) ?? 0) > 40);
+test('poll() ends a cell without invocations that burns: one thread within 1.5 s, two within 1, a fifth more than its share in a minute', t => {
+  t.is(new Rig().pollsUntilFound(6, POLL_MS), 5);
+  t.is(new Rig().pollsUntilFound(4, 2 * POLL_MS), 3);
+  const polls = new Rig().pollsUntilFound(240, SHARE_MS * 1.2) ?? 0;
+  t.true(polls > 40);
+});
+
+test('poll() allows more where the cell took longer to come up, to a bound', t => {
+  const slow = new Rig(undefined, 3 * CPU.upMs);
+  t.is(slow.poll(3 * ALLOWED_MS + SHARE_MS), undefined);
+  t.is(slow.pollsUntilFound(2, SHARE_MS + 1), 2);
+  const slowest = new Rig(undefined, 100 * CPU.upMs);
+  t.is(slowest.poll(CPU.slowest * ALLOWED_MS + SHARE_MS), undefined);
+  t.is(slowest.pollsUntilFound(2, SHARE_MS + 1), 2);
+  const fast = new Rig(undefined, CPU.upMs / 10);
+  t.is(fast.poll(ALLOWED_MS + SHARE_MS), undefined);
+  t.is(fast.pollsUntilFound(2, SHARE_MS + 1), 2);
 });
 
 test('poll() lets a cell use what its open invocations may, and no more', t => {
@@ -132,7 +147,7 @@ test('poll() saves nothing up: what was accounted for and not used is gone', t =
   const rig = new Rig();
   rig.claims = { openMs: 0, earnedMs: 1_000_000, isolates: 1 };
   t.is(rig.poll(), undefined);
-  t.is(rig.pollsUntilFound(8, 2 * POLL_MS), 7);
+  t.is(rig.pollsUntilFound(4, 2 * POLL_MS), 3);
 });
 
 test('poll() compares nothing while an invocation without a limit is open, and begins anew after it', t => {
@@ -140,7 +155,7 @@ test('poll() compares nothing while an invocation without a limit is open, and b
   rig.claims = { openMs: Number.POSITIVE_INFINITY, earnedMs: 0, isolates: 1 };
   t.is(rig.pollsUntilFound(1000, 4 * POLL_MS), undefined);
   rig.claims = IDLE;
-  t.is(rig.pollsUntilFound(8, 2 * POLL_MS), 7);
+  t.is(rig.pollsUntilFound(4, 2 * POLL_MS), 3);
 });
 
 test('poll() does not take a machine that slept for one that burned', t => {
@@ -241,5 +256,5 @@ test('poll() ends a cell that cannot be surveyed any more, and not one that neve
 
 test('usage() tells what the kernel says of all of it', t => {
   const rig = new Rig({ fileBytes: MEBIBYTE });
-  t.deepEqual(rig.watch.usage(), { processes: 2, cpuMs: 500, residentBytes: 51 * MEBIBYTE });
+  t.deepEqual(rig.watch.usage(), { processes: 2, cpuMs: CPU.upMs, residentBytes: 51 * MEBIBYTE });
 });

@@ -161,7 +161,7 @@ static void fork_many(long count) {
   for (long n = 0; n < count; n++) {
     pid_t child = fork();
     if (child == 0)
-      for (;;) pause();
+      for (;;) sleep(1000);
     if (child < 0) perror("fork");
   }
 }
