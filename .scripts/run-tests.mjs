@@ -1,6 +1,7 @@
 // Runs AVA with the arguments given and ends with one line of counts, "N passed, N failed". What ends a run without failing a test (an
 // uncaught exception, a file without tests, a timeout) counts as failed too. The exit code is AVA's. Without arguments every test runs, in
-// two halves at the same time: AVA runs the files of a project whose tests are serial one after the other, and they wait for much.
+// three parts at the same time: AVA runs the files of a project whose tests are serial one after the other, and they wait for much (with two
+// parts two cores were half idle).
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +14,8 @@ const ava = join(root, 'node_modules/ava/entrypoints/cli.mjs');
 const color = process.stdout.isTTY ? '--color' : '--no-color';
 
 const given = process.argv.slice(2);
-const runs = given.length > 0 ? [given] : halvesOf(testFiles());
+const PARTS = 3;
+const runs = given.length > 0 ? [given] : partsOf(testFiles());
 const children = [];
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.on(signal, () => {
@@ -32,8 +34,8 @@ function testFiles() {
   return names.sort().map(name => join('dist/test', name));
 }
 
-function halvesOf(files) {
-  return [0, 1].map(half => files.filter((_, at) => at % 2 === half));
+function partsOf(files) {
+  return Array.from({ length: PARTS }, (_, part) => files.filter((_, at) => at % PARTS === part));
 }
 
 async function run(args) {

@@ -5,7 +5,7 @@
  */
 
 /** The part of the main thread that one account may use while others are at work. */
-const SHARE = 1 / 2;
+const SHARE = 1 / 3;
 /** The part that all accounts which want more than they have may use together: the rest is for those that want little, and the application. */
 const SHARED = 3 / 4;
 /** What an account may use at once before it has to wait. */

@@ -31,7 +31,7 @@ test('AccountTime that is alone owes nothing, whatever it uses', t => {
   t.is(account.spentMs, 5000);
 });
 
-test('AccountTime owes what is beyond its share while another is at work, until half of the time has passed', async t => {
+test('AccountTime owes what is beyond its share while another is at work, until a third of the time has paid for it', async t => {
   const { clock, make } = rig();
   const busy = make();
   const other = make();
@@ -39,8 +39,8 @@ test('AccountTime owes what is beyond its share while another is at work, until 
   busy.account.charge(10);
   t.deepEqual(busy.changes, [true]);
   t.deepEqual(other.changes, []);
-  // Two of the ten were there from the beginning: eight are owed, and half of sixteen pays them.
-  clock.ms += 15;
+  // Two of the ten were there from the beginning: eight are owed, and a third of twenty-four pays them.
+  clock.ms += 23;
   other.account.charge(0.1);
   await nextRound();
   t.true(busy.account.isInDebt);
@@ -65,9 +65,9 @@ test('HostTime pays debtors alike: each earns less when there are more of them',
   const { all, make } = rig();
   make().account.charge(0.1);
   const debtors = Array.from({ length: 4 }, make);
-  t.is(all.rate, 1 / 2);
+  t.is(all.rate, 1 / 3);
   for (const { account } of debtors) account.charge(10);
   t.is(all.rate, 3 / 16);
   for (const { account } of debtors) account.close();
-  t.is(all.rate, 1 / 2);
+  t.is(all.rate, 1 / 3);
 });
