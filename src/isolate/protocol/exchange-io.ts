@@ -22,6 +22,8 @@ export class ExchangeIo implements ExchangeListener {
   #failReason: string | undefined;
   /** Of the body that is being sent. */
   #source: AsyncIterator<Uint8Array> | undefined;
+  /** Of its last chunk. */
+  #chunkBytes = 0;
 
   constructor(exchange: Exchange, pace?: Pace) {
     this.#exchange = exchange;
@@ -76,14 +78,14 @@ export class ExchangeIo implements ExchangeListener {
     this.#source = source;
     try {
       for (;;) {
-        const { value, done } = await source.next();
-        if (done === true) break;
-        if (exchange.write(value) <= 0 && !exchange.isOutgoingOver) {
+        const left = await this.#sendNext(source);
+        if (left === undefined) break;
+        if (left <= 0 && !exchange.isOutgoingOver) {
           await new Promise<void>(resolve => {
             this.#wakeWriter = resolve;
           });
         }
-        const turn = this.#pace?.sent(value.length);
+        const turn = this.#pace?.sent(this.#chunkBytes);
         if (turn !== undefined && !exchange.isOutgoingOver) await turn;
         if (exchange.isOutgoingOver) return;
       }
@@ -93,6 +95,17 @@ export class ExchangeIo implements ExchangeListener {
     } finally {
       this.#endSource();
     }
+  }
+
+  /**
+   * Sends one chunk; answers the credit that is left, undefined at the end of the body. In a function of its own: one that waits for credit
+   * while it has the chunk in a variable keeps it in memory, and nothing counts it.
+   */
+  async #sendNext(source: AsyncIterator<Uint8Array>): Promise<number | undefined> {
+    const { value, done } = await source.next();
+    if (done === true) return undefined;
+    this.#chunkBytes = value.length;
+    return this.#exchange.write(value);
   }
 
   /** Ends the exchange from this side. */
