@@ -37,7 +37,7 @@ export const CPU = {
   /** A mebibyte that is moved in or out. Seen: 1 to 6 ms. */
   mebibyteMs: 20,
   /** A thread, its realm and its warm-up. Seen: 170 ms. */
-  isolateMs: 500,
+  isolateMs: 400,
   /** A thread that was told to end may be inside something native, for which nobody pays. Seen: 1.1 s. */
   isolateEndMs: 2000,
   /** An isolate that was not loaded by then is warm and waits. */

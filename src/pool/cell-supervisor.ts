@@ -118,12 +118,14 @@ class LiveCell {
 
   get claims(): CellClaims {
     let openMs = 0;
+    let isolates = 0;
     let earnedMs = this.#earnedMs + (this.cell.movedBytes / MEBIBYTE) * CPU.mebibyteMs;
     for (const { claims } of this.handles.values()) {
       openMs += claims.openMs;
       earnedMs += claims.earnedMs;
+      if (!claims.isStarting) isolates++;
     }
-    return { openMs, earnedMs, isolates: this.threads };
+    return { openMs, earnedMs, isolates };
   }
 
   remove(lease: number): void {

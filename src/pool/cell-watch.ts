@@ -44,6 +44,7 @@ export interface CellClaims {
   readonly openMs: number;
   /** What all that are over have accounted for, and what was moved for them; grows. */
   readonly earnedMs: number;
+  /** That have started: those which have not are in `openMs`. */
   readonly isolates: number;
 }
 

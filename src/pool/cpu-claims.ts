@@ -23,6 +23,11 @@ export class CpuClaims {
   #polls = 0;
   #earnedMs = 0;
 
+  /** Its thread or its function is on its way. */
+  get isStarting(): boolean {
+    return this.#startingMs > 0;
+  }
+
   /** What everything that is open may use; Infinity while something without a limit is. */
   get openMs(): number {
     // 0 times Infinity is no number.

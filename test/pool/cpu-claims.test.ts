@@ -23,9 +23,12 @@ function loaded(): CpuClaims {
 test('openMs is what the start of an isolate and of its function may use, until they have started', t => {
   const claims = new CpuClaims();
   t.is(claims.openMs, CPU.isolateMs);
+  t.true(claims.isStarting);
   claims.loading(LIMITS);
   t.is(claims.openMs, CPU.isolateMs + 400 * CPU.helpers);
+  t.true(claims.isStarting);
   claims.started();
+  t.false(claims.isStarting);
   t.is(claims.openMs, 0);
   t.is(claims.earnedMs, CPU.isolateMs + 400 * CPU.helpers);
 });
