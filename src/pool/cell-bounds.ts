@@ -30,6 +30,8 @@ export const CPU = {
    * no turn: seen were 3.3 for a function that only makes garbage, and 1.1 for a loop.
    */
   helpers: 5,
+  /** The same while a function starts: what it uses beyond that has to fit into the slack, which nothing else needs then. */
+  startupHelpers: 3,
   /** An invocation's frames, besides its turns. Seen: 0.02 to 0.07 ms in a row of many; 0.5 ms where they are few, which the idle share covers. */
   invocationMs: 0.5,
   /** A call of a service, besides its turns. Seen: 0.2 to 0.4 ms. */

@@ -50,7 +50,7 @@ export class CpuClaims {
   loading(limits: IsolateLimits): void {
     this.#limits = limits;
     this.#isLoading = true;
-    this.#startingMs += limits.startupMs * CPU.helpers;
+    this.#startingMs += limits.startupMs * CPU.startupHelpers;
   }
 
   /** Its function is loaded, or it has been waiting for one for long. */

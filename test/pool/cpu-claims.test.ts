@@ -25,12 +25,12 @@ test('openMs is what the start of an isolate and of its function may use, until 
   t.is(claims.openMs, CPU.isolateMs);
   t.true(claims.isStarting);
   claims.loading(LIMITS);
-  t.is(claims.openMs, CPU.isolateMs + 400 * CPU.helpers);
+  t.is(claims.openMs, CPU.isolateMs + 400 * CPU.startupHelpers);
   t.true(claims.isStarting);
   claims.started();
   t.false(claims.isStarting);
   t.is(claims.openMs, 0);
-  t.is(claims.earnedMs, CPU.isolateMs + 400 * CPU.helpers);
+  t.is(claims.earnedMs, CPU.isolateMs + 400 * CPU.startupHelpers);
 });
 
 test('polled() takes a spare for started after so many polls, and never a load', t => {
@@ -42,7 +42,7 @@ test('polled() takes a spare for started after so many polls, and never a load',
   const loading = new CpuClaims();
   loading.loading(LIMITS);
   for (let poll = 0; poll < 2 * CPU.isolateStartsPolls; poll++) loading.polled();
-  t.is(loading.openMs, CPU.isolateMs + 400 * CPU.helpers);
+  t.is(loading.openMs, CPU.isolateMs + 400 * CPU.startupHelpers);
 });
 
 test('openMs is the limits of all open invocations, with what can be lent and what helpers use', t => {
