@@ -1,4 +1,5 @@
-import type { CallWork, ServiceBody } from '../service.js';
+import type { CallWork } from '../../quotas/host/call-work.js';
+import type { ServiceBody } from '../service.js';
 import type { StoreStorageClass } from './types.js';
 
 /**

@@ -1,7 +1,7 @@
-import type { CallWork } from '../service.js';
-import type { KeyValueStore } from '../storage/key-value-store.js';
-import { afterPrefix, compareKeys, type LevelRange, type LevelView } from '../storage/level-database.js';
-import { recordKeys } from '../storage/record-keys.js';
+import type { CallWork } from '../../quotas/host/call-work.js';
+import { afterPrefix, compareKeys, type LevelRange, type LevelView } from '../../storage/level-database.js';
+import type { RecordStore } from '../../storage/record-store.js';
+import { bucketKeys } from './bucket-keys.js';
 import { INDEXED_DELIMITER } from './listing-index.js';
 
 /** Entries whose objects are read at once: the next are read while these are decoded. */
@@ -34,7 +34,7 @@ export interface PageEntries {
  * start on, so the keys as they are in order are the listing.
  */
 export async function readEntries(
-  records: KeyValueStore,
+  records: RecordStore,
   view: LevelView,
   listing: IndexedListing,
   work: CallWork,
@@ -43,9 +43,9 @@ export async function readEntries(
   const first = await firstName(records, view, listing, work);
   const names = (root: string, lt = afterPrefix(root + prefix)) =>
     readNames(records, view, root, { gte: root + first, lt }, limit + 1, work);
-  const groups = await names(recordKeys.groups(bucketId, depth));
+  const groups = await names(bucketKeys.groups(bucketId, depth));
   if (groups.length === 0) return undefined;
-  const root = recordKeys.leaves(bucketId, depth);
+  const root = bucketKeys.leaves(bucketId, depth);
   // What is behind the last group of a full page is of no use.
   const objects = await names(root, groups.length > limit ? root + groups.at(-1) : undefined);
   return merge(groups, objects).slice(0, limit + 1);
@@ -53,7 +53,7 @@ export async function readEntries(
 
 /** Fills the page with the entries; reads the records of the objects among them. */
 export async function addEntries(
-  records: KeyValueStore,
+  records: RecordStore,
   view: LevelView,
   bucketId: string,
   page: PageEntries,
@@ -82,7 +82,7 @@ export async function addEntries(
 
 /** The name to begin with. The group that the start is in belongs to the page if it has a key from there on. */
 async function firstName(
-  records: KeyValueStore,
+  records: RecordStore,
   view: LevelView,
   { bucketId, prefix, start }: IndexedListing,
   work: CallWork,
@@ -90,7 +90,7 @@ async function firstName(
   const at = start.indexOf(INDEXED_DELIMITER, prefix.length);
   if (at === -1) return start;
   const group = start.slice(0, at + 1);
-  const root = recordKeys.objects(bucketId);
+  const root = bucketKeys.objects(bucketId);
   const keys = await records.keys({ gte: root + start, lt: afterPrefix(root + group) }, view, work);
   try {
     return (await keys.nextv(1)).length > 0 ? group : afterPrefix(group);
@@ -100,7 +100,7 @@ async function firstName(
 }
 
 async function readNames(
-  records: KeyValueStore,
+  records: RecordStore,
   view: LevelView,
   root: string,
   range: LevelRange,
@@ -141,13 +141,13 @@ const NO_RECORDS: Promise<ObjectRecords> = Promise.resolve([]);
 
 /** The records of the objects among the entries. */
 async function readObjects(
-  records: KeyValueStore,
+  records: RecordStore,
   view: LevelView,
   bucketId: string,
   entries: readonly IndexEntry[],
   work: CallWork,
 ): Promise<ObjectRecords> {
-  const root = recordKeys.objects(bucketId);
+  const root = bucketKeys.objects(bucketId);
   const keys = entries.filter(({ isGroup }) => !isGroup).map(({ name }) => root + name);
   const [first, last] = [keys[0], keys.at(-1)];
   if (first === undefined || last === undefined) return [];

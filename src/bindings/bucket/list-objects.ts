@@ -1,7 +1,7 @@
-import { type CallWork, OWN_WORK } from '../service.js';
-import type { KeyValueStore } from '../storage/key-value-store.js';
-import { afterPrefix, compareKeys, type LevelRange, type LevelView } from '../storage/level-database.js';
-import { recordKeys } from '../storage/record-keys.js';
+import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
+import { afterPrefix, compareKeys, type LevelRange, type LevelView } from '../../storage/level-database.js';
+import type { RecordStore } from '../../storage/record-store.js';
+import { bucketKeys } from './bucket-keys.js';
 import type { ListPage, ListQuery, ObjectRecord } from './engine.js';
 import { BUCKET_LIMITS } from './limits.js';
 import { decodeCursor, encodeCursor, type ListPosition } from './list-cursor.js';
@@ -23,12 +23,12 @@ const PATIENCE = { first: 32, least: 2, most: 64 } as const;
  * deeper than the index goes, they are skipped by seeking, which takes some 50 µs for each.
  */
 export async function listObjects(
-  records: KeyValueStore,
+  records: RecordStore,
   bucketId: string,
   query: ListQuery,
   work: CallWork = OWN_WORK,
 ): Promise<ListPage> {
-  const root = recordKeys.objects(bucketId);
+  const root = bucketKeys.objects(bucketId);
   const prefix = normalKey(query.prefix ?? '');
   const delimiter = normalKey(query.delimiter ?? '');
   const range = { gte: startKey(root, root + prefix, query), lt: afterPrefix(root + prefix) };
@@ -45,7 +45,7 @@ export async function listObjects(
 }
 
 async function readIndexed(
-  records: KeyValueStore,
+  records: RecordStore,
   listing: IndexedListing,
   root: string,
   range: LevelRange,
@@ -66,7 +66,7 @@ async function readIndexed(
 }
 
 async function readPage(
-  records: KeyValueStore,
+  records: RecordStore,
   root: string,
   range: LevelRange,
   query: ListQuery,
@@ -96,7 +96,7 @@ async function readPage(
 }
 
 async function readGroups(
-  records: KeyValueStore,
+  records: RecordStore,
   root: string,
   prefix: string,
   delimiter: string,

@@ -1,4 +1,4 @@
-import type { BodyRef } from '../storage/reclaimer.js';
+import type { BlobRef } from '../../storage/blob-ref.js';
 import type { HashName, HttpMetadata, ListQuery, ObjectRecord, TransferChecksum } from './engine.js';
 
 /** A record of an object: its metadata, and its value or where that is. */
@@ -7,7 +7,7 @@ export interface StoredObject {
   readonly body: StoredBody;
 }
 
-export type StoredBody = { readonly kind: 'embedded'; readonly bytes: Uint8Array } | BodyRef;
+export type StoredBody = { readonly kind: 'embedded'; readonly bytes: Uint8Array } | BlobRef;
 
 /**
  * Where a record has what. What every object has stands in fixed places, so that a listing reads a thousand records
@@ -51,7 +51,7 @@ interface Details {
   /** Number of parts, size of all but the last, size of the last. */
   p?: [number, number, number];
   /** Absent: the value follows. */
-  b?: [BodyRef['kind'], string];
+  b?: [BlobRef['kind'], string];
 }
 
 const LISTED_DETAILS = ['v', 'e', 'k', 'c', 'a', 't', 'p'] as const;

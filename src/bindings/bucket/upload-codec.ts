@@ -1,4 +1,4 @@
-import type { BodyRef } from '../storage/reclaimer.js';
+import type { BlobRef } from '../../storage/blob-ref.js';
 import type { CompletedUpload, PartRecord, UploadRecord } from './engine.js';
 
 /**
@@ -16,7 +16,7 @@ export interface StoredUpload {
 
 export interface StoredPart {
   readonly part: PartRecord;
-  readonly body: Extract<BodyRef, { kind: 'inline' | 'file' }>;
+  readonly body: Extract<BlobRef, { kind: 'inline' | 'file' }>;
 }
 
 export function encodeUpload(stored: StoredUpload): Buffer {
