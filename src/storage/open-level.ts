@@ -7,7 +7,7 @@ import { storageError } from './storage-error.js';
 /** Opens the LevelDB at `location`; `directory` is for messages. Never makes a new database over the remains of an old one. */
 export async function openLevel(location: string, directory: string): Promise<LevelDatabase> {
   try {
-    // The constructor of Level opens the database on the next tick, so the option has to be known now.
+    // The constructor of Level starts the opening, so it has to know now whether it may make files.
     const createIfMissing = await isFresh(location);
     const database = new Level<string, Buffer>(location, {
       keyEncoding: 'utf8',

@@ -179,10 +179,10 @@ export class RecordStore {
     this.#isOpen = false;
   }
 
-  async #writeGroup(given: RecordOperation[]): Promise<void> {
+  async #writeGroup(group: RecordOperation[]): Promise<void> {
     let operations: LevelOperation[] | undefined;
     if (this.#isConsistent && this.#isOpen) {
-      operations = await this.#counted(given);
+      operations = await this.#counted(group);
       this.#cache.changing(operations);
       try {
         await this.#database.batch(operations, { sync: true });
@@ -194,9 +194,9 @@ export class RecordStore {
       }
     }
     await this.#recover();
-    if (given.length === 0) return;
+    if (group.length === 0) return;
     // The first attempt may be in the log. Writing the same values again is harmless; computing the counts again would not be.
-    operations ??= await this.#counted(given);
+    operations ??= await this.#counted(group);
     this.#cache.changing(operations);
     try {
       await this.#database.batch(operations, { sync: true });

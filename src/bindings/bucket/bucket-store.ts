@@ -25,7 +25,7 @@ import type {
   UploadRecord,
 } from './engine.js';
 import { BucketError, type BucketMethod } from './errors.js';
-import { BUCKET_LIMITS, EMBEDDED_BYTES } from './limits.js';
+import { BUCKET_LIMITS } from './limits.js';
 import { listObjects } from './list-objects.js';
 import { indexInsertOps, indexRemoveOps } from './listing-index.js';
 import { MultipartUploads } from './multipart-uploads.js';
@@ -109,17 +109,17 @@ export class BucketStore implements BucketEngine {
       const { transferChecksum } = received;
       const version = newVersion();
       const recordKey = this.#objects + normal;
-      let object: ObjectRecord | null = null;
       await storage.mutex.lock(recordKey);
       try {
-        await commitReceived(
+        const object = await commitReceived(
           storage,
           received,
-          async ref => {
+          true,
+          async blob => {
             const record = await storage.records.get(recordKey, work);
             const previous = record === undefined ? undefined : decodeObject(record, normal, false);
             if (!conditionHolds(options.condition, previous?.object)) return undefined;
-            object = {
+            const object: ObjectRecord = {
               key,
               version,
               size: received.size,
@@ -134,7 +134,7 @@ export class BucketStore implements BucketEngine {
             const { content } = received;
             const stored: StoredObject = {
               object,
-              body: ref ?? { kind: 'embedded', bytes: content.kind === 'small' ? content.bytes : new Uint8Array(0) },
+              body: blob ?? { kind: 'embedded', bytes: content.kind === 'small' ? content.bytes : new Uint8Array(0) },
             };
             return {
               operations: [
@@ -142,15 +142,15 @@ export class BucketStore implements BucketEngine {
                 ...(previous === undefined ? indexInsertOps(this.#id, normal) : []),
               ],
               drops: blobOf(previous),
+              result: object,
             };
           },
-          EMBEDDED_BYTES,
           work,
         );
+        return object ?? null;
       } finally {
         storage.mutex.unlock(recordKey);
       }
-      return object;
     });
   }
 

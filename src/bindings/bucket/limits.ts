@@ -24,9 +24,9 @@ export const BUCKET_LIMITS = {
 } as const;
 
 /** The figures of buckets that are limits of the account or the function, and can be overridden. */
-export type BucketFigures = Pick<ResolvedLimits, 'listEntries' | 'multipartUploadMs'>;
+export type BucketPlanLimits = Pick<ResolvedLimits, 'listEntries' | 'multipartUploadMs'>;
 
-export const DEFAULT_FIGURES: BucketFigures = {
+export const DEFAULT_PLAN_LIMITS: BucketPlanLimits = {
   listEntries: LIMITS.listEntries.values.standard,
   multipartUploadMs: LIMITS.multipartUploadMs.values.standard,
 };

@@ -20,7 +20,7 @@ import type {
   UploadRecord,
 } from './engine.js';
 import { BucketError, type BucketMethod } from './errors.js';
-import { BUCKET_LIMITS, DEFAULT_FIGURES } from './limits.js';
+import { BUCKET_LIMITS, DEFAULT_PLAN_LIMITS } from './limits.js';
 import { indexInsertOps } from './listing-index.js';
 import { normalKey } from './normal-key.js';
 import { decodeObject, encodeObject, type StoredBody } from './object-codec.js';
@@ -50,7 +50,7 @@ export class MultipartUploads {
   async create(
     key: string,
     givenKey: string,
-    { ageMs = DEFAULT_FIGURES.multipartUploadMs, ...options }: UploadOptions & UploadAge,
+    { ageMs = DEFAULT_PLAN_LIMITS.multipartUploadMs, ...options }: UploadOptions & UploadAge,
     work: CallWork,
   ): Promise<UploadRecord> {
     const initiated = this.#storage.now();
@@ -95,18 +95,19 @@ export class MultipartUploads {
       commitReceived(
         storage,
         received,
+        false,
         async ref => {
           await this.#checkOpen('uploadPart', key, uploadId, work);
           const recordKey = bucketKeys.part(uploadId, partNumber);
           const replaced = await storage.records.get(recordKey, work);
-          // The value of a part is never in its record, because embeddedBytes is below 0.
+          // Never undefined, because the value of a part is not embedded.
           const blob = ref?.kind === 'file' ? ref : { kind: 'inline' as const, id: ref?.id ?? '' };
           return {
             operations: [{ type: 'put', key: recordKey, value: encodePart({ part, body: blob }) }],
             drops: replaced === undefined ? undefined : decodePart(replaced).body,
+            result: part,
           };
         },
-        -1,
         work,
       ),
     );
@@ -154,6 +155,7 @@ export class MultipartUploads {
       ];
       const dropped = this.#dropParts(uploadId, uploaded.values(), new Set(chosen), operations);
       const objectKey = bucketKeys.objects(this.#bucketId) + key;
+      // The lock of the upload before that of the object: no call takes them in the other order.
       await storage.mutex.run(objectKey, async () => {
         await storage.records.awaitRecovery(work);
         const record = await storage.records.get(objectKey, work);

@@ -4,29 +4,33 @@ import type { BlobRef } from '../../storage/blob-ref.js';
 import type { RecordOperation } from '../../storage/counts.js';
 import { recordKeys } from '../../storage/record-keys.js';
 import type { StorageContext } from '../../storage/storage-context.js';
+import { EMBEDDED_BYTES } from './limits.js';
 import type { ReceivedBody } from './receive-body.js';
 
-/** Stores a received body together with the record that refers to it. A failure leaves nothing behind. */
-export async function commitReceived(
+/**
+ * Stores a received body together with the record that refers to it. A failure leaves nothing behind. The caller has locked the key.
+ *
+ * @param plan what to write; undefined when nothing is to be written, which is then also the result. It gets the blob that the record refers to, or
+ * undefined when the value goes into the record, which `canEmbed` allows for small values.
+ */
+export async function commitReceived<Result>(
   storage: StorageContext,
   received: ReceivedBody,
-  /** The records to write, and the blob that they replace; undefined: nothing is to be written. Called with the key locked. */
-  plan: (blob: BlobRef | undefined) => Promise<CommitPlan | undefined>,
-  /** Values above this size have a record of their own. */
-  embeddedBytes: number,
+  canEmbed: boolean,
+  plan: (blob: BlobRef | undefined) => Promise<CommitPlan<Result> | undefined>,
   work: CallWork,
-): Promise<boolean> {
+): Promise<Result | undefined> {
   const { content } = received;
   const writer = content.kind === 'file' ? content.writer : undefined;
   let isCommitting = false;
   try {
     const operations: RecordOperation[] = [];
-    const blob = place(storage, received, embeddedBytes, operations);
+    const blob = place(storage, received, canEmbed, operations);
     await storage.records.awaitRecovery(work);
     const planned = await plan(blob);
     if (planned === undefined) {
       await writer?.abandon();
-      return false;
+      return undefined;
     }
     for (const operation of planned.operations) operations.push(operation);
     if (planned.drops !== undefined) operations.push(storage.collector.tombstoneOp(planned.drops));
@@ -35,7 +39,7 @@ export async function commitReceived(
     await storage.records.commit(operations, work);
     writer?.done();
     if (planned.drops !== undefined) storage.collector.afterCommit(planned.drops, work);
-    return true;
+    return planned.result;
   } catch (error) {
     // LevelDB may still find a failed commit in its log, so the file stays until that is known.
     if (writer !== undefined && isCommitting) storage.collector.resolveUncertain(writer.id, writer.done);
@@ -44,9 +48,11 @@ export async function commitReceived(
   }
 }
 
-export interface CommitPlan {
+export interface CommitPlan<Result> {
   readonly operations: readonly RecordOperation[];
+  /** The blob that the operations drop the last reference to. */
   readonly drops: BlobRef | undefined;
+  readonly result: Result;
 }
 
 export function newVersion(): string {
@@ -57,14 +63,14 @@ export function newVersion(): string {
 function place(
   storage: StorageContext,
   { content }: ReceivedBody,
-  embeddedBytes: number,
+  canEmbed: boolean,
   operations: RecordOperation[],
 ): BlobRef | undefined {
   if (content.kind === 'file') {
     operations.push({ type: 'put', key: recordKeys.fileBlob(content.writer.id), value: EMPTY });
     return { kind: 'file', id: content.writer.id };
   }
-  if (content.bytes.byteLength <= embeddedBytes) return undefined;
+  if (canEmbed && content.bytes.byteLength <= EMBEDDED_BYTES) return undefined;
   const id = storage.newId();
   operations.push({ type: 'put', key: recordKeys.inlineBlob(id), value: content.bytes });
   return { kind: 'inline', id };
