@@ -340,17 +340,17 @@ export class BucketStore implements BucketEngine {
   }
 }
 
-/** The form that the key is compared in; 10020 when it is too long. */
+/** The key in the form in which it is compared. Throws 10020 when it is too long. */
 function checkKey(method: BucketMethod, key: string): string {
   const normal = normalKey(key);
-  // No character takes more than three bytes a UTF-16 unit.
+  // A UTF-16 unit takes at most three bytes of UTF-8.
   if (normal.length * 3 > BUCKET_LIMITS.keyBytes) {
     const bytes = Math.max(Buffer.byteLength(normal), Buffer.byteLength(key));
     if (bytes > BUCKET_LIMITS.keyBytes) {
       throw new BucketError(
         method,
         10020,
-        `the key has ${bytes} bytes of UTF-8, the most is ${BUCKET_LIMITS.keyBytes}`,
+        `the key has ${bytes} bytes of UTF-8, the limit is ${BUCKET_LIMITS.keyBytes}`,
       );
     }
   }
@@ -371,7 +371,7 @@ function checkMetadata(method: BucketMethod, options: Pick<PutOptions, 'customMe
 }
 
 function checkBytes(method: BucketMethod, name: string, bytes: number, most: number): void {
-  if (bytes > most) throw new BucketError(method, 10012, `${name} has ${bytes} bytes of UTF-8, the most is ${most}`);
+  if (bytes > most) throw new BucketError(method, 10012, `${name} has ${bytes} bytes of UTF-8, the limit is ${most}`);
 }
 
 function blobOf(stored: StoredObject | undefined): BlobRef | undefined {

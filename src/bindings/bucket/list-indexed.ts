@@ -4,16 +4,16 @@ import type { RecordStore } from '../../storage/record-store.js';
 import { bucketKeys } from './bucket-keys.js';
 import { INDEXED_DELIMITER } from './listing-index.js';
 
-/** Entries whose objects are read at once: the next are read while these are decoded. */
+/** Entries whose objects are in one read. The next read runs while these are decoded. */
 const OBJECTS_READ = 250;
 
 /** A listing by "/". Keys are in NFC. */
 export interface IndexedListing {
   readonly bucketId: string;
   readonly prefix: string;
-  /** How many slashes the prefix has. */
+  /** The number of slashes in the prefix. */
   readonly depth: number;
-  /** The first key it may hold; it begins with the prefix. */
+  /** The first key that can be on the page. It begins with the prefix. */
   readonly start: string;
   readonly limit: number;
 }
@@ -23,15 +23,15 @@ export interface IndexEntry {
   readonly isGroup: boolean;
 }
 
-/** A page that is being filled. false: it is full, and what was given is not in it. */
+/** A page that is being filled. The methods return false when it is full, and do not add the entry. */
 export interface PageEntries {
   addObject(key: string, record: Buffer): boolean;
   addGroup(group: string): boolean;
 }
 
 /**
- * The entries of the page, and the one behind it that tells that it is not the last. undefined: there is no group from the
- * start on, so the keys as they are in order are the listing.
+ * The entries of the page, and one more if there is another page. undefined when there is no group from the start on, so that the listing is the
+ * keys in their order.
  */
 export async function readEntries(
   records: RecordStore,
@@ -46,12 +46,12 @@ export async function readEntries(
   const groups = await names(bucketKeys.groups(bucketId, depth));
   if (groups.length === 0) return undefined;
   const root = bucketKeys.leaves(bucketId, depth);
-  // What is behind the last group of a full page is of no use.
+  // Objects after the last group of a full page are not on it.
   const objects = await names(root, groups.length > limit ? root + groups.at(-1) : undefined);
   return merge(groups, objects).slice(0, limit + 1);
 }
 
-/** Fills the page with the entries; reads the records of the objects among them. */
+/** Fills the page with the entries, and reads the records of the objects among them. */
 export async function addEntries(
   records: RecordStore,
   view: LevelView,
@@ -66,7 +66,7 @@ export async function addEntries(
     for (let from = 0; from < entries.length; from += OBJECTS_READ) {
       const objects = (await ahead).values();
       const end = from + OBJECTS_READ;
-      // LevelDB reads on its own thread meanwhile.
+      // LevelDB reads on its own thread in the meantime.
       ahead = end < entries.length ? read(end) : NO_RECORDS;
       for (const { name, isGroup } of entries.slice(from, end)) {
         const record = isGroup ? undefined : objects.next().value;
@@ -75,12 +75,12 @@ export async function addEntries(
       }
     }
   } finally {
-    // The snapshot is closed now.
+    // The caller closes the snapshot next, which must not happen during a read.
     await ahead.catch(() => {});
   }
 }
 
-/** The name to begin with. The group that the start is in belongs to the page if it has a key from there on. */
+/** The first name. The group that contains the start is on the page if it has a key from the start on. */
 async function firstName(
   records: RecordStore,
   view: LevelView,
@@ -121,7 +121,7 @@ async function readNames(
   return names;
 }
 
-/** Both are in order; no name is in both. */
+/** Both lists are sorted, and no name is in both. */
 function merge(groups: readonly string[], objects: readonly string[]): IndexEntry[] {
   const entries: IndexEntry[] = [];
   let next = 0;
@@ -151,7 +151,7 @@ async function readObjects(
   const keys = entries.filter(({ isGroup }) => !isGroup).map(({ name }) => root + name);
   const [first, last] = [keys[0], keys.at(-1)];
   if (first === undefined || last === undefined) return [];
-  // Keys of groups are between them.
+  // Keys of groups are between those of the objects.
   if (keys.length < entries.length) return records.getMany(keys, view, work);
   const found = new Map<string, Buffer>();
   for await (const page of records.pages({ gte: first, lt: `${last}\0` }, keys.length, view, work)) {

@@ -33,7 +33,7 @@ export function bytesContent(bytes: Uint8Array, { offset, length }: ResolvedRang
 
 /**
  * The content of a value in files. The caller has pinned the blob `pinId`; it is unpinned when the content was read or released. The first file is
- * opened before this resolves, so that a missing one is an error here and not in the stream.
+ * checked before this resolves, so that a missing one is an error here and not in the stream.
  */
 export async function segmentsContent(
   storage: StorageContext,

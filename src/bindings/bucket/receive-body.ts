@@ -133,7 +133,7 @@ class BodyReceiver {
       throw new BucketError(
         this.#method,
         100100,
-        `the value is larger than the most that one upload takes, ${BUCKET_LIMITS.uploadBytes} bytes`,
+        `the value is larger than the limit of one upload, ${BUCKET_LIMITS.uploadBytes} bytes`,
       );
     }
   }
