@@ -1,7 +1,7 @@
-// The direction of imports: host > pool > isolate > bindings > quotas. An import may skip a layer and never points left; type imports
+// The direction of imports: host > pool > isolate > bindings > storage > quotas. An import may skip a layer and never points left; type imports
 // count. Checked by `npm run check:imports`.
 
-const LAYERS = ['host', 'pool', 'isolate', 'bindings', 'quotas'];
+const LAYERS = ['host', 'pool', 'isolate', 'bindings', 'storage', 'quotas'];
 
 /** What code of the guest realm may import besides itself and libraries that are plain JavaScript. */
 const GUEST_MAY_IMPORT = [

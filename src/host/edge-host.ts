@@ -2,11 +2,12 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import process from 'node:process';
+import { BucketDirectories } from '../bindings/bucket/bucket-directories.js';
+import { bucketStorage } from '../bindings/bucket/bucket-storage.js';
 import type { BucketDirectory } from '../bindings/bucket/engine.js';
 import type { S3Handler } from '../bindings/bucket/s3/handler.js';
 import type { StoreBucket } from '../bindings/bucket/types.js';
 import { createEgress, type Egress } from '../bindings/egress/egress.js';
-import { Storage } from '../bindings/storage/storage.js';
 import type { Cell, CellEvents, CellOptions } from '../pool/cell.js';
 import { type CellState, CellSupervisor } from '../pool/cell-supervisor.js';
 import { type CgroupState, cgroupsOfProcess } from '../pool/cgroup.js';
@@ -20,6 +21,7 @@ import { EdgeError } from '../quotas/errors.js';
 import { HostBudget, type HostShare } from '../quotas/host/host-share.js';
 import { resolveLimits } from '../quotas/resolve-limits.js';
 import { openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
+import { Storage } from '../storage/storage.js';
 import { Account, type AccountHost, type AccountStatsSnapshot } from './account.js';
 import type { ScriptSource } from './deployment.js';
 import type { EdgeFunction } from './edge-function.js';
@@ -101,6 +103,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   #isSandboxTold = false;
   #storage: Promise<Storage> | undefined;
   #isStorageOpen = false;
+  #buckets: BucketDirectories | undefined;
   #closing: Promise<void> | undefined;
 
   /**
@@ -363,7 +366,9 @@ export class EdgeHost extends EventEmitter<HostEvents> {
 
   async #directory(account: string): Promise<BucketDirectory> {
     if (this.#closing !== undefined) throw new EdgeError('EDGE_CLOSED', 'Cannot use a bucket: the host is closed');
-    return (await this.#openStorage()).buckets(account);
+    const storage = await this.#openStorage();
+    this.#buckets ??= new BucketDirectories(storage.context);
+    return this.#buckets.of(account);
   }
 
   /** Connects with the first count; until then there is nothing to share. */
@@ -410,7 +415,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       isStrict: this.#options.sandbox === 'strict',
       onWarning: (error: EdgeError) => this.#warn(error),
     };
-    this.#storage ??= Storage.open(this.#options.storage, { access }).then(
+    this.#storage ??= Storage.open(this.#options.storage, { access, owners: [bucketStorage] }).then(
       storage => {
         this.#isStorageOpen = true;
         return storage;

@@ -1,8 +1,8 @@
 /** The management API of a host: its ports over the host's accounts, and its storage beside theirs. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BucketDirectory } from '../bindings/bucket/engine.js';
-import type { KeyStore } from '../bindings/storage/key-file.js';
 import { EdgeError } from '../quotas/errors.js';
+import type { KeyStore } from '../storage/key-file.js';
 import type { Account } from './account.js';
 import { createManagement, type Management, type ManagementOptions } from './management/management.js';
 import type { FunctionDeployment, FunctionPort, FunctionTriggers } from './management/ports.js';

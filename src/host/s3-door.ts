@@ -1,6 +1,6 @@
 /** The S3-compatible door of a host: the handler of bindings/bucket/s3 over the buckets of the host's accounts. */
 import type { BucketDirectory } from '../bindings/bucket/engine.js';
-import type { BucketFigures } from '../bindings/bucket/limits.js';
+import type { BucketPlanLimits } from '../bindings/bucket/limits.js';
 import { createS3Handler, type S3Handler } from '../bindings/bucket/s3/handler.js';
 import type { S3Credential, S3Options } from '../bindings/bucket/s3/options.js';
 
@@ -18,7 +18,7 @@ export interface HostS3Options extends Omit<S3Options, 'credentials' | 'buckets'
 /** What the door needs of the accounts, by id. */
 export interface S3DoorAccounts {
   directory(account: string): BucketDirectory;
-  limits(account: string): BucketFigures;
+  limits(account: string): BucketPlanLimits;
 }
 
 export function createS3Door(options: HostS3Options, { directory: directoryOf, limits }: S3DoorAccounts): S3Handler {

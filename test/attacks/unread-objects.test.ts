@@ -2,8 +2,8 @@
 import { readdir, readlink } from 'node:fs/promises';
 import process from 'node:process';
 import test from 'ava';
-import { MAX_IDLE_FILES } from '../../src/bindings/storage/file-body-reader.js';
-import { threadQueue } from '../../src/bindings/threads.js';
+import { threadQueue } from '../../src/quotas/host/threads.js';
+import { MAX_IDLE_FILES } from '../../src/storage/file-blob-reader.js';
 import { temporaryDirectory } from '../bindings/bucket/stores.js';
 import { handler, ISOLATIONS, newHost } from '../host/new-host.js';
 

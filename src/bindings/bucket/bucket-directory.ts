@@ -1,11 +1,10 @@
-import { type CallWork, OWN_WORK } from '../service.js';
-import { afterPrefix } from '../storage/level-database.js';
-import { recordKeys } from '../storage/record-keys.js';
-import type { StorageParts } from '../storage/storage-parts.js';
+import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
+import { afterPrefix } from '../../storage/level-database.js';
+import type { StorageContext } from '../../storage/storage-context.js';
+import { bucketKeys } from './bucket-keys.js';
 import { BucketStore } from './bucket-store.js';
 import type { BucketDirectory, BucketEngine, BucketInfo } from './engine.js';
 import { BucketError, type BucketMethod } from './errors.js';
-import { BUCKET_LIMITS } from './limits.js';
 import type { StoreStorageClass } from './types.js';
 
 interface StoredBucket {
@@ -15,49 +14,48 @@ interface StoredBucket {
 }
 
 /**
- * The buckets of one account. While anybody holds the engine of a bucket, it is the same for all, so that deleting the
- * bucket ends the writes of everybody.
+ * The buckets of one account. There is one engine for each bucket in use, shared by all callers, so that deleting the bucket ends all writes to it.
+ * So there must be one directory for each account of a storage: see {@link BucketDirectories}.
  */
 export function createBucketDirectory(
-  parts: StorageParts,
+  storage: StorageContext,
   accountId: string,
-  options: { readonly minPartBytes: number | undefined },
+  minPartBytes: number,
 ): BucketDirectory {
   const account = encodeURIComponent(accountId);
-  const minPartBytes = options.minPartBytes ?? BUCKET_LIMITS.minPartBytes;
-  // Bounds are for functions; but in queues the account takes its turn among others, whoever calls.
+  // Bounds are for functions, but in queues the account takes turns with others also for calls of the application.
   const work: CallWork = { ...OWN_WORK, owner: {} };
   const engines = new Map<string, WeakRef<BucketStore>>();
-  const forgotten = new FinalizationRegistry<string>(id => {
+  const collected = new FinalizationRegistry<string>(id => {
     if (engines.get(id)?.deref() === undefined) engines.delete(id);
   });
 
   const read = async (name: string): Promise<StoredBucket | undefined> => {
-    const record = await parts.records.get(recordKeys.bucket(account, name), work);
+    const record = await storage.records.get(bucketKeys.bucket(account, name), work);
     return record === undefined ? undefined : JSON.parse(record.toString());
   };
 
   const engine = (name: string, { id, storageClass }: StoredBucket): BucketStore => {
-    const known = engines.get(id)?.deref();
-    if (known !== undefined) return known;
-    const made = new BucketStore({ parts, id, name, storageClass, minPartBytes, work });
-    engines.set(id, new WeakRef(made));
-    forgotten.register(made, id);
-    return made;
+    const existing = engines.get(id)?.deref();
+    if (existing !== undefined) return existing;
+    const created = new BucketStore({ storage, id, name, storageClass, minPartBytes, work });
+    engines.set(id, new WeakRef(created));
+    collected.register(created, id);
+    return created;
   };
 
-  /** The bucket, and whether it was made by this call. */
-  const make = (name: string, storageClass: StoreStorageClass): Promise<readonly [StoredBucket, boolean]> => {
+  /** The bucket, and whether this call created it. */
+  const create = (name: string, storageClass: StoreStorageClass): Promise<readonly [StoredBucket, boolean]> => {
     checkName('createBucket', name);
-    const recordKey = recordKeys.bucket(account, name);
-    return parts.mutex.run(recordKey, async () => {
-      await parts.records.settled(work);
-      const known = await read(name);
-      if (known !== undefined) return [known, false];
-      const bucket: StoredBucket = { id: parts.newId(), created: parts.now(), storageClass };
+    const recordKey = bucketKeys.bucket(account, name);
+    return storage.mutex.run(recordKey, async () => {
+      await storage.records.awaitRecovery(work);
+      const existing = await read(name);
+      if (existing !== undefined) return [existing, false];
+      const bucket: StoredBucket = { id: storage.newId(), created: storage.now(), storageClass };
       const operations = [{ type: 'put', key: recordKey, value: Buffer.from(JSON.stringify(bucket)) }] as const;
-      await parts.records.claim(operations);
-      await parts.records.commit(operations, work);
+      await storage.records.reserveSpace(operations);
+      await storage.records.commit(operations, work);
       return [bucket, true];
     });
   };
@@ -65,30 +63,31 @@ export function createBucketDirectory(
   return {
     async open(name): Promise<BucketEngine> {
       checkName('createBucket', name);
-      const known = (await read(name)) ?? (await make(name, 'Standard'))[0];
-      return engine(name, known);
+      return engine(name, (await read(name)) ?? (await create(name, 'Standard'))[0]);
     },
     async find(name) {
-      const known = isBucketName(name) ? await read(name) : undefined;
-      return known === undefined ? null : engine(name, known);
+      const existing = isBucketName(name) ? await read(name) : undefined;
+      return existing === undefined ? null : engine(name, existing);
     },
     async create(name, { storageClass = 'Standard' } = {}) {
-      const [, created] = await make(name, storageClass);
+      const [, created] = await create(name, storageClass);
       return { created };
     },
     async delete(name) {
-      const recordKey = recordKeys.bucket(account, name);
-      await parts.mutex.run(recordKey, async () => {
-        const known = isBucketName(name) ? await read(name) : undefined;
-        if (known === undefined)
+      const recordKey = bucketKeys.bucket(account, name);
+      await storage.mutex.run(recordKey, async () => {
+        const existing = isBucketName(name) ? await read(name) : undefined;
+        if (existing === undefined)
           throw new BucketError('deleteBucket', 10006, `there is no bucket "${name.slice(0, 100)}"`);
-        await engine(name, known).closeAndRemove(() => parts.records.commit([{ type: 'del', key: recordKey }], work));
+        await engine(name, existing).closeAndRemove(() =>
+          storage.records.commit([{ type: 'del', key: recordKey }], work),
+        );
       });
     },
     async list() {
-      const prefix = recordKeys.bucket(account, '');
+      const prefix = bucketKeys.bucket(account, '');
       const buckets: BucketInfo[] = [];
-      for await (const page of parts.records.pages(
+      for await (const page of storage.records.pages(
         { gte: prefix, lt: afterPrefix(prefix) },
         undefined,
         undefined,

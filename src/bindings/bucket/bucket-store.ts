@@ -1,9 +1,11 @@
 import { EdgeError } from '../../quotas/errors.js';
-import type { CallWork, ServiceBody } from '../service.js';
-import type { RecordOperation } from '../storage/counts.js';
-import { type BodyRef, type BodySegment, parseBodyList } from '../storage/reclaimer.js';
-import { recordKeys } from '../storage/record-keys.js';
-import type { StorageParts } from '../storage/storage-parts.js';
+import type { CallWork } from '../../quotas/host/call-work.js';
+import { type BlobRef, type BlobSegment, decodeBlobList } from '../../storage/blob-ref.js';
+import type { RecordOperation } from '../../storage/counts.js';
+import { recordKeys } from '../../storage/record-keys.js';
+import type { StorageContext } from '../../storage/storage-context.js';
+import type { ServiceBody } from '../service.js';
+import { bucketKeys } from './bucket-keys.js';
 import { type ResolvedRange, resolveRange } from './byte-range.js';
 import { conditionHolds } from './conditions.js';
 import type {
@@ -23,9 +25,9 @@ import type {
   UploadRecord,
 } from './engine.js';
 import { BucketError, type BucketMethod } from './errors.js';
-import { BUCKET_LIMITS, EMBEDDED_BYTES } from './limits.js';
+import { BUCKET_LIMITS } from './limits.js';
 import { listObjects } from './list-objects.js';
-import { comingOperations, goingOperations } from './listing-index.js';
+import { indexInsertOps, indexRemoveOps } from './listing-index.js';
 import { MultipartUploads } from './multipart-uploads.js';
 import { normalKey } from './normal-key.js';
 import { decodeObject, encodeObject, type StoredObject } from './object-codec.js';
@@ -35,22 +37,22 @@ import { removeIndex } from './rebuild-index.js';
 import { receiveBody } from './receive-body.js';
 import type { StoreStorageClass } from './types.js';
 
-/** A bucket on the records and bodies of a storage. */
+/** A bucket in a storage. */
 export class BucketStore implements BucketEngine {
   readonly name: string;
   readonly storageClass: StoreStorageClass;
-  readonly #parts: StorageParts;
+  readonly #storage: StorageContext;
   readonly #id: string;
   readonly #objects: string;
   readonly #uploads: MultipartUploads;
-  /** Of calls that come without. */
+  /** For calls without a `work`. */
   readonly #ownWork: CallWork;
   #writing = 0;
   #isClosed = false;
   #whenIdle: (() => void) | undefined;
 
   constructor(options: {
-    parts: StorageParts;
+    storage: StorageContext;
     id: string;
     name: string;
     storageClass: StoreStorageClass;
@@ -59,16 +61,16 @@ export class BucketStore implements BucketEngine {
   }) {
     this.name = options.name;
     this.storageClass = options.storageClass;
-    this.#parts = options.parts;
+    this.#storage = options.storage;
     this.#id = options.id;
-    this.#objects = recordKeys.objects(options.id);
+    this.#objects = bucketKeys.objects(options.id);
     this.#ownWork = options.work;
-    this.#uploads = new MultipartUploads(options.parts, options.id, options.minPartBytes);
+    this.#uploads = new MultipartUploads(options.storage, options.id, options.minPartBytes);
   }
 
   async head(key: string, work = this.#ownWork): Promise<ObjectRecord | null> {
     const normal = checkKey('head', key);
-    const record = await this.#parts.records.get(this.#objects + normal, work);
+    const record = await this.#storage.records.get(this.#objects + normal, work);
     return record === undefined ? null : decodeObject(record, normal).object;
   }
 
@@ -79,7 +81,7 @@ export class BucketStore implements BucketEngine {
   ): Promise<GetOutcome> {
     const normal = checkKey('get', key);
     for (;;) {
-      const record = await this.#parts.records.get(this.#objects + normal, work);
+      const record = await this.#storage.records.get(this.#objects + normal, work);
       if (record === undefined) return { kind: 'missing' };
       const stored = decodeObject(record, normal);
       const { object } = stored;
@@ -87,7 +89,7 @@ export class BucketStore implements BucketEngine {
       const range = resolveRange(options.range, object.size);
       if (range === undefined) throw unsatisfiable(options.range, object.size);
       const content = await this.#content(stored, range, normal, work);
-      // undefined: replaced in between, so look again.
+      // undefined: the object was replaced in between, so read it again.
       if (content !== undefined) return { kind: 'found', object, content };
     }
   }
@@ -96,9 +98,9 @@ export class BucketStore implements BucketEngine {
     const normal = checkKey('put', key);
     checkMetadata('put', options);
     return this.#write('put', async () => {
-      const parts = this.#parts;
+      const storage = this.#storage;
       const received = await receiveBody('put', body, {
-        bodies: parts.bodies,
+        blobs: storage.blobs,
         hashes: options.hashes,
         signal: options.signal,
         transferChecksum: options.transferChecksum,
@@ -107,22 +109,22 @@ export class BucketStore implements BucketEngine {
       const { transferChecksum } = received;
       const version = newVersion();
       const recordKey = this.#objects + normal;
-      let object: ObjectRecord | null = null;
-      await parts.mutex.lock(recordKey);
+      await storage.mutex.lock(recordKey);
       try {
-        await commitReceived(
-          parts,
+        const object = await commitReceived(
+          storage,
           received,
-          async ref => {
-            const before = await parts.records.get(recordKey, work);
-            const previous = before === undefined ? undefined : decodeObject(before, normal, false);
+          true,
+          async blob => {
+            const record = await storage.records.get(recordKey, work);
+            const previous = record === undefined ? undefined : decodeObject(record, normal, false);
             if (!conditionHolds(options.condition, previous?.object)) return undefined;
-            object = {
+            const object: ObjectRecord = {
               key,
               version,
               size: received.size,
               etag: received.md5,
-              uploaded: parts.now(),
+              uploaded: storage.now(),
               httpMetadata: options.httpMetadata ?? {},
               customMetadata: options.customMetadata ?? {},
               checksums: { md5: received.md5, ...received.hashes },
@@ -132,23 +134,23 @@ export class BucketStore implements BucketEngine {
             const { content } = received;
             const stored: StoredObject = {
               object,
-              body: ref ?? { kind: 'embedded', bytes: content.kind === 'small' ? content.bytes : new Uint8Array(0) },
+              body: blob ?? { kind: 'embedded', bytes: content.kind === 'small' ? content.bytes : new Uint8Array(0) },
             };
             return {
               operations: [
                 { type: 'put', key: recordKey, value: encodeObject(stored, normal) },
-                ...(previous === undefined ? comingOperations(this.#id, normal) : []),
+                ...(previous === undefined ? indexInsertOps(this.#id, normal) : []),
               ],
-              drops: bodyRef(previous),
+              drops: blobOf(previous),
+              result: object,
             };
           },
-          EMBEDDED_BYTES,
           work,
         );
+        return object ?? null;
       } finally {
-        parts.mutex.unlock(recordKey);
+        storage.mutex.unlock(recordKey);
       }
-      return object;
     });
   }
 
@@ -160,36 +162,36 @@ export class BucketStore implements BucketEngine {
         `${keys.length} keys were given, one call takes 1 to ${BUCKET_LIMITS.deleteKeys}`,
       );
     }
-    const recordKeys = [...new Set(keys.map(key => this.#objects + checkKey('delete', key)))];
+    const objectKeys = [...new Set(keys.map(key => this.#objects + checkKey('delete', key)))];
     await this.#write('delete', () =>
-      this.#parts.mutex.runAll(recordKeys, async () => {
-        const { records, reclaimer } = this.#parts;
-        await records.settled(work);
-        const found = await records.getMany(recordKeys, undefined, work);
+      this.#storage.mutex.runAll(objectKeys, async () => {
+        const { records, collector } = this.#storage;
+        await records.awaitRecovery(work);
+        const found = await records.getMany(objectKeys, undefined, work);
         const operations: RecordOperation[] = [];
-        const dropped: BodyRef[] = [];
+        const dropped: BlobRef[] = [];
         const removed: string[] = [];
-        for (const [index, key] of recordKeys.entries()) {
+        for (const [index, key] of objectKeys.entries()) {
           const record = found[index];
           if (record === undefined) continue;
           operations.push({ type: 'del', key });
           removed.push(key.slice(this.#objects.length));
-          const body = bodyRef(decodeObject(record, '', false));
-          if (body !== undefined) {
-            operations.push(reclaimer.dropping(body));
-            dropped.push(body);
+          const blob = blobOf(decodeObject(record, '', false));
+          if (blob !== undefined) {
+            operations.push(collector.tombstoneOp(blob));
+            dropped.push(blob);
           }
         }
         if (operations.length === 0) return;
-        for (const operation of goingOperations(this.#id, removed)) operations.push(operation);
+        for (const operation of indexRemoveOps(this.#id, removed)) operations.push(operation);
         await records.commit(operations, work);
-        for (const body of dropped) reclaimer.dropped(body, work);
+        for (const blob of dropped) collector.afterCommit(blob, work);
       }),
     );
   }
 
   list(query: ListQuery, work = this.#ownWork): Promise<ListPage> {
-    return listObjects(this.#parts.records, this.#id, query, work);
+    return listObjects(this.#storage.records, this.#id, query, work);
   }
 
   async createUpload(key: string, options: UploadOptions & UploadAge, work = this.#ownWork): Promise<UploadRecord> {
@@ -249,8 +251,8 @@ export class BucketStore implements BucketEngine {
   }
 
   /**
-   * Refuses writes from now on, waits for those under way, and calls `remove` when the bucket is empty; open uploads do
-   * not count, and are aborted. 10008 when it is not empty: it goes on then as before.
+   * Refuses writes from now on, waits for those under way, and calls `remove` when the bucket is empty. Open uploads do not count and are aborted.
+   * Rejects with 10008 when the bucket is not empty, which then accepts writes again.
    */
   async closeAndRemove(remove: () => Promise<void>): Promise<void> {
     if (this.#isClosed) throw gone('deleteBucket', this.name);
@@ -261,7 +263,7 @@ export class BucketStore implements BucketEngine {
           this.#whenIdle = resolve;
         });
       }
-      await this.#parts.records.settled();
+      await this.#storage.records.awaitRecovery();
       const query = { limit: 1, includeHttpMetadata: false, includeCustomMetadata: false };
       const { objects } = await this.list(query);
       if (objects.length > 0) {
@@ -272,7 +274,7 @@ export class BucketStore implements BucketEngine {
         );
       }
       await this.#uploads.clear();
-      await removeIndex(this.#parts.records, this.#id);
+      await removeIndex(this.#storage.records, this.#id);
       await remove();
     } catch (error) {
       this.#isClosed = false;
@@ -298,57 +300,57 @@ export class BucketStore implements BucketEngine {
     work: CallWork,
   ): Promise<ObjectContent | undefined> {
     const { body, object } = stored;
-    const { records, reclaimer } = this.#parts;
+    const { records, collector } = this.#storage;
     if (body.kind === 'embedded') return bytesContent(body.bytes, range);
     if (range.length === 0) return bytesContent(new Uint8Array(0), range);
     if (body.kind === 'inline') {
-      const bytes = await records.get(recordKeys.inlineBody(body.id), work);
+      const bytes = await records.get(recordKeys.inlineBlob(body.id), work);
       if (bytes !== undefined) return bytesContent(bytes, range);
       if (await this.#isReplaced(key, object.version, work)) return undefined;
       throw new EdgeError('EDGE_STORAGE_CORRUPT', 'get: the value of the object is missing in the storage');
     }
-    // Held before it is known to be there still; what is dropped from now on stays until it is released.
-    reclaimer.hold(body.id);
-    let segments: BodySegment[];
+    // Pinned before the check that it still exists: from now on it stays until it is unpinned.
+    collector.pin(body.id);
+    let segments: BlobSegment[];
     try {
       if (await this.#isReplaced(key, object.version, work)) {
-        reclaimer.release(body.id);
+        collector.unpin(body.id);
         return undefined;
       }
       segments = await this.#segments(body, object.size, work);
     } catch (error) {
-      reclaimer.release(body.id);
+      collector.unpin(body.id);
       throw error;
     }
-    return segmentsContent(this.#parts, body.id, segments, range, work);
+    return segmentsContent(this.#storage, body.id, segments, range, work);
   }
 
-  async #segments(body: BodyRef, size: number, work: CallWork): Promise<BodySegment[]> {
+  async #segments(body: BlobRef, size: number, work: CallWork): Promise<BlobSegment[]> {
     if (body.kind !== 'list') return [{ kind: body.kind, id: body.id, size }];
-    const list = await this.#parts.records.get(recordKeys.bodyList(body.id), work);
+    const list = await this.#storage.records.get(recordKeys.blobList(body.id), work);
     if (list === undefined) {
       throw new EdgeError('EDGE_STORAGE_CORRUPT', 'get: the list of parts of the object is missing in the storage');
     }
-    return parseBodyList(list);
+    return decodeBlobList(list);
   }
 
   async #isReplaced(key: string, version: string, work: CallWork): Promise<boolean> {
-    const record = await this.#parts.records.get(this.#objects + key, work);
+    const record = await this.#storage.records.get(this.#objects + key, work);
     return record === undefined || decodeObject(record, key, false).object.version !== version;
   }
 }
 
-/** The form that the key is compared in; 10020 when it is too long. */
+/** The key in the form in which it is compared. Throws 10020 when it is too long. */
 function checkKey(method: BucketMethod, key: string): string {
   const normal = normalKey(key);
-  // No character takes more than three bytes a UTF-16 unit.
+  // A UTF-16 unit takes at most three bytes of UTF-8.
   if (normal.length * 3 > BUCKET_LIMITS.keyBytes) {
     const bytes = Math.max(Buffer.byteLength(normal), Buffer.byteLength(key));
     if (bytes > BUCKET_LIMITS.keyBytes) {
       throw new BucketError(
         method,
         10020,
-        `the key has ${bytes} bytes of UTF-8, the most is ${BUCKET_LIMITS.keyBytes}`,
+        `the key has ${bytes} bytes of UTF-8, the limit is ${BUCKET_LIMITS.keyBytes}`,
       );
     }
   }
@@ -369,10 +371,10 @@ function checkMetadata(method: BucketMethod, options: Pick<PutOptions, 'customMe
 }
 
 function checkBytes(method: BucketMethod, name: string, bytes: number, most: number): void {
-  if (bytes > most) throw new BucketError(method, 10012, `${name} has ${bytes} bytes of UTF-8, the most is ${most}`);
+  if (bytes > most) throw new BucketError(method, 10012, `${name} has ${bytes} bytes of UTF-8, the limit is ${most}`);
 }
 
-function bodyRef(stored: StoredObject | undefined): BodyRef | undefined {
+function blobOf(stored: StoredObject | undefined): BlobRef | undefined {
   return stored === undefined || stored.body.kind === 'embedded' ? undefined : stored.body;
 }
 
@@ -385,5 +387,5 @@ function unsatisfiable(range: ByteRange | undefined, size: number): BucketError 
 }
 
 function gone(method: BucketMethod, name: string): BucketError {
-  return new BucketError(method, 10006, `the bucket "${name}" does not exist any more`);
+  return new BucketError(method, 10006, `the bucket "${name}" was deleted`);
 }

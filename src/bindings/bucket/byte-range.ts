@@ -5,7 +5,7 @@ export interface ResolvedRange {
   readonly length: number;
 }
 
-/** The bytes that the range names of an object of `size` bytes, cut at its end; undefined when there are none. */
+/** The part of the range that an object of `size` bytes has; undefined when it has none. */
 export function resolveRange(range: ByteRange | undefined, size: number): ResolvedRange | undefined {
   if (range === undefined) return { offset: 0, length: size };
   if (range.kind === 'suffix') {
@@ -17,8 +17,8 @@ export function resolveRange(range: ByteRange | undefined, size: number): Resolv
 }
 
 /**
- * The one range of a Range header (RFC 7233 section 2.1); undefined for several, for other units, and for what is
- * malformed: the header is ignored then.
+ * The range of a Range header (RFC 7233 section 2.1); undefined when the header is to be ignored: for several ranges, other units, and malformed
+ * text.
  */
 export function parseRangeHeader(header: string): ByteRange | undefined {
   const match = /^bytes=(?:(\d{1,15})-(\d{1,15})?|-(\d{1,15}))$/i.exec(header.trim().replace(/\s+/g, ''));

@@ -3,16 +3,16 @@ import { BucketError } from './errors.js';
 import { BUCKET_LIMITS } from './limits.js';
 import type { StoredPart } from './upload-codec.js';
 
-/** A part as the caller of complete names it. */
+/** A part as the caller of complete() names it. */
 export interface NamedPart {
   readonly partNumber: number;
   readonly etag: string;
 }
 
 /**
- * The parts that make up the object, in the order of their numbers. Rejected, in this order: a number named twice
- * (10001), a part that is not there or has another etag (10025), a part but the last below the minimum (10011), parts
- * that are not equal in size (10048), an object that is too large (100100).
+ * The parts that make up the object, in the order of their numbers. Rejects, in this order: a duplicate number (10001), a part that does not exist or
+ * has another etag (10025), a part other than the last that is too small (10011), parts of different sizes (10048), an object that is too large
+ * (100100).
  */
 export function checkParts(
   named: readonly NamedPart[],
@@ -63,11 +63,11 @@ function checkSizes(chosen: readonly StoredPart[]): void {
     }
   }
   if (total > BUCKET_LIMITS.objectBytes) {
-    throw failure(100100, `the object would have ${total} bytes, the most is ${BUCKET_LIMITS.objectBytes}`);
+    throw failure(100100, `the object would have ${total} bytes, the limit is ${BUCKET_LIMITS.objectBytes}`);
   }
 }
 
-/** MD5 over the binary MD5s of the parts, in their order, and their count. */
+/** The MD5 of the binary MD5s of the parts in their order, and the number of parts. */
 export function multipartEtag(parts: readonly { readonly etag: string }[]): string {
   const hash = createHash('md5');
   for (const { etag } of parts) hash.update(etag, 'hex');

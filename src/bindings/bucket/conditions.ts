@@ -4,8 +4,7 @@ import type { Condition, EtagPattern, ObjectRecord } from './engine.js';
  * Whether an operation on the object proceeds (RFC 7232 section 6, and the rules of StoreConditional). Every field given
  * must hold. A missing object fails `etagMatches` and `uploadedAfter`, and passes the others.
  *
- * A date stands back behind the etags of its own direction, as If-Unmodified-Since does behind If-Match: it holds also
- * when they were given and held.
+ * A date is ignored when the etags of its direction were given and held, as If-Match overrides If-Unmodified-Since.
  */
 export function conditionHolds(
   condition: Condition | undefined,

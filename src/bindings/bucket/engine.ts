@@ -1,9 +1,10 @@
-import type { CallWork, ServiceBody } from '../service.js';
+import type { CallWork } from '../../quotas/host/call-work.js';
+import type { ServiceBody } from '../service.js';
 import type { StoreStorageClass } from './types.js';
 
 /**
- * What a bucket can do, in plain data: the one interface behind the binding, `host.bucket()` and the S3 door.
- * Everything is checked before it comes here; times are milliseconds since the epoch, hashes and etags lower-case hex.
+ * What a bucket can do, in plain data: the one interface behind the binding, `host.bucket()` and the S3 endpoint.
+ * The callers check all arguments. Times are milliseconds since the epoch, hashes and etags are lower-case hex.
  */
 
 export type HashName = 'md5' | 'sha1' | 'sha256' | 'sha384' | 'sha512';
@@ -17,7 +18,7 @@ export interface HttpMetadata {
   readonly cacheExpiry?: number;
 }
 
-/** A checksum of the S3 door (`x-amz-checksum-*`), kept as it was given and answered when asked for. Base64. */
+/** A checksum of the S3 endpoint (`x-amz-checksum-*`), stored as it was sent, and returned on request. Base64. */
 export interface TransferChecksum {
   readonly algorithm: 'CRC32' | 'CRC32C' | 'CRC64NVME' | 'SHA1' | 'SHA256';
   readonly value: string;
@@ -50,7 +51,7 @@ export interface Condition {
   readonly etagDoesNotMatch?: readonly EtagPattern[];
   readonly uploadedBefore?: number;
   readonly uploadedAfter?: number;
-  /** Compare dates cut to whole seconds, as with HTTP headers. */
+  /** Compare dates in whole seconds, as in HTTP headers. */
   readonly secondsGranularity?: boolean;
 }
 
@@ -60,13 +61,13 @@ export type EtagPattern =
   | { readonly kind: 'weak'; readonly value: string };
 
 /**
- * The bytes of an object: `open` reads the snapshot taken by `get`; call `open` once, or `release`. Releasing after opening
- * cancels the stream, and does nothing when it has ended.
+ * The bytes of an object, as `get` found it. The caller calls `open` once, or `release`. After `open`, `release` cancels the stream, and does nothing
+ * when it has ended.
  */
 export interface ObjectContent {
   readonly offset: number;
   readonly length: number;
-  /** All of the bytes for a small value (no stream needed), else a stream. The memory of each chunk is the caller's. */
+  /** All bytes of a small value, else a stream. The memory of each chunk belongs to the caller. */
   open(): ServiceBody;
   release(): void;
 }
@@ -80,10 +81,10 @@ export interface PutOptions {
   readonly condition?: Condition;
   readonly httpMetadata?: HttpMetadata;
   readonly customMetadata?: Readonly<Record<string, string>>;
-  /** To be verified against the received bytes, and kept. */
+  /** Verified against the received bytes, and stored. */
   readonly hashes?: Readonly<Partial<Record<HashName, string>>>;
   readonly storageClass?: StoreStorageClass;
-  /** Known after the body has been read (a trailer), hence a function; a rejection fails the put and nothing is stored. */
+  /** A function, because a trailer is known only after the body has been read. If it rejects, the put rejects and nothing is stored. */
   readonly transferChecksum?: () => Promise<TransferChecksum | undefined>;
   readonly signal?: AbortSignal;
 }
@@ -96,11 +97,11 @@ export interface UploadOptions {
 }
 
 export interface UploadAge {
-  /** The upload is aborted when it is so old; `Infinity`: never. @default 7 days */
+  /** The age at which the upload is aborted; `Infinity` for never. @default 7 days */
   readonly ageMs?: number;
 }
 
-/** What an upload became, as it is remembered for a while. */
+/** The result of an upload, which is stored for a while. */
 export interface CompletedUpload {
   readonly etag: string;
   readonly transferChecksum?: TransferChecksum;
@@ -124,7 +125,7 @@ export interface ListQuery {
   /** 1 to 1000, objects and prefixes together. */
   readonly limit: number;
   readonly prefix?: string;
-  /** Opaque, from the page before. */
+  /** Opaque, from the previous page. */
   readonly cursor?: string;
   readonly startAfter?: string;
   readonly delimiter?: string;
@@ -134,15 +135,15 @@ export interface ListQuery {
 
 export interface ListPage {
   readonly objects: readonly ObjectRecord[];
-  /** With their trailing delimiter; doors that answer without it cut it off. */
+  /** With their trailing delimiter. */
   readonly delimitedPrefixes: readonly string[];
   readonly truncated: boolean;
   readonly cursor?: string;
 }
 
 /**
- * Errors are BucketError (bucket/errors.ts) with the codes of the table there. What a call makes the host do is counted to its `work`; without,
- * it takes its turn as one more user of the bucket's account, and has no bounds.
+ * Errors are BucketError, with the codes of the table in errors.ts. What a call makes the host do is counted to its `work`. A call without takes
+ * turns as one more user of the account of the bucket, and has no bounds.
  */
 export interface BucketEngine {
   readonly name: string;
@@ -175,9 +176,9 @@ export interface BucketEngine {
     work?: CallWork,
   ): Promise<ObjectRecord>;
   abortUpload(key: string, uploadId: string, work?: CallWork): Promise<void>;
-  /** null: no upload of the key that was completed, or it was long ago. */
+  /** null when no such upload was completed, or it was completed long ago. */
   findCompleted(key: string, uploadId: string): Promise<CompletedUpload | null>;
-  /** null: no such open upload. */
+  /** null when there is no such open upload. */
   findUpload(key: string, uploadId: string): Promise<UploadRecord | null>;
   listParts(uploadId: string, after: number, limit: number): Promise<{ parts: PartRecord[]; truncated: boolean }>;
   listUploads(query: {
@@ -196,12 +197,12 @@ export interface BucketInfo {
 
 /** The buckets of one account. */
 export interface BucketDirectory {
-  /** Opens the bucket and makes it first when it does not exist (a binding names its bucket, and that is enough). */
+  /** Opens the bucket, and creates it when it does not exist. */
   open(name: string): Promise<BucketEngine>;
-  /** null: no such bucket. */
+  /** null when there is no such bucket. */
   find(name: string): Promise<BucketEngine | null>;
   create(name: string, options?: { readonly storageClass?: StoreStorageClass }): Promise<{ readonly created: boolean }>;
-  /** Fails with a clear error when the bucket is not empty. */
+  /** Rejects with 10008 when the bucket is not empty. */
   delete(name: string): Promise<void>;
   list(): Promise<BucketInfo[]>;
 }

@@ -1,4 +1,4 @@
-/** The numeric codes of buckets: what they mean, and the HTTP status of doors that have one. A code never changes its meaning. */
+/** The numeric error codes of buckets, with their meaning and their HTTP status. A code never changes its meaning. */
 export const BUCKET_ERRORS = {
   10001: { status: 500, text: 'internal error' },
   10005: { status: 400, text: 'the bucket name is not valid' },
@@ -40,7 +40,7 @@ export type BucketMethod =
 export class BucketError extends Error {
   /** Not enumerable. */
   declare readonly code: BucketErrorCode;
-  /** What an HTTP door answers. Not enumerable. */
+  /** The status of an HTTP response for this error. Not enumerable. */
   declare readonly status: number;
 
   constructor(method: BucketMethod, code: BucketErrorCode, text: string = BUCKET_ERRORS[code].text) {

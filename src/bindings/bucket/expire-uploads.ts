@@ -1,15 +1,15 @@
-import { recordKeys } from '../storage/record-keys.js';
-import type { StorageParts } from '../storage/storage-parts.js';
+import type { StorageContext } from '../../storage/storage-context.js';
+import { bucketKeys } from './bucket-keys.js';
 import { BUCKET_LIMITS } from './limits.js';
 import { MultipartUploads } from './multipart-uploads.js';
 
-/** Aborts the uploads that are past their age, of all buckets, and gives the space of their parts back. */
-export async function expireUploads(parts: StorageParts): Promise<void> {
-  const range = { gte: recordKeys.expiryBound(0), lt: recordKeys.expiryBound(parts.now() + 1) };
-  for await (const page of parts.records.pages(range, 100)) {
+/** Aborts the uploads of all buckets that are too old, and frees the space of their parts. */
+export async function expireUploads(storage: StorageContext): Promise<void> {
+  const range = { gte: bucketKeys.expiryBound(0), lt: bucketKeys.expiryBound(storage.now() + 1) };
+  for await (const page of storage.records.pages(range, 100)) {
     for (const [expiryKey, key] of page) {
       const [, bucketId = '', uploadId = ''] = expiryKey.split('/');
-      const uploads = new MultipartUploads(parts, bucketId, BUCKET_LIMITS.minPartBytes);
+      const uploads = new MultipartUploads(storage, bucketId, BUCKET_LIMITS.minPartBytes);
       await uploads.expire(key.toString(), uploadId, expiryKey);
     }
   }

@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import * as streams from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
+import { OWN_WORK } from '../../quotas/host/call-work.js';
 import { cancelQuietly } from '../foreign-stream.js';
-import { OWN_WORK, type Service, type ServiceBody } from '../service.js';
+import type { Service, ServiceBody } from '../service.js';
 import { createBucketClient } from './client.js';
 import type { ClientStream } from './client-platform.js';
 import { INLINE_BYTES } from './limits.js';

@@ -1,9 +1,9 @@
 import { LIMITS } from '../../quotas/limits.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 
-/** The figures of buckets that no plan changes. Sizes in bytes. */
+/** The limits of buckets that are the same for every plan. */
 export const BUCKET_LIMITS = {
-  /** Of a key, in UTF-8. */
+  /** A key, in UTF-8. */
   keyBytes: 1024,
   /** Keys and values of the custom metadata together, in UTF-8. */
   customMetadataBytes: 8192,
@@ -15,28 +15,28 @@ export const BUCKET_LIMITS = {
   /** Every part but the last. */
   minPartBytes: 5 * 2 ** 20,
   deleteKeys: 1000,
-  /** A page ends early when the metadata asked for is more than this. */
+  /** A page ends early when the requested metadata is larger. */
   listMetadataBytes: 256 * 1024,
-  /** An upload that is over is remembered for so long, so that a late call learns what became of it. */
+  /** The record of an upload stays for this time after its end, so that a late call gets the error that it was completed or aborted. */
   uploadMemoryMs: LIMITS.multipartUploadMs.values.standard,
-  /** The six HTTP metadata fields together. A bound of this store. */
+  /** The six HTTP metadata fields together. The specification has no such limit. */
   httpMetadataBytes: 8192,
 } as const;
 
-/** The figures of buckets that are limits of the account or the function, and can be overridden. */
-export type BucketFigures = Pick<ResolvedLimits, 'listEntries' | 'multipartUploadMs'>;
+/** The limits of buckets that are limits of the account or the function, and can be overridden. */
+export type BucketPlanLimits = Pick<ResolvedLimits, 'listEntries' | 'multipartUploadMs'>;
 
-export const DEFAULT_FIGURES: BucketFigures = {
+export const DEFAULT_PLAN_LIMITS: BucketPlanLimits = {
   listEntries: LIMITS.listEntries.values.standard,
   multipartUploadMs: LIMITS.multipartUploadMs.values.standard,
 };
 
-/** Values up to this many bytes are kept in the record of their object: one read, but in the way of listings. */
+/** Values up to this many bytes are in the record of their object. That saves a read, but listings read them too. */
 export const EMBEDDED_BYTES = 2048;
-/** Values up to this many bytes are kept in LevelDB, larger ones in files. */
+/** Values up to this many bytes are in LevelDB, larger ones in files. */
 export const INLINE_BYTES = 64 * 1024;
 /**
- * The listings by "/" that are indexed: those whose prefix has fewer slashes than this, and up to the last of them no more
- * characters (UTF-16 units). Others seek from group to group. A new key writes a small record for each listing it changes.
+ * Listings by "/" are indexed when their prefix has fewer slashes than `depths`, and up to the last slash at most `prefixCharacters` UTF-16 units.
+ * Others seek from group to group. A new key writes a small record for each indexed listing that it changes.
  */
 export const INDEXED = { depths: 8, prefixCharacters: 256 } as const;

@@ -1,4 +1,4 @@
-/** Where a page ended: behind an object, or behind all keys of a group (a prefix up to the delimiter). */
+/** Where a page ended: after an object, or after all keys of a group (a prefix up to the delimiter). */
 export interface ListPosition {
   readonly kind: 'object' | 'group';
   readonly key: string;
@@ -8,7 +8,7 @@ export function encodeCursor(position: ListPosition): string {
   return Buffer.from(`${position.kind === 'object' ? 'o' : 'g'}${position.key}`).toString('base64url');
 }
 
-/** undefined: it is none of ours. A cursor only says where to go on, so a forged one reads nothing that list would not. */
+/** undefined when the text is not a cursor. A cursor is only a position, so a forged one shows nothing that list() would not show. */
 export function decodeCursor(cursor: string): ListPosition | undefined {
   if (!/^[A-Za-z0-9_-]{2,8192}$/.test(cursor)) return undefined;
   const text = Buffer.from(cursor, 'base64url').toString();

@@ -1,19 +1,19 @@
-import type { CallWork } from '../service.js';
-import type { KeyValueStore } from '../storage/key-value-store.js';
-import { afterPrefix, compareKeys, type LevelRange, type LevelView } from '../storage/level-database.js';
-import { recordKeys } from '../storage/record-keys.js';
+import type { CallWork } from '../../quotas/host/call-work.js';
+import { afterPrefix, compareKeys, type LevelRange, type LevelView } from '../../storage/level-database.js';
+import type { RecordStore } from '../../storage/record-store.js';
+import { bucketKeys } from './bucket-keys.js';
 import { INDEXED_DELIMITER } from './listing-index.js';
 
-/** Entries whose objects are read at once: the next are read while these are decoded. */
+/** Entries whose objects are in one read. The next read runs while these are decoded. */
 const OBJECTS_READ = 250;
 
 /** A listing by "/". Keys are in NFC. */
 export interface IndexedListing {
   readonly bucketId: string;
   readonly prefix: string;
-  /** How many slashes the prefix has. */
+  /** The number of slashes in the prefix. */
   readonly depth: number;
-  /** The first key it may hold; it begins with the prefix. */
+  /** The first key that can be on the page. It begins with the prefix. */
   readonly start: string;
   readonly limit: number;
 }
@@ -23,18 +23,18 @@ export interface IndexEntry {
   readonly isGroup: boolean;
 }
 
-/** A page that is being filled. false: it is full, and what was given is not in it. */
+/** A page that is being filled. The methods return false when it is full, and do not add the entry. */
 export interface PageEntries {
   addObject(key: string, record: Buffer): boolean;
   addGroup(group: string): boolean;
 }
 
 /**
- * The entries of the page, and the one behind it that tells that it is not the last. undefined: there is no group from the
- * start on, so the keys as they are in order are the listing.
+ * The entries of the page, and one more if there is another page. undefined when there is no group from the start on, so that the listing is the
+ * keys in their order.
  */
 export async function readEntries(
-  records: KeyValueStore,
+  records: RecordStore,
   view: LevelView,
   listing: IndexedListing,
   work: CallWork,
@@ -43,17 +43,17 @@ export async function readEntries(
   const first = await firstName(records, view, listing, work);
   const names = (root: string, lt = afterPrefix(root + prefix)) =>
     readNames(records, view, root, { gte: root + first, lt }, limit + 1, work);
-  const groups = await names(recordKeys.groups(bucketId, depth));
+  const groups = await names(bucketKeys.groups(bucketId, depth));
   if (groups.length === 0) return undefined;
-  const root = recordKeys.leaves(bucketId, depth);
-  // What is behind the last group of a full page is of no use.
+  const root = bucketKeys.leaves(bucketId, depth);
+  // Objects after the last group of a full page are not on it.
   const objects = await names(root, groups.length > limit ? root + groups.at(-1) : undefined);
   return merge(groups, objects).slice(0, limit + 1);
 }
 
-/** Fills the page with the entries; reads the records of the objects among them. */
+/** Fills the page with the entries, and reads the records of the objects among them. */
 export async function addEntries(
-  records: KeyValueStore,
+  records: RecordStore,
   view: LevelView,
   bucketId: string,
   page: PageEntries,
@@ -66,7 +66,7 @@ export async function addEntries(
     for (let from = 0; from < entries.length; from += OBJECTS_READ) {
       const objects = (await ahead).values();
       const end = from + OBJECTS_READ;
-      // LevelDB reads on its own thread meanwhile.
+      // LevelDB reads on its own thread in the meantime.
       ahead = end < entries.length ? read(end) : NO_RECORDS;
       for (const { name, isGroup } of entries.slice(from, end)) {
         const record = isGroup ? undefined : objects.next().value;
@@ -75,14 +75,14 @@ export async function addEntries(
       }
     }
   } finally {
-    // The snapshot is closed now.
+    // The caller closes the snapshot next, which must not happen during a read.
     await ahead.catch(() => {});
   }
 }
 
-/** The name to begin with. The group that the start is in belongs to the page if it has a key from there on. */
+/** The first name. The group that contains the start is on the page if it has a key from the start on. */
 async function firstName(
-  records: KeyValueStore,
+  records: RecordStore,
   view: LevelView,
   { bucketId, prefix, start }: IndexedListing,
   work: CallWork,
@@ -90,7 +90,7 @@ async function firstName(
   const at = start.indexOf(INDEXED_DELIMITER, prefix.length);
   if (at === -1) return start;
   const group = start.slice(0, at + 1);
-  const root = recordKeys.objects(bucketId);
+  const root = bucketKeys.objects(bucketId);
   const keys = await records.keys({ gte: root + start, lt: afterPrefix(root + group) }, view, work);
   try {
     return (await keys.nextv(1)).length > 0 ? group : afterPrefix(group);
@@ -100,7 +100,7 @@ async function firstName(
 }
 
 async function readNames(
-  records: KeyValueStore,
+  records: RecordStore,
   view: LevelView,
   root: string,
   range: LevelRange,
@@ -121,7 +121,7 @@ async function readNames(
   return names;
 }
 
-/** Both are in order; no name is in both. */
+/** Both lists are sorted, and no name is in both. */
 function merge(groups: readonly string[], objects: readonly string[]): IndexEntry[] {
   const entries: IndexEntry[] = [];
   let next = 0;
@@ -141,17 +141,17 @@ const NO_RECORDS: Promise<ObjectRecords> = Promise.resolve([]);
 
 /** The records of the objects among the entries. */
 async function readObjects(
-  records: KeyValueStore,
+  records: RecordStore,
   view: LevelView,
   bucketId: string,
   entries: readonly IndexEntry[],
   work: CallWork,
 ): Promise<ObjectRecords> {
-  const root = recordKeys.objects(bucketId);
+  const root = bucketKeys.objects(bucketId);
   const keys = entries.filter(({ isGroup }) => !isGroup).map(({ name }) => root + name);
   const [first, last] = [keys[0], keys.at(-1)];
   if (first === undefined || last === undefined) return [];
-  // Keys of groups are between them.
+  // Keys of groups are between those of the objects.
   if (keys.length < entries.length) return records.getMany(keys, view, work);
   const found = new Map<string, Buffer>();
   for await (const page of records.pages({ gte: first, lt: `${last}\0` }, keys.length, view, work)) {

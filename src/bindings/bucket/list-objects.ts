@@ -1,7 +1,7 @@
-import { type CallWork, OWN_WORK } from '../service.js';
-import type { KeyValueStore } from '../storage/key-value-store.js';
-import { afterPrefix, compareKeys, type LevelRange, type LevelView } from '../storage/level-database.js';
-import { recordKeys } from '../storage/record-keys.js';
+import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
+import { afterPrefix, compareKeys, type LevelRange, type LevelView } from '../../storage/level-database.js';
+import type { RecordStore } from '../../storage/record-store.js';
+import { bucketKeys } from './bucket-keys.js';
 import type { ListPage, ListQuery, ObjectRecord } from './engine.js';
 import { BUCKET_LIMITS } from './limits.js';
 import { decodeCursor, encodeCursor, type ListPosition } from './list-cursor.js';
@@ -10,25 +10,25 @@ import { INDEXED_DELIMITER, indexedDepth } from './listing-index.js';
 import { normalKey } from './normal-key.js';
 import { decodeListed, metadataBytes } from './object-codec.js';
 
-/** Entries read at once, at most. */
+/** The maximum of entries in one read. */
 const LARGEST_READ = 1000;
-/** Entries of a page that are read at once: the next are read while these are decoded. */
+/** Entries of a page in one read. The next read runs while these are decoded. */
 const PAGE_READ = 334;
 const NO_MORE: Promise<[string, Buffer][]> = Promise.resolve([]);
-/** How much of a group is read before it is skipped by seeking, which costs as much as reading some 30 entries. */
+/** How many entries of a group are read before the rest is skipped by a seek, which costs as much as reading some 30 entries. */
 const PATIENCE = { first: 32, least: 2, most: 64 } as const;
 
 /**
- * A page of a listing, read from one snapshot. By "/" its groups are in an index, whatever their size; by other delimiters, and
- * deeper than the index goes, they are skipped by seeking, which takes some 50 µs for each.
+ * A page of a listing, read from one snapshot. Groups by "/" are in an index, so their size does not matter. Groups by other delimiters, and those
+ * deeper than the index, are skipped by seeking, which takes some 50 µs for each.
  */
 export async function listObjects(
-  records: KeyValueStore,
+  records: RecordStore,
   bucketId: string,
   query: ListQuery,
   work: CallWork = OWN_WORK,
 ): Promise<ListPage> {
-  const root = recordKeys.objects(bucketId);
+  const root = bucketKeys.objects(bucketId);
   const prefix = normalKey(query.prefix ?? '');
   const delimiter = normalKey(query.delimiter ?? '');
   const range = { gte: startKey(root, root + prefix, query), lt: afterPrefix(root + prefix) };
@@ -37,7 +37,7 @@ export async function listObjects(
 
   const depth = delimiter === INDEXED_DELIMITER ? indexedDepth(prefix) : undefined;
   if (depth !== undefined) {
-    // At or behind the prefix and before what follows it: it begins with it.
+    // Between the prefix and its upper bound, so it begins with the prefix.
     const start = range.gte.slice(root.length);
     return readIndexed(records, { bucketId, prefix, depth, start, limit: query.limit }, root, range, query, work);
   }
@@ -45,7 +45,7 @@ export async function listObjects(
 }
 
 async function readIndexed(
-  records: KeyValueStore,
+  records: RecordStore,
   listing: IndexedListing,
   root: string,
   range: LevelRange,
@@ -66,7 +66,7 @@ async function readIndexed(
 }
 
 async function readPage(
-  records: KeyValueStore,
+  records: RecordStore,
   root: string,
   range: LevelRange,
   query: ListQuery,
@@ -77,11 +77,11 @@ async function readPage(
   const iterator = await records.iterator(range, view, work);
   let ahead = NO_MORE;
   try {
-    // One more than the page holds tells whether it is the last.
+    // One entry more than the page has room for shows whether there is another page.
     let left = query.limit + 1;
     for (let entries = await iterator.nextv(Math.min(left, PAGE_READ)); entries.length > 0; entries = await ahead) {
       left -= entries.length;
-      // LevelDB reads on its own thread meanwhile.
+      // LevelDB reads on its own thread in the meantime.
       ahead = left > 0 ? iterator.nextv(Math.min(left, PAGE_READ)) : NO_MORE;
       for (const [key, record] of entries) {
         if (!page.addObject(key.slice(root.length), record)) return page;
@@ -89,14 +89,14 @@ async function readPage(
     }
     return page;
   } finally {
-    // One read at a time: the one under way ends before the iterator is closed.
+    // The pending read must end before the iterator is closed.
     await ahead.catch(() => {});
     await iterator.close();
   }
 }
 
 async function readGroups(
-  records: KeyValueStore,
+  records: RecordStore,
   root: string,
   prefix: string,
   delimiter: string,
@@ -142,7 +142,7 @@ async function readGroups(
   }
 }
 
-/** The first key a page may hold: behind the cursor and behind `startAfter`. */
+/** The first key that can be on the page: after the cursor and after `startAfter`. */
 function startKey(root: string, prefix: string, query: ListQuery): string {
   let start = prefix;
   const candidates: string[] = [];
@@ -157,7 +157,7 @@ function startKey(root: string, prefix: string, query: ListQuery): string {
   return start;
 }
 
-/** The prefix up to and with the first delimiter behind the prefix asked for. */
+/** The key up to the first delimiter after the requested prefix, including the delimiter. */
 function groupOf(key: string, prefix: string, delimiter: string): string | undefined {
   const at = key.indexOf(delimiter, prefix.length);
   return at === -1 ? undefined : key.slice(0, at + delimiter.length);

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { type CallWork, OWN_WORK, type ServiceBody } from '../service.js';
-import type { RecordOperation } from '../storage/counts.js';
-import { afterPrefix, compareKeys, type LevelOperation } from '../storage/level-database.js';
-import { type BodyRef, type BodySegment, bodyList } from '../storage/reclaimer.js';
-import { recordKeys } from '../storage/record-keys.js';
-import type { StorageParts } from '../storage/storage-parts.js';
+import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
+import { type BlobRef, type BlobSegment, encodeBlobList } from '../../storage/blob-ref.js';
+import type { RecordOperation } from '../../storage/counts.js';
+import { afterPrefix, compareKeys, type LevelOperation } from '../../storage/level-database.js';
+import { recordKeys } from '../../storage/record-keys.js';
+import type { StorageContext } from '../../storage/storage-context.js';
+import type { ServiceBody } from '../service.js';
+import { bucketKeys } from './bucket-keys.js';
 import { checkParts, multipartEtag, type NamedPart } from './check-parts.js';
 import { conditionHolds } from './conditions.js';
 import type {
@@ -18,8 +20,8 @@ import type {
   UploadRecord,
 } from './engine.js';
 import { BucketError, type BucketMethod } from './errors.js';
-import { BUCKET_LIMITS, DEFAULT_FIGURES } from './limits.js';
-import { comingOperations } from './listing-index.js';
+import { BUCKET_LIMITS, DEFAULT_PLAN_LIMITS } from './limits.js';
+import { indexInsertOps } from './listing-index.js';
 import { normalKey } from './normal-key.js';
 import { decodeObject, encodeObject, type StoredBody } from './object-codec.js';
 import { commitReceived, newVersion } from './object-writer.js';
@@ -33,14 +35,14 @@ import {
   type StoredUpload,
 } from './upload-codec.js';
 
-/** The uploads in parts of one bucket. Keys are normalised and checked by the caller. */
+/** The multipart uploads of one bucket. The caller has normalised and checked the keys. */
 export class MultipartUploads {
-  readonly #parts: StorageParts;
+  readonly #storage: StorageContext;
   readonly #bucketId: string;
   readonly #minPartBytes: number;
 
-  constructor(parts: StorageParts, bucketId: string, minPartBytes: number) {
-    this.#parts = parts;
+  constructor(storage: StorageContext, bucketId: string, minPartBytes: number) {
+    this.#storage = storage;
     this.#bucketId = bucketId;
     this.#minPartBytes = minPartBytes;
   }
@@ -48,19 +50,19 @@ export class MultipartUploads {
   async create(
     key: string,
     givenKey: string,
-    { ageMs = DEFAULT_FIGURES.multipartUploadMs, ...options }: UploadOptions & UploadAge,
+    { ageMs = DEFAULT_PLAN_LIMITS.multipartUploadMs, ...options }: UploadOptions & UploadAge,
     work: CallWork,
   ): Promise<UploadRecord> {
-    const initiated = this.#parts.now();
+    const initiated = this.#storage.now();
     const uploadId = randomBytes(24).toString('base64url');
     const upload: UploadRecord = { ...options, key: givenKey, uploadId, initiated };
     const expires = Number.isFinite(ageMs) ? initiated + ageMs : null;
     const operations: LevelOperation[] = [
       { type: 'put', key: this.#recordKey(key, uploadId), value: encodeUpload({ state: 'open', upload, expires }) },
     ];
-    if (expires !== null) operations.push(this.#atTime(expires, uploadId, key));
-    await this.#parts.records.claim(operations);
-    await this.#parts.records.commit(operations, work);
+    if (expires !== null) operations.push(this.#expiryOp(expires, uploadId, key));
+    await this.#storage.records.reserveSpace(operations);
+    await this.#storage.records.commit(operations, work);
     return upload;
   }
 
@@ -72,10 +74,10 @@ export class MultipartUploads {
     options: Pick<PutOptions, 'hashes' | 'transferChecksum' | 'signal'>,
     work: CallWork,
   ): Promise<PartRecord> {
-    const parts = this.#parts;
+    const storage = this.#storage;
     await this.#checkOpen('uploadPart', key, uploadId, work);
     const received = await receiveBody('uploadPart', body, {
-      bodies: parts.bodies,
+      blobs: storage.blobs,
       hashes: options.hashes,
       signal: options.signal,
       transferChecksum: options.transferChecksum,
@@ -86,25 +88,26 @@ export class MultipartUploads {
       partNumber,
       etag: received.md5,
       size: received.size,
-      uploaded: parts.now(),
+      uploaded: storage.now(),
       ...(transferChecksum === undefined ? undefined : { transferChecksum }),
     };
-    await parts.mutex.run(this.#recordKey(key, uploadId), () =>
+    await storage.mutex.run(this.#recordKey(key, uploadId), () =>
       commitReceived(
-        parts,
+        storage,
         received,
+        false,
         async ref => {
           await this.#checkOpen('uploadPart', key, uploadId, work);
-          const recordKey = recordKeys.part(uploadId, partNumber);
-          const before = await parts.records.get(recordKey, work);
-          // The value of a part is never in its record (embeddedBytes is below 0).
-          const partBody = ref?.kind === 'file' ? ref : { kind: 'inline' as const, id: ref?.id ?? '' };
+          const recordKey = bucketKeys.part(uploadId, partNumber);
+          const replaced = await storage.records.get(recordKey, work);
+          // Never undefined, because the value of a part is not embedded.
+          const blob = ref?.kind === 'file' ? ref : { kind: 'inline' as const, id: ref?.id ?? '' };
           return {
-            operations: [{ type: 'put', key: recordKey, value: encodePart({ part, body: partBody }) }],
-            drops: before === undefined ? undefined : decodePart(before).body,
+            operations: [{ type: 'put', key: recordKey, value: encodePart({ part, body: blob }) }],
+            drops: replaced === undefined ? undefined : decodePart(replaced).body,
+            result: part,
           };
         },
-        -1,
         work,
       ),
     );
@@ -119,9 +122,9 @@ export class MultipartUploads {
     options: NonNullable<Parameters<BucketEngine['completeUpload']>[3]>,
     work: CallWork,
   ): Promise<ObjectRecord> {
-    const parts = this.#parts;
-    return parts.mutex.run(this.#recordKey(key, uploadId), async () => {
-      await parts.records.settled(work);
+    const storage = this.#storage;
+    return storage.mutex.run(this.#recordKey(key, uploadId), async () => {
+      await storage.records.awaitRecovery(work);
       const stored = await this.#stored(key, uploadId, work);
       if (stored === undefined) throw unknownUpload('completeMultipartUpload');
       if (stored.state !== 'open') throw noSuchUpload('completeMultipartUpload', stored.state);
@@ -134,7 +137,7 @@ export class MultipartUploads {
         version: newVersion(),
         size: chosen.reduce((sum, { part }) => sum + part.size, 0),
         etag: multipartEtag(chosen.map(({ part }) => part)),
-        uploaded: parts.now(),
+        uploaded: storage.now(),
         httpMetadata: upload.httpMetadata ?? {},
         customMetadata: upload.customMetadata ?? {},
         checksums: {},
@@ -142,56 +145,57 @@ export class MultipartUploads {
         ...(transferChecksum === undefined ? undefined : { transferChecksum }),
         partSizes: chosen.map(({ part }) => part.size),
       };
-      const listId = parts.newId();
+      const listId = storage.newId();
       const operations: RecordOperation[] = [
-        { type: 'put', key: recordKeys.bodyList(listId), value: bodyList(chosen.map(segment)) },
-        ...this.#over(key, stored, {
+        { type: 'put', key: recordKeys.blobList(listId), value: encodeBlobList(chosen.map(segment)) },
+        ...this.#endOps(key, stored, {
           state: 'completed',
           made: { etag: object.etag, ...(transferChecksum === undefined ? undefined : { transferChecksum }) },
         }),
       ];
       const dropped = this.#dropParts(uploadId, uploaded.values(), new Set(chosen), operations);
-      const objectKey = recordKeys.objects(this.#bucketId) + key;
-      await parts.mutex.run(objectKey, async () => {
-        await parts.records.settled(work);
-        const before = await parts.records.get(objectKey, work);
-        const previous = before === undefined ? undefined : decodeObject(before, key, false);
+      const objectKey = bucketKeys.objects(this.#bucketId) + key;
+      // The lock of the upload before that of the object: no call takes them in the other order.
+      await storage.mutex.run(objectKey, async () => {
+        await storage.records.awaitRecovery(work);
+        const record = await storage.records.get(objectKey, work);
+        const previous = record === undefined ? undefined : decodeObject(record, key, false);
         if (!conditionHolds(options.condition, previous?.object))
           throw new BucketError('completeMultipartUpload', 10031);
         const body: StoredBody = { kind: 'list', id: listId };
         operations.push({ type: 'put', key: objectKey, value: encodeObject({ object, body }, key) });
         if (previous !== undefined && previous.body.kind !== 'embedded') {
-          operations.push(parts.reclaimer.dropping(previous.body));
+          operations.push(storage.collector.tombstoneOp(previous.body));
           dropped.push(previous.body);
         }
-        if (previous === undefined) operations.push(...comingOperations(this.#bucketId, key));
-        await parts.records.claim(operations);
-        await parts.records.commit(operations, work);
+        if (previous === undefined) operations.push(...indexInsertOps(this.#bucketId, key));
+        await storage.records.reserveSpace(operations);
+        await storage.records.commit(operations, work);
       });
-      for (const body of dropped) parts.reclaimer.dropped(body, work);
+      for (const body of dropped) storage.collector.afterCommit(body, work);
       return object;
     });
   }
 
-  /** Does nothing to an upload that is over. */
+  /** Does nothing when the upload has ended. */
   async abort(key: string, uploadId: string, work: CallWork): Promise<void> {
-    await this.#parts.mutex.run(this.#recordKey(key, uploadId), async () => {
-      await this.#parts.records.settled(work);
+    await this.#storage.mutex.run(this.#recordKey(key, uploadId), async () => {
+      await this.#storage.records.awaitRecovery(work);
       const stored = await this.#stored(key, uploadId, work);
       if (stored === undefined) throw unknownUpload('abortMultipartUpload');
       if (stored.state === 'open') await this.#end(key, stored, work);
     });
   }
 
-  /** For the sweep, when the time of an upload has come: aborts it when it is open, and forgets it when it was over before. */
+  /** For the sweep, when an upload has expired: aborts it when it is open, and deletes its record when it ended before. */
   async expire(key: string, uploadId: string, expiryKey: string): Promise<void> {
-    await this.#parts.mutex.run(this.#recordKey(key, uploadId), async () => {
-      await this.#parts.records.settled();
-      const record = await this.#parts.records.get(this.#recordKey(key, uploadId));
+    await this.#storage.mutex.run(this.#recordKey(key, uploadId), async () => {
+      await this.#storage.records.awaitRecovery();
+      const record = await this.#storage.records.get(this.#recordKey(key, uploadId));
       const stored = record === undefined ? undefined : decodeUpload(record);
       if (stored?.state === 'open') await this.#end(key, stored, OWN_WORK, [{ type: 'del', key: expiryKey }]);
       else {
-        await this.#parts.records.commit([
+        await this.#storage.records.commit([
           { type: 'del', key: this.#recordKey(key, uploadId) },
           { type: 'del', key: expiryKey },
         ]);
@@ -216,9 +220,9 @@ export class MultipartUploads {
     limit: number,
   ): Promise<{ parts: PartRecord[]; truncated: boolean }> {
     if (!isUploadId(uploadId)) return { parts: [], truncated: false };
-    const range = { gte: recordKeys.part(uploadId, after + 1), lt: afterPrefix(recordKeys.parts(uploadId)) };
+    const range = { gte: bucketKeys.part(uploadId, after + 1), lt: afterPrefix(bucketKeys.parts(uploadId)) };
     const found: PartRecord[] = [];
-    for await (const page of this.#parts.records.pages(range, Math.min(limit + 1, 1000))) {
+    for await (const page of this.#storage.records.pages(range, Math.min(limit + 1, 1000))) {
       for (const [, record] of page) {
         if (found.length >= limit) return { parts: found, truncated: true };
         found.push(decodePart(record).part);
@@ -230,20 +234,20 @@ export class MultipartUploads {
   async list(
     query: Parameters<BucketEngine['listUploads']>[0],
   ): Promise<{ uploads: UploadRecord[]; truncated: boolean }> {
-    const root = recordKeys.uploads(this.#bucketId);
+    const root = bucketKeys.uploads(this.#bucketId);
     const { afterKey, afterUploadId } = query;
-    // Behind all uploads of the key, or behind the one named.
+    // After all uploads of the key, or after the given one.
     const start =
       afterKey === undefined
         ? root
         : afterUploadId === undefined
-          ? afterPrefix(recordKeys.upload(this.#bucketId, normalKey(afterKey), ''))
-          : `${recordKeys.upload(this.#bucketId, normalKey(afterKey), afterUploadId)}\0`;
-    const prefix = recordKeys.uploadsOf(this.#bucketId, normalKey(query.prefix ?? ''));
+          ? afterPrefix(bucketKeys.upload(this.#bucketId, normalKey(afterKey), ''))
+          : `${bucketKeys.upload(this.#bucketId, normalKey(afterKey), afterUploadId)}\0`;
+    const prefix = bucketKeys.uploadsOf(this.#bucketId, normalKey(query.prefix ?? ''));
     const uploads: UploadRecord[] = [];
     const gte = compareKeys(start, prefix) > 0 ? start : prefix;
     if (compareKeys(gte, afterPrefix(prefix)) >= 0) return { uploads, truncated: false };
-    for await (const page of this.#parts.records.pages({ gte, lt: afterPrefix(prefix) })) {
+    for await (const page of this.#storage.records.pages({ gte, lt: afterPrefix(prefix) })) {
       for (const [, record] of page) {
         const stored = this.#aged(decodeUpload(record));
         if (stored.state !== 'open') continue;
@@ -254,78 +258,78 @@ export class MultipartUploads {
     return { uploads, truncated: false };
   }
 
-  /** Aborts what is open and forgets what is over, when the bucket goes. */
+  /** Aborts the open uploads and deletes the records of the others, when the bucket is deleted. */
   async clear(): Promise<void> {
-    const root = recordKeys.uploads(this.#bucketId);
-    for await (const page of this.#parts.records.pages({ gte: root, lt: afterPrefix(root) }, 100)) {
+    const root = bucketKeys.uploads(this.#bucketId);
+    for await (const page of this.#storage.records.pages({ gte: root, lt: afterPrefix(root) }, 100)) {
       for (const [recordKey, record] of page) {
         const { key, uploadId } = decodeUpload(record).upload;
-        await this.#parts.mutex.run(recordKey, async () => {
-          const now = await this.#parts.records.get(recordKey);
-          const stored = now === undefined ? undefined : decodeUpload(now);
+        await this.#storage.mutex.run(recordKey, async () => {
+          const current = await this.#storage.records.get(recordKey);
+          const stored = current === undefined ? undefined : decodeUpload(current);
           if (stored?.state === 'open') await this.#end(normalKey(key), stored, OWN_WORK);
         });
-        const over = await this.#parts.records.get(recordKey);
-        const expires = over === undefined ? null : decodeUpload(over).expires;
+        const ended = await this.#storage.records.get(recordKey);
+        const expires = ended === undefined ? null : decodeUpload(ended).expires;
         const operations: LevelOperation[] = [{ type: 'del', key: recordKey }];
         if (expires !== null)
-          operations.push({ type: 'del', key: recordKeys.expiry(expires, this.#bucketId, uploadId) });
-        await this.#parts.records.commit(operations);
+          operations.push({ type: 'del', key: bucketKeys.expiry(expires, this.#bucketId, uploadId) });
+        await this.#storage.records.commit(operations);
       }
     }
   }
 
   async #end(key: string, stored: StoredUpload, work: CallWork, more: readonly LevelOperation[] = []): Promise<void> {
     const { uploadId } = stored.upload;
-    const operations = [...more, ...this.#over(key, stored, { state: 'aborted' })];
+    const operations = [...more, ...this.#endOps(key, stored, { state: 'aborted' })];
     const uploaded = await this.#allParts(uploadId, work);
     const dropped = this.#dropParts(uploadId, uploaded.values(), new Set(), operations);
-    await this.#parts.records.commit(operations, work);
-    for (const body of dropped) this.#parts.reclaimer.dropped(body, work);
+    await this.#storage.records.commit(operations, work);
+    for (const body of dropped) this.#storage.collector.afterCommit(body, work);
   }
 
-  /** The upload is over, and remembered for a while. */
-  #over(key: string, stored: StoredUpload, how: Pick<StoredUpload, 'state' | 'made'>): LevelOperation[] {
+  /** Ends the upload. Its record stays for a while. */
+  #endOps(key: string, stored: StoredUpload, how: Pick<StoredUpload, 'state' | 'made'>): LevelOperation[] {
     const { uploadId } = stored.upload;
-    const expires = this.#parts.now() + BUCKET_LIMITS.uploadMemoryMs;
+    const expires = this.#storage.now() + BUCKET_LIMITS.uploadMemoryMs;
     const operations: LevelOperation[] = [];
     if (stored.expires !== null) {
-      operations.push({ type: 'del', key: recordKeys.expiry(stored.expires, this.#bucketId, uploadId) });
+      operations.push({ type: 'del', key: bucketKeys.expiry(stored.expires, this.#bucketId, uploadId) });
     }
     operations.push(
       { type: 'put', key: this.#recordKey(key, uploadId), value: encodeUpload({ ...stored, ...how, expires }) },
-      this.#atTime(expires, uploadId, key),
+      this.#expiryOp(expires, uploadId, key),
     );
     return operations;
   }
 
-  /** The sweep looks at the upload at this time. */
-  #atTime(time: number, uploadId: string, key: string): LevelOperation {
-    return { type: 'put', key: recordKeys.expiry(time, this.#bucketId, uploadId), value: Buffer.from(key) };
+  /** The sweep expires the upload at this time. */
+  #expiryOp(time: number, uploadId: string, key: string): LevelOperation {
+    return { type: 'put', key: bucketKeys.expiry(time, this.#bucketId, uploadId), value: Buffer.from(key) };
   }
 
-  /** Removes the records of all parts; the bodies of those kept live on in the object. */
+  /** Removes the records of all parts. The blobs of the kept ones become part of the object. */
   #dropParts(
     uploadId: string,
     uploaded: Iterable<StoredPart>,
     kept: ReadonlySet<StoredPart>,
     operations: RecordOperation[],
-  ): BodyRef[] {
-    const dropped: BodyRef[] = [];
+  ): BlobRef[] {
+    const dropped: BlobRef[] = [];
     for (const stored of uploaded) {
-      operations.push({ type: 'del', key: recordKeys.part(uploadId, stored.part.partNumber) });
+      operations.push({ type: 'del', key: bucketKeys.part(uploadId, stored.part.partNumber) });
       if (kept.has(stored)) continue;
-      operations.push(this.#parts.reclaimer.dropping(stored.body));
+      operations.push(this.#storage.collector.tombstoneOp(stored.body));
       dropped.push(stored.body);
     }
     return dropped;
   }
 
   async #allParts(uploadId: string, work: CallWork): Promise<Map<number, StoredPart>> {
-    const prefix = recordKeys.parts(uploadId);
+    const prefix = bucketKeys.parts(uploadId);
     const range = { gte: prefix, lt: afterPrefix(prefix) };
     const all = new Map<number, StoredPart>();
-    for await (const page of this.#parts.records.pages(range, undefined, undefined, work)) {
+    for await (const page of this.#storage.records.pages(range, undefined, undefined, work)) {
       for (const [, record] of page) {
         const stored = decodePart(record);
         all.set(stored.part.partNumber, stored);
@@ -342,27 +346,27 @@ export class MultipartUploads {
   /** undefined: unknown, or of another key. */
   async #stored(key: string, uploadId: string, work = OWN_WORK): Promise<StoredUpload | undefined> {
     if (!isUploadId(uploadId)) return undefined;
-    const record = await this.#parts.records.get(this.#recordKey(key, uploadId), work);
+    const record = await this.#storage.records.get(this.#recordKey(key, uploadId), work);
     return record === undefined ? undefined : this.#aged(decodeUpload(record));
   }
 
-  /** An upload past its time is aborted, whether the sweep has come by or not. */
+  /** An expired upload counts as aborted even before the sweep has aborted it. */
   #aged(stored: StoredUpload): StoredUpload {
-    const isOver = stored.expires !== null && stored.expires <= this.#parts.now();
+    const isOver = stored.expires !== null && stored.expires <= this.#storage.now();
     return isOver && stored.state === 'open' ? { ...stored, state: 'aborted' } : stored;
   }
 
   #recordKey(key: string, uploadId: string): string {
-    return recordKeys.upload(this.#bucketId, key, uploadId);
+    return bucketKeys.upload(this.#bucketId, key, uploadId);
   }
 }
 
-/** What is no id of ours names no upload, and must not become part of a key of the database. */
+/** Other text must not become part of a key of the database. */
 function isUploadId(uploadId: string): boolean {
   return /^[A-Za-z0-9_-]{32}$/.test(uploadId);
 }
 
-function segment({ part, body }: StoredPart): BodySegment {
+function segment({ part, body }: StoredPart): BlobSegment {
   return { kind: body.kind, id: body.id, size: part.size };
 }
 
@@ -376,6 +380,6 @@ function noSuchUpload(method: BucketMethod, state: string): BucketError {
     10024,
     state === 'unknown'
       ? 'there is no upload with this uploadId for this key'
-      : `the upload is over, it was ${state} before or for its age`,
+      : `the upload has ended: it was ${state} before, or because of its age`,
   );
 }

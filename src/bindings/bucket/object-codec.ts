@@ -1,19 +1,19 @@
-import type { BodyRef } from '../storage/reclaimer.js';
+import type { BlobRef } from '../../storage/blob-ref.js';
 import type { HashName, HttpMetadata, ListQuery, ObjectRecord, TransferChecksum } from './engine.js';
 
-/** A record of an object: its metadata, and its value or where that is. */
+/** A record of an object: its metadata, and its value or a reference to it. */
 export interface StoredObject {
   readonly object: ObjectRecord;
   readonly body: StoredBody;
 }
 
-export type StoredBody = { readonly kind: 'embedded'; readonly bytes: Uint8Array } | BodyRef;
+export type StoredBody = { readonly kind: 'embedded'; readonly bytes: Uint8Array } | BlobRef;
 
 /**
- * Where a record has what. What every object has stands in fixed places, so that a listing reads a thousand records
- * without a parser; the rest, the details, is JSON. The value follows when it is embedded. Numbers are little-endian.
+ * The layout of a record. The fields of every object have fixed offsets, so that a listing reads a thousand records without a parser. The others, the
+ * details, are JSON. An embedded value follows. Numbers are little-endian.
  */
-const PLACE = {
+const OFFSET = {
   /** u24, 0 when there are none. */
   detailsBytes: 0,
   /** u8 */
@@ -31,19 +31,19 @@ const PLACE = {
 
 /** In all records but those of storage version 1. */
 const FLAG_FIXED = 0x80;
-/** A listing shows some of the details, whatever it is asked for. */
+/** The details have fields that every listing shows, not only one that includes metadata. */
 const FLAG_LISTED = 0x01;
 
-/** In short names because a bucket has millions. */
+/** The names are short because a bucket can have millions of records. */
 interface Details {
-  /** Version and etag when they are not 16 bytes in hex, as the etag of a multipart object. */
+  /** Version and etag, when they are not 16 bytes in hex. The etag of a multipart object is not. */
   v?: string;
   e?: string;
-  /** As it was last uploaded, when that is not the key of the record (its NFC form). */
+  /** The key of the last upload, when it is not in NFC as the key of the record is. */
   k?: string;
   h?: HttpMetadata;
   m?: Record<string, string>;
-  /** Without the MD5 that is the etag. */
+  /** Without an MD5 that is the etag. */
   c?: Partial<Record<HashName, string>>;
   /** 1: InfrequentAccess. */
   a?: 1;
@@ -51,7 +51,7 @@ interface Details {
   /** Number of parts, size of all but the last, size of the last. */
   p?: [number, number, number];
   /** Absent: the value follows. */
-  b?: [BodyRef['kind'], string];
+  b?: [BlobRef['kind'], string];
 }
 
 const LISTED_DETAILS = ['v', 'e', 'k', 'c', 'a', 't', 'p'] as const;
@@ -78,8 +78,8 @@ export function encodeObject({ object, body }: StoredObject, key: string): Buffe
 }
 
 /**
- * `key`: of the record. The bytes of an embedded value are a view of `record`. `partSizes` can be left out: it is as long
- * as the object has parts.
+ * `key` is that of the record. The bytes of an embedded value are a view of `record`. `withPartSizes` can be false, because the array has an entry
+ * for each part.
  */
 export function decodeObject(record: Buffer, key: string, withPartSizes = true): StoredObject {
   const current = currentForm(record);
@@ -90,14 +90,14 @@ export function decodeObject(record: Buffer, key: string, withPartSizes = true):
     object: parts === undefined || !withPartSizes ? object : { ...object, partSizes: partSizes(parts) },
     body:
       ref === undefined
-        ? { kind: 'embedded', bytes: current.subarray(PLACE.details + metadataBytes(current)) }
+        ? { kind: 'embedded', bytes: current.subarray(OFFSET.details + metadataBytes(current)) }
         : { kind: ref[0], id: ref[1] },
   };
 }
 
 /**
- * The object as a page of a listing holds it: without the sizes of its parts, of which a page could have millions, and
- * without metadata that was not asked for.
+ * The object as a listing shows it: without the sizes of its parts, of which a page could have millions, and without metadata that was not
+ * requested.
  */
 export function decodeListed(
   record: Buffer,
@@ -105,21 +105,21 @@ export function decodeListed(
   { includeHttpMetadata, includeCustomMetadata }: Pick<ListQuery, 'includeHttpMetadata' | 'includeCustomMetadata'>,
 ): ObjectRecord {
   const current = currentForm(record);
-  const isPlain = current[PLACE.flags] === FLAG_FIXED && !includeHttpMetadata && !includeCustomMetadata;
+  const isPlain = current[OFFSET.flags] === FLAG_FIXED && !includeHttpMetadata && !includeCustomMetadata;
   const object = objectOf(current, isPlain ? NO_DETAILS : detailsOf(current), key);
   if (!includeHttpMetadata) object.httpMetadata = NO_METADATA;
   if (!includeCustomMetadata) object.customMetadata = NO_METADATA;
   return object;
 }
 
-/** How many bytes of metadata a record holds, besides what every object has. */
+/** The size of the details in bytes. */
 export function metadataBytes(record: Buffer): number {
-  return record.readUIntLE(PLACE.detailsBytes, 3);
+  return record.readUIntLE(OFFSET.detailsBytes, 3);
 }
 
 function detailsOf(record: Buffer): Details {
   const bytes = metadataBytes(record);
-  return bytes === 0 ? NO_DETAILS : JSON.parse(record.toString('utf8', PLACE.details, PLACE.details + bytes));
+  return bytes === 0 ? NO_DETAILS : JSON.parse(record.toString('utf8', OFFSET.details, OFFSET.details + bytes));
 }
 
 function objectOf(
@@ -127,16 +127,16 @@ function objectOf(
   details: Details,
   key: string,
 ): { -readonly [Field in keyof ObjectRecord]: ObjectRecord[Field] } {
-  // One text for both: a call of the buffer takes longer than two cuts.
-  const hashes = record.toString('hex', PLACE.version, PLACE.size);
+  // One call for both, because a call of the buffer takes longer than two slices of a string.
+  const hashes = record.toString('hex', OFFSET.version, OFFSET.size);
   const etag = details.e ?? hashes.slice(32);
   const md5 = details.p === undefined ? { md5: etag } : undefined;
   const object: ReturnType<typeof objectOf> = {
     key: details.k ?? key,
     version: details.v ?? hashes.slice(0, 32),
-    size: record.readUIntLE(PLACE.size, 6),
+    size: record.readUIntLE(OFFSET.size, 6),
     etag,
-    uploaded: record.readUIntLE(PLACE.uploaded, 6),
+    uploaded: record.readUIntLE(OFFSET.uploaded, 6),
     httpMetadata: details.h ?? {},
     customMetadata: details.m ?? {},
     checksums: details.c === undefined ? (md5 ?? {}) : { ...md5, ...details.c },
@@ -154,30 +154,30 @@ function assemble(
   if (!HASH.test(version)) details.v = version;
   if (!HASH.test(etag)) details.e = etag;
   const json = isEmpty(details) ? '' : JSON.stringify(details);
-  const end = PLACE.details + Buffer.byteLength(json);
+  const end = OFFSET.details + Buffer.byteLength(json);
   const record = Buffer.allocUnsafe(end + (value?.byteLength ?? 0));
-  record.writeUIntLE(end - PLACE.details, PLACE.detailsBytes, 3);
+  record.writeUIntLE(end - OFFSET.details, OFFSET.detailsBytes, 3);
   const isListed = LISTED_DETAILS.some(name => details[name] !== undefined);
-  record.writeUInt8(isListed ? FLAG_FIXED | FLAG_LISTED : FLAG_FIXED, PLACE.flags);
+  record.writeUInt8(isListed ? FLAG_FIXED | FLAG_LISTED : FLAG_FIXED, OFFSET.flags);
   record.write(
     (details.v === undefined ? version : NO_HASH) + (details.e === undefined ? etag : NO_HASH),
-    PLACE.version,
+    OFFSET.version,
     'hex',
   );
-  record.writeUIntLE(size, PLACE.size, 6);
-  record.writeUIntLE(uploaded, PLACE.uploaded, 6);
-  record.write(json, PLACE.details, 'utf8');
+  record.writeUIntLE(size, OFFSET.size, 6);
+  record.writeUIntLE(uploaded, OFFSET.uploaded, 6);
+  record.write(json, OFFSET.details, 'utf8');
   if (value !== undefined) record.set(value, end);
   return record;
 }
 
 const NO_HASH = '0'.repeat(32);
 
-/** In version 1 of the storage a record was `u32 length of the JSON | JSON of everything | the value`. */
+/** Version 1 of the storage has records of the form `u32 length of the JSON | JSON of everything | the value`. */
 type OldDetails = Details & Record<'v' | 'e', string> & Record<'s' | 'u', number>;
 
 function currentForm(record: Buffer): Buffer {
-  if (record[PLACE.flags] !== 0) return record;
+  if (record[OFFSET.flags] !== 0) return record;
   const end = 4 + metadataBytes(record);
   const old: OldDetails = JSON.parse(record.toString('utf8', 4, end));
   const { v: version, e: etag, s: size, u: uploaded, ...details } = old;

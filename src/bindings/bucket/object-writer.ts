@@ -1,72 +1,78 @@
 import { randomUUID } from 'node:crypto';
-import type { CallWork } from '../service.js';
-import type { RecordOperation } from '../storage/counts.js';
-import type { BodyRef } from '../storage/reclaimer.js';
-import { recordKeys } from '../storage/record-keys.js';
-import type { StorageParts } from '../storage/storage-parts.js';
+import type { CallWork } from '../../quotas/host/call-work.js';
+import type { BlobRef } from '../../storage/blob-ref.js';
+import type { RecordOperation } from '../../storage/counts.js';
+import { recordKeys } from '../../storage/record-keys.js';
+import type { StorageContext } from '../../storage/storage-context.js';
+import { EMBEDDED_BYTES } from './limits.js';
 import type { ReceivedBody } from './receive-body.js';
 
-/** Stores what was received, together with the record that refers to it; what failed leaves nothing behind. */
-export async function commitReceived(
-  parts: StorageParts,
+/**
+ * Stores a received body together with the record that refers to it. A failure leaves nothing behind. The caller has locked the key.
+ *
+ * @param plan what to write; undefined when nothing is to be written, which is then also the result. It gets the blob that the record refers to, or
+ * undefined when the value goes into the record, which `canEmbed` allows for small values.
+ */
+export async function commitReceived<Result>(
+  storage: StorageContext,
   received: ReceivedBody,
-  /** What to write, and what body is dropped by it; undefined: nothing is to be written. Called with the key locked. */
-  plan: (body: BodyRef | undefined) => Promise<CommitPlan | undefined>,
-  /** A small value is kept in a record of its own from this size on. */
-  embeddedBytes: number,
+  canEmbed: boolean,
+  plan: (blob: BlobRef | undefined) => Promise<CommitPlan<Result> | undefined>,
   work: CallWork,
-): Promise<boolean> {
+): Promise<Result | undefined> {
   const { content } = received;
   const writer = content.kind === 'file' ? content.writer : undefined;
   let isCommitting = false;
   try {
     const operations: RecordOperation[] = [];
-    const body = place(parts, received, embeddedBytes, operations);
-    await parts.records.settled(work);
-    const planned = await plan(body);
+    const blob = place(storage, received, canEmbed, operations);
+    await storage.records.awaitRecovery(work);
+    const planned = await plan(blob);
     if (planned === undefined) {
       await writer?.abandon();
-      return false;
+      return undefined;
     }
     for (const operation of planned.operations) operations.push(operation);
-    if (planned.drops !== undefined) operations.push(parts.reclaimer.dropping(planned.drops));
-    await parts.records.claim(operations);
+    if (planned.drops !== undefined) operations.push(storage.collector.tombstoneOp(planned.drops));
+    await storage.records.reserveSpace(operations);
     isCommitting = true;
-    await parts.records.commit(operations, work);
-    writer?.settle();
-    if (planned.drops !== undefined) parts.reclaimer.dropped(planned.drops, work);
-    return true;
+    await storage.records.commit(operations, work);
+    writer?.done();
+    if (planned.drops !== undefined) storage.collector.afterCommit(planned.drops, work);
+    return planned.result;
   } catch (error) {
-    // A commit that failed may be found whole in the log all the same: its file stays until that is known.
-    if (writer !== undefined && isCommitting) parts.reclaimer.undecided(writer.id, writer.settle);
+    // LevelDB may still find a failed commit in its log, so the file stays until that is known.
+    if (writer !== undefined && isCommitting) storage.collector.resolveUncertain(writer.id, writer.done);
     else await writer?.abandon();
     throw error;
   }
 }
 
-export interface CommitPlan {
+export interface CommitPlan<Result> {
   readonly operations: readonly RecordOperation[];
-  readonly drops: BodyRef | undefined;
+  /** The blob that the operations drop the last reference to. */
+  readonly drops: BlobRef | undefined;
+  readonly result: Result;
 }
 
 export function newVersion(): string {
   return randomUUID().replaceAll('-', '');
 }
 
-/** undefined: the value goes into the record of its object. */
+/** undefined: the value goes into the record of the object. */
 function place(
-  parts: StorageParts,
+  storage: StorageContext,
   { content }: ReceivedBody,
-  embeddedBytes: number,
+  canEmbed: boolean,
   operations: RecordOperation[],
-): BodyRef | undefined {
+): BlobRef | undefined {
   if (content.kind === 'file') {
-    operations.push({ type: 'put', key: recordKeys.fileBody(content.writer.id), value: EMPTY });
+    operations.push({ type: 'put', key: recordKeys.fileBlob(content.writer.id), value: EMPTY });
     return { kind: 'file', id: content.writer.id };
   }
-  if (content.bytes.byteLength <= embeddedBytes) return undefined;
-  const id = parts.newId();
-  operations.push({ type: 'put', key: recordKeys.inlineBody(id), value: content.bytes });
+  if (canEmbed && content.bytes.byteLength <= EMBEDDED_BYTES) return undefined;
+  const id = storage.newId();
+  operations.push({ type: 'put', key: recordKeys.inlineBlob(id), value: content.bytes });
   return { kind: 'inline', id };
 }
 

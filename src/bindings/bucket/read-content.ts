@@ -1,26 +1,26 @@
 import { EdgeError } from '../../quotas/errors.js';
+import type { CallWork } from '../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
-import type { CallWork } from '../service.js';
-import type { BodyReader } from '../storage/bodies.js';
-import type { BodySegment } from '../storage/reclaimer.js';
-import { recordKeys } from '../storage/record-keys.js';
-import type { StorageParts } from '../storage/storage-parts.js';
+import type { BlobSegment } from '../../storage/blob-ref.js';
+import type { BlobReader } from '../../storage/blob-store.js';
+import { recordKeys } from '../../storage/record-keys.js';
+import type { StorageContext } from '../../storage/storage-context.js';
 import type { ResolvedRange } from './byte-range.js';
 import type { ObjectContent } from './engine.js';
 
 /**
- * One read of a body file: a chunk of the stream. One is read ahead while the one before is on its way, from the second on. They grow, so that who
- * reads nothing of the body holds little of it.
+ * The size of one read of a blob file, which is one chunk of the stream. From the second one on, the next is read ahead. The chunks grow, so that a
+ * stream that is not read has little in memory.
  */
 const CHUNK_BYTES = { first: 64 * 1024, most: 256 * 1024 } as const;
 
-/** Chunks of one account that were read ahead and nobody has asked for yet: they are memory of the host. */
+/** Chunks of one account that were read ahead and not requested yet. They take memory of the host. */
 const MAX_AHEAD = 32;
 const chunksAhead = new WeakMap<object, { count: number }>();
 
 /**
- * The content of a value that is in memory already. What is handed out is a copy: its reader may transfer the buffer it is
- * in, which would take the memory of the database, or of every other small Buffer, along.
+ * The content of a value that is already in memory. `open` returns a copy: its reader may transfer the underlying buffer, which can hold memory of
+ * the database or other small Buffers.
  */
 export function bytesContent(bytes: Uint8Array, { offset, length }: ResolvedRange): ObjectContent {
   return {
@@ -32,31 +32,31 @@ export function bytesContent(bytes: Uint8Array, { offset, length }: ResolvedRang
 }
 
 /**
- * The content of a value in files. The body `holdId` is held by the caller, and released when the content was read or
- * given up. The first file was there when this resolves, so that a missing one is an error here and not in the stream.
+ * The content of a value in files. The caller has pinned the blob `pinId`; it is unpinned when the content was read or released. The first file is
+ * checked before this resolves, so that a missing one is an error here and not in the stream.
  */
 export async function segmentsContent(
-  parts: StorageParts,
-  holdId: string,
-  segments: readonly BodySegment[],
+  storage: StorageContext,
+  pinId: string,
+  segments: readonly BlobSegment[],
   range: ResolvedRange,
   work: CallWork,
 ): Promise<ObjectContent> {
-  const stream = new SegmentStream(parts, holdId, segments, range, work);
+  const stream = new SegmentStream(storage, pinId, segments, range, work);
   await stream.start();
   return { offset: range.offset, length: range.length, open: () => stream, release: () => void stream.return() };
 }
 
 class SegmentStream implements AsyncIterableIterator<Uint8Array> {
-  readonly #parts: StorageParts;
-  readonly #holdId: string;
-  readonly #segments: readonly BodySegment[];
+  readonly #storage: StorageContext;
+  readonly #pinId: string;
+  readonly #segments: readonly BlobSegment[];
   #index = 0;
   /** In the segment. */
   #position: number;
   #left: number;
   #chunkBytes: number = CHUNK_BYTES.first;
-  #reader: BodyReader | undefined;
+  #reader: BlobReader | undefined;
   #ahead: Promise<Uint8Array> | undefined;
   #aheadBytes = 0;
   readonly #work: CallWork;
@@ -65,16 +65,16 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
   #isOver = false;
 
   constructor(
-    parts: StorageParts,
-    holdId: string,
-    segments: readonly BodySegment[],
+    storage: StorageContext,
+    pinId: string,
+    segments: readonly BlobSegment[],
     range: ResolvedRange,
     work: CallWork,
   ) {
-    this.#parts = parts;
+    this.#storage = storage;
     this.#work = work;
     this.#allAhead = chunksAheadOf(work.owner);
-    this.#holdId = holdId;
+    this.#pinId = pinId;
     this.#segments = segments;
     this.#left = range.length;
     let position = range.offset;
@@ -128,7 +128,7 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
     return ahead;
   }
 
-  /** Its reader came back for a second piece, or there is little left. */
+  /** The reader has asked for a second chunk, or little is left. */
   #isWorthReadingAhead(): boolean {
     return (this.#chunks++ > 0 || this.#left <= CHUNK_BYTES.first) && this.#allAhead.count < MAX_AHEAD;
   }
@@ -138,11 +138,11 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
     this.#aheadBytes = Math.min(this.#chunkBytes, this.#left);
     this.#work.countBytes(this.#aheadBytes);
     this.#ahead = this.#read();
-    // Reported by the next call.
+    // The next call reports the error.
     this.#ahead.catch(() => {});
   }
 
-  /** What was read ahead is for somebody now, or for nobody. */
+  /** The chunk that was read ahead is handed out or dropped. */
   #endAhead(): void {
     if (this.#ahead === undefined) return;
     this.#ahead = undefined;
@@ -167,21 +167,21 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
     return reader.read(position, length);
   }
 
-  async #openSegment(): Promise<BodyReader> {
+  async #openSegment(): Promise<BlobReader> {
     const segment = this.#segments[this.#index];
     if (segment === undefined)
-      throw new EdgeError('EDGE_STORAGE_CORRUPT', 'Cannot read the body of an object: its list of parts ends early');
+      throw new EdgeError('EDGE_STORAGE_CORRUPT', 'Cannot read an object: its list of parts ends early');
     this.#reader =
       segment.kind === 'file'
-        ? await this.#parts.bodies.open(segment.id, segment.size, this.#work)
+        ? await this.#storage.blobs.open(segment.id, segment.size, this.#work)
         : await this.#openRecord(segment);
     return this.#reader;
   }
 
-  async #openRecord({ id, size }: BodySegment): Promise<BodyReader> {
-    const bytes = await this.#parts.records.get(recordKeys.inlineBody(id), this.#work);
+  async #openRecord({ id, size }: BlobSegment): Promise<BlobReader> {
+    const bytes = await this.#storage.records.get(recordKeys.inlineBlob(id), this.#work);
     if (bytes?.byteLength !== size) {
-      throw new EdgeError('EDGE_STORAGE_CORRUPT', 'Cannot read the body of an object: the record of a part is missing');
+      throw new EdgeError('EDGE_STORAGE_CORRUPT', 'Cannot read an object: the record of a part is missing');
     }
     return {
       read: async (position, length) => new Uint8Array(bytes.subarray(position, position + length)),
@@ -194,7 +194,7 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
     this.#isOver = true;
     if (this.#ahead !== undefined) await this.#take().catch(() => {});
     await this.#reader?.close().catch(() => {});
-    this.#parts.reclaimer.release(this.#holdId);
+    this.#storage.collector.unpin(this.#pinId);
   }
 }
 

@@ -1,22 +1,22 @@
-import { countRecord } from '../storage/counts.js';
-import type { KeyValueStore } from '../storage/key-value-store.js';
-import { afterPrefix, type LevelOperation } from '../storage/level-database.js';
-import { recordKeys } from '../storage/record-keys.js';
+import { countRecord } from '../../storage/counts.js';
+import { afterPrefix, type LevelOperation } from '../../storage/level-database.js';
+import type { RecordStore } from '../../storage/record-store.js';
+import { bucketKeys } from './bucket-keys.js';
 import { entriesOf } from './listing-index.js';
 
 const PAGE = 1000;
-/** Of one batch, at most. */
+/** The bounds of one batch. */
 const BATCH = { operations: 1000, characters: 2 ** 20 } as const;
 
 /**
- * Makes the index of all buckets anew, from the keys of their objects: for a storage that has none, or whose records were
- * repaired. It can be done again when it was cut short. Nobody else may write meanwhile.
+ * Makes the index of all buckets anew, from the keys of their objects. It can be repeated when it was interrupted. Nothing else may write at the same
+ * time.
  */
-export async function rebuildIndexes(records: KeyValueStore): Promise<void> {
-  await removeRecords(records, recordKeys.listingIndexes());
+export async function rebuildIndexes(records: RecordStore): Promise<void> {
+  await removeRecords(records, bucketKeys.listingIndexes());
   const batch = new Batch(records);
-  const objects = recordKeys.allObjects();
-  /** Of the key read last, with the number of their keys so far. */
+  const objects = bucketKeys.allObjects();
+  /** The groups of the previous key, with the number of their keys so far. */
   let groups: CountedGroup[] = [];
   for await (const page of keyPages(records, objects)) {
     for (const objectKey of page) {
@@ -24,9 +24,9 @@ export async function rebuildIndexes(records: KeyValueStore): Promise<void> {
       const bucketId = objectKey.slice(objects.length, idEnd);
       const key = objectKey.slice(idEnd + 1);
       const entries = entriesOf(key);
-      if (entries.isLeaf) await batch.put(recordKeys.leaves(bucketId, entries.groups.length) + key, EMPTY);
-      const its = entries.groups.map((group, depth) => recordKeys.groups(bucketId, depth) + group);
-      // Keys come in order, so a group that one of them is not in is over.
+      if (entries.isLeaf) await batch.put(bucketKeys.leaves(bucketId, entries.groups.length) + key, EMPTY);
+      const its = entries.groups.map((group, depth) => bucketKeys.groups(bucketId, depth) + group);
+      // Keys are sorted, so a group that does not have this one is complete.
       const over = groups.findIndex(({ recordKey }, depth) => recordKey !== its[depth]);
       if (over !== -1) await batch.putCounts(groups.splice(over));
       for (const group of groups) group.keys++;
@@ -37,19 +37,19 @@ export async function rebuildIndexes(records: KeyValueStore): Promise<void> {
   await batch.write();
 }
 
-/** What should be nothing, in a bucket without objects. */
-export function removeIndex(records: KeyValueStore, bucketId: string): Promise<void> {
-  return removeRecords(records, recordKeys.listingIndex(bucketId));
+/** Removes the index of a bucket without objects, which should be empty. */
+export function removeIndex(records: RecordStore, bucketId: string): Promise<void> {
+  return removeRecords(records, bucketKeys.listingIndex(bucketId));
 }
 
-async function removeRecords(records: KeyValueStore, prefix: string): Promise<void> {
+async function removeRecords(records: RecordStore, prefix: string): Promise<void> {
   for await (const page of keyPages(records, prefix)) {
     await records.commit(page.map(key => ({ type: 'del', key })));
   }
 }
 
-/** An iterator for each page: a write between them may open the database again. */
-async function* keyPages(records: KeyValueStore, prefix: string): AsyncGenerator<string[]> {
+/** Each page has its own iterator, because a write between two pages may open the database again. */
+async function* keyPages(records: RecordStore, prefix: string): AsyncGenerator<string[]> {
   for (let gte = prefix; ; ) {
     const keys = await records.keys({ gte, lt: afterPrefix(prefix) });
     let page: string[];
@@ -71,11 +71,11 @@ interface CountedGroup {
 }
 
 class Batch {
-  readonly #records: KeyValueStore;
+  readonly #records: RecordStore;
   #operations: LevelOperation[] = [];
   #characters = 0;
 
-  constructor(records: KeyValueStore) {
+  constructor(records: RecordStore) {
     this.#records = records;
   }
 
@@ -93,7 +93,7 @@ class Batch {
     const operations = this.#operations;
     this.#operations = [];
     this.#characters = 0;
-    await this.#records.claim(operations);
+    await this.#records.reserveSpace(operations);
     await this.#records.commit(operations);
   }
 }

@@ -1,33 +1,33 @@
 import { createHash, type Hash } from 'node:crypto';
+import type { CallWork } from '../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
-import type { CallWork, ServiceBody } from '../service.js';
-import type { Bodies, BodyWriter } from '../storage/bodies.js';
+import type { BlobStore, BlobWriter } from '../../storage/blob-store.js';
+import type { ServiceBody } from '../service.js';
 import type { HashName, PutOptions, TransferChecksum } from './engine.js';
 import { BucketError, type BucketMethod } from './errors.js';
 import { BUCKET_LIMITS, INLINE_BYTES } from './limits.js';
 
-/** A body that was received: small, or in a file that waits for its record. */
+/** A received body: small, or in a file that waits for its record. */
 export interface ReceivedBody {
   readonly size: number;
   readonly md5: string;
-  /** Those asked for, computed. Hex. */
+  /** Computed for the given ones. Hex. */
   readonly hashes: Readonly<Partial<Record<HashName, string>>>;
   readonly transferChecksum: TransferChecksum | undefined;
   readonly content:
     | { readonly kind: 'small'; readonly bytes: Uint8Array }
-    | { readonly kind: 'file'; readonly writer: BodyWriter };
+    | { readonly kind: 'file'; readonly writer: BlobWriter };
 }
 
 /**
- * Takes a body in, hashes it as it flows and verifies the hashes given. What is more than INLINE_BYTES goes to a file, in
- * bounded memory. When it rejects nothing is left, and the body is cancelled: 10037 (checksum), 100100 (too large), the
- * reason of `signal`, or the error of the body itself.
+ * Reads a body, hashes it as it arrives and verifies the given hashes. A body above INLINE_BYTES goes to a file, in bounded memory. When it rejects,
+ * nothing is left behind and the body is cancelled: 10037 (checksum), 100100 (too large), the reason of `signal`, or the error of the body itself.
  */
 export async function receiveBody(
   method: BucketMethod,
   body: ServiceBody,
   options: {
-    readonly bodies: Bodies;
+    readonly blobs: BlobStore;
     readonly hashes: Readonly<Partial<Record<HashName, string>>> | undefined;
     readonly transferChecksum: PutOptions['transferChecksum'];
     readonly signal: AbortSignal | undefined;
@@ -36,20 +36,20 @@ export async function receiveBody(
 ): Promise<ReceivedBody> {
   const { signal } = options;
   signal?.throwIfAborted();
-  const intake = new Intake(method, options);
+  const receiver = new BodyReceiver(method, options);
   if (body instanceof Uint8Array) {
-    if (body.byteLength <= INLINE_BYTES) return intake.small(body);
-    return intake.all(slices(body), signal);
+    if (body.byteLength <= INLINE_BYTES) return receiver.small(body);
+    return receiver.all(slices(body), signal);
   }
-  return intake.all(body, signal);
+  return receiver.all(body, signal);
 }
 
-/** Tiny chunks are put together when there are so many: each costs memory beside its bytes. */
+/** At this number small chunks are joined, because each costs memory beside its bytes. */
 const MAX_CHUNKS = 512;
 
-class Intake {
+class BodyReceiver {
   readonly #method: BucketMethod;
-  readonly #bodies: Bodies;
+  readonly #blobs: BlobStore;
   readonly #work: CallWork;
   readonly #expected: readonly (readonly [HashName, string])[];
   readonly #hashers: Map<HashName, Hash>;
@@ -57,14 +57,14 @@ class Intake {
   #size = 0;
   #small: Uint8Array[] = [];
   #gatheredBytes = 0;
-  #writer: BodyWriter | undefined;
+  #writer: BlobWriter | undefined;
 
   constructor(
     method: BucketMethod,
-    options: Pick<Parameters<typeof receiveBody>[2], 'bodies' | 'hashes' | 'transferChecksum' | 'work'>,
+    options: Pick<Parameters<typeof receiveBody>[2], 'blobs' | 'hashes' | 'transferChecksum' | 'work'>,
   ) {
     this.#method = method;
-    this.#bodies = options.bodies;
+    this.#blobs = options.blobs;
     this.#work = options.work;
     this.#transferChecksum = options.transferChecksum;
     const { hashes } = options;
@@ -82,7 +82,7 @@ class Intake {
   }
 
   async all(body: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): Promise<ReceivedBody> {
-    // Leaving the loop by an error cancels the body.
+    // An error that leaves the loop cancels the body.
     try {
       for await (const chunk of body) {
         signal?.throwIfAborted();
@@ -103,7 +103,7 @@ class Intake {
       await this.#writer?.abandon();
       throw error;
     } finally {
-      this.#giveBack();
+      this.#release();
     }
   }
 
@@ -115,14 +115,14 @@ class Intake {
   }
 
   async #toFile(): Promise<void> {
-    this.#writer = await this.#bodies.create(this.#work);
+    this.#writer = await this.#blobs.create(this.#work);
     const gathered = this.#small;
     this.#small = [];
-    this.#giveBack();
+    this.#release();
     for (const chunk of gathered) await this.#writer.write(chunk);
   }
 
-  #giveBack(): void {
+  #release(): void {
     this.#work.countBytes(-this.#gatheredBytes);
     this.#gatheredBytes = 0;
   }
@@ -133,7 +133,7 @@ class Intake {
       throw new BucketError(
         this.#method,
         100100,
-        `the value is larger than the most that one upload takes, ${BUCKET_LIMITS.uploadBytes} bytes`,
+        `the value is larger than the limit of one upload, ${BUCKET_LIMITS.uploadBytes} bytes`,
       );
     }
   }
@@ -146,13 +146,13 @@ class Intake {
   async #received(content: ReceivedBody['content']): Promise<ReceivedBody> {
     const digests = new Map([...this.#hashers].map(([name, hasher]) => [name, hasher.digest('hex')]));
     const hashes: Partial<Record<HashName, string>> = {};
-    for (const [name, given] of this.#expected) {
+    for (const [name, expected] of this.#expected) {
       const computed = digests.get(name) ?? '';
-      if (given !== computed) {
+      if (expected !== computed) {
         throw new BucketError(
           this.#method,
           10037,
-          `the ${HASH_TITLES[name]} checksum given, ${given}, is not that of the value received, ${computed}`,
+          `the ${HASH_TITLES[name]} checksum given, ${expected}, is not that of the value received, ${computed}`,
         );
       }
       hashes[name] = computed;
@@ -176,7 +176,7 @@ const HASH_TITLES: Readonly<Record<HashName, string>> = {
   sha512: 'SHA-512',
 };
 
-/** A large value in pieces, so that hashing and writing take turns. */
+/** A large value in chunks, so that hashing and writing take turns. */
 async function* slices(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.byteLength; at += INLINE_BYTES) yield bytes.subarray(at, at + INLINE_BYTES);
 }

@@ -16,7 +16,7 @@ import {
 } from './check-arguments.js';
 import type { BucketEngine, GetOutcome, ListQuery, ObjectContent } from './engine.js';
 import { BucketError, type BucketMethod, bucketErrorCode } from './errors.js';
-import { type BucketFigures, DEFAULT_FIGURES } from './limits.js';
+import { type BucketPlanLimits, DEFAULT_PLAN_LIMITS } from './limits.js';
 import { decodeCursor } from './list-cursor.js';
 import { normalKey } from './normal-key.js';
 import { wireColumns, wireObject } from './wire-objects.js';
@@ -28,7 +28,7 @@ export interface BucketServiceOptions {
   /** Whether delimitedPrefixes end with the delimiter (flag `store_list_prefix_keeps_delimiter`). @default false */
   readonly keepsDelimiter?: boolean;
   /** @default those of the specification */
-  readonly limits?: BucketFigures;
+  readonly limits?: BucketPlanLimits;
 }
 
 /**
@@ -161,7 +161,7 @@ async function list(
   const prefix = optionalString(args, 'prefix');
   const startAfter = optionalString(args, 'startAfter');
   const query: ListQuery = {
-    limit: checkLimit(args.limit, (options.limits ?? DEFAULT_FIGURES).listEntries),
+    limit: checkLimit(args.limit, (options.limits ?? DEFAULT_PLAN_LIMITS).listEntries),
     includeHttpMetadata,
     includeCustomMetadata,
     ...(prefix === undefined ? undefined : { prefix }),
@@ -188,7 +188,7 @@ async function createUpload(
   options: BucketServiceOptions,
 ): Promise<ServiceReply> {
   const key = checkString('createMultipartUpload', 'the key', args.key);
-  const { multipartUploadMs: ageMs } = options.limits ?? DEFAULT_FIGURES;
+  const { multipartUploadMs: ageMs } = options.limits ?? DEFAULT_PLAN_LIMITS;
   const { uploadId } = await bucket.createUpload(key, { ...checkMetadata('createMultipartUpload', args), ageMs }, work);
   return { head: { uploadId } };
 }

@@ -1,22 +1,22 @@
-import type { BodyRef } from '../storage/reclaimer.js';
+import type { BlobRef } from '../../storage/blob-ref.js';
 import type { CompletedUpload, PartRecord, UploadRecord } from './engine.js';
 
 /**
- * A record of an upload. It stays for a while when the upload is over, so that a late call learns that it was completed
- * or aborted, and not that it never was.
+ * A record of an upload. It stays for a while after the upload has ended, so that a late call gets the error that it was completed or aborted, and not
+ * that it never existed.
  */
 export interface StoredUpload {
   readonly state: 'open' | 'aborted' | 'completed';
   readonly upload: UploadRecord;
-  /** When it is aborted; null: never. */
+  /** Milliseconds since the epoch; null when the upload is never aborted. */
   readonly expires: number | null;
-  /** Of a completed one. */
+  /** Set when it was completed. */
   readonly made?: CompletedUpload;
 }
 
 export interface StoredPart {
   readonly part: PartRecord;
-  readonly body: Extract<BodyRef, { kind: 'inline' | 'file' }>;
+  readonly body: Extract<BlobRef, { kind: 'inline' | 'file' }>;
 }
 
 export function encodeUpload(stored: StoredUpload): Buffer {

@@ -1,8 +1,8 @@
 /** The one place where errors of the host (its functions, buckets and storage) become answers of the API. */
 
 import { type BucketErrorCode, bucketErrorCode } from '../../bindings/bucket/errors.js';
-import { storageError } from '../../bindings/storage/storage-error.js';
 import { type EdgeErrorCode, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
+import { storageError } from '../../storage/storage-error.js';
 import type { ApiCode } from './codes.js';
 import { ApiError } from './envelope.js';
 

@@ -3,8 +3,9 @@
  * release stored as it is, and anew what was sealed with the file's key when the owner has given one. It can be killed at any point: the
  * key is on disk before anything is sealed with it, each record is replaced in one write, and what is left is done at the next opening.
  */
-import type { KeyStore } from '../../bindings/storage/key-file.js';
+
 import { EdgeError } from '../../quotas/errors.js';
+import type { KeyStore } from '../../storage/key-file.js';
 import { commit, type ManagementStorage, type Operation } from './records.js';
 import { fingerprint, isPlain, openWith, type Sealing, sealWith } from './sealing.js';
 import type { SecretRecord, SecretsKeyRecord, Stores } from './stores.js';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import type { KeyValueStore } from '../../../src/bindings/storage/key-value-store.js';
-import type { LevelDatabase } from '../../../src/bindings/storage/level-database.js';
-import { openLevel } from '../../../src/bindings/storage/open-level.js';
+import type { LevelDatabase } from '../../../src/storage/level-database.js';
+import { openLevel } from '../../../src/storage/open-level.js';
+import type { RecordStore } from '../../../src/storage/record-store.js';
 
 /** What is kept of all buckets: their keys, and the index of their listings. */
 export interface Kept {
@@ -14,7 +14,7 @@ export interface Kept {
 const isIndexed = (parents: readonly string[]) =>
   parents.length < 8 && parents.map(each => `${each}/`).join('').length <= 256;
 
-export async function readKept(records: KeyValueStore | LevelDatabase): Promise<Kept> {
+export async function readKept(records: RecordStore | LevelDatabase): Promise<Kept> {
   const all = async (gte: string, lt: string): Promise<[string, Buffer][]> => {
     const iterator = await records.iterator({ gte, lt, highWaterMarkBytes: 2 ** 20 });
     const entries: [string, Buffer][] = [];

@@ -1,13 +1,13 @@
 import test from 'ava';
 import fc from 'fast-check';
+import { bucketKeys } from '../../../src/bindings/bucket/bucket-keys.js';
 import type { ListQuery } from '../../../src/bindings/bucket/engine.js';
 import { listObjects } from '../../../src/bindings/bucket/list-objects.js';
-import { comingOperations, goingOperations } from '../../../src/bindings/bucket/listing-index.js';
+import { indexInsertOps, indexRemoveOps } from '../../../src/bindings/bucket/listing-index.js';
 import { encodeObject } from '../../../src/bindings/bucket/object-codec.js';
-import { KeyValueStore } from '../../../src/bindings/storage/key-value-store.js';
-import type { LevelDatabase, LevelIterator } from '../../../src/bindings/storage/level-database.js';
-import { openMemoryDatabase } from '../../../src/bindings/storage/memory-database.js';
-import { recordKeys } from '../../../src/bindings/storage/record-keys.js';
+import type { LevelDatabase, LevelIterator } from '../../../src/storage/level-database.js';
+import { openMemoryDatabase } from '../../../src/storage/memory-database.js';
+import { RecordStore } from '../../../src/storage/record-store.js';
 
 /** A database that does each thing, and answers, when the scheduler says. */
 async function scheduled(scheduler: fc.Scheduler): Promise<LevelDatabase> {
@@ -61,13 +61,13 @@ test('listObjects() shows what was there all along, and nothing that never was, 
   const entryOf = (key: string) => (key.includes('/') ? 'a/' : key);
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), clients, async (scheduler, lists) => {
-      const records = new KeyValueStore(await scheduled(scheduler));
+      const records = new RecordStore(await scheduled(scheduler));
       const keys = new Set<string>();
       const changing = new Set<string>();
       const listings = new Set<{ readonly steady: Set<string>; readonly possible: Set<string> }>();
       const change = async (key: string, isPut: boolean): Promise<void> => {
         if (keys.has(key) === isPut) return;
-        const recordKey = recordKeys.objects(BUCKET) + key;
+        const recordKey = bucketKeys.objects(BUCKET) + key;
         changing.add(key);
         for (const { steady, possible } of listings) {
           steady.delete(key);
@@ -75,8 +75,8 @@ test('listObjects() shows what was there all along, and nothing that never was, 
         }
         await records.commit(
           isPut
-            ? [{ type: 'put', key: recordKey, value: record(key) }, ...comingOperations(BUCKET, key)]
-            : [{ type: 'del', key: recordKey }, ...goingOperations(BUCKET, [key])],
+            ? [{ type: 'put', key: recordKey, value: record(key) }, ...indexInsertOps(BUCKET, key)]
+            : [{ type: 'del', key: recordKey }, ...indexRemoveOps(BUCKET, [key])],
         );
         changing.delete(key);
         if (isPut) keys.add(key);

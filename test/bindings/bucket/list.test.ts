@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { hostBucket } from '../../../src/bindings/bucket/host-bucket.js';
 import { bucketService } from '../../../src/bindings/bucket/service.js';
 import type { StoreBucket, StoreListOptions, StoreObject } from '../../../src/bindings/bucket/types.js';
+import { bucketsOf } from './open-buckets.js';
 import { contract } from './stores.js';
 
 async function fill(bucket: StoreBucket, keys: Iterable<string>): Promise<void> {
@@ -222,7 +223,7 @@ contract('list() agrees with the model on any keys, prefix, delimiter, start and
       fc.uniqueArray(key, { maxLength: 5 }),
       fc.array(fc.tuple(options, fc.integer({ min: 1, max: 7 })), { minLength: 1, maxLength: 8 }),
       async (keys, deleted, queries) => {
-        const engine = await storage.buckets('model').open(`model-${count++}`);
+        const engine = await bucketsOf(storage, 'model').open(`model-${count++}`);
         const bucket = hostBucket(bucketService(async () => engine));
         await fill(bucket, keys);
         if (deleted.length > 0) await bucket.delete(deleted);
@@ -274,7 +275,7 @@ contract(
     };
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async steps => {
-        const engine = await storage.buckets('stateful').open(`stateful-${count++}`);
+        const engine = await bucketsOf(storage, 'stateful').open(`stateful-${count++}`);
         const bucket = hostBucket(bucketService(async () => engine));
         const keys = new Set<string>();
         for (const one of steps) {
@@ -340,7 +341,7 @@ contract('list() by "/" agrees with the model at every depth, page after page', 
   });
   await fc.assert(
     fc.asyncProperty(keys, fc.array(query, { minLength: 1, maxLength: 6 }), async (given, queries) => {
-      const engine = await storage.buckets('deep').open(`deep-${count++}`);
+      const engine = await bucketsOf(storage, 'deep').open(`deep-${count++}`);
       const bucket = hostBucket(bucketService(async () => engine));
       await fill(bucket, given);
       const normal = [...new Set(given.map(one => one.normalize()))];

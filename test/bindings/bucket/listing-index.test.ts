@@ -4,43 +4,43 @@ import { createBucketDirectory } from '../../../src/bindings/bucket/bucket-direc
 import type { BucketDirectory, BucketEngine } from '../../../src/bindings/bucket/engine.js';
 import { BUCKET_LIMITS } from '../../../src/bindings/bucket/limits.js';
 import { rebuildIndexes } from '../../../src/bindings/bucket/rebuild-index.js';
-import { KeyValueStore } from '../../../src/bindings/storage/key-value-store.js';
-import { KeyedMutex } from '../../../src/bindings/storage/keyed-mutex.js';
-import type { LevelDatabase, LevelOperation } from '../../../src/bindings/storage/level-database.js';
-import { MemoryBodies } from '../../../src/bindings/storage/memory-bodies.js';
-import { openMemoryDatabase } from '../../../src/bindings/storage/memory-database.js';
-import { openLevel } from '../../../src/bindings/storage/open-level.js';
-import { Reclaimer } from '../../../src/bindings/storage/reclaimer.js';
+import { BlobCollector } from '../../../src/storage/blob-collector.js';
+import { KeyedMutex } from '../../../src/storage/keyed-mutex.js';
+import type { LevelDatabase, LevelOperation } from '../../../src/storage/level-database.js';
+import { MemoryBlobStore } from '../../../src/storage/memory-blob-store.js';
+import { openMemoryDatabase } from '../../../src/storage/memory-database.js';
+import { openLevel } from '../../../src/storage/open-level.js';
+import { RecordStore } from '../../../src/storage/record-store.js';
 import { indexOf, readKept } from './index-of.js';
 import { STORE_KINDS, type StoreKind, temporaryDirectory } from './stores.js';
 
-interface Parts {
-  readonly records: KeyValueStore;
+interface OpenBuckets {
+  readonly records: RecordStore;
   readonly buckets: BucketDirectory;
 }
 
-function partsOf(database: LevelDatabase): Parts {
-  const records = new KeyValueStore(database);
-  const bodies = new MemoryBodies(2 ** 20);
+function openBuckets(database: LevelDatabase): OpenBuckets {
+  const records = new RecordStore(database);
+  const blobs = new MemoryBlobStore(2 ** 20);
   let id = 0;
-  const parts = {
+  const storage = {
     records,
-    bodies,
-    reclaimer: new Reclaimer(records, bodies),
+    blobs,
+    collector: new BlobCollector(records, blobs),
     mutex: new KeyedMutex(),
     now: Date.now,
     newId: () => `id${id++}`,
   };
-  return { records, buckets: createBucketDirectory(parts, 'acme', { minPartBytes: 1 }) };
+  return { records, buckets: createBucketDirectory(storage, 'acme', 1) };
 }
 
-async function open(t: ExecutionContext, kind: StoreKind): Promise<Parts> {
+async function open(t: ExecutionContext, kind: StoreKind): Promise<OpenBuckets> {
   const directory = kind === 'memory' ? undefined : await temporaryDirectory(t);
-  const parts = partsOf(
+  const opened = openBuckets(
     directory === undefined ? await openMemoryDatabase() : await openLevel(directory, 'the directory of the test'),
   );
-  t.teardown(() => parts.records.close());
-  return parts;
+  t.teardown(() => opened.records.close());
+  return opened;
 }
 
 function put(bucket: BucketEngine, key: string): Promise<unknown> {
@@ -52,7 +52,7 @@ async function complete(bucket: BucketEngine, key: string): Promise<void> {
   await bucket.completeUpload(key, uploadId, [await bucket.uploadPart(key, uploadId, 1, Buffer.from('x'), {})]);
 }
 
-async function isExact(records: KeyValueStore): Promise<boolean> {
+async function isExact(records: RecordStore): Promise<boolean> {
   const { objects, index } = await readKept(records);
   return JSON.stringify(index) === JSON.stringify(indexOf(objects));
 }
@@ -219,7 +219,7 @@ async function failing() {
   const database = await openMemoryDatabase();
   const faults: ('written' | 'not written' | undefined)[] = [];
   const log: LevelOperation[] = [];
-  const records = partsOf({
+  const opened = openBuckets({
     ...database,
     open: async () => {
       await database.open();
@@ -232,7 +232,7 @@ async function failing() {
       throw new Error(`IO error: sync failed, ${fault}`);
     },
   });
-  return { ...records, faults };
+  return { ...opened, faults };
 }
 
 for (const first of ['written', 'not written'] as const) {
@@ -250,7 +250,7 @@ for (const first of ['written', 'not written'] as const) {
         faults.push(first, ...(second === undefined ? [] : [second]));
         const outcomes = await Promise.allSettled([change(), change()]);
         t.true(outcomes.some(({ status }) => status === 'fulfilled'));
-        await records.settled();
+        await records.awaitRecovery();
         t.true(await isExact(records));
       }
     });

@@ -167,10 +167,10 @@ test('receiveBody() rejects with 100100 and gives everything back when the body 
     id: 'f',
     write: () => undefined,
     finish: async () => {},
-    settle: () => {},
+    done: () => {},
     abandon: async () => void log.push('abandoned'),
   };
-  const bodies = {
+  const blobs = {
     create: async () => writer,
     open: () => Promise.reject(new Error('never opened')),
     remove: async () => {},
@@ -187,7 +187,7 @@ test('receiveBody() rejects with 100100 and gives everything back when the body 
       }
     },
   });
-  const options = { bodies, hashes: undefined, transferChecksum: undefined, signal: undefined, work: OWN_WORK };
+  const options = { blobs, hashes: undefined, transferChecksum: undefined, signal: undefined, work: OWN_WORK };
   t.is((await receiveBody('put', body([chunk]), options)).size, BUCKET_LIMITS.uploadBytes);
   await t.throwsAsync(receiveBody('put', body([chunk, new Uint8Array(1)]), options), {
     code: 100100,

@@ -6,7 +6,8 @@ import type { BucketEngine } from '../../../src/bindings/bucket/engine.js';
 import { hostBucket } from '../../../src/bindings/bucket/host-bucket.js';
 import { bucketService } from '../../../src/bindings/bucket/service.js';
 import type { StoreBucket } from '../../../src/bindings/bucket/types.js';
-import { Storage, type StorageOptions } from '../../../src/bindings/storage/storage.js';
+import type { Storage } from '../../../src/storage/storage.js';
+import { type BucketsOptions, bucketsOf, openBuckets } from './open-buckets.js';
 
 /** What a test of the contract gets: one empty bucket of one storage. */
 export interface Store {
@@ -31,10 +32,10 @@ export async function temporaryDirectory(t: ExecutionContext): Promise<string> {
 }
 
 /** A store of its own, with a clock that the test may move. */
-export async function openStore(t: ExecutionContext, kind: StoreKind, options: StorageOptions = {}): Promise<Store> {
+export async function openStore(t: ExecutionContext, kind: StoreKind, options: BucketsOptions = {}): Promise<Store> {
   const clock = { now: START };
   const location = kind === 'memory' ? ':memory:' : await temporaryDirectory(t);
-  const storage = await Storage.open(location, { now: () => clock.now, minPartBytes: MIN_PART_BYTES, ...options });
+  const storage = await openBuckets(location, { now: () => clock.now, minPartBytes: MIN_PART_BYTES, ...options });
   t.teardown(() => storage.close());
   return { ...(await openBucket(storage, 'files')), clock };
 }
@@ -42,7 +43,7 @@ export async function openStore(t: ExecutionContext, kind: StoreKind, options: S
 const START = Date.parse('2026-01-02T03:04:05.678Z');
 
 async function openBucket(storage: Storage, name: string): Promise<Omit<Store, 'clock'>> {
-  const engine = await storage.buckets('acme').open(name);
+  const engine = await bucketsOf(storage, 'acme').open(name);
   return { storage, engine, bucket: hostBucket(bucketService(async () => engine)) };
 }
 
@@ -55,7 +56,7 @@ function sharedStorage(kind: StoreKind): Promise<Storage> {
   const known = shared.get(kind);
   if (known !== undefined) return known;
   const options = { now: () => START, minPartBytes: MIN_PART_BYTES };
-  const opening = Storage.open(kind === 'memory' ? ':memory:' : directory, options);
+  const opening = openBuckets(kind === 'memory' ? ':memory:' : directory, options);
   shared.set(kind, opening);
   return opening;
 }

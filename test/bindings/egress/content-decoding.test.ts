@@ -4,8 +4,8 @@ import * as zlib from 'node:zlib';
 import test from 'ava';
 import fc from 'fast-check';
 import { decodedBody } from '../../../src/bindings/egress/content-decoding.js';
-import { threadQueue } from '../../../src/bindings/threads.js';
 import { costOf, HOST_COSTS } from '../../../src/quotas/host/host-costs.js';
+import { threadQueue } from '../../../src/quotas/host/threads.js';
 import { countedWork } from '../counted-work.js';
 
 const toError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

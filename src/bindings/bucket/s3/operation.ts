@@ -1,6 +1,6 @@
 import type { ServiceBody } from '../../service.js';
 import type { BucketDirectory, BucketEngine } from '../engine.js';
-import type { BucketFigures } from '../limits.js';
+import type { BucketPlanLimits } from '../limits.js';
 import type { Identity } from './authenticate.js';
 import type { ReceivedBody } from './body.js';
 import type { ChecksumAlgorithm } from './checksum.js';
@@ -16,7 +16,7 @@ export interface OperationContext {
   readonly identity: Identity;
   readonly settings: S3Settings;
   readonly directory: BucketDirectory;
-  readonly limits: BucketFigures;
+  readonly limits: BucketPlanLimits;
   /** A bucket that the credential may read; throws S3Error AccessDenied, NoSuchBucket. */
   readonly openBucket: (name: string) => Promise<BucketEngine>;
   /** The body, verified as it flows. Once. */

@@ -1,5 +1,5 @@
 import type { BucketDirectory } from '../engine.js';
-import { type BucketFigures, DEFAULT_FIGURES } from '../limits.js';
+import { type BucketPlanLimits, DEFAULT_PLAN_LIMITS } from '../limits.js';
 
 /** What a caller may do: `read` gets and lists; `write` also puts, deletes, and makes and removes buckets. */
 export type S3Permission = 'read' | 'write';
@@ -23,7 +23,7 @@ export interface S3Options {
   /** The buckets behind a credential, one directory for each account. */
   readonly buckets: (credential: S3Credential) => BucketDirectory;
   /** The limits of whoever a credential stands for. @default those of the specification */
-  readonly limits?: (credential: S3Credential) => BucketFigures;
+  readonly limits?: (credential: S3Credential) => BucketPlanLimits;
   /**
    * A region that signatures may name and that is answered as the location, besides `auto`, `us-east-1` and the empty one.
    * @default 'auto'
@@ -44,7 +44,7 @@ export interface S3Options {
 export interface S3Settings {
   readonly credentials: ReadonlyMap<string, Required<S3Credential>>;
   readonly buckets: (credential: S3Credential) => BucketDirectory;
-  readonly limits: (credential: S3Credential) => BucketFigures;
+  readonly limits: (credential: S3Credential) => BucketPlanLimits;
   readonly region: string;
   readonly regions: ReadonlySet<string>;
   readonly domain: string | undefined;
@@ -74,7 +74,7 @@ export function resolveS3Options(options: S3Options): S3Settings {
   return Object.freeze({
     credentials: resolveCredentials(options.credentials),
     buckets: options.buckets,
-    limits: options.limits ?? (() => DEFAULT_FIGURES),
+    limits: options.limits ?? (() => DEFAULT_PLAN_LIMITS),
     region,
     regions: new Set(['', 'auto', 'us-east-1', region]),
     domain: options.domain?.toLowerCase(),

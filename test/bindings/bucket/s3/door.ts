@@ -6,7 +6,7 @@ import type { ExecutionContext } from 'ava';
 import type { BucketDirectory } from '../../../../src/bindings/bucket/engine.js';
 import { createS3Handler, type S3Handler } from '../../../../src/bindings/bucket/s3/handler.js';
 import type { S3Options } from '../../../../src/bindings/bucket/s3/options.js';
-import { Storage } from '../../../../src/bindings/storage/storage.js';
+import { bucketsOf, openBuckets } from '../open-buckets.js';
 import { type SignOptions, signRequest } from './sign.js';
 
 /** The S3 door on a storage of its own, behind a server of its own on 127.0.0.1. */
@@ -46,8 +46,8 @@ export async function openDoor(
 ): Promise<Door> {
   const { onDisk = false, minPartBytes, ...s3 } = options;
   const directory = onDisk ? await mkdtemp(join(tmpdir(), 'edgehost-s3-')) : ':memory:';
-  const storage = await Storage.open(directory, minPartBytes === undefined ? {} : { minPartBytes });
-  const buckets = storage.buckets('test');
+  const storage = await openBuckets(directory, minPartBytes === undefined ? {} : { minPartBytes });
+  const buckets = bucketsOf(storage, 'test');
   await buckets.create('files');
   const errors: unknown[] = [];
   const handler = createS3Handler({

@@ -1,0 +1,48 @@
+/**
+ * The threads of libuv, as services share them. They are four for the whole process unless UV_THREADPOOL_SIZE says otherwise, and take what they
+ * are given in the order in which it came: files, the database and decoders of every account, one queue. So what may be many or long passes a fair
+ * queue first. Costs are in milliseconds of a processor (quotas/host/host-costs.ts).
+ *
+ * One thread is left for commits of the database, which are never many: the next waits until the one before is on disk. One at most waits for the
+ * disk with a file of somebody.
+ */
+import process from 'node:process';
+import { FairQueue } from './fair-queue.js';
+
+const THREADS = poolSize(process.env.UV_THREADPOOL_SIZE);
+
+/** So many tasks of one account wait: far more than it has connections, each of which has one or two. */
+const MAX_WAITING = 4096;
+
+/** Reads and writes of files, reads of many records, steps of decoders: at most a few milliseconds each. */
+export const threadQueue = new FairQueue({
+  task: 'use a thread of the host',
+  concurrency: Math.max(1, THREADS - 2),
+  perOwner: Math.max(1, THREADS - 3),
+  maxWaiting: MAX_WAITING,
+});
+
+/**
+ * Reads of one record: some ten microseconds, unless it is on the disk alone. There may be more of them than threads, so that sixteen reads of one
+ * account need not wait in two queues.
+ */
+export const recordQueue = new FairQueue({
+  task: 'read a record',
+  concurrency: 4 * THREADS,
+  perOwner: 3 * THREADS,
+  maxWaiting: MAX_WAITING,
+});
+
+/** What waits for the disk until everything that was written of a file is on it. */
+export const syncQueue = new FairQueue({
+  task: 'write a file to the disk',
+  concurrency: Math.max(1, Math.floor(THREADS / 4)),
+  perOwner: 1,
+  maxWaiting: MAX_WAITING,
+});
+
+/** As libuv reads it: 4 without a number, at least 1, at most 1,024. */
+function poolSize(setting: string | undefined): number {
+  if (setting === undefined) return 4;
+  return Math.min(1024, Math.max(1, Number.parseInt(setting, 10) || 0));
+}

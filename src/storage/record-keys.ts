@@ -1,0 +1,22 @@
+/**
+ * Where the storage keeps its own records: the first letter of a key tells the kind of its record. The other letters belong to the owners that
+ * are registered when the storage is opened, see storage-owner.ts. Blob ids hold no "/" but where it is shown here.
+ *
+ *     i<blob id>          the bytes of a blob that is not in a file
+ *     f<blob id>          a blob file is in use
+ *     s<blob id>          the list of blobs that make up a larger one
+ *     t<blob id>          a tombstone: nothing refers to the blob any more, and its space is to be freed
+ *     h<directory>        the files of this directory may be in use or not: check them after a crash
+ *     m<name>/<key>       records of a sublevel
+ */
+export const recordKeys = {
+  inlineBlob: (id: string) => `i${id}`,
+  fileBlob: (id: string) => `f${id}`,
+  blobList: (id: string) => `s${id}`,
+  tombstone: (id: string) => `t${id}`,
+  shard: (directory: string) => `h${directory}`,
+  sublevel: (name: string) => `m${name}/`,
+} as const;
+
+/** The first letters of the keys above. No owner can have one of them. */
+export const STORAGE_KEYSPACE: readonly string[] = ['i', 'f', 's', 't', 'h', 'm'];

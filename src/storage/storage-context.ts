@@ -1,0 +1,17 @@
+import type { BlobCollector } from './blob-collector.js';
+import type { BlobStore } from './blob-store.js';
+import type { KeyedMutex } from './keyed-mutex.js';
+import type { RecordStore } from './record-store.js';
+
+/** What an open storage gives to its owners. */
+export interface StorageContext {
+  readonly records: RecordStore;
+  readonly blobs: BlobStore;
+  readonly collector: BlobCollector;
+  /** Locked by record key. One for the whole storage, so that all who write a record exclude each other. */
+  readonly mutex: KeyedMutex;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Unique, also across openings. */
+  readonly newId: () => string;
+}

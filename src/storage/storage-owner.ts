@@ -1,0 +1,47 @@
+/** What a part of the host that keeps records in the storage registers when the storage is opened. */
+import { STORAGE_KEYSPACE } from './record-keys.js';
+import type { StorageContext } from './storage-context.js';
+
+export interface StorageOwner {
+  /** For error messages. */
+  readonly name: string;
+  /**
+   * What the keys of its records begin with: lower-case letters, one or several. They are on disk, so they never change, and no owner has one that
+   * another one's begins with.
+   */
+  readonly keyspace: readonly string[];
+  readonly jobs?: readonly StorageJob[];
+}
+
+export interface StorageJob {
+  /**
+   * `rebuild` makes derived records, such as indexes, anew from the others. It runs before anything else uses the storage, when an earlier release
+   * wrote the directory or when it was repaired; cut short or failed, it runs again at the next opening.
+   *
+   * `sweep` removes what has expired. It runs at each opening, which fails with it, and at intervals while the storage is open, where a failure
+   * is left to the next time.
+   */
+  readonly kind: 'rebuild' | 'sweep';
+  run(storage: StorageContext): Promise<void>;
+}
+
+/** @throws TypeError when two owners could write the same key, or one could write a key of the storage itself */
+export function checkOwners(owners: readonly StorageOwner[]): void {
+  const taken = STORAGE_KEYSPACE.map(prefix => ({ prefix, name: 'the storage itself' }));
+  for (const { name, keyspace } of owners) {
+    for (const prefix of keyspace) {
+      if (!/^[a-z]+$/.test(prefix)) {
+        throw new TypeError(
+          `Cannot register "${name}" with the storage: its prefix ${JSON.stringify(prefix)} is not one or more lower-case letters`,
+        );
+      }
+      const other = taken.find(each => each.prefix.startsWith(prefix) || prefix.startsWith(each.prefix));
+      if (other !== undefined) {
+        throw new TypeError(
+          `Cannot register "${name}" with the storage: its prefix "${prefix}" overlaps "${other.prefix}" of ${other.name}`,
+        );
+      }
+      taken.push({ prefix, name: `"${name}"` });
+    }
+  }
+}

@@ -1,0 +1,242 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AbstractLevel } from 'abstract-level';
+import { Level } from 'level';
+import { MemoryLevel } from 'memory-level';
+import { BlobCollector } from './blob-collector.js';
+import type { BlobStore } from './blob-store.js';
+import { DiskSpace } from './disk-space.js';
+import { FileBlobStore } from './file-blob-store.js';
+import { type KeyStore, keyFile, memoryKey } from './key-file.js';
+import { KeyedMutex } from './keyed-mutex.js';
+import type { LevelOperation } from './level-database.js';
+import { MemoryBlobStore } from './memory-blob-store.js';
+import { openMemoryDatabase } from './memory-database.js';
+import { checkNotOpen, openLevel, repairLevel } from './open-level.js';
+import { type DirectoryAccess, PRIVATE_DIRECTORY_MODE } from './private-directory.js';
+import { RecordStore } from './record-store.js';
+import type { StorageContext } from './storage-context.js';
+import { markIndexed, prepareDirectory, readIndexed } from './storage-format.js';
+import { checkOwners, type StorageJob, type StorageOwner } from './storage-owner.js';
+import { type Sublevel, sublevel } from './sublevel.js';
+
+export interface StorageOptions {
+  /** Who keeps records in the storage. @default nobody: only sublevels and databases can be used */
+  readonly owners?: readonly StorageOwner[];
+  /** Milliseconds since the epoch: the time that records carry, and by which they expire. @default Date.now */
+  readonly now?: () => number;
+  /** Writes that grow the storage are refused with EDGE_STORAGE_FULL when less than this is free on the disk. @default 32 MiB */
+  readonly reserveBytes?: number;
+  /** For ':memory:': all blobs together, in bytes. @default 1 GiB */
+  readonly memoryLimitBytes?: number;
+  /** The time between two sweeps while the storage is open, in milliseconds. @default one hour */
+  readonly sweepIntervalMs?: number;
+  /** What to do about a directory that other users can read. @default it is opened without a warning */
+  readonly access?: DirectoryAccess;
+}
+
+const ANY_ACCESS: DirectoryAccess = { isStrict: false, onWarning: () => {} };
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Everything that a host stores: records in LevelDB, and large values, the blobs, in files beside it. Only one host can have it open. Acknowledged
+ * writes are on disk. It knows what its owners register and nothing else of them: see storage-owner.ts.
+ */
+export class Storage {
+  /** For the owners. */
+  readonly context: StorageContext;
+  readonly #close: () => Promise<void>;
+  readonly #openDatabase: OpenDatabase;
+  /** The key that secrets in the databases are encrypted with. */
+  readonly secretsKey: KeyStore;
+  readonly #databases = new Map<string, Database>();
+  #sweeping: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  private constructor({ context, close, openDatabase, secretsKey }: Opened) {
+    this.context = context;
+    this.#close = close;
+    this.#openDatabase = openDatabase;
+    this.secretsKey = secretsKey;
+  }
+
+  /**
+   * @param location a directory, made when it does not exist, or ':memory:' for a storage that ends with the process.
+   * Rejects with EDGE_STORAGE_LOCKED (another host has it open), EDGE_STORAGE_FORMAT (a directory with other contents, or of a newer host),
+   * EDGE_STORAGE_CORRUPT (see `repair`), EDGE_STORAGE_ACCESS (other users can read it, and `access` is strict) or EDGE_STORAGE_FULL, and leaves the
+   * directory as it is. Rejects with a TypeError when the keyspaces of `owners` overlap.
+   */
+  static async open(location: string, options: StorageOptions = {}): Promise<Storage> {
+    const owners = options.owners ?? [];
+    checkOwners(owners);
+    const jobs = owners.flatMap(owner => owner.jobs ?? []);
+    const opened = new Storage(
+      location === ':memory:' ? await openMemory(options) : await openDirectory(location, options, jobs),
+    );
+    try {
+      await opened.#startSweeps(
+        jobs.filter(({ kind }) => kind === 'sweep'),
+        options.sweepIntervalMs ?? HOUR_MS,
+      );
+    } catch (error) {
+      await opened.close();
+      throw error;
+    }
+    return opened;
+  }
+
+  /**
+   * Saves what can be read of a storage that opening found damaged. Damaged database files are moved to `level/lost` in the directory and none is
+   * deleted; copy the directory first nevertheless. Records can be lost and deleted ones can reappear; the next opening rebuilds what is derived
+   * from them. Rejects with EDGE_STORAGE_LOCKED or EDGE_STORAGE_FORMAT.
+   */
+  static async repair(directory: string): Promise<void> {
+    const path = await prepareDirectory(directory, ANY_ACCESS);
+    const location = join(path, 'level');
+    await checkNotOpen(location, directory);
+    // Before the repair, so that an interrupted one is followed by a rebuild, too.
+    await markIndexed(path, false);
+    await repairLevel(location, directory);
+  }
+
+  /** The records of one part of the host. The same name is the same sublevel. */
+  sublevel(name: string): Sublevel {
+    if (!/^[a-z][a-z0-9-]{0,63}$/.test(name)) {
+      throw new TypeError(`Cannot open the sublevel "${name}": a name is up to 64 lower-case letters, digits and "-"`);
+    }
+    return sublevel(this.context.records, name);
+  }
+
+  /** A separate database, for a part of the host that keeps many kinds of records. It is closed with the storage. */
+  database(name: string): Database {
+    let database = this.#databases.get(name);
+    if (database === undefined) {
+      database = this.#openDatabase(name);
+      this.#databases.set(name, database);
+    }
+    return database;
+  }
+
+  /** Finishes the waiting writes and releases the directory. Later calls of its owners reject with EDGE_CLOSED. */
+  close(): Promise<void> {
+    this.#closing ??= this.#sweeping.then(() => this.#closeAll());
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #closeAll(): Promise<void> {
+    for (const database of this.#databases.values()) await database.close();
+    await this.#close();
+  }
+
+  async #startSweeps(jobs: readonly StorageJob[], intervalMs: number): Promise<void> {
+    for (const job of jobs) await job.run(this.context);
+    const timer = setInterval(() => {
+      if (this.#closing !== undefined) clearInterval(timer);
+      else this.#sweeping = this.#sweeping.then(() => this.#sweep(jobs));
+    }, intervalMs);
+    timer.unref();
+  }
+
+  async #sweep(jobs: readonly StorageJob[]): Promise<void> {
+    for (const job of jobs) {
+      if (this.#closing !== undefined) return;
+      try {
+        await job.run(this.context);
+      } catch {
+        // A job that fails, for example because the disk is full, runs again after the interval, and the others run now.
+      }
+    }
+  }
+}
+
+/** A database of string keys and values. */
+type Database = AbstractLevel<string | Buffer | Uint8Array, string, string>;
+
+/** Level and MemoryLevel are such databases. Only the types of their hooks, which are not used here, name the class itself. */
+function asDatabase(level: object): Database {
+  return level as Database; // see above
+}
+
+type OpenDatabase = (name: string) => Database;
+
+interface Opened {
+  readonly openDatabase: OpenDatabase;
+  readonly secretsKey: KeyStore;
+  readonly context: StorageContext;
+  readonly close: () => Promise<void>;
+}
+
+async function openMemory(options: StorageOptions): Promise<Opened> {
+  const records = new RecordStore(await openMemoryDatabase());
+  const context = storageContext(records, new MemoryBlobStore(options.memoryLimitBytes ?? 2 ** 30), options);
+  return {
+    context,
+    close: () => close(context, () => []),
+    openDatabase: () => asDatabase(new MemoryLevel()),
+    secretsKey: memoryKey(),
+  };
+}
+
+async function openDirectory(directory: string, options: StorageOptions, jobs: readonly StorageJob[]): Promise<Opened> {
+  const path = await prepareDirectory(directory, options.access ?? ANY_ACCESS);
+  const database = await openLevel(join(path, 'level'), directory);
+  const space = new DiskSpace({
+    readFreeBytes: async () => {
+      const { bavail, bsize } = await statfs(path);
+      return bavail * bsize;
+    },
+    reserveBytes: options.reserveBytes ?? DiskSpace.DEFAULT_RESERVE_BYTES,
+    now: Date.now,
+  });
+  const records = new RecordStore(database, space);
+  try {
+    const blobs = new FileBlobStore({ root: join(path, 'bodies'), records, space });
+    const context = storageContext(records, blobs, options);
+    const rebuilds = jobs.filter(({ kind }) => kind === 'rebuild');
+    if (rebuilds.length > 0 && !(await readIndexed(path))) {
+      for (const job of rebuilds) await job.run(context);
+      await markIndexed(path, true);
+    }
+    await blobs.collect();
+    await context.collector.collect();
+    return {
+      context,
+      close: () => close(context, () => blobs.closing()),
+      openDatabase: name => {
+        const location = join(path, name);
+        // LevelDB would make it readable for everybody.
+        mkdirSync(location, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
+        return asDatabase(new Level(location));
+      },
+      secretsKey: keyFile(join(path, 'secrets.key')),
+    };
+  } catch (error) {
+    await records.close();
+    throw error;
+  }
+}
+
+function storageContext(records: RecordStore, blobs: BlobStore, options: StorageOptions): StorageContext {
+  const session = randomBytes(8).toString('hex');
+  let count = 0;
+  return {
+    records,
+    blobs,
+    collector: new BlobCollector(records, blobs),
+    mutex: new KeyedMutex(),
+    now: options.now ?? Date.now,
+    newId: () => `${session}${(count++).toString(36).padStart(8, '0')}`,
+  };
+}
+
+async function close(context: StorageContext, last: () => LevelOperation[]): Promise<void> {
+  await context.collector.idle();
+  await context.records.close(last);
+}
