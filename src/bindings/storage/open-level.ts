@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises';
-import { Level } from 'level';
+import type { Level } from 'level';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { type LevelDatabase, type LevelOperation, levelDatabase } from './level-database.js';
+import { loadLevel } from './load-level.js';
 import { storageError } from './storage-error.js';
 
 /** Opens the LevelDB at `location`, in `directory` for messages. Never makes a new one over the remains of an old one. */
@@ -9,6 +10,7 @@ export async function openLevel(location: string, directory: string): Promise<Le
   try {
     // A database opens by itself soon after it was made: it must know then whether it may make files.
     const createIfMissing = await isFresh(location);
+    const Level = await loadLevel();
     const database = new Level<string, Buffer>(location, {
       keyEncoding: 'utf8',
       valueEncoding: 'buffer',
@@ -41,6 +43,7 @@ async function writeBatch(
 /** Rejects with EDGE_STORAGE_LOCKED. Repairing takes no lock of its own; opening does, before it looks at any file. */
 export async function checkNotOpen(location: string, directory: string): Promise<void> {
   try {
+    const Level = await loadLevel();
     const database = new Level<string, Buffer>(location, { createIfMissing: false });
     await database.open();
     await database.close();
@@ -56,6 +59,7 @@ export async function checkNotOpen(location: string, directory: string): Promise
  */
 export async function repairLevel(location: string, directory: string): Promise<void> {
   try {
+    const Level = await loadLevel();
     // Typed by the package below `level` alone; Level is that class in Node.
     if (!('repair' in Level) || typeof Level.repair !== 'function') throw new Error('LevelDB has no repair here');
     await Level.repair(location);

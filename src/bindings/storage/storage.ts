@@ -3,7 +3,6 @@ import { mkdirSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AbstractLevel } from 'abstract-level';
-import { Level } from 'level';
 import { MemoryLevel } from 'memory-level';
 import { createBucketDirectory } from '../bucket/bucket-directory.js';
 import type { BucketDirectory } from '../bucket/engine.js';
@@ -16,6 +15,7 @@ import { type KeyStore, keyFile, memoryKey } from './key-file.js';
 import { KeyValueStore } from './key-value-store.js';
 import { KeyedMutex } from './keyed-mutex.js';
 import type { LevelOperation } from './level-database.js';
+import { loadLevel } from './load-level.js';
 import { MemoryBodies } from './memory-bodies.js';
 import { openMemoryDatabase } from './memory-database.js';
 import { checkNotOpen, openLevel, repairLevel } from './open-level.js';
@@ -186,6 +186,7 @@ async function openMemory(options: StorageOptions, now: () => number): Promise<O
 }
 
 async function openDirectory(directory: string, options: StorageOptions, now: () => number): Promise<Opened> {
+  const Level = await loadLevel();
   const path = await prepareDirectory(directory, options.access ?? ANY_ACCESS);
   const database = await openLevel(join(path, 'level'), directory);
   const space = new DiskSpace({
