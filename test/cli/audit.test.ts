@@ -6,10 +6,10 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
-import { AUDIT_HELP, runAudit } from '../../../src/host/audit/command.js';
-import { parseLogLine } from '../../../src/host/audit/recordings.js';
-import { type AuditedRequest, Auditor, auditRequests } from '../../../src/host/audit/requests.js';
-import { SourceScanner } from '../../../src/host/audit/source-code.js';
+import { AUDIT_HELP, runAudit } from '../../src/cli/audit.js';
+import { parseLogLine } from '../../src/cli/deprecation-check/recordings.js';
+import { type AuditedRequest, Auditor, auditRequests } from '../../src/cli/deprecation-check/requests.js';
+import { SourceScanner } from '../../src/cli/deprecation-check/source-code.js';
 
 async function folder(t: ExecutionContext, files: Readonly<Record<string, string>>): Promise<string> {
   const root = await mkdtemp(path.join(tmpdir(), 'edgehost-audit-'));
@@ -252,7 +252,7 @@ test('runAudit() explains itself with --help', async t => {
 });
 
 test('edgehost runs the audit as a command, and explains unknown ones', async t => {
-  const cli = path.resolve('dist/src/host/cli.js');
+  const cli = path.resolve('dist/src/cli/main.js');
   const root = await folder(t, { 'a.ts': 'fetch("/user/billing/profile")' });
   const exec = promisify(execFile);
   const failed = await t.throwsAsync(exec(process.execPath, [cli, 'audit', root]));
