@@ -9,7 +9,7 @@ const streamsGlobals = {
   name: 'streams-globals',
   setup({ onLoad }) {
     onLoad({ filter: /web-streams-polyfill[\\/]dist[\\/]ponyfill\.mjs$/ }, ({ path }) => {
-      const realm = JSON.stringify(resolve('src/isolate/guest/web/streams-realm.ts'));
+      const realm = JSON.stringify(resolve('src/isolate/guest/web/streams/streams-realm.ts'));
       const names = 'AbortController, globalThis, queueMicrotask, structuredClone';
       return { contents: `import { ${names} } from ${realm};\n${readFileSync(path, 'utf8')}`, loader: 'js' };
     });
@@ -54,7 +54,7 @@ const lazyPatterns = {
       path: resolve('node_modules/urlpattern-polyfill/dist/urlpattern.cjs'),
     }));
     onLoad({ filter: /urlpattern-polyfill[\\/]dist[\\/]urlpattern\.cjs$/ }, ({ path }) => {
-      const url = JSON.stringify(resolve('src/isolate/guest/web/url.ts'));
+      const url = JSON.stringify(resolve('src/isolate/guest/web/url/url.ts'));
       return { contents: `const { URL } = require(${url});\n${fixPatterns(readFileSync(path, 'utf8'))}`, loader: 'js' };
     });
   },

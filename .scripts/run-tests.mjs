@@ -1,32 +1,67 @@
-// Runs AVA with the arguments given and ends with one line of counts, "N passed, N failed". What ends a run without failing a test (an
-// uncaught exception, a file without tests, a timeout) counts as failed too. The exit code is AVA's. Without arguments every test runs, in
-// three parts at the same time: AVA runs the files of a project whose tests are serial one after the other, and they wait for much (with two
-// parts two cores were half idle).
+// Runs AVA and ends with one line of counts, "N passed, M failed". What ends a run without failing a test (an uncaught exception, a file
+// without tests, a timeout) counts as failed too. Before that line stand the tests that failed, and how many were skipped for which reason.
+//
+// With arguments, they are AVA's. Without, every test runs: several AVA processes take files from one queue, since the tests of a file run one
+// after the other and often wait for another process.
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 
+/**
+ * Files that take longer than ten seconds, longest first. Each is a batch of its own, before all others, so that no process is left alone with
+ * one of them at the end.
+ */
+const SLOW = [
+  'attacks/attacks',
+  'host/containment',
+  'attacks/hijacked-cell',
+  'attacks/hostile-process',
+  'docs/snippets',
+  'limits/attacks',
+  'faults/cells',
+  'limits/every-limit',
+  'clients/programs',
+  'bindings/egress/egress-attacks',
+  'limits/deployment',
+  'storage/crash',
+  'pool/stuck-threads',
+  'host/shares',
+  'host/listener',
+  'examples/demo',
+  'host/management/secrets-key',
+  'storage/full-disk',
+  'limits/rates',
+].map(name => join('dist/test', `${name}.test.js`));
+
+/** Batches of the other files for each process: few, since each starts AVA anew; not one, since they do not take equally long. */
+const BATCHES = 4;
+
 const root = fileURLToPath(new URL('..', import.meta.url));
 const ava = join(root, 'node_modules/ava/entrypoints/cli.mjs');
 const color = process.stdout.isTTY ? '--color' : '--no-color';
+const began = process.uptime();
 
 const given = process.argv.slice(2);
-const PARTS = 3;
-const runs = given.length > 0 ? [given] : partsOf(testFiles());
-const children = [];
+const processes = given.length > 0 ? 1 : availableParallelism() + 1;
+const batches = given.length > 0 ? [given] : batchesOf(testFiles());
+const totals = { passed: 0, failed: 0, code: 0, failures: [], skipped: new Map() };
+const children = new Set();
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.on(signal, () => {
+    batches.length = 0;
     for (const child of children) child.kill(signal);
   });
 }
-const results = await Promise.all(runs.map(run));
-const passed = results.reduce((sum, result) => sum + result.passed, 0);
-const failed = results.reduce((sum, result) => sum + result.failed, 0);
-console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = Math.max(...results.map(result => result.code));
+await Promise.all(Array.from({ length: processes }, work));
+console.log(`\n  ${Math.round(process.uptime() - began)} s`);
+for (const line of totals.failures) console.log(line);
+for (const [reason, count] of totals.skipped) console.log(`  ${count} skipped: ${reason}`);
+console.log(`${totals.passed} passed, ${totals.failed} failed`);
+process.exitCode = totals.code;
 
 function testFiles() {
   const folder = join(root, 'dist/test');
@@ -34,28 +69,61 @@ function testFiles() {
   return names.sort().map(name => join('dist/test', name));
 }
 
-function partsOf(files) {
-  return Array.from({ length: PARTS }, (_, part) => files.filter((_, at) => at % PARTS === part));
+function batchesOf(files) {
+  const gone = SLOW.filter(file => !files.includes(file));
+  if (gone.length > 0) throw new Error(`run-tests.mjs lists as slow what is no test: ${gone.join(', ')}`);
+  const others = files.filter(file => !SLOW.includes(file));
+  const count = processes * BATCHES;
+  // Every count-th, so that the files of one folder, which often take equally long, are in different batches.
+  return [
+    ...SLOW.map(file => [file]),
+    ...Array.from({ length: count }, (_, nth) => others.filter((_, at) => at % count === nth)),
+  ];
+}
+
+async function work() {
+  for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
+    const { passed, failed, code, failures, skipped } = await run(batch);
+    totals.passed += passed;
+    totals.failed += failed;
+    totals.code = Math.max(totals.code, code);
+    totals.failures.push(...failures);
+    for (const reason of skipped) totals.skipped.set(reason, (totals.skipped.get(reason) ?? 0) + 1);
+  }
 }
 
 async function run(args) {
   const child = spawn(process.execPath, [ava, color, ...args], { cwd: root, stdio: ['inherit', 'pipe', 'inherit'] });
-  children.push(child);
-  // AVA marks each test, and says in its summary how many passed only when all did.
-  let passed = 0;
-  let failed = 0;
+  children.add(child);
+  const found = { passed: 0, failed: 0, failures: [], skipped: [] };
+  // Tests are shown as they end. The explanations of failures follow a line of their own and are kept together.
+  let end;
   createInterface({ input: child.stdout }).on('line', line => {
-    console.log(line);
     const plain = stripVTControlCharacters(line);
-    if (/^ {2}[✔√] /.test(plain)) passed++;
-    else if (/^ {2}[✘×] /.test(plain)) failed++;
-    else {
-      const [, count, what] =
-        /^ {2}(\d+) (tests? passed|unhandled rejections?|uncaught exceptions?|tests? remained)/.exec(plain) ?? [];
-      if (what?.endsWith('passed')) passed = Number(count);
-      else if (what !== undefined) failed += Number(count);
-    }
+    if (plain === '  ─') end ??= [];
+    if (end === undefined) {
+      if (plain !== '') console.log(line);
+    } else end.push(line);
+    count(plain, line, found);
   });
   const code = await new Promise(resolve => child.on('close', resolve));
-  return { passed, failed: code === 0 ? 0 : Math.max(failed, 1), code: code ?? 1 };
+  children.delete(child);
+  if (end !== undefined && (code !== 0 || processes === 1)) console.log(end.join('\n'));
+  return { ...found, failed: code === 0 ? 0 : Math.max(found.failed, 1), code: code ?? 1 };
+}
+
+// AVA marks each test, and says in its summary how many passed only when all did.
+function count(plain, line, found) {
+  if (/^ {2}[✔√] /.test(plain)) found.passed++;
+  else if (/^ {2}[✘×] /.test(plain)) {
+    found.failed++;
+    found.failures.push(line);
+  } else {
+    const [, , reason] = /^ {2}- \[skip\] (.*?)(?: \[([^[\]]+)\])?$/.exec(plain) ?? [];
+    if (plain.startsWith('  - [skip] ')) found.skipped.push(reason ?? 'no reason given');
+    const [, number, what] =
+      /^ {2}(\d+) (tests? passed|unhandled rejections?|uncaught exceptions?|tests? remained)/.exec(plain) ?? [];
+    if (what?.endsWith('passed')) found.passed = Number(number);
+    else if (what !== undefined) found.failed += Number(number);
+  }
 }

@@ -1,7 +1,12 @@
 export type * from './bindings/bucket/types.js';
 export type { OutboundHandler } from './bindings/egress/outbound-transport.js';
+export {
+  type AuditedRequest,
+  type AuditFinding,
+  type AuditOptions,
+  auditRequests,
+} from './cli/deprecation-check/requests.js';
 export type { Account, AccountStatsSnapshot } from './host/account.js';
-export { type AuditedRequest, type AuditFinding, type AuditOptions, auditRequests } from './host/audit/requests.js';
 export type { ModuleSource, ScriptSource } from './host/deployment.js';
 export type { EdgeFunction } from './host/edge-function.js';
 export { EdgeHost, type HostCell, type HostHealth, type HostWatch } from './host/edge-host.js';

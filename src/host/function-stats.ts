@@ -78,6 +78,10 @@ const BUCKETS_PER_DOUBLING = 4;
 const LEAST_MS = 0.001;
 const BUCKETS = 148;
 
+/**
+ * Not `createHistogram` of node:perf_hooks: it takes whole numbers, does not say how many are in a bucket, takes 6 KB for each and as long to
+ * record one value as this takes for two (160 to 280 ns), once for each invocation.
+ */
 class Histogram {
   readonly #counts = new Uint32Array(BUCKETS);
   #count = 0;

@@ -4,7 +4,7 @@ import type { BucketDirectory } from '../bindings/bucket/engine.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { KeyStore } from '../storage/key-file.js';
 import type { Account } from './account.js';
-import { createManagement, type Management, type ManagementOptions } from './management/management.js';
+import type { Management, ManagementOptions } from './management/management.js';
 import type { FunctionDeployment, FunctionPort, FunctionTriggers } from './management/ports.js';
 import type { ManagementStorage } from './management/records.js';
 import type { NameOwners } from './name-owners.js';
@@ -41,6 +41,8 @@ export interface ManagementHost {
 /** The storage opens now; what fails in that is told by each call. */
 export function createManagementDoor(options: HostManagementOptions, host: ManagementHost): HostManagement {
   const ready = host.storage().then(async ({ storage, keyStore }) => {
+    // A third of all code that a host loads is the API's: only hosts that have one load it.
+    const { createManagement } = await import('./management/management.js');
     const management = createManagement({
       ...options,
       storage,

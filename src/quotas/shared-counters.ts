@@ -1,7 +1,5 @@
 /** Counters that several hosts share, so that they count as one: in Redis, through rate-limiter-flexible. */
 
-import { RateLimiterRedis } from 'rate-limiter-flexible';
-
 export interface SharedCounters {
   /**
    * Adds one to a counter and gives its new value. It is gone `lifeSeconds` after its first use.
@@ -43,7 +41,7 @@ const RETRY_MS = 1000;
  */
 export async function openRedisCounters(options: RedisCountersOptions): Promise<SharedCounters> {
   const { url, keyPrefix = 'edgehost', timeoutMs = 250, connectTimeoutMs = 5000, now = Date.now, onError } = options;
-  const { createClient } = await importRedis();
+  const [{ createClient }, { RateLimiterRedis }] = await Promise.all([importRedis(), import('rate-limiter-flexible')]);
   // Commands for a connection that is down fail at once: the caller has counts of its own to go by.
   const client = createClient({ url, disableOfflineQueue: true, socket: { connectTimeout: connectTimeoutMs } });
   const state = new Reachability(onError);

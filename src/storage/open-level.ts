@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises';
-import { Level } from 'level';
+import type { Level } from 'level';
 import { EdgeError, errorCode } from '../quotas/errors.js';
 import { type LevelDatabase, type LevelOperation, levelDatabase } from './level-database.js';
+import { loadLevel } from './load-level.js';
 import { storageError } from './storage-error.js';
 
 /** Opens the LevelDB at `location`; `directory` is for messages. Never makes a new database over the remains of an old one. */
@@ -9,6 +10,7 @@ export async function openLevel(location: string, directory: string): Promise<Le
   try {
     // The constructor of Level starts the opening, so it has to know now whether it may make files.
     const createIfMissing = await isFresh(location);
+    const Level = await loadLevel();
     const database = new Level<string, Buffer>(location, {
       keyEncoding: 'utf8',
       valueEncoding: 'buffer',
@@ -41,6 +43,7 @@ async function writeBatch(
 /** Rejects with EDGE_STORAGE_LOCKED. LevelDB's repair takes no lock; opening does, before it reads any file. */
 export async function checkNotOpen(location: string, directory: string): Promise<void> {
   try {
+    const Level = await loadLevel();
     const database = new Level<string, Buffer>(location, { createIfMissing: false });
     await database.open();
     await database.close();
@@ -56,6 +59,7 @@ export async function checkNotOpen(location: string, directory: string): Promise
  */
 export async function repairLevel(location: string, directory: string): Promise<void> {
   try {
+    const Level = await loadLevel();
     // Only the types of classic-level have it; in Node, Level is that class.
     if (!('repair' in Level) || typeof Level.repair !== 'function') throw new Error('LevelDB has no repair here');
     await Level.repair(location);

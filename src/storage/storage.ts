@@ -3,7 +3,6 @@ import { mkdirSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AbstractLevel } from 'abstract-level';
-import { Level } from 'level';
 import { MemoryLevel } from 'memory-level';
 import { BlobCollector } from './blob-collector.js';
 import type { BlobStore } from './blob-store.js';
@@ -12,6 +11,7 @@ import { FileBlobStore } from './file-blob-store.js';
 import { type KeyStore, keyFile, memoryKey } from './key-file.js';
 import { KeyedMutex } from './keyed-mutex.js';
 import type { LevelOperation } from './level-database.js';
+import { loadLevel } from './load-level.js';
 import { MemoryBlobStore } from './memory-blob-store.js';
 import { openMemoryDatabase } from './memory-database.js';
 import { checkNotOpen, openLevel, repairLevel } from './open-level.js';
@@ -185,6 +185,7 @@ async function openMemory(options: StorageOptions): Promise<Opened> {
 }
 
 async function openDirectory(directory: string, options: StorageOptions, jobs: readonly StorageJob[]): Promise<Opened> {
+  const Level = await loadLevel();
   const path = await prepareDirectory(directory, options.access ?? ANY_ACCESS);
   const database = await openLevel(join(path, 'level'), directory);
   const space = new DiskSpace({

@@ -10,6 +10,7 @@ import test, { type ExecutionContext } from 'ava';
 import { FrameType } from '../../src/isolate/protocol/frames.js';
 import { ISOLATE_BOUNDS } from '../../src/isolate/protocol/isolate-bounds.js';
 import { type EdgeErrorCode, errorCode } from '../../src/quotas/errors.js';
+import { unlessMissing } from '../needs.js';
 import { type HijackedHost, hijackedHost, inC, inJavaScript, missingCompiler } from './cells/hijack.js';
 
 setFlagsFromString('--expose-gc');
@@ -91,12 +92,10 @@ for (const attack of IN_JAVASCRIPT) {
   });
 }
 
-const missing = missingCompiler();
-const native = missing === undefined ? test : test.skip;
-const because = missing === undefined ? '' : ` (${missing})`;
+const native = unlessMissing(missingCompiler());
 
 for (const attack of IN_C) {
-  native(`native code that sends ${attack.what} costs the host no more than its share${because}`, async t => {
+  native(`native code that sends ${attack.what} costs the host no more than its share`, async t => {
     t.timeout(240_000);
     await run(t, await hijackedHost(t, inC(t), OPTIONS), attack, '');
   });
@@ -106,7 +105,7 @@ for (const [what, path] of [
   ['forty processes', '/fork?40'],
   ['four hundred megabytes in a file in memory', '/memfd?400'],
 ] as const) {
-  native(`native code that makes ${what} gets none of it, or is ended${because}`, async t => {
+  native(`native code that makes ${what} gets none of it, or is ended`, async t => {
     t.timeout(240_000);
     const rig = await hijackedHost(t, inC(t), OPTIONS);
     const before = cellOf(rig);

@@ -13,6 +13,7 @@ import type { InvocationPort } from '../../src/pool/isolate-handle.js';
 import { descendantsOf } from '../../src/pool/process-tree.js';
 import type { EdgeErrorCode } from '../../src/quotas/errors.js';
 import { handler, newHost } from '../host/new-host.js';
+import { onLinux, unlessMissing } from '../needs.js';
 import {
   CELL_MEMORY_MEBIBYTES,
   CGROUPS,
@@ -57,8 +58,7 @@ const IGNORED: InvocationPort = {
 };
 
 const missing = missingCompiler();
-const native = missing === undefined ? test : test.skip;
-const because = missing === undefined ? '' : ` (${missing})`;
+const native = unlessMissing(missing);
 
 let program = '';
 test.before(() => {
@@ -132,7 +132,7 @@ for (const { name, ...options } of SETTINGS) {
   for (const { what, args, cpuFactor = 1, code, says } of HOARDS) {
     // The other hoards are refused there: test/attacks/native.test.ts.
     if (options.sandbox === 'auto' && !['resident', 'burn'].includes(args[0])) continue;
-    native(`a cell that hoards ${what} is ended with all of its processes, ${name}${because}`, async t => {
+    native(`a cell that hoards ${what} is ended with all of its processes, ${name}`, async t => {
       const cell = await startHostile(t, { command: program, args: args.map(String) }, options, { cpuFactor });
       await cell.supervisor.acquire();
       const pid = cell.pid() ?? 0;
@@ -148,7 +148,7 @@ for (const { name, ...options } of SETTINGS) {
   }
 }
 
-native(`a cell that fills the disk is ended, also when it keeps nothing open${because}`, async t => {
+native(`a cell that fills the disk is ended, also when it keeps nothing open`, async t => {
   const cell = await startHostile(
     t,
     { command: program, args: ['disk', '1', '64'] },
@@ -159,7 +159,7 @@ native(`a cell that fills the disk is ended, also when it keeps nothing open${be
   await cell.exit;
 });
 
-native(`a cell that holds thousands of descriptors is ended${because}`, async t => {
+native(`a cell that holds thousands of descriptors is ended`, async t => {
   const cell = await startHostile(
     t,
     { command: program, args: ['descriptors', '1100', '0'] },
@@ -170,7 +170,7 @@ native(`a cell that holds thousands of descriptors is ended${because}`, async t 
   await cell.exit;
 });
 
-native(`a cell that does nothing is not ended${because}`, async t => {
+native(`a cell that does nothing is not ended`, async t => {
   const cell = await startHostile(
     t,
     { command: program, args: ['nothing', '0', '0'] },
@@ -201,7 +201,7 @@ test('an honest function that computes for longer than every slack, and within i
   t.deepEqual(warnings, []);
 });
 
-const inGroup = CGROUPS === undefined ? test.skip : test;
+const inGroup = unlessMissing(CGROUPS === undefined ? 'no control groups' : undefined);
 
 inGroup(
   'an application hears of a cell that was ended by a warning with a code, and its next request starts another',
@@ -227,8 +227,6 @@ inGroup(
     t.not(host.health().cells[0]?.pid, cell?.pid);
   },
 );
-
-const onLinux = process.platform === 'linux' ? test : test.skip;
 
 onLinux('a cell that says that its invocations took no time, and burns, is ended', async t => {
   const program = { command: process.execPath, args: [fileURLToPath(new URL('./lying-cell.js', import.meta.url))] };
@@ -261,29 +259,26 @@ onLinux('a cell that says that its invocations took no time, and burns, is ended
   t.deepEqual(await lost, ['cell', 0]);
 });
 
-native(
-  `an invocation that is open when its cell is ended for CPU time gets EDGE_CPU_LIMIT, and the time${because}`,
-  async t => {
-    const cell = await startHostile(
-      t,
-      { command: program, args: ['burn', '2', '0'] },
-      { sandbox: 'auto', cgroups: undefined },
-      { cpuFactor: 20 },
-    );
-    const isolate = await cell.supervisor.acquire();
-    const lost = new Promise<[string, string, number]>(resolve => {
-      const port: InvocationPort = {
-        ...IGNORED,
-        onLost: (reason, detail, { cpuMs }) => resolve([reason, detail, cpuMs]),
-      };
-      isolate.invoke(HostOpens.Fetch, 'GET\nhttp://x/', false, null, true, port);
-    });
-    const [reason, detail, cpuMs] = await lost;
-    t.is(reason, 'cpu');
-    t.regex(detail, /it used \d+ ms of CPU time/);
-    t.true(cpuMs > 1000, String(cpuMs));
-  },
-);
+native(`an invocation that is open when its cell is ended for CPU time gets EDGE_CPU_LIMIT, and the time`, async t => {
+  const cell = await startHostile(
+    t,
+    { command: program, args: ['burn', '2', '0'] },
+    { sandbox: 'auto', cgroups: undefined },
+    { cpuFactor: 20 },
+  );
+  const isolate = await cell.supervisor.acquire();
+  const lost = new Promise<[string, string, number]>(resolve => {
+    const port: InvocationPort = {
+      ...IGNORED,
+      onLost: (reason, detail, { cpuMs }) => resolve([reason, detail, cpuMs]),
+    };
+    isolate.invoke(HostOpens.Fetch, 'GET\nhttp://x/', false, null, true, port);
+  });
+  const [reason, detail, cpuMs] = await lost;
+  t.is(reason, 'cpu');
+  t.regex(detail, /it used \d+ ms of CPU time/);
+  t.true(cpuMs > 1000, String(cpuMs));
+});
 
 test('what a cell prints before it fails to start comes without control characters', async t => {
   const program = { command: '/bin/sh', args: ['-c', "printf '\\033[2Jcleared\\r\\nforged line' >&2; exit 3"] };

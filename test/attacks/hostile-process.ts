@@ -22,8 +22,8 @@ let folder: string | undefined;
 
 /** Why test/fixtures/hostile-cell.c cannot be compiled here; undefined when it can. */
 export function missingCompiler(): string | undefined {
-  if (process.platform !== 'linux') return 'only Linux tells the host what a process does';
-  return spawnSync('cc', ['--version']).error === undefined ? undefined : 'the program cc is not installed';
+  if (process.platform !== 'linux') return 'not Linux';
+  return spawnSync('cc', ['--version']).error === undefined ? undefined : 'no C compiler (cc)';
 }
 
 /** The C program, ready to be run by any user. */

@@ -8,10 +8,8 @@ import test from 'ava';
 import { ownFolder, packageFiles } from '../../src/pool/package-paths.js';
 import { sandboxFor } from '../../src/pool/sandbox/sandbox.js';
 import { handler, newHost, textOf } from '../host/new-host.js';
+import { onLinux } from '../needs.js';
 import { type Loot, plunderInside } from './layers/inside-cell.js';
-
-const isLinux = process.platform === 'linux';
-const onLinux = isLinux ? test : test.skip;
 
 const server = createServer(socket => socket.destroy());
 let port = 0;

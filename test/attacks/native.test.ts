@@ -15,13 +15,13 @@ import { ACTIONS } from '../../src/pool/sandbox/cell-filter.js';
 import { findPrograms, type Programs, sendFilter } from '../../src/pool/sandbox/programs.js';
 import { probe, type Sandbox, sandboxFor } from '../../src/pool/sandbox/sandbox.js';
 import { LAYERS, type SandboxLayer, type SandboxState } from '../../src/pool/sandbox/state.js';
+import { unlessMissing } from '../needs.js';
 import { compileIntruder, type Findings, startIntruder, startNeighbour, successes } from './native/intrude.js';
 
 const isLinux = process.platform === 'linux';
 const intruder = isLinux ? compileIntruder() : undefined;
-if (intruder === undefined)
-  test.skip('native attacks need Linux, the program cc, and the headers of libc6-dev', () => {});
-const native = intruder === undefined ? test.skip : test;
+const noIntruder = intruder === undefined ? 'no C compiler on Linux (cc, and the headers of libc6-dev)' : undefined;
+const native = unlessMissing(noIntruder);
 const path = intruder?.path ?? '';
 const isRoot = process.geteuid?.() === 0;
 
@@ -272,7 +272,8 @@ function isForAll(word: string): boolean {
 }
 
 const { setpriv, bwrap, newuidmap } = findPrograms();
-const asRoot = isRoot && setpriv !== undefined ? native : test.skip;
+const notRoot = noIntruder ?? (isRoot ? undefined : 'not root') ?? (setpriv === undefined ? 'no setpriv' : undefined);
+const asRoot = unlessMissing(notRoot);
 
 asRoot(
   'an application of an ordinary user has cells that find nothing, and are its own user, as host.health() says',
@@ -292,22 +293,21 @@ asRoot(
 );
 
 const [subUser] = /^[a-z_][\w-]*(?=:\d+:\d{4,}$)/m.exec(isRoot ? textOf('/etc/subuid') : '') ?? [];
-const asSubUser = newuidmap === undefined || subUser === undefined ? test.skip : asRoot;
-asSubUser(
-  'an application of a user with subordinate users has a complete sandbox (needs newuidmap and /etc/subuid)',
-  async t => {
-    const found = await behind(t, [
-      setpriv ?? '',
-      `--reuid=${subUser}`,
-      `--regid=${groupOf(subUser ?? '')}`,
-      '--clear-groups',
-    ]);
-    if (found === undefined) return;
-    const { state, done } = found;
-    t.deepEqual(state.missing, []);
-    t.deepEqual([...done].sort(), [...NEEDED].sort());
-  },
-);
+const noSubUser =
+  newuidmap === undefined || subUser === undefined ? 'no newuidmap, or no user in /etc/subuid' : undefined;
+const asSubUser = unlessMissing(notRoot ?? noSubUser);
+asSubUser('an application of a user with subordinate users has a complete sandbox', async t => {
+  const found = await behind(t, [
+    setpriv ?? '',
+    `--reuid=${subUser}`,
+    `--regid=${groupOf(subUser ?? '')}`,
+    '--clear-groups',
+  ]);
+  if (found === undefined) return;
+  const { state, done } = found;
+  t.deepEqual(state.missing, []);
+  t.deepEqual([...done].sort(), [...NEEDED].sort());
+});
 
 function groupOf(user: string): string {
   return execFileSync('id', ['-g', user]).toString().trim();
@@ -352,7 +352,7 @@ function containerFilter(): Buffer {
   return program.assemble();
 }
 
-const inContainer = bwrap === undefined ? test.skip : asRoot;
+const inContainer = unlessMissing(notRoot ?? (bwrap === undefined ? 'no bubblewrap' : undefined));
 inContainer(
   'in a container without the right to make namespaces cells of root have users of their own, as host.health() says',
   async t => {

@@ -1,11 +1,10 @@
 /** What functions that ask for objects and do not read them make the host keep open. */
 import { readdir, readlink } from 'node:fs/promises';
-import process from 'node:process';
-import test from 'ava';
 import { threadQueue } from '../../src/quotas/host/threads.js';
 import { MAX_IDLE_FILES } from '../../src/storage/file-blob-reader.js';
 import { temporaryDirectory } from '../bindings/bucket/stores.js';
 import { handler, ISOLATIONS, newHost } from '../host/new-host.js';
+import { onLinux } from '../needs.js';
 
 /** Six objects, as many as an invocation has connections, and an answer that does not end. */
 const HOARD = handler(`
@@ -22,8 +21,6 @@ async function openBodies(directory: string): Promise<number> {
   );
   return links.filter(link => link.startsWith(directory) && link.includes('/bodies/')).length;
 }
-
-const onLinux = process.platform === 'linux' ? test.serial : test.serial.skip;
 
 for (const isolation of ISOLATIONS) {
   onLinux(`objects that are not read hold no file open, however many are asked for (${isolation})`, async t => {

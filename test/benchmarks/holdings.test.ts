@@ -3,10 +3,9 @@ import { once } from 'node:events';
 import process from 'node:process';
 import test from 'ava';
 import { type Holdings, holdingsOf, isHarmless } from '../../benchmarks/containment/holdings.js';
+import { onLinux } from '../needs.js';
 
 const IDLE: Holdings = { processes: 1, threads: 11, residentMb: 60, filesMb: 0, writtenMb: 0, cpuMs: 200 };
-
-const onLinux = process.platform === 'linux' ? test : test.skip;
 
 onLinux('holdingsOf() counts a process and all below it', async t => {
   const program = `

@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
-import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import test, { type ExecutionContext } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { type Door, KEYS, openDoor } from '../bindings/bucket/s3/door.js';
+import { unlessMissing } from '../needs.js';
 
 /** Programs that people use: a tree goes up, comes down and must be the same. Each runs when it is on PATH. */
 
@@ -17,16 +19,8 @@ interface Workplace {
   readonly run: Run;
 }
 
-async function find(program: string): Promise<string | undefined> {
-  for (const directory of (process.env.PATH ?? '').split(delimiter)) {
-    const path = join(directory, program);
-    const isThere = await access(path).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return path;
-  }
-  return undefined;
+function isOnPath(program: string): boolean {
+  return (process.env.PATH ?? '').split(delimiter).some(directory => existsSync(join(directory, program)));
 }
 
 function clientTest(
@@ -34,12 +28,7 @@ function clientTest(
   title: string,
   body: (t: ExecutionContext, place: Workplace) => Promise<void>,
 ): void {
-  test.serial(title, async t => {
-    if ((await find(program)) === undefined) {
-      t.log(`skipped: ${program} is not on PATH`);
-      t.pass();
-      return;
-    }
+  unlessMissing(isOnPath(program) ? undefined : `no ${program}`)(title, async t => {
     const door = await openDoor(t, { onDisk: true });
     const directory = await mkdtemp(join(tmpdir(), `edgehost-${program}-`));
     t.teardown(() => rm(directory, { recursive: true, force: true }));

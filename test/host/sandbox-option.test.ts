@@ -6,6 +6,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { EdgeHost } from '../../src/index.js';
+import { unlessMissing } from '../needs.js';
 import { handler, newHost, textOf } from './new-host.js';
 
 const FINE = handler('return new Response("fine")');
@@ -47,7 +48,7 @@ test('load() rejects with EDGE_SANDBOX when the program of sandbox.command is no
   }
 });
 
-const withEnv = existsSync('/usr/bin/env') ? test : test.skip;
+const withEnv = unlessMissing(existsSync('/usr/bin/env') ? undefined : 'no /usr/bin/env');
 withEnv(
   'functions run behind a command of the owner, with its sockets and buckets, and host.health() says so',
   async t => {
@@ -92,7 +93,7 @@ test("a host says once by a warning what its cells' sandbox lacks, and nothing w
 });
 
 const setpriv = ['/usr/bin/setpriv', '/bin/setpriv'].find(path => existsSync(path));
-const asRoot = process.geteuid?.() === 0 && setpriv !== undefined ? test : test.skip;
+const asRoot = unlessMissing(process.geteuid?.() !== 0 ? 'not root' : setpriv === undefined ? 'no setpriv' : undefined);
 asRoot('the host of an ordinary user serves functions, and warns of what its user lacks', t => {
   const program = fileURLToPath(new URL('./programs/warns.js', import.meta.url));
   const drop = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, program];

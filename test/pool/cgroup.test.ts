@@ -22,6 +22,7 @@ import {
   findCgroupParent,
   removeLeftBehind,
 } from '../../src/pool/cgroup.js';
+import { unlessMissing } from '../needs.js';
 
 interface FakeGroup {
   readonly procs?: string;
@@ -161,8 +162,7 @@ test('a group gets its bounds from the controllers that there are', t => {
 // --- what only the kernel can do ---
 
 const here = process.platform === 'linux' ? findCgroupParent() : { parent: undefined, missing: ['no Linux'] };
-const real = here.parent === undefined ? test.skip : test;
-const because = here.parent === undefined ? ` (${here.missing.join('; ')})` : '';
+const real = unlessMissing(here.parent === undefined ? `no control groups: ${here.missing.join('; ')}` : undefined);
 
 function realGroup(): { readonly parent: CgroupParent; readonly cgroup: CellCgroup; readonly folder: string } {
   if (here.parent === undefined) throw new Error('unreachable: the test is skipped');
@@ -172,7 +172,7 @@ function realGroup(): { readonly parent: CgroupParent; readonly cgroup: CellCgro
   return { parent: here.parent, cgroup, folder: join(here.parent.folder, name) };
 }
 
-real(`kill() ends everything in a group, children of children too, and remove() takes it away${because}`, async t => {
+real(`kill() ends everything in a group, children of children too, and remove() takes it away`, async t => {
   const { cgroup, folder } = realGroup();
   // It waits for a line, so that it forks in the group; then it leaves its children to the first process of the system.
   const child = spawn('/bin/sh', ['-c', 'read line; (sleep 1000 & sleep 1000 & echo up); exec sleep 1000'], {
@@ -191,27 +191,24 @@ real(`kill() ends everything in a group, children of children too, and remove() 
   t.false(existsSync(folder));
 });
 
-real(
-  `removeLeftBehind() ends and removes what a host left that is no more, and nothing of one that lives${because}`,
-  async t => {
-    const { parent, cgroup, folder } = realGroup();
-    t.teardown(() => cgroup.remove());
-    const [, namespace, pid] = /edgehost-(\d+)-(\d+)-\d+-\d+$/.exec(folder) ?? [];
-    const mine = join(parent.folder, `edgehost-${namespace}-${pid}-1-1`);
-    const foreign = join(parent.folder, `edgehost-1-${pid}-1-1`);
-    mkdirSync(mine);
-    mkdirSync(foreign);
-    t.teardown(() => rmdirSync(foreign));
-    const child = spawn('sleep', ['1000'], { stdio: 'ignore' });
-    writeFileSync(join(mine, 'cgroup.procs'), String(child.pid));
-    const exited = once(child, 'exit');
-    removeLeftBehind(parent);
-    t.deepEqual(await exited, [null, 'SIGKILL']);
-    while (existsSync(mine)) await new Promise(resolve => setTimeout(resolve, 10));
-    t.true(existsSync(folder));
-    t.true(existsSync(foreign));
-  },
-);
+real(`removeLeftBehind() ends and removes what a host left that is no more, and nothing of one that lives`, async t => {
+  const { parent, cgroup, folder } = realGroup();
+  t.teardown(() => cgroup.remove());
+  const [, namespace, pid] = /edgehost-(\d+)-(\d+)-\d+-\d+$/.exec(folder) ?? [];
+  const mine = join(parent.folder, `edgehost-${namespace}-${pid}-1-1`);
+  const foreign = join(parent.folder, `edgehost-1-${pid}-1-1`);
+  mkdirSync(mine);
+  mkdirSync(foreign);
+  t.teardown(() => rmdirSync(foreign));
+  const child = spawn('sleep', ['1000'], { stdio: 'ignore' });
+  writeFileSync(join(mine, 'cgroup.procs'), String(child.pid));
+  const exited = once(child, 'exit');
+  removeLeftBehind(parent);
+  t.deepEqual(await exited, [null, 'SIGKILL']);
+  while (existsSync(mine)) await new Promise(resolve => setTimeout(resolve, 10));
+  t.true(existsSync(folder));
+  t.true(existsSync(foreign));
+});
 
 function listed(folder: string): string[] {
   return readdirSync(folder).filter(name => name.startsWith('edgehost-'));

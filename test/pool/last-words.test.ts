@@ -5,6 +5,7 @@ import test from 'ava';
 import { LastWords } from '../../src/pool/last-words.js';
 import { printable } from '../../src/pool/printable.js';
 import { compileHostile, missingCompiler, removeHostile, startHostile } from '../attacks/hostile-process.js';
+import { unlessMissing } from '../needs.js';
 
 const NEVER_MS = 1_000_000_000;
 const PIECE = 64 * 1024;
@@ -65,10 +66,9 @@ test('printable() leaves nothing in a text that a terminal or a log would act on
   t.is(printable('FATAL ERROR: größer als 5'), 'FATAL ERROR: größer als 5');
 });
 
-const missing = missingCompiler();
-const native = missing === undefined ? test : test.skip;
+const native = unlessMissing(missingCompiler());
 
-native(`a cell that prints without end costs the host a read now and then${missing ?? ''}`, async t => {
+native(`a cell that prints without end costs the host a read now and then`, async t => {
   const command = compileHostile();
   t.teardown(removeHostile);
   const cell = await startHostile(t, { command, args: ['print', '0', '0'] }, { sandbox: 'auto', cgroups: undefined });

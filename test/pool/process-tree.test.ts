@@ -8,8 +8,7 @@ import process from 'node:process';
 import test from 'ava';
 import { figuresOf, heldFiles, OpenFile, parseStat, writtenBytes } from '../../src/pool/process-reading.js';
 import { descendantsOf } from '../../src/pool/process-tree.js';
-
-const onLinux = process.platform === 'linux' ? test : test.skip;
+import { onLinux } from '../needs.js';
 
 onLinux(
   'descendantsOf() lists children and their children, parents first, and no more than it is asked for',

@@ -3,17 +3,18 @@ import { execFile } from 'node:child_process';
 import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import test, { type ExecutionContext } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { EdgeHost } from '../../src/index.js';
 import { errorCode } from '../../src/quotas/errors.js';
 import { Storage } from '../../src/storage/storage.js';
 import { temporaryDirectory } from '../bindings/bucket/stores.js';
+import { unlessMissing } from '../needs.js';
 
 const hasModes = process.platform !== 'win32';
 /** Modes are not those of Windows. */
-const posix = hasModes ? test : test.skip;
+const posix = unlessMissing(hasModes ? undefined : 'not POSIX');
 /** Only root can give a directory away. */
-const asRoot = process.geteuid?.() === 0 ? test : test.skip;
+const asRoot = unlessMissing(process.geteuid?.() === 0 ? undefined : 'not root');
 
 async function modeOf(path: string): Promise<string> {
   return ((await stat(path)).mode & 0o777).toString(8);

@@ -1,7 +1,7 @@
 /** Sends bodies of this realm to the host: whole where they are small, else piece by piece as fast as the other side takes them. */
 import { HostSink } from './host-body.ts';
 import { stringSlice, typedArrayLength, typedArraySubarray } from './primordials.ts';
-import { ByteReader, type ReadableStream } from './web/streams.ts';
+import { ByteReader, type ReadableStream } from './web/streams/streams.ts';
 
 /** A larger body is not handed over at once, so that its copy on the host's side stays small. */
 export const MAX_WHOLE_BYTES = 1024 * 1024;

@@ -9,7 +9,7 @@ import {
   typedArrayName,
   uncurry,
 } from './primordials.ts';
-import { isDOMException } from './web/dom-exception.ts';
+import { isDOMException } from './web/base/dom-exception.ts';
 
 export type Brand = 'Array' | 'DataView' | 'Object' | 'TypedArray' | ProbedBrand;
 

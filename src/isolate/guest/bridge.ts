@@ -20,7 +20,7 @@ import {
   TypeErrorCtor,
   Uint8ArrayCtor,
 } from './primordials.ts';
-import { DOMException } from './web/dom-exception.ts';
+import { DOMException } from './web/base/dom-exception.ts';
 
 export type BridgeValue = undefined | boolean | number | string | Uint8Array;
 export type BridgeResult = number | string | undefined;

@@ -6,11 +6,11 @@ import { type CallReply, openCall } from './calls.ts';
 import { HostBody } from './host-body.ts';
 import { jsonParse, jsonStringify, PromiseCtor, typedArrayLength } from './primordials.ts';
 import { requireHandler } from './scope.ts';
-import { Blob } from './web/blob.ts';
-import { Body, bytesOf, extractBody, streamOf, takeSource } from './web/body.ts';
-import { copyOf } from './web/buffers.ts';
-import { TextDecoder } from './web/encoding.ts';
-import { isDisturbed, isReadableStream, ReadableStream } from './web/streams.ts';
+import { copyOf } from './web/base/buffers.ts';
+import { TextDecoder } from './web/encoding/encoding.ts';
+import { Body, bytesOf, extractBody, streamOf, takeSource } from './web/fetch/body.ts';
+import { Blob } from './web/file/blob.ts';
+import { isDisturbed, isReadableStream, ReadableStream } from './web/streams/streams.ts';
 
 type Payload = string | Uint8Array | ReadableStream | null;
 

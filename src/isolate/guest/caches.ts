@@ -7,7 +7,7 @@ import { Op, ServiceId } from '../ops/table.ts';
 import { openCall } from './calls.ts';
 import { jsonParse, PromiseCtor, TypeErrorCtor } from './primordials.ts';
 import { requireHandler } from './scope.ts';
-import { defineInterface } from './web/idl.ts';
+import { defineInterface } from './web/base/idl.ts';
 
 let isConstructing = false;
 

@@ -1,6 +1,6 @@
 /** The third argument of handlers. */
 import { defineProperty, TypeErrorCtor } from './primordials.ts';
-import { defineInterface, requireArguments } from './web/idl.ts';
+import { defineInterface, requireArguments } from './web/base/idl.ts';
 
 /** What a context does for function code; the invocation behind it. */
 export interface ContextOwner {

@@ -1,13 +1,14 @@
 /** The global names of fetch, bodies and streams. */
-import { Blob, File } from './web/blob.ts';
-import { CompressionStream, DecompressionStream } from './web/compression.ts';
+
 import { ExtendableEvent, FetchEvent, ScheduledEvent } from './web/extendable-event.ts';
-import { fetch } from './web/fetch.ts';
-import { FixedLengthStream, IdentityTransformStream } from './web/fixed-length.ts';
-import { FormData } from './web/form-data.ts';
-import { Headers } from './web/headers.ts';
-import { Request } from './web/request.ts';
-import { Response } from './web/response.ts';
+import { fetch } from './web/fetch/fetch.ts';
+import { FixedLengthStream, IdentityTransformStream } from './web/fetch/fixed-length.ts';
+import { FormData } from './web/fetch/form-data.ts';
+import { Headers } from './web/fetch/headers.ts';
+import { Request } from './web/fetch/request.ts';
+import { Response } from './web/fetch/response.ts';
+import { Blob, File } from './web/file/blob.ts';
+import { CompressionStream, DecompressionStream } from './web/streams/compression.ts';
 import {
   ByteLengthQueuingStrategy,
   CountQueuingStrategy,
@@ -22,7 +23,7 @@ import {
   WritableStream,
   WritableStreamDefaultController,
   WritableStreamDefaultWriter,
-} from './web/streams.ts';
+} from './web/streams/streams.ts';
 
 /** Classes, which are not enumerable properties of the global object. */
 export const fetchClasses = {

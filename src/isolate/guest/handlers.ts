@@ -2,12 +2,12 @@
 import type { ExecutionContext } from './execution-context.ts';
 import { construct, reflectApply, TypeErrorCtor } from './primordials.ts';
 import type { MessageBatch } from './queue.ts';
-import { globalTarget, reportException } from './web/error-reporting.ts';
-import { type Event, markTrusted } from './web/event.ts';
-import { dispatch, hasListener, setExceptionReporter } from './web/event-target.ts';
+import { isCallable, isObject } from './web/base/idl.ts';
+import { globalTarget, reportException } from './web/events/error-reporting.ts';
+import { type Event, markTrusted } from './web/events/event.ts';
+import { dispatch, hasListener, setExceptionReporter } from './web/events/event-target.ts';
 import { createFetchEvent, createScheduledEvent, takeAnswer } from './web/extendable-event.ts';
-import { isCallable, isObject } from './web/idl.ts';
-import type { Request } from './web/request.ts';
+import type { Request } from './web/fetch/request.ts';
 
 export interface ScheduledTime {
   readonly cron: string;

@@ -26,14 +26,14 @@ import {
   typedArrayLength,
 } from './primordials.ts';
 import { batchOutcome, createBatch } from './queue.ts';
-import { abortSignal } from './web/abort.ts';
-import { blobBytes, isBlob } from './web/blob.ts';
-import { Body, bodyLength, isUnusable, streamOf, takeSource } from './web/body.ts';
-import { DOMException } from './web/dom-exception.ts';
-import { hasName } from './web/header-list.ts';
-import { inspect } from './web/inspect.ts';
-import { createRequest, RequestState } from './web/request.ts';
-import { isResponse, type ResponseState, responseState } from './web/response.ts';
+import { DOMException } from './web/base/dom-exception.ts';
+import { inspect } from './web/console/inspect.ts';
+import { Body, bodyLength, isUnusable, streamOf, takeSource } from './web/fetch/body.ts';
+import { hasName } from './web/fetch/header-list.ts';
+import { createRequest, RequestState } from './web/fetch/request.ts';
+import { isResponse, type ResponseState, responseState } from './web/fetch/response.ts';
+import { blobBytes, isBlob } from './web/file/blob.ts';
+import { abortSignal } from './web/scheduling/abort.ts';
 
 const LEVEL_ERROR = 4;
 

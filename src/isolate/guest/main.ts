@@ -9,7 +9,7 @@ import { connect, enter } from './bridge.ts';
 import { installGlobals } from './globals.ts';
 import { dynamicImport, imported, moduleBytes } from './loader.ts';
 import './startup.ts';
-import { startClock } from './web/clock.ts';
+import { startClock } from './web/base/clock.ts';
 
 installGlobals();
 

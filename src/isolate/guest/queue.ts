@@ -1,6 +1,6 @@
 /** Batches of queue messages, as the queue handler gets them. */
 import { arrayPush, jsonParse, jsonStringify, TypeErrorCtor } from './primordials.ts';
-import { defineInterface } from './web/idl.ts';
+import { defineInterface } from './web/base/idl.ts';
 
 /** The head of Ev.Queue. */
 interface BatchHead {

@@ -1,6 +1,6 @@
 /**
  * SubtleCrypto over Node's own. The keys stay here: the guest has their numbers. An operation comes as JSON in which bytes are
- * ranges of one copied array, and keys are numbers; see guest/web/subtle-arguments.ts for the other end.
+ * ranges of one copied array, and keys are numbers; see guest/web/crypto/subtle-arguments.ts for the other end.
  */
 import { webcrypto } from 'node:crypto';
 import { types } from 'node:util';

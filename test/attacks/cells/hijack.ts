@@ -63,8 +63,8 @@ export function inJavaScript(): Hijack {
 
 /** Why hijacked-cell.c cannot be compiled here; undefined when it can. */
 export function missingCompiler(): string | undefined {
-  if (process.platform !== 'linux') return 'written for Linux';
-  return spawnSync('cc', ['--version']).error === undefined ? undefined : 'the program cc is not installed';
+  if (process.platform !== 'linux') return 'not Linux';
+  return spawnSync('cc', ['--version']).error === undefined ? undefined : 'no C compiler (cc)';
 }
 
 /** By hijacked-cell.c, which next to no processor time is needed for. A root of its own gets the program, too: native code brings its own. */

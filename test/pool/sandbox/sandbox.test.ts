@@ -12,8 +12,8 @@ import { findPrograms } from '../../../src/pool/sandbox/programs.js';
 import { probe, sandboxFor } from '../../../src/pool/sandbox/sandbox.js';
 import { spawnBehind } from '../../../src/pool/sandbox/spawn.js';
 import { LAYERS, NO_LAYERS, type SandboxLayers, separationOf } from '../../../src/pool/sandbox/state.js';
+import { onLinux } from '../../needs.js';
 
-const onLinux = process.platform === 'linux' ? test : test.skip;
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
 function installation(t: ExecutionContext): string {

@@ -4,10 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import test from 'ava';
 import { interpreterOf, sharedLibraries } from '../../../src/pool/sandbox/shared-libraries.js';
-
-const onLinux = process.platform === 'linux' ? test : test.skip;
+import { onLinux } from '../../needs.js';
 
 onLinux('sharedLibraries() has the loader of Node first, and every file of code that is in its memory', async t => {
   const libraries = await sharedLibraries(process.execPath);

@@ -1,58 +1,38 @@
 import { setImmediate } from 'node:timers/promises';
-import { XMLParser, XMLValidator } from 'fast-xml-parser';
+import { SaxesParser } from 'saxes';
 import { S3Error } from './errors.js';
 
 /**
  * XML as it comes in, untrusted: no document type, comments or CDATA, so no entities but the five of XML and characters.
  *
- * The parser works in one go, and a document of some megabytes would take the better part of a second. So the content of
- * the root is cut behind the elements that a request may repeat, and parsed batch by batch, each a document of its own,
- * with other work in between.
+ * A document of some megabytes takes tens of milliseconds, so it is parsed piece by piece, with other work in between.
  */
 
-/** The longest batch, in characters. One element with a key of 1024 bytes, all references, is less than half of it. */
-const BATCH_CHARACTERS = 16 * 1024;
-/** With its attributes, which say nothing here. */
-const ROOT_TAG_CHARACTERS = 1024;
-const LESS_THAN = 0x3c;
-/** The declaration and the like. */
-const SPARE_TAGS = 16;
-
-/** Elements of which a request may have several. */
-const REPEATED: ReadonlySet<string> = new Set(['Object', 'Part']);
-const END_OF_REPEATED = /<\/(?:[\w.-]+:)?(?:Object|Part)\s*>/g;
-const ROOT_TAG = /^\s*(?:<\?xml\s[^<>]*\?>\s*)?<((?:[\w.-]+:)?([\w.-]+))(?:\s[^<>]*?)?(\/?)>/;
-const PARSER = new XMLParser({
-  ignoreAttributes: true,
-  removeNSPrefix: true,
-  parseTagValue: false,
-  trimValues: false,
-  ignorePiTags: true,
-  // Decoded below in one pass, so that `&amp;lt;` stays `&lt;`.
-  processEntities: false,
-  isArray: name => REPEATED.has(name),
-});
+const PIECE_CHARACTERS = 16 * 1024;
+/** A key of 1024 bytes, all references, is less than half of it. */
+const MAX_TEXT_CHARACTERS = 16 * 1024;
+/** Attributes say nothing here; clients write a namespace or two. */
+const MAX_ATTRIBUTES = 64;
+/** Documents of S3 nest to a depth of five. */
+const MAX_DEPTH = 32;
 
 /**
- * The content of the document's root, which must be `root`. Rejects with S3Error MalformedXML.
- *
- * What has more tags than `elementsMax` elements can have is refused by a count, so that a document made to be slow is
- * not begun.
+ * The content of the document's root, which must be `root`. Rejects with S3Error MalformedXML, for more than `elementsMax`
+ * elements as soon as there is one too many.
  */
 export async function parseXml(bytes: Uint8Array, root: string, elementsMax: number): Promise<ParsedElement> {
-  let tags = 0;
-  for (let at = 0; at < bytes.length; at++) if (bytes[at] === LESS_THAN) tags++;
-  if (tags > elementsMax * 2 + SPARE_TAGS) {
-    throw new S3Error('MalformedXML', `The XML has ${tags} tags; ${root} has at most ${elementsMax} elements here.`);
+  const text = escapeForbidden(decodeUtf8(bytes).trimStart());
+  const tree = new TreeBuilder(root, elementsMax);
+  try {
+    for (let at = 0; at < text.length; at += PIECE_CHARACTERS) {
+      if (at > 0) await setImmediate();
+      tree.write(text.slice(at, at + PIECE_CHARACTERS));
+    }
+    return tree.end();
+  } catch (cause) {
+    if (cause instanceof S3Error) throw cause;
+    throw new S3Error('MalformedXML', undefined, { cause });
   }
-  const content: Record<string, unknown> = Object.create(null);
-  let isFirst = true;
-  for (const batch of batchesOf(contentOf(decodeUtf8(bytes), root))) {
-    if (!isFirst) await setImmediate();
-    isFirst = false;
-    for (const [name, value] of Object.entries(parseBatch(batch))) addElement(content, name, value);
-  }
-  return new ParsedElement(content);
 }
 
 function decodeUtf8(bytes: Uint8Array): string {
@@ -67,115 +47,106 @@ function decodeUtf8(bytes: Uint8Array): string {
   return text;
 }
 
-/** What is between the tags of the root. */
-function contentOf(text: string, root: string): string {
-  const match = ROOT_TAG.exec(text.slice(0, ROOT_TAG_CHARACTERS));
-  if (match === null) throw new S3Error('MalformedXML');
-  const [tag, name = '', localName, slash] = match;
-  if (localName !== root) throw new S3Error('MalformedXML', `The root of the XML must be ${root}.`);
-  const rest = text.slice(tag.length).trimEnd();
-  if (slash === '/') {
-    if (rest !== '') throw new S3Error('MalformedXML');
-    return '';
+/** Makes a tree of what the parser finds; the parser throws at the first mistake. */
+class TreeBuilder {
+  readonly #parser = new SaxesParser({ position: false, forceXMLVersion: true, defaultXMLVersion: '1.0' });
+  /** The element that is open, after those around it. */
+  readonly #open: ParsedElement[] = [];
+  #root: ParsedElement | undefined;
+
+  constructor(root: string, elementsMax: number) {
+    let elements = 0;
+    let attributes = 0;
+    Object.assign(this.#parser.ENTITIES, FORBIDDEN_ENTITIES);
+    this.#parser.on('attribute', () => {
+      if (++attributes > MAX_ATTRIBUTES)
+        throw new S3Error('MalformedXML', `The XML has more than ${MAX_ATTRIBUTES} attributes.`);
+    });
+    this.#parser.on('opentag', ({ name }) => {
+      const localName = name.slice(name.indexOf(':') + 1);
+      const parent = this.#open.at(-1);
+      const element = new ParsedElement();
+      if (parent !== undefined) parent.add(localName, element);
+      else if (localName === root) this.#root = element;
+      else throw new S3Error('MalformedXML', `The root of the XML must be ${root}.`);
+      if (++elements > elementsMax)
+        throw new S3Error('MalformedXML', `The XML has more than ${elementsMax} elements; ${root} has fewer here.`);
+      if (this.#open.push(element) > MAX_DEPTH)
+        throw new S3Error('MalformedXML', `The XML nests deeper than ${MAX_DEPTH} elements.`);
+    });
+    this.#parser.on('text', text => this.#open.at(-1)?.addText(text));
+    this.#parser.on('closetag', () => {
+      this.#open.pop();
+    });
   }
-  const end = rest.lastIndexOf('</');
-  if (end < 0 || !rest.endsWith('>') || rest.slice(end + 2, -1).trimEnd() !== name) throw new S3Error('MalformedXML');
-  return rest.slice(0, end);
-}
 
-/** Cut where a repeated element ends; a batch is longer than it may be when one element alone is. */
-function* batchesOf(content: string): Generator<string> {
-  let start = 0;
-  let end = 0;
-  const cut = function* (next: number): Generator<string> {
-    if (next - start > BATCH_CHARACTERS && end > start) {
-      yield content.slice(start, end);
-      start = end;
-    }
-    end = next;
-  };
-  for (const match of content.matchAll(END_OF_REPEATED)) yield* cut(match.index + match[0].length);
-  yield* cut(content.length);
-  if (end > start) yield content.slice(start, end);
-}
-
-function parseBatch(batch: string): Record<string, unknown> {
-  if (batch.length > BATCH_CHARACTERS) {
-    throw new S3Error('MalformedXML', `An element of the XML has more than ${BATCH_CHARACTERS} characters.`);
+  write(piece: string): void {
+    this.#parser.write(piece);
   }
-  const text = `<${BATCH}>${batch}</${BATCH}>`;
-  if (XMLValidator.validate(text) !== true) throw new S3Error('MalformedXML');
-  let document: unknown;
-  try {
-    document = PARSER.parse(text);
-  } catch (cause) {
-    throw new S3Error('MalformedXML', undefined, { cause });
+
+  end(): ParsedElement {
+    this.#parser.close();
+    if (this.#root === undefined) throw new S3Error('MalformedXML');
+    return this.#root;
   }
-  const content = isObject(document) ? document[BATCH] : undefined;
-  return isObject(content) ? content : {};
-}
-
-const BATCH = 'Batch';
-
-/** What was parsed of an element before stays, and more of it makes it a list: text that is there twice is refused when read. */
-function addElement(content: Record<string, unknown>, name: string, value: unknown): void {
-  const before = content[name];
-  if (before === undefined) content[name] = value;
-  else if (Array.isArray(before)) for (const item of Array.isArray(value) ? value : [value]) before.push(item);
-  else content[name] = [before, value];
 }
 
 /** Reads of a parsed element; whatever has not the wanted shape is MalformedXML. */
 export class ParsedElement {
-  readonly #content: Readonly<Record<string, unknown>>;
+  readonly #children = new Map<string, ParsedElement[]>();
+  #text = '';
 
-  constructor(content: Readonly<Record<string, unknown>>) {
-    this.#content = content;
+  add(name: string, child: ParsedElement): void {
+    const same = this.#children.get(name);
+    if (same === undefined) this.#children.set(name, [child]);
+    else same.push(child);
+  }
+
+  addText(text: string): void {
+    if (this.#text.length + text.length > MAX_TEXT_CHARACTERS) {
+      // Between the elements of a list is nothing that is read, however much it is.
+      if (this.#children.size > 0) return;
+      throw new S3Error('MalformedXML', `An element of the XML has more than ${MAX_TEXT_CHARACTERS} characters.`);
+    }
+    this.#text += text;
   }
 
   get names(): string[] {
-    return Object.keys(this.#content).filter(name => name !== '#text');
+    return [...this.#children.keys()];
   }
 
   text(name: string): string | undefined {
-    const value = Object.hasOwn(this.#content, name) ? this.#content[name] : undefined;
-    if (value === undefined) return undefined;
-    if (typeof value !== 'string') throw new S3Error('MalformedXML', `The element ${name} must be text, once.`);
-    return decodeText(value);
+    const [child, second] = this.#children.get(name) ?? [];
+    if (child === undefined) return undefined;
+    if (second !== undefined || child.#children.size > 0)
+      throw new S3Error('MalformedXML', `The element ${name} must be text, once.`);
+    return child.#text;
   }
 
-  elements(name: string): ParsedElement[] {
-    const value = Object.hasOwn(this.#content, name) ? this.#content[name] : undefined;
-    if (value === undefined) return [];
-    if (!Array.isArray(value)) throw new S3Error('MalformedXML', `The element ${name} must be a list.`);
-    return value.map((item: unknown) => new ParsedElement(isObject(item) ? item : {}));
+  elements(name: string): readonly ParsedElement[] {
+    return this.#children.get(name) ?? [];
   }
 }
 
-const NAMED: ReadonlyMap<string, string> = new Map([
-  ['amp', '&'],
-  ['lt', '<'],
-  ['gt', '>'],
-  ['quot', '"'],
-  ['apos', "'"],
-]);
+/**
+ * Characters that XML 1.0 cannot have, not even as references. S3's clients write them in keys all the same, as they are or as references,
+ * so they become entities of their own.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|&#(?:x0*(1?[0-9a-f]|fff[ef])|0*([12]?\d|3[01]|6553[45]));/gi;
+const FORBIDDEN_CODES = [...Array.from({ length: 0x20 }, (_, code) => code), 0xfffe, 0xffff];
+const FORBIDDEN_ENTITIES: Readonly<Record<string, string>> = Object.fromEntries(
+  FORBIDDEN_CODES.map(code => [`forbidden-${code}`, String.fromCharCode(code)]),
+);
 
-function decodeText(text: string): string {
-  // Line ends of XML are LF; a CR that is meant comes as a reference.
-  return text.replace(/\r\n?/g, '\n').replace(/&([^;]{0,10})(;?)/g, (whole, name: string, end: string) => {
-    const char = end === '' ? undefined : (NAMED.get(name) ?? decodeReference(name));
-    if (char === undefined) throw new S3Error('MalformedXML', `The entity ${JSON.stringify(whole)} is not known.`);
-    return char;
+function escapeForbidden(text: string): string {
+  return text.replace(FORBIDDEN, (found, hexadecimal?: string, decimal?: string) => {
+    const code =
+      hexadecimal !== undefined
+        ? Number.parseInt(hexadecimal, 16)
+        : decimal !== undefined
+          ? Number(decimal)
+          : found.charCodeAt(0);
+    return `&forbidden-${code};`;
   });
-}
-
-function decodeReference(name: string): string | undefined {
-  const match = /^#(?:x([0-9A-Fa-f]{1,6})|(\d{1,7}))$/.exec(name);
-  if (match === null) return undefined;
-  const code = match[1] === undefined ? Number(match[2]) : Number.parseInt(match[1], 16);
-  return code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? undefined : String.fromCodePoint(code);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

@@ -1,5 +1,3 @@
-import { XMLBuilder } from 'fast-xml-parser';
-
 /** XML as it is answered. */
 
 /** An element: text, nested elements, or a list of elements of one name. undefined and empty lists are left out. */
@@ -9,7 +7,6 @@ export interface XmlElement {
 }
 
 const NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
-const BUILDER = new XMLBuilder({ ignoreAttributes: false, attributeNamePrefix: '@', processEntities: false });
 
 export interface XmlOptions {
   /** @default that of S3 */
@@ -25,8 +22,8 @@ export interface XmlOptions {
 
 /** A whole document, as bytes. */
 export function buildXml(root: string, content: XmlElement, options: XmlOptions = {}): Uint8Array {
-  const attributes = options.namespace === null ? {} : { '@xmlns': NAMESPACE };
-  const built = String(BUILDER.build({ [root]: { ...attributes, ...escapeElement(content) } }));
+  const attribute = options.namespace === null ? '' : ` xmlns="${NAMESPACE}"`;
+  const built = `<${root}${attribute}>${contentOf(content)}</${root}>`;
   const text = options.isLossless === true ? built : built.replace(FORBIDDEN_REFERENCE, '\ufffd');
   return Buffer.from(`<?xml version="1.0" encoding="UTF-8"?>\n${text}`, 'utf8');
 }
@@ -34,19 +31,17 @@ export function buildXml(root: string, content: XmlElement, options: XmlOptions 
 /** A reference to what is no character of XML 1.0. Only escaping makes references: an & of a value is escaped itself. */
 const FORBIDDEN_REFERENCE = /&#x(?:[0-8BCEF]|1[0-9A-F]|D[89A-F][0-9A-F]{2}|FFF[EF]);/g;
 
-function escapeElement(element: XmlElement): Record<string, unknown> {
-  const out: Record<string, unknown> = {};
+/** Names are those of S3; only values are escaped. */
+function contentOf(element: XmlElement): string {
+  let text = '';
   for (const [name, value] of Object.entries(element)) {
     if (value === undefined) continue;
-    if (typeof value !== 'object') out[name] = escapeText(String(value));
-    else if (Array.isArray(value)) {
-      const items: readonly unknown[] = value;
-      out[name] = items.map(item =>
-        typeof item === 'string' ? escapeText(item) : isXmlElement(item) ? escapeElement(item) : '',
-      );
-    } else if (isXmlElement(value)) out[name] = escapeElement(value);
+    const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+    for (const item of items) {
+      text += `<${name}>${isXmlElement(item) ? contentOf(item) : escapeText(String(item))}</${name}>`;
+    }
   }
-  return out;
+  return text;
 }
 
 function escapeText(text: string): string {
@@ -58,10 +53,7 @@ function escapeText(text: string): string {
 }
 
 const NAMED_OF: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
-}
 
 function isXmlElement(value: unknown): value is XmlElement {
-  return isObject(value) && !Array.isArray(value);
+  return typeof value === 'object' && value !== null;
 }

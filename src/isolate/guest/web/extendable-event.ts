@@ -1,10 +1,10 @@
 /** Events of classic scripts. @see https://w3c.github.io/ServiceWorker/#fetchevent-interface */
 import type { ExecutionContext } from '../execution-context.ts';
 import { TypeErrorCtor } from '../primordials.ts';
-import { DOMException } from './dom-exception.ts';
-import { Event } from './event.ts';
-import { defineInterface, requireArguments, toDictionary, toDOMString } from './idl.ts';
-import { isRequest, type Request } from './request.ts';
+import { DOMException } from './base/dom-exception.ts';
+import { defineInterface, requireArguments, toDictionary, toDOMString } from './base/idl.ts';
+import { Event } from './events/event.ts';
+import { isRequest, type Request } from './fetch/request.ts';
 
 /** Marks a construction by this bundle. */
 const INTERNAL = Symbol('internal');

@@ -1,6 +1,6 @@
 /** navigator, as far as a server has one. @see https://min-common-api.proposal.wintertc.org/#navigator-useragent-requirements */
 import { TypeErrorCtor } from '../primordials.ts';
-import { defineInterface } from './idl.ts';
+import { defineInterface } from './base/idl.ts';
 
 let isConstructing = true;
 

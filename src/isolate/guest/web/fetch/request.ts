@@ -1,0 +1,366 @@
+/** Request. @see https://fetch.spec.whatwg.org/#request-class */
+import { objectFreeze, stringToUpperCase, TypeErrorCtor } from '../../primordials.ts';
+import {
+  defineInterface,
+  quoted,
+  requireArguments,
+  toByteString,
+  toDictionary,
+  toDOMString,
+  toEnum,
+  toUSVString,
+} from '../base/idl.ts';
+import { type AbortSignal, createAbortSignal, createDependentSignal, isAbortSignal } from '../scheduling/abort.ts';
+import { parseUrl } from '../url/url-parse.ts';
+import { type Body, type BodyOwner, cloneBody, extractBody, isUnusable, takeBody } from './body.ts';
+import { defineBody } from './body-mixin.ts';
+import { appendPair, getValue, type HeaderPairs, hasName, isToken, parsePairs } from './header-list.ts';
+import { createHeaders, fillHeaders, type Headers } from './headers.ts';
+
+const REDIRECTS = ['follow', 'error', 'manual'] as const;
+const MODES = ['same-origin', 'no-cors', 'cors', 'navigate'] as const;
+const CREDENTIALS = ['omit', 'same-origin', 'include'] as const;
+const CACHES = ['default', 'no-store', 'reload', 'no-cache', 'force-cache', 'only-if-cached'] as const;
+const POLICIES = [
+  '',
+  'no-referrer',
+  'no-referrer-when-downgrade',
+  'same-origin',
+  'origin',
+  'strict-origin',
+  'origin-when-cross-origin',
+  'strict-origin-when-cross-origin',
+  'unsafe-url',
+] as const;
+const PRIORITIES = ['high', 'low', 'auto'] as const;
+
+export type RedirectMode = (typeof REDIRECTS)[number];
+
+/** What is the same for nearly every request. Members that only browsers act on are kept and reported. */
+interface RequestExtras {
+  readonly mode: (typeof MODES)[number];
+  readonly credentials: (typeof CREDENTIALS)[number];
+  readonly cache: (typeof CACHES)[number];
+  readonly referrer: string;
+  readonly referrerPolicy: (typeof POLICIES)[number];
+  readonly integrity: string;
+  readonly keepalive: boolean;
+}
+
+const DEFAULT_EXTRAS: RequestExtras = objectFreeze({
+  mode: 'cors',
+  credentials: 'same-origin',
+  cache: 'default',
+  referrer: 'about:client',
+  referrerPolicy: '',
+  integrity: '',
+  keepalive: false,
+});
+
+/** A request, with everything that most invocations never look at made when they do. */
+export class RequestState implements BodyOwner {
+  method = 'GET';
+  url = '';
+  redirect: RedirectMode = 'follow';
+  body: Body | null = null;
+  extras: RequestExtras = DEFAULT_EXTRAS;
+  isImmutable = false;
+  /** Headers as "name\nvalue\n...", until they are touched. */
+  headText = '';
+  pairs: HeaderPairs | undefined = undefined;
+  headers: Headers | undefined = undefined;
+  signal: AbortSignal | undefined = undefined;
+  /** What the signal follows, once it is touched. */
+  parent: RequestState | AbortSignal | undefined = undefined;
+
+  headerPairs(): HeaderPairs {
+    this.pairs ??= parsePairs(this.headText);
+    return this.pairs;
+  }
+
+  contentType(): string | null {
+    return getValue(this.headerPairs(), 'content-type');
+  }
+
+  touchSignal(): AbortSignal {
+    if (this.signal !== undefined) return this.signal;
+    const { parent } = this;
+    if (parent === undefined) this.signal = createAbortSignal();
+    else this.signal = createDependentSignal([parent instanceof RequestState ? parent.touchSignal() : parent]);
+    return this.signal;
+  }
+
+  /** The signal if anything can ever abort it: nobody else has seen it otherwise. */
+  activeSignal(): AbortSignal | undefined {
+    return this.signal ?? (this.parent === undefined ? undefined : this.touchSignal());
+  }
+}
+
+const INTERNAL = Symbol('internal');
+
+export let requestState: (request: Request) => RequestState;
+export let isRequest: (value: unknown) => value is Request;
+
+/** A Request of a state that is known to be good. */
+export function createRequest(state: RequestState): Request {
+  return new Request(INTERNAL, state);
+}
+
+export class Request {
+  #state: RequestState;
+
+  constructor(input: unknown, init?: unknown);
+  constructor(input: unknown, init: unknown = undefined) {
+    if (input === INTERNAL) {
+      this.#state = init as RequestState; // only this module has INTERNAL
+      return;
+    }
+    requireArguments(arguments.length, 1, 'Request constructor');
+    this.#state = buildRequest(input, init);
+  }
+
+  get method(): string {
+    return this.#state.method;
+  }
+
+  get url(): string {
+    return this.#state.url;
+  }
+
+  get headers(): Headers {
+    const state = this.#state;
+    state.headers ??= createHeaders(state.headerPairs(), state.isImmutable ? 'immutable' : 'none');
+    return state.headers;
+  }
+
+  get destination(): string {
+    this.#state; // a receiver that is no Request throws
+    return '';
+  }
+
+  get referrer(): string {
+    return this.#state.extras.referrer;
+  }
+
+  get referrerPolicy(): string {
+    return this.#state.extras.referrerPolicy;
+  }
+
+  get mode(): string {
+    return this.#state.extras.mode;
+  }
+
+  get credentials(): string {
+    return this.#state.extras.credentials;
+  }
+
+  get cache(): string {
+    return this.#state.extras.cache;
+  }
+
+  get redirect(): string {
+    return this.#state.redirect;
+  }
+
+  get integrity(): string {
+    return this.#state.extras.integrity;
+  }
+
+  get keepalive(): boolean {
+    return this.#state.extras.keepalive;
+  }
+
+  get isReloadNavigation(): boolean {
+    this.#state; // a receiver that is no Request throws
+    return false;
+  }
+
+  get isHistoryNavigation(): boolean {
+    this.#state; // likewise
+    return false;
+  }
+
+  get signal(): AbortSignal {
+    return this.#state.touchSignal();
+  }
+
+  get duplex(): 'half' {
+    this.#state; // likewise
+    return 'half';
+  }
+
+  clone(): Request {
+    const state = this.#state;
+    if (state.body !== null && isUnusable(state.body)) {
+      throw new TypeErrorCtor('Request.clone: the body has been read already, or is locked');
+    }
+    const clone = copyState(state);
+    if (state.body !== null) clone.body = cloneBody(state.body);
+    clone.parent = state;
+    clone.isImmutable = state.isImmutable;
+    return createRequest(clone);
+  }
+
+  static {
+    requestState = request => request.#state;
+    isRequest = (value): value is Request => typeof value === 'object' && value !== null && #state in value;
+  }
+}
+
+defineBody(Request, requestState);
+defineInterface(Request, 'Request');
+
+/** A state of its own with everything but body and signal. */
+function copyState(from: RequestState): RequestState {
+  const state = new RequestState();
+  state.method = from.method;
+  state.url = from.url;
+  state.redirect = from.redirect;
+  state.extras = from.extras;
+  if (from.pairs === undefined) state.headText = from.headText;
+  else {
+    const pairs: HeaderPairs = [];
+    for (let i = 0; i < from.pairs.length; i++) pairs[i] = from.pairs[i] ?? '';
+    state.pairs = pairs;
+  }
+  return state;
+}
+
+/** @see https://fetch.spec.whatwg.org/#dom-request */
+export function buildRequest(input: unknown, initValue: unknown): RequestState {
+  // 5, 6: the request to start from.
+  const source = isRequest(input) ? requestState(input) : undefined;
+  const state = source === undefined ? new RequestState() : copyState(source);
+  if (source === undefined) state.url = parseRequestUrl(toUSVString(input));
+  const init = toDictionary(initValue, 'Request constructor: init');
+  if (init === undefined) {
+    if (source !== undefined) takeOver(state, source);
+    return state;
+  }
+  // The members in the order in which WebIDL reads them: by name.
+  const { body, cache, credentials, duplex, headers, integrity, keepalive, method, mode } = init;
+  const { priority, redirect, referrer, referrerPolicy, signal, window } = init;
+  const bodyInit = body === undefined || body === null ? undefined : body;
+  readExtras(state, { cache, credentials, integrity, keepalive, mode, referrer, referrerPolicy });
+  if (duplex !== undefined) toEnum(duplex, ['half'], 'Request constructor: duplex');
+  if (priority !== undefined) toEnum(priority, PRIORITIES, 'Request constructor: priority');
+  if (window !== undefined && window !== null) throw new TypeErrorCtor('Request constructor: window must be null');
+  if (redirect !== undefined) state.redirect = toEnum(redirect, REDIRECTS, 'Request constructor: redirect');
+  // 25: the method.
+  if (method !== undefined) state.method = normalizeMethod(toByteString(method, 'Request constructor: method'));
+  // 26-28: the signal.
+  if (signal !== undefined && signal !== null && !isAbortSignal(signal)) {
+    throw new TypeErrorCtor('Request constructor: signal is not an AbortSignal');
+  }
+  if (signal === undefined) state.parent = source;
+  else if (signal !== null) state.parent = signal as AbortSignal; // checked just above
+  // 33: the headers.
+  if (headers !== undefined) {
+    state.pairs = [];
+    fillHeaders(state.pairs, headers, 'Request constructor: headers');
+  }
+  // 34-42: the body.
+  const hasBody = bodyInit !== undefined || (source !== undefined && source.body !== null);
+  if (hasBody && (state.method === 'GET' || state.method === 'HEAD')) {
+    throw new TypeErrorCtor(`Request constructor: a request with method ${state.method} cannot have a body`);
+  }
+  if (bodyInit !== undefined) {
+    const extracted = extractBody(bodyInit);
+    if (extracted.body.source === undefined && duplex === undefined) {
+      throw new TypeErrorCtor('Request constructor: a request whose body is a stream needs duplex: "half"');
+    }
+    state.body = extracted.body;
+    const pairs = state.headerPairs();
+    if (extracted.type !== null && !hasName(pairs, 'content-type')) appendPair(pairs, 'content-type', extracted.type);
+  } else if (source !== undefined && source.body !== null) {
+    state.body = takeBody(source.body, 'Request constructor: the body of the given request');
+  }
+  return state;
+}
+
+function takeOver(state: RequestState, source: RequestState): void {
+  state.parent = source;
+  if (source.body !== null) state.body = takeBody(source.body, 'Request constructor: the body of the given request');
+}
+
+function parseRequestUrl(input: string): string {
+  const url = parseUrl(input);
+  if (url === undefined) throw new TypeErrorCtor(`Request constructor: ${quoted(input)} is not an absolute URL`);
+  if (url.hasCredentials) throw new TypeErrorCtor('Request constructor: the URL includes credentials');
+  return url.href;
+}
+
+function readExtras(state: RequestState, given: { readonly [member: string]: unknown }): void {
+  const { cache, credentials, integrity, keepalive, mode, referrer, referrerPolicy } = given;
+  if (
+    cache === undefined &&
+    credentials === undefined &&
+    integrity === undefined &&
+    keepalive === undefined &&
+    mode === undefined &&
+    referrer === undefined &&
+    referrerPolicy === undefined
+  ) {
+    return;
+  }
+  const old = state.extras;
+  const extras: RequestExtras = {
+    cache: cache === undefined ? old.cache : toEnum(cache, CACHES, 'Request constructor: cache'),
+    credentials:
+      credentials === undefined
+        ? old.credentials
+        : toEnum(credentials, CREDENTIALS, 'Request constructor: credentials'),
+    integrity: integrity === undefined ? old.integrity : toDOMString(integrity),
+    keepalive: keepalive === undefined ? old.keepalive : Boolean(keepalive),
+    mode: mode === undefined ? old.mode : toEnum(mode, MODES, 'Request constructor: mode'),
+    referrer: referrer === undefined ? old.referrer : parseReferrer(toUSVString(referrer)),
+    referrerPolicy:
+      referrerPolicy === undefined
+        ? old.referrerPolicy
+        : toEnum(referrerPolicy, POLICIES, 'Request constructor: referrerPolicy'),
+  };
+  if (extras.mode === 'navigate') throw new TypeErrorCtor('Request constructor: mode cannot be "navigate"');
+  if (extras.cache === 'only-if-cached' && extras.mode !== 'same-origin') {
+    throw new TypeErrorCtor('Request constructor: cache "only-if-cached" needs mode "same-origin"');
+  }
+  state.extras = extras;
+}
+
+function parseReferrer(text: string): string {
+  if (text === '') return '';
+  const url = parseUrl(text);
+  if (url === undefined)
+    throw new TypeErrorCtor(`Request constructor: the referrer ${quoted(text)} is not an absolute URL`);
+  return url.href === 'about:client' ? 'about:client' : url.href;
+}
+
+/** @see https://fetch.spec.whatwg.org/#concept-method-normalize */
+function normalizeMethod(method: string): string {
+  switch (method) {
+    case 'GET':
+    case 'POST':
+    case 'PUT':
+    case 'HEAD':
+    case 'DELETE':
+    case 'OPTIONS':
+    case 'PATCH':
+      return method;
+  }
+  if (!isToken(method)) throw new TypeErrorCtor(`Request constructor: ${quoted(method)} is not a method`);
+  const upper = stringToUpperCase(method);
+  switch (upper) {
+    case 'GET':
+    case 'POST':
+    case 'PUT':
+    case 'HEAD':
+    case 'DELETE':
+    case 'OPTIONS':
+      return upper;
+    case 'CONNECT':
+    case 'TRACE':
+    case 'TRACK':
+      throw new TypeErrorCtor(`Request constructor: the method ${upper} is forbidden`);
+    default:
+      return method;
+  }
+}

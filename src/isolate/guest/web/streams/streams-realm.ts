@@ -1,0 +1,40 @@
+/** What the streams library finds under global names; its bundle imports them from here (see .scripts/bundle-isolate.mjs). */
+import { promiseResolve, promiseThen } from '../../primordials.ts';
+import { copyArrayBuffer, detachArrayBuffer } from '../base/array-buffer.ts';
+import { DOMException } from '../base/dom-exception.ts';
+import { AbortController } from '../scheduling/abort.ts';
+
+export { AbortController };
+
+/** The library looks here for DOMException alone. */
+const globalObject = { DOMException };
+
+export { globalObject as globalThis };
+
+const resolved = promiseResolve(undefined);
+
+export function queueMicrotask(callback: () => void): void {
+  promiseThen(resolved, callback);
+}
+
+/** A buffer that nobody else holds, and that is about to be enqueued. */
+let given: ArrayBuffer | undefined;
+
+/** The next transfer of this buffer hands it over as it is. Undefined: none does. */
+export function giveAway(buffer: ArrayBuffer | undefined): void {
+  given = buffer;
+}
+
+/**
+ * The library clones only to transfer a buffer, and only on engines without ArrayBuffer.prototype.transfer. A transfer then costs a copy and
+ * a message to nobody, which is for buffers that their holder could still change.
+ */
+export function structuredClone(buffer: ArrayBuffer): ArrayBuffer {
+  if (buffer === given) {
+    given = undefined;
+    return buffer;
+  }
+  const copy = copyArrayBuffer(buffer);
+  detachArrayBuffer(buffer);
+  return copy;
+}

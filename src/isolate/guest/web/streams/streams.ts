@@ -1,0 +1,261 @@
+/**
+ * Streams: web-streams-polyfill, bundled with the classes of this realm that it uses in place of global names (see
+ * .scripts/bundle-isolate.mjs), and the parts of its streams that bodies need, called by captured methods.
+ * @see https://streams.spec.whatwg.org/
+ */
+import {
+  ByteLengthQueuingStrategy,
+  CountQueuingStrategy,
+  ReadableByteStreamController,
+  ReadableStream,
+  ReadableStreamBYOBReader,
+  ReadableStreamBYOBRequest,
+  ReadableStreamDefaultController,
+  ReadableStreamDefaultReader,
+  TransformStream,
+  TransformStreamDefaultController,
+  WritableStream,
+  WritableStreamDefaultController,
+  WritableStreamDefaultWriter,
+} from 'web-streams-polyfill';
+import {
+  getPrototypeOf,
+  getterOf,
+  hasOwn,
+  promiseThen,
+  setPrototypeOf,
+  TypeErrorCtor,
+  typedArrayBuffer,
+  typedArrayLength,
+  uncurry,
+} from '../../primordials.ts';
+import { isUint8Array } from '../base/buffers.ts';
+import { structuredClone } from '../messaging/structured-clone.ts';
+import { giveAway } from './streams-realm.ts';
+
+export {
+  ByteLengthQueuingStrategy,
+  CountQueuingStrategy,
+  ReadableByteStreamController,
+  ReadableStream,
+  ReadableStreamBYOBReader,
+  ReadableStreamBYOBRequest,
+  ReadableStreamDefaultController,
+  ReadableStreamDefaultReader,
+  TransformStream,
+  TransformStreamDefaultController,
+  WritableStream,
+  WritableStreamDefaultController,
+  WritableStreamDefaultWriter,
+};
+
+const getLocked = getterOf<boolean>(ReadableStream.prototype, 'locked');
+const getReader = uncurry(ReadableStream.prototype.getReader as (this: ReadableStream) => ReadableStreamDefaultReader);
+const readChunk = uncurry(ReadableStreamDefaultReader.prototype.read);
+const cancelReader = uncurry(ReadableStreamDefaultReader.prototype.cancel);
+const teeStream = uncurry(ReadableStream.prototype.tee);
+const cancelStream = uncurry(ReadableStream.prototype.cancel);
+const enqueueDefault = uncurry(
+  ReadableStreamDefaultController.prototype.enqueue as (
+    this: ReadableStreamDefaultController<unknown>,
+    chunk: unknown,
+  ) => void,
+);
+const closeDefault = uncurry(ReadableStreamDefaultController.prototype.close);
+const enqueueBytes = uncurry(ReadableByteStreamController.prototype.enqueue);
+const closeBytes = uncurry(ReadableByteStreamController.prototype.close);
+const errorBytes = uncurry(ReadableByteStreamController.prototype.error);
+const getByobRequest = getterOf<ReadableStreamBYOBRequest | null>(
+  ReadableByteStreamController.prototype,
+  'byobRequest',
+);
+const respondByob = uncurry(ReadableStreamBYOBRequest.prototype.respond);
+
+// The library makes a prototype of its own for its asynchronous iterators.
+const AsyncIteratorPrototype: object = getPrototypeOf(getPrototypeOf(async function* () {}.prototype) ?? {}) ?? {};
+const iteratorPrototype = getPrototypeOf(new ReadableStream().values());
+if (iteratorPrototype !== null) setPrototypeOf(iteratorPrototype, AsyncIteratorPrototype);
+
+// Of an older standard.
+Reflect.deleteProperty(WritableStreamDefaultController.prototype, 'abortReason');
+
+/** The field of the polyfill that says whether a stream has been read from or cancelled. */
+interface Disturbable {
+  _disturbed: boolean;
+}
+
+/** The field of the polyfill by which it knows its streams. */
+const CONTROLLER = '_readableStreamController';
+
+export function isReadableStream(value: unknown): value is ReadableStream {
+  if (typeof value !== 'object' || value === null) return false;
+  try {
+    // What has no controller is none; to find that out by an error would cost as much as all the rest of a small invocation.
+    if (!hasOwn(value, CONTROLLER)) return false;
+    getLocked(value); // throws for everything else that is no stream
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function isLocked(stream: ReadableStream): boolean {
+  return getLocked(stream);
+}
+
+export function isDisturbed(stream: ReadableStream): boolean {
+  return (stream as unknown as Disturbable)._disturbed; // the polyfill's own field, see above
+}
+
+/** Takes a stream away from its holder without reading it: locked and disturbed from now on. */
+export function detach(stream: ReadableStream): void {
+  getReader(stream);
+  disturb(stream);
+}
+
+/** Marks a stream as read from. */
+export function disturb(stream: ReadableStream): void {
+  (stream as unknown as Disturbable)._disturbed = true; // the polyfill's own field, see above
+}
+
+export function cancel(stream: ReadableStream, reason: unknown): Promise<void> {
+  return cancelStream(stream, reason);
+}
+
+/** "Tee" with clones for the second branch, so that the two share no memory. */
+export function teeCloned(stream: ReadableStream): [ReadableStream, ReadableStream] {
+  const branches = teeStream(stream);
+  // The branches of a byte stream share none by themselves.
+  if (isByteStream(stream)) return branches;
+  const reader = getReader(branches[1]);
+  const clones = new ReadableStream(
+    {
+      __proto__: null,
+      async pull(controller: ReadableStreamDefaultController<unknown>) {
+        const { done, value } = await readChunk(reader);
+        if (done) closeDefault(controller);
+        else enqueueDefault(controller, structuredClone(value));
+      },
+      cancel: (reason: unknown) => cancelReader(reader, reason),
+    } as never, // an underlying source without inherited members
+    ON_DEMAND as never, // a strategy without inherited members
+  );
+  return [branches[0], clones];
+}
+
+const ON_DEMAND = { __proto__: null, highWaterMark: 0 };
+
+function isByteStream(stream: ReadableStream): boolean {
+  const { _readableStreamController: controller } = stream as unknown as { _readableStreamController: unknown }; // the polyfill's own field
+  return controller instanceof ReadableByteStreamController;
+}
+
+/** Where the bytes of a stream come from. */
+export interface ByteSource {
+  /** The next chunk, not empty; undefined at the end. */
+  pull(): Promise<Uint8Array | undefined> | Uint8Array | undefined;
+  cancel?(reason: unknown): Promise<void> | void;
+  /** The memory of each chunk is nobody else's, so that it need not be taken away from anybody. */
+  readonly givesAway?: boolean;
+  /** Called once: from then on the source says by itself when it fails, also while nobody reads. */
+  watch?(onFail: (reason: unknown) => void): void;
+}
+
+/** A byte stream that asks its source only when somebody reads. */
+export function createByteStream(source: ByteSource): ReadableStream<Uint8Array> {
+  async function pull(controller: ReadableByteStreamController): Promise<void> {
+    const pulled = source.pull();
+    const chunk = pulled === undefined || isUint8Array(pulled) ? pulled : await pulled;
+    if (chunk !== undefined) {
+      if (source.givesAway === true) giveAway(typedArrayBuffer(chunk));
+      try {
+        enqueueBytes(controller, chunk);
+      } finally {
+        giveAway(undefined);
+      }
+      return;
+    }
+    closeBytes(controller);
+    const request = getByobRequest(controller);
+    if (request !== null) respondByob(request, 0);
+  }
+  return new ReadableStream({
+    __proto__: null,
+    type: 'bytes',
+    start: (controller: ReadableByteStreamController) => source.watch?.(reason => errorBytes(controller, reason)),
+    pull,
+    cancel: (reason: unknown) => source.cancel?.(reason),
+  } as never); // an underlying byte source without inherited members
+}
+
+/** Reads a stream of bytes to its end, chunk by chunk; cancels it when `onChunk` throws. */
+export class ByteReader {
+  readonly #reader: ReadableStreamDefaultReader;
+
+  constructor(stream: ReadableStream) {
+    this.#reader = getReader(stream);
+  }
+
+  /** The next chunk, undefined at the end. Rejects for a chunk that is not a Uint8Array. */
+  async next(): Promise<Uint8Array | undefined> {
+    const { done, value } = await readChunk(this.#reader);
+    if (done) return undefined;
+    if (isUint8Array(value)) return value;
+    const error = new TypeErrorCtor(
+      `A body is made of Uint8Array chunks, but its stream has a chunk of type ${typeof value}`,
+    );
+    this.cancel(error);
+    throw error;
+  }
+
+  cancel(reason: unknown): void {
+    promiseThen(cancelReader(this.#reader, reason), undefined, () => {});
+  }
+}
+
+export async function readAll(stream: ReadableStream): Promise<{ chunks: Uint8Array[]; total: number }> {
+  const reader = new ByteReader(stream);
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) {
+    chunks[chunks.length] = chunk;
+    total += typedArrayLength(chunk);
+  }
+  return { chunks, total };
+}
+
+const getTransformReadable = getterOf<ReadableStream>(TransformStream.prototype, 'readable');
+const getTransformWritable = getterOf<WritableStream>(TransformStream.prototype, 'writable');
+const enqueueTransformed = uncurry(
+  TransformStreamDefaultController.prototype.enqueue as (
+    this: TransformStreamDefaultController<unknown>,
+    chunk: unknown,
+  ) => void,
+);
+
+/** The two ends of a transform stream that lives inside another object. */
+export interface Transform {
+  readonly readable: ReadableStream;
+  readonly writable: WritableStream;
+}
+
+export interface Transformer {
+  transform(chunk: unknown, enqueue: (chunk: unknown) => void): Promise<void> | void;
+  flush?(enqueue: (chunk: unknown) => void): Promise<void> | void;
+  cancel?(reason: unknown): void;
+}
+
+/** "Set up a TransformStream". @see https://streams.spec.whatwg.org/#transformstream-set-up */
+export function createTransform(transformer: Transformer): Transform {
+  let enqueue: (chunk: unknown) => void = () => {};
+  const stream = new TransformStream({
+    __proto__: null,
+    start: (controller: TransformStreamDefaultController<unknown>) => {
+      enqueue = chunk => enqueueTransformed(controller, chunk);
+    },
+    transform: (chunk: unknown) => transformer.transform(chunk, enqueue),
+    flush: () => transformer.flush?.(enqueue),
+    cancel: (reason: unknown) => transformer.cancel?.(reason),
+  } as never); // a transformer without inherited members
+  return { readable: getTransformReadable(stream), writable: getTransformWritable(stream) };
+}
