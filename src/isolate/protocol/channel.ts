@@ -5,15 +5,10 @@
 
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { Exchange, type ExchangeCarrier, type ExchangeListener } from './exchange.js';
-import {
-  type FrameBounds,
-  FrameReader,
-  type FrameSink,
-  FrameWriter,
-  INLINE_BODY_BYTES,
-  ProtocolError,
-  TRUSTED_BOUNDS,
-} from './frames.js';
+import { INLINE_BODY_BYTES } from './frame-layout.js';
+import { type FrameBounds, FrameReader, type FrameSink, TRUSTED_BOUNDS } from './frame-reader.js';
+import { FrameWriter } from './frame-writer.js';
+import { ProtocolError } from './protocol-error.js';
 import type { Transport } from './transport.js';
 
 /** A peer that opens more at once is not honest: the host admits fewer, an isolate is refused earlier by its quotas. */
@@ -21,7 +16,7 @@ const MAX_EXCHANGES = 16_384;
 /** All bodies of one connection together, queued and not yet read, and the heads of what the peer has opened: for an end without a share. */
 const MAX_QUEUED_BYTES = 128 * 1024 * 1024;
 /** From here on windows stay small, so that it takes thousands of clients that do not read to come there. */
-const CROWDED_BYTES = MAX_QUEUED_BYTES / 8;
+const PRESSURE_BYTES = MAX_QUEUED_BYTES / 8;
 /** What this end keeps for an exchange that the peer opens, whatever is in it. */
 const EXCHANGE_BYTES = 1024;
 /** An honest peer sends a few frames to what is over already; one that sends so many in a second keeps this end busy for nothing. */
@@ -34,8 +29,8 @@ const MANY_FRAMES = 16;
 export interface ChannelOwner {
   /** The peer opened an exchange. `body` is a view valid during the call; it is the whole body when `isComplete`. */
   onOpen(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): void;
-  onNote(id: number, kind: number, payload: Buffer): void;
-  /** The connection has ended; every exchange has been told. `error` when the peer broke the protocol. */
+  onSignal(id: number, kind: number, payload: Buffer): void;
+  /** The connection has ended, and every exchange with it. `error` when the peer broke the protocol. */
   onClose(error: ProtocolError | undefined): void;
 }
 
@@ -65,6 +60,8 @@ export class Channel implements FrameSink, ExchangeCarrier {
   /** Ids of the peer grow, so that one is never used again while its frames may be on their way. */
   #lastPeerId = 0;
   readonly #exchanges = new Map<number, Exchange>();
+  /** Those whose writers wait until the connection takes more. */
+  #backpressured = new Set<Exchange>();
   readonly #peerParity: number;
   readonly #firstId: 1 | 2;
   #nextId: number;
@@ -95,7 +92,8 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#peerParity = side === 'host' ? 1 : 0;
     transport.start({
       onRead: chunk => this.#read(chunk),
-      onClose: () => this.#ended(),
+      // Nothing that waits to be read is of use any more.
+      onClose: () => this.#close(undefined),
       onDrain: () => this.#drained(),
     });
   }
@@ -104,12 +102,12 @@ export class Channel implements FrameSink, ExchangeCarrier {
     return this.#isClosed;
   }
 
-  get isFull(): boolean {
-    return this.#transport.isFull;
+  get isBackpressured(): boolean {
+    return this.#transport.isBackpressured;
   }
 
-  get isCrowded(): boolean {
-    return this.#share === undefined ? this.#queuedBytes > CROWDED_BYTES : this.#share.bytes.isCrowded;
+  get isUnderMemoryPressure(): boolean {
+    return this.#share === undefined ? this.#queuedBytes > PRESSURE_BYTES : this.#share.bytes.isCrowded;
   }
 
   get unwrittenBytes(): number {
@@ -134,13 +132,13 @@ export class Channel implements FrameSink, ExchangeCarrier {
     const exchange = new Exchange(this, id);
     exchange.listener = listener;
     if (this.#isClosed) {
-      exchange.receiveFail('The connection is closed');
+      exchange.receiveReset('The connection is closed');
       return exchange;
     }
     this.#exchanges.set(id, exchange);
     if (isComplete && body !== null && body.length > INLINE_BODY_BYTES) {
       this.writer.open(id, kind, head, isUtf8, null, false);
-      exchange.sendWhole(typeof body === 'string' ? Buffer.from(body) : body);
+      exchange.sendBuffered(typeof body === 'string' ? Buffer.from(body) : body);
     } else {
       this.writer.open(id, kind, head, isUtf8, body, isComplete);
       if (isComplete) exchange.markSent();
@@ -149,9 +147,9 @@ export class Channel implements FrameSink, ExchangeCarrier {
     return exchange;
   }
 
-  note(id: number, kind: number, payload: Uint8Array | string): void {
+  signal(id: number, kind: number, payload: Uint8Array | string): void {
     if (this.#isClosed) return;
-    this.writer.note(id, kind, payload);
+    this.writer.signal(id, kind, payload);
     this.scheduleFlush();
   }
 
@@ -187,10 +185,15 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#share?.bytes.countBuffers(bytes);
   }
 
+  resumeWhenDrained(exchange: Exchange): void {
+    this.#backpressured.add(exchange);
+  }
+
   forgetIfOver(exchange: Exchange): void {
-    // Told again of one that is over, when the peer has opened another by its id.
+    // Asked again for one that is over, when the peer has opened another by its id.
     if (!exchange.isOver || this.#exchanges.get(exchange.id) !== exchange) return;
     this.#exchanges.delete(exchange.id);
+    if (this.#backpressured.size > 0) this.#backpressured.delete(exchange);
     this.#countHead(-exchange.headBytes);
   }
 
@@ -307,12 +310,10 @@ export class Channel implements FrameSink, ExchangeCarrier {
 
   #drained(): void {
     if (this.#share !== undefined && !this.#isClosed) this.#countUnwritten(this.#share);
-    for (const exchange of [...this.#exchanges.values()]) exchange.resume();
-  }
-
-  /** The peer has closed the connection, or is gone: nothing that waits to be read is of use to anybody. */
-  #ended(): void {
-    this.#close(undefined);
+    if (this.#backpressured.size === 0) return;
+    const waiting = this.#backpressured;
+    this.#backpressured = new Set();
+    for (const exchange of waiting) exchange.resume();
   }
 
   #close(error: ProtocolError | undefined): void {
@@ -320,8 +321,9 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#isClosed = true;
     const open = [...this.#exchanges.values()];
     this.#exchanges.clear();
+    this.#backpressured.clear();
     for (const exchange of open) {
-      exchange.receiveFail('The connection is closed');
+      exchange.receiveReset('The connection is closed');
       this.#countHead(-exchange.headBytes);
     }
     this.#giveBack();
@@ -374,8 +376,8 @@ export class Channel implements FrameSink, ExchangeCarrier {
     return exchange;
   }
 
-  onData(id: number, piece: Buffer): void {
-    this.#find(id)?.receiveData(piece);
+  onData(id: number, chunk: Buffer): void {
+    this.#find(id)?.receiveData(chunk);
   }
 
   onEnd(id: number): void {
@@ -386,31 +388,31 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#find(id)?.receiveCredit(bytes);
   }
 
-  onFail(id: number, reason: string): void {
-    this.#find(id)?.receiveFail(reason);
+  onReset(id: number, reason: string): void {
+    this.#find(id)?.receiveReset(reason);
   }
 
-  onStop(id: number, reason: string): void {
-    this.#find(id)?.receiveStop(reason);
+  onStopSending(id: number, reason: string): void {
+    this.#find(id)?.receiveStopSending(reason);
   }
 
-  onNote(id: number, kind: number, payload: Buffer): void {
-    this.#owner.onNote(id, kind, payload);
+  onSignal(id: number, kind: number, payload: Buffer): void {
+    this.#owner.onSignal(id, kind, payload);
   }
 
-  onDivert(id: number): void {
-    this.#find(id)?.receiveDivert();
+  onPause(id: number): void {
+    this.#find(id)?.receivePause();
   }
 
-  onDiverted(id: number): void {
-    this.#find(id)?.receiveDiverted();
+  onPaused(id: number): void {
+    this.#find(id)?.receivePaused();
   }
 
-  /** One of them is over: the failure that ended it is on its way to the peer, which passes it on. */
-  onJoin(id: number, from: number): void {
+  /** When one of them is over, the failure that ended it is on its way to the peer, which passes it on. */
+  onSplice(id: number, from: number): void {
     // A call that is sent its own answer would go round without end, and cost the peer nothing.
-    if (id === from && (id & 1) === this.#peerParity) throw new ProtocolError('A call was joined to itself');
+    if (id === from && (id & 1) === this.#peerParity) throw new ProtocolError('A call was spliced to itself');
     const source = this.#find(from);
-    if (source !== undefined) this.#find(id)?.receiveJoin(source);
+    if (source !== undefined) this.#find(id)?.receiveSplice(source);
   }
 }

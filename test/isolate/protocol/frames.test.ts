@@ -1,12 +1,7 @@
 import test from 'ava';
-import {
-  FrameReader,
-  type FrameSink,
-  FrameType,
-  FrameWriter,
-  HEADER_BYTES,
-  MAX_DATA_BYTES,
-} from '../../../src/isolate/protocol/frames.js';
+import { FrameType, HEADER_BYTES, MAX_DATA_BYTES } from '../../../src/isolate/protocol/frame-layout.js';
+import { FrameReader, type FrameSink } from '../../../src/isolate/protocol/frame-reader.js';
+import { FrameWriter } from '../../../src/isolate/protocol/frame-writer.js';
 
 /** What the frames say, in their order. */
 function read(parts: readonly Buffer[]): string[] {
@@ -23,12 +18,12 @@ function listening(): { readonly seen: string[]; readonly reader: FrameReader } 
     onData: (id, piece) => seen.push(`data ${id} ${piece.length > 20 ? piece.length : piece.toString()}`),
     onEnd: id => seen.push(`end ${id}`),
     onCredit: (id, bytes) => seen.push(`credit ${id} ${bytes}`),
-    onFail: (id, reason) => seen.push(`fail ${id} ${reason}`),
-    onStop: (id, reason) => seen.push(`stop ${id} ${reason}`),
-    onNote: (id, kind, payload) => seen.push(`note ${id} ${kind} ${payload.toString()}`),
-    onDivert: id => seen.push(`divert ${id}`),
-    onDiverted: id => seen.push(`diverted ${id}`),
-    onJoin: (id, from) => seen.push(`join ${id} ${from}`),
+    onReset: (id, reason) => seen.push(`fail ${id} ${reason}`),
+    onStopSending: (id, reason) => seen.push(`stop ${id} ${reason}`),
+    onSignal: (id, kind, payload) => seen.push(`note ${id} ${kind} ${payload.toString()}`),
+    onPause: id => seen.push(`divert ${id}`),
+    onPaused: id => seen.push(`diverted ${id}`),
+    onSplice: (id, from) => seen.push(`join ${id} ${from}`),
   };
   return { seen, reader: new FrameReader(sink) };
 }
@@ -60,7 +55,7 @@ test('FrameWriter.data() begins a frame for another exchange and behind every ot
   writer.data(2, Buffer.from('c'));
   writer.credit(2, 7);
   writer.data(2, Buffer.from('d'));
-  writer.note(2, 1, 'x');
+  writer.signal(2, 1, 'x');
   writer.data(2, Buffer.from('e'));
   writer.end(2);
   const expected = ['data 2 a', 'data 4 b', 'data 2 c', 'credit 2 7', 'data 2 d', 'note 2 1 x', 'data 2 e', 'end 2'];
@@ -69,7 +64,7 @@ test('FrameWriter.data() begins a frame for another exchange and behind every ot
 
 test('FrameWriter.data() begins a frame for the id 0 too, which hosts refuse and no honest isolate sends', t => {
   const writer = new FrameWriter();
-  writer.stop(4, 'x');
+  writer.stopSending(4, 'x');
   writer.data(0, Buffer.from('a'));
   t.deepEqual(read(writer.take()), ['stop 4 x', 'data 0 a']);
 });
@@ -101,7 +96,7 @@ test('FrameWriter.data() patches the length of a frame that began in a slab befo
 test('FrameReader keeps the bytes of a frame that comes byte by byte, and no buffer for each of them', t => {
   const frame = Buffer.alloc(HEADER_BYTES + 5000, 'abcdefg');
   frame.writeUInt32LE(5000, 0);
-  frame.writeUInt8(FrameType.Stop, 4);
+  frame.writeUInt8(FrameType.StopSending, 4);
   const { seen, reader } = listening();
   reader.push(frame.subarray(0, 1));
   const byte = Buffer.alloc(1);

@@ -1,12 +1,8 @@
 /** Bodies that one end passes on: the other end, which has both of them, moves the bytes itself. */
 import test, { type ExecutionContext } from 'ava';
+import { FIRST_WINDOW_BYTES, WINDOW_BYTES } from '../../../src/isolate/protocol/body-owner.js';
 import { Channel } from '../../../src/isolate/protocol/channel.js';
-import {
-  type Exchange,
-  type ExchangeListener,
-  FIRST_WINDOW_BYTES,
-  WINDOW_BYTES,
-} from '../../../src/isolate/protocol/exchange.js';
+import type { Exchange, ExchangeListener } from '../../../src/isolate/protocol/exchange.js';
 import { loopback } from '../../../src/isolate/protocol/loopback.js';
 
 const nextRound = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
@@ -47,7 +43,7 @@ function end(transport: ConstructorParameters<typeof Channel>[0], side: 'host' |
         exchange.listener = listener(told);
         opened.push(exchange);
       },
-      onNote() {},
+      onSignal() {},
       onClose(error) {
         made.error = error?.message ?? 'closed';
       },
@@ -84,7 +80,7 @@ async function rig(t: ExecutionContext): Promise<Rig> {
 
 /** Sends so much of the source that the isolate, which passes it on, has the rest held back; answers what came until then. */
 async function divert({ source, isolateSource }: Rig, bytes = FIRST_WINDOW_BYTES / 2): Promise<Buffer> {
-  isolateSource.passOn();
+  isolateSource.forwardIncoming();
   source.write(Buffer.alloc(bytes, 'a'));
   await settle();
   const before = readAll(isolateSource);
@@ -96,8 +92,8 @@ async function divert({ source, isolateSource }: Rig, bytes = FIRST_WINDOW_BYTES
 async function joined(t: ExecutionContext): Promise<Rig> {
   const made = await rig(t);
   await divert(made);
-  t.true(made.isolateSource.isDiverted);
-  made.isolateTarget.join(made.isolateSource);
+  t.true(made.isolateSource.isPaused);
+  made.isolateTarget.splice(made.isolateSource);
   await settle();
   made.host.told.length = 0;
   return made;
@@ -114,7 +110,7 @@ test('a joined body goes on where the other stopped, and nothing of it crosses t
   const { source, target, isolateSource, isolateTarget, host } = made;
   isolateTarget.write(await divert(made));
   source.write(Buffer.from('held '));
-  isolateTarget.join(isolateSource);
+  isolateTarget.splice(isolateSource);
   await settle();
   source.write(Buffer.from('after'));
   t.is(readAll(target).toString(), `${'a'.repeat(FIRST_WINDOW_BYTES / 2)}held after`);
@@ -133,7 +129,7 @@ test('a joined body goes on where the other stopped, and nothing of it crosses t
 test('a short body that is passed on is never held back', async t => {
   const made = await rig(t);
   await divert(made, FIRST_WINDOW_BYTES / 2 - 1);
-  t.false(made.isolateSource.isDiverted);
+  t.false(made.isolateSource.isPaused);
   t.true(made.source.credit > 0);
 });
 
@@ -155,7 +151,7 @@ test('what came before a body is joined counts for its window', async t => {
   const { source, target, isolateSource, isolateTarget } = made;
   isolateTarget.write(new Uint8Array(50_000));
   await divert(made);
-  isolateTarget.join(isolateSource);
+  isolateTarget.splice(isolateSource);
   await settle();
   source.write(new Uint8Array(WINDOW_BYTES));
   t.is(target.queuedBytes, FIRST_WINDOW_BYTES);
@@ -180,7 +176,7 @@ test('a window grows when its body is read, and shrinks while the bodies of the 
   readAll(first);
   await settle();
   t.is(answer.credit, WINDOW_BYTES);
-  while (!host.channel.isCrowded) await open();
+  while (!host.channel.isUnderMemoryPressure) await open();
   answer.write(new Uint8Array(WINDOW_BYTES));
   await settle();
   first.read(WINDOW_BYTES / 2);
@@ -200,7 +196,7 @@ test('a reader that reads at once gets a joined body of any length, without a ca
       bytes += readAll(target).length;
     },
   };
-  source.sendWhole(new Uint8Array(2 ** 30));
+  source.sendBuffered(new Uint8Array(2 ** 30));
   t.is(bytes, 2 ** 30);
   t.is(target.incoming, 'ended');
 });
@@ -209,9 +205,9 @@ test('the end of a body that is held back comes when it is joined', async t => {
   const made = await rig(t);
   const { source, target, isolateSource, isolateTarget, host } = made;
   await divert(made);
-  source.sendWhole(new Uint8Array(3 * WINDOW_BYTES));
+  source.sendBuffered(new Uint8Array(3 * WINDOW_BYTES));
   t.false(source.isOutgoingOver);
-  isolateTarget.join(isolateSource);
+  isolateTarget.splice(isolateSource);
   await settle();
   t.is(readAll(target).length, 3 * WINDOW_BYTES);
   t.is(target.incoming, 'ended');
@@ -220,13 +216,13 @@ test('the end of a body that is held back comes when it is joined', async t => {
 
 test('a body that ended before it was diverted ends as ever', async t => {
   const { source, isolateSource } = await rig(t);
-  isolateSource.passOn();
+  isolateSource.forwardIncoming();
   source.write(new Uint8Array(FIRST_WINDOW_BYTES));
   source.end();
   await settle();
   t.is(readAll(isolateSource).length, FIRST_WINDOW_BYTES);
   await settle();
-  t.false(isolateSource.isDiverted);
+  t.false(isolateSource.isPaused);
   t.is(isolateSource.incoming, 'ended');
 });
 
@@ -271,7 +267,7 @@ test('credit that was on its way when a body was diverted does not count', async
   await settle();
   readAll(isolateSource);
   await divert(made, WINDOW_BYTES / 2);
-  t.true(isolateSource.isDiverted);
+  t.true(isolateSource.isPaused);
   t.is(source.credit, 0);
   t.is(host.error, undefined);
 });
@@ -280,57 +276,57 @@ const breaches: readonly [string, (rig: Rig) => void][] = [
   [
     'diverts a body twice',
     ({ isolate, isolateSource }) => {
-      isolate.channel.writer.divert(isolateSource.id);
-      isolate.channel.writer.divert(isolateSource.id);
+      isolate.channel.writer.pause(isolateSource.id);
+      isolate.channel.writer.pause(isolateSource.id);
     },
   ],
   [
     'joins a body that is not diverted',
-    ({ isolate, isolateSource, isolateTarget }) => isolate.channel.writer.join(isolateTarget.id, isolateSource.id),
+    ({ isolate, isolateSource, isolateTarget }) => isolate.channel.writer.splice(isolateTarget.id, isolateSource.id),
   ],
   [
     'joins a body twice',
     ({ isolate: { channel }, isolateSource, isolateTarget }) => {
-      channel.writer.divert(isolateSource.id);
-      channel.writer.join(isolateTarget.id, isolateSource.id);
-      channel.writer.join(isolateTarget.id, isolateSource.id);
+      channel.writer.pause(isolateSource.id);
+      channel.writer.splice(isolateTarget.id, isolateSource.id);
+      channel.writer.splice(isolateTarget.id, isolateSource.id);
     },
   ],
   [
     'joins a body to two',
     ({ isolate: { channel }, isolateSource, isolateTarget }) => {
-      channel.writer.divert(isolateSource.id);
-      channel.writer.join(isolateSource.id, isolateSource.id);
-      channel.writer.join(isolateTarget.id, isolateSource.id);
+      channel.writer.pause(isolateSource.id);
+      channel.writer.splice(isolateSource.id, isolateSource.id);
+      channel.writer.splice(isolateTarget.id, isolateSource.id);
     },
   ],
   [
     'sends data of its own for a body that was joined',
     ({ isolate: { channel }, isolateSource, isolateTarget }) => {
-      channel.writer.divert(isolateSource.id);
-      channel.writer.join(isolateTarget.id, isolateSource.id);
+      channel.writer.pause(isolateSource.id);
+      channel.writer.splice(isolateTarget.id, isolateSource.id);
       channel.writer.data(isolateTarget.id, new Uint8Array(1));
     },
   ],
   [
     'says that a body is held back which nobody diverted',
-    ({ isolate, isolateTarget }) => isolate.channel.writer.diverted(isolateTarget.id),
+    ({ isolate, isolateTarget }) => isolate.channel.writer.paused(isolateTarget.id),
   ],
   [
     'joins a call to itself',
     ({ isolate: { channel } }) => {
       const call = channel.open(1, '', false, null, false);
-      channel.writer.divert(call.id);
-      channel.writer.join(call.id, call.id);
+      channel.writer.pause(call.id);
+      channel.writer.splice(call.id, call.id);
     },
   ],
   [
     'opens an id again whose end may be on its way to what was joined to it',
     ({ isolate: { channel }, isolateSource }) => {
       const call = channel.open(1, '', false, null, false);
-      channel.writer.divert(isolateSource.id);
-      channel.writer.join(call.id, isolateSource.id);
-      channel.writer.fail(call.id, 'lost');
+      channel.writer.pause(isolateSource.id);
+      channel.writer.splice(call.id, isolateSource.id);
+      channel.writer.reset(call.id, 'lost');
       channel.writer.open(call.id, 1, '', false, null, false);
     },
   ],
@@ -342,16 +338,16 @@ for (const [name, breach] of breaches) {
     breach(made);
     made.isolate.channel.scheduleFlush();
     await settle();
-    t.regex(made.host.error ?? 'open', /joined|diverts|diverted|opened the id/);
+    t.regex(made.host.error ?? 'open', /spliced|paused|opened the id/);
   });
 }
 
 test('frames that divert or join what is over are late, and dropped', async t => {
   const { isolate, host, isolateTarget } = await rig(t);
-  isolate.channel.writer.divert(4000);
-  isolate.channel.writer.diverted(4000);
-  isolate.channel.writer.join(4000, 4002);
-  isolate.channel.writer.join(isolateTarget.id, 4002);
+  isolate.channel.writer.pause(4000);
+  isolate.channel.writer.paused(4000);
+  isolate.channel.writer.splice(4000, 4002);
+  isolate.channel.writer.splice(isolateTarget.id, 4002);
   isolate.channel.scheduleFlush();
   await settle();
   t.is(host.error, undefined);
