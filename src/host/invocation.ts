@@ -9,7 +9,7 @@ import { type HandlerFailure, HostOpens } from '../isolate/protocol/messages.js'
 import { ProtocolError } from '../isolate/protocol/protocol-error.js';
 import type { InvocationPort, IsolateHandle, LossFigures, LossReason } from '../pool/isolate-handle.js';
 import type { RouteMode, Verdict } from '../quotas/admission.js';
-import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
+import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import { EdgeError } from '../quotas/errors.js';
 import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';
 import type { HostShare } from '../quotas/host/host-share.js';
