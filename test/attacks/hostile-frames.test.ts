@@ -44,8 +44,8 @@ const own = fc.oneof(
   step((rig, id) => rig.exchange(id)?.reply(200, '', false, null, false)),
 );
 
-/** What a peer that joins bodies would do, so that what comes after it is reached often. */
-const joining = step(({ peer }, id, _bytes, from) => {
+/** What a peer that splices bodies would do, so that what comes after it is reached often. */
+const splicing = step(({ peer }, id, _bytes, from) => {
   peer.pause(from);
   peer.splice(id, from);
 });
@@ -106,7 +106,7 @@ class Rig {
 
 test('whatever a peer sends in whatever order, nothing throws and no body is held beyond its window', t => {
   fc.assert(
-    fc.property(fc.array(fc.oneof(frames, own, joining), { maxLength: 60 }), steps => {
+    fc.property(fc.array(fc.oneof(frames, own, splicing), { maxLength: 60 }), steps => {
       const rig = new Rig();
       for (const step of steps) {
         step(rig);

@@ -8,6 +8,7 @@ import { Exchange, type ExchangeCarrier, type ExchangeListener } from './exchang
 import { INLINE_BODY_BYTES } from './frame-layout.js';
 import { type FrameBounds, FrameReader, type FrameSink, TRUSTED_BOUNDS } from './frame-reader.js';
 import { FrameWriter } from './frame-writer.js';
+import { GatedReader } from './gated-reader.js';
 import { ProtocolError } from './protocol-error.js';
 import type { Transport } from './transport.js';
 
@@ -48,12 +49,8 @@ export class Channel implements FrameSink, ExchangeCarrier {
   readonly #transport: Transport;
   readonly #owner: ChannelOwner;
   readonly #share: HostShare | undefined;
-  readonly #reader: FrameReader;
-  /** What was read while the account may not be read. */
-  #chunks: Buffer[] = [];
-  #isWaiting = false;
-  /** What of the reader and of the transport is counted to the account. */
-  #countedReaderBytes = 0;
+  readonly #reader: GatedReader;
+  /** What is counted to the account of what waits to be written. */
   #countedUnwrittenBytes = 0;
   #futileFrames = 0;
   #futileSinceMs = 0;
@@ -74,8 +71,6 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#writeOut();
   };
 
-  readonly #proceed = (): void => this.#goOn();
-
   /** The host opens even ids, the isolate odd ones. */
   constructor(
     transport: Transport,
@@ -86,12 +81,12 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#transport = transport;
     this.#owner = owner;
     this.#share = share;
-    this.#reader = new FrameReader(this, frames);
+    this.#reader = new GatedReader(transport, new FrameReader(this, frames), share, error => this.#break(error));
     this.#firstId = side === 'host' ? 2 : 1;
     this.#nextId = this.#firstId;
     this.#peerParity = side === 'host' ? 1 : 0;
     transport.start({
-      onRead: chunk => this.#read(chunk),
+      onRead: bytes => this.#reader.read(bytes),
       // Nothing that waits to be read is of use any more.
       onClose: () => this.#close(undefined),
       onDrain: () => this.#drained(),
@@ -224,78 +219,6 @@ export class Channel implements FrameSink, ExchangeCarrier {
     if (this.#share !== undefined) this.#countUnwritten(this.#share);
   }
 
-  /** Reads at once where that is allowed; what is left is read when the account may go on, in a later round of the event loop at the soonest. */
-  #read(chunk: Buffer): void {
-    if (this.#isClosed) return;
-    if (this.#isWaiting || !this.#mayRead()) {
-      this.#chunks.push(chunk);
-      this.#share?.bytes.countBuffers(chunk.buffer.byteLength);
-    } else {
-      this.#consume(chunk);
-      if (!this.#reader.hasRest && this.#mayRead()) return;
-    }
-    if (!this.#isWaiting) this.#wait();
-  }
-
-  /** `undefined`: what is left of the chunk before. */
-  #consume(chunk: Buffer | undefined): void {
-    const share = this.#share;
-    const beganMs = share === undefined ? 0 : performance.now();
-    try {
-      if (chunk === undefined) this.#reader.proceed();
-      else this.#reader.push(chunk);
-    } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error;
-      this.#transport.close();
-      this.#close(error);
-    }
-    if (share === undefined || this.#isClosed) return;
-    const { heldBytes } = this.#reader;
-    if (heldBytes !== this.#countedReaderBytes) {
-      share.bytes.countBuffers(heldBytes - this.#countedReaderBytes);
-      this.#countedReaderBytes = heldBytes;
-    }
-    const now = performance.now();
-    share.charge(now - beganMs, now);
-  }
-
-  #wait(): void {
-    if (this.#isClosed) return;
-    if (!this.#isWaiting) {
-      this.#isWaiting = true;
-      this.#transport.pause();
-    }
-    if (this.#mayRead()) setImmediate(this.#proceed);
-    else this.#share?.whenOpen(this.#proceed);
-  }
-
-  #mayRead(): boolean {
-    return this.#share === undefined || this.#share.isOpen;
-  }
-
-  #goOn(): void {
-    if (this.#isClosed || !this.#isWaiting) return;
-    if (!this.#mayRead()) {
-      this.#share?.whenOpen(this.#proceed);
-      return;
-    }
-    if (this.#reader.hasRest) this.#consume(undefined);
-    else {
-      const chunk = this.#chunks.shift();
-      if (chunk !== undefined) {
-        this.#share?.bytes.countBuffers(-chunk.buffer.byteLength);
-        this.#consume(chunk);
-      }
-    }
-    if (this.#isClosed) return;
-    if (this.#reader.hasRest || this.#chunks.length > 0 || !this.#mayRead()) {
-      this.#wait();
-      return;
-    }
-    this.#isWaiting = false;
-    this.#transport.resume();
-  }
-
   #countUnwritten(share: HostShare): void {
     const { unwrittenBytes } = this.#transport;
     if (unwrittenBytes === this.#countedUnwrittenBytes) return;
@@ -316,6 +239,11 @@ export class Channel implements FrameSink, ExchangeCarrier {
     for (const exchange of waiting) exchange.resume();
   }
 
+  #break(error: ProtocolError): void {
+    this.#transport.close();
+    this.#close(error);
+  }
+
   #close(error: ProtocolError | undefined): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -326,16 +254,9 @@ export class Channel implements FrameSink, ExchangeCarrier {
       exchange.receiveReset('The connection is closed');
       this.#countHead(-exchange.headBytes);
     }
-    this.#giveBack();
+    this.#reader.close();
+    this.#share?.bytes.countBuffers(-this.#countedUnwrittenBytes);
     this.#owner.onClose(error);
-  }
-
-  #giveBack(): void {
-    if (this.#share === undefined) return;
-    let bytes = this.#countedReaderBytes + this.#countedUnwrittenBytes;
-    for (const chunk of this.#chunks) bytes += chunk.buffer.byteLength;
-    this.#chunks = [];
-    this.#share.bytes.countBuffers(-bytes);
   }
 
   // --- FrameSink: ids that are not open are late frames of an exchange that is over, and are dropped ---

@@ -57,13 +57,6 @@ export class ChunkQueue {
     return chunk;
   }
 
-  clear(): void {
-    this.#chunks = [];
-    this.#bytes = 0;
-    this.#heldBytes = 0;
-    this.#tail = undefined;
-  }
-
   /** Puts the chunk behind the last one, when that is a copy and stays small. */
   #append(chunk: Buffer): boolean {
     const at = this.#chunks.length - 1;
