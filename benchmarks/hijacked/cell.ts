@@ -7,8 +7,9 @@ import { Socket } from 'node:net';
 import process from 'node:process';
 import { Channel } from '../../src/isolate/protocol/channel.js';
 import type { Exchange } from '../../src/isolate/protocol/exchange.js';
-import { FrameType, FrameWriter, HEADER_BYTES } from '../../src/isolate/protocol/frames.js';
-import { HostOpens, NoteKind } from '../../src/isolate/protocol/messages.js';
+import { FrameType, HEADER_BYTES } from '../../src/isolate/protocol/frame-layout.js';
+import { FrameWriter } from '../../src/isolate/protocol/frame-writer.js';
+import { HostOpens, SignalKind } from '../../src/isolate/protocol/messages.js';
 import { socketTransport } from '../../src/isolate/protocol/transport.js';
 import { Control } from '../../src/pool/control.js';
 
@@ -25,11 +26,11 @@ const BUCKET = 1;
 
 const control = new Channel(socketTransport(new Socket({ fd: CONTROL_FD }), false), 'isolate', {
   onOpen: exchange => exchange.fail('Not supported'),
-  onNote(lease, kind, payload) {
-    if (kind === Control.Settings) control.note(0, Control.Ready, '');
-    else if (kind === Control.Ping) control.note(0, Control.Pong, '');
+  onSignal(lease, kind, payload) {
+    if (kind === Control.Settings) control.signal(0, Control.Ready, '');
+    else if (kind === Control.Ping) control.signal(0, Control.Pong, '');
     else if (kind === Control.Start) startIsolate(payload.readUInt32LE(0));
-    else if (kind === Control.End) control.note(lease, Control.Ended, 'closed\n');
+    else if (kind === Control.End) control.signal(lease, Control.Ended, 'closed\n');
   },
   onClose: () => process.exit(0),
 });
@@ -45,7 +46,7 @@ function startIsolate(fd: number): void {
         exchange.reply(200, answer, true, null, true);
       } else serve(channel, socket, exchange, head);
     },
-    onNote() {},
+    onSignal() {},
     onClose: () => socket.destroy(),
   });
 }
@@ -55,7 +56,7 @@ function serve(channel: Channel, socket: Socket, exchange: Exchange, head: strin
   const name = new URL(url).searchParams.get('flood');
   if (name === null) {
     exchange.reply(200, 'OK', false, 'taken over', true);
-    channel.note(exchange.id, NoteKind.Done, Buffer.alloc(8));
+    channel.signal(exchange.id, SignalKind.Done, Buffer.alloc(8));
     return;
   }
   const flood = FLOODS[name];
@@ -76,7 +77,7 @@ function serve(channel: Channel, socket: Socket, exchange: Exchange, head: strin
   });
   void flood(new Flooding(socket, exchange.id, state)).then(() => {
     // The invocation is over for the host, and a new request begins the next flood.
-    if (!socket.destroyed) channel.note(exchange.id, NoteKind.Done, Buffer.alloc(8));
+    if (!socket.destroyed) channel.signal(exchange.id, SignalKind.Done, Buffer.alloc(8));
   });
 }
 
@@ -170,7 +171,7 @@ function uniqueNames(bytes: number): string {
 
 const FLOODS: Readonly<Record<string, (flooding: Flooding) => Promise<void>>> = {
   notes(flooding) {
-    const note = frame(FrameType.Note, NOBODY, Buffer.alloc(1));
+    const note = frame(FrameType.Signal, NOBODY, Buffer.alloc(1));
     return repeat(flooding, Buffer.concat(Array.from({ length: Math.floor(WRITE_BYTES / note.length) }, () => note)));
   },
 
@@ -196,8 +197,8 @@ const FLOODS: Readonly<Record<string, (flooding: Flooding) => Promise<void>>> = 
   failures(flooding) {
     const values = '[],'.repeat(Math.floor(LONGEST / 3));
     const failure = `{"code":"EDGE_HANDLER_THREW","name":"","message":"","stack":"","x":[${values}0]}`;
-    const payload = Buffer.concat([Buffer.of(NoteKind.HandlerFailed), Buffer.from(failure, 'latin1')]);
-    return repeat(flooding, frame(FrameType.Note, flooding.invocation, payload));
+    const payload = Buffer.concat([Buffer.of(SignalKind.HandlerFailed), Buffer.from(failure, 'latin1')]);
+    return repeat(flooding, frame(FrameType.Signal, flooding.invocation, payload));
   },
 
   async 'one-open'(flooding) {
@@ -218,7 +219,7 @@ const FLOODS: Readonly<Record<string, (flooding: Flooding) => Promise<void>>> = 
   },
 
   logs(flooding) {
-    const note = frame(FrameType.Note, flooding.invocation, Buffer.from([NoteKind.Log, 1, 120]));
+    const note = frame(FrameType.Signal, flooding.invocation, Buffer.from([SignalKind.Log, 1, 120]));
     return repeat(flooding, Buffer.concat(Array.from({ length: Math.floor(WRITE_BYTES / note.length) }, () => note)));
   },
 
@@ -247,7 +248,7 @@ const FLOODS: Readonly<Record<string, (flooding: Flooding) => Promise<void>>> = 
 
   /** Pieces of bodies behind large frames for nobody: they may be kept as views of the buffer that held both. */
   async 'pinned-buffers'(flooding) {
-    const large = frame(FrameType.Note, NOBODY, Buffer.alloc(LONGEST));
+    const large = frame(FrameType.Signal, NOBODY, Buffer.alloc(LONGEST));
     const piece = Buffer.alloc(PIECE_BYTES / 4);
     for (let call = 0; call < 900 && !flooding.isOver; call++) {
       const id = newId();

@@ -1,7 +1,8 @@
 import { Bench } from 'tinybench';
 import { headOfRaw, parseResponseHead } from '../../src/host/http-head.js';
 import { InvocationMeter } from '../../src/isolate/meter.js';
-import { FrameReader, FrameWriter } from '../../src/isolate/protocol/frames.js';
+import { FrameReader } from '../../src/isolate/protocol/frame-reader.js';
+import { FrameWriter } from '../../src/isolate/protocol/frame-writer.js';
 import { HostOpens } from '../../src/isolate/protocol/messages.js';
 import { WatchBlock } from '../../src/isolate/watch-block.js';
 import type { Benchmark, Figure } from '../benchmark.js';
@@ -48,12 +49,12 @@ function addTasks(bench: Bench): void {
     onData() {},
     onEnd() {},
     onCredit() {},
-    onFail() {},
-    onStop() {},
-    onNote() {},
-    onDivert() {},
-    onDiverted() {},
-    onJoin() {},
+    onReset() {},
+    onStopSending() {},
+    onSignal() {},
+    onPause() {},
+    onPaused() {},
+    onSplice() {},
   });
   const head = headOfRaw('GET', 'http://example.com/path?query=1', RAW_HEADERS);
   const meter = new InvocationMeter(new WatchBlock(), { onTurnEnd() {}, onCpuExceeded() {} });

@@ -10,7 +10,7 @@ import type { LoadHead } from '../isolate/protocol/messages.js';
 import type { CellSupervisor } from '../pool/cell-supervisor.js';
 import type { IsolateCache } from '../pool/isolate-cache.js';
 import type { Admission } from '../quotas/admission.js';
-import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
+import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import { CpuAllowance } from '../quotas/cpu-allowance.js';
 import { checkCount, checkDeployment } from '../quotas/deployment-checks.js';
 import { EdgeError } from '../quotas/errors.js';

@@ -58,7 +58,7 @@ export class FunctionRunner {
   /** Starts an invocation. Rejects when no isolate can be had; everything later is told to the sink. */
   async run(start: InvocationStart, sink: ResponseSink): Promise<Invocation> {
     const live = this.live();
-    if (live?.isOverfull === true) {
+    if (live?.isBacklogged === true) {
       throw new EdgeError(
         'EDGE_OVERLOADED',
         `Function "${this.context.function}" is busy, and has too much to read of the requests before`,
@@ -97,7 +97,7 @@ export class FunctionRunner {
   /** The same without a promise, when the isolate is there and has room. */
   runNow(start: InvocationStart, sink: ResponseSink): Invocation | undefined {
     const live = this.live();
-    if (live === undefined || live.isOverfull || !this.context.share.takesInvocation) return undefined;
+    if (live === undefined || live.isBacklogged || !this.context.share.takesInvocation) return undefined;
     return new Invocation(this.context, live, start, sink);
   }
 

@@ -5,11 +5,11 @@
 
 import { isServiceId, MAX_REPLY_HEAD_CHARACTERS } from '../isolate/ops/table.js';
 import type { Exchange } from '../isolate/protocol/exchange.js';
-import { ProtocolError } from '../isolate/protocol/frames.js';
 import { type HandlerFailure, HostOpens } from '../isolate/protocol/messages.js';
+import { ProtocolError } from '../isolate/protocol/protocol-error.js';
 import type { InvocationPort, IsolateHandle, LossFigures, LossReason } from '../pool/isolate-handle.js';
 import type { RouteMode, Verdict } from '../quotas/admission.js';
-import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
+import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import { EdgeError } from '../quotas/errors.js';
 import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';
 import type { HostShare } from '../quotas/host/host-share.js';
@@ -311,7 +311,7 @@ export class Invocation implements InvocationPort {
       // No isolate that keeps to its own table sends that.
       throw new ProtocolError(`A call names the service ${service}, which there is none of`);
     }
-    if (isComplete) exchange.keepWhole(_body);
+    if (isComplete) exchange.buffer(_body);
     const { limits, connectionSlotRelease, share } = this.#context;
     this.#ledger ??= new Ledger(
       limits,

@@ -1,8 +1,8 @@
-/** The books of one invocation: subrequests by kind, and the gate of its connections. Made when the function first calls a service. */
+/** The books of one invocation: subrequests by kind, and the limiter of its connections. Made when the function first calls a service. */
 import type { CallWork } from '../bindings/service.js';
 import { ServiceId } from '../isolate/ops/table.js';
 import { failureText, type Pace } from '../isolate/protocol/exchange-io.js';
-import { type Connection, ConnectionGate, type ConnectionSlotRelease } from '../quotas/connection-gate.js';
+import { type Connection, ConnectionLimiter, type ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import { expensiveStructure } from '../quotas/host/json-structure.js';
@@ -31,7 +31,7 @@ export interface LedgerPort {
 }
 
 export class Ledger {
-  readonly gate: ConnectionGate;
+  readonly gate: ConnectionLimiter;
   readonly #meter: SubrequestMeter;
   readonly #limits: ResolvedLimits;
   readonly #warnings: LimitWarnings;
@@ -77,7 +77,7 @@ export class Ledger {
       // The account was charged when it was read off the connection, by the clock.
       received: bytes => port.charge(HOST_COSTS.chunkMs + costOf(bytes, HOST_COSTS.movedMbMs)),
     };
-    this.gate = new ConnectionGate({
+    this.gate = new ConnectionLimiter({
       limit: limits.connections,
       release,
       schedule: (check, delayMs) => this.#whenSeen(check, delayMs),

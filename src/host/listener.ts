@@ -4,7 +4,7 @@
  */
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Exchange } from '../isolate/protocol/exchange.js';
-import { INLINE_BODY_BYTES } from '../isolate/protocol/frames.js';
+import { INLINE_BODY_BYTES } from '../isolate/protocol/frame-layout.js';
 import { HostOpens } from '../isolate/protocol/messages.js';
 import type { RouteMode, Verdict } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';

@@ -6,7 +6,7 @@ import { getHeapStatistics } from 'node:v8';
 import type { EgressOptions as EgressServiceOptions } from '../bindings/egress/egress.js';
 import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
 import type { SandboxOption } from '../pool/sandbox/sandbox.js';
-import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
+import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import { checkBindingNames } from '../quotas/deployment-checks.js';
 import type { HostShareLimits } from '../quotas/host/host-share.js';
 import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';

@@ -3,7 +3,7 @@ import type { Service, ServiceBody, ServiceReply } from '../bindings/service.js'
 import { ServiceId } from '../isolate/ops/table.js';
 import type { Exchange } from '../isolate/protocol/exchange.js';
 import { ExchangeIo, failureText } from '../isolate/protocol/exchange-io.js';
-import type { Connection } from '../quotas/connection-gate.js';
+import type { Connection } from '../quotas/connection-limiter.js';
 import { EdgeError } from '../quotas/errors.js';
 import { heapBytesOf } from '../quotas/host/heap-bytes.js';
 import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';

@@ -2,12 +2,13 @@
  * An exchange as the guest sees it: events reach the guest only when it waits for them, and a body can be piped into another
  * exchange without passing the guest.
  */
+import { BodyPipe, type PipeSource, type PipeTarget } from './body-pipe.js';
 import { OpError } from './ops/arguments.js';
 import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
 import type { Exchange, ExchangeListener } from './protocol/exchange.js';
 import type { TurnQueue } from './turns.js';
 
-export class GuestExchange implements ExchangeListener {
+export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   readonly exchange: Exchange;
   /** The invocation that it is, or that made the call. */
   readonly invocationId: number;
@@ -17,12 +18,12 @@ export class GuestExchange implements ExchangeListener {
   #wantsData = false;
   /** The guest wrote as much as the credit. */
   #wantsCredit = false;
-  /** The other end of a pipe, which gets what this exchange reads. */
-  #pipedTo: GuestExchange | undefined;
-  #pipedFrom: GuestExchange | undefined;
-  #isJoined = false;
+  /** Takes the incoming body to another exchange. */
+  #pipeOut: BodyPipe | undefined;
+  /** Brings the outgoing body from another exchange. */
+  #pipeIn: BodyPipe | undefined;
   readonly #onRead: (exchange: GuestExchange) => void;
-  #isReadTold = false;
+  #isReadReported = false;
 
   /**
    * `onOver`: a call has nothing more for the guest; or the answer to an invocation has been sent, or has failed.
@@ -67,32 +68,32 @@ export class GuestExchange implements ExchangeListener {
   }
 
   pipeTo(target: GuestExchange): void {
-    this.#pipedTo = target;
-    target.#pipedFrom = this;
-    this.exchange.passOn();
-    this.#pump();
+    const pipe = new BodyPipe(this, target);
+    this.#pipeOut = pipe;
+    target.#pipeIn = pipe;
+    pipe.pump();
   }
 
-  /** Tells when nothing of the body is left to be read. To be asked whenever the guest has read. */
+  /** Reports when nothing of the body is left to be read. To be called whenever the guest has read. */
   noteRead(): void {
-    if (this.isInvocation || this.#isReadTold || this.exchange.incoming === 'open') return;
-    this.#isReadTold = true;
+    if (this.isInvocation || this.#isReadReported || this.exchange.incoming === 'open') return;
+    this.#isReadReported = true;
     this.#onRead(this);
   }
 
   onReply(status: number, head: string, body: Buffer, isComplete: boolean): void {
-    if (isComplete) this.exchange.keepWhole(body);
+    if (isComplete) this.exchange.buffer(body);
     const size = isComplete ? (body.length > 0 ? body.length : BODY_NONE) : BODY_STREAM;
     this.#turns.push(this.invocationId, [Ev.CallReply, this.id, status, head, size]);
   }
 
   onData(): void {
-    if (this.#pipedTo !== undefined) this.#pump();
-    else if (this.#wantsData) this.#tellData();
+    if (this.#pipeOut !== undefined) this.#pipeOut.pump();
+    else if (this.#wantsData) this.#reportData();
   }
 
   onCredit(): void {
-    if (this.#pipedFrom !== undefined) this.#pipedFrom.#pump();
+    if (this.#pipeIn !== undefined) this.#pipeIn.pump();
     else if (this.#wantsCredit) {
       this.#wantsCredit = false;
       this.#turns.push(this.invocationId, [Ev.Credit, this.id]);
@@ -104,14 +105,14 @@ export class GuestExchange implements ExchangeListener {
   }
 
   onStop(reason: string): void {
-    if (this.#pipedFrom === undefined) this.#turns.push(this.invocationId, [Ev.Stopped, this.id, `Error\n${reason}\n`]);
-    else this.#stopSource(reason);
+    if (this.#pipeIn !== undefined) this.#pipeIn.stop(reason);
+    else this.#turns.push(this.invocationId, [Ev.Stopped, this.id, `Error\n${reason}\n`]);
   }
 
   onFail(reason: string): void {
     this.#failPipes(reason);
-    // Also unasked: a stream of the guest's fails at once, whether somebody reads it or not.
-    if (this.#wantsData || this.isInvocation || this.exchange.isReplied) this.#tellData();
+    // Also unasked: a stream of the guest fails at once, whether it is being read or not.
+    if (this.#wantsData || this.isInvocation || this.exchange.isReplied) this.#reportData();
     if (this.#wantsCredit) this.#turns.push(this.invocationId, [Ev.Stopped, this.id, errorText(reason)]);
     if (this.isInvocation) this.#turns.push(this.invocationId, [Ev.Abort, this.id]);
     else if (!this.exchange.isReplied) this.#turns.push(this.invocationId, [Ev.CallFailed, this.id, errorText(reason)]);
@@ -125,64 +126,27 @@ export class GuestExchange implements ExchangeListener {
     this.#failPipes(reason);
   }
 
-  /** The exchange has failed: what gets its body fails with it, and what its body comes from is read no more. */
+  /** What gets the incoming body fails with it, and what the outgoing one comes from is read no more. */
   #failPipes(reason: string): void {
-    this.#pump();
-    this.#stopSource(reason);
+    this.#pipeOut?.pump();
+    this.#pipeIn?.stop(reason);
   }
 
-  #stopSource(reason: string): void {
-    const source = this.#pipedFrom;
-    if (source === undefined) return;
-    this.#pipedFrom = undefined;
-    source.#pipedTo = undefined;
-    source.exchange.stopReading(reason);
-    source.noteRead();
-    source.#pipeEnded();
-    this.onSent();
-  }
-
-  #tellData(): void {
+  #reportData(): void {
     this.#wantsData = false;
     this.#turns.push(this.invocationId, [Ev.Data, this.id]);
   }
 
-  /**
-   * Moves what has been read to the other end, as fast as that end takes it. Both ends of what is long are in the host process: after the
-   * first bytes they are joined there, and nothing of it comes here any more but its end.
-   */
-  #pump(): void {
-    const target = this.#pipedTo;
-    if (target === undefined) return;
-    const to = target.exchange;
-    while (to.credit > 0 && !to.isOutgoingOver) {
-      const piece = this.exchange.read(to.credit);
-      if (piece === undefined) break;
-      to.write(piece);
-    }
-    const { incoming } = this.exchange;
-    if (incoming === 'open') {
-      this.#joinIfDiverted(to);
-      return;
-    }
-    this.noteRead();
-    this.#pipedTo = undefined;
-    target.#pipedFrom = undefined;
-    if (incoming === 'ended') to.end();
-    else to.fail(this.exchange.failReason);
-    this.#pipeEnded();
-    target.onSent();
-  }
-
-  #joinIfDiverted(to: Exchange): void {
-    if (!this.exchange.isDiverted || this.exchange.queuedBytes > 0 || this.#isJoined) return;
-    this.#isJoined = true;
-    to.join(this.exchange);
-  }
-
   /** All that was to be read of a call has been; the body of an invocation is not all there is to it. */
-  #pipeEnded(): void {
+  onPipedOut(): void {
+    this.#pipeOut = undefined;
     if (!this.isInvocation) this.#onOver(this);
+  }
+
+  /** The answer of an invocation has been sent; a call goes on until it is answered. */
+  onPipedIn(): void {
+    this.#pipeIn = undefined;
+    if (this.isInvocation) this.#onOver(this);
   }
 }
 

@@ -16,7 +16,7 @@ import { BODY_NONE, BODY_STREAM, Ev, type ServiceId } from './ops/table.js';
 import { Timers } from './ops/timers.js';
 import { Channel, type ChannelOwner } from './protocol/channel.js';
 import type { Exchange } from './protocol/exchange.js';
-import { HostOpens, type LoadAnswer, type LoadHead, NoteKind, type ScriptFailure } from './protocol/messages.js';
+import { HostOpens, type LoadAnswer, type LoadHead, type ScriptFailure, SignalKind } from './protocol/messages.js';
 import type { Transport } from './protocol/transport.js';
 import { createRealm, type Realm } from './realm.js';
 import type { Place } from './source-places.js';
@@ -74,7 +74,7 @@ export class Isolate implements OpContext, ChannelOwner {
   readonly #read = (exchange: GuestExchange): void => {
     const payload = Buffer.allocUnsafe(4);
     payload.writeUInt32LE(exchange.id);
-    this.#channel?.note(exchange.invocationId, NoteKind.CallRead, payload);
+    this.#channel?.signal(exchange.invocationId, SignalKind.CallRead, payload);
   };
 
   /** Builds the realm; the function comes later, so a spare can wait warm. `platformOps` are those of the web platform. */
@@ -110,8 +110,8 @@ export class Isolate implements OpContext, ChannelOwner {
           find: id => this.#exchanges.get(id),
           call: (service, head, body, isComplete) => this.#call(service, head, body, isComplete),
           forget: this.#forget,
-          failed: (exchange, failure) => this.#channel?.note(exchange.id, NoteKind.HandlerFailed, failure),
-          passThrough: exchange => this.#channel?.note(exchange.id, NoteKind.PassThrough, ''),
+          failed: (exchange, failure) => this.#channel?.signal(exchange.id, SignalKind.HandlerFailed, failure),
+          passThrough: exchange => this.#channel?.signal(exchange.id, SignalKind.PassThrough, ''),
           handled: exchange => {
             const invocation = this.#invocations.get(exchange.id);
             if (invocation === undefined) return;
@@ -240,7 +240,7 @@ export class Isolate implements OpContext, ChannelOwner {
     this.#meter.open(exchange.id, kind);
     switch (kind) {
       case HostOpens.Fetch: {
-        if (isComplete) exchange.keepWhole(body);
+        if (isComplete) exchange.buffer(body);
         const size = isComplete ? (body.length > 0 ? body.length : BODY_NONE) : BODY_STREAM;
         this.#turns.push(exchange.id, [Ev.Fetch, exchange.id, head, size]);
         return;
@@ -263,18 +263,18 @@ export class Isolate implements OpContext, ChannelOwner {
     }
   }
 
-  onNote(id: number, kind: number, payload: Buffer): void {
+  onSignal(id: number, kind: number, payload: Buffer): void {
     switch (kind) {
-      case NoteKind.Close:
+      case SignalKind.Close:
         this.#finish(id);
         return;
-      case NoteKind.CallCanceled:
-        this.#exchanges.get(id)?.exchange.receiveFail(payload.toString('utf8'));
+      case SignalKind.CallCanceled:
+        this.#exchanges.get(id)?.exchange.receiveReset(payload.toString('utf8'));
         return;
-      case NoteKind.Ping:
+      case SignalKind.Ping:
         // In the order of the turns, of which it is none.
         this.#turns.push(0, [Ev.TimerDropped, 0], () => {
-          this.#channel?.note(id, NoteKind.Pong, '');
+          this.#channel?.signal(id, SignalKind.Pong, '');
           return false;
         });
         return;
@@ -300,7 +300,7 @@ export class Isolate implements OpContext, ChannelOwner {
       exchange.reply(200, JSON.stringify(value), true, null, true);
     };
     this.#meter.setLimits(load.limits);
-    if (isComplete) exchange.keepWhole(body);
+    if (isComplete) exchange.buffer(body);
     // Turns of two isolates are not to run into each other.
     this.#rehearsed
       .then(() =>
@@ -350,7 +350,7 @@ export class Isolate implements OpContext, ChannelOwner {
   #log(level: number, text: string): void {
     const id = this.currentInvocation();
     if (!this.#invocations.has(id)) return;
-    this.#channel?.note(id, NoteKind.Log, String.fromCharCode(level) + text);
+    this.#channel?.signal(id, SignalKind.Log, String.fromCharCode(level) + text);
   }
 
   #fail(id: number, code: string): void {
@@ -383,6 +383,6 @@ export class Isolate implements OpContext, ChannelOwner {
       call.fail('AbortError\nThe request that this belongs to is over\n');
     }
     this.#timers.clearInvocation(id);
-    this.#channel?.note(id, NoteKind.Done, this.#meter.close(id));
+    this.#channel?.signal(id, SignalKind.Done, this.#meter.close(id));
   }
 }

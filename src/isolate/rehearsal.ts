@@ -47,7 +47,7 @@ export async function rehearse(platformOps: (context: OpContext) => readonly OpS
   const [ours, theirs] = loopback();
   // Watched by nobody: what runs is known.
   new Isolate(new WatchBlock(), platformOps).connect(theirs, () => {});
-  const host = new Channel(ours, 'host', { onOpen() {}, onNote() {}, onClose() {} });
+  const host = new Channel(ours, 'host', { onOpen() {}, onSignal() {}, onClose() {} });
   try {
     return [
       await statusOf(host.open(HostOpens.Load, JSON.stringify(LOAD), true, SOURCE, true)),

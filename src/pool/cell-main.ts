@@ -19,11 +19,11 @@ const channel = new Channel(descriptorTransport(CONTROL_FD), 'isolate', {
   onOpen(exchange) {
     exchange.fail('Not supported');
   },
-  onNote(lease, kind, payload) {
+  onSignal(lease, kind, payload) {
     switch (kind) {
       case Control.Settings:
         pool = createPool(JSON.parse(payload.toString('utf8'))); // written by the host
-        channel.note(0, Control.Ready, '');
+        channel.signal(0, Control.Ready, '');
         return;
       case Control.Start:
         pool?.start(lease, { fd: payload.readUInt32LE(0) });
@@ -32,7 +32,7 @@ const channel = new Channel(descriptorTransport(CONTROL_FD), 'isolate', {
         pool?.end(lease, 'closed');
         return;
       case Control.Ping:
-        channel.note(0, Control.Pong, '');
+        channel.signal(0, Control.Pong, '');
         return;
       default:
     }
@@ -46,9 +46,9 @@ function createPool(settings: CellSettings): LeasePool {
     residentBytes: () => process.memoryUsage.rss(),
     priority: new ThreadPriority(),
     onEnd: (lease, end, detail) =>
-      channel.note(lease, Control.Ended, `${end}\n${detail.slice(0, MAX_DETAIL_CHARACTERS)}`),
-    onLongTurn: (lease, isRunning) => channel.note(lease, Control.LongTurn, flag(isRunning)),
-    onLinger: isStuck => channel.note(0, Control.Linger, flag(isStuck)),
+      channel.signal(lease, Control.Ended, `${end}\n${detail.slice(0, MAX_DETAIL_CHARACTERS)}`),
+    onLongTurn: (lease, isRunning) => channel.signal(lease, Control.LongTurn, flag(isRunning)),
+    onLinger: isStuck => channel.signal(0, Control.Linger, flag(isStuck)),
   });
 }
 

@@ -2,7 +2,9 @@
  * What host and cell say to each other on the control connection: notes whose id is the lease. Both ends check what they read; the
  * cell's end can be written to by a function that has escaped.
  */
-import { type FrameBounds, FrameType, ProtocolError } from '../isolate/protocol/frames.js';
+import { FrameType } from '../isolate/protocol/frame-layout.js';
+import type { FrameBounds } from '../isolate/protocol/frame-reader.js';
+import { ProtocolError } from '../isolate/protocol/protocol-error.js';
 import type { LeaseEnd } from './lease-pool.js';
 
 export enum Control {
@@ -31,9 +33,10 @@ export const MAX_DETAIL_CHARACTERS = 2048;
 
 /** What the host takes of a cell on the control connection: notes alone, and short ones. */
 export const CONTROL_BOUNDS: FrameBounds = {
-  payload: type => (type === FrameType.Note ? 4 * MAX_DETAIL_CHARACTERS : 0),
+  payload: type => (type === FrameType.Signal ? 4 * MAX_DETAIL_CHARACTERS : 0),
   openHead: () => 0,
   framesAtOnce: 64,
+  parsedBytesAtOnce: Number.POSITIVE_INFINITY,
 };
 
 export interface CellSettings {

@@ -4,15 +4,15 @@
  */
 import { Channel, type ChannelOwner } from '../isolate/protocol/channel.js';
 import type { Exchange, ExchangeListener } from '../isolate/protocol/exchange.js';
-import { ProtocolError } from '../isolate/protocol/frames.js';
 import { ISOLATE_BOUNDS } from '../isolate/protocol/isolate-bounds.js';
 import {
   type HandlerFailure,
   HostOpens,
   type LoadAnswer,
   type LoadHead,
-  NoteKind,
+  SignalKind,
 } from '../isolate/protocol/messages.js';
+import { ProtocolError } from '../isolate/protocol/protocol-error.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import type { LeaseConnection } from './cell.js';
 import { CpuClaims } from './cpu-claims.js';
@@ -113,7 +113,7 @@ export class IsolateHandle implements ChannelOwner {
   }
 
   /** It has not read what it was sent for so long that more of it would only take memory. */
-  get isOverfull(): boolean {
+  get isBacklogged(): boolean {
     return this.#channel.unwrittenBytes > MAX_UNREAD_BYTES;
   }
 
@@ -194,17 +194,17 @@ export class IsolateHandle implements ChannelOwner {
       this.end();
       return;
     }
-    this.#channel.note(id, NoteKind.Close, '');
+    this.#channel.signal(id, SignalKind.Close, '');
   }
 
   /** Whoever reads the rest of a call's answer finds that it failed. `reason` is a failure text. */
   cancelCall(call: number, reason: string): void {
-    this.#channel.note(call, NoteKind.CallCanceled, reason);
+    this.#channel.signal(call, SignalKind.CallCanceled, reason);
   }
 
   /** Answered by `onPong` of the invocation's port. */
   ping(invocation: number): void {
-    this.#channel.note(invocation, NoteKind.Ping, '');
+    this.#channel.signal(invocation, SignalKind.Ping, '');
   }
 
   /** Ends invocations that have made no progress for long. */
@@ -271,32 +271,32 @@ export class IsolateHandle implements ChannelOwner {
     port.onCall(exchange, kind, head.slice(at + 1), body, isComplete);
   }
 
-  onNote(id: number, kind: number, payload: Buffer): void {
+  onSignal(id: number, kind: number, payload: Buffer): void {
     const port = this.#invocations.get(id);
     if (port === undefined) {
       this.#channel.futileFrame();
       return;
     }
     switch (kind) {
-      case NoteKind.Log:
+      case SignalKind.Log:
         if (payload.length > 0) port.onLog(payload.readUInt8(0), payload.toString('utf8', 1));
         return;
-      case NoteKind.PassThrough:
+      case SignalKind.PassThrough:
         port.onPassThrough();
         return;
-      case NoteKind.HandlerFailed:
+      case SignalKind.HandlerFailed:
         if (payload.length > MAX_FAILURE_BYTES) {
           throw new ProtocolError(`The failure of a handler has ${payload.length} bytes`);
         }
         port.onHandlerFailed(parseHandlerFailure(payload.toString('utf8')));
         return;
-      case NoteKind.CallRead:
+      case SignalKind.CallRead:
         if (payload.length >= 4) port.onCallRead(payload.readUInt32LE(0));
         return;
-      case NoteKind.Pong:
+      case SignalKind.Pong:
         port.onPong();
         return;
-      case NoteKind.Done:
+      case SignalKind.Done:
         if (payload.length < 8) throw new ProtocolError(`The end of an invocation has ${payload.length} bytes`);
         // Its answer is over before an invocation is; one that goes on would be on nobody's books.
         if (this.#channel.find(id) !== undefined) throw new ProtocolError('An invocation ended before its answer did');

@@ -116,7 +116,7 @@ export class ProcessCell implements Cell {
     if (child.pid === undefined) return;
     const owner: ChannelOwner = {
       onOpen: exchange => exchange.fail('Not supported'),
-      onNote: (lease, kind, payload) => {
+      onSignal: (lease, kind, payload) => {
         switch (kind) {
           case Control.Ready:
             clearTimeout(starting);
@@ -151,7 +151,7 @@ export class ProcessCell implements Cell {
     this.#control = new Channel(transport, 'host', owner, { frames: CONTROL_BOUNDS, share });
     const { maxThreads, heapBytes, cellMemoryBytes } = options;
     const settings: CellSettings = { maxThreads, heapBytes, cellMemoryBytes, execArgv: isolateFlags() };
-    this.#control.note(0, Control.Settings, JSON.stringify(settings));
+    this.#control.signal(0, Control.Settings, JSON.stringify(settings));
   }
 
   get pid(): number | undefined {
@@ -185,19 +185,19 @@ export class ProcessCell implements Cell {
     this.#leases.add(lease);
     const payload = Buffer.allocUnsafe(4);
     payload.writeUInt32LE(FIRST_LEASE_FD + index);
-    this.#control?.note(lease, Control.Start, payload);
+    this.#control?.signal(lease, Control.Start, payload);
     return { lease, transport: socketTransport(socket, true) };
   }
 
   end(lease: number): void {
-    if (this.#leases.delete(lease)) this.#control?.note(lease, Control.End, '');
+    if (this.#leases.delete(lease)) this.#control?.signal(lease, Control.End, '');
   }
 
   /** Answers whether the last ping was answered. */
   ping(): boolean {
     if (this.#isPinged) return false;
     this.#isPinged = true;
-    this.#control?.note(0, Control.Ping, '');
+    this.#control?.signal(0, Control.Ping, '');
     return true;
   }
 

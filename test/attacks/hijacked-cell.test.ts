@@ -7,7 +7,7 @@ import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test, { type ExecutionContext } from 'ava';
-import { FrameType } from '../../src/isolate/protocol/frames.js';
+import { FrameType } from '../../src/isolate/protocol/frame-layout.js';
 import { ISOLATE_BOUNDS } from '../../src/isolate/protocol/isolate-bounds.js';
 import { type EdgeErrorCode, errorCode } from '../../src/quotas/errors.js';
 import { unlessMissing } from '../needs.js';
@@ -34,7 +34,7 @@ interface Attack {
   readonly until: EdgeErrorCode | { readonly bytes: number };
 }
 
-const NOTE_BYTES = ISOLATE_BOUNDS.payload(FrameType.Note) - 1;
+const NOTE_BYTES = ISOLATE_BOUNDS.payload(FrameType.Signal) - 1;
 const HEAD_BYTES = ISOLATE_BOUNDS.openHead(0) - 1024;
 const TOO_LONG_BYTES = 8 * MEBIBYTE;
 

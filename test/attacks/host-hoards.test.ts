@@ -10,8 +10,9 @@ import type { Service } from '../../src/bindings/service.js';
 import { Ledger } from '../../src/host/ledger.js';
 import { answerCall } from '../../src/host/services.js';
 import { ServiceId } from '../../src/isolate/ops/table.js';
-import { FrameType, FrameWriter, HEADER_BYTES, INLINE_BODY_BYTES } from '../../src/isolate/protocol/frames.js';
-import { HostOpens, NoteKind } from '../../src/isolate/protocol/messages.js';
+import { FrameType, HEADER_BYTES, INLINE_BODY_BYTES } from '../../src/isolate/protocol/frame-layout.js';
+import { FrameWriter } from '../../src/isolate/protocol/frame-writer.js';
+import { HostOpens, SignalKind } from '../../src/isolate/protocol/messages.js';
 import type { TransportReader } from '../../src/isolate/protocol/transport.js';
 import { type InvocationPort, IsolateHandle } from '../../src/pool/isolate-handle.js';
 import { HostBudget, type HostShare } from '../../src/quotas/host/host-share.js';
@@ -74,7 +75,7 @@ function peer(share: HostShare): Peer {
     start(given: TransportReader) {
       reader = given;
     },
-    isFull: false,
+    isBackpressured: false,
     unwrittenBytes: 0,
     pause: () => {
       isPaused = true;
@@ -104,7 +105,7 @@ function peer(share: HostShare): Peer {
     onPassThrough() {},
     onHandlerFailed() {},
     onCall(exchange, id, head, body, isComplete) {
-      if (isComplete) exchange.keepWhole(body);
+      if (isComplete) exchange.buffer(body);
       void answerCall(services, ledger, exchange, id, head, isComplete);
     },
     onCallRead() {},
@@ -176,7 +177,7 @@ async function held(): Promise<number> {
 function partialNote(bytes: number, length: number): Buffer {
   const frame = Buffer.alloc(HEADER_BYTES + bytes);
   frame.writeUInt32LE(length, 0);
-  frame.writeUInt8(FrameType.Note, 4);
+  frame.writeUInt8(FrameType.Signal, 4);
   frame.writeUInt32LE(2, 5);
   return frame;
 }
@@ -191,7 +192,7 @@ const ways: readonly (readonly [string, (peer: Peer, n: number) => Buffer | unde
       if (n === 0) each.writer.reply(each.id, 200, '', false, null, false);
       const call = 2 * n + 1;
       each.writer.open(call, ServiceId.Bucket, `${each.id}\nput\nB\n{"key":"k"}`, true, null, false);
-      each.writer.note(4000, NoteKind.Log, Buffer.alloc(300 * KIBIBYTE));
+      each.writer.signal(4000, SignalKind.Log, Buffer.alloc(300 * KIBIBYTE));
       each.writer.data(call, new Uint8Array(16 * KIBIBYTE));
       return undefined;
     },

@@ -3,10 +3,11 @@
  * The host lives, its memory stays bounded, and only the isolate at fault ends.
  */
 import test, { type ExecutionContext } from 'ava';
+import { ChunkQueue } from '../../src/isolate/protocol/chunk-queue.js';
 import type { Exchange } from '../../src/isolate/protocol/exchange.js';
-import { FrameType, FrameWriter, HEADER_BYTES } from '../../src/isolate/protocol/frames.js';
-import { HostOpens, NoteKind } from '../../src/isolate/protocol/messages.js';
-import { PieceQueue } from '../../src/isolate/protocol/piece-queue.js';
+import { FrameType, HEADER_BYTES } from '../../src/isolate/protocol/frame-layout.js';
+import { FrameWriter } from '../../src/isolate/protocol/frame-writer.js';
+import { HostOpens, SignalKind } from '../../src/isolate/protocol/messages.js';
 import type { TransportReader } from '../../src/isolate/protocol/transport.js';
 import { type InvocationPort, IsolateHandle } from '../../src/pool/isolate-handle.js';
 
@@ -33,7 +34,7 @@ function rig(closeWithinMs?: number): Rig {
       start(given: TransportReader) {
         reader = given;
       },
-      isFull: false,
+      isBackpressured: false,
       unwrittenBytes: 0,
       pause() {},
       resume() {},
@@ -104,7 +105,7 @@ async function untilRead({ handle }: Rig): Promise<void> {
 const breaches: readonly [string, (rig: Rig, id: number) => void][] = [
   ['a frame of an unknown type', (r, id) => r.sendRaw(frame(99, id, Buffer.alloc(4)))],
   ['a frame of type 0', (r, id) => r.sendRaw(frame(0, id, Buffer.alloc(4)))],
-  ['a length of four gigabytes', r => r.sendRaw(frame(FrameType.Note, 0, Buffer.alloc(0), 0xffff_ffff))],
+  ['a length of four gigabytes', r => r.sendRaw(frame(FrameType.Signal, 0, Buffer.alloc(0), 0xffff_ffff))],
   ['data of four gigabytes', (r, id) => r.sendRaw(frame(FrameType.Data, id, Buffer.alloc(0), 0xffff_ffff))],
   [
     'a head that is longer than its frame',
@@ -144,10 +145,10 @@ const breaches: readonly [string, (rig: Rig, id: number) => void][] = [
     },
   ],
   ['credit without end', (r, id) => r.writer.credit(id, 0xffff_ffff)],
-  ['a failure that is no JSON', (r, id) => r.writer.note(id, NoteKind.HandlerFailed, '{')],
-  ['a failure that is an array', (r, id) => r.writer.note(id, NoteKind.HandlerFailed, '[]')],
-  ['an end without figures', (r, id) => r.writer.note(id, NoteKind.Done, '')],
-  ['the end of an invocation whose answer goes on', (r, id) => r.writer.note(id, NoteKind.Done, Buffer.alloc(8))],
+  ['a failure that is no JSON', (r, id) => r.writer.signal(id, SignalKind.HandlerFailed, '{')],
+  ['a failure that is an array', (r, id) => r.writer.signal(id, SignalKind.HandlerFailed, '[]')],
+  ['an end without figures', (r, id) => r.writer.signal(id, SignalKind.Done, '')],
+  ['the end of an invocation whose answer goes on', (r, id) => r.writer.signal(id, SignalKind.Done, Buffer.alloc(8))],
   [
     'tens of thousands of open calls',
     (r, id) => {
@@ -178,10 +179,10 @@ const breaches: readonly [string, (rig: Rig, id: number) => void][] = [
     'a head that is longer than any',
     (r, id) => r.writer.open(1, 0, `${id}\n${'x'.repeat(1200 * 1024)}`, false, null, false),
   ],
-  ['a log line that is longer than any', (r, id) => r.writer.note(id, NoteKind.Log, 'x'.repeat(400 * 1024))],
+  ['a log line that is longer than any', (r, id) => r.writer.signal(id, SignalKind.Log, 'x'.repeat(400 * 1024))],
   [
     'a failure that is longer than any',
-    (r, id) => r.writer.note(id, NoteKind.HandlerFailed, `[${'[],'.repeat(60_000)}[]]`),
+    (r, id) => r.writer.signal(id, SignalKind.HandlerFailed, `[${'[],'.repeat(60_000)}[]]`),
   ],
   [
     'ids that do not grow',
@@ -193,7 +194,7 @@ const breaches: readonly [string, (rig: Rig, id: number) => void][] = [
   [
     'frames that belong to nothing, without end',
     r => {
-      for (let i = 0; i < 25_000; i++) r.writer.note(4000, NoteKind.Log, 'x');
+      for (let i = 0; i < 25_000; i++) r.writer.signal(4000, SignalKind.Log, 'x');
     },
   ],
 ];
@@ -219,11 +220,11 @@ test('notes, replies and calls for invocations of others reach nobody', t => {
   const r = rig();
   const id = r.invoke();
   for (const other of [0, 1, id + 2, id + 4, 0xffff_ffff]) {
-    for (const kind of [0, 1, 2, 3, 4, 5, 200]) r.writer.note(other, kind, Buffer.alloc(8));
+    for (const kind of [0, 1, 2, 3, 4, 5, 200]) r.writer.signal(other, kind, Buffer.alloc(8));
     if (other !== 0) r.writer.end(other);
     r.writer.credit(other, 1000);
-    r.writer.fail(other, 'x');
-    r.writer.stop(other, 'x');
+    r.writer.reset(other, 'x');
+    r.writer.stopSending(other, 'x');
     r.writer.data(other, new Uint8Array(10));
   }
   r.writer.reply(id + 2, 200, '', false, null, true);
@@ -239,9 +240,9 @@ test('what comes for an invocation after its end is dropped', t => {
   const r = rig();
   const id = r.invoke();
   r.writer.reply(id, 200, '', false, null, true);
-  for (let i = 0; i < 3; i++) r.writer.note(id, NoteKind.Done, Buffer.alloc(8));
+  for (let i = 0; i < 3; i++) r.writer.signal(id, SignalKind.Done, Buffer.alloc(8));
   r.writer.reply(id, 500, '', false, null, true);
-  r.writer.note(id, NoteKind.Log, '\x01late');
+  r.writer.signal(id, SignalKind.Log, '\x01late');
   r.writer.open(1, 0, `${id}\n{}`, true, null, true);
   r.send();
   t.deepEqual(r.told, ['reply 200', 'done']);
@@ -275,7 +276,7 @@ test('an isolate that answers and never says that the invocation is over does no
   t.deepEqual([...r.told], ['reply 200', 'lost silent']);
   t.is(r.handle.inFlight, 0);
   t.true(r.handle.isUsable);
-  r.writer.note(id, NoteKind.Done, Buffer.alloc(8));
+  r.writer.signal(id, SignalKind.Done, Buffer.alloc(8));
   r.writer.open(1, 0, `${id}\n{}`, true, null, true);
   r.send();
   t.deepEqual([...r.told], ['reply 200', 'lost silent']);
@@ -290,9 +291,9 @@ test('frames that come byte by byte are frames', t => {
 });
 
 test('a body that comes byte by byte costs about its size', t => {
-  const queue = new PieceQueue();
+  const queue = new ChunkQueue();
   for (let i = 0; i < 200_000; i++) queue.push(Buffer.from([i & 255]));
-  t.true(queue.pieces <= 13, `${queue.pieces} buffers`);
+  t.true(queue.count <= 13, `${queue.count} buffers`);
   let at = 0;
   for (let piece = queue.shift(1000); piece !== undefined; piece = queue.shift(1000)) {
     for (const byte of piece) if (byte !== (at++ & 255)) t.fail(`byte ${at}`);

@@ -1,9 +1,10 @@
 /** Frames in any order, from a peer that says whatever it likes, while the host reads, writes and gives up its bodies. */
 import test from 'ava';
 import fc from 'fast-check';
+import { WINDOW_BYTES } from '../../src/isolate/protocol/body-owner.js';
 import { Channel } from '../../src/isolate/protocol/channel.js';
-import { type Exchange, WINDOW_BYTES } from '../../src/isolate/protocol/exchange.js';
-import { FrameWriter } from '../../src/isolate/protocol/frames.js';
+import type { Exchange } from '../../src/isolate/protocol/exchange.js';
+import { FrameWriter } from '../../src/isolate/protocol/frame-writer.js';
 import type { TransportReader } from '../../src/isolate/protocol/transport.js';
 
 /** Ids that the host has opened, that the peer has, and one of neither. */
@@ -25,11 +26,11 @@ const frames = fc.oneof(
   step(({ peer }, id, bytes) => peer.data(id, new Uint8Array(bytes))),
   step(({ peer }, id) => peer.end(id)),
   step(({ peer }, id, bytes) => peer.credit(id, bytes)),
-  step(({ peer }, id) => peer.stop(id, 'enough')),
-  step(({ peer }, id) => peer.fail(id, 'lost')),
-  step(({ peer }, id) => peer.divert(id)),
-  step(({ peer }, id) => peer.diverted(id)),
-  step(({ peer }, id, _bytes, from) => peer.join(id, from)),
+  step(({ peer }, id) => peer.stopSending(id, 'enough')),
+  step(({ peer }, id) => peer.reset(id, 'lost')),
+  step(({ peer }, id) => peer.pause(id)),
+  step(({ peer }, id) => peer.paused(id)),
+  step(({ peer }, id, _bytes, from) => peer.splice(id, from)),
   step(({ peer }, id) => peer.open(id, 1, '', false, null, false)),
   step(({ peer }, id) => peer.reply(id, 200, '', false, null, false)),
 );
@@ -43,10 +44,10 @@ const own = fc.oneof(
   step((rig, id) => rig.exchange(id)?.reply(200, '', false, null, false)),
 );
 
-/** What a peer that joins bodies would do, so that what comes after it is reached often. */
-const joining = step(({ peer }, id, _bytes, from) => {
-  peer.divert(from);
-  peer.join(id, from);
+/** What a peer that splices bodies would do, so that what comes after it is reached often. */
+const splicing = step(({ peer }, id, _bytes, from) => {
+  peer.pause(from);
+  peer.splice(id, from);
 });
 
 class Rig {
@@ -62,7 +63,7 @@ class Rig {
         start: reader => {
           this.#reader = reader;
         },
-        isFull: false,
+        isBackpressured: false,
         pause: () => {},
         resume: () => {},
         unwrittenBytes: 0,
@@ -72,7 +73,7 @@ class Rig {
       'host',
       {
         onOpen: exchange => void this.exchanges.push(exchange),
-        onNote() {},
+        onSignal() {},
         onClose: () => {
           this.isClosed = true;
         },
@@ -105,7 +106,7 @@ class Rig {
 
 test('whatever a peer sends in whatever order, nothing throws and no body is held beyond its window', t => {
   fc.assert(
-    fc.property(fc.array(fc.oneof(frames, own, joining), { maxLength: 60 }), steps => {
+    fc.property(fc.array(fc.oneof(frames, own, splicing), { maxLength: 60 }), steps => {
       const rig = new Rig();
       for (const step of steps) {
         step(rig);

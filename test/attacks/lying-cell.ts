@@ -5,7 +5,7 @@
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import { Channel } from '../../src/isolate/protocol/channel.js';
-import { HostOpens, NoteKind } from '../../src/isolate/protocol/messages.js';
+import { HostOpens, SignalKind } from '../../src/isolate/protocol/messages.js';
 import { descriptorTransport } from '../../src/isolate/protocol/transport.js';
 import { Control } from '../../src/pool/control.js';
 
@@ -14,9 +14,9 @@ let burning = 0;
 
 const control = new Channel(descriptorTransport(3), 'isolate', {
   onOpen() {},
-  onNote(_lease, kind, payload) {
-    if (kind === Control.Settings) control.note(0, Control.Ready, '');
-    if (kind === Control.Ping) control.note(0, Control.Pong, '');
+  onSignal(_lease, kind, payload) {
+    if (kind === Control.Settings) control.signal(0, Control.Ready, '');
+    if (kind === Control.Ping) control.signal(0, Control.Pong, '');
     if (kind === Control.Start) isolate(payload.readUInt32LE(0));
   },
   onClose: () => process.exit(0),
@@ -31,10 +31,10 @@ function isolate(descriptor: number): void {
         return;
       }
       exchange.reply(200, '', false, null, true);
-      channel.note(exchange.id, NoteKind.Done, Buffer.alloc(8));
+      channel.signal(exchange.id, SignalKind.Done, Buffer.alloc(8));
       while (burning++ < THREADS) new Worker('for (;;);', { eval: true });
     },
-    onNote() {},
+    onSignal() {},
     onClose() {},
   });
 }

@@ -2,8 +2,9 @@
 import type { ExecutionContext } from 'ava';
 import { FunctionRunner } from '../../src/host/function-runner.js';
 import type { InvocationContext } from '../../src/host/invocation.js';
-import { FrameReader, FrameWriter } from '../../src/isolate/protocol/frames.js';
-import { HostOpens, NoteKind } from '../../src/isolate/protocol/messages.js';
+import { FrameReader } from '../../src/isolate/protocol/frame-reader.js';
+import { FrameWriter } from '../../src/isolate/protocol/frame-writer.js';
+import { HostOpens, SignalKind } from '../../src/isolate/protocol/messages.js';
 import type { TransportReader } from '../../src/isolate/protocol/transport.js';
 import { IsolateCache } from '../../src/pool/isolate-cache.js';
 import { IsolateHandle } from '../../src/pool/isolate-handle.js';
@@ -41,14 +42,14 @@ export async function hostileIsolate(
     onData() {},
     onEnd() {},
     onCredit() {},
-    onFail() {},
-    onStop() {},
-    onDivert() {},
-    onDiverted() {},
-    onJoin() {},
-    onNote(id, kind) {
-      if (kind !== NoteKind.Close) return;
-      writer.note(id, NoteKind.Done, Buffer.alloc(8));
+    onReset() {},
+    onStopSending() {},
+    onPause() {},
+    onPaused() {},
+    onSplice() {},
+    onSignal(id, kind) {
+      if (kind !== SignalKind.Close) return;
+      writer.signal(id, SignalKind.Done, Buffer.alloc(8));
       setImmediate(send);
     },
   });
@@ -56,7 +57,7 @@ export async function hostileIsolate(
     start(given: TransportReader) {
       host = given;
     },
-    isFull: false,
+    isBackpressured: false,
     unwrittenBytes: 0,
     pause() {},
     resume() {},

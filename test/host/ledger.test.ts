@@ -86,7 +86,7 @@ test('countCall() holds calls of caches to cacheCalls when that is tighter', t =
 /** Two ends of a channel in memory: calls made on one are answered on the other. */
 function calls(services: FunctionServices, ledger: Ledger) {
   const [near, far] = loopback();
-  const nobody: ChannelOwner = { onOpen() {}, onNote() {}, onClose() {} };
+  const nobody: ChannelOwner = { onOpen() {}, onSignal() {}, onClose() {} };
   const isolate = new Channel(near, 'isolate', nobody);
   const answered: Promise<void>[] = [];
   new Channel(far, 'host', {

@@ -1,13 +1,13 @@
 /** When a connection counts as being read or written. */
 import test from 'ava';
 import { meteredAnswer, meteredUpload } from '../../src/host/metered-bodies.js';
-import { ConnectionGate } from '../../src/quotas/connection-gate.js';
+import { ConnectionLimiter } from '../../src/quotas/connection-limiter.js';
 import { EdgeError } from '../../src/quotas/errors.js';
 
-/** A gate of one connection, which is answered and idle, and an attempt that waits; `isDeadlocked` is what the gate thinks. */
+/** A limiter of one connection, which is answered and idle, and an attempt that waits; `isDeadlocked` is what the limiter thinks. */
 async function rig() {
   let isDeadlocked = false;
-  const gate = new ConnectionGate({
+  const limiter = new ConnectionLimiter({
     limit: 1,
     schedule: () => {
       isDeadlocked = true;
@@ -16,10 +16,10 @@ async function rig() {
       };
     },
   });
-  const connection = await gate.open();
+  const connection = await limiter.open();
   connection.answered();
-  gate.open().catch(() => {});
-  return { gate, connection, isDeadlocked: () => isDeadlocked };
+  limiter.open().catch(() => {});
+  return { limiter, connection, isDeadlocked: () => isDeadlocked };
 }
 
 async function* chunks(count: number): AsyncGenerator<Uint8Array> {
@@ -53,9 +53,9 @@ test('meteredAnswer() ends its source at once, also while a chunk is awaited', a
 });
 
 test('meteredAnswer() throws when the connection was canceled', async t => {
-  const { gate, connection } = await rig();
+  const { limiter, connection } = await rig();
   const body = meteredAnswer(chunks(2), connection)[Symbol.asyncIterator]();
-  gate.close(new EdgeError('EDGE_CONNECTION_CANCELED', 'canceled'));
+  limiter.close(new EdgeError('EDGE_CONNECTION_CANCELED', 'canceled'));
   await t.throwsAsync(body.next(), { code: 'EDGE_CONNECTION_CANCELED' });
 });
 
@@ -79,7 +79,7 @@ test('meteredUpload() writes from the moment that a chunk is taken until the nex
 });
 
 test('meteredUpload() throws when the connection was canceled, and ends its source', async t => {
-  const { gate, connection } = await rig();
+  const { limiter, connection } = await rig();
   let isEnded = false;
   async function* source() {
     try {
@@ -90,7 +90,7 @@ test('meteredUpload() throws when the connection was canceled, and ends its sour
   }
   const upload = meteredUpload(source(), connection);
   await upload.next();
-  gate.close(new EdgeError('EDGE_CONNECTION_CANCELED', 'canceled'));
+  limiter.close(new EdgeError('EDGE_CONNECTION_CANCELED', 'canceled'));
   await t.throwsAsync(upload.next(), { code: 'EDGE_CONNECTION_CANCELED' });
   t.true(isEnded);
 });

@@ -30,7 +30,7 @@ const LOAD: LoadHead = {
 function hostChannel(t: ExecutionContext): { readonly channel: Channel; readonly port: MessageChannel['port2'] } {
   const { port1, port2 } = new MessageChannel();
   t.teardown(() => port1.close());
-  const owner = { onOpen() {}, onNote() {}, onClose() {} };
+  const owner = { onOpen() {}, onSignal() {}, onClose() {} };
   return { channel: new Channel(portTransport(port1), 'host', owner), port: port2 };
 }
 

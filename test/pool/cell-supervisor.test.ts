@@ -4,7 +4,7 @@ import type { Cell, CellEvents, LeaseConnection } from '../../src/pool/cell.js';
 import { CellSupervisor } from '../../src/pool/cell-supervisor.js';
 
 const SILENT: Transport = {
-  isFull: false,
+  isBackpressured: false,
   unwrittenBytes: 0,
   pause() {},
   resume() {},

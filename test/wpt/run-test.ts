@@ -100,7 +100,7 @@ function invoke(world: Egress, handle: IsolateHandle): Promise<string> {
         failure = `${found.name}: ${found.message}`;
       },
       onCall: (call, _service, head, body, isComplete) => {
-        if (isComplete) call.keepWhole(body);
+        if (isComplete) call.buffer(body);
         void answerCall(world, call, head, isComplete);
       },
       onDone: () => {},

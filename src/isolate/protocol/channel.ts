@@ -5,15 +5,11 @@
 
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { Exchange, type ExchangeCarrier, type ExchangeListener } from './exchange.js';
-import {
-  type FrameBounds,
-  FrameReader,
-  type FrameSink,
-  FrameWriter,
-  INLINE_BODY_BYTES,
-  ProtocolError,
-  TRUSTED_BOUNDS,
-} from './frames.js';
+import { INLINE_BODY_BYTES } from './frame-layout.js';
+import { type FrameBounds, FrameReader, type FrameSink, TRUSTED_BOUNDS } from './frame-reader.js';
+import { FrameWriter } from './frame-writer.js';
+import { GatedReader } from './gated-reader.js';
+import { ProtocolError } from './protocol-error.js';
 import type { Transport } from './transport.js';
 
 /** A peer that opens more at once is not honest: the host admits fewer, an isolate is refused earlier by its quotas. */
@@ -21,7 +17,7 @@ const MAX_EXCHANGES = 16_384;
 /** All bodies of one connection together, queued and not yet read, and the heads of what the peer has opened: for an end without a share. */
 const MAX_QUEUED_BYTES = 128 * 1024 * 1024;
 /** From here on windows stay small, so that it takes thousands of clients that do not read to come there. */
-const CROWDED_BYTES = MAX_QUEUED_BYTES / 8;
+const PRESSURE_BYTES = MAX_QUEUED_BYTES / 8;
 /** What this end keeps for an exchange that the peer opens, whatever is in it. */
 const EXCHANGE_BYTES = 1024;
 /** An honest peer sends a few frames to what is over already; one that sends so many in a second keeps this end busy for nothing. */
@@ -34,8 +30,8 @@ const MANY_FRAMES = 16;
 export interface ChannelOwner {
   /** The peer opened an exchange. `body` is a view valid during the call; it is the whole body when `isComplete`. */
   onOpen(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): void;
-  onNote(id: number, kind: number, payload: Buffer): void;
-  /** The connection has ended; every exchange has been told. `error` when the peer broke the protocol. */
+  onSignal(id: number, kind: number, payload: Buffer): void;
+  /** The connection has ended, and every exchange with it. `error` when the peer broke the protocol. */
   onClose(error: ProtocolError | undefined): void;
 }
 
@@ -53,18 +49,16 @@ export class Channel implements FrameSink, ExchangeCarrier {
   readonly #transport: Transport;
   readonly #owner: ChannelOwner;
   readonly #share: HostShare | undefined;
-  readonly #reader: FrameReader;
-  /** What was read while the account may not be read. */
-  #chunks: Buffer[] = [];
-  #isWaiting = false;
-  /** What of the reader and of the transport is counted to the account. */
-  #countedReaderBytes = 0;
+  readonly #reader: GatedReader;
+  /** What is counted to the account of what waits to be written. */
   #countedUnwrittenBytes = 0;
   #futileFrames = 0;
   #futileSinceMs = 0;
   /** Ids of the peer grow, so that one is never used again while its frames may be on their way. */
   #lastPeerId = 0;
   readonly #exchanges = new Map<number, Exchange>();
+  /** Those whose writers wait until the connection takes more. */
+  #backpressured = new Set<Exchange>();
   readonly #peerParity: number;
   readonly #firstId: 1 | 2;
   #nextId: number;
@@ -77,8 +71,6 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#writeOut();
   };
 
-  readonly #proceed = (): void => this.#goOn();
-
   /** The host opens even ids, the isolate odd ones. */
   constructor(
     transport: Transport,
@@ -89,13 +81,14 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#transport = transport;
     this.#owner = owner;
     this.#share = share;
-    this.#reader = new FrameReader(this, frames);
+    this.#reader = new GatedReader(transport, new FrameReader(this, frames), share, error => this.#break(error));
     this.#firstId = side === 'host' ? 2 : 1;
     this.#nextId = this.#firstId;
     this.#peerParity = side === 'host' ? 1 : 0;
     transport.start({
-      onRead: chunk => this.#read(chunk),
-      onClose: () => this.#ended(),
+      onRead: bytes => this.#reader.read(bytes),
+      // Nothing that waits to be read is of use any more.
+      onClose: () => this.#close(undefined),
       onDrain: () => this.#drained(),
     });
   }
@@ -104,12 +97,12 @@ export class Channel implements FrameSink, ExchangeCarrier {
     return this.#isClosed;
   }
 
-  get isFull(): boolean {
-    return this.#transport.isFull;
+  get isBackpressured(): boolean {
+    return this.#transport.isBackpressured;
   }
 
-  get isCrowded(): boolean {
-    return this.#share === undefined ? this.#queuedBytes > CROWDED_BYTES : this.#share.bytes.isCrowded;
+  get isUnderMemoryPressure(): boolean {
+    return this.#share === undefined ? this.#queuedBytes > PRESSURE_BYTES : this.#share.bytes.isCrowded;
   }
 
   get unwrittenBytes(): number {
@@ -134,13 +127,13 @@ export class Channel implements FrameSink, ExchangeCarrier {
     const exchange = new Exchange(this, id);
     exchange.listener = listener;
     if (this.#isClosed) {
-      exchange.receiveFail('The connection is closed');
+      exchange.receiveReset('The connection is closed');
       return exchange;
     }
     this.#exchanges.set(id, exchange);
     if (isComplete && body !== null && body.length > INLINE_BODY_BYTES) {
       this.writer.open(id, kind, head, isUtf8, null, false);
-      exchange.sendWhole(typeof body === 'string' ? Buffer.from(body) : body);
+      exchange.sendBuffered(typeof body === 'string' ? Buffer.from(body) : body);
     } else {
       this.writer.open(id, kind, head, isUtf8, body, isComplete);
       if (isComplete) exchange.markSent();
@@ -149,9 +142,9 @@ export class Channel implements FrameSink, ExchangeCarrier {
     return exchange;
   }
 
-  note(id: number, kind: number, payload: Uint8Array | string): void {
+  signal(id: number, kind: number, payload: Uint8Array | string): void {
     if (this.#isClosed) return;
-    this.writer.note(id, kind, payload);
+    this.writer.signal(id, kind, payload);
     this.scheduleFlush();
   }
 
@@ -187,10 +180,15 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#share?.bytes.countBuffers(bytes);
   }
 
+  resumeWhenDrained(exchange: Exchange): void {
+    this.#backpressured.add(exchange);
+  }
+
   forgetIfOver(exchange: Exchange): void {
-    // Told again of one that is over, when the peer has opened another by its id.
+    // Asked again for one that is over, when the peer has opened another by its id.
     if (!exchange.isOver || this.#exchanges.get(exchange.id) !== exchange) return;
     this.#exchanges.delete(exchange.id);
+    if (this.#backpressured.size > 0) this.#backpressured.delete(exchange);
     this.#countHead(-exchange.headBytes);
   }
 
@@ -221,78 +219,6 @@ export class Channel implements FrameSink, ExchangeCarrier {
     if (this.#share !== undefined) this.#countUnwritten(this.#share);
   }
 
-  /** Reads at once where that is allowed; what is left is read when the account may go on, in a later round of the event loop at the soonest. */
-  #read(chunk: Buffer): void {
-    if (this.#isClosed) return;
-    if (this.#isWaiting || !this.#mayRead()) {
-      this.#chunks.push(chunk);
-      this.#share?.bytes.countBuffers(chunk.buffer.byteLength);
-    } else {
-      this.#consume(chunk);
-      if (!this.#reader.hasRest && this.#mayRead()) return;
-    }
-    if (!this.#isWaiting) this.#wait();
-  }
-
-  /** `undefined`: what is left of the chunk before. */
-  #consume(chunk: Buffer | undefined): void {
-    const share = this.#share;
-    const beganMs = share === undefined ? 0 : performance.now();
-    try {
-      if (chunk === undefined) this.#reader.proceed();
-      else this.#reader.push(chunk);
-    } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error;
-      this.#transport.close();
-      this.#close(error);
-    }
-    if (share === undefined || this.#isClosed) return;
-    const { heldBytes } = this.#reader;
-    if (heldBytes !== this.#countedReaderBytes) {
-      share.bytes.countBuffers(heldBytes - this.#countedReaderBytes);
-      this.#countedReaderBytes = heldBytes;
-    }
-    const now = performance.now();
-    share.charge(now - beganMs, now);
-  }
-
-  #wait(): void {
-    if (this.#isClosed) return;
-    if (!this.#isWaiting) {
-      this.#isWaiting = true;
-      this.#transport.pause();
-    }
-    if (this.#mayRead()) setImmediate(this.#proceed);
-    else this.#share?.whenOpen(this.#proceed);
-  }
-
-  #mayRead(): boolean {
-    return this.#share === undefined || this.#share.isOpen;
-  }
-
-  #goOn(): void {
-    if (this.#isClosed || !this.#isWaiting) return;
-    if (!this.#mayRead()) {
-      this.#share?.whenOpen(this.#proceed);
-      return;
-    }
-    if (this.#reader.hasRest) this.#consume(undefined);
-    else {
-      const chunk = this.#chunks.shift();
-      if (chunk !== undefined) {
-        this.#share?.bytes.countBuffers(-chunk.buffer.byteLength);
-        this.#consume(chunk);
-      }
-    }
-    if (this.#isClosed) return;
-    if (this.#reader.hasRest || this.#chunks.length > 0 || !this.#mayRead()) {
-      this.#wait();
-      return;
-    }
-    this.#isWaiting = false;
-    this.#transport.resume();
-  }
-
   #countUnwritten(share: HostShare): void {
     const { unwrittenBytes } = this.#transport;
     if (unwrittenBytes === this.#countedUnwrittenBytes) return;
@@ -307,38 +233,38 @@ export class Channel implements FrameSink, ExchangeCarrier {
 
   #drained(): void {
     if (this.#share !== undefined && !this.#isClosed) this.#countUnwritten(this.#share);
-    for (const exchange of [...this.#exchanges.values()]) exchange.resume();
+    if (this.#backpressured.size === 0) return;
+    const waiting = this.#backpressured;
+    this.#backpressured = new Set();
+    for (const exchange of waiting) exchange.resume();
   }
 
-  /** The peer has closed the connection, or is gone: nothing that waits to be read is of use to anybody. */
-  #ended(): void {
-    this.#close(undefined);
+  #break(error: ProtocolError): void {
+    this.#transport.close();
+    this.#close(error);
   }
 
   #close(error: ProtocolError | undefined): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    // First: what the exchanges give back may let the account be read again.
+    this.#reader.close();
     const open = [...this.#exchanges.values()];
     this.#exchanges.clear();
+    this.#backpressured.clear();
     for (const exchange of open) {
-      exchange.receiveFail('The connection is closed');
+      exchange.receiveReset('The connection is closed');
       this.#countHead(-exchange.headBytes);
     }
-    this.#giveBack();
+    this.#share?.bytes.countBuffers(-this.#countedUnwrittenBytes);
     this.#owner.onClose(error);
-  }
-
-  #giveBack(): void {
-    if (this.#share === undefined) return;
-    let bytes = this.#countedReaderBytes + this.#countedUnwrittenBytes;
-    for (const chunk of this.#chunks) bytes += chunk.buffer.byteLength;
-    this.#chunks = [];
-    this.#share.bytes.countBuffers(-bytes);
   }
 
   // --- FrameSink: ids that are not open are late frames of an exchange that is over, and are dropped ---
 
   onOpen(id: number, kind: number, head: string, body: Buffer, isComplete: boolean): void {
+    // It was read together with a frame for which the owner has closed the connection.
+    if (this.#isClosed) return;
     if ((id & 1) !== this.#peerParity || id === 0) throw new ProtocolError(`The peer may not open the id ${id}`);
     if (id <= this.#lastPeerId && this.#lastPeerId + 2 <= MAX_ID) {
       throw new ProtocolError(`The peer opened the id ${id} after ${this.#lastPeerId}`);
@@ -374,8 +300,8 @@ export class Channel implements FrameSink, ExchangeCarrier {
     return exchange;
   }
 
-  onData(id: number, piece: Buffer): void {
-    this.#find(id)?.receiveData(piece);
+  onData(id: number, chunk: Buffer): void {
+    this.#find(id)?.receiveData(chunk);
   }
 
   onEnd(id: number): void {
@@ -386,31 +312,31 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#find(id)?.receiveCredit(bytes);
   }
 
-  onFail(id: number, reason: string): void {
-    this.#find(id)?.receiveFail(reason);
+  onReset(id: number, reason: string): void {
+    this.#find(id)?.receiveReset(reason);
   }
 
-  onStop(id: number, reason: string): void {
-    this.#find(id)?.receiveStop(reason);
+  onStopSending(id: number, reason: string): void {
+    this.#find(id)?.receiveStopSending(reason);
   }
 
-  onNote(id: number, kind: number, payload: Buffer): void {
-    this.#owner.onNote(id, kind, payload);
+  onSignal(id: number, kind: number, payload: Buffer): void {
+    this.#owner.onSignal(id, kind, payload);
   }
 
-  onDivert(id: number): void {
-    this.#find(id)?.receiveDivert();
+  onPause(id: number): void {
+    this.#find(id)?.receivePause();
   }
 
-  onDiverted(id: number): void {
-    this.#find(id)?.receiveDiverted();
+  onPaused(id: number): void {
+    this.#find(id)?.receivePaused();
   }
 
-  /** One of them is over: the failure that ended it is on its way to the peer, which passes it on. */
-  onJoin(id: number, from: number): void {
+  /** When one of them is over, the failure that ended it is on its way to the peer, which passes it on. */
+  onSplice(id: number, from: number): void {
     // A call that is sent its own answer would go round without end, and cost the peer nothing.
-    if (id === from && (id & 1) === this.#peerParity) throw new ProtocolError('A call was joined to itself');
+    if (id === from && (id & 1) === this.#peerParity) throw new ProtocolError('A call was spliced to itself');
     const source = this.#find(from);
-    if (source !== undefined) this.#find(id)?.receiveJoin(source);
+    if (source !== undefined) this.#find(id)?.receiveSplice(source);
   }
 }

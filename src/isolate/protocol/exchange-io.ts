@@ -5,9 +5,9 @@
 import type { Exchange, ExchangeListener } from './exchange.js';
 
 /** Chunks handed on are at most this long. */
-const MAX_PIECE_BYTES = 64 * 1024;
+const MAX_CHUNK_BYTES = 64 * 1024;
 
-/** Told of each piece of a body that is moved; a promise holds the next one back. */
+/** Called for each chunk of a body that is moved; a promise holds the next one back. */
 export interface Pace {
   sent(bytes: number): Promise<void> | undefined;
   received(bytes: number): void;
@@ -45,15 +45,15 @@ export class ExchangeIo implements ExchangeListener {
     return this.#failReason !== undefined;
   }
 
-  /** The incoming body. Leaving the iteration early tells the peer to stop. */
+  /** The incoming body. Leaving the iteration early asks the peer to stop. */
   async *chunks(): AsyncGenerator<Uint8Array, void, undefined> {
     const exchange = this.#exchange;
     try {
       for (;;) {
-        const piece = exchange.read(MAX_PIECE_BYTES);
-        if (piece !== undefined) {
-          this.#pace?.received(piece.length);
-          yield piece;
+        const chunk = exchange.read(MAX_CHUNK_BYTES);
+        if (chunk !== undefined) {
+          this.#pace?.received(chunk.length);
+          yield chunk;
           continue;
         }
         const { incoming } = exchange;

@@ -3,7 +3,8 @@
  * was compared with these, since a megabyte of JSON can cost a second.
  */
 import { MAX_CALL_HEAD_BYTES } from '../../quotas/service-calls.js';
-import { type FrameBounds, FrameType } from './frames.js';
+import { FrameType } from './frame-layout.js';
+import type { FrameBounds } from './frame-reader.js';
 
 const KIB = 1024;
 /** A body that comes with its head has at most 64 Ki characters, and a character up to three bytes. */
@@ -18,13 +19,13 @@ const PAYLOAD_BYTES: Readonly<Record<number, number>> = {
   [FrameType.End]: 0,
   [FrameType.Credit]: 4,
   // Reasons are cut at 4,096 characters where they are made.
-  [FrameType.Fail]: 32 * KIB,
-  [FrameType.Stop]: 32 * KIB,
+  [FrameType.Reset]: 32 * KIB,
+  [FrameType.StopSending]: 32 * KIB,
   // A log line of 128 Ki characters.
-  [FrameType.Note]: 384 * KIB + 2,
-  [FrameType.Divert]: 0,
-  [FrameType.Diverted]: 0,
-  [FrameType.Join]: 4,
+  [FrameType.Signal]: 384 * KIB + 2,
+  [FrameType.Pause]: 0,
+  [FrameType.Paused]: 0,
+  [FrameType.Splice]: 4,
 };
 
 export const ISOLATE_BOUNDS: FrameBounds = {
@@ -32,4 +33,6 @@ export const ISOLATE_BOUNDS: FrameBounds = {
   openHead: () => MAX_CALL_HEAD_BYTES + INVOCATION_BYTES,
   // The dearest, calls that are refused, take 25 us each: 3 ms.
   framesAtOnce: 128,
+  // Arguments of 15 KiB with as many names as they may have take 1 to 2 ms, and are charged when they have been parsed.
+  parsedBytesAtOnce: 8 * KIB,
 };

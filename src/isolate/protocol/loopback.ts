@@ -4,7 +4,7 @@ import type { Transport, TransportReader } from './transport.js';
 export function loopback(): [Transport, Transport] {
   const readers: [TransportReader | undefined, TransportReader | undefined] = [undefined, undefined];
   const end = (own: 0 | 1, other: 0 | 1): Transport => ({
-    isFull: false,
+    isBackpressured: false,
     unwrittenBytes: 0,
     pause() {},
     resume() {},

@@ -1,4 +1,4 @@
-/** What the two ends of an isolate channel say to each other, beyond frames. JSON shapes here are checked by the reader. */
+/** What the two ends of an isolate channel send each other, beyond frames. JSON shapes here are checked by the reader. */
 
 /** Kinds of an exchange that the host opens. */
 export enum HostOpens {
@@ -6,7 +6,7 @@ export enum HostOpens {
   Load = 0,
   /** Head: "METHOD\nURL\nname\nvalue..." in Latin-1. Answered with the response: "statusText\nname\nvalue...". */
   Fetch = 1,
-  /** Head: JSON {cron, scheduledTime}. */
+  /** Head: "scheduled time in ms\ncron pattern". */
   Scheduled = 2,
   /** Head: JSON of the batch. */
   Queue = 3,
@@ -16,8 +16,8 @@ export enum HostOpens {
   Alarm = 5,
 }
 
-/** Kinds of a note; the id is that of the invocation. */
-export enum NoteKind {
+/** Kinds of a signal; the id is that of the invocation where nothing else is said. 4 was an abort, and is not used again. */
+export enum SignalKind {
   /** Isolate to host: u8 level | UTF-8 text. */
   Log = 0,
   /** Isolate to host: the invocation is over. u32 CPU microseconds | u32 peak external+heap KiB. */
@@ -32,7 +32,7 @@ export enum NoteKind {
   CallRead = 6,
   /** Host to isolate, by call: its connection was canceled, also when all of the body is in the isolate already. UTF-8 reason. */
   CallCanceled = 7,
-  /** Host to isolate, by invocation: say when everything sent before has had its turn. */
+  /** Host to isolate, by invocation: answered by Pong when everything sent before has had its turn. */
   Ping = 8,
   /** Isolate to host, by invocation. */
   Pong = 9,
@@ -56,7 +56,7 @@ export interface LoadHead {
   /** The first is the main module. */
   readonly modules: readonly ModuleHead[];
   readonly env: Readonly<Record<string, unknown>>;
-  /** Binding name to bucket name. */
+  /** The names of its bindings of buckets. */
   readonly buckets: readonly string[];
   readonly flags: readonly string[];
   readonly limits: IsolateLimits;

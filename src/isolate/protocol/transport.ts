@@ -14,8 +14,8 @@ export interface Transport {
   start(reader: TransportReader): void;
   /** The buffers must stay unchanged. */
   write(parts: readonly Buffer[]): void;
-  /** So much waits to be written that whoever has more should wait for `onDrain`. */
-  readonly isFull: boolean;
+  /** So much waits to be written that writers should wait for `onDrain`. */
+  readonly isBackpressured: boolean;
   /** Bytes that wait to be written. */
   readonly unwrittenBytes: number;
   /** Reads no more until `resume`. What was read already may still come. */
@@ -25,7 +25,7 @@ export interface Transport {
 }
 
 /**
- * More than this waiting to be written, and the host reads no more from a cell, and hands it no more of bodies: one that only asks and
+ * When more than this waits to be written, the host reads no more from a cell and hands it no more of bodies: one that only asks and
  * never reads waits for itself, and an isolate that is busy for long does not fill the host's memory with what it is sent meanwhile.
  */
 const MAX_UNWRITTEN_BYTES = 8 * 1024 * 1024;
@@ -35,13 +35,13 @@ const MAX_UNWRITTEN_BYTES = 8 * 1024 * 1024;
  */
 export function socketTransport(socket: Socket, isBounded: boolean): Transport {
   let onDrain = (): void => {};
-  let isFull = false;
+  let isBackpressured = false;
   let isPaused = false;
   let waitsForDrain = false;
   const written = (): void => {
     waitsForDrain = false;
-    if (isFull) {
-      isFull = false;
+    if (isBackpressured) {
+      isBackpressured = false;
       if (!isPaused) socket.resume();
     }
     onDrain();
@@ -52,13 +52,13 @@ export function socketTransport(socket: Socket, isBounded: boolean): Transport {
       waitsForDrain = true;
       socket.once('drain', written);
     }
-    if (!isBounded || isFull || socket.writableLength <= MAX_UNWRITTEN_BYTES) return;
-    isFull = true;
+    if (!isBounded || isBackpressured || socket.writableLength <= MAX_UNWRITTEN_BYTES) return;
+    isBackpressured = true;
     socket.pause();
   };
   return {
-    get isFull() {
-      return isFull;
+    get isBackpressured() {
+      return isBackpressured;
     },
     // What is less than the socket's own mark is gone a moment later, and nothing would tell.
     get unwrittenBytes() {
@@ -70,7 +70,7 @@ export function socketTransport(socket: Socket, isBounded: boolean): Transport {
     },
     resume() {
       isPaused = false;
-      if (!isFull) socket.resume();
+      if (!isBackpressured) socket.resume();
     },
     start(reader) {
       onDrain = () => reader.onDrain();
@@ -103,9 +103,9 @@ export function descriptorTransport(fd: number): Transport {
 
 export function portTransport(port: MessagePort): Transport {
   return {
-    isFull: false,
+    isBackpressured: false,
     unwrittenBytes: 0,
-    // Messages of a port cannot be held back; whoever reads them keeps them.
+    // Messages of a port cannot be held back; their reader keeps them.
     pause() {},
     resume() {},
     start(reader) {

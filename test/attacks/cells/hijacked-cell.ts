@@ -6,8 +6,9 @@
 import { Socket } from 'node:net';
 import process from 'node:process';
 import { Channel } from '../../../src/isolate/protocol/channel.js';
-import { FrameType, FrameWriter, HEADER_BYTES } from '../../../src/isolate/protocol/frames.js';
-import { HostOpens, NoteKind } from '../../../src/isolate/protocol/messages.js';
+import { FrameType, HEADER_BYTES } from '../../../src/isolate/protocol/frame-layout.js';
+import { FrameWriter } from '../../../src/isolate/protocol/frame-writer.js';
+import { HostOpens, SignalKind } from '../../../src/isolate/protocol/messages.js';
 import { descriptorTransport, socketTransport } from '../../../src/isolate/protocol/transport.js';
 import { Control } from '../../../src/pool/control.js';
 
@@ -33,11 +34,11 @@ interface Attacker {
 
 const control = new Channel(descriptorTransport(CONTROL_FD), 'isolate', {
   onOpen: exchange => exchange.fail('Not supported'),
-  onNote(lease, kind, payload) {
-    if (kind === Control.Settings) control.note(0, Control.Ready, '');
-    else if (kind === Control.Ping) control.note(0, Control.Pong, '');
+  onSignal(lease, kind, payload) {
+    if (kind === Control.Settings) control.signal(0, Control.Ready, '');
+    else if (kind === Control.Ping) control.signal(0, Control.Pong, '');
     else if (kind === Control.Start) startIsolate(payload.readUInt32LE(0));
-    else if (kind === Control.End) control.note(lease, Control.Ended, 'closed\n');
+    else if (kind === Control.End) control.signal(lease, Control.Ended, 'closed\n');
   },
   onClose: () => process.exit(0),
 });
@@ -60,11 +61,11 @@ function startIsolate(fd: number): void {
           void attack(attacker(socket, exchange.id), searchParams);
         } else {
           exchange.reply(200, 'OK', false, 'taken over', true);
-          channel.note(exchange.id, NoteKind.Done, Buffer.alloc(8));
+          channel.signal(exchange.id, SignalKind.Done, Buffer.alloc(8));
         }
       }
     },
-    onNote() {},
+    onSignal() {},
     onClose: () => socket.destroy(),
   });
 }
@@ -131,11 +132,11 @@ async function repeat({ socket, send }: Attacker, bytes: Buffer): Promise<void> 
 
 const ATTACKS: Readonly<Record<string, (attacker: Attacker, query: URLSearchParams) => Promise<void>>> = {
   /** Notes of ten bytes to nobody. */
-  '/flood/notes': attacker => repeat(attacker, frame(FrameType.Note, NOBODY, Buffer.alloc(1))),
+  '/flood/notes': attacker => repeat(attacker, frame(FrameType.Signal, NOBODY, Buffer.alloc(1))),
 
   /** Notes to nobody that are as large as any. */
   '/flood/large-notes': (attacker, query) =>
-    repeat(attacker, frame(FrameType.Note, NOBODY, Buffer.alloc(Number(query.get('bytes'))))),
+    repeat(attacker, frame(FrameType.Signal, NOBODY, Buffer.alloc(Number(query.get('bytes'))))),
 
   /** Calls of a service that is not there: with new ids, or with those that were used before. */
   async '/flood/opens'(attacker, query) {
@@ -156,7 +157,7 @@ const ATTACKS: Readonly<Record<string, (attacker: Attacker, query: URLSearchPara
     const failure = `{"code":"EDGE_HANDLER_THREW","name":"","message":"","stack":"","x":[${values}0]}`;
     return repeat(
       attacker,
-      frame(FrameType.Note, attacker.invocation, String.fromCharCode(NoteKind.HandlerFailed) + failure),
+      frame(FrameType.Signal, attacker.invocation, String.fromCharCode(SignalKind.HandlerFailed) + failure),
     );
   },
 
@@ -174,8 +175,8 @@ const ATTACKS: Readonly<Record<string, (attacker: Attacker, query: URLSearchPara
   },
 
   async '/flood/logs'(attacker) {
-    const line = String.fromCharCode(NoteKind.Log, 1) + 'x'.repeat(1000);
-    await repeat(attacker, frame(FrameType.Note, attacker.invocation, line));
+    const line = String.fromCharCode(SignalKind.Log, 1) + 'x'.repeat(1000);
+    await repeat(attacker, frame(FrameType.Signal, attacker.invocation, line));
   },
 
   async '/flood/stderr'({ socket }) {
@@ -188,7 +189,7 @@ const ATTACKS: Readonly<Record<string, (attacker: Attacker, query: URLSearchPara
 
   /** Small pieces of bodies right behind large frames: whoever keeps the view keeps the large one. */
   async '/hoard/partial'(attacker, query) {
-    const large = frame(FrameType.Note, NOBODY, Buffer.alloc(Number(query.get('bytes'))));
+    const large = frame(FrameType.Signal, NOBODY, Buffer.alloc(Number(query.get('bytes'))));
     const piece = Buffer.alloc(WINDOW_BYTES / 4);
     for (let call = 0; call < 900; call++) {
       const { id, bytes } = put(attacker, `{"key":"key-${call}"}`);

@@ -4,12 +4,12 @@ import test, { type ExecutionContext } from 'ava';
 import { Channel, type ChannelOwner } from '../../../src/isolate/protocol/channel.js';
 import { socketTransport, type Transport } from '../../../src/isolate/protocol/transport.js';
 
-const OWNER: ChannelOwner = { onOpen() {}, onNote() {}, onClose() {} };
+const OWNER: ChannelOwner = { onOpen() {}, onSignal() {}, onClose() {} };
 
 function writes(): { readonly transport: Transport; readonly count: () => number } {
   let count = 0;
   const transport = {
-    isFull: false,
+    isBackpressured: false,
     unwrittenBytes: 0,
     pause() {},
     resume() {},
@@ -25,7 +25,7 @@ const nextRound = (): Promise<void> => new Promise(resolve => setImmediate(resol
 test('Channel gathers what is sent in one round of the loop into one write', async t => {
   const { transport, count } = writes();
   const channel = new Channel(transport, 'isolate', OWNER);
-  for (let at = 0; at < 100; at++) channel.note(2, 1, 'x');
+  for (let at = 0; at < 100; at++) channel.signal(2, 1, 'x');
   t.is(count(), 0);
   await nextRound();
   t.is(count(), 1);
@@ -34,10 +34,10 @@ test('Channel gathers what is sent in one round of the loop into one write', asy
 test('Channel.flushMany() writes at once when many frames wait, and not when few do', async t => {
   const { transport, count } = writes();
   const channel = new Channel(transport, 'isolate', OWNER);
-  channel.note(2, 1, 'x');
+  channel.signal(2, 1, 'x');
   channel.flushMany();
   t.is(count(), 0);
-  for (let at = 0; at < 100; at++) channel.note(2, 1, 'x');
+  for (let at = 0; at < 100; at++) channel.signal(2, 1, 'x');
   channel.flushMany();
   t.is(count(), 1);
   channel.flushMany();
@@ -83,10 +83,10 @@ test('Exchange.write() says to wait when the channel is full, and tells when it 
     t.true(i < 1000);
     await nextRound();
   }
-  t.true(channel.isFull && channel.unwrittenBytes < 32 * 1024 * 1024, `${channel.unwrittenBytes} bytes`);
+  t.true(channel.isBackpressured && channel.unwrittenBytes < 32 * 1024 * 1024, `${channel.unwrittenBytes} bytes`);
   t.deepEqual(told, []);
   peer.resume();
   while (told.length === 0) await nextRound();
   t.deepEqual(told, [held]);
-  t.false(channel.isFull);
+  t.false(channel.isBackpressured);
 });

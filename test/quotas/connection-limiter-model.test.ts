@@ -1,9 +1,9 @@
-/** The connection gate against a model of the specification's table, over random orders of events. */
+/** The connection limiter against a model of the specification's table, over random orders of events. */
 
 import test from 'ava';
 import fc from 'fast-check';
 
-import { type Connection, ConnectionGate } from '../../src/quotas/connection-gate.js';
+import { type Connection, ConnectionLimiter } from '../../src/quotas/connection-limiter.js';
 import { errorCode } from '../../src/quotas/errors.js';
 
 const STEPS = [
@@ -79,15 +79,15 @@ class Model {
   }
 }
 
-/** The gate with the attempts made on it, in the order in which they were made. */
+/** The limiter with the attempts made on it, in the order in which they were made. */
 class Driven {
-  readonly gate: ConnectionGate;
+  readonly limiter: ConnectionLimiter;
   readonly connections: (Connection | undefined)[] = [];
   readonly givingUp: AbortController[] = [];
   #check: (() => void) | undefined;
 
   constructor(limit: number) {
-    this.gate = new ConnectionGate({
+    this.limiter = new ConnectionLimiter({
       limit,
       schedule: check => {
         this.#check = check;
@@ -102,9 +102,9 @@ class Driven {
     const id = this.connections.length;
     const giveUp = new AbortController();
     this.givingUp.push(giveUp);
-    this.connections.push(this.gate.tryOpen());
+    this.connections.push(this.limiter.tryOpen());
     if (this.connections[id] !== undefined) return;
-    this.gate.open(giveUp.signal).then(
+    this.limiter.open(giveUp.signal).then(
       connection => {
         this.connections[id] = connection;
       },
@@ -176,7 +176,7 @@ function apply(step: Step, model: Model, driven: Driven): void {
   }
 }
 
-test('the gate opens, queues and cancels as the table of the specification says, in any order of events', async t => {
+test('the limiter opens, queues and cancels as the table of the specification says, in any order of events', async t => {
   // Deadlocks are rare among events of equal weight: answers, whole reads and checks come more often than the rest.
   const often = ['open', 'open', 'answered', 'answered', 'answered', 'read', 'read', 'check'] as const;
   const step = fc.record({ kind: fc.constantFrom(...STEPS, ...often), which: fc.nat({ max: 12 }) });
@@ -197,10 +197,10 @@ test('the gate opens, queues and cancels as the table of the specification says,
         if (isOpened !== (state !== 'waiting' && state !== 'given up')) throw new Error(`${state}, opened ${isOpened}`);
         if (isCanceled !== (state === 'canceled')) throw new Error(`${state}, canceled ${isCanceled}`);
       }
-      if (driven.gate.openCount !== model.byUse.length) throw new Error('another number is open');
-      if (driven.gate.waitingCount !== model.waiting.length) throw new Error('another number waits');
+      if (driven.limiter.openCount !== model.byUse.length) throw new Error('another number is open');
+      if (driven.limiter.waitingCount !== model.waiting.length) throw new Error('another number waits');
     }
-    driven.gate.close();
+    driven.limiter.close();
   });
   await fc.assert(property, { numRuns: 300 });
   t.pass();

@@ -1,12 +1,8 @@
 /** Bodies that one end passes on: the other end, which has both of them, moves the bytes itself. */
 import test, { type ExecutionContext } from 'ava';
+import { FIRST_WINDOW_BYTES, WINDOW_BYTES } from '../../../src/isolate/protocol/body-owner.js';
 import { Channel } from '../../../src/isolate/protocol/channel.js';
-import {
-  type Exchange,
-  type ExchangeListener,
-  FIRST_WINDOW_BYTES,
-  WINDOW_BYTES,
-} from '../../../src/isolate/protocol/exchange.js';
+import type { Exchange, ExchangeListener } from '../../../src/isolate/protocol/exchange.js';
 import { loopback } from '../../../src/isolate/protocol/loopback.js';
 
 const nextRound = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
@@ -16,38 +12,38 @@ async function settle(): Promise<void> {
   for (let round = 0; round < 10; round++) await nextRound();
 }
 
-function listener(told: string[]): ExchangeListener {
+function listener(reports: string[]): ExchangeListener {
   return {
-    onReply: () => told.push('reply'),
+    onReply: () => reports.push('reply'),
     onData: () => {},
-    onCredit: () => told.push('credit'),
-    onSent: () => told.push('sent'),
-    onStop: reason => told.push(`stop ${reason}`),
-    onFail: reason => told.push(`fail ${reason}`),
+    onCredit: () => reports.push('credit'),
+    onSent: () => reports.push('sent'),
+    onStop: reason => reports.push(`stop ${reason}`),
+    onFail: reason => reports.push(`fail ${reason}`),
   };
 }
 
 interface End {
   readonly channel: Channel;
-  readonly told: string[];
+  readonly reports: string[];
   readonly opened: Exchange[];
   /** undefined: the connection is open. */
   error: string | undefined;
 }
 
 function end(transport: ConstructorParameters<typeof Channel>[0], side: 'host' | 'isolate'): End {
-  const told: string[] = [];
+  const reports: string[] = [];
   const opened: Exchange[] = [];
   const made: End = {
-    told,
+    reports,
     opened,
     error: undefined,
     channel: new Channel(transport, side, {
       onOpen(exchange) {
-        exchange.listener = listener(told);
+        exchange.listener = listener(reports);
         opened.push(exchange);
       },
-      onNote() {},
+      onSignal() {},
       onClose(error) {
         made.error = error?.message ?? 'closed';
       },
@@ -71,20 +67,20 @@ async function rig(t: ExecutionContext): Promise<Rig> {
   const [ours, theirs] = loopback();
   const host = end(ours, 'host');
   const isolate = end(theirs, 'isolate');
-  const source = host.channel.open(1, '', false, null, false, listener(host.told));
-  const target = host.channel.open(1, '', false, null, true, listener(host.told));
+  const source = host.channel.open(1, '', false, null, false, listener(host.reports));
+  const target = host.channel.open(1, '', false, null, true, listener(host.reports));
   await settle();
   const [isolateSource, isolateTarget] = isolate.opened;
   if (isolateSource === undefined || isolateTarget === undefined) throw new Error('The exchanges did not arrive');
   isolateTarget.reply(200, '', false, null, false);
   await settle();
-  t.deepEqual(host.told.splice(0), ['reply']);
+  t.deepEqual(host.reports.splice(0), ['reply']);
   return { host, isolate, source, target, isolateSource, isolateTarget };
 }
 
 /** Sends so much of the source that the isolate, which passes it on, has the rest held back; answers what came until then. */
-async function divert({ source, isolateSource }: Rig, bytes = FIRST_WINDOW_BYTES / 2): Promise<Buffer> {
-  isolateSource.passOn();
+async function pause({ source, isolateSource }: Rig, bytes = FIRST_WINDOW_BYTES / 2): Promise<Buffer> {
+  isolateSource.forwardIncoming();
   source.write(Buffer.alloc(bytes, 'a'));
   await settle();
   const before = readAll(isolateSource);
@@ -92,29 +88,29 @@ async function divert({ source, isolateSource }: Rig, bytes = FIRST_WINDOW_BYTES
   return before;
 }
 
-/** As above, and the bodies are joined. */
-async function joined(t: ExecutionContext): Promise<Rig> {
+/** As above, and the bodies are spliced. */
+async function spliced(t: ExecutionContext): Promise<Rig> {
   const made = await rig(t);
-  await divert(made);
-  t.true(made.isolateSource.isDiverted);
-  made.isolateTarget.join(made.isolateSource);
+  await pause(made);
+  t.true(made.isolateSource.isPaused);
+  made.isolateTarget.splice(made.isolateSource);
   await settle();
-  made.host.told.length = 0;
+  made.host.reports.length = 0;
   return made;
 }
 
 function readAll(exchange: Exchange): Buffer {
-  const pieces: Buffer[] = [];
-  for (let piece = exchange.read(2 ** 30); piece !== undefined; piece = exchange.read(2 ** 30)) pieces.push(piece);
-  return Buffer.concat(pieces);
+  const chunks: Buffer[] = [];
+  for (let chunk = exchange.read(2 ** 30); chunk !== undefined; chunk = exchange.read(2 ** 30)) chunks.push(chunk);
+  return Buffer.concat(chunks);
 }
 
-test('a joined body goes on where the other stopped, and nothing of it crosses the connection', async t => {
+test('a spliced body goes on where the other stopped, and nothing of it crosses the connection', async t => {
   const made = await rig(t);
   const { source, target, isolateSource, isolateTarget, host } = made;
-  isolateTarget.write(await divert(made));
+  isolateTarget.write(await pause(made));
   source.write(Buffer.from('held '));
-  isolateTarget.join(isolateSource);
+  isolateTarget.splice(isolateSource);
   await settle();
   source.write(Buffer.from('after'));
   t.is(readAll(target).toString(), `${'a'.repeat(FIRST_WINDOW_BYTES / 2)}held after`);
@@ -132,30 +128,30 @@ test('a joined body goes on where the other stopped, and nothing of it crosses t
 
 test('a short body that is passed on is never held back', async t => {
   const made = await rig(t);
-  await divert(made, FIRST_WINDOW_BYTES / 2 - 1);
-  t.false(made.isolateSource.isDiverted);
+  await pause(made, FIRST_WINDOW_BYTES / 2 - 1);
+  t.false(made.isolateSource.isPaused);
   t.true(made.source.credit > 0);
 });
 
-test('a joined body has the window of one connection', async t => {
-  const { source, target, host } = await joined(t);
+test('a spliced body has the window of one connection', async t => {
+  const { source, target, host } = await spliced(t);
   t.is(source.write(new Uint8Array(FIRST_WINDOW_BYTES - 1)), 1);
   t.is(source.write(new Uint8Array(2 * WINDOW_BYTES)), 1 - 2 * WINDOW_BYTES);
   t.is(target.queuedBytes, FIRST_WINDOW_BYTES);
   t.is(target.read(FIRST_WINDOW_BYTES / 2)?.length, FIRST_WINDOW_BYTES / 2);
-  // It reads, so it is given more: the rest of the second piece, as far as there is room.
+  // It reads, so it is given more: the rest of the second chunk, as far as there is room.
   t.is(target.queuedBytes, WINDOW_BYTES);
-  t.deepEqual(host.told, []);
+  t.deepEqual(host.reports, []);
   readAll(target);
-  t.deepEqual(host.told, ['credit']);
+  t.deepEqual(host.reports, ['credit']);
 });
 
-test('what came before a body is joined counts for its window', async t => {
+test('what came before a body is spliced counts for its window', async t => {
   const made = await rig(t);
   const { source, target, isolateSource, isolateTarget } = made;
   isolateTarget.write(new Uint8Array(50_000));
-  await divert(made);
-  isolateTarget.join(isolateSource);
+  await pause(made);
+  isolateTarget.splice(isolateSource);
   await settle();
   source.write(new Uint8Array(WINDOW_BYTES));
   t.is(target.queuedBytes, FIRST_WINDOW_BYTES);
@@ -180,7 +176,7 @@ test('a window grows when its body is read, and shrinks while the bodies of the 
   readAll(first);
   await settle();
   t.is(answer.credit, WINDOW_BYTES);
-  while (!host.channel.isCrowded) await open();
+  while (!host.channel.isUnderMemoryPressure) await open();
   answer.write(new Uint8Array(WINDOW_BYTES));
   await settle();
   first.read(WINDOW_BYTES / 2);
@@ -191,8 +187,8 @@ test('a window grows when its body is read, and shrinks while the bodies of the 
   t.is(answer.credit, FIRST_WINDOW_BYTES);
 });
 
-test('a reader that reads at once gets a joined body of any length, without a call for each piece on the stack', async t => {
-  const { source, target } = await joined(t);
+test('a reader that reads at once gets a spliced body of any length, without a call for each chunk on the stack', async t => {
+  const { source, target } = await spliced(t);
   let bytes = 0;
   target.listener = {
     ...listener([]),
@@ -200,137 +196,137 @@ test('a reader that reads at once gets a joined body of any length, without a ca
       bytes += readAll(target).length;
     },
   };
-  source.sendWhole(new Uint8Array(2 ** 30));
+  source.sendBuffered(new Uint8Array(2 ** 30));
   t.is(bytes, 2 ** 30);
   t.is(target.incoming, 'ended');
 });
 
-test('the end of a body that is held back comes when it is joined', async t => {
+test('the end of a body that is held back comes when it is spliced', async t => {
   const made = await rig(t);
   const { source, target, isolateSource, isolateTarget, host } = made;
-  await divert(made);
-  source.sendWhole(new Uint8Array(3 * WINDOW_BYTES));
+  await pause(made);
+  source.sendBuffered(new Uint8Array(3 * WINDOW_BYTES));
   t.false(source.isOutgoingOver);
-  isolateTarget.join(isolateSource);
+  isolateTarget.splice(isolateSource);
   await settle();
   t.is(readAll(target).length, 3 * WINDOW_BYTES);
   t.is(target.incoming, 'ended');
-  t.true(host.told.includes('sent'));
+  t.true(host.reports.includes('sent'));
 });
 
-test('a body that ended before it was diverted ends as ever', async t => {
+test('a body that ended before it was paused ends as ever', async t => {
   const { source, isolateSource } = await rig(t);
-  isolateSource.passOn();
+  isolateSource.forwardIncoming();
   source.write(new Uint8Array(FIRST_WINDOW_BYTES));
   source.end();
   await settle();
   t.is(readAll(isolateSource).length, FIRST_WINDOW_BYTES);
   await settle();
-  t.false(isolateSource.isDiverted);
+  t.false(isolateSource.isPaused);
   t.is(isolateSource.incoming, 'ended');
 });
 
-test('the failure of a joined body comes to the end that passes it on, which passes on the failure', async t => {
-  const { source, target, isolate, isolateTarget, host } = await joined(t);
+test('the failure of a spliced body comes to the end that passes it on, which passes on the failure', async t => {
+  const { source, target, isolate, isolateTarget, host } = await spliced(t);
   source.fail('lost');
   await settle();
-  t.deepEqual(isolate.told, ['fail lost']);
+  t.deepEqual(isolate.reports, ['fail lost']);
   t.is(target.incoming, 'open');
   isolateTarget.fail('lost');
   await settle();
   t.is(target.incoming, 'failed');
-  t.deepEqual(host.told, ['fail lost']);
+  t.deepEqual(host.reports, ['fail lost']);
 });
 
-test('a joined body whose reader stops is dropped until its source is stopped', async t => {
-  const { source, target, isolate, isolateSource, host } = await joined(t);
+test('a spliced body whose reader stops is dropped until its source is stopped', async t => {
+  const { source, target, isolate, isolateSource, host } = await spliced(t);
   target.stopReading('enough');
   source.write(new Uint8Array(WINDOW_BYTES));
   t.is(target.queuedBytes, 0);
   await settle();
-  t.deepEqual(isolate.told, ['stop enough']);
+  t.deepEqual(isolate.reports, ['stop enough']);
   isolateSource.stopReading('enough');
   await settle();
-  t.deepEqual(host.told, ['stop enough']);
+  t.deepEqual(host.reports, ['stop enough']);
   t.true(source.isOutgoingOver);
 });
 
-test('both ends of a joined body fail when the connection ends', async t => {
-  const { source, target, host } = await joined(t);
+test('both ends of a spliced body fail when the connection ends', async t => {
+  const { source, target, host } = await spliced(t);
   source.write(Buffer.from('some'));
   host.channel.close();
-  t.deepEqual(host.told, ['fail The connection is closed', 'fail The connection is closed']);
+  t.deepEqual(host.reports, ['fail The connection is closed', 'fail The connection is closed']);
   t.is(source.write(Buffer.from('more')), 0);
   t.is(target.queuedBytes, 0);
 });
 
-test('credit that was on its way when a body was diverted does not count', async t => {
+test('credit that was on its way when a body was paused does not count', async t => {
   const made = await rig(t);
   const { source, isolateSource, host } = made;
   source.write(new Uint8Array(FIRST_WINDOW_BYTES));
   await settle();
   readAll(isolateSource);
-  await divert(made, WINDOW_BYTES / 2);
-  t.true(isolateSource.isDiverted);
+  await pause(made, WINDOW_BYTES / 2);
+  t.true(isolateSource.isPaused);
   t.is(source.credit, 0);
   t.is(host.error, undefined);
 });
 
 const breaches: readonly [string, (rig: Rig) => void][] = [
   [
-    'diverts a body twice',
+    'pauses a body twice',
     ({ isolate, isolateSource }) => {
-      isolate.channel.writer.divert(isolateSource.id);
-      isolate.channel.writer.divert(isolateSource.id);
+      isolate.channel.writer.pause(isolateSource.id);
+      isolate.channel.writer.pause(isolateSource.id);
     },
   ],
   [
-    'joins a body that is not diverted',
-    ({ isolate, isolateSource, isolateTarget }) => isolate.channel.writer.join(isolateTarget.id, isolateSource.id),
+    'splices a body that is not paused',
+    ({ isolate, isolateSource, isolateTarget }) => isolate.channel.writer.splice(isolateTarget.id, isolateSource.id),
   ],
   [
-    'joins a body twice',
+    'splices a body twice',
     ({ isolate: { channel }, isolateSource, isolateTarget }) => {
-      channel.writer.divert(isolateSource.id);
-      channel.writer.join(isolateTarget.id, isolateSource.id);
-      channel.writer.join(isolateTarget.id, isolateSource.id);
+      channel.writer.pause(isolateSource.id);
+      channel.writer.splice(isolateTarget.id, isolateSource.id);
+      channel.writer.splice(isolateTarget.id, isolateSource.id);
     },
   ],
   [
-    'joins a body to two',
+    'splices a body to two',
     ({ isolate: { channel }, isolateSource, isolateTarget }) => {
-      channel.writer.divert(isolateSource.id);
-      channel.writer.join(isolateSource.id, isolateSource.id);
-      channel.writer.join(isolateTarget.id, isolateSource.id);
+      channel.writer.pause(isolateSource.id);
+      channel.writer.splice(isolateSource.id, isolateSource.id);
+      channel.writer.splice(isolateTarget.id, isolateSource.id);
     },
   ],
   [
-    'sends data of its own for a body that was joined',
+    'sends data of its own for a body that was spliced',
     ({ isolate: { channel }, isolateSource, isolateTarget }) => {
-      channel.writer.divert(isolateSource.id);
-      channel.writer.join(isolateTarget.id, isolateSource.id);
+      channel.writer.pause(isolateSource.id);
+      channel.writer.splice(isolateTarget.id, isolateSource.id);
       channel.writer.data(isolateTarget.id, new Uint8Array(1));
     },
   ],
   [
-    'says that a body is held back which nobody diverted',
-    ({ isolate, isolateTarget }) => isolate.channel.writer.diverted(isolateTarget.id),
+    'says that a body is held back that was not asked to be',
+    ({ isolate, isolateTarget }) => isolate.channel.writer.paused(isolateTarget.id),
   ],
   [
-    'joins a call to itself',
+    'splices a call to itself',
     ({ isolate: { channel } }) => {
       const call = channel.open(1, '', false, null, false);
-      channel.writer.divert(call.id);
-      channel.writer.join(call.id, call.id);
+      channel.writer.pause(call.id);
+      channel.writer.splice(call.id, call.id);
     },
   ],
   [
-    'opens an id again whose end may be on its way to what was joined to it',
+    'opens an id again whose end may be on its way to what was spliced to it',
     ({ isolate: { channel }, isolateSource }) => {
       const call = channel.open(1, '', false, null, false);
-      channel.writer.divert(isolateSource.id);
-      channel.writer.join(call.id, isolateSource.id);
-      channel.writer.fail(call.id, 'lost');
+      channel.writer.pause(isolateSource.id);
+      channel.writer.splice(call.id, isolateSource.id);
+      channel.writer.reset(call.id, 'lost');
       channel.writer.open(call.id, 1, '', false, null, false);
     },
   ],
@@ -342,16 +338,16 @@ for (const [name, breach] of breaches) {
     breach(made);
     made.isolate.channel.scheduleFlush();
     await settle();
-    t.regex(made.host.error ?? 'open', /joined|diverts|diverted|opened the id/);
+    t.regex(made.host.error ?? 'open', /spliced|paused|opened the id/);
   });
 }
 
-test('frames that divert or join what is over are late, and dropped', async t => {
+test('frames that pause or splice what is over are late, and dropped', async t => {
   const { isolate, host, isolateTarget } = await rig(t);
-  isolate.channel.writer.divert(4000);
-  isolate.channel.writer.diverted(4000);
-  isolate.channel.writer.join(4000, 4002);
-  isolate.channel.writer.join(isolateTarget.id, 4002);
+  isolate.channel.writer.pause(4000);
+  isolate.channel.writer.paused(4000);
+  isolate.channel.writer.splice(4000, 4002);
+  isolate.channel.writer.splice(isolateTarget.id, 4002);
   isolate.channel.scheduleFlush();
   await settle();
   t.is(host.error, undefined);

@@ -1,0 +1,76 @@
+/**
+ * The incoming body of one exchange of the guest, sent as the outgoing body of another without passing the guest.
+ *
+ *     copying --the source is paused, and all that came of it is sent--> spliced --the source has ended--> ended
+ *     copying --the source has ended--> ended
+ *
+ * Both ends of what is long are in the host process. After the first bytes they are spliced there, and nothing of the body comes here any
+ * more but its end.
+ */
+import type { Exchange } from './protocol/exchange.js';
+
+export interface PipeEnd {
+  readonly exchange: Exchange;
+}
+
+export interface PipeSource extends PipeEnd {
+  /** All of the body has been read, or no more of it is wanted. */
+  onPipedOut(): void;
+  noteRead(): void;
+}
+
+export interface PipeTarget extends PipeEnd {
+  /** All of the body has been sent, or nothing more of it will be. */
+  onPipedIn(): void;
+}
+
+export class BodyPipe {
+  readonly #source: PipeSource;
+  readonly #target: PipeTarget;
+  #state: 'copying' | 'spliced' | 'ended' = 'copying';
+
+  constructor(source: PipeSource, target: PipeTarget) {
+    this.#source = source;
+    this.#target = target;
+    source.exchange.forwardIncoming();
+  }
+
+  /** Moves what has come of the body, as fast as the target takes it, and its end. */
+  pump(): void {
+    if (this.#state === 'ended') return;
+    const from = this.#source.exchange;
+    const to = this.#target.exchange;
+    while (to.credit > 0 && !to.isOutgoingOver) {
+      const chunk = from.read(to.credit);
+      if (chunk === undefined) break;
+      to.write(chunk);
+    }
+    const { incoming } = from;
+    if (incoming === 'open') {
+      if (this.#state === 'copying' && from.isPaused && from.queuedBytes === 0) {
+        this.#state = 'spliced';
+        to.splice(from);
+      }
+      return;
+    }
+    this.#state = 'ended';
+    this.#source.noteRead();
+    if (incoming === 'ended') to.end();
+    else to.fail(from.failReason);
+    this.#ended();
+  }
+
+  /** The target is wanted no more, or has failed: so the source is read no more. */
+  stop(reason: string): void {
+    if (this.#state === 'ended') return;
+    this.#state = 'ended';
+    this.#source.exchange.stopReading(reason);
+    this.#source.noteRead();
+    this.#ended();
+  }
+
+  #ended(): void {
+    this.#source.onPipedOut();
+    this.#target.onPipedIn();
+  }
+}

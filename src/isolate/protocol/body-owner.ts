@@ -1,0 +1,51 @@
+/** What the two bodies of an exchange need of it and of its channel, and the sizes of their credit windows. */
+import type { FrameWriter } from './frame-writer.js';
+
+/** How many bytes of one body may be under way before its reader has taken any: many clients that read nothing hold little. */
+export const FIRST_WINDOW_BYTES = 64 * 1024;
+/**
+ * And when it has taken some, unless the bodies of the connection hold much together. Credit is given back when half of the window was read,
+ * so that credit frames stay rare.
+ */
+export const WINDOW_BYTES = 256 * 1024;
+
+/** What a body needs of the channel. */
+export interface BodyCarrier {
+  readonly writer: FrameWriter;
+  /** So much waits to be written to the connection that bodies should wait. */
+  readonly isBackpressured: boolean;
+  /** All exchanges together hold so much that each should hold little. */
+  readonly isUnderMemoryPressure: boolean;
+  scheduleFlush(): void;
+  /** Counts the buffers that are held of incoming bodies. @throws ProtocolError when that is too much */
+  countQueued(bytes: number): void;
+  /** Counts the buffers of outgoing bodies that wait for credit. */
+  countBacklog(bytes: number): void;
+}
+
+/** What happens to an exchange, reported to the side that holds it. Methods are called inside the read of the connection. */
+export interface ExchangeListener {
+  /** Opener only. `body` is a view that is valid during the call when `isComplete`; else the body comes by `onData`. */
+  onReply(status: number, head: string, body: Buffer, isComplete: boolean): void;
+  /** There is more to `read()`, or the incoming body has ended or is paused. */
+  onData(): void;
+  /** `write` may go on. */
+  onCredit(): void;
+  /** The last byte of an outgoing body that had to wait for credit has been sent. */
+  onSent(): void;
+  /** The peer reads no more of the outgoing body. */
+  onStop(reason: string): void;
+  /** The peer's side has failed, or the connection is gone: the exchange is over. */
+  onFail(reason: string): void;
+}
+
+/** The exchange, as its bodies see it. */
+export interface BodyOwner {
+  readonly id: number;
+  readonly carrier: BodyCarrier;
+  readonly listener: ExchangeListener | undefined;
+  /** One body is over: so is the exchange when the other one is. */
+  forgetIfOver(): void;
+  /** The writer was asked to wait because the connection is backpressured: `resume` of the outgoing body when it is no longer. */
+  resumeWhenDrained(): void;
+}

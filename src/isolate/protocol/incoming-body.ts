@@ -1,0 +1,207 @@
+/**
+ * The body that an exchange receives. Its peer may send as much as it was given credit for, and what has come is queued until it is read.
+ *
+ *     state   open --End--> ended
+ *             open --stopReading(), or the exchange failed--> stopped --End--> ended
+ *
+ *     supply  data --forwardIncoming()--> forwarding --credit is due--> pausing --Paused--> paused
+ *             data --Splice--> spliced
+ *
+ * `supply` says how the bytes of an open body come. One that is forwarded comes as data until it would be given credit; then the peer is asked
+ * to hold the rest back, so that it can be spliced there. Everything else that a peer might send is a ProtocolError.
+ */
+import { type BodyOwner, FIRST_WINDOW_BYTES, WINDOW_BYTES } from './body-owner.js';
+import { asBuffer } from './buffer-views.js';
+import { ChunkQueue } from './chunk-queue.js';
+import { ProtocolError } from './protocol-error.js';
+import type { Splice, SpliceTarget } from './splice.js';
+
+type State = 'open' | 'ended' | 'stopped';
+type Supply = 'data' | 'forwarding' | 'pausing' | 'paused' | 'spliced';
+
+export class IncomingBody implements SpliceTarget {
+  readonly #owner: BodyOwner;
+  #state: State = 'open';
+  #supply: Supply = 'data';
+  /** Set while `supply` is spliced. */
+  #splice: Splice | undefined;
+  /** Made with the first chunk. */
+  #queue: ChunkQueue | undefined;
+  /** What is counted of the queue: the buffers that it keeps alive. */
+  #countedBytes = 0;
+  #isGivenAway = false;
+  #windowBytes = FIRST_WINDOW_BYTES;
+  /** Bytes that the peer may still send. */
+  #grantedBytes = FIRST_WINDOW_BYTES;
+  /** Bytes that were read and not yet given back as credit. */
+  #uncreditedBytes = 0;
+  /** Of the body that comes in frames of its own, read or not. */
+  receivedBytes = 0;
+  /** Read. */
+  takenBytes = 0;
+
+  constructor(owner: BodyOwner) {
+    this.#owner = owner;
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  get queuedBytes(): number {
+    return this.#queue?.bytes ?? 0;
+  }
+
+  /** The peer sends no more of the body, though it is not at its end. */
+  get isPaused(): boolean {
+    return this.#supply === 'paused';
+  }
+
+  // --- for its reader ---
+
+  /** The next chunk, at most `maxBytes`; undefined when nothing is queued. */
+  read(maxBytes: number): Buffer | undefined {
+    const chunk = this.#queue?.shift(maxBytes);
+    if (chunk === undefined) return undefined;
+    this.#count();
+    this.takenBytes += chunk.length;
+    this.#uncreditedBytes += chunk.length;
+    if (this.#uncreditedBytes >= this.#windowBytes / 2 && this.#state === 'open') this.#creditIsDue();
+    return chunk;
+  }
+
+  /** What is queued is not counted any more: all of the body has come, and belongs to its reader. */
+  giveAway(): void {
+    this.#owner.carrier.countQueued(-this.#countedBytes);
+    this.#countedBytes = 0;
+    this.#isGivenAway = true;
+  }
+
+  /** Reads no more: what is queued is dropped, and the peer is asked to stop. */
+  stopReading(reason: string): void {
+    const wasOpen = this.#state === 'open';
+    this.abandon();
+    if (!wasOpen) return;
+    const { id, carrier } = this.#owner;
+    carrier.writer.stopSending(id, reason);
+    carrier.scheduleFlush();
+    this.#owner.forgetIfOver();
+  }
+
+  /** The exchange has failed, or its reader has stopped. */
+  abandon(): void {
+    if (this.#state === 'open') this.#state = 'stopped';
+    this.#queue = undefined;
+    this.#count();
+  }
+
+  /** The body is for another exchange: instead of giving credit the peer is asked to hold the rest back. */
+  forward(): void {
+    if (this.#supply === 'data') this.#supply = 'forwarding';
+  }
+
+  // --- what the peer sends ---
+
+  /** Keeps a copy of a body that came whole with its head. */
+  receiveWhole(bytes: Buffer): void {
+    this.#state = 'ended';
+    this.#keep(Buffer.from(bytes));
+  }
+
+  receiveData(chunk: Buffer): void {
+    this.#grantedBytes -= chunk.length;
+    if (this.#grantedBytes < 0) throw new ProtocolError('More data was sent than credit was given');
+    if (this.#state === 'ended') throw new ProtocolError('Data came after the end of a body');
+    if (this.#state === 'stopped') return;
+    if (this.#supply === 'spliced') throw new ProtocolError('Data came for a body that was spliced');
+    if (this.#supply === 'paused') throw new ProtocolError('Data came for a body that is paused');
+    this.#receive(chunk);
+  }
+
+  receiveSpliced(bytes: Uint8Array): void {
+    if (this.#state === 'open') this.#receive(asBuffer(bytes));
+  }
+
+  /** Of a body that is spliced the end comes twice: from its source, and from the peer, which hears of it. */
+  receiveEnd(): void {
+    if (this.#state === 'ended' && this.#supply !== 'spliced') throw new ProtocolError('A body ended twice');
+    const wasOpen = this.#state === 'open';
+    this.#state = 'ended';
+    if (wasOpen) this.#owner.listener?.onData();
+    this.#owner.forgetIfOver();
+  }
+
+  receivePaused(): void {
+    if (this.#supply !== 'pausing') throw new ProtocolError('A body was paused that was not asked to be');
+    this.#supply = 'paused';
+    this.#owner.listener?.onData();
+  }
+
+  /** The rest comes by the splice. What the peer might still have sent is for the source to send. */
+  receiveSplice(splice: Splice): void {
+    if (this.#supply === 'spliced') throw new ProtocolError('A body was spliced twice');
+    if (this.#supply !== 'data') throw new ProtocolError('A body was spliced that is forwarded');
+    this.#supply = 'spliced';
+    this.#splice = splice;
+    splice.giveCredit(this.#grantedBytes);
+  }
+
+  #receive(chunk: Buffer): void {
+    this.receivedBytes += chunk.length;
+    this.#keep(chunk);
+    this.#owner.listener?.onData();
+  }
+
+  // --- its window ---
+
+  #creditIsDue(): void {
+    switch (this.#supply) {
+      case 'data':
+      case 'spliced':
+        this.#giveCredit();
+        return;
+      case 'forwarding': {
+        const { id, carrier } = this.#owner;
+        this.#supply = 'pausing';
+        carrier.writer.pause(id);
+        carrier.scheduleFlush();
+        return;
+      }
+      case 'pausing':
+      case 'paused':
+    }
+  }
+
+  #giveCredit(): void {
+    const { id, carrier } = this.#owner;
+    const windowBytes = carrier.isUnderMemoryPressure ? FIRST_WINDOW_BYTES : WINDOW_BYTES;
+    const bytes = this.#uncreditedBytes + windowBytes - this.#windowBytes;
+    // The window shrinks by what is not given back; there is something to give at the latest when all of it was read.
+    if (bytes <= 0) return;
+    this.#uncreditedBytes = 0;
+    this.#windowBytes = windowBytes;
+    if (this.#splice !== undefined) {
+      this.#splice.giveCredit(bytes);
+      return;
+    }
+    this.#grantedBytes += bytes;
+    carrier.writer.credit(id, bytes);
+    carrier.scheduleFlush();
+  }
+
+  // --- its memory ---
+
+  #keep(chunk: Buffer): void {
+    this.#queue ??= new ChunkQueue();
+    this.#queue.push(chunk);
+    this.#count();
+  }
+
+  #count(): void {
+    if (this.#isGivenAway) return;
+    const heldBytes = this.#queue?.heldBytes ?? 0;
+    const more = heldBytes - this.#countedBytes;
+    this.#countedBytes = heldBytes;
+    if (more !== 0) this.#owner.carrier.countQueued(more);
+  }
+}

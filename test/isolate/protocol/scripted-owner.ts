@@ -1,0 +1,73 @@
+/** The exchange of a body, and its channel, as a test sees them. */
+import type { BodyCarrier, BodyOwner, ExchangeListener } from '../../../src/isolate/protocol/body-owner.js';
+import { FrameWriter } from '../../../src/isolate/protocol/frame-writer.js';
+import { frameTexts } from './frame-texts.js';
+
+export class ScriptedOwner implements BodyOwner {
+  readonly id: number;
+  /** What was reported, since the last look at it. */
+  #reports: string[] = [];
+  readonly #writer = new FrameWriter();
+  queuedBytes = 0;
+  backlogBytes = 0;
+  flushes = 0;
+  isBackpressured = false;
+  isUnderMemoryPressure = false;
+  onData: () => void = () => {};
+  readonly carrier: BodyCarrier;
+  readonly listener: ExchangeListener;
+
+  constructor(id = 7) {
+    this.id = id;
+    const report = (text: string): void => void this.#reports.push(text);
+    const isBackpressured = (): boolean => this.isBackpressured;
+    const isUnderMemoryPressure = (): boolean => this.isUnderMemoryPressure;
+    this.carrier = {
+      writer: this.#writer,
+      get isBackpressured() {
+        return isBackpressured();
+      },
+      get isUnderMemoryPressure() {
+        return isUnderMemoryPressure();
+      },
+      scheduleFlush: () => {
+        this.flushes++;
+      },
+      countQueued: bytes => {
+        this.queuedBytes += bytes;
+      },
+      countBacklog: bytes => {
+        this.backlogBytes += bytes;
+      },
+    };
+    this.listener = {
+      onReply: () => report('reply'),
+      onData: () => {
+        report('data');
+        this.onData();
+      },
+      onCredit: () => report('credit'),
+      onSent: () => report('sent'),
+      onStop: reason => report(`stop ${reason}`),
+      onFail: reason => report(`fail ${reason}`),
+    };
+  }
+
+  forgetIfOver(): void {
+    this.#reports.push('over?');
+  }
+
+  resumeWhenDrained(): void {
+    this.#reports.push('wait for drain');
+  }
+
+  /** What was reported since the last call. */
+  reports(): string[] {
+    return this.#reports.splice(0);
+  }
+
+  /** The frames written since the last call, each of which is to be flushed. */
+  frames(): string[] {
+    return frameTexts(this.#writer.take());
+  }
+}
