@@ -247,6 +247,8 @@ export class Channel implements FrameSink, ExchangeCarrier {
   #close(error: ProtocolError | undefined): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    // First: what the exchanges give back may let the account be read again.
+    this.#reader.close();
     const open = [...this.#exchanges.values()];
     this.#exchanges.clear();
     this.#backpressured.clear();
@@ -254,7 +256,6 @@ export class Channel implements FrameSink, ExchangeCarrier {
       exchange.receiveReset('The connection is closed');
       this.#countHead(-exchange.headBytes);
     }
-    this.#reader.close();
     this.#share?.bytes.countBuffers(-this.#countedUnwrittenBytes);
     this.#owner.onClose(error);
   }
@@ -262,6 +263,8 @@ export class Channel implements FrameSink, ExchangeCarrier {
   // --- FrameSink: ids that are not open are late frames of an exchange that is over, and are dropped ---
 
   onOpen(id: number, kind: number, head: string, body: Buffer, isComplete: boolean): void {
+    // It was read together with a frame for which the owner has closed the connection.
+    if (this.#isClosed) return;
     if ((id & 1) !== this.#peerParity || id === 0) throw new ProtocolError(`The peer may not open the id ${id}`);
     if (id <= this.#lastPeerId && this.#lastPeerId + 2 <= MAX_ID) {
       throw new ProtocolError(`The peer opened the id ${id} after ${this.#lastPeerId}`);
