@@ -7,8 +7,8 @@ import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test, { type ExecutionContext } from 'ava';
-import { FrameType } from '../../src/isolate/protocol/frame-layout.js';
-import { ISOLATE_BOUNDS } from '../../src/isolate/protocol/isolate-bounds.js';
+import { FrameType } from '../../src/protocol/frame-layout.js';
+import { ISOLATE_BOUNDS } from '../../src/protocol/isolate-bounds.js';
 import { type EdgeErrorCode, errorCode } from '../../src/quotas/errors.js';
 import { type HijackedHost, hijackedHost, inC, inJavaScript, missingCompiler } from './cells/hijack.js';
 

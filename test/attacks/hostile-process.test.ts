@@ -8,9 +8,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
-import { HostOpens, type LoadHead } from '../../src/isolate/protocol/messages.js';
 import type { InvocationPort } from '../../src/pool/isolate-handle.js';
 import { descendantsOf } from '../../src/pool/process-tree.js';
+import { HostOpens, type LoadHead } from '../../src/protocol/messages.js';
 import type { EdgeErrorCode } from '../../src/quotas/errors.js';
 import { handler, newHost } from '../host/new-host.js';
 import {

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { FIRST_WINDOW_BYTES } from '../../../src/isolate/protocol/body-owner.js';
-import { Channel, type ChannelOwner } from '../../../src/isolate/protocol/channel.js';
-import type { Exchange } from '../../../src/isolate/protocol/exchange.js';
-import { FrameWriter } from '../../../src/isolate/protocol/frame-writer.js';
-import { socketTransport, type Transport, type TransportReader } from '../../../src/isolate/protocol/transport.js';
+import { FIRST_WINDOW_BYTES } from '../../src/protocol/body-owner.js';
+import { Channel, type ChannelOwner } from '../../src/protocol/channel.js';
+import type { Exchange } from '../../src/protocol/exchange.js';
+import { FrameWriter } from '../../src/protocol/frame-writer.js';
+import { socketTransport, type Transport, type TransportReader } from '../../src/protocol/transport.js';
 
 const OWNER: ChannelOwner = { onOpen() {}, onSignal() {}, onClose() {} };
 
