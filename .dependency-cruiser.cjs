@@ -1,7 +1,7 @@
-// The direction of imports: cli > host > pool > isolate > bindings > storage > quotas. An import may skip a layer and never points left; type
-// imports count. Checked by `npm run check:imports`.
+// The direction of imports: cli > host > pool > isolate > protocol > bindings > storage > quotas. An import may skip a layer and never
+// points left; type imports count. Checked by `npm run check:imports`.
 
-const LAYERS = ['cli', 'host', 'pool', 'isolate', 'bindings', 'storage', 'quotas'];
+const LAYERS = ['cli', 'host', 'pool', 'isolate', 'protocol', 'bindings', 'storage', 'quotas'];
 
 /** What code of the guest realm may import besides itself and libraries that are plain JavaScript. */
 const GUEST_MAY_IMPORT = [
@@ -21,6 +21,13 @@ module.exports = {
       from: { path: `^src/${layer}/` },
       to: { path: `^src/(${LAYERS.slice(0, index + 1).join('|')})/|^src/index[.]ts$` },
     })),
+    {
+      name: 'protocol-knows-shares-and-sizes-of-calls-alone',
+      comment: 'both ends of a connection speak it, and neither is to bring its own world along',
+      severity: 'error',
+      from: { path: '^src/protocol/' },
+      to: { path: '^src/', pathNot: ['^src/protocol/', '^src/quotas/(host/host-share|service-calls)[.]ts$'] },
+    },
     {
       name: 'nothing-imports-the-entry',
       severity: 'error',

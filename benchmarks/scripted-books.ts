@@ -5,9 +5,9 @@
 import process from 'node:process';
 import { Invocation, type InvocationContext } from '../src/host/invocation.js';
 import { runnerOf } from '../src/host/runners.js';
-import type { Exchange } from '../src/isolate/protocol/exchange.js';
-import { HostOpens } from '../src/isolate/protocol/messages.js';
 import type { IsolateHandle } from '../src/pool/isolate-handle.js';
+import type { Exchange } from '../src/protocol/exchange.js';
+import { HostOpens } from '../src/protocol/messages.js';
 import type { BenchmarkContext } from './benchmark.js';
 import { startHost } from './host.js';
 import { TEXT_FUNCTION } from './sources.js';

@@ -5,13 +5,13 @@
  */
 import { Socket } from 'node:net';
 import process from 'node:process';
-import { Channel } from '../../src/isolate/protocol/channel.js';
-import type { Exchange } from '../../src/isolate/protocol/exchange.js';
-import { FrameType, HEADER_BYTES } from '../../src/isolate/protocol/frame-layout.js';
-import { FrameWriter } from '../../src/isolate/protocol/frame-writer.js';
-import { HostOpens, SignalKind } from '../../src/isolate/protocol/messages.js';
-import { socketTransport } from '../../src/isolate/protocol/transport.js';
 import { Control } from '../../src/pool/control.js';
+import { Channel } from '../../src/protocol/channel.js';
+import type { Exchange } from '../../src/protocol/exchange.js';
+import { FrameType, HEADER_BYTES } from '../../src/protocol/frame-layout.js';
+import { FrameWriter } from '../../src/protocol/frame-writer.js';
+import { HostOpens, SignalKind } from '../../src/protocol/messages.js';
+import { socketTransport } from '../../src/protocol/transport.js';
 
 const MEBIBYTE = 1024 * 1024;
 const CONTROL_FD = 3;

@@ -1,8 +1,8 @@
 import process from 'node:process';
 import type { EdgeFunction, EdgeHost } from '../../src/index.js';
 import { InvocationMeter } from '../../src/isolate/meter.js';
-import { HostOpens } from '../../src/isolate/protocol/messages.js';
 import { WatchBlock } from '../../src/isolate/watch-block.js';
+import { HostOpens } from '../../src/protocol/messages.js';
 import type { Benchmark } from '../benchmark.js';
 import { cellPid, startHost } from '../host.js';
 import { exactCpuMsOf, threadClocks } from '../process-cpu.js';

@@ -1,10 +1,10 @@
 import { Bench } from 'tinybench';
 import { headOfRaw, parseResponseHead } from '../../src/host/http-head.js';
 import { InvocationMeter } from '../../src/isolate/meter.js';
-import { FrameReader } from '../../src/isolate/protocol/frame-reader.js';
-import { FrameWriter } from '../../src/isolate/protocol/frame-writer.js';
-import { HostOpens } from '../../src/isolate/protocol/messages.js';
 import { WatchBlock } from '../../src/isolate/watch-block.js';
+import { FrameReader } from '../../src/protocol/frame-reader.js';
+import { FrameWriter } from '../../src/protocol/frame-writer.js';
+import { HostOpens } from '../../src/protocol/messages.js';
 import type { Benchmark, Figure } from '../benchmark.js';
 import { median } from '../statistics.js';
 

@@ -6,7 +6,7 @@ import { open, realpath, stat } from 'node:fs/promises';
 import { dirname, posix, relative, resolve, sep } from 'node:path';
 import { type Expression, getLineInfo, parse } from 'acorn';
 import { simple } from 'acorn-walk';
-import type { ModuleKind } from '../isolate/protocol/messages.js';
+import type { ModuleKind } from '../protocol/messages.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { ModuleSource, ScriptSource } from './deployment.js';
 

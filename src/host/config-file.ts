@@ -5,7 +5,7 @@
 import { open, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
-import type { ModuleKind } from '../isolate/protocol/messages.js';
+import type { ModuleKind } from '../protocol/messages.js';
 import { EdgeError, errorCode } from '../quotas/errors.js';
 import { LIMIT_NAMES } from '../quotas/limits.js';
 import { type LimitOverrides, resolveLimits } from '../quotas/resolve-limits.js';

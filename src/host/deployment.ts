@@ -1,6 +1,6 @@
 /** A deployment: what load() was given, checked and turned into the modules that an isolate gets. */
 import { createHash } from 'node:crypto';
-import type { ModuleHead, ModuleKind } from '../isolate/protocol/messages.js';
+import type { ModuleHead, ModuleKind } from '../protocol/messages.js';
 import { describe, isPlainObject } from './check-options.js';
 
 /** Text is an ES module or JSON or text by its name's ending; bytes are a data module. */

@@ -1,5 +1,5 @@
 /** A loaded function. */
-import { HostOpens } from '../isolate/protocol/messages.js';
+import { HostOpens } from '../protocol/messages.js';
 import { fetchInput, fetchThrough } from './fetch-door.js';
 import type { FunctionRunner } from './function-runner.js';
 import type { FunctionStats, FunctionStatsSnapshot } from './function-stats.js';

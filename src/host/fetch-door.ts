@@ -1,7 +1,7 @@
 /** The door of fetch(): a standard Request in, a standard Response out, bodies streamed with backpressure both ways. */
 import { cancelQuietly } from '../bindings/foreign-stream.js';
-import type { Exchange } from '../isolate/protocol/exchange.js';
-import { HostOpens } from '../isolate/protocol/messages.js';
+import type { Exchange } from '../protocol/exchange.js';
+import { HostOpens } from '../protocol/messages.js';
 import type { RouteMode, Verdict } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';
 import { BodyCounter, checkRequestHead } from '../quotas/request-checks.js';

@@ -1,7 +1,8 @@
 /** Runs one function: has its isolate, loads it when there is none, and starts invocations in it. */
-import type { LoadHead } from '../isolate/protocol/messages.js';
+
 import type { IsolateCache } from '../pool/isolate-cache.js';
 import { IsolateGone, type IsolateHandle } from '../pool/isolate-handle.js';
+import type { LoadHead } from '../protocol/messages.js';
 import { EdgeError, errorCode } from '../quotas/errors.js';
 import { limitError } from '../quotas/limit-error.js';
 import type { Deployment } from './deployment.js';

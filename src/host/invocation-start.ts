@@ -1,5 +1,5 @@
 /** How invocations begin: what starts one, of what kind it is, and its number. */
-import { HostOpens } from '../isolate/protocol/messages.js';
+import { HostOpens } from '../protocol/messages.js';
 import type { InvocationKind } from '../quotas/limits.js';
 import type { InvocationEvent } from './events.js';
 

@@ -4,10 +4,10 @@
  */
 
 import { isServiceId, MAX_REPLY_HEAD_CHARACTERS } from '../isolate/ops/table.js';
-import type { Exchange } from '../isolate/protocol/exchange.js';
-import { type HandlerFailure, HostOpens } from '../isolate/protocol/messages.js';
-import { ProtocolError } from '../isolate/protocol/protocol-error.js';
 import type { InvocationPort, IsolateHandle, LossFigures, LossReason } from '../pool/isolate-handle.js';
+import type { Exchange } from '../protocol/exchange.js';
+import { type HandlerFailure, HostOpens } from '../protocol/messages.js';
+import { ProtocolError } from '../protocol/protocol-error.js';
 import type { RouteMode, Verdict } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import { EdgeError } from '../quotas/errors.js';

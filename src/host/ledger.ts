@@ -1,7 +1,7 @@
 /** The books of one invocation: subrequests by kind, and the limiter of its connections. Made when the function first calls a service. */
 import type { CallWork } from '../bindings/service.js';
 import { ServiceId } from '../isolate/ops/table.js';
-import { failureText, type Pace } from '../isolate/protocol/exchange-io.js';
+import { failureText, type Pace } from '../protocol/exchange-io.js';
 import { type Connection, ConnectionLimiter, type ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';
 import type { HostShare } from '../quotas/host/host-share.js';

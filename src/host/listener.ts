@@ -3,9 +3,9 @@
  * socket, without a Request or Response in between.
  */
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
-import type { Exchange } from '../isolate/protocol/exchange.js';
-import { INLINE_BODY_BYTES } from '../isolate/protocol/frame-layout.js';
-import { HostOpens } from '../isolate/protocol/messages.js';
+import type { Exchange } from '../protocol/exchange.js';
+import { INLINE_BODY_BYTES } from '../protocol/frame-layout.js';
+import { HostOpens } from '../protocol/messages.js';
 import type { RouteMode, Verdict } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';
 import { BodyCounter, checkRequestHead } from '../quotas/request-checks.js';

@@ -1,5 +1,5 @@
 /** The error of a deployment that does not load, in the coordinates of its own files. */
-import type { ScriptFailure } from '../isolate/protocol/messages.js';
+import type { ScriptFailure } from '../protocol/messages.js';
 import { EdgeError } from '../quotas/errors.js';
 
 export function loadFailure(context: { readonly function: string }, failure: ScriptFailure): EdgeError {

@@ -1,8 +1,8 @@
 /** The joint between the calls of a function and the services of the host process. */
 import type { Service, ServiceBody, ServiceReply } from '../bindings/service.js';
 import { ServiceId } from '../isolate/ops/table.js';
-import type { Exchange } from '../isolate/protocol/exchange.js';
-import { ExchangeIo, failureText } from '../isolate/protocol/exchange-io.js';
+import type { Exchange } from '../protocol/exchange.js';
+import { ExchangeIo, failureText } from '../protocol/exchange-io.js';
 import type { Connection } from '../quotas/connection-limiter.js';
 import { EdgeError } from '../quotas/errors.js';
 import { heapBytesOf } from '../quotas/host/heap-bytes.js';

@@ -7,7 +7,7 @@
  * Both ends of what is long are in the host process. After the first bytes they are spliced there, and nothing of the body comes here any
  * more but its end.
  */
-import type { Exchange } from './protocol/exchange.js';
+import type { Exchange } from '../protocol/exchange.js';
 
 export interface PipeEnd {
   readonly exchange: Exchange;

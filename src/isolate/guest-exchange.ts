@@ -2,10 +2,11 @@
  * An exchange as the guest sees it: events reach the guest only when it waits for them, and a body can be piped into another
  * exchange without passing the guest.
  */
+
+import type { Exchange, ExchangeListener } from '../protocol/exchange.js';
 import { BodyPipe, type PipeSource, type PipeTarget } from './body-pipe.js';
 import { OpError } from './ops/arguments.js';
 import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
-import type { Exchange, ExchangeListener } from './protocol/exchange.js';
 import type { TurnQueue } from './turns.js';
 
 export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {

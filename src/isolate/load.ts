@@ -1,9 +1,10 @@
 /** Loads a deployment into a fresh realm: collects its modules, hands the configuration to the guest, evaluates, and waits to be told. */
+
+import type { Exchange } from '../protocol/exchange.js';
+import type { LoadAnswer, LoadHead, ScriptFailure } from '../protocol/messages.js';
 import { callGuest } from './bridge.js';
 import { type DeployedModule, LoadError, ModuleGraph } from './modules.js';
 import { Ev } from './ops/table.js';
-import type { Exchange } from './protocol/exchange.js';
-import type { LoadAnswer, LoadHead, ScriptFailure } from './protocol/messages.js';
 import type { Realm } from './realm.js';
 import { threadCpuMs } from './thread-clock.js';
 import type { TurnQueue } from './turns.js';

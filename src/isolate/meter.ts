@@ -3,9 +3,9 @@
  * the thread's own clock is asked when it is not, so that a busy machine is not put on the bill.
  */
 import { getHeapStatistics } from 'node:v8';
+import { HostOpens, type IsolateLimits } from '../protocol/messages.js';
 import { CpuAllowance } from '../quotas/cpu-allowance.js';
 import { collectGarbage } from './collect-garbage.js';
-import { HostOpens, type IsolateLimits } from './protocol/messages.js';
 import { threadCpuMs } from './thread-clock.js';
 import type { TurnMeter } from './turns.js';
 import { ORIGIN_MS, type WatchBlock } from './watch-block.js';

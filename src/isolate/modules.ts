@@ -5,10 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { types } from 'node:util';
 import vm from 'node:vm';
+import type { ModuleKind, ScriptFailure } from '../protocol/messages.js';
 import { callGuest, type GuestFunction } from './bridge.js';
 import { parser } from './lazy-parser.js';
 import { Ev } from './ops/table.js';
-import type { ModuleKind, ScriptFailure } from './protocol/messages.js';
 import type { Realm } from './realm.js';
 import { type Edit, SourcePlaces } from './source-places.js';
 import type { TurnQueue } from './turns.js';

@@ -4,12 +4,12 @@
  */
 import process from 'node:process';
 import type { MessagePort } from 'node:worker_threads';
+import { descriptorTransport, portTransport } from '../protocol/transport.js';
 import { collectGarbage } from './collect-garbage.js';
 import { hardenThread } from './harden-thread.js';
 import { IdleMemory } from './idle-memory.js';
 import { Isolate } from './isolate.js';
 import { platformOps } from './ops/platform.js';
-import { descriptorTransport, portTransport } from './protocol/transport.js';
 import { rehearse } from './rehearsal.js';
 import { ownClockDescriptor, ownThreadId } from './thread-clock.js';
 import { WatchBlock } from './watch-block.js';

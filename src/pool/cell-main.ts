@@ -3,8 +3,8 @@
  * when the application is gone, however it went, the connection closes and so does the cell.
  */
 import process from 'node:process';
-import { Channel } from '../isolate/protocol/channel.js';
-import { descriptorTransport } from '../isolate/protocol/transport.js';
+import { Channel } from '../protocol/channel.js';
+import { descriptorTransport } from '../protocol/transport.js';
 import { type CellSettings, Control, flag, MAX_DETAIL_CHARACTERS } from './control.js';
 import { LeasePool } from './lease-pool.js';
 import { ThreadPriority } from './thread-priority.js';

@@ -2,7 +2,7 @@
  * A cell as the host sees it: where isolates come from. Two kinds with one contract: a supervised child process (process-cell.ts), or
  * threads of the host process for trusted code (thread-cell.ts).
  */
-import type { Transport } from '../isolate/protocol/transport.js';
+import type { Transport } from '../protocol/transport.js';
 import type { CellReader } from './cell-watch.js';
 import type { LeaseEnd } from './lease-pool.js';
 

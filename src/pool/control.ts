@@ -2,9 +2,9 @@
  * What host and cell say to each other on the control connection: notes whose id is the lease. Both ends check what they read; the
  * cell's end can be written to by a function that has escaped.
  */
-import { FrameType } from '../isolate/protocol/frame-layout.js';
-import type { FrameBounds } from '../isolate/protocol/frame-reader.js';
-import { ProtocolError } from '../isolate/protocol/protocol-error.js';
+import { FrameType } from '../protocol/frame-layout.js';
+import type { FrameBounds } from '../protocol/frame-reader.js';
+import { ProtocolError } from '../protocol/protocol-error.js';
 import type { LeaseEnd } from './lease-pool.js';
 
 export enum Control {

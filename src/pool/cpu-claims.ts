@@ -2,7 +2,7 @@
  * The CPU time that the invocations of one isolate account for, for whoever compares it with what the kernel says (cell-watch.ts): what the
  * open ones may use, and what those that are over have claimed. A claim is never taken beyond what was allowed.
  */
-import { HostOpens, type IsolateLimits } from '../isolate/protocol/messages.js';
+import { HostOpens, type IsolateLimits } from '../protocol/messages.js';
 import { CPU } from './cell-bounds.js';
 
 /** The CPU limit of a kind of invocation; everything else is a request. */

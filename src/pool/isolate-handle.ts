@@ -2,17 +2,11 @@
  * One isolate as the host sees it: its channel, the invocations that run in it, and how it ends. Everything that comes from the
  * isolate is bound here to an invocation that is open, before anything else sees it.
  */
-import { Channel, type ChannelOwner } from '../isolate/protocol/channel.js';
-import type { Exchange, ExchangeListener } from '../isolate/protocol/exchange.js';
-import { ISOLATE_BOUNDS } from '../isolate/protocol/isolate-bounds.js';
-import {
-  type HandlerFailure,
-  HostOpens,
-  type LoadAnswer,
-  type LoadHead,
-  SignalKind,
-} from '../isolate/protocol/messages.js';
-import { ProtocolError } from '../isolate/protocol/protocol-error.js';
+import { Channel, type ChannelOwner } from '../protocol/channel.js';
+import type { Exchange, ExchangeListener } from '../protocol/exchange.js';
+import { ISOLATE_BOUNDS } from '../protocol/isolate-bounds.js';
+import { type HandlerFailure, HostOpens, type LoadAnswer, type LoadHead, SignalKind } from '../protocol/messages.js';
+import { ProtocolError } from '../protocol/protocol-error.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import type { LeaseConnection } from './cell.js';
 import { CpuClaims } from './cpu-claims.js';

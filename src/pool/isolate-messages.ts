@@ -1,7 +1,7 @@
 /** Reads what an isolate writes. An isolate may have been taken over: every field is checked, and nothing is passed on unseen. */
 
-import { HANDLERS, type HandlerFailure, type LoadAnswer, type ScriptFailure } from '../isolate/protocol/messages.js';
-import { ProtocolError } from '../isolate/protocol/protocol-error.js';
+import { HANDLERS, type HandlerFailure, type LoadAnswer, type ScriptFailure } from '../protocol/messages.js';
+import { ProtocolError } from '../protocol/protocol-error.js';
 import { printable } from './printable.js';
 
 const MAX_TEXT = 64 * 1024;

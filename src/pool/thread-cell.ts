@@ -3,7 +3,7 @@
  * kinds ends the application with it.
  */
 import { MessageChannel } from 'node:worker_threads';
-import { portTransport } from '../isolate/protocol/transport.js';
+import { portTransport } from '../protocol/transport.js';
 import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
 import { REALM_FLAGS } from './cell-flags.js';
 import { LeasePool } from './lease-pool.js';

@@ -3,13 +3,13 @@
  * The host lives, its memory stays bounded, and only the isolate at fault ends.
  */
 import test, { type ExecutionContext } from 'ava';
-import { ChunkQueue } from '../../src/isolate/protocol/chunk-queue.js';
-import type { Exchange } from '../../src/isolate/protocol/exchange.js';
-import { FrameType, HEADER_BYTES } from '../../src/isolate/protocol/frame-layout.js';
-import { FrameWriter } from '../../src/isolate/protocol/frame-writer.js';
-import { HostOpens, SignalKind } from '../../src/isolate/protocol/messages.js';
-import type { TransportReader } from '../../src/isolate/protocol/transport.js';
 import { type InvocationPort, IsolateHandle } from '../../src/pool/isolate-handle.js';
+import { ChunkQueue } from '../../src/protocol/chunk-queue.js';
+import type { Exchange } from '../../src/protocol/exchange.js';
+import { FrameType, HEADER_BYTES } from '../../src/protocol/frame-layout.js';
+import { FrameWriter } from '../../src/protocol/frame-writer.js';
+import { HostOpens, SignalKind } from '../../src/protocol/messages.js';
+import type { TransportReader } from '../../src/protocol/transport.js';
 
 interface Rig {
   readonly handle: IsolateHandle;

@@ -1,11 +1,11 @@
 /** Frames in any order, from a peer that says whatever it likes, while the host reads, writes and gives up its bodies. */
 import test from 'ava';
 import fc from 'fast-check';
-import { WINDOW_BYTES } from '../../src/isolate/protocol/body-owner.js';
-import { Channel } from '../../src/isolate/protocol/channel.js';
-import type { Exchange } from '../../src/isolate/protocol/exchange.js';
-import { FrameWriter } from '../../src/isolate/protocol/frame-writer.js';
-import type { TransportReader } from '../../src/isolate/protocol/transport.js';
+import { WINDOW_BYTES } from '../../src/protocol/body-owner.js';
+import { Channel } from '../../src/protocol/channel.js';
+import type { Exchange } from '../../src/protocol/exchange.js';
+import { FrameWriter } from '../../src/protocol/frame-writer.js';
+import type { TransportReader } from '../../src/protocol/transport.js';
 
 /** Ids that the host has opened, that the peer has, and one of neither. */
 const ids = fc.constantFrom(2, 4, 6, 1, 3, 5, 99);

@@ -4,10 +4,10 @@
  */
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
-import { Channel } from '../../src/isolate/protocol/channel.js';
-import { HostOpens, SignalKind } from '../../src/isolate/protocol/messages.js';
-import { descriptorTransport } from '../../src/isolate/protocol/transport.js';
 import { Control } from '../../src/pool/control.js';
+import { Channel } from '../../src/protocol/channel.js';
+import { HostOpens, SignalKind } from '../../src/protocol/messages.js';
+import { descriptorTransport } from '../../src/protocol/transport.js';
 
 const THREADS = 2;
 let burning = 0;

@@ -4,8 +4,8 @@ import type { InvocationEvent, InvocationOutcome } from '../../src/host/events.j
 import { FunctionRunner } from '../../src/host/function-runner.js';
 import type { InvocationContext } from '../../src/host/invocation.js';
 import type { InvocationStart } from '../../src/host/invocation-start.js';
-import { HostOpens, type LoadHead } from '../../src/isolate/protocol/messages.js';
 import { IsolateCache } from '../../src/pool/isolate-cache.js';
+import { HostOpens, type LoadHead } from '../../src/protocol/messages.js';
 import { EdgeError, type EdgeErrorCode } from '../../src/quotas/errors.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
 import { wideShare } from './wide-share.js';

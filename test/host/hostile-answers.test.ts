@@ -5,7 +5,7 @@ import net from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { fetchInput, fetchThrough } from '../../src/host/fetch-door.js';
 import { createListener } from '../../src/host/listener.js';
-import type { FrameWriter } from '../../src/isolate/protocol/frame-writer.js';
+import type { FrameWriter } from '../../src/protocol/frame-writer.js';
 import { hostileIsolate } from './hostile-isolate.js';
 
 type Answer = (writer: FrameWriter, id: number) => void;

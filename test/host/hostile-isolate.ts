@@ -2,12 +2,12 @@
 import type { ExecutionContext } from 'ava';
 import { FunctionRunner } from '../../src/host/function-runner.js';
 import type { InvocationContext } from '../../src/host/invocation.js';
-import { FrameReader } from '../../src/isolate/protocol/frame-reader.js';
-import { FrameWriter } from '../../src/isolate/protocol/frame-writer.js';
-import { HostOpens, SignalKind } from '../../src/isolate/protocol/messages.js';
-import type { TransportReader } from '../../src/isolate/protocol/transport.js';
 import { IsolateCache } from '../../src/pool/isolate-cache.js';
 import { IsolateHandle } from '../../src/pool/isolate-handle.js';
+import { FrameReader } from '../../src/protocol/frame-reader.js';
+import { FrameWriter } from '../../src/protocol/frame-writer.js';
+import { HostOpens, SignalKind } from '../../src/protocol/messages.js';
+import type { TransportReader } from '../../src/protocol/transport.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
 import { wideShare } from './wide-share.js';
 

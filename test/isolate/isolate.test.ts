@@ -4,12 +4,12 @@ import { MessageChannel, Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
 import { Isolate } from '../../src/isolate/isolate.js';
 import { platformOps } from '../../src/isolate/ops/platform.js';
-import { Channel } from '../../src/isolate/protocol/channel.js';
-import type { Exchange } from '../../src/isolate/protocol/exchange.js';
-import { HostOpens, type LoadHead } from '../../src/isolate/protocol/messages.js';
-import { portTransport } from '../../src/isolate/protocol/transport.js';
 import { rehearse } from '../../src/isolate/rehearsal.js';
 import { WatchBlock } from '../../src/isolate/watch-block.js';
+import { Channel } from '../../src/protocol/channel.js';
+import type { Exchange } from '../../src/protocol/exchange.js';
+import { HostOpens, type LoadHead } from '../../src/protocol/messages.js';
+import { portTransport } from '../../src/protocol/transport.js';
 
 const SOURCE = Buffer.from('export default { fetch() { return new Response("fine"); } };');
 const LOAD: LoadHead = {

@@ -1,8 +1,8 @@
 /** The books that an isolate keeps of its invocations, by figures that the test gives: turns here take next to nothing. */
 import test from 'ava';
 import { InvocationMeter } from '../../src/isolate/meter.js';
-import { HostOpens, type IsolateLimits } from '../../src/isolate/protocol/messages.js';
 import { WatchBlock } from '../../src/isolate/watch-block.js';
+import { HostOpens, type IsolateLimits } from '../../src/protocol/messages.js';
 
 const LIMITS: IsolateLimits = {
   startupMs: 400,

@@ -1,7 +1,7 @@
 import test from 'ava';
-import type { Transport } from '../../src/isolate/protocol/transport.js';
 import type { Cell, CellEvents, LeaseConnection } from '../../src/pool/cell.js';
 import { CellSupervisor } from '../../src/pool/cell-supervisor.js';
+import type { Transport } from '../../src/protocol/transport.js';
 
 const SILENT: Transport = {
   isBackpressured: false,

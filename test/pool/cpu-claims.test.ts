@@ -1,8 +1,8 @@
 /** What the invocations of an isolate account for, at each of its edges. */
 import test from 'ava';
-import { HostOpens, type IsolateLimits } from '../../src/isolate/protocol/messages.js';
 import { CPU } from '../../src/pool/cell-bounds.js';
 import { CpuClaims } from '../../src/pool/cpu-claims.js';
+import { HostOpens, type IsolateLimits } from '../../src/protocol/messages.js';
 
 const LIMITS: IsolateLimits = {
   startupMs: 400,

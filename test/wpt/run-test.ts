@@ -1,10 +1,10 @@
 /** Runs one test in an isolate of its own. */
 import { MessageChannel, Worker } from 'node:worker_threads';
 import type { Egress } from '../../src/bindings/egress/egress.js';
-import { HostOpens } from '../../src/isolate/protocol/messages.js';
-import { portTransport } from '../../src/isolate/protocol/transport.js';
 import { WatchBlock } from '../../src/isolate/watch-block.js';
 import { IsolateHandle } from '../../src/pool/isolate-handle.js';
+import { HostOpens } from '../../src/protocol/messages.js';
+import { portTransport } from '../../src/protocol/transport.js';
 import type { RunResult } from './program.js';
 import { answerCall, createWorld } from './server.js';
 

@@ -2,8 +2,8 @@
 import { createEgress, type Egress } from '../../src/bindings/egress/egress.js';
 import { egressService } from '../../src/bindings/egress/egress-service.js';
 import { OWN_WORK } from '../../src/bindings/service.js';
-import type { Exchange } from '../../src/isolate/protocol/exchange.js';
-import { ExchangeIo, failureText } from '../../src/isolate/protocol/exchange-io.js';
+import type { Exchange } from '../../src/protocol/exchange.js';
+import { ExchangeIo, failureText } from '../../src/protocol/exchange-io.js';
 import { HOST } from './program.js';
 
 /** The world of a test: the tests' server and nothing else. */

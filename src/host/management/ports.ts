@@ -1,7 +1,7 @@
 /** What the management API needs of the host around it; the host implements these few methods. */
 
 import type { BucketDirectory } from '../../bindings/bucket/engine.js';
-import type { ModuleKind } from '../../isolate/protocol/messages.js';
+import type { ModuleKind } from '../../protocol/messages.js';
 import type { Plan } from '../../quotas/limits.js';
 import type { FamilyId } from './deprecations.js';
 import type { PathParams } from './path-table.js';

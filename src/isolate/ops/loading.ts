@@ -1,6 +1,7 @@
 /** Ops of the loader: what the guest tells of its start, and what it asks for while it runs. */
+
+import { HANDLERS, type ScriptFailure } from '../../protocol/messages.js';
 import type { ModuleGraph } from '../modules.js';
-import { HANDLERS, type ScriptFailure } from '../protocol/messages.js';
 import { checkedInteger, checkedText, OpError } from './arguments.js';
 import type { OpContext, OpSet } from './op-set.js';
 import { Op } from './table.js';

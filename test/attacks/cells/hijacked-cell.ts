@@ -5,12 +5,12 @@
  */
 import { Socket } from 'node:net';
 import process from 'node:process';
-import { Channel } from '../../../src/isolate/protocol/channel.js';
-import { FrameType, HEADER_BYTES } from '../../../src/isolate/protocol/frame-layout.js';
-import { FrameWriter } from '../../../src/isolate/protocol/frame-writer.js';
-import { HostOpens, SignalKind } from '../../../src/isolate/protocol/messages.js';
-import { descriptorTransport, socketTransport } from '../../../src/isolate/protocol/transport.js';
 import { Control } from '../../../src/pool/control.js';
+import { Channel } from '../../../src/protocol/channel.js';
+import { FrameType, HEADER_BYTES } from '../../../src/protocol/frame-layout.js';
+import { FrameWriter } from '../../../src/protocol/frame-writer.js';
+import { HostOpens, SignalKind } from '../../../src/protocol/messages.js';
+import { descriptorTransport, socketTransport } from '../../../src/protocol/transport.js';
 
 const CONTROL_FD = 3;
 const KIBIBYTE = 1024;

@@ -2,11 +2,11 @@
 import type { ExecutionContext } from 'ava';
 import { Isolate } from '../../../src/isolate/isolate.js';
 import { platformOps } from '../../../src/isolate/ops/platform.js';
-import type { Exchange } from '../../../src/isolate/protocol/exchange.js';
-import { loopback } from '../../../src/isolate/protocol/loopback.js';
-import { HostOpens, type LoadAnswer } from '../../../src/isolate/protocol/messages.js';
 import { WatchBlock } from '../../../src/isolate/watch-block.js';
 import { IsolateHandle } from '../../../src/pool/isolate-handle.js';
+import type { Exchange } from '../../../src/protocol/exchange.js';
+import { loopback } from '../../../src/protocol/loopback.js';
+import { HostOpens, type LoadAnswer } from '../../../src/protocol/messages.js';
 
 const LIMITS = {
   startupMs: 10_000,

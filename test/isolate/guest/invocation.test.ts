@@ -1,5 +1,5 @@
 import test from 'ava';
-import { HostOpens } from '../../../src/isolate/protocol/messages.js';
+import { HostOpens } from '../../../src/protocol/messages.js';
 import { createGuest, handler } from './guest.js';
 
 test('fetch handler answers with status, headers and text', async t => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import test from 'ava';
-import type { Exchange } from '../../../../src/isolate/protocol/exchange.js';
-import { HostOpens } from '../../../../src/isolate/protocol/messages.js';
+import type { Exchange } from '../../../../src/protocol/exchange.js';
+import { HostOpens } from '../../../../src/protocol/messages.js';
 import { createGuest, handler, inGuest, readBody } from '../guest.js';
 
 const OK = { status: 200, statusText: 'OK', headers: ['X-A', '1'], url: 'https://o.example/', redirected: false };

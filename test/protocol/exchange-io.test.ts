@@ -1,9 +1,9 @@
 import test from 'ava';
-import { Channel } from '../../../src/isolate/protocol/channel.js';
-import type { Exchange } from '../../../src/isolate/protocol/exchange.js';
-import { ExchangeIo, failureText, type Pace } from '../../../src/isolate/protocol/exchange-io.js';
-import { loopback } from '../../../src/isolate/protocol/loopback.js';
-import { EdgeError } from '../../../src/quotas/errors.js';
+import { Channel } from '../../src/protocol/channel.js';
+import type { Exchange } from '../../src/protocol/exchange.js';
+import { ExchangeIo, failureText, type Pace } from '../../src/protocol/exchange-io.js';
+import { loopback } from '../../src/protocol/loopback.js';
+import { EdgeError } from '../../src/quotas/errors.js';
 
 const nextRound = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 

@@ -1,8 +1,8 @@
 import test from 'ava';
-import { FIRST_WINDOW_BYTES, WINDOW_BYTES } from '../../../src/isolate/protocol/body-owner.js';
-import { IncomingBody } from '../../../src/isolate/protocol/incoming-body.js';
-import { OutgoingBody } from '../../../src/isolate/protocol/outgoing-body.js';
-import { Splice } from '../../../src/isolate/protocol/splice.js';
+import { FIRST_WINDOW_BYTES, WINDOW_BYTES } from '../../src/protocol/body-owner.js';
+import { IncomingBody } from '../../src/protocol/incoming-body.js';
+import { OutgoingBody } from '../../src/protocol/outgoing-body.js';
+import { Splice } from '../../src/protocol/splice.js';
 import { ScriptedOwner } from './scripted-owner.js';
 
 test('giveCredit() says that the source is sending inside deliver(), and at no other time', t => {

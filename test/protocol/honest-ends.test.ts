@@ -1,10 +1,10 @@
 /** Two honest ends of a connection, whose owners do whatever they may in whatever order: neither breaks the protocol, and no byte is lost or left. */
 import test from 'ava';
 import fc from 'fast-check';
-import { WINDOW_BYTES } from '../../../src/isolate/protocol/body-owner.js';
-import { Channel } from '../../../src/isolate/protocol/channel.js';
-import type { Exchange } from '../../../src/isolate/protocol/exchange.js';
-import type { TransportReader } from '../../../src/isolate/protocol/transport.js';
+import { WINDOW_BYTES } from '../../src/protocol/body-owner.js';
+import { Channel } from '../../src/protocol/channel.js';
+import type { Exchange } from '../../src/protocol/exchange.js';
+import type { TransportReader } from '../../src/protocol/transport.js';
 
 const STEPS = [
   'open',

@@ -5,7 +5,7 @@
  *     reading --the account may not be read, or there are many frames at once--> waiting --all that waits is read--> reading
  *     reading, waiting --close()--> closed
  */
-import type { HostShare } from '../../quotas/host/host-share.js';
+import type { HostShare } from '../quotas/host/host-share.js';
 import type { FrameReader } from './frame-reader.js';
 import { ProtocolError } from './protocol-error.js';
 import type { Transport } from './transport.js';

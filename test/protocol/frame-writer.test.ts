@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { HEADER_BYTES, MAX_DATA_BYTES } from '../../../src/isolate/protocol/frame-layout.js';
-import { FrameWriter } from '../../../src/isolate/protocol/frame-writer.js';
+import { HEADER_BYTES, MAX_DATA_BYTES } from '../../src/protocol/frame-layout.js';
+import { FrameWriter } from '../../src/protocol/frame-writer.js';
 import { frameTexts, listening } from './frame-texts.js';
 
 const KIBIBYTE = 1024;

@@ -1,9 +1,9 @@
 /** Bodies that one end passes on: the other end, which has both of them, moves the bytes itself. */
 import test, { type ExecutionContext } from 'ava';
-import { FIRST_WINDOW_BYTES, WINDOW_BYTES } from '../../../src/isolate/protocol/body-owner.js';
-import { Channel } from '../../../src/isolate/protocol/channel.js';
-import type { Exchange, ExchangeListener } from '../../../src/isolate/protocol/exchange.js';
-import { loopback } from '../../../src/isolate/protocol/loopback.js';
+import { FIRST_WINDOW_BYTES, WINDOW_BYTES } from '../../src/protocol/body-owner.js';
+import { Channel } from '../../src/protocol/channel.js';
+import type { Exchange, ExchangeListener } from '../../src/protocol/exchange.js';
+import { loopback } from '../../src/protocol/loopback.js';
 
 const nextRound = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 

@@ -1,8 +1,8 @@
 import test from 'ava';
-import { FrameType, HEADER_BYTES } from '../../../src/isolate/protocol/frame-layout.js';
-import { TRUSTED_BOUNDS } from '../../../src/isolate/protocol/frame-reader.js';
-import { GatedReader } from '../../../src/isolate/protocol/gated-reader.js';
-import type { HostShare } from '../../../src/quotas/host/host-share.js';
+import { FrameType, HEADER_BYTES } from '../../src/protocol/frame-layout.js';
+import { TRUSTED_BOUNDS } from '../../src/protocol/frame-reader.js';
+import { GatedReader } from '../../src/protocol/gated-reader.js';
+import type { HostShare } from '../../src/quotas/host/host-share.js';
 import { listening } from './frame-texts.js';
 
 const nextRound = (): Promise<void> => new Promise(resolve => setImmediate(resolve));

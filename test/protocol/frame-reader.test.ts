@@ -1,10 +1,10 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { FrameType, HEADER_BYTES, MAX_DATA_BYTES } from '../../../src/isolate/protocol/frame-layout.js';
-import { type FrameBounds, TRUSTED_BOUNDS } from '../../../src/isolate/protocol/frame-reader.js';
-import { FrameWriter } from '../../../src/isolate/protocol/frame-writer.js';
-import { ISOLATE_BOUNDS } from '../../../src/isolate/protocol/isolate-bounds.js';
-import { MAX_CALL_HEAD_BYTES } from '../../../src/quotas/service-calls.js';
+import { FrameType, HEADER_BYTES, MAX_DATA_BYTES } from '../../src/protocol/frame-layout.js';
+import { type FrameBounds, TRUSTED_BOUNDS } from '../../src/protocol/frame-reader.js';
+import { FrameWriter } from '../../src/protocol/frame-writer.js';
+import { ISOLATE_BOUNDS } from '../../src/protocol/isolate-bounds.js';
+import { MAX_CALL_HEAD_BYTES } from '../../src/quotas/service-calls.js';
 import { listening } from './frame-texts.js';
 
 /** A frame as an attacker would write it. */

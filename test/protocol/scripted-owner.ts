@@ -1,6 +1,6 @@
 /** The exchange of a body, and its channel, as a test sees them. */
-import type { BodyCarrier, BodyOwner, ExchangeListener } from '../../../src/isolate/protocol/body-owner.js';
-import { FrameWriter } from '../../../src/isolate/protocol/frame-writer.js';
+import type { BodyCarrier, BodyOwner, ExchangeListener } from '../../src/protocol/body-owner.js';
+import { FrameWriter } from '../../src/protocol/frame-writer.js';
 import { frameTexts } from './frame-texts.js';
 
 export class ScriptedOwner implements BodyOwner {

@@ -1,9 +1,9 @@
 import test from 'ava';
-import { collectGarbage } from '../../../src/isolate/collect-garbage.js';
-import { FIRST_WINDOW_BYTES } from '../../../src/isolate/protocol/body-owner.js';
-import { Channel } from '../../../src/isolate/protocol/channel.js';
-import { ExchangeIo } from '../../../src/isolate/protocol/exchange-io.js';
-import type { Transport } from '../../../src/isolate/protocol/transport.js';
+import { collectGarbage } from '../../src/isolate/collect-garbage.js';
+import { FIRST_WINDOW_BYTES } from '../../src/protocol/body-owner.js';
+import { Channel } from '../../src/protocol/channel.js';
+import { ExchangeIo } from '../../src/protocol/exchange-io.js';
+import type { Transport } from '../../src/protocol/transport.js';
 
 /** Writes everything at once and keeps nothing. */
 const NOWHERE: Transport = {

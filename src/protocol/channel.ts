@@ -3,7 +3,7 @@
  * direction, flow-controlled by credit, so that a slow reader slows the writer and memory stays bounded.
  */
 
-import type { HostShare } from '../../quotas/host/host-share.js';
+import type { HostShare } from '../quotas/host/host-share.js';
 import { Exchange, type ExchangeCarrier, type ExchangeListener } from './exchange.js';
 import { INLINE_BODY_BYTES } from './frame-layout.js';
 import { type FrameBounds, FrameReader, type FrameSink, TRUSTED_BOUNDS } from './frame-reader.js';
