@@ -34,9 +34,9 @@ const CHECKED_HOSTS = {
  */
 const NORMAL_TARGET =
   /^(?:\/(?:[\w\-~!$&'()*+,;=:@[\]][\w\-~!$&'()*+,;=:@[\]%.]*)?)+(?:\?[\w\-~!$&()*+,;=:@[\]%./?]*)?$/;
-/** The parser would drop tabs and line feeds, and take the rest of the target for a fragment after "#". */
+/** The parser would drop tabs, line feeds and spaces at the end, and take the rest of the target for a fragment after "#". */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
-const FORBIDDEN = /[\0-\x1f\x7f#]/;
+const FORBIDDEN = /[\0-\x1f\x7f#]| $/;
 /** The parser resolves these, also written in percent codes, and takes a backslash for a slash. */
 const RESOLVED_PATH = /\\|\/(?:\.|%2e){1,2}(?:\/|$)/i;
 /** Bytes beyond ASCII, which node:http gives as one character each. */
@@ -145,7 +145,8 @@ function withoutDefaultPort(host: string): string {
 
 function parsedTarget(origin: string, host: string, target: string): RequestTarget {
   const query = target.indexOf('?');
-  if (FORBIDDEN.test(target)) throw malformed(`its target is ${shown(target)}, with a fragment or a control character`);
+  if (FORBIDDEN.test(target))
+    throw malformed(`its target is ${shown(target)}, with a fragment, a control character or a space at its end`);
   if (RESOLVED_PATH.test(query < 0 ? target : target.slice(0, query))) {
     throw malformed(`its target is ${shown(target)}, with a dot segment or a backslash in the path`);
   }

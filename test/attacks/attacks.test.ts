@@ -24,7 +24,7 @@ const attacks = await Promise.all(
 );
 
 /** An attack that waits for ever is one whose program is wrong. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 30_000;
 
 const FINE = handler('return new Response("fine")');
 const arenas = new Map<Isolation, Arena>();

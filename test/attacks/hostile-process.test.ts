@@ -14,6 +14,7 @@ import { HostOpens, type LoadHead } from '../../src/protocol/messages.js';
 import type { EdgeErrorCode } from '../../src/quotas/errors.js';
 import { handler, newHost } from '../host/new-host.js';
 import { onLinux, unlessMissing } from '../needs.js';
+import { IGNORES_ALL } from '../pool/fake-isolate.js';
 import {
   CELL_MEMORY_MEBIBYTES,
   CGROUPS,
@@ -37,24 +38,6 @@ const LOAD: LoadHead = {
     cpuBalanceMs: 10,
     cpuMs: { fetch: 10, scheduled: 10, queue: 10, alarm: 10 },
   },
-};
-
-const IGNORED: InvocationPort = {
-  onReply() {},
-  onData() {},
-  onCredit() {},
-  onSent() {},
-  onStop() {},
-  onFail() {},
-  onLog() {},
-  onPassThrough() {},
-  onHandlerFailed() {},
-  onCall() {},
-  onCallRead() {},
-  checkProgress() {},
-  onPong() {},
-  onDone() {},
-  onLost() {},
 };
 
 const missing = missingCompiler();
@@ -241,7 +224,7 @@ onLinux('a cell that says that its invocations took no time, and burns, is ended
   const told: number[] = [];
   await new Promise<void>(resolve => {
     const port: InvocationPort = {
-      ...IGNORED,
+      ...IGNORES_ALL,
       onDone(cpuMs) {
         if (told.push(cpuMs) === 20) resolve();
       },
@@ -269,7 +252,7 @@ native(`an invocation that is open when its cell is ended for CPU time gets EDGE
   const isolate = await cell.supervisor.acquire();
   const lost = new Promise<[string, string, number]>(resolve => {
     const port: InvocationPort = {
-      ...IGNORED,
+      ...IGNORES_ALL,
       onLost: (reason, detail, { cpuMs }) => resolve([reason, detail, cpuMs]),
     };
     isolate.invoke(HostOpens.Fetch, 'GET\nhttp://x/', false, null, true, port);

@@ -172,8 +172,13 @@ for (const path of [
     /dot segment or a backslash|expected a path/,
   );
 }
-for (const target of ['/a#b', '/a?b#c', '/adm\tin', '/a\n', '/a\0', '/a\x7f']) {
-  test(`the target ${JSON.stringify(target)}`, refused, { target, hosts: ['a'] }, /fragment or a control character/);
+for (const target of ['/a#b', '/a?b#c', '/adm\tin', '/a\n', '/a\0', '/a\x7f', '/a/.. ', '/a  ', '/a?b ']) {
+  test(
+    `the target ${JSON.stringify(target)}`,
+    refused,
+    { target, hosts: ['a'] },
+    /fragment, a control character or a space/,
+  );
 }
 for (const target of [
   '*',
