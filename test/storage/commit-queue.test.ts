@@ -67,7 +67,7 @@ test('commit() splits what waits into batches of a bounded size, and never one w
   );
 });
 
-test('ride() writes with the next commit, or when the queue is drained', async t => {
+test('enqueueDeferred() writes with the next commit, or when the queue is drained', async t => {
   const { batches, write } = heldWriter();
   const queue = new CommitQueue(write);
   queue.enqueueDeferred([del('r1')]);
@@ -85,7 +85,7 @@ test('ride() writes with the next commit, or when the queue is drained', async t
   );
 });
 
-test('ride() writes by itself when no commit comes', async t => {
+test('enqueueDeferred() writes by itself when no commit comes', async t => {
   const written = new Promise<RecordOperation[]>(resolve => {
     const queue = new CommitQueue(async operations => resolve(operations), { deferMaxMs: 0 });
     queue.enqueueDeferred([del('r')]);
@@ -96,7 +96,7 @@ test('ride() writes by itself when no commit comes', async t => {
   clearInterval(keepAlive);
 });
 
-test('drain() ends also when the batch of deferred fails', async t => {
+test('drain() ends also when a batch of deferred operations fails', async t => {
   const { batches, write } = heldWriter();
   const queue = new CommitQueue(write);
   queue.enqueueDeferred([del('r')]);

@@ -43,14 +43,14 @@ test('commit() opens the database again and tries once more when a write failed'
   faults.batch = FULL;
   await t.throwsAsync(records.commit([put('b')]), { code: 'EDGE_STORAGE_FULL' });
   t.is(faults.opened, 1);
-  let sound = 0;
-  records.onRecovered(() => sound++);
-  t.deepEqual([(await records.get('a'))?.toString(), sound], ['a', 0]);
+  let recovered = 0;
+  records.onRecovered(() => recovered++);
+  t.deepEqual([(await records.get('a'))?.toString(), recovered], ['a', 0]);
   faults.batch = undefined;
   await records.commit([put('c')]);
-  t.deepEqual([faults.opened, sound], [2, 1]);
-  records.onRecovered(() => sound++);
-  t.is(sound, 2);
+  t.deepEqual([faults.opened, recovered], [2, 1]);
+  records.onRecovered(() => recovered++);
+  t.is(recovered, 2);
 });
 
 test('commit() succeeds when opening again is what the database needed', async t => {
@@ -96,7 +96,7 @@ test('commit() counts what many count at once, and get() gives the number that w
   t.is(await records.get('n'), undefined);
 });
 
-test('settled() opens the database again after a write that failed, and rejects when that cannot be', async t => {
+test('awaitRecovery() opens the database again after a write that failed, and rejects when that is impossible', async t => {
   const { faults, records } = await failing();
   await records.awaitRecovery();
   t.is(faults.opened, 0);
