@@ -3,7 +3,7 @@ import { readdir, readlink } from 'node:fs/promises';
 import process from 'node:process';
 import test from 'ava';
 import { threadQueue } from '../../src/quotas/host/threads.js';
-import { MAX_IDLE_FILES } from '../../src/storage/file-blob-reader.js';
+import { MAX_IDLE_FILES } from '../../src/storage/blobs/file-blob-reader.js';
 import { temporaryDirectory } from '../bindings/bucket/stores.js';
 import { handler, ISOLATIONS, newHost } from '../host/new-host.js';
 
