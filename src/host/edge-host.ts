@@ -2,10 +2,10 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import process from 'node:process';
-import { BucketDirectories } from '../bindings/bucket/bucket-directories.js';
-import { bucketStorage } from '../bindings/bucket/bucket-storage.js';
 import type { BucketDirectory } from '../bindings/bucket/engine.js';
 import type { S3Handler } from '../bindings/bucket/s3/handler.js';
+import { BucketDirectories } from '../bindings/bucket/store/bucket-directories.js';
+import { bucketStorage } from '../bindings/bucket/store/bucket-storage.js';
 import type { StoreBucket } from '../bindings/bucket/types.js';
 import { createEgress, type Egress } from '../bindings/egress/egress.js';
 import type { Cell, CellEvents, CellOptions } from '../pool/cell.js';

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BucketDirectory } from '../bindings/bucket/engine.js';
 import { EdgeError } from '../quotas/errors.js';
-import type { KeyStore } from '../storage/key-file.js';
+import type { KeyStore } from '../storage/files/key-file.js';
 import type { Account } from './account.js';
 import type { Management, ManagementOptions } from './management/management.js';
 import type { FunctionDeployment, FunctionPort, FunctionTriggers } from './management/ports.js';

@@ -1,7 +1,7 @@
-import type { BlobCollector } from './blob-collector.js';
-import type { BlobStore } from './blob-store.js';
-import type { KeyedMutex } from './keyed-mutex.js';
-import type { RecordStore } from './record-store.js';
+import type { BlobCollector } from './blobs/blob-collector.js';
+import type { BlobStore } from './blobs/blob-store.js';
+import type { KeyedMutex } from './records/keyed-mutex.js';
+import type { RecordStore } from './records/record-store.js';
 
 /** What an open storage gives to its owners. */
 export interface StorageContext {

@@ -1,5 +1,5 @@
 /** What a part of the host that keeps records in the storage registers when the storage is opened. */
-import { STORAGE_KEYSPACE } from './record-keys.js';
+import { STORAGE_KEYSPACE } from './records/record-keys.js';
 import type { StorageContext } from './storage-context.js';
 
 export interface StorageOwner {

@@ -4,23 +4,23 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AbstractLevel } from 'abstract-level';
 import { MemoryLevel } from 'memory-level';
-import { BlobCollector } from './blob-collector.js';
-import type { BlobStore } from './blob-store.js';
-import { DiskSpace } from './disk-space.js';
-import { FileBlobStore } from './file-blob-store.js';
-import { type KeyStore, keyFile, memoryKey } from './key-file.js';
-import { KeyedMutex } from './keyed-mutex.js';
-import type { LevelOperation } from './level-database.js';
-import { loadLevel } from './load-level.js';
-import { MemoryBlobStore } from './memory-blob-store.js';
-import { openMemoryDatabase } from './memory-database.js';
-import { checkNotOpen, openLevel, repairLevel } from './open-level.js';
-import { type DirectoryAccess, PRIVATE_DIRECTORY_MODE } from './private-directory.js';
-import { RecordStore } from './record-store.js';
+import { BlobCollector } from './blobs/blob-collector.js';
+import type { BlobStore } from './blobs/blob-store.js';
+import { FileBlobStore } from './blobs/file-blob-store.js';
+import { MemoryBlobStore } from './blobs/memory-blob-store.js';
+import { DiskSpace } from './files/disk-space.js';
+import { type KeyStore, keyFile, memoryKey } from './files/key-file.js';
+import { type DirectoryAccess, PRIVATE_DIRECTORY_MODE } from './files/private-directory.js';
+import { markIndexed, prepareDirectory, readIndexed } from './files/storage-format.js';
+import { KeyedMutex } from './records/keyed-mutex.js';
+import type { LevelOperation } from './records/level-database.js';
+import { loadLevel } from './records/load-level.js';
+import { openMemoryDatabase } from './records/memory-database.js';
+import { checkNotOpen, openLevel, repairLevel } from './records/open-level.js';
+import { RecordStore } from './records/record-store.js';
+import { type Sublevel, sublevel } from './records/sublevel.js';
 import type { StorageContext } from './storage-context.js';
-import { markIndexed, prepareDirectory, readIndexed } from './storage-format.js';
 import { checkOwners, type StorageJob, type StorageOwner } from './storage-owner.js';
-import { type Sublevel, sublevel } from './sublevel.js';
 
 export interface StorageOptions {
   /** Who keeps records in the storage. @default nobody: only sublevels and databases can be used */

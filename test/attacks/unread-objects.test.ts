@@ -1,7 +1,7 @@
 /** What functions that ask for objects and do not read them make the host keep open. */
 import { readdir, readlink } from 'node:fs/promises';
 import { threadQueue } from '../../src/quotas/host/threads.js';
-import { MAX_IDLE_FILES } from '../../src/storage/file-blob-reader.js';
+import { MAX_IDLE_FILES } from '../../src/storage/blobs/file-blob-reader.js';
 import { temporaryDirectory } from '../bindings/bucket/stores.js';
 import { handler, ISOLATIONS, newHost } from '../host/new-host.js';
 import { onLinux } from '../needs.js';

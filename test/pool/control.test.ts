@@ -1,6 +1,7 @@
 import test from 'ava';
-import { FrameType, ProtocolError } from '../../src/isolate/protocol/frames.js';
 import { CONTROL_BOUNDS, flag, MAX_DETAIL_CHARACTERS, parseEnded, parseFlag } from '../../src/pool/control.js';
+import { FrameType } from '../../src/protocol/frame-layout.js';
+import { ProtocolError } from '../../src/protocol/protocol-error.js';
 
 test('parseFlag() reads what flag() writes, and throws for what has another length', t => {
   t.true(parseFlag(flag(true)));
@@ -20,8 +21,8 @@ test('parseEnded() throws for reasons that a cell cannot have', t => {
 });
 
 test('a cell may send notes on its control connection, with room for a detail of any characters, and nothing else', t => {
-  t.true(CONTROL_BOUNDS.payload(FrameType.Note) >= Buffer.byteLength('\u{1f600}'.repeat(MAX_DETAIL_CHARACTERS / 2)));
+  t.true(CONTROL_BOUNDS.payload(FrameType.Signal) >= Buffer.byteLength('\u{1f600}'.repeat(MAX_DETAIL_CHARACTERS / 2)));
   for (const type of Object.values(FrameType)) {
-    if (typeof type === 'number' && type !== FrameType.Note) t.is(CONTROL_BOUNDS.payload(type), 0, FrameType[type]);
+    if (typeof type === 'number' && type !== FrameType.Signal) t.is(CONTROL_BOUNDS.payload(type), 0, FrameType[type]);
   }
 });

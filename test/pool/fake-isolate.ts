@@ -1,8 +1,9 @@
 /** Isolates as the host sees them, with a test at the other end of the connection. */
-import { FrameWriter } from '../../src/isolate/protocol/frames.js';
-import { HostOpens, NoteKind } from '../../src/isolate/protocol/messages.js';
-import type { TransportReader } from '../../src/isolate/protocol/transport.js';
+
 import { type InvocationPort, IsolateHandle } from '../../src/pool/isolate-handle.js';
+import { FrameWriter } from '../../src/protocol/frame-writer.js';
+import { HostOpens, SignalKind } from '../../src/protocol/messages.js';
+import type { TransportReader } from '../../src/protocol/transport.js';
 
 export const IGNORES_ALL: InvocationPort = {
   onReply() {},
@@ -39,7 +40,7 @@ export function fakeIsolate(lease = 1): FakeIsolate {
     start(given: TransportReader) {
       reader = given;
     },
-    isFull: false,
+    isBackpressured: false,
     unwrittenBytes: 0,
     pause() {},
     resume() {},
@@ -57,7 +58,7 @@ export function fakeIsolate(lease = 1): FakeIsolate {
       return () => {
         const writer = new FrameWriter();
         writer.reply(id, 200, '', true, null, true);
-        writer.note(id, NoteKind.Done, Buffer.alloc(8));
+        writer.signal(id, SignalKind.Done, Buffer.alloc(8));
         for (const part of writer.take()) reader?.onRead(Buffer.from(part));
       };
     },

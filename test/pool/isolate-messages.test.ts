@@ -1,8 +1,8 @@
 /** What an isolate that was taken over may write where the host expects a message. */
 import test from 'ava';
 import fc from 'fast-check';
-import { ProtocolError } from '../../src/isolate/protocol/frames.js';
 import { parseBlame, parseHandlerFailure, parseLoadAnswer } from '../../src/pool/isolate-messages.js';
+import { ProtocolError } from '../../src/protocol/protocol-error.js';
 
 test('parseLoadAnswer() takes the handlers that there are, in their own order, once each', t => {
   const answer = { kind: 'loaded', handlers: ['queue', 'fetch', 'fetch', 'toString', 1, null], startupTimeMs: 2.5 };

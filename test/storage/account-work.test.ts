@@ -9,7 +9,7 @@ import type { CallWork, ServiceBody, ServiceReply } from '../../src/bindings/ser
 import type { FairQueue } from '../../src/quotas/host/fair-queue.js';
 import { costOf, HOST_COSTS } from '../../src/quotas/host/host-costs.js';
 import { recordQueue, threadQueue } from '../../src/quotas/host/threads.js';
-import { MAX_IDLE_FILES } from '../../src/storage/file-blob-reader.js';
+import { MAX_IDLE_FILES } from '../../src/storage/blobs/file-blob-reader.js';
 import type { Storage } from '../../src/storage/storage.js';
 import { bucketsOf, openBuckets } from '../bindings/bucket/open-buckets.js';
 import { MIN_PART_BYTES, sampleBytes, temporaryDirectory } from '../bindings/bucket/stores.js';

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import type { BucketEngine } from '../../src/bindings/bucket/engine.js';
 import { errorCode } from '../../src/quotas/errors.js';
-import { DiskSpace } from '../../src/storage/disk-space.js';
+import { DiskSpace } from '../../src/storage/files/disk-space.js';
 import { indexOf, keptIn } from '../bindings/bucket/index-of.js';
 import { bucketsOf, openBuckets } from '../bindings/bucket/open-buckets.js';
 import { sampleBytes, temporaryDirectory } from '../bindings/bucket/stores.js';

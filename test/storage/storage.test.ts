@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { openLevel } from '../../src/storage/open-level.js';
+import { openLevel } from '../../src/storage/records/open-level.js';
 import { Storage } from '../../src/storage/storage.js';
 import { indexOf, keptIn } from '../bindings/bucket/index-of.js';
 import { bucketsOf, openBuckets } from '../bindings/bucket/open-buckets.js';

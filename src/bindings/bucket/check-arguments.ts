@@ -2,8 +2,8 @@ import { parseRangeHeader } from './byte-range.js';
 import type { WireArguments } from './calls.js';
 import type { ByteRange, Condition, EtagPattern, HashName, HttpMetadata, UploadOptions } from './engine.js';
 import { BucketError, type BucketMethod } from './errors.js';
+import { HASH_NAMES } from './hash-names.js';
 import { BUCKET_LIMITS } from './limits.js';
-import { HASH_NAMES } from './receive-body.js';
 import type { StoreStorageClass } from './types.js';
 
 /**

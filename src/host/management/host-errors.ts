@@ -2,7 +2,7 @@
 
 import { type BucketErrorCode, bucketErrorCode } from '../../bindings/bucket/errors.js';
 import { type EdgeErrorCode, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
-import { storageError } from '../../storage/storage-error.js';
+import { storageError } from '../../storage/files/storage-error.js';
 import type { ApiCode } from './codes.js';
 import { ApiError } from './envelope.js';
 

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import PQueue from 'p-queue';
-import type { KeyStore } from '../../storage/key-file.js';
+import type { KeyStore } from '../../storage/files/key-file.js';
 import type { NameOwners } from '../name-owners.js';
 import { AuditLog } from './audit-log.js';
 import type { Services } from './context.js';

@@ -5,7 +5,7 @@
  */
 
 import { EdgeError } from '../../quotas/errors.js';
-import type { KeyStore } from '../../storage/key-file.js';
+import type { KeyStore } from '../../storage/files/key-file.js';
 import { commit, type ManagementStorage, type Operation } from './records.js';
 import { fingerprint, isPlain, openWith, type Sealing, sealWith } from './sealing.js';
 import type { SecretRecord, SecretsKeyRecord, Stores } from './stores.js';

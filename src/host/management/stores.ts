@@ -1,6 +1,6 @@
 /** Everything that the API keeps, by kind, and the shapes it is kept in. */
 
-import { KeyedMutex } from '../../storage/keyed-mutex.js';
+import { KeyedMutex } from '../../storage/records/keyed-mutex.js';
 import type { AuditEntry } from './audit-log.js';
 import type { RecordData, RecordType } from './dns/record-types.js';
 import type { ModuleType, RouteMode, UsageModel } from './ports.js';

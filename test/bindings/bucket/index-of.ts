@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import type { LevelDatabase } from '../../../src/storage/level-database.js';
-import { openLevel } from '../../../src/storage/open-level.js';
-import type { RecordStore } from '../../../src/storage/record-store.js';
+import type { LevelDatabase } from '../../../src/storage/records/level-database.js';
+import { openLevel } from '../../../src/storage/records/open-level.js';
+import type { RecordStore } from '../../../src/storage/records/record-store.js';
 
 /** What is kept of all buckets: their keys, and the index of their listings. */
 export interface Kept {

@@ -1,7 +1,8 @@
 /** A storage with buckets, as a host opens it. Programs that run without ava import it, too. */
-import { BucketDirectories } from '../../../src/bindings/bucket/bucket-directories.js';
-import { bucketStorage } from '../../../src/bindings/bucket/bucket-storage.js';
+
 import type { BucketDirectory } from '../../../src/bindings/bucket/engine.js';
+import { BucketDirectories } from '../../../src/bindings/bucket/store/bucket-directories.js';
+import { bucketStorage } from '../../../src/bindings/bucket/store/bucket-storage.js';
 import { Storage, type StorageOptions } from '../../../src/storage/storage.js';
 
 export interface BucketsOptions extends StorageOptions {

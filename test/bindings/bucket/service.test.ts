@@ -5,8 +5,8 @@ import type { BucketEngine } from '../../../src/bindings/bucket/engine.js';
 import { BUCKET_ERRORS, BucketError, bucketErrorCode } from '../../../src/bindings/bucket/errors.js';
 import { hostBucket } from '../../../src/bindings/bucket/host-bucket.js';
 import { BUCKET_LIMITS } from '../../../src/bindings/bucket/limits.js';
-import { receiveBody } from '../../../src/bindings/bucket/receive-body.js';
 import { bucketBehaviour, bucketService } from '../../../src/bindings/bucket/service.js';
+import { receiveBody } from '../../../src/bindings/bucket/store/receive-body.js';
 import { OWN_WORK, type ServiceBody } from '../../../src/bindings/service.js';
 import { contract, sampleBytes, streamOf } from './stores.js';
 

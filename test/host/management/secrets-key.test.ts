@@ -10,7 +10,7 @@ import { openSecrets } from '../../../src/host/management/secrets-key.js';
 import { Stores } from '../../../src/host/management/stores.js';
 import { EdgeHost, type HostManagement, type HostManagementOptions } from '../../../src/index.js';
 import { EdgeError, errorCode } from '../../../src/quotas/errors.js';
-import { type KeyStore, keyFile, memoryKey } from '../../../src/storage/key-file.js';
+import { type KeyStore, keyFile, memoryKey } from '../../../src/storage/files/key-file.js';
 import { temporaryDirectory } from '../../bindings/bucket/stores.js';
 import { handler } from '../new-host.js';
 import { asStorage } from './support/open-level.js';

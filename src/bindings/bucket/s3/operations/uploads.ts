@@ -1,4 +1,3 @@
-import { multipartEtag } from '../../check-parts.js';
 import type {
   BucketEngine,
   CompletedUpload,
@@ -8,6 +7,7 @@ import type {
   UploadRecord,
 } from '../../engine.js';
 import { BUCKET_LIMITS } from '../../limits.js';
+import { multipartEtag } from '../../store/check-parts.js';
 import {
   CHECKSUM_ALGORITHMS,
   CHECKSUMS,

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { open, readdir, readFile, realpath, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { type DirectoryAccess, keepPrivate, makePrivateDirectory, PRIVATE_FILE_MODE } from './private-directory.js';
+import { storageError } from './storage-error.js';
+import { syncDirectory } from './sync-directory.js';
+
+/** Identifies the directory. It is written before anything else. */
+const MARKER_FILE = 'FORMAT';
+const FORMAT = 'edgehost storage';
+/** To be raised when an older release could not read what this one writes. */
+export const STORAGE_VERSION = 2;
+
+/**
+ * Makes the directory when it does not exist, checks that it is a storage of a version that this host can read, and marks an empty one. Returns its
+ * real path, by which LevelDB notices a second opening in the same process. Rejects with EDGE_STORAGE_FORMAT, and leaves a directory that is not a
+ * storage as it is; and with EDGE_STORAGE_ACCESS.
+ */
+export async function prepareDirectory(directory: string, access: DirectoryAccess): Promise<string> {
+  try {
+    await makePrivateDirectory(directory);
+    const path = await realpath(directory);
+    const text = await readMarker(path);
+    const marker = text === undefined ? undefined : checkMarker(text, directory);
+    if (marker === undefined) await checkEmpty(path, directory);
+    await keepPrivate(path, { directory, mayClose: marker?.isPrivate !== true, access });
+    if (marker === undefined) await writeMarker(path, { isIndexed: true });
+    // Records of an older version are read as they are, but an older host cannot read the new ones.
+    else if (marker.version < STORAGE_VERSION) await writeMarker(path, { isIndexed: false });
+    else if (!marker.isPrivate) await writeMarker(path, marker);
+    // LevelDB would make them readable for everybody.
+    for (const name of ['bodies', 'level']) await makePrivateDirectory(join(path, name));
+    await syncDirectory(path);
+    return path;
+  } catch (error) {
+    throw storageError(`open the storage directory "${directory}"`, error);
+  }
+}
+
+async function readMarker(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(join(path, MARKER_FILE), 'utf8');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Whether the indexes of the storage are complete: an earlier release may not have written them, and a repair may have lost records. To be called
+ * with the database open, because until then another host may write the file.
+ */
+export async function readIndexed(path: string): Promise<boolean> {
+  try {
+    return parseMarker((await readMarker(path)) ?? '')?.isIndexed === true;
+  } catch (error) {
+    throw storageError('read the format of the storage', error);
+  }
+}
+
+/** On disk when it resolves. */
+export async function markIndexed(path: string, isIndexed: boolean): Promise<void> {
+  try {
+    await writeMarker(path, { isIndexed });
+    await syncDirectory(path);
+  } catch (error) {
+    throw storageError('write the format of the storage', error);
+  }
+}
+
+function checkMarker(marker: string, directory: string): Marker {
+  const found = parseMarker(marker);
+  if (found === undefined) {
+    throw new EdgeError(
+      'EDGE_STORAGE_FORMAT',
+      `Cannot open the storage directory "${directory}": its file ${MARKER_FILE} does not describe a storage`,
+    );
+  }
+  if (found.version > STORAGE_VERSION) {
+    throw new EdgeError(
+      'EDGE_STORAGE_FORMAT',
+      `Cannot open the storage directory "${directory}": it has format version ${found.version}, this host reads up to ${STORAGE_VERSION}; use a newer release`,
+    );
+  }
+  return found;
+}
+
+interface Marker {
+  readonly version: number;
+  readonly isIndexed: boolean;
+  /** The host has made the directory private. If others can read it, it was opened to them on purpose later. */
+  readonly isPrivate: boolean;
+}
+
+function parseMarker(marker: string): Marker | undefined {
+  try {
+    const parsed: unknown = JSON.parse(marker);
+    if (typeof parsed !== 'object' || parsed === null || !('format' in parsed) || !('version' in parsed))
+      return undefined;
+    const { format, version } = parsed;
+    if (format !== FORMAT || !Number.isSafeInteger(version) || typeof version !== 'number' || version < 1)
+      return undefined;
+    return {
+      version,
+      isIndexed: 'isIndexed' in parsed && parsed.isIndexed === true,
+      isPrivate: 'isPrivate' in parsed && parsed.isPrivate === true,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+async function checkEmpty(path: string, directory: string): Promise<void> {
+  // A new volume has lost+found, a directory under version control has dot files, and a crash can leave a temporary marker.
+  const foreign = (await readdir(path)).filter(name => !name.startsWith('.') && name !== 'lost+found');
+  if (foreign.length > 0) {
+    throw new EdgeError(
+      'EDGE_STORAGE_FORMAT',
+      `Cannot open the storage directory "${directory}": it contains other files ("${foreign[0]}"${foreign.length > 1 ? `, and ${foreign.length - 1} more` : ''}) and no ${MARKER_FILE}; use an empty directory`,
+    );
+  }
+}
+
+async function writeMarker(path: string, { isIndexed }: Pick<Marker, 'isIndexed'>): Promise<void> {
+  const temporary = join(path, `.${MARKER_FILE}.${randomUUID()}`);
+  const handle = await open(temporary, 'w', PRIVATE_FILE_MODE);
+  try {
+    await handle.writeFile(
+      `${JSON.stringify({ format: FORMAT, version: STORAGE_VERSION, isIndexed, isPrivate: true })}\n`,
+    );
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(temporary, join(path, MARKER_FILE));
+}
