@@ -7,7 +7,8 @@ const LAYERS = ['host', 'pool', 'isolate', 'bindings', 'quotas'];
 const GUEST_MAY_IMPORT = [
   '^src/isolate/guest/',
   '^src/isolate/ops/table[.]ts$',
-  '^src/bindings/bucket/(client|types|calls)[.]ts$',
+  '^src/bindings/(service-id|client-platform)[.]ts$',
+  '^src/bindings/[^/]+/(client|types|calls)[.]ts$',
   'node_modules/(web-streams-polyfill|urlpattern-polyfill)/',
 ];
 

@@ -6,6 +6,7 @@ import type { StoreBucket } from '../bindings/bucket/types.js';
 import type { Egress } from '../bindings/egress/egress.js';
 import { egressService } from '../bindings/egress/egress-service.js';
 import type { Service } from '../bindings/service.js';
+import { ServiceId } from '../bindings/service-id.js';
 import type { LoadHead } from '../isolate/protocol/messages.js';
 import type { CellSupervisor } from '../pool/cell-supervisor.js';
 import type { IsolateCache } from '../pool/isolate-cache.js';
@@ -416,7 +417,7 @@ function loadHead(
     name: options.name,
     modules,
     env: { ...options.vars, ...options.secrets },
-    buckets: Object.keys(options.buckets),
+    bindings: Object.keys(options.buckets).map(name => ({ name, service: ServiceId.Bucket })),
     flags: options.compatibilityFlags,
     limits: {
       startupMs: limits.startupMs,

@@ -3,7 +3,8 @@
  * Every policy is kept here, where function code cannot be.
  */
 
-import { isServiceId, MAX_REPLY_HEAD_CHARACTERS } from '../isolate/ops/table.js';
+import { isServiceId } from '../bindings/service-id.js';
+import { MAX_REPLY_HEAD_CHARACTERS } from '../isolate/ops/table.js';
 import type { Exchange } from '../isolate/protocol/exchange.js';
 import { ProtocolError } from '../isolate/protocol/frames.js';
 import { type HandlerFailure, HostOpens } from '../isolate/protocol/messages.js';

@@ -1,6 +1,6 @@
 /** The books of one invocation: subrequests by kind, and the gate of its connections. Made when the function first calls a service. */
 import type { CallWork } from '../bindings/service.js';
-import { ServiceId } from '../isolate/ops/table.js';
+import { ServiceId } from '../bindings/service-id.js';
 import { failureText, type Pace } from '../isolate/protocol/exchange-io.js';
 import { type Connection, ConnectionGate, type ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';
@@ -16,9 +16,7 @@ const KINDS: Readonly<Record<ServiceId, SubrequestKind>> = {
   [ServiceId.Fetch]: 'fetch',
   [ServiceId.Bucket]: 'bucket',
   [ServiceId.Cache]: 'cache',
-  [ServiceId.Kv]: 'kv',
-  [ServiceId.Queue]: 'queue',
-  [ServiceId.Socket]: 'socket',
+  [ServiceId.Experimental]: 'fetch',
 };
 
 /** What the books need of the isolate. */

@@ -1,6 +1,6 @@
 /** The joint between the calls of a function and the services of the host process. */
 import type { Service, ServiceBody, ServiceReply } from '../bindings/service.js';
-import { ServiceId } from '../isolate/ops/table.js';
+import { ServiceId } from '../bindings/service-id.js';
 import type { Exchange } from '../isolate/protocol/exchange.js';
 import { ExchangeIo, failureText } from '../isolate/protocol/exchange-io.js';
 import type { Connection } from '../quotas/connection-gate.js';
@@ -23,9 +23,6 @@ export interface FunctionServices {
 /** What a function reads when it calls what is not there yet. */
 const NOT_YET: Readonly<Partial<Record<ServiceId, string>>> = {
   [ServiceId.Cache]: 'Caches',
-  [ServiceId.Kv]: 'Key-value namespaces',
-  [ServiceId.Queue]: 'Queues to send to',
-  [ServiceId.Socket]: 'Sockets of connect()',
 };
 
 /** The head of a call: "method\nbinding\narguments as JSON". Written by the function. */

@@ -2,6 +2,7 @@
  * One instance of one function: the guest realm with its ops and turns on one side, the channel to the host process on the other.
  * Lives in an isolate thread; knows nothing of Piscina or of how its channel is carried.
  */
+import type { ServiceId } from '../bindings/service-id.js';
 import { createHostCall } from './bridge.js';
 import { GuestExchange } from './guest-exchange.js';
 import { loadModules } from './load.js';
@@ -12,7 +13,7 @@ import { basicOps } from './ops/basics.js';
 import { exchangeOps } from './ops/exchange.js';
 import { loadingOps } from './ops/loading.js';
 import type { OpContext, OpSet } from './ops/op-set.js';
-import { BODY_NONE, BODY_STREAM, Ev, type ServiceId } from './ops/table.js';
+import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
 import { Timers } from './ops/timers.js';
 import { Channel, type ChannelOwner } from './protocol/channel.js';
 import type { Exchange } from './protocol/exchange.js';

@@ -88,7 +88,7 @@ export async function hostileIsolate(
       name: 'hostile',
       modules: [],
       env: {},
-      buckets: [],
+      bindings: [],
       flags: [],
       limits: {
         startupMs: 400,

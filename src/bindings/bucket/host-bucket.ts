@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import * as streams from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
+import type { ClientStream } from '../client-platform.js';
 import { cancelQuietly } from '../foreign-stream.js';
 import { OWN_WORK, type Service, type ServiceBody } from '../service.js';
 import { createBucketClient } from './client.js';
-import type { ClientStream } from './client-platform.js';
+
 import { INLINE_BYTES } from './limits.js';
 import type { StoreBucket } from './types.js';
 
