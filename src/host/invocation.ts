@@ -3,7 +3,6 @@
  * Every policy is kept here, where function code cannot be.
  */
 
-import { isServiceId } from '../bindings/service-id.js';
 import { MAX_REPLY_HEAD_CHARACTERS } from '../isolate/ops/table.js';
 import type { Exchange } from '../isolate/protocol/exchange.js';
 import { ProtocolError } from '../isolate/protocol/frames.js';
@@ -308,7 +307,8 @@ export class Invocation implements InvocationPort {
   }
 
   onCall(exchange: Exchange, service: number, head: string, _body: Buffer, isComplete: boolean): void {
-    if (!isServiceId(service)) {
+    const entry = this.#context.services.get(service);
+    if (entry === undefined) {
       // No isolate that keeps to its own table sends that.
       throw new ProtocolError(`A call names the service ${service}, which there is none of`);
     }
@@ -325,7 +325,7 @@ export class Invocation implements InvocationPort {
       },
       share,
     );
-    void answerCall(this.#context.services, this.#ledger, exchange, service, head, isComplete);
+    void answerCall(entry, this.#ledger, exchange, head, isComplete);
   }
 
   onCallRead(call: number): void {

@@ -1,6 +1,5 @@
 /** The books of one invocation: subrequests by kind, and the gate of its connections. Made when the function first calls a service. */
 import type { CallWork } from '../bindings/service.js';
-import { ServiceId } from '../bindings/service-id.js';
 import { failureText, type Pace } from '../isolate/protocol/exchange-io.js';
 import { type Connection, ConnectionGate, type ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';
@@ -9,15 +8,8 @@ import { expensiveStructure } from '../quotas/host/json-structure.js';
 import { limitError } from '../quotas/limit-error.js';
 import type { LimitWarnings } from '../quotas/limit-warnings.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
-import { maxHeadBytes, needsConnection, type SubrequestKind } from '../quotas/service-calls.js';
+import type { SubrequestKind } from '../quotas/service-calls.js';
 import { SubrequestMeter } from '../quotas/subrequest-meter.js';
-
-const KINDS: Readonly<Record<ServiceId, SubrequestKind>> = {
-  [ServiceId.Fetch]: 'fetch',
-  [ServiceId.Bucket]: 'bucket',
-  [ServiceId.Cache]: 'cache',
-  [ServiceId.Experimental]: 'fetch',
-};
 
 /** What the books need of the isolate. */
 export interface LedgerPort {
@@ -66,6 +58,7 @@ export class Ledger {
       countBytes: bytes => share?.bytes.countBuffers(bytes),
       openDescriptor: () => share?.openDescriptor(),
       closeDescriptor: () => share?.closeDescriptor(),
+      countRedirect: hop => this.#countRedirect(hop),
     };
     this.pace = {
       sent: bytes => {
@@ -154,16 +147,13 @@ export class Ledger {
     return this.#meter.total;
   }
 
-  /** Counts a call and tells whether it needs a connection. @throws EdgeError EDGE_SUBREQUEST_LIMIT */
-  countCall(service: ServiceId, method: string): boolean {
-    const kind = KINDS[service];
+  /** Counts a call. @throws EdgeError EDGE_SUBREQUEST_LIMIT */
+  countCall(kind: SubrequestKind): void {
     this.#meter.count(kind);
-    return needsConnection(kind, method);
   }
 
   /** @throws TypeError when the arguments of a call are longer than any that are in order, or dear to parse. Before they are parsed. */
-  checkHead(service: ServiceId, method: string, argumentText: string): void {
-    const allowed = maxHeadBytes(KINDS[service], method);
+  checkHead(method: string, argumentText: string, allowed: number): void {
     const bytes = argumentText.length * 3 <= allowed ? 0 : Buffer.byteLength(argumentText);
     if (bytes > allowed) {
       throw new TypeError(`The arguments of ${method} are ${bytes} bytes as JSON, at most ${allowed} are allowed`);
@@ -177,8 +167,8 @@ export class Ledger {
     this.#share?.bytes.countHeap(bytes);
   }
 
-  /** One more hop of a fetch, of which it is redirect number `hop`. @throws EdgeError EDGE_EGRESS_FAILED, EDGE_SUBREQUEST_LIMIT */
-  countRedirect(hop: number): void {
+  /** @see CallWork.countRedirect */
+  #countRedirect(hop: number): void {
     const { redirects, plan } = this.#limits;
     if (hop > redirects) {
       const subject = 'follow the redirect';

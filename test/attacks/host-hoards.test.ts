@@ -17,6 +17,7 @@ import { type InvocationPort, IsolateHandle } from '../../src/pool/isolate-handl
 import { HostBudget, type HostShare } from '../../src/quotas/host/host-share.js';
 import { LimitWarnings } from '../../src/quotas/limit-warnings.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
+import { everyService } from '../host/service-entry.js';
 
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
@@ -91,7 +92,7 @@ function peer(share: HostShare): Peer {
     new Promise((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(new Error('The call is over')));
     });
-  const services = { buckets: new Map([['B', service]]), fetch: () => service };
+  const services = everyService(service, 'B');
   const ledger = new Ledger(limits, 'body', new LimitWarnings(), { ping() {}, cancelCall() {}, charge() {} }, share);
   const port: InvocationPort = {
     onReply() {},
@@ -105,7 +106,8 @@ function peer(share: HostShare): Peer {
     onHandlerFailed() {},
     onCall(exchange, id, head, body, isComplete) {
       if (isComplete) exchange.keepWhole(body);
-      void answerCall(services, ledger, exchange, id, head, isComplete);
+      const entry = services.get(id);
+      if (entry !== undefined) void answerCall(entry, ledger, exchange, head, isComplete);
     },
     onCallRead() {},
     onPong() {},

@@ -8,6 +8,7 @@ import type { TransportReader } from '../../src/isolate/protocol/transport.js';
 import { IsolateCache } from '../../src/pool/isolate-cache.js';
 import { IsolateHandle } from '../../src/pool/isolate-handle.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
+import { everyService } from './service-entry.js';
 import { wideShare } from './wide-share.js';
 
 export interface HostileIsolate {
@@ -22,7 +23,6 @@ export interface HostileIsolate {
 export async function hostileIsolate(
   t: ExecutionContext,
   onFetch: (writer: FrameWriter, id: number) => void,
-  services: Partial<InvocationContext['services']> = {},
 ): Promise<HostileIsolate> {
   const told: string[] = [];
   const writer = new FrameWriter();
@@ -74,7 +74,7 @@ export async function hostileIsolate(
     share: wideShare(),
     idleHttpMs: Number.POSITIVE_INFINITY,
     cpuGrant: limitMs => limitMs,
-    services: { buckets: new Map(), fetch: () => async () => ({ head: null }), ...services },
+    services: everyService(async () => ({ head: null })),
     connectionSlotRelease: 'body',
     admit: () => ({ kind: 'admit' }),
     requests: () => ({ requestsPerMinute: 0, requestsPerDay: 0 }),

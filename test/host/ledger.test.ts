@@ -1,51 +1,59 @@
-/** What counts and what holds a connection, for every kind of service, also those that the package does not have: with scripted services. */
+/** What counts and what holds a connection, for every row of the registry: with scripted services. */
 import test from 'ava';
+import { methodOf } from '../../src/bindings/binding.js';
+import { REGISTRY } from '../../src/bindings/registry.js';
 import type { Service, ServiceCall } from '../../src/bindings/service.js';
 import { ServiceId } from '../../src/bindings/service-id.js';
 import { Ledger } from '../../src/host/ledger.js';
-import { answerCall, type FunctionServices } from '../../src/host/services.js';
+import { answerCall, type ServiceEntry } from '../../src/host/services.js';
 import { Channel, type ChannelOwner } from '../../src/isolate/protocol/channel.js';
 import type { Exchange } from '../../src/isolate/protocol/exchange.js';
 import { loopback } from '../../src/isolate/protocol/loopback.js';
 import { LimitWarnings } from '../../src/quotas/limit-warnings.js';
 import { PLANS } from '../../src/quotas/limits.js';
 import { type LimitOverrides, resolveLimits } from '../../src/quotas/resolve-limits.js';
+import { SUBREQUEST_KINDS } from '../../src/quotas/service-calls.js';
+import { serviceEntry } from './service-entry.js';
 
 /** The specification's list: Limits, rule 7. */
-const CONNECTIONS = {
-  Fetch: ['fetch'],
-  Cache: ['put', 'match', 'delete'],
-  Bucket: ['list', 'get', 'put', 'delete', 'head'],
-} as const;
-const NAMES = ['Fetch', 'Cache', 'Bucket'] as const;
-/** Those that share the quota of fetch. */
-const EXTERNAL: readonly string[] = ['Fetch', 'Cache'];
+const CONNECTIONS: Readonly<Record<string, readonly string[]>> = {
+  fetch: ['fetch'],
+  cache: ['put', 'match', 'delete'],
+  bucket: ['list', 'get', 'put', 'delete', 'head'],
+};
+/** Those that share the quota of fetch: rule 6. */
+const EXTERNAL: readonly string[] = ['fetch', 'cache'];
 
 function ledgerOf(overrides: LimitOverrides = {}, warnings = new LimitWarnings()): Ledger {
   const limits = resolveLimits({ plan: 'free', overrides: [overrides] });
   return new Ledger(limits, 'body', warnings, { ping() {}, cancelCall() {}, charge() {} });
 }
 
-for (const name of NAMES) {
-  test(`countCall() takes a connection for ${CONNECTIONS[name].join(', ')} of ${name}, and for nothing else of it`, t => {
-    for (const method of CONNECTIONS[name]) t.true(ledgerOf().countCall(ServiceId[name], method), method);
-    for (const method of ['createMultipartUpload', 'abort', 'constructor', '']) {
-      t.false(ledgerOf().countCall(ServiceId[name], method), method);
+test('the test knows every row', t => {
+  t.deepEqual(REGISTRY.rows.map(({ name }) => name).sort(), Object.keys(CONNECTIONS).sort());
+});
+
+for (const row of REGISTRY.rows) {
+  const connections = CONNECTIONS[row.name] ?? [];
+  test(`calls of ${row.name} hold a connection for ${connections.join(', ')}, and for nothing else`, t => {
+    for (const method of connections) t.true(methodOf(row, method).holdsConnection, method);
+    for (const method of ['createMultipartUpload', 'abort', 'constructor', '__proto__', '']) {
+      t.not(methodOf(row, method).holdsConnection, true, method);
     }
   });
 
-  const limit = EXTERNAL.includes(name) ? 'subrequests' : 'internalSubrequests';
+  const limit = EXTERNAL.includes(row.name) ? 'subrequests' : 'internalSubrequests';
   for (const plan of PLANS) {
     const allowed = resolveLimits({ plan })[limit];
-    test(`countCall() of ${name} counts against ${limit} on plan ${plan}: ${allowed}, and no more`, t => {
+    test(`countCall() of ${row.name} counts against ${limit} on plan ${plan}: ${allowed}, and no more`, t => {
+      t.is(SUBREQUEST_KINDS[row.subrequest], limit);
       const ledger = new Ledger(resolveLimits({ plan }), 'body', new LimitWarnings(), {
         ping() {},
         cancelCall() {},
         charge() {},
       });
-      const method = CONNECTIONS[name][0] ?? '';
-      for (let n = 0; n < allowed; n++) ledger.countCall(ServiceId[name], method);
-      t.throws(() => ledger.countCall(ServiceId[name], method), {
+      for (let n = 0; n < allowed; n++) ledger.countCall(row.subrequest);
+      t.throws(() => ledger.countCall(row.subrequest), {
         code: 'EDGE_SUBREQUEST_LIMIT',
         message: new RegExp(`limit ${limit} is`),
       });
@@ -55,37 +63,45 @@ for (const name of NAMES) {
 
 test('countCall() lets calls of caches and fetches share one quota', t => {
   const ledger = ledgerOf({ subrequests: 3 });
-  ledger.countCall(ServiceId.Cache, 'match');
-  ledger.countCall(ServiceId.Fetch, 'fetch');
-  ledger.countCall(ServiceId.Cache, 'put');
-  t.throws(() => ledger.countCall(ServiceId.Fetch, 'fetch'), { message: /limit subrequests is 3/ });
-  t.notThrows(() => ledger.countCall(ServiceId.Bucket, 'get'));
+  ledger.countCall('cache');
+  ledger.countCall('fetch');
+  ledger.countCall('cache');
+  t.throws(() => ledger.countCall('fetch'), { message: /limit subrequests is 3/ });
+  t.notThrows(() => ledger.countCall('bucket'));
 });
 
 test('countCall() holds calls of caches to cacheCalls when that is tighter', t => {
   const warnings = new LimitWarnings();
   const ledger = ledgerOf({ cacheCalls: 1 }, warnings);
-  ledger.countCall(ServiceId.Cache, 'match');
-  t.throws(() => ledger.countCall(ServiceId.Cache, 'match'), { message: /limit cacheCalls is 1 .*limits\.cacheCalls/ });
+  ledger.countCall('cache');
+  t.throws(() => ledger.countCall('cache'), { message: /limit cacheCalls is 1 .*limits\.cacheCalls/ });
   t.true(warnings.all.some(({ limit }) => limit === 'cacheCalls'));
-  t.notThrows(() => ledger.countCall(ServiceId.Fetch, 'fetch'));
+  t.notThrows(() => ledger.countCall('fetch'));
+});
+
+test('countRedirect() counts against subrequests, up to the number of redirects that are followed', t => {
+  const { work } = ledgerOf({ subrequests: 2, redirects: 3 });
+  work.countRedirect(1);
+  work.countRedirect(2);
+  t.throws(() => work.countRedirect(3), { code: 'EDGE_SUBREQUEST_LIMIT' });
+  t.throws(() => work.countRedirect(4), { code: 'EDGE_EGRESS_FAILED' });
 });
 
 /** Two ends of a channel in memory: calls made on one are answered on the other. */
-function calls(services: FunctionServices, ledger: Ledger) {
+function calls(entry: ServiceEntry, ledger: Ledger) {
   const [near, far] = loopback();
   const nobody: ChannelOwner = { onOpen() {}, onNote() {}, onClose() {} };
   const isolate = new Channel(near, 'isolate', nobody);
   const answered: Promise<void>[] = [];
   new Channel(far, 'host', {
     ...nobody,
-    onOpen: (exchange: Exchange, service, head, _body, isComplete) => {
-      answered.push(answerCall(services, ledger, exchange, service as ServiceId, head, isComplete)); // of this test
+    onOpen: (exchange: Exchange, _service, head, _body, isComplete) => {
+      answered.push(answerCall(entry, ledger, exchange, head, isComplete));
     },
   });
-  return (service: ServiceId, method: string): Promise<string> =>
+  return (method: string, binding = ''): Promise<string> =>
     new Promise((resolve, reject) => {
-      const exchange = isolate.open(service, `${method}\n\n{}`, true, null, true);
+      const exchange = isolate.open(entry.definition.id, `${method}\n${binding}\n{}`, true, null, true);
       exchange.listener = {
         onReply: (_status, head) => resolve(head),
         onData() {},
@@ -123,18 +139,13 @@ class ScriptedService {
   }
 }
 
-for (const name of ['Cache'] as const) {
+for (const { id, name } of REGISTRY.rows) {
   test(`the seventh call of ${name} waits until one of six is answered`, async t => {
     const scripted = new ScriptedService();
     const ledger = ledgerOf();
-    const services: FunctionServices = {
-      fetch: () => scripted.service,
-      buckets: new Map(),
-      more: new Map([[ServiceId[name], scripted.service]]),
-    };
-    const call = calls(services, ledger);
-    const [method = ''] = CONNECTIONS[name];
-    const all = Array.from({ length: 7 }, () => call(ServiceId[name], method));
+    const call = calls(serviceEntry(id, scripted.service), ledger);
+    const [method = ''] = CONNECTIONS[name] ?? [];
+    const all = Array.from({ length: 7 }, () => call(method));
     await scripted.arrivals(6);
     await new Promise(resolve => setImmediate(resolve));
     t.is(ledger.gate.waitingCount, 1);
@@ -146,18 +157,29 @@ for (const name of ['Cache'] as const) {
     t.is(ledger.gate.openCount, 0);
   });
 
-  test(`a call of ${name}, which is not there, fails and says so`, async t => {
-    const call = calls({ fetch: () => new ScriptedService().service, buckets: new Map() }, ledgerOf());
-    await t.throwsAsync(call(ServiceId[name], 'get'), {
-      message: /not supported by this version of EdgeHost\nEDGE_NOT_SUPPORTED/,
-    });
-    const spent = calls(
-      { fetch: () => new ScriptedService().service, buckets: new Map() },
-      ledgerOf({ subrequests: 0, internalSubrequests: 0 }),
-    );
-    await t.throwsAsync(spent(ServiceId[name], 'get'), { message: /EDGE_SUBREQUEST_LIMIT/ }, 'it counts all the same');
+  test(`a call of a binding of ${name} that the function does not have fails, and counts all the same`, async t => {
+    const entry = serviceEntry(id, new ScriptedService().service);
+    await t.throwsAsync(calls(entry, ledgerOf())('get', 'OTHER'), { message: /has no binding "OTHER"/ });
+    const spent = calls(entry, ledgerOf({ subrequests: 0, internalSubrequests: 0 }));
+    await t.throwsAsync(spent('get', 'OTHER'), { message: /EDGE_SUBREQUEST_LIMIT/ });
   });
 }
+
+test('a call of a cache, which is not there, fails and says so', async t => {
+  const row = REGISTRY.implicit.find(({ id }) => id === ServiceId.Cache);
+  const context = {
+    account: 'acme',
+    function: 'hello',
+    limits: resolveLimits(),
+    shared: undefined,
+    compatibility: { date: '2024-01-01', flags: [] },
+    checkUrl() {},
+  };
+  const service = row?.open(context) ?? new ScriptedService().service;
+  await t.throwsAsync(calls(serviceEntry(ServiceId.Cache, service), ledgerOf())('match'), {
+    message: /not supported by this version of EdgeHost\nEDGE_NOT_SUPPORTED/,
+  });
+});
 
 test('read() frees no connection whose body is still being fetched: an isolate that was taken over may say anything', async t => {
   const ledger = ledgerOf();

@@ -3,6 +3,8 @@
  * References are those of the document, `#/components/schemas/Name`.
  */
 
+import type { NamedBinding } from '../../bindings/binding.js';
+import { REGISTRY } from '../../bindings/registry.js';
 import { PLANS } from '../../quotas/limits.js';
 import {
   type JsonSchema,
@@ -51,12 +53,33 @@ export interface DnsRecordBody {
   readonly tags?: readonly string[];
 }
 
-export type Binding =
+export type VariableBinding =
   | { readonly type: 'plain_text'; readonly name: string; readonly text: string }
-  | { readonly type: 'json'; readonly name: string; readonly json: unknown }
-  | { readonly type: 'store_bucket'; readonly name: string; readonly bucket_name: string }
-  /** In requests with its text, in answers without. */
-  | { readonly type: 'secret_text'; readonly name: string; readonly text?: string };
+  | { readonly type: 'json'; readonly name: string; readonly json: unknown };
+
+/** In requests with its text, in answers without. */
+export interface SecretBinding {
+  readonly type: 'secret_text';
+  readonly name: string;
+  readonly text?: string;
+}
+
+/** A binding to a service of the host, of the type and with the key that its row of the registry has. */
+export interface ServiceBinding {
+  readonly type: NamedBinding['managementType'];
+  readonly name: string;
+  readonly [key: string]: unknown;
+}
+
+export type Binding = VariableBinding | SecretBinding | ServiceBinding;
+
+export function isVariable(binding: Binding): binding is VariableBinding {
+  return binding.type === 'plain_text' || binding.type === 'json';
+}
+
+export function isSecret(binding: Binding): binding is SecretBinding {
+  return binding.type === 'secret_text';
+}
 
 export interface FunctionMetadata {
   readonly main_module?: string;
@@ -134,11 +157,9 @@ const bindingInput: JsonSchema = {
   oneOf: [
     object({ type: { const: 'plain_text' }, name: identifier, text: string }),
     object({ type: { const: 'json' }, name: identifier, json: {} }),
-    object({
-      type: { const: 'store_bucket' },
-      name: identifier,
-      bucket_name: { ...string, minLength: 1, maxLength: 255 },
-    }),
+    ...REGISTRY.named.map(({ managementType, toml: { nameKey }, schema }) =>
+      object({ type: { const: managementType }, name: identifier, [nameKey]: schema }),
+    ),
     object({ type: { const: 'secret_text' }, name: identifier, 'text?': string }),
   ],
 };

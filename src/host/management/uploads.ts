@@ -4,7 +4,7 @@ import { parseJson } from './body.js';
 import { ApiError } from './envelope.js';
 import type { Configuration, Upload } from './function-store.js';
 import type { FunctionModule, ModuleType } from './ports.js';
-import type { Binding, FunctionMetadata } from './schemas.js';
+import { type Binding, type FunctionMetadata, isSecret } from './schemas.js';
 import { isBody, problems } from './validator.js';
 
 /** Media types of parts, as tools of the field send them. */
@@ -101,7 +101,7 @@ export function splitBindings(all: readonly Binding[]): {
       );
     }
     names.add(binding.name);
-    if (binding.type !== 'secret_text') bindings.push(binding);
+    if (!isSecret(binding)) bindings.push(binding);
     else if (binding.text === undefined) kept.push(binding.name);
     else secrets.set(binding.name, binding.text);
   }
