@@ -112,6 +112,42 @@ test('loadFile() reads the table of the row', async t => {
   await t.throwsAsync(host.loadFile(folder), { code: 'EDGE_CONFIG_INVALID', message: /edgehost\.toml:8:1: / });
 });
 
+test('the management API takes bindings of the type that the row names, shows them and serves them', async t => {
+  const host = newHost(t);
+  const acme = host.account('acme');
+  const token = 'a-token-of-the-test-as-long-as-it-has-to-be';
+  const management = host.management({ tokens: [{ name: 'all', token, account: 'acme', permissions: 'all' }] });
+  const call = (method: string, path: string, body?: FormData | string): Promise<Response> =>
+    management(
+      new Request(`http://localhost/accounts/acme/functions/hello${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(typeof body === 'string' && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body }),
+      }),
+    );
+  const upload = (bindings: readonly object[]): Promise<Response> => {
+    const form = new FormData();
+    form.set('metadata', JSON.stringify({ main_module: 'index.js', bindings }));
+    form.set('index.js', new File([SOURCE], 'index.js', { type: 'application/javascript+module' }));
+    return call('PUT', '', form);
+  };
+  t.is((await upload([{ type: 'counter', name: 'HITS', counter_name: 'hits' }])).status, 200);
+  t.is(await (await acme.function('hello')?.fetch('https://example.com/add'))?.json(), 2);
+  t.like(await (await call('GET', '/bindings')).json(), {
+    result: [{ type: 'counter', name: 'HITS', counter_name: 'hits' }],
+  });
+  const replaced = JSON.stringify([{ type: 'counter', name: 'HITS', counter_name: 'others' }]);
+  t.is((await call('PUT', '/bindings', replaced)).status, 200);
+  t.is(await (await acme.function('hello')?.fetch('https://example.com/bytes'))?.json(), 0);
+  t.is((await upload([{ type: 'counter', name: 'HITS', counter_name: '' }])).status, 400);
+  t.is((await upload([{ type: 'gauge', name: 'HITS', counter_name: 'hits' }])).status, 400);
+  const document = JSON.stringify(await management.openapi());
+  t.true(document.includes('"counter_name"'));
+});
+
 test('calls count as subrequests of the kind that the row names', async t => {
   const host = newHost(t);
   const fn = await host.load(SOURCE, bound({ HITS: 'hits' }, { limits: { internalSubrequests: 3 } }));

@@ -1,7 +1,7 @@
 /** What a handler of a route gets. */
 
 import type PQueue from 'p-queue';
-import type { BindingDirectories } from '../../bindings/registry.js';
+import type { BindingDirectories, BindingRegistry } from '../../bindings/registry.js';
 import type { AuditLog } from './audit-log.js';
 import type { FunctionStore } from './function-store.js';
 import type { ManagementLimits } from './limits.js';
@@ -23,6 +23,7 @@ export interface Services {
   readonly schedule: Schedule;
   readonly functions: FunctionPort;
   readonly functionStore: FunctionStore;
+  readonly bindings: BindingRegistry;
   /** Of the accounts that `FunctionPort.hasAccount` knows. */
   readonly directories: BindingDirectories;
   readonly limits: ManagementLimits;

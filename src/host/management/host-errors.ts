@@ -1,6 +1,6 @@
 /** The one place where errors of the host (its functions, buckets and storage) become answers of the API. */
 
-import { type BindingRegistry, REGISTRY } from '../../bindings/registry.js';
+import type { BindingRegistry } from '../../bindings/registry.js';
 import { storageError } from '../../bindings/storage/storage-error.js';
 import { type EdgeErrorCode, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import type { ApiCode } from './codes.js';
@@ -32,7 +32,7 @@ const BY_EDGE_CODE: Readonly<Partial<Record<EdgeErrorCode, ApiCode>>> = {
 const BY_BINDING_STATUS: Readonly<Record<number, ApiCode>> = { 404: 'NOT_FOUND', 409: 'IN_USE' };
 const INTERNAL = 500;
 
-export function toApiError(error: unknown, bindings: BindingRegistry = REGISTRY): ApiError {
+export function toApiError(error: unknown, bindings: BindingRegistry): ApiError {
   if (error instanceof ApiError) return error;
   const code = errorCode(error);
   // Its message names the other account and its function, which are the concern of the host's owner alone.

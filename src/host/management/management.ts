@@ -112,6 +112,7 @@ export interface Management {
 
 /** @throws RangeError for an option that is out of its bounds */
 export function createManagement(options: ManagementOptions): Management {
+  const bindings = options.bindings ?? REGISTRY;
   const now = options.now ?? (() => new Date());
   const basePath = checkBasePath(options.basePath ?? '');
   const limits = resolveLimits(options.limits);
@@ -130,7 +131,7 @@ export function createManagement(options: ManagementOptions): Management {
     sealing,
     owners: zoneOwners,
     versionsKept: limits.versionsKept,
-    bindings: options.bindings ?? REGISTRY,
+    bindings,
   });
   const documents = new Map<string, string>();
 
@@ -141,6 +142,7 @@ export function createManagement(options: ManagementOptions): Management {
     schedule,
     functions: options.functions,
     functionStore,
+    bindings,
     directories: options.directories,
     limits,
     zoneOwners,
@@ -195,7 +197,7 @@ export function createManagement(options: ManagementOptions): Management {
   /** Differs only by which rows are over, so there are no more texts than dates. */
   function documentText(at: number): string {
     const key = schedule.rows.map(row => (isOver(row, at) ? '1' : '0')).join('');
-    const text = documents.get(key) ?? JSON.stringify(openapiDocument({ routes, schedule, basePath, at }));
+    const text = documents.get(key) ?? JSON.stringify(openapiDocument({ bindings, routes, schedule, basePath, at }));
     documents.set(key, text);
     return text;
   }
