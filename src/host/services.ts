@@ -7,7 +7,7 @@ import type { Connection } from '../quotas/connection-gate.js';
 import { heapBytesOf } from '../quotas/host/heap-bytes.js';
 import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';
 import { CALL_HEAD_BYTES } from '../quotas/service-calls.js';
-import type { Ledger } from './ledger.js';
+import type { InvocationAccounting } from './accounting.js';
 import { meteredAnswer, meteredUpload } from './metered-bodies.js';
 
 /** What one function may call, by the number of the service. A number that is missing is one of no service. */
@@ -33,30 +33,30 @@ const CALL_BYTES = 5 * 1024;
 /** Runs one call and answers it on its exchange; never rejects. */
 export async function answerCall(
   { definition, services }: ServiceEntry,
-  ledger: Ledger,
+  accounting: InvocationAccounting,
   exchange: Exchange,
   headText: string,
   isComplete: boolean,
 ): Promise<void> {
-  const { work } = ledger;
-  const io = new ExchangeIo(exchange, ledger.pace);
+  const { work } = accounting;
+  const io = new ExchangeIo(exchange, accounting.pace);
   let connection: Connection | undefined;
   let heldBytes = CALL_BYTES;
-  ledger.countHeld(heldBytes);
+  accounting.countHeld(heldBytes);
   try {
     work.charge(HOST_COSTS.callMs);
     const head = splitHead(headText);
     // First, so that calls of what is not there are not without end.
-    ledger.countCall(definition.subrequest);
+    accounting.countCall(definition.subrequest);
     const { holdsConnection, headBytes = CALL_HEAD_BYTES } = methodOf(definition, head.method);
-    ledger.checkHead(head.method, head.argumentText, headBytes);
+    accounting.checkHead(head.method, head.argumentText, headBytes);
     const service = services.get(head.binding);
     if (service === undefined) throw new TypeError(`The function has no binding ${JSON.stringify(head.binding)}`);
-    if (holdsConnection === true) connection = ledger.gate.tryOpen() ?? (await ledger.gate.open(io.signal));
+    if (holdsConnection === true) connection = accounting.gate.tryOpen() ?? (await accounting.gate.open(io.signal));
     work.charge(costOf(head.argumentText.length, HOST_COSTS.jsonMbMs));
     const args: unknown = JSON.parse(head.argumentText);
     const argumentBytes = heapBytesOf(args, head.argumentText.length);
-    ledger.countHeld(argumentBytes);
+    accounting.countHeld(argumentBytes);
     heldBytes += argumentBytes;
     const reply = await service({
       method: head.method,
@@ -70,20 +70,20 @@ export async function answerCall(
     connection?.answered();
     if (connection !== undefined && hasBody(reply)) {
       // Before the answer is sent, or the function may have read it before it is known that it must.
-      ledger.hold(exchange.id, connection);
+      accounting.hold(exchange.id, connection);
       await send(exchange, io, reply, connection);
-      if (exchange.incoming === 'failed') ledger.release(exchange.id);
-      else ledger.sent(exchange.id);
+      if (exchange.incoming === 'failed') accounting.release(exchange.id);
+      else accounting.sent(exchange.id);
       return;
     }
     await send(exchange, io, reply, connection);
     connection?.close();
   } catch (error) {
     exchange.fail(failureText(connection?.error ?? error));
-    ledger.release(exchange.id);
+    accounting.release(exchange.id);
     connection?.close();
   } finally {
-    ledger.countHeld(-heldBytes);
+    accounting.countHeld(-heldBytes);
   }
 }
 

@@ -8,7 +8,7 @@ import { runInNewContext } from 'node:vm';
 import test, { type ExecutionContext } from 'ava';
 import type { Service } from '../../src/bindings/service.js';
 import { ServiceId } from '../../src/bindings/service-id.js';
-import { Ledger } from '../../src/host/ledger.js';
+import { InvocationAccounting } from '../../src/host/accounting.js';
 import { answerCall } from '../../src/host/services.js';
 import { FrameType, FrameWriter, HEADER_BYTES, INLINE_BODY_BYTES } from '../../src/isolate/protocol/frames.js';
 import { HostOpens, NoteKind } from '../../src/isolate/protocol/messages.js';
@@ -93,7 +93,13 @@ function peer(share: HostShare): Peer {
       signal.addEventListener('abort', () => reject(new Error('The call is over')));
     });
   const services = everyService(service, 'B');
-  const ledger = new Ledger(limits, 'body', new LimitWarnings(), { ping() {}, cancelCall() {}, charge() {} }, share);
+  const accounting = new InvocationAccounting(
+    limits,
+    'body',
+    new LimitWarnings(),
+    { ping() {}, cancelCall() {}, charge() {} },
+    share,
+  );
   const port: InvocationPort = {
     onReply() {},
     onData() {},
@@ -107,7 +113,7 @@ function peer(share: HostShare): Peer {
     onCall(exchange, id, head, body, isComplete) {
       if (isComplete) exchange.keepWhole(body);
       const entry = services.get(id);
-      if (entry !== undefined) void answerCall(entry, ledger, exchange, head, isComplete);
+      if (entry !== undefined) void answerCall(entry, accounting, exchange, head, isComplete);
     },
     onCallRead() {},
     onPong() {},

@@ -4,7 +4,7 @@ import { methodOf } from '../../src/bindings/binding.js';
 import { REGISTRY } from '../../src/bindings/registry.js';
 import type { Service, ServiceCall } from '../../src/bindings/service.js';
 import { ServiceId } from '../../src/bindings/service-id.js';
-import { Ledger } from '../../src/host/ledger.js';
+import { InvocationAccounting } from '../../src/host/accounting.js';
 import { answerCall, type ServiceEntry } from '../../src/host/services.js';
 import { Channel, type ChannelOwner } from '../../src/isolate/protocol/channel.js';
 import type { Exchange } from '../../src/isolate/protocol/exchange.js';
@@ -24,9 +24,9 @@ const CONNECTIONS: Readonly<Record<string, readonly string[]>> = {
 /** Those that share the quota of fetch: rule 6. */
 const EXTERNAL: readonly string[] = ['fetch', 'cache'];
 
-function ledgerOf(overrides: LimitOverrides = {}, warnings = new LimitWarnings()): Ledger {
+function accountingOf(overrides: LimitOverrides = {}, warnings = new LimitWarnings()): InvocationAccounting {
   const limits = resolveLimits({ plan: 'free', overrides: [overrides] });
-  return new Ledger(limits, 'body', warnings, { ping() {}, cancelCall() {}, charge() {} });
+  return new InvocationAccounting(limits, 'body', warnings, { ping() {}, cancelCall() {}, charge() {} });
 }
 
 test('the test knows every row', t => {
@@ -47,13 +47,13 @@ for (const row of REGISTRY.rows) {
     const allowed = resolveLimits({ plan })[limit];
     test(`countCall() of ${row.name} counts against ${limit} on plan ${plan}: ${allowed}, and no more`, t => {
       t.is(SUBREQUEST_KINDS[row.subrequest], limit);
-      const ledger = new Ledger(resolveLimits({ plan }), 'body', new LimitWarnings(), {
+      const accounting = new InvocationAccounting(resolveLimits({ plan }), 'body', new LimitWarnings(), {
         ping() {},
         cancelCall() {},
         charge() {},
       });
-      for (let n = 0; n < allowed; n++) ledger.countCall(row.subrequest);
-      t.throws(() => ledger.countCall(row.subrequest), {
+      for (let n = 0; n < allowed; n++) accounting.countCall(row.subrequest);
+      t.throws(() => accounting.countCall(row.subrequest), {
         code: 'EDGE_SUBREQUEST_LIMIT',
         message: new RegExp(`limit ${limit} is`),
       });
@@ -62,25 +62,25 @@ for (const row of REGISTRY.rows) {
 }
 
 test('countCall() lets calls of caches and fetches share one quota', t => {
-  const ledger = ledgerOf({ subrequests: 3 });
-  ledger.countCall('cache');
-  ledger.countCall('fetch');
-  ledger.countCall('cache');
-  t.throws(() => ledger.countCall('fetch'), { message: /limit subrequests is 3/ });
-  t.notThrows(() => ledger.countCall('bucket'));
+  const accounting = accountingOf({ subrequests: 3 });
+  accounting.countCall('cache');
+  accounting.countCall('fetch');
+  accounting.countCall('cache');
+  t.throws(() => accounting.countCall('fetch'), { message: /limit subrequests is 3/ });
+  t.notThrows(() => accounting.countCall('bucket'));
 });
 
 test('countCall() holds calls of caches to cacheCalls when that is tighter', t => {
   const warnings = new LimitWarnings();
-  const ledger = ledgerOf({ cacheCalls: 1 }, warnings);
-  ledger.countCall('cache');
-  t.throws(() => ledger.countCall('cache'), { message: /limit cacheCalls is 1 .*limits\.cacheCalls/ });
+  const accounting = accountingOf({ cacheCalls: 1 }, warnings);
+  accounting.countCall('cache');
+  t.throws(() => accounting.countCall('cache'), { message: /limit cacheCalls is 1 .*limits\.cacheCalls/ });
   t.true(warnings.all.some(({ limit }) => limit === 'cacheCalls'));
-  t.notThrows(() => ledger.countCall('fetch'));
+  t.notThrows(() => accounting.countCall('fetch'));
 });
 
 test('countRedirect() counts against subrequests, up to the number of redirects that are followed', t => {
-  const { work } = ledgerOf({ subrequests: 2, redirects: 3 });
+  const { work } = accountingOf({ subrequests: 2, redirects: 3 });
   work.countRedirect(1);
   work.countRedirect(2);
   t.throws(() => work.countRedirect(3), { code: 'EDGE_SUBREQUEST_LIMIT' });
@@ -88,7 +88,7 @@ test('countRedirect() counts against subrequests, up to the number of redirects 
 });
 
 /** Two ends of a channel in memory: calls made on one are answered on the other. */
-function calls(entry: ServiceEntry, ledger: Ledger) {
+function calls(entry: ServiceEntry, accounting: InvocationAccounting) {
   const [near, far] = loopback();
   const nobody: ChannelOwner = { onOpen() {}, onNote() {}, onClose() {} };
   const isolate = new Channel(near, 'isolate', nobody);
@@ -96,7 +96,7 @@ function calls(entry: ServiceEntry, ledger: Ledger) {
   new Channel(far, 'host', {
     ...nobody,
     onOpen: (exchange: Exchange, _service, head, _body, isComplete) => {
-      answered.push(answerCall(entry, ledger, exchange, head, isComplete));
+      answered.push(answerCall(entry, accounting, exchange, head, isComplete));
     },
   });
   return (method: string, binding = ''): Promise<string> =>
@@ -142,25 +142,25 @@ class ScriptedService {
 for (const { id, name } of REGISTRY.rows) {
   test(`the seventh call of ${name} waits until one of six is answered`, async t => {
     const scripted = new ScriptedService();
-    const ledger = ledgerOf();
-    const call = calls(serviceEntry(id, scripted.service), ledger);
+    const accounting = accountingOf();
+    const call = calls(serviceEntry(id, scripted.service), accounting);
     const [method = ''] = CONNECTIONS[name] ?? [];
     const all = Array.from({ length: 7 }, () => call(method));
     await scripted.arrivals(6);
     await new Promise(resolve => setImmediate(resolve));
-    t.is(ledger.gate.waitingCount, 1);
+    t.is(accounting.gate.waitingCount, 1);
     t.is(scripted.calls.length, 6);
     scripted.answer();
     await scripted.arrivals(7);
     for (let n = 0; n < 6; n++) scripted.answer();
     t.deepEqual(await Promise.all(all), Array(7).fill('"ok"'));
-    t.is(ledger.gate.openCount, 0);
+    t.is(accounting.gate.openCount, 0);
   });
 
   test(`a call of a binding of ${name} that the function does not have fails, and counts all the same`, async t => {
     const entry = serviceEntry(id, new ScriptedService().service);
-    await t.throwsAsync(calls(entry, ledgerOf())('get', 'OTHER'), { message: /has no binding "OTHER"/ });
-    const spent = calls(entry, ledgerOf({ subrequests: 0, internalSubrequests: 0 }));
+    await t.throwsAsync(calls(entry, accountingOf())('get', 'OTHER'), { message: /has no binding "OTHER"/ });
+    const spent = calls(entry, accountingOf({ subrequests: 0, internalSubrequests: 0 }));
     await t.throwsAsync(spent('get', 'OTHER'), { message: /EDGE_SUBREQUEST_LIMIT/ });
   });
 }
@@ -176,32 +176,32 @@ test('a call of a cache, which is not there, fails and says so', async t => {
     checkUrl() {},
   };
   const service = row?.open(context) ?? new ScriptedService().service;
-  await t.throwsAsync(calls(serviceEntry(ServiceId.Cache, service), ledgerOf())('match'), {
+  await t.throwsAsync(calls(serviceEntry(ServiceId.Cache, service), accountingOf())('match'), {
     message: /not supported by this version of EdgeHost\nEDGE_NOT_SUPPORTED/,
   });
 });
 
 test('read() frees no connection whose body is still being fetched: an isolate that was taken over may say anything', async t => {
-  const ledger = ledgerOf();
-  const connection = await ledger.gate.open();
+  const accounting = accountingOf();
+  const connection = await accounting.gate.open();
   connection.answered();
-  ledger.hold(1, connection);
-  ledger.read(1);
-  ledger.read(1);
-  t.is(ledger.gate.openCount, 1);
-  ledger.sent(1);
-  t.is(ledger.gate.openCount, 0);
+  accounting.hold(1, connection);
+  accounting.read(1);
+  accounting.read(1);
+  t.is(accounting.gate.openCount, 1);
+  accounting.sent(1);
+  t.is(accounting.gate.openCount, 0);
 });
 
 test('sent() frees no connection whose body has not been read', async t => {
-  const ledger = ledgerOf();
-  const connection = await ledger.gate.open();
+  const accounting = accountingOf();
+  const connection = await accounting.gate.open();
   connection.answered();
-  ledger.hold(1, connection);
-  ledger.sent(1);
-  t.is(ledger.gate.openCount, 1);
-  ledger.read(2);
-  t.is(ledger.gate.openCount, 1);
-  ledger.read(1);
-  t.is(ledger.gate.openCount, 0);
+  accounting.hold(1, connection);
+  accounting.sent(1);
+  t.is(accounting.gate.openCount, 1);
+  accounting.read(2);
+  t.is(accounting.gate.openCount, 1);
+  accounting.read(1);
+  t.is(accounting.gate.openCount, 0);
 });

@@ -1,4 +1,4 @@
-/** The books of one invocation: subrequests by kind, and the gate of its connections. Made when the function first calls a service. */
+/** The accounting of one invocation: its subrequests, and the gate of its connections. Made when the function first calls a service. */
 import type { CallWork } from '../bindings/service.js';
 import { failureText, type Pace } from '../isolate/protocol/exchange-io.js';
 import { type Connection, ConnectionGate, type ConnectionSlotRelease } from '../quotas/connection-gate.js';
@@ -11,21 +11,21 @@ import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import type { SubrequestKind } from '../quotas/service-calls.js';
 import { SubrequestMeter } from '../quotas/subrequest-meter.js';
 
-/** What the books need of the isolate. */
-export interface LedgerPort {
-  /** To be answered by {@link Ledger.ponged} when everything sent before has had its turn. */
+/** What the accounting needs of the isolate. */
+export interface AccountingPort {
+  /** To be answered by {@link InvocationAccounting.ponged} when everything sent before has had its turn. */
   ping(): void;
   cancelCall(call: number, reason: string): void;
   /** The host has worked for the invocation: it counts as its CPU time. */
   charge(ms: number): void;
 }
 
-export class Ledger {
+export class InvocationAccounting {
   readonly gate: ConnectionGate;
   readonly #meter: SubrequestMeter;
   readonly #limits: ResolvedLimits;
   readonly #warnings: LimitWarnings;
-  readonly #port: LedgerPort;
+  readonly #port: AccountingPort;
   readonly #share: HostShare | undefined;
   /** What the calls make the host do. */
   readonly work: CallWork;
@@ -41,7 +41,7 @@ export class Ledger {
     limits: ResolvedLimits,
     release: ConnectionSlotRelease,
     warnings: LimitWarnings,
-    port: LedgerPort,
+    port: AccountingPort,
     share?: HostShare,
   ) {
     this.#limits = limits;
