@@ -7,7 +7,8 @@ const LAYERS = ['cli', 'host', 'pool', 'isolate', 'protocol', 'bindings', 'stora
 const GUEST_MAY_IMPORT = [
   '^src/isolate/guest/',
   '^src/isolate/ops/table[.]ts$',
-  '^src/bindings/bucket/(client|types|calls)[.]ts$',
+  '^src/bindings/(service-id|client-platform)[.]ts$',
+  '^src/bindings/[^/]+/(client|types|calls)[.]ts$',
   'node_modules/(web-streams-polyfill|urlpattern-polyfill)/',
 ];
 
@@ -22,11 +23,14 @@ module.exports = {
       to: { path: `^src/(${LAYERS.slice(0, index + 1).join('|')})/|^src/index[.]ts$` },
     })),
     {
-      name: 'protocol-knows-shares-and-sizes-of-calls-alone',
+      name: 'protocol-knows-shares-services-and-sizes-of-calls-alone',
       comment: 'both ends of a connection speak it, and neither is to bring its own world along',
       severity: 'error',
       from: { path: '^src/protocol/' },
-      to: { path: '^src/', pathNot: ['^src/protocol/', '^src/quotas/(host/host-share|service-calls)[.]ts$'] },
+      to: {
+        path: '^src/',
+        pathNot: ['^src/protocol/', '^src/(bindings/service-id|quotas/host/host-share|quotas/service-calls)[.]ts$'],
+      },
     },
     {
       name: 'nothing-imports-the-entry',

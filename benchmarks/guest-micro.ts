@@ -79,7 +79,7 @@ for (const [name, source] of [
     `async fetch(request) { const u = new URL(request.url); return Response.json({ p: u.pathname, a: request.headers.get('accept') }); }`,
   ],
 ] as const) {
-  realm.enter(Ev.Setup, JSON.stringify({ name: 'bench', env: {}, buckets: [], flags: [] }));
+  realm.enter(Ev.Setup, JSON.stringify({ name: 'bench', env: {}, bindings: [], flags: [] }));
   realm.imported(0, vm.runInContext(`({ default: { ${source} } })`, realm.context));
   const invoke: Program = async n => {
     for (let i = 0; i < n; i++) {

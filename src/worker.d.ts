@@ -7,6 +7,8 @@ import type * as bucket from './bindings/bucket/types.js';
 type Awaitable<T> = T | Promise<T>;
 
 declare global {
+  // Bindings: what the environment of a function has, a paragraph for each row of the registry.
+
   /** A bucket binding: `env.FILES`. */
   type StoreBucket = bucket.StoreBucket;
   type StoreChecksums = bucket.StoreChecksums;
@@ -24,6 +26,8 @@ declare global {
   type StoreStorageClass = bucket.StoreStorageClass;
   type StoreUploadedPart = bucket.StoreUploadedPart;
   type StoreValue = bucket.StoreValue;
+
+  // Handlers and their arguments.
 
   /** The third argument of handlers. */
   interface ExecutionContext {

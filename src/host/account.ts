@@ -1,62 +1,31 @@
-/** One tenant: its plan, its functions, its buckets, and the cell that its functions run in. */
-import type { BucketDirectory } from '../bindings/bucket/engine.js';
-import { hostBucket } from '../bindings/bucket/host-bucket.js';
-import { bucketBehaviour, bucketService } from '../bindings/bucket/service.js';
+/** One tenant: its plan, its functions, its bindings, and the cell that its functions run in. */
+import type { AccountContext, NamedBinding } from '../bindings/binding.js';
+import { bucketBinding } from '../bindings/bucket/bucket-binding.js';
 import type { StoreBucket } from '../bindings/bucket/types.js';
-import type { Egress } from '../bindings/egress/egress.js';
-import { egressService } from '../bindings/egress/egress-service.js';
-import type { Service } from '../bindings/service.js';
+import type { BindingClients } from '../bindings/registry.js';
 import type { CellSupervisor } from '../pool/cell-supervisor.js';
-import type { IsolateCache } from '../pool/isolate-cache.js';
-import type { LoadHead } from '../protocol/messages.js';
-import type { Admission } from '../quotas/admission.js';
-import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import { CpuAllowance } from '../quotas/cpu-allowance.js';
-import { checkCount, checkDeployment } from '../quotas/deployment-checks.js';
+import { checkDeployment } from '../quotas/deployment-checks.js';
 import { EdgeError } from '../quotas/errors.js';
-import type { HostShare } from '../quotas/host/host-share.js';
-import type { ByKind } from '../quotas/limits.js';
-import { DAY_MS, MINUTE_MS } from '../quotas/request-counts.js';
 import { type LimitOverrides, type ResolvedLimits, resolveLimits } from '../quotas/resolve-limits.js';
+import type { AccountHost } from './account-host.js';
+import {
+  type AccountUsageSnapshot,
+  type CountedFunction,
+  checkCounts,
+  countVariables,
+  usageOf,
+} from './account-quotas.js';
 import { readFunctionFile } from './config-file.js';
 import { CronTriggers } from './cron.js';
 import { readDeployment, type ScriptSource } from './deployment.js';
 import { EdgeFunction } from './edge-function.js';
-import type { InvocationEvent, LogEvent } from './events.js';
+import { functionContext } from './function-context.js';
 import { FunctionRunner } from './function-runner.js';
 import { FunctionStats, type FunctionStatsSnapshot } from './function-stats.js';
-import type { InvocationContext } from './invocation.js';
+import { loadHead } from './load-head.js';
 import { type AccountOptions, type LoadOptions, type ResolvedLoadOptions, resolveLoadOptions } from './options.js';
-import type { Router } from './router.js';
 import { rememberRunner } from './runners.js';
-import type { TraceParent } from './telemetry.js';
-
-/** What an account has from its host. */
-export interface AccountHost {
-  readonly limits: LimitOverrides;
-  readonly plan: ResolvedLimits['plan'];
-  readonly zonePlan: ResolvedLimits['zonePlan'];
-  readonly connectionSlotRelease: ConnectionSlotRelease;
-  readonly admission: Admission;
-  /** What the account may take of the host. */
-  readonly share: HostShare;
-  readonly idleHttpMs: number;
-  readonly now: () => number;
-  readonly cache: IsolateCache;
-  readonly router: Router<FunctionRunner>;
-  /** Resolves when it is known which names the management API has given to accounts. */
-  namesKnown(): Promise<void>;
-  /** Gives back the zones of the account. */
-  releaseNames(): void;
-  readonly egress: Egress;
-  directory(): Promise<BucketDirectory>;
-  emitLog(event: LogEvent): void;
-  wantsInvocations(): boolean;
-  emitInvocation(event: InvocationEvent, parent: TraceParent): void;
-  warn(error: Error): void;
-}
-
-type CountedQuota = 'requestsPerDay' | 'requestsPerMinute' | 'functions' | 'cronTriggers';
 
 interface Loaded {
   readonly runner: FunctionRunner;
@@ -74,21 +43,7 @@ export interface AccountStatsSnapshot extends FunctionStatsSnapshot {
   readonly functions: readonly (FunctionStatsSnapshot & { readonly name: string; readonly version: string })[];
 }
 
-/** What an account has used of what its plan allows. */
-export interface AccountUsageSnapshot {
-  readonly plan: string;
-  readonly quotas: readonly {
-    readonly id: string;
-    readonly used: number;
-    /** null: none. */
-    readonly limit: number | null;
-    readonly unit: string;
-    /** When `used` falls back to zero; null: it does not by itself. */
-    readonly resetsOn: Date | null;
-  }[];
-}
-
-export class Account {
+export class Account implements BindingClients {
   readonly id: string;
   readonly #options: AccountOptions;
   readonly #host: AccountHost;
@@ -142,8 +97,9 @@ export class Account {
     const loaded = this.#functions.get(name);
     if (loaded === undefined)
       throw new EdgeError('EDGE_CONFIG_INVALID', `Account "${this.id}" has no function "${name}"`);
-    const { routes, crons } = resolveLoadOptions({ name, ...triggers });
-    this.#checkCounts({ name, routes, crons }, loaded.runner.context.limits);
+    const { routes, crons } = this.#resolve({ name, ...triggers });
+    const counted = { name, routes, crons: crons.length, variables: 0 };
+    checkCounts(counted, this.#counted(), loaded.runner.context.limits);
     this.#checkNames({ name, routes });
     loaded.triggers?.stop();
     this.#host.router.remove(loaded.runner);
@@ -152,7 +108,7 @@ export class Account {
 
   /** Compiles and starts a deployment; it serves nothing yet. */
   async #prepare(source: ScriptSource, options?: LoadOptions): Promise<Loaded> {
-    const resolved = resolveLoadOptions(options);
+    const resolved = this.#resolve(options);
     await this.#host.namesKnown();
     this.#checkNames(resolved);
     const deployment = readDeployment(source, resolved.name);
@@ -163,15 +119,18 @@ export class Account {
         modules: [deployment.body],
         vars: resolved.vars,
         secrets: resolved.secrets,
-        bindings: Object.keys(resolved.buckets),
+        bindings: resolved.bindings.map(binding => binding.name),
       },
       limits,
     );
-    this.#checkCounts(resolved, limits);
+    const counted = { ...resolved, crons: resolved.crons.length, variables: countVariables(resolved) };
+    checkCounts(counted, this.#counted(), limits);
     this.#checkMemory(resolved.name, limits);
     const stats = new FunctionStats();
     const allowance = new CpuAllowance({ overrunMs: limits.cpuOverrunMs });
-    const context = this.#context(resolved, deployment.version, limits, stats, allowance);
+    const { version } = deployment;
+    const parts = { account: this.id, options: resolved, version, limits, stats, allowance };
+    const context = functionContext(this.#host, parts);
     const runner = new FunctionRunner({
       context,
       deployment,
@@ -179,8 +138,8 @@ export class Account {
       cache: this.#host.cache,
       acquire: () => this.#supervisor.acquire(),
     });
-    // Opened now, so that a storage that cannot be had or a name that is none is told here and not by the first request.
-    for (const bucket of Object.values(resolved.buckets)) await (await this.#host.directory()).open(bucket);
+    // Now and not with the first request: a storage that is unavailable, or a name that is not valid.
+    await this.#host.bindings.prepare(this.#bindingContext(), resolved.bindings);
     // The day's count goes on over a restart.
     if (Number.isFinite(limits.requestsPerDay) || Number.isFinite(limits.requestsPerMinute))
       await this.#host.admission.attach(this.id);
@@ -207,7 +166,7 @@ export class Account {
    * secrets are given here only. Rejects like {@link load}, and with EDGE_CONFIG_INVALID, which tells file and line.
    */
   async loadFile(path: string, options: LoadOptions = {}): Promise<EdgeFunction> {
-    const { source, options: configured } = await readFunctionFile(path);
+    const { source, options: configured } = await readFunctionFile(path, this.#host.bindings.registry);
     return this.load(source, { ...configured, ...options });
   }
 
@@ -223,7 +182,15 @@ export class Account {
 
   /** A bucket of this account, for the application itself. It is made when it is first used. */
   bucket(name: string): StoreBucket {
-    return hostBucket(this.#bucketService(name, { honorsInclude: true, limits: this.limits }));
+    return this.client(bucketBinding, name);
+  }
+
+  /**
+   * What the application gets of a binding, by its row of the registry.
+   * @internal
+   */
+  client<Config, Shared, Client extends object>(row: NamedBinding<Config, Shared, Client>, config: Config): Client {
+    return this.#host.bindings.client(row, this.#bindingContext(), config);
   }
 
   /** The limits of the account, before those of a function. */
@@ -244,26 +211,9 @@ export class Account {
 
   /** What the account has used of what its plan allows. */
   usage(): AccountUsageSnapshot {
-    const { limits } = this;
-    const counts = this.#host.admission.usage(this.id);
-    const now = this.#host.now();
-    const quota = (id: CountedQuota, used: number, unit: string, resetsEveryMs?: number) => ({
-      id,
-      used,
-      limit: Number.isFinite(limits[id]) ? limits[id] : null,
-      unit,
-      resetsOn: resetsEveryMs === undefined ? null : new Date((Math.floor(now / resetsEveryMs) + 1) * resetsEveryMs),
-    });
-    const crons = [...this.#functions.values()].reduce((sum, loaded) => sum + (loaded.triggers?.count ?? 0), 0);
-    return {
-      plan: limits.plan,
-      quotas: [
-        quota('requestsPerDay', counts.requestsPerDay, 'requests', DAY_MS),
-        quota('requestsPerMinute', counts.requestsPerMinute, 'requests', MINUTE_MS),
-        quota('functions', this.#functions.size, 'functions'),
-        quota('cronTriggers', crons, 'cron triggers'),
-      ],
-    };
+    const crons = [...this.#counted()].reduce((sum, counted) => sum + counted.crons, 0);
+    const requests = this.#host.admission.usage(this.id);
+    return usageOf(this.limits, requests, { functions: this.#functions.size, crons }, this.#host.now());
   }
 
   /** Cells of this account: one, or two while one is being replaced. */
@@ -288,24 +238,16 @@ export class Account {
     );
   }
 
-  /** How many functions and routes the account may have, with this deployment in place of one of its name. */
-  #checkCounts(
-    options: Pick<ResolvedLoadOptions, 'name' | 'routes' | 'crons'> &
-      Partial<Pick<ResolvedLoadOptions, 'vars' | 'secrets'>>,
-    limits: ResolvedLimits,
-  ): void {
-    const subject = `load function "${options.name}"`;
-    const others = [...this.#functions].filter(([name]) => name !== options.name);
-    checkCount('functions', others.length + 1, limits, subject);
-    const zones = new Map<string, number>();
-    const routes = [...others.flatMap(([, loaded]) => loaded.routes), ...options.routes];
-    for (const { zone } of routes) zones.set(zone, (zones.get(zone) ?? 0) + 1);
-    for (const count of zones.values()) checkCount('routesPerZone', count, limits, subject);
-    checkCount('zonesPerFunction', new Set(options.routes.map(route => route.zone)).size, limits, subject);
-    const crons = others.reduce((sum, [, loaded]) => sum + (loaded.triggers?.count ?? 0), options.crons.length);
-    checkCount('cronTriggers', crons, limits, subject);
-    const variables = others.reduce((sum, [, loaded]) => sum + countVariables(loaded.options), countVariables(options));
-    checkCount('envVarsPerAccount', variables, limits, subject);
+  #resolve(options: LoadOptions | undefined): ResolvedLoadOptions {
+    return resolveLoadOptions(options, this.#host.bindings.registry);
+  }
+
+  #counted(): Iterable<CountedFunction> {
+    return [...this.#functions.values()].map(countedOf);
+  }
+
+  #bindingContext(): Omit<AccountContext, 'shared'> {
+    return { account: this.id, limits: this.limits };
   }
 
   /** The heap of an isolate is bounded when its thread starts, before it is known whose it will be. */
@@ -325,67 +267,6 @@ export class Account {
     });
   }
 
-  #context(
-    options: ResolvedLoadOptions,
-    version: string,
-    limits: ResolvedLimits,
-    stats: FunctionStats,
-    allowance: CpuAllowance,
-  ): InvocationContext {
-    const { compatibilityDate: date, compatibilityFlags: flags } = options;
-    const behaviour = { ...bucketBehaviour({ date, flags }), limits };
-    const buckets = new Map<string, Service>();
-    for (const [binding, name] of Object.entries(options.buckets)) {
-      buckets.set(binding, this.#bucketService(name, behaviour));
-    }
-    const caller = { account: this.id, function: options.name };
-    const zones = new Set(options.routes.map(route => route.zone));
-    return {
-      ...caller,
-      version,
-      limits,
-      share: this.#host.share,
-      idleHttpMs: this.#host.idleHttpMs,
-      cpuGrant: limitMs => allowance.grant(limitMs),
-      services: { buckets, fetch: onHop => this.#egressService(caller, zones, onHop) },
-      requests: () => this.#host.admission.counted(this.id),
-      emitLog: event => this.#host.emitLog(event),
-      connectionSlotRelease: this.#host.connectionSlotRelease,
-      admit: (mode, address) => this.#host.admission.check({ account: this.id, limits, mode, address }),
-      over: (outcome, { kind, cpuMs, wallMs, peakBytes, subrequests }, event, parent) => {
-        // The isolate keeps the same books; these are for the isolate that replaces it.
-        if (Number.isFinite(limits.cpuMs[kind])) allowance.settle(cpuMs, limits.cpuMs[kind]);
-        stats.record({ outcome, cpuMs, wallMs, peakBytes, subrequests });
-        if (this.#host.wantsInvocations()) this.#host.emitInvocation(event(), parent);
-      },
-    };
-  }
-
-  #bucketService(name: string, behaviour: Parameters<typeof bucketService>[1]): Service {
-    return bucketService(async () => (await this.#host.directory()).open(name), behaviour);
-  }
-
-  /** Outgoing fetch, but not to another function of the same zone without a service binding, which there are none of (specification: Errors). */
-  #egressService(
-    caller: { readonly account: string; readonly function: string },
-    zones: ReadonlySet<string>,
-    onHop: (url: URL, hop: number) => void,
-  ): Service {
-    return egressService(this.#host.egress, {
-      ...caller,
-      onHop: (url, hop) => {
-        const route = this.#host.router.find(url.host, url.pathname);
-        if (route !== undefined && !route.customDomain && zones.has(route.zone)) {
-          throw new EdgeError(
-            'EDGE_EGRESS_DENIED',
-            `Cannot fetch ${url.host}${url.pathname}: function "${route.target.context.function}" serves it on the same zone, and there is no service binding to it; give it a custom domain (option customDomain of its route)`,
-          );
-        }
-        onHop(url, hop);
-      },
-    });
-  }
-
   #unload(name: string, runner: FunctionRunner): void {
     const loaded = this.#functions.get(name);
     if (loaded?.runner !== runner) return; // replaced or unloaded before
@@ -400,35 +281,6 @@ export class Account {
   }
 }
 
-function countVariables({ vars = {}, secrets = {} }: Partial<Pick<ResolvedLoadOptions, 'vars' | 'secrets'>>): number {
-  return Object.keys(vars).length + Object.keys(secrets).length;
-}
-
-function loadHead(
-  options: ResolvedLoadOptions,
-  modules: LoadHead['modules'],
-  limits: ResolvedLimits,
-  cpuBalanceMs: number,
-): LoadHead {
-  const finite = (ms: number): number | null => (Number.isFinite(ms) ? ms : null);
-  const cpu: ByKind<number> = limits.cpuMs;
-  return {
-    name: options.name,
-    modules,
-    env: { ...options.vars, ...options.secrets },
-    buckets: Object.keys(options.buckets),
-    flags: options.compatibilityFlags,
-    limits: {
-      startupMs: limits.startupMs,
-      memoryBytes: limits.memoryBytes,
-      cpuOverrunMs: limits.cpuOverrunMs,
-      cpuBalanceMs,
-      cpuMs: {
-        fetch: finite(cpu.http),
-        scheduled: finite(cpu.cron),
-        queue: finite(cpu.queue),
-        alarm: finite(cpu.alarm),
-      },
-    },
-  };
+function countedOf({ function: { name }, options, routes, triggers }: Loaded): CountedFunction {
+  return { name, routes, crons: triggers?.count ?? 0, variables: countVariables(options) };
 }

@@ -5,6 +5,8 @@
 import { open, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
+import type { NamedBinding } from '../bindings/binding.js';
+import { type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import type { ModuleKind } from '../protocol/messages.js';
 import { EdgeError, errorCode } from '../quotas/errors.js';
 import { LIMIT_NAMES } from '../quotas/limits.js';
@@ -26,7 +28,7 @@ export interface FunctionFile {
 const DEFAULT_NAME = 'edgehost.toml';
 const MAX_BYTES = 256 * 1024;
 
-/** Keys of the file and of its tables. */
+/** Keys of the file, beside the tables of bindings; and those of its tables. */
 const KEYS = [
   'name',
   'main',
@@ -35,12 +37,10 @@ const KEYS = [
   'route',
   'routes',
   'vars',
-  'store_buckets',
   'limits',
   'triggers',
   'rules',
 ] as const;
-const BUCKET_KEYS = ['binding', 'bucket_name'] as const;
 const ROUTE_KEYS = ['pattern', 'mode', 'zone_name', 'custom_domain'] as const;
 const TRIGGER_KEYS = ['crons'] as const;
 const RULE_KEYS = ['type', 'globs'] as const;
@@ -62,10 +62,10 @@ const KIND_OF_TYPE: ReadonlyMap<string, ModuleKind> = new Map([
  * @throws EdgeError EDGE_CONFIG_INVALID with file, line and column; EDGE_SCRIPT_IMPORT; EDGE_SCRIPT_TOO_LARGE
  * @throws TypeError when the path is no string
  */
-export async function readFunctionFile(path: string): Promise<FunctionFile> {
+export async function readFunctionFile(path: string, registry: BindingRegistry = REGISTRY): Promise<FunctionFile> {
   if (typeof path !== 'string') throw new TypeError(`The path of loadFile() is ${describe(path)}, expected a string`);
   const file = await fileOf(path);
-  const reader = new Reader(file, await textOf(file));
+  const reader = new Reader(file, await textOf(file), registry);
   const options = optionsOf(reader);
   const root = dirname(resolve(file));
   const main = reader.at(['main'], () => required(reader.root, 'main'));
@@ -87,10 +87,12 @@ export async function readFunctionFile(path: string): Promise<FunctionFile> {
 class Reader {
   readonly file: string;
   readonly root: Readonly<Record<string, unknown>>;
+  readonly registry: BindingRegistry;
   readonly #text: string;
 
-  constructor(file: string, text: string) {
+  constructor(file: string, text: string, registry: BindingRegistry) {
     this.file = file;
+    this.registry = registry;
     this.#text = text;
     try {
       this.root = parse(text);
@@ -151,8 +153,8 @@ class Reader {
 }
 
 function optionsOf(reader: Reader): LoadOptions {
-  const { root } = reader;
-  reader.table([], root, KEYS);
+  const { root, registry } = reader;
+  reader.table([], root, [...KEYS, ...registry.named.map(row => row.toml.table)]);
   const name = reader.at(['name'], () => resolveLoadOptions({ name: required(root, 'name') }).name);
   const { compatibility_date: date, compatibility_flags: flags } = root;
   return {
@@ -169,7 +171,7 @@ function optionsOf(reader: Reader): LoadOptions {
         .map(flag => reader.at(['compatibility_flags'], () => text(flag, 'a compatibility flag'))),
     }),
     routes: routesOf(reader),
-    buckets: bucketsOf(reader),
+    ...bindingsOf(reader),
     vars: varsOf(reader),
     crons: cronsOf(reader),
     limits: limitsOf(reader),
@@ -205,23 +207,29 @@ function routeOptions(table: Readonly<Record<string, unknown>>): RouteOptions {
   return options as RouteOptions; // whatever it is: the check of load() refuses what is no route
 }
 
-function bucketsOf(reader: Reader): Record<string, string> {
-  const buckets: Record<string, string> = {};
-  for (const [index, value] of reader.list(['store_buckets'], reader.root.store_buckets).entries()) {
-    const path = ['store_buckets', index];
-    const bucket = reader.table(path, value, BUCKET_KEYS);
-    const binding = reader.at([...path, 'binding'], () => required(bucket, 'binding'));
-    const name = reader.at([...path, 'bucket_name'], () => required(bucket, 'bucket_name'));
-    if (Object.hasOwn(buckets, binding))
+/** The options of load() that bind names: of each row of the registry that the file has a table of. */
+function bindingsOf(reader: Reader): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
+  return Object.fromEntries(reader.registry.named.map(row => [row.option, tablesOf(reader, row)]));
+}
+
+function tablesOf(reader: Reader, { option, toml: { table, nameKey } }: NamedBinding): Record<string, unknown> {
+  const bindings: Record<string, unknown> = {};
+  for (const [index, value] of reader.list([table], reader.root[table]).entries()) {
+    const path = [table, index];
+    const fields = reader.table(path, value, ['binding', nameKey]);
+    const binding = reader.at([...path, 'binding'], () => required(fields, 'binding'));
+    const config = reader.at([...path, nameKey], () => required(fields, nameKey));
+    if (Object.hasOwn(bindings, binding))
       throw reader.error([...path, 'binding'], `Binding "${binding}" is given twice`);
-    reader.at([...path, 'binding'], () => resolveLoadOptions({ name: nameIn(reader), buckets: { [binding]: name } }));
-    buckets[binding] = name;
+    const options = { name: nameIn(reader), [option]: { [binding]: config } };
+    reader.at([...path, 'binding'], () => resolveLoadOptions(options, reader.registry));
+    bindings[binding] = config;
   }
-  return buckets;
+  return bindings;
 }
 
 function varsOf(reader: Reader): Readonly<Record<string, unknown>> {
-  const { vars = {}, store_buckets } = reader.root;
+  const { vars = {} } = reader.root;
   const table = reader.table(['vars'], vars, undefined);
   for (const [name, value] of Object.entries(table)) {
     reader.at(['vars', name], () => {
@@ -230,12 +238,15 @@ function varsOf(reader: Reader): Readonly<Record<string, unknown>> {
         if (typeof part !== 'number' || Number.isFinite(part)) return part;
         throw new TypeError(`Variable "${name}" has the value ${part}, which JSON cannot hold`);
       });
-      const isBucket =
-        Array.isArray(store_buckets) && store_buckets.some(bucket => isPlainObject(bucket) && bucket.binding === name);
-      if (isBucket) throw new TypeError(`Binding "${name}" is a variable and a bucket`);
+      const bound = reader.registry.named.find(({ toml }) => hasBinding(reader.root[toml.table], name));
+      if (bound !== undefined) throw new TypeError(`Binding "${name}" is a variable and a ${bound.name}`);
     });
   }
   return table;
+}
+
+function hasBinding(tables: unknown, name: string): boolean {
+  return Array.isArray(tables) && tables.some(table => isPlainObject(table) && table.binding === name);
 }
 
 function limitsOf(reader: Reader): LimitOverrides {

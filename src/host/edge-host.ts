@@ -2,12 +2,9 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import process from 'node:process';
-import type { BucketDirectory } from '../bindings/bucket/engine.js';
 import type { S3Handler } from '../bindings/bucket/s3/handler.js';
-import { BucketDirectories } from '../bindings/bucket/store/bucket-directories.js';
-import { bucketStorage } from '../bindings/bucket/store/bucket-storage.js';
 import type { StoreBucket } from '../bindings/bucket/types.js';
-import { createEgress, type Egress } from '../bindings/egress/egress.js';
+import { type BindingClients, type BindingRegistry, bindingDirectories, REGISTRY } from '../bindings/registry.js';
 import type { Cell, CellEvents, CellOptions } from '../pool/cell.js';
 import { type CellState, CellSupervisor } from '../pool/cell-supervisor.js';
 import { type CgroupState, cgroupsOfProcess } from '../pool/cgroup.js';
@@ -22,13 +19,14 @@ import { HostBudget, type HostShare } from '../quotas/host/host-share.js';
 import { resolveLimits } from '../quotas/resolve-limits.js';
 import { openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
 import { Storage } from '../storage/storage.js';
-import { Account, type AccountHost, type AccountStatsSnapshot } from './account.js';
+import { Account, type AccountStatsSnapshot } from './account.js';
+import type { AccountHost } from './account-host.js';
 import type { ScriptSource } from './deployment.js';
 import type { EdgeFunction } from './edge-function.js';
 import type { HostEvents } from './events.js';
 import { fetchInput, fetchThrough } from './fetch-door.js';
 import { cachePrefix, type FunctionRunner } from './function-runner.js';
-import { lazyDirectory } from './lazy-directory.js';
+import { HostBindings } from './host-bindings.js';
 import { createListener, type ListenerOptions } from './listener.js';
 import { createManagementDoor, type HostManagement, type HostManagementOptions } from './management-door.js';
 import { NameOwners } from './name-owners.js';
@@ -81,7 +79,18 @@ export interface HostHealth {
   readonly isClosed: boolean;
 }
 
-export class EdgeHost extends EventEmitter<HostEvents> {
+/**
+ * What a host is made of besides its options.
+ * @internal
+ */
+export interface HostParts {
+  /** @default the bindings of the package */
+  readonly registry?: BindingRegistry;
+  /** The text of the guest realm's bundle. @default that of the package */
+  readonly guestBundle?: string;
+}
+
+export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients {
   readonly #options: ResolvedHostOptions;
   readonly #accounts = new Map<string, Account>();
   readonly #names = new NameOwners({
@@ -92,9 +101,10 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   /** Whether the zones of the management API are known. */
   #namesKnown: Promise<void> = Promise.resolve();
   readonly #cache: IsolateCache;
-  readonly #egress: Egress;
+  readonly #bindings: HostBindings;
   readonly #admission: Admission;
   readonly #budget: HostBudget;
+  readonly #guestBundle: string | undefined;
   #redis: Promise<SharedCounters> | undefined;
   /** Known when the first cell has been asked for; never with isolation 'thread'. */
   #sandbox: Sandbox | undefined;
@@ -103,21 +113,26 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   #isSandboxTold = false;
   #storage: Promise<Storage> | undefined;
   #isStorageOpen = false;
-  #buckets: BucketDirectories | undefined;
   #closing: Promise<void> | undefined;
 
   /**
    * Nothing is started or opened yet: storage opens with the first bucket or load that needs it, a cell with the first load of its account.
    * Throws TypeError or RangeError for an option that is unknown, of a wrong type or out of bounds.
    */
-  constructor(options?: EdgeHostOptions) {
+  constructor(options?: EdgeHostOptions);
+  /** @internal */
+  constructor(options: EdgeHostOptions | undefined, parts: HostParts);
+  constructor(options?: EdgeHostOptions, parts: HostParts = {}) {
     super();
+    this.#guestBundle = parts.guestBundle;
     this.#options = resolveHostOptions(options);
     // Checks the figures now, not at the first load.
     resolveLimits({ plan: this.#options.plan, zonePlan: this.#options.zonePlan, overrides: [this.#options.limits] });
     this.#cache = new IsolateCache({ max: this.#options.maxIsolates, idleMs: this.#options.idleMs });
-    const { egress, outbound } = this.#options;
-    this.#egress = createEgress({ ...egress, ...(outbound !== undefined && { outbound }) });
+    this.#bindings = new HostBindings(parts.registry ?? REGISTRY, {
+      options: this.#options,
+      storage: () => this.#storageOfBindings(),
+    });
     this.#budget = new HostBudget({
       heapBytes: this.#options.hostHeapBytes,
       bufferBytes: this.#options.hostBufferBytes,
@@ -260,7 +275,8 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       },
       warn: error => this.#warn(error),
       account: id => this.#accounts.get(id),
-      directory: id => lazyDirectory(() => this.#directory(id)),
+      bindings: this.#bindings.registry,
+      directories: bindingDirectories(row => this.#bindings.shared(row)),
       storage: async () => {
         const storage = await this.#openStorage();
         return { storage: storage.database('management'), keyStore: storage.secretsKey };
@@ -318,7 +334,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     await Promise.all([...this.#accounts.values()].map(account => account.close()));
     await this.#admission.close();
     await (await this.#redis?.catch(() => undefined))?.close();
-    await this.#egress.close();
+    await this.#bindings.close();
     const storage = await this.#storage?.catch(() => undefined);
     await storage?.close();
     this.#isStorageOpen = false;
@@ -331,7 +347,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     return createS3Door(
       { ...options, onError },
       {
-        directory: account => lazyDirectory(() => this.#directory(account)),
+        directories: bindingDirectories(row => this.#bindings.shared(row)),
         // Not by account(), which would make one that the application may still make with options of its own.
         limits: account => this.#accounts.get(account)?.limits ?? hostLimits,
       },
@@ -350,7 +366,8 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     );
   }
 
-  #createCell(account: string, share: HostShare, options: CellOptions, cellEvents: CellEvents): Cell {
+  #createCell(account: string, share: HostShare, settings: CellOptions, cellEvents: CellEvents): Cell {
+    const options = this.#guestBundle === undefined ? settings : { ...settings, guestBundle: this.#guestBundle };
     publish('cell', { account, state: 'started', detail: '' });
     const events: CellEvents = {
       ...cellEvents,
@@ -364,11 +381,9 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       : new ProcessCell(options, events, this.#sandbox, { cgroups: this.#cgroups?.parent, share });
   }
 
-  async #directory(account: string): Promise<BucketDirectory> {
-    if (this.#closing !== undefined) throw new EdgeError('EDGE_CLOSED', 'Cannot use a bucket: the host is closed');
-    const storage = await this.#openStorage();
-    this.#buckets ??= new BucketDirectories(storage.context);
-    return this.#buckets.of(account);
+  async #storageOfBindings(): Promise<Storage> {
+    if (this.#closing !== undefined) throw new EdgeError('EDGE_CLOSED', 'Cannot use the storage: the host is closed');
+    return this.#openStorage();
   }
 
   /** Connects with the first count; until then there is nothing to share. */
@@ -415,7 +430,10 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       isStrict: this.#options.sandbox === 'strict',
       onWarning: (error: EdgeError) => this.#warn(error),
     };
-    this.#storage ??= Storage.open(this.#options.storage, { access, owners: [bucketStorage] }).then(
+    this.#storage ??= Storage.open(this.#options.storage, {
+      access,
+      owners: this.#bindings.registry.storageOwners,
+    }).then(
       storage => {
         this.#isStorageOpen = true;
         return storage;
@@ -443,8 +461,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
       router: this.#router,
       namesKnown: () => this.#namesKnown,
       releaseNames: () => this.#names.releaseAccount(id),
-      egress: this.#egress,
-      directory: () => this.#directory(id),
+      bindings: this.#bindings,
       emitLog: event => {
         this.emit('log', event);
         publish('log', event);

@@ -3,7 +3,7 @@
  * Every policy is kept here, where function code cannot be.
  */
 
-import { isServiceId, MAX_REPLY_HEAD_CHARACTERS } from '../isolate/ops/table.js';
+import { MAX_REPLY_HEAD_CHARACTERS } from '../isolate/ops/table.js';
 import type { InvocationPort, IsolateHandle, LossFigures, LossReason } from '../pool/isolate-handle.js';
 import type { Exchange } from '../protocol/exchange.js';
 import { type HandlerFailure, HostOpens } from '../protocol/messages.js';
@@ -17,6 +17,7 @@ import { LimitWarnings } from '../quotas/limit-warnings.js';
 import type { InvocationKind } from '../quotas/limits.js';
 import { LogBudget } from '../quotas/log-budget.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
+import { InvocationAccounting } from './accounting.js';
 import { type Deadline, Deadlines } from './deadlines.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent, LogLevel } from './events.js';
 import {
@@ -30,7 +31,6 @@ import {
 } from './invocation-errors.js';
 import { invocationId } from './invocation-id.js';
 import { type InvocationStart, kindOf, nextSerial, requestLine } from './invocation-start.js';
-import { Ledger } from './ledger.js';
 import { noteRequestHead } from './request-warnings.js';
 import { answerCall, type FunctionServices } from './services.js';
 import { type TraceParent, traceParent } from './telemetry.js';
@@ -116,7 +116,7 @@ export class Invocation implements InvocationPort {
   readonly #warnings = new LimitWarnings();
   #grace: Deadline<Invocation> | undefined;
   #wallTime: Deadline<Invocation> | undefined;
-  #ledger: Ledger | undefined;
+  #accounting: InvocationAccounting | undefined;
   #logs: LogBudget | undefined;
   #status: number | undefined;
   #failure: EdgeError | undefined;
@@ -307,13 +307,14 @@ export class Invocation implements InvocationPort {
   }
 
   onCall(exchange: Exchange, service: number, head: string, _body: Buffer, isComplete: boolean): void {
-    if (!isServiceId(service)) {
+    const entry = this.#context.services.get(service);
+    if (entry === undefined) {
       // No isolate that keeps to its own table sends that.
       throw new ProtocolError(`A call names the service ${service}, which there is none of`);
     }
     if (isComplete) exchange.buffer(_body);
     const { limits, connectionSlotRelease, share } = this.#context;
-    this.#ledger ??= new Ledger(
+    this.#accounting ??= new InvocationAccounting(
       limits,
       connectionSlotRelease,
       this.#warnings,
@@ -324,15 +325,15 @@ export class Invocation implements InvocationPort {
       },
       share,
     );
-    void answerCall(this.#context.services, this.#ledger, exchange, service, head, isComplete);
+    void answerCall(entry, this.#accounting, exchange, head, isComplete);
   }
 
   onCallRead(call: number): void {
-    this.#ledger?.read(call);
+    this.#accounting?.read(call);
   }
 
   onPong(): void {
-    this.#ledger?.ponged();
+    this.#accounting?.ponged();
   }
 
   onDone(cpuMs: number, peakBytes: number): void {
@@ -350,7 +351,7 @@ export class Invocation implements InvocationPort {
     if (this.#start.kind !== HostOpens.Fetch || this.#isOver) return;
     const { idleHttpMs } = this.#context;
     const { receivedBytes, takenBytes, sentBytes } = this.exchange;
-    const moved = receivedBytes + takenBytes + sentBytes + this.#logLines + (this.#ledger?.subrequests ?? 0);
+    const moved = receivedBytes + takenBytes + sentBytes + this.#logLines + (this.#accounting?.subrequests ?? 0);
     const progress = moved + this.#hostMs;
     if (progress !== this.#progress || this.#progressAtMs === 0) {
       this.#progress = progress;
@@ -410,13 +411,13 @@ export class Invocation implements InvocationPort {
     this.#context.share.endInvocation();
     if (this.#grace !== undefined) graces.cancel(this.#grace);
     if (this.#wallTime !== undefined) wallTimes.cancel(this.#wallTime);
-    this.#ledger?.close();
+    this.#accounting?.close();
     const endedMs = performance.now();
     const wallMs = endedMs - this.#startedMs;
     const graceMs = this.#grace === undefined ? 0 : this.#context.limits.waitUntilMs - (this.#grace.atMs - endedMs);
     this.#context.over(
       this.#outcome,
-      { kind: this.#kind, cpuMs, wallMs, peakBytes, subrequests: this.#ledger?.subrequests ?? 0 },
+      { kind: this.#kind, cpuMs, wallMs, peakBytes, subrequests: this.#accounting?.subrequests ?? 0 },
       () => this.#event(cpuMs, wallMs, peakBytes, graceMs),
       this.#parent,
     );
@@ -429,7 +430,8 @@ export class Invocation implements InvocationPort {
     warnings.note('cpuMs', cpuMs, limits.cpuMs[this.#kind]);
     warnings.note('memoryBytes', peakMemoryBytes, limits.memoryBytes);
     warnings.note('waitUntilMs', graceMs, limits.waitUntilMs);
-    if (this.#ledger !== undefined) warnings.note('connections', this.#ledger.gate.mostOpen, limits.connections);
+    if (this.#accounting !== undefined)
+      warnings.note('connections', this.#accounting.gate.mostOpen, limits.connections);
     if (this.#start.kind !== HostOpens.Fetch) {
       warnings.note('wallMs', wallMs, limits.wallMs[this.#kind]);
       return;
@@ -461,8 +463,8 @@ export class Invocation implements InvocationPort {
       cpuMs,
       wallMs,
       peakMemoryBytes,
-      subrequests: this.#ledger?.subrequests ?? 0,
-      connectionsWaited: this.#ledger?.gate.waitedCount ?? 0,
+      subrequests: this.#accounting?.subrequests ?? 0,
+      connectionsWaited: this.#accounting?.gate.waitedCount ?? 0,
       logLines: this.#logLines,
       warnings: this.#warnings.all,
       error:

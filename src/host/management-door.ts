@@ -1,6 +1,6 @@
 /** The management API of a host: its ports over the host's accounts, and its storage beside theirs. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { BucketDirectory } from '../bindings/bucket/engine.js';
+import type { BindingDirectories, BindingRegistry } from '../bindings/registry.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { KeyStore } from '../storage/files/key-file.js';
 import type { Account } from './account.js';
@@ -10,10 +10,10 @@ import type { ManagementStorage } from './management/records.js';
 import type { NameOwners } from './name-owners.js';
 import type { LoadOptions } from './options.js';
 
-/** Options of `host.management()`; functions, buckets, names and storage are the host's. */
+/** Options of `host.management()`; functions, bindings, names and storage are the host's. */
 export type HostManagementOptions = Omit<
   ManagementOptions,
-  'storage' | 'functions' | 'buckets' | 'names' | 'keyStore' | 'onWarning'
+  'storage' | 'functions' | 'directories' | 'bindings' | 'names' | 'keyStore' | 'onWarning'
 >;
 
 /** The fetch handler, and what the owner does with the API besides. */
@@ -30,7 +30,8 @@ export interface HostManagement {
 
 export interface ManagementHost {
   account(id: string): Account | undefined;
-  directory(account: string): BucketDirectory;
+  readonly bindings: BindingRegistry;
+  readonly directories: BindingDirectories;
   storage(): Promise<{ readonly storage: ManagementStorage; readonly keyStore: KeyStore }>;
   readonly names: NameOwners;
   /** Gets the promise of the stored zones being known. */
@@ -47,7 +48,8 @@ export function createManagementDoor(options: HostManagementOptions, host: Manag
       ...options,
       storage,
       functions: functionPort(host),
-      buckets: account => host.directory(account),
+      bindings: host.bindings,
+      directories: host.directories,
       names: host.names,
       keyStore,
       onWarning: error => host.warn(error),
@@ -111,7 +113,7 @@ function sourceOf({ main, modules }: FunctionDeployment): Parameters<Account['lo
 }
 
 function optionsOf(deployment: FunctionDeployment): LoadOptions {
-  const { name, compatibilityDate, compatibilityFlags, vars, secrets, buckets, limits, usageModel, triggers } =
+  const { name, compatibilityDate, compatibilityFlags, vars, secrets, bindings, limits, usageModel, triggers } =
     deployment;
   return {
     name,
@@ -119,11 +121,21 @@ function optionsOf(deployment: FunctionDeployment): LoadOptions {
     compatibilityFlags,
     vars: Object.fromEntries(vars),
     secrets: Object.fromEntries(secrets),
-    buckets: Object.fromEntries(buckets),
+    ...bindingOptions(bindings),
     limits,
     ...(usageModel !== null && { usageModel }),
     ...triggersOf(triggers),
   };
+}
+
+/** The options of load() that bind names, as the rows of the registry have them. */
+function bindingOptions(bindings: FunctionDeployment['bindings']): Record<string, Record<string, unknown>> {
+  const options: Record<string, Record<string, unknown>> = {};
+  for (const { name, option, config } of bindings) {
+    options[option] ??= {};
+    Object.assign(options[option], { [name]: config });
+  }
+  return options;
 }
 
 function triggersOf({ routes, crons }: FunctionTriggers): Required<Pick<LoadOptions, 'routes' | 'crons'>> {

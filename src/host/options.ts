@@ -5,6 +5,7 @@ import process from 'node:process';
 import { getHeapStatistics } from 'node:v8';
 import type { EgressOptions as EgressServiceOptions } from '../bindings/egress/egress.js';
 import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
+import { type BindingOptions, type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import type { SandboxOption } from '../pool/sandbox/sandbox.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import { checkBindingNames } from '../quotas/deployment-checks.js';
@@ -13,6 +14,7 @@ import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js
 import type { LimitOverrides } from '../quotas/resolve-limits.js';
 import { checkOptions, describe, isPlainObject, type OptionSchema } from './check-options.js';
 import { checkCron } from './cron.js';
+import type { BoundBinding } from './host-bindings.js';
 import { zoneOf } from './router.js';
 import { checkSandbox } from './sandbox-option.js';
 
@@ -118,11 +120,9 @@ export interface RouteOptions {
   readonly customDomain?: boolean;
 }
 
-export interface LoadOptions {
+export interface LoadOptions extends BindingOptions {
   /** Names the function within its account; loading the same name again replaces it. @default 'function' */
   readonly name?: string;
-  /** Binding name to bucket name. */
-  readonly buckets?: Readonly<Record<string, string>>;
   /** Environment variables. */
   readonly vars?: Readonly<Record<string, unknown>>;
   /** Environment variables that no listing shows. */
@@ -191,8 +191,6 @@ const ACCOUNT_SCHEMA: OptionSchema = {
 };
 
 const LOAD_SCHEMA: OptionSchema = {
-  name: 'string',
-  buckets: 'object of strings',
   vars: 'object',
   secrets: 'object of strings',
   compatibilityDate: 'string',
@@ -296,7 +294,7 @@ function defaultBufferBytes(): number {
 
 export interface ResolvedLoadOptions {
   readonly name: string;
-  readonly buckets: Readonly<Record<string, string>>;
+  readonly bindings: readonly BoundBinding[];
   readonly vars: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, string>>;
   readonly compatibilityDate: string;
@@ -319,15 +317,20 @@ export function checkName(what: string, name: unknown): string {
   return name;
 }
 
-export function resolveLoadOptions(options: LoadOptions = {}): ResolvedLoadOptions {
+export function resolveLoadOptions(
+  options: LoadOptions = {},
+  registry: BindingRegistry = REGISTRY,
+): ResolvedLoadOptions {
   const where = 'load()';
-  checkOptions(where, options, LOAD_SCHEMA);
+  checkOptions(where, options, loadSchema(registry));
   const name = checkName('a function', options.name ?? 'function');
-  const { buckets = {}, vars = {}, secrets = {} } = options;
-  checkBindingNames([buckets, vars, secrets].flatMap(Object.keys), `load function "${name}"`);
+  const { vars = {}, secrets = {} } = options;
+  const bindings = boundBindings(options, registry);
+  const names = [...bindings.map(binding => binding.name), ...Object.keys(vars), ...Object.keys(secrets)];
+  checkBindingNames(names, `load function "${name}"`);
   return Object.freeze({
     name,
-    buckets: { ...options.buckets },
+    bindings,
     vars: checkedVars(name, options.vars),
     secrets: { ...options.secrets },
     compatibilityDate: checkDate(options.compatibilityDate),
@@ -336,6 +339,22 @@ export function resolveLoadOptions(options: LoadOptions = {}): ResolvedLoadOptio
     crons: (options.crons ?? []).map(cron => checkCron(cron)),
     usageModel: options.usageModel,
     limits: options.limits ?? {},
+  });
+}
+
+/** The options of load(): its own, and one for each row of the registry that binds names. */
+function loadSchema({ named }: BindingRegistry): OptionSchema {
+  const bindings = named.map(
+    ({ option, schema }) => [option, schema.type === 'string' ? 'object of strings' : 'object'] as const,
+  );
+  return { name: 'string', ...Object.fromEntries(bindings), ...LOAD_SCHEMA };
+}
+
+function boundBindings(options: LoadOptions, { named }: BindingRegistry): BoundBinding[] {
+  return named.flatMap(row => {
+    const given: unknown = Reflect.get(options, row.option);
+    if (!isPlainObject(given)) return [];
+    return Object.entries(given).map(([name, config]) => ({ row, name, config }));
   });
 }
 

@@ -3,6 +3,7 @@ import type { BucketDirectory } from '../bindings/bucket/engine.js';
 import type { BucketPlanLimits } from '../bindings/bucket/limits.js';
 import { createS3Handler, type S3Handler } from '../bindings/bucket/s3/handler.js';
 import type { S3Credential, S3Options } from '../bindings/bucket/s3/options.js';
+import type { BindingDirectories } from '../bindings/registry.js';
 
 /** A pair of keys, and the account whose buckets it opens. */
 export interface HostS3Credential extends S3Credential {
@@ -17,11 +18,11 @@ export interface HostS3Options extends Omit<S3Options, 'credentials' | 'buckets'
 
 /** What the door needs of the accounts, by id. */
 export interface S3DoorAccounts {
-  directory(account: string): BucketDirectory;
+  readonly directories: BindingDirectories;
   limits(account: string): BucketPlanLimits;
 }
 
-export function createS3Door(options: HostS3Options, { directory: directoryOf, limits }: S3DoorAccounts): S3Handler {
+export function createS3Door(options: HostS3Options, { directories: { buckets }, limits }: S3DoorAccounts): S3Handler {
   const { credentials, ...rest } = options;
   const accounts = new Map<string, string>();
   const plain = credentials.map(({ account = 'default', ...credential }) => {
@@ -38,7 +39,7 @@ export function createS3Door(options: HostS3Options, { directory: directoryOf, l
       const account = accountOf(credential);
       let directory = directories.get(account);
       if (directory === undefined) {
-        directory = directoryOf(account);
+        directory = buckets(account);
         directories.set(account, directory);
       }
       return directory;

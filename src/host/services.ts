@@ -1,37 +1,27 @@
 /** The joint between the calls of a function and the services of the host process. */
+import { type BindingDefinition, methodOf } from '../bindings/binding.js';
 import type { Service, ServiceBody, ServiceReply } from '../bindings/service.js';
-import { ServiceId } from '../isolate/ops/table.js';
 import type { Exchange } from '../protocol/exchange.js';
 import { ExchangeIo, failureText } from '../protocol/exchange-io.js';
 import type { Connection } from '../quotas/connection-limiter.js';
-import { EdgeError } from '../quotas/errors.js';
 import { heapBytesOf } from '../quotas/host/heap-bytes.js';
 import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';
-import type { Ledger } from './ledger.js';
+import { CALL_HEAD_BYTES } from '../quotas/service-calls.js';
+import type { InvocationAccounting } from './accounting.js';
 import { meteredAnswer, meteredUpload } from './metered-bodies.js';
 
-/** The services that one function may call. */
-export interface FunctionServices {
-  /** Outgoing fetch of one invocation; `onHop` is called before each hop, and may refuse it. */
-  readonly fetch: (onHop: (url: URL, hop: number) => void) => Service;
-  /** By binding name: a function reaches only the buckets it is bound to. */
-  readonly buckets: ReadonlyMap<string, Service>;
-  /** Those that a function has without a binding. The package has none yet. @default none */
-  readonly more?: ReadonlyMap<ServiceId, Service>;
-}
+/** What one function may call, by the number of the service. A number that is missing is one of no service. */
+export type FunctionServices = ReadonlyMap<number, ServiceEntry>;
 
-/** What a function reads when it calls what is not there yet. */
-const NOT_YET: Readonly<Partial<Record<ServiceId, string>>> = {
-  [ServiceId.Cache]: 'Caches',
-  [ServiceId.Kv]: 'Key-value namespaces',
-  [ServiceId.Queue]: 'Queues to send to',
-  [ServiceId.Socket]: 'Sockets of connect()',
-};
+export interface ServiceEntry {
+  readonly definition: BindingDefinition;
+  /** By binding name: a function reaches only what it is bound to. A service that every function has stands under the empty name. */
+  readonly services: ReadonlyMap<string, Service>;
+}
 
 /** The head of a call: "method\nbinding\narguments as JSON". Written by the function. */
 interface CallHead {
   readonly method: string;
-  /** For services that have several. */
   readonly binding: string;
   /** Parsed when the call's turn comes: what waits takes no more than its text. */
   readonly argumentText: string;
@@ -42,30 +32,31 @@ const CALL_BYTES = 5 * 1024;
 
 /** Runs one call and answers it on its exchange; never rejects. */
 export async function answerCall(
-  services: FunctionServices,
-  ledger: Ledger,
+  { definition, services }: ServiceEntry,
+  accounting: InvocationAccounting,
   exchange: Exchange,
-  serviceId: ServiceId,
   headText: string,
   isComplete: boolean,
 ): Promise<void> {
-  const { work } = ledger;
-  const io = new ExchangeIo(exchange, ledger.pace);
+  const { work } = accounting;
+  const io = new ExchangeIo(exchange, accounting.pace);
   let connection: Connection | undefined;
   let heldBytes = CALL_BYTES;
-  ledger.countHeld(heldBytes);
+  accounting.countHeld(heldBytes);
   try {
     work.charge(HOST_COSTS.callMs);
     const head = splitHead(headText);
     // First, so that calls of what is not there are not without end.
-    const needsConnection = ledger.countCall(serviceId, head.method);
-    ledger.checkHead(serviceId, head.method, head.argumentText);
-    const service = find(services, ledger, serviceId, head);
-    if (needsConnection) connection = ledger.gate.tryOpen() ?? (await ledger.gate.open(io.signal));
+    accounting.countCall(definition.subrequest);
+    const { holdsConnection, headBytes = CALL_HEAD_BYTES } = methodOf(definition, head.method);
+    accounting.checkHead(head.method, head.argumentText, headBytes);
+    const service = services.get(head.binding);
+    if (service === undefined) throw new TypeError(`The function has no binding ${JSON.stringify(head.binding)}`);
+    if (holdsConnection === true) connection = accounting.gate.tryOpen() ?? (await accounting.gate.open(io.signal));
     work.charge(costOf(head.argumentText.length, HOST_COSTS.jsonMbMs));
     const args: unknown = JSON.parse(head.argumentText);
     const argumentBytes = heapBytesOf(args, head.argumentText.length);
-    ledger.countHeld(argumentBytes);
+    accounting.countHeld(argumentBytes);
     heldBytes += argumentBytes;
     const reply = await service({
       method: head.method,
@@ -79,20 +70,20 @@ export async function answerCall(
     connection?.answered();
     if (connection !== undefined && hasBody(reply)) {
       // Before the answer is sent, or the function may have read it before it is known that it must.
-      ledger.hold(exchange.id, connection);
+      accounting.hold(exchange.id, connection);
       await send(exchange, io, reply, connection);
-      if (exchange.incoming === 'failed') ledger.release(exchange.id);
-      else ledger.sent(exchange.id);
+      if (exchange.incoming === 'failed') accounting.release(exchange.id);
+      else accounting.sent(exchange.id);
       return;
     }
     await send(exchange, io, reply, connection);
     connection?.close();
   } catch (error) {
     exchange.fail(failureText(connection?.error ?? error));
-    ledger.release(exchange.id);
+    accounting.release(exchange.id);
     connection?.close();
   } finally {
-    ledger.countHeld(-heldBytes);
+    accounting.countHeld(-heldBytes);
   }
 }
 
@@ -137,14 +128,4 @@ function splitHead(text: string): CallHead {
     binding: text.slice(methodEnd + 1, bindingEnd),
     argumentText: text.slice(bindingEnd + 1),
   };
-}
-
-function find(services: FunctionServices, ledger: Ledger, serviceId: ServiceId, head: CallHead): Service {
-  // The first hop was counted with the call.
-  if (serviceId === ServiceId.Fetch) return services.fetch((_url, hop) => hop > 0 && ledger.countRedirect(hop));
-  const service = serviceId === ServiceId.Bucket ? services.buckets.get(head.binding) : services.more?.get(serviceId);
-  if (service !== undefined) return service;
-  const what = NOT_YET[serviceId];
-  if (what === undefined) throw new TypeError(`The function has no binding ${JSON.stringify(head.binding)}`);
-  throw new EdgeError('EDGE_NOT_SUPPORTED', `${what} are not supported by this version of EdgeHost`);
 }

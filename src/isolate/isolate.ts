@@ -2,7 +2,7 @@
  * One instance of one function: the guest realm with its ops and turns on one side, the channel to the host process on the other.
  * Lives in an isolate thread; knows nothing of Piscina or of how its channel is carried.
  */
-
+import type { ServiceId } from '../bindings/service-id.js';
 import { Channel, type ChannelOwner } from '../protocol/channel.js';
 import type { Exchange } from '../protocol/exchange.js';
 import { HostOpens, type LoadAnswer, type LoadHead, type ScriptFailure, SignalKind } from '../protocol/messages.js';
@@ -17,7 +17,7 @@ import { basicOps } from './ops/basics.js';
 import { exchangeOps } from './ops/exchange.js';
 import { loadingOps } from './ops/loading.js';
 import type { OpContext, OpSet } from './ops/op-set.js';
-import { BODY_NONE, BODY_STREAM, Ev, type ServiceId } from './ops/table.js';
+import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
 import { Timers } from './ops/timers.js';
 import { createRealm, type Realm } from './realm.js';
 import type { Place } from './source-places.js';

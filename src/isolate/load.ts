@@ -41,7 +41,7 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
     JSON.stringify({
       name: load.name,
       env: load.env,
-      buckets: load.buckets,
+      bindings: load.bindings,
       flags: load.flags,
       isScript: main.kind === 'script',
     }),

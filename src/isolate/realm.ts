@@ -26,10 +26,16 @@ const PIECE_BYTES = 64 * 1024;
 
 /** What is compiled of it is there for every realm of the thread: that of the function, and that of the rehearsal. */
 let bundle: vm.Script | undefined;
+let replacement: string | undefined;
+
+/** Replaces the bundle of the package, before the first realm is made. Its completion value is an `install` of the same form. */
+export function useBundle(text: string): void {
+  replacement = text;
+}
 
 export function createRealm(hostCall: HostCall): Realm {
   const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, { codeGeneration: { strings: false, wasm: false } });
-  bundle ??= new vm.Script(readBundle(), { filename: 'edgehost:guest' });
+  bundle ??= new vm.Script(replacement ?? readBundle(), { filename: 'edgehost:guest' });
   const install: GuestFunction = bundle.runInContext(context);
   // Only the bundle has run in this realm so far, so what it returns is as its type says (guest/main.ts).
   const entry = Reflect.apply(install, undefined, [hostCall]) as Omit<Realm, 'context'>;

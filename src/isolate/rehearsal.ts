@@ -29,7 +29,7 @@ const LOAD: LoadHead = {
   name: 'rehearsal',
   modules: [{ name: 'rehearsal.js', kind: 'esm', bytes: SOURCE.length }],
   env: { NAME: 'value' },
-  buckets: [],
+  bindings: [],
   flags: [],
   limits: {
     startupMs: 1000,

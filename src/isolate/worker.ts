@@ -10,6 +10,7 @@ import { hardenThread } from './harden-thread.js';
 import { IdleMemory } from './idle-memory.js';
 import { Isolate } from './isolate.js';
 import { platformOps } from './ops/platform.js';
+import { useBundle } from './realm.js';
 import { rehearse } from './rehearsal.js';
 import { ownClockDescriptor, ownThreadId } from './thread-clock.js';
 import { WatchBlock } from './watch-block.js';
@@ -18,6 +19,8 @@ export interface Lease {
   /** Where the host is reached: an inherited descriptor in a cell, a port when isolates run in the host process. */
   readonly connection: { readonly fd: number } | { readonly port: MessagePort };
   readonly watch: SharedArrayBuffer;
+  /** The text of the guest realm's bundle. @default that of the package */
+  readonly guestBundle?: string;
 }
 
 const { exit } = process;
@@ -32,6 +35,7 @@ export default function serve(lease: Lease): Promise<never> {
   process.on('unhandledRejection', (reason: unknown, promise: unknown) => isolate?.unhandledRejection(reason, promise));
   process.on('rejectionHandled', (promise: unknown) => isolate?.rejectionHandled(promise));
   hardenThread();
+  if (lease.guestBundle !== undefined) useBundle(lease.guestBundle);
   isolate = new Isolate(watch, platformOps);
   const { connection } = lease;
   const transport = 'fd' in connection ? descriptorTransport(connection.fd) : portTransport(connection.port);

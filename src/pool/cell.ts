@@ -34,6 +34,8 @@ export interface CellOptions {
   readonly heapBytes: number;
   /** Resident bytes of the whole cell beyond which isolates are ended. */
   readonly cellMemoryBytes: number;
+  /** The text of the guest realm's bundle. @default that of the package */
+  readonly guestBundle?: string;
 }
 
 export interface Cell {

@@ -44,6 +44,7 @@ export interface CellSettings {
   readonly execArgv: readonly string[];
   readonly heapBytes: number;
   readonly cellMemoryBytes: number;
+  readonly guestBundle?: string;
 }
 
 const LEASE_ENDS: readonly LeaseEnd[] = ['cpu', 'startup', 'memory', 'closed', 'exit', 'failed'];

@@ -21,6 +21,7 @@ export interface LeasePoolOptions {
   /** Heap of one isolate. */
   readonly heapBytes: number;
   readonly cellMemoryBytes: number;
+  readonly guestBundle?: string;
   readonly residentBytes: () => number;
   /** Of the threads; undefined where they are the application's. */
   readonly priority?: ThreadPriority;
@@ -86,7 +87,8 @@ export class LeasePool {
       blamedMs ??= cpuMs;
       this.end(lease, verdict);
     });
-    const task: Lease = { connection, watch: block.buffer };
+    const { guestBundle } = this.#options;
+    const task: Lease = { connection, watch: block.buffer, ...(guestBundle !== undefined && { guestBundle }) };
     const transferList = 'port' in connection ? [connection.port] : [];
     this.#pool.run(task, { signal: controller.signal, transferList }).catch((error: unknown) => {
       this.#running.delete(lease);

@@ -149,8 +149,14 @@ export class ProcessCell implements Cell {
     };
     const transport = socketTransport(this.#socket(CONTROL_FD), true);
     this.#control = new Channel(transport, 'host', owner, { frames: CONTROL_BOUNDS, share });
-    const { maxThreads, heapBytes, cellMemoryBytes } = options;
-    const settings: CellSettings = { maxThreads, heapBytes, cellMemoryBytes, execArgv: isolateFlags() };
+    const { maxThreads, heapBytes, cellMemoryBytes, guestBundle } = options;
+    const settings: CellSettings = {
+      maxThreads,
+      heapBytes,
+      cellMemoryBytes,
+      execArgv: isolateFlags(),
+      ...(guestBundle !== undefined && { guestBundle }),
+    };
     this.#control.signal(0, Control.Settings, JSON.stringify(settings));
   }
 

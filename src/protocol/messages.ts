@@ -1,5 +1,7 @@
 /** What the two ends of an isolate channel send each other, beyond frames. JSON shapes here are checked by the reader. */
 
+import type { ServiceId } from '../bindings/service-id.js';
+
 /** Kinds of an exchange that the host opens. */
 export enum HostOpens {
   /** Head: JSON of LoadHead. Body: the modules' bytes, one after the other. Answered with JSON of LoadAnswer. */
@@ -56,10 +58,15 @@ export interface LoadHead {
   /** The first is the main module. */
   readonly modules: readonly ModuleHead[];
   readonly env: Readonly<Record<string, unknown>>;
-  /** The names of its bindings of buckets. */
-  readonly buckets: readonly string[];
+  readonly bindings: readonly BindingHead[];
   readonly flags: readonly string[];
   readonly limits: IsolateLimits;
+}
+
+/** A name in the environment of the function whose calls go to a service. What it is bound to is known to the host alone. */
+export interface BindingHead {
+  readonly name: string;
+  readonly service: ServiceId;
 }
 
 /** What the isolate and its watchdog keep to; everything else is enforced by the host. */

@@ -7,9 +7,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test, { type ExecutionContext } from 'ava';
 import type { Service } from '../../src/bindings/service.js';
-import { Ledger } from '../../src/host/ledger.js';
+import { ServiceId } from '../../src/bindings/service-id.js';
+import { InvocationAccounting } from '../../src/host/accounting.js';
 import { answerCall } from '../../src/host/services.js';
-import { ServiceId } from '../../src/isolate/ops/table.js';
 import { type InvocationPort, IsolateHandle } from '../../src/pool/isolate-handle.js';
 import { FrameType, HEADER_BYTES, INLINE_BODY_BYTES } from '../../src/protocol/frame-layout.js';
 import { FrameWriter } from '../../src/protocol/frame-writer.js';
@@ -18,6 +18,7 @@ import type { TransportReader } from '../../src/protocol/transport.js';
 import { HostBudget, type HostShare } from '../../src/quotas/host/host-share.js';
 import { LimitWarnings } from '../../src/quotas/limit-warnings.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
+import { everyService } from '../host/service-entry.js';
 
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
@@ -92,8 +93,14 @@ function peer(share: HostShare): Peer {
     new Promise((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(new Error('The call is over')));
     });
-  const services = { buckets: new Map([['B', service]]), fetch: () => service };
-  const ledger = new Ledger(limits, 'body', new LimitWarnings(), { ping() {}, cancelCall() {}, charge() {} }, share);
+  const services = everyService(service, 'B');
+  const accounting = new InvocationAccounting(
+    limits,
+    'body',
+    new LimitWarnings(),
+    { ping() {}, cancelCall() {}, charge() {} },
+    share,
+  );
   const port: InvocationPort = {
     onReply() {},
     onData() {},
@@ -106,7 +113,8 @@ function peer(share: HostShare): Peer {
     onHandlerFailed() {},
     onCall(exchange, id, head, body, isComplete) {
       if (isComplete) exchange.buffer(body);
-      void answerCall(services, ledger, exchange, id, head, isComplete);
+      const entry = services.get(id);
+      if (entry !== undefined) void answerCall(entry, accounting, exchange, head, isComplete);
     },
     onCallRead() {},
     onPong() {},

@@ -323,7 +323,7 @@ test('the answer to a load is checked field by field', async t => {
         name: 'x',
         modules: [],
         env: {},
-        buckets: [],
+        bindings: [],
         flags: [],
         limits: {
           startupMs: 1,

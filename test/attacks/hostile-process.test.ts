@@ -29,7 +29,7 @@ const LOAD: LoadHead = {
   name: 'lying',
   modules: [],
   env: {},
-  buckets: [],
+  bindings: [],
   flags: [],
   limits: {
     startupMs: 400,

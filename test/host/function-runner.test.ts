@@ -31,7 +31,7 @@ function rig(error: unknown) {
     share: wideShare(),
     idleHttpMs: Number.POSITIVE_INFINITY,
     cpuGrant: limitMs => limitMs,
-    services: { fetch: () => async () => ({ head: null }), buckets: new Map() },
+    services: new Map(),
     connectionSlotRelease: 'body',
     admit: () => ({ kind: 'admit' }),
     requests: () => ({ requestsPerMinute: 0, requestsPerDay: 0 }),

@@ -9,6 +9,7 @@ import { FrameWriter } from '../../src/protocol/frame-writer.js';
 import { HostOpens, SignalKind } from '../../src/protocol/messages.js';
 import type { TransportReader } from '../../src/protocol/transport.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
+import { everyService } from './service-entry.js';
 import { wideShare } from './wide-share.js';
 
 export interface HostileIsolate {
@@ -23,7 +24,6 @@ export interface HostileIsolate {
 export async function hostileIsolate(
   t: ExecutionContext,
   onFetch: (writer: FrameWriter, id: number) => void,
-  services: Partial<InvocationContext['services']> = {},
 ): Promise<HostileIsolate> {
   const told: string[] = [];
   const writer = new FrameWriter();
@@ -75,7 +75,7 @@ export async function hostileIsolate(
     share: wideShare(),
     idleHttpMs: Number.POSITIVE_INFINITY,
     cpuGrant: limitMs => limitMs,
-    services: { buckets: new Map(), fetch: () => async () => ({ head: null }), ...services },
+    services: everyService(async () => ({ head: null })),
     connectionSlotRelease: 'body',
     admit: () => ({ kind: 'admit' }),
     requests: () => ({ requestsPerMinute: 0, requestsPerDay: 0 }),
@@ -89,7 +89,7 @@ export async function hostileIsolate(
       name: 'hostile',
       modules: [],
       env: {},
-      buckets: [],
+      bindings: [],
       flags: [],
       limits: {
         startupMs: 400,

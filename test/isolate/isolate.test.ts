@@ -16,7 +16,7 @@ const LOAD: LoadHead = {
   name: 'x',
   modules: [{ name: 'main.js', kind: 'esm', bytes: SOURCE.length }],
   env: {},
-  buckets: [],
+  bindings: [],
   flags: [],
   limits: {
     startupMs: 1000,

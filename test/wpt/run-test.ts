@@ -53,7 +53,7 @@ async function run(handle: IsolateHandle, source: string): Promise<RunResult> {
       name: 'test',
       modules: [{ name: 'test.js', kind: 'script', bytes: bytes.length }],
       env: {},
-      buckets: [],
+      bindings: [],
       flags: [],
       limits: LIMITS,
     },

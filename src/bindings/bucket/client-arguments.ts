@@ -1,7 +1,9 @@
 /** What a program gives to its bucket, as plain data and bytes. It is not judged here: what is wrong goes to the service as it is. */
+
+import type { ClientStream } from '../client-platform.js';
 import type { WireHeaders } from './calls.js';
 import { HTTP_FIELDS } from './client-object.js';
-import type { ClientHeaders, ClientStream } from './client-platform.js';
+import type { ClientHeaders } from './client-platform.js';
 
 const CONDITION_HEADERS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'] as const;
 

@@ -1,6 +1,8 @@
 /** Objects as a program sees them: StoreObject and StoreObjectBody. */
+
+import type { ClientStream } from '../client-platform.js';
 import type { WireHttpMetadata, WireObject } from './calls.js';
-import type { ClientHeaders, ClientPlatform, ClientStream } from './client-platform.js';
+import type { BucketPlatform, ClientHeaders } from './client-platform.js';
 
 /** StoreHTTPMetadata. */
 export interface ClientHttpMetadata {
@@ -90,13 +92,13 @@ export class ClientObject {
 
 /** StoreObjectBody. A value that came whole is a stream only when the stream is asked for. */
 export class ClientObjectBody<Stream extends ClientStream, BlobType> extends ClientObject {
-  readonly #platform: ClientPlatform<Stream, BlobType>;
+  readonly #platform: BucketPlatform<Stream, BlobType>;
   readonly #length: number;
   #bytes: Uint8Array | undefined;
   #stream: Stream | undefined;
   #isUsed = false;
 
-  constructor(object: WireObject, body: Uint8Array | Stream, platform: ClientPlatform<Stream, BlobType>) {
+  constructor(object: WireObject, body: Uint8Array | Stream, platform: BucketPlatform<Stream, BlobType>) {
     super(object);
     this.#platform = platform;
     this.#length = object.range?.length ?? object.size;

@@ -1,3 +1,4 @@
+import type { ClientStream } from '../client-platform.js';
 import type { WireArguments, WireList, WireObject } from './calls.js';
 import {
   badValue,
@@ -11,7 +12,7 @@ import {
 } from './client-arguments.js';
 import { listedObjects } from './client-list.js';
 import { ClientObject, ClientObjectBody } from './client-object.js';
-import type { ClientPlatform, ClientStream } from './client-platform.js';
+import type { BucketPlatform } from './client-platform.js';
 
 /**
  * The bucket as a program sees it (StoreBucket): one implementation, for functions inside their realm and for the
@@ -23,7 +24,7 @@ export type BucketClient<Stream extends ClientStream, BlobType> = ReturnType<
   typeof createBucketClient<Stream, BlobType>
 >;
 
-export function createBucketClient<Stream extends ClientStream, BlobType>(platform: ClientPlatform<Stream, BlobType>) {
+export function createBucketClient<Stream extends ClientStream, BlobType>(platform: BucketPlatform<Stream, BlobType>) {
   const { call } = platform;
 
   const upload = (key: string, uploadId: string): ClientUpload => ({

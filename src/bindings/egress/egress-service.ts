@@ -1,18 +1,28 @@
 /** Outgoing fetch as the isolate channel calls it: method `fetch`, a request head as the arguments. */
 
 import { EdgeError } from '../../quotas/errors.js';
+import type { FunctionContext } from '../binding.js';
 import type { Service } from '../service.js';
-import type { Egress, EgressRequest, EgressResponse } from './egress.js';
+import type { Egress, EgressResponse } from './egress.js';
 
 /** The head of the reply to `fetch`. */
 export type EgressReplyHead = Omit<EgressResponse, 'body'>;
 
 /** Outgoing fetch for the invocations of one function. */
-export function egressService(egress: Egress, context: Pick<EgressRequest, 'account' | 'function' | 'onHop'>): Service {
+export function egressService(
+  egress: Egress,
+  { account, function: name, checkUrl }: Pick<FunctionContext, 'account' | 'function' | 'checkUrl'>,
+): Service {
   return async ({ method, args, body, signal, work }) => {
     if (method !== 'fetch')
       throw new EdgeError('EDGE_NOT_SUPPORTED', `Cannot call ${method}: outgoing fetch has no such method`);
-    const { body: answer, ...head } = await egress.fetch({ ...context, head: args, body, signal, work });
+    const onHop = (url: URL, hop: number): void => {
+      checkUrl(url);
+      // The first hop was counted with the call.
+      if (hop > 0) work.countRedirect(hop);
+    };
+    const request = { account, function: name, head: args, body, signal, work, onHop };
+    const { body: answer, ...head } = await egress.fetch(request);
     return { head: head satisfies EgressReplyHead, body: answer };
   };
 }

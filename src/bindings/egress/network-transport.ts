@@ -1,6 +1,6 @@
 /**
  * Hops over the network. `Pool.request` of undici with redirects of our own: in one run against a local server it made
- * 37,000 requests a second where undici's `fetch` made 8,000, and each hop passes the policy and the ledger.
+ * 37,000 requests a second where undici's `fetch` made 8,000, and each hop passes the policy and the accounting.
  */
 
 import { Readable } from 'node:stream';

@@ -43,7 +43,7 @@ export const API_CODES = {
   STARTUP_LIMIT: { code: 5003, status: 400, text: 'The global scope took too long' },
   CONFIG_INVALID: { code: 5004, status: 400, text: 'The configuration is not valid' },
   NOT_SUPPORTED: { code: 5005, status: 501, text: 'Not supported' },
-  BUCKET_INVALID: { code: 5006, status: 400, text: 'The bucket does not allow it' },
+  BINDING_REFUSED: { code: 5006, status: 400, text: 'The service behind a binding refuses it' },
 
   INTERNAL: { code: 8000, status: 500, text: 'Internal error' },
   UNAVAILABLE: { code: 8001, status: 503, text: 'The host cannot do it now' },

@@ -1,11 +1,12 @@
 /** What a handler of a route gets. */
 
 import type PQueue from 'p-queue';
+import type { BindingDirectories, BindingRegistry } from '../../bindings/registry.js';
 import type { AuditLog } from './audit-log.js';
 import type { FunctionStore } from './function-store.js';
 import type { ManagementLimits } from './limits.js';
 import type { PathParams } from './path-table.js';
-import type { BucketsPort, FamilyHandlers, FunctionPort } from './ports.js';
+import type { FamilyHandlers, FunctionPort } from './ports.js';
 import type { Operation } from './records.js';
 import type { Schedule } from './schedule.js';
 import type { Stores, ZoneRecord } from './stores.js';
@@ -22,7 +23,9 @@ export interface Services {
   readonly schedule: Schedule;
   readonly functions: FunctionPort;
   readonly functionStore: FunctionStore;
-  readonly buckets: BucketsPort;
+  readonly bindings: BindingRegistry;
+  /** Of the accounts that `FunctionPort.hasAccount` knows. */
+  readonly directories: BindingDirectories;
   readonly limits: ManagementLimits;
   readonly zoneOwners: ZoneOwners;
   readonly zoneSettings: ZoneSettings;

@@ -5,10 +5,12 @@
  */
 
 import { createHash, randomUUID } from 'node:crypto';
+import type { BindingRegistry } from '../../bindings/registry.js';
 import { isBindingName } from '../../quotas/binding-name.js';
 import { ApiError } from './envelope.js';
-import type { FunctionDeployment, FunctionModule, FunctionPort, FunctionTriggers } from './ports.js';
+import type { DeployedBinding, FunctionDeployment, FunctionModule, FunctionPort, FunctionTriggers } from './ports.js';
 import type { Operation, Stored } from './records.js';
+import { isVariable, type ServiceBinding } from './schemas.js';
 import type { Sealing } from './sealing.js';
 import type { FunctionRecord, SecretRecord, Stores, VersionRecord } from './stores.js';
 import type { ZoneOwners } from './zone-owners.js';
@@ -26,14 +28,25 @@ export interface Upload {
   readonly message: string | null;
 }
 
+export interface FunctionStoreParts {
+  readonly stores: Stores;
+  readonly port: FunctionPort;
+  readonly sealing: Sealing;
+  readonly owners: ZoneOwners;
+  readonly versionsKept: number;
+  readonly bindings: BindingRegistry;
+}
+
 export class FunctionStore {
   readonly #stores: Stores;
   readonly #port: FunctionPort;
   readonly #sealing: Sealing;
   readonly #owners: ZoneOwners;
   readonly #versionsKept: number;
+  readonly #bindings: BindingRegistry;
 
-  constructor(stores: Stores, port: FunctionPort, sealing: Sealing, owners: ZoneOwners, versionsKept: number) {
+  constructor({ stores, port, sealing, owners, versionsKept, bindings }: FunctionStoreParts) {
+    this.#bindings = bindings;
     this.#stores = stores;
     this.#port = port;
     this.#sealing = sealing;
@@ -70,7 +83,7 @@ export class FunctionStore {
   ): Promise<FunctionDeployment> {
     const secrets = given.secrets ?? (await this.secrets(account, name));
     const vars = new Map<string, unknown>();
-    const buckets = new Map<string, string>();
+    const bindings: DeployedBinding[] = [];
     const taken = new Set(secrets.keys());
     for (const binding of [...taken, ...version.bindings.map(each => each.name)]) {
       if (!isBindingName(binding)) {
@@ -85,9 +98,8 @@ export class FunctionStore {
         throw new ApiError('BODY_INVALID', `Two bindings or secrets have the name ${JSON.stringify(binding.name)}`);
       }
       taken.add(binding.name);
-      if (binding.type === 'plain_text') vars.set(binding.name, binding.text);
-      else if (binding.type === 'json') vars.set(binding.name, binding.json);
-      else buckets.set(binding.name, binding.bucket_name);
+      if (isVariable(binding)) vars.set(binding.name, binding.type === 'json' ? binding.json : binding.text);
+      else bindings.push(this.#bound(binding));
     }
     const { cpu_ms: cpuMs } = version.limits;
     return {
@@ -100,11 +112,18 @@ export class FunctionStore {
       compatibilityFlags: version.compatibility_flags,
       vars,
       secrets,
-      buckets,
+      bindings,
       limits: cpuMs === undefined ? {} : { cpuMs },
       usageModel: version.usage_model,
       triggers: await this.triggers(account, name),
     };
+  }
+
+  #bound(binding: ServiceBinding): DeployedBinding {
+    const row = this.#bindings.named.find(({ managementType }) => managementType === binding.type);
+    if (row === undefined)
+      throw new ApiError('NOT_SUPPORTED', `This host has no bindings of type ${JSON.stringify(binding.type)}`);
+    return { name: binding.name, option: row.option, config: binding[row.toml.nameKey] };
   }
 
   async modules(account: string, name: string, version: VersionRecord): Promise<FunctionModule[]> {

@@ -1,6 +1,6 @@
 /** The one place where errors of the host (its functions, buckets and storage) become answers of the API. */
 
-import { type BucketErrorCode, bucketErrorCode } from '../../bindings/bucket/errors.js';
+import type { BindingRegistry } from '../../bindings/registry.js';
 import { type EdgeErrorCode, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { storageError } from '../../storage/files/storage-error.js';
 import type { ApiCode } from './codes.js';
@@ -28,12 +28,11 @@ const BY_EDGE_CODE: Readonly<Partial<Record<EdgeErrorCode, ApiCode>>> = {
   EDGE_STORAGE_FULL: 'STORAGE_FULL',
 };
 
-const BY_BUCKET_CODE: Readonly<Partial<Record<BucketErrorCode, ApiCode>>> = {
-  10006: 'NOT_FOUND',
-  10008: 'IN_USE',
-};
+/** By the HTTP status of an error of a binding; others are refusals. */
+const BY_BINDING_STATUS: Readonly<Record<number, ApiCode>> = { 404: 'NOT_FOUND', 409: 'IN_USE' };
+const INTERNAL = 500;
 
-export function toApiError(error: unknown): ApiError {
+export function toApiError(error: unknown, bindings: BindingRegistry): ApiError {
   if (error instanceof ApiError) return error;
   const code = errorCode(error);
   // Its message names the other account and its function, which are the concern of the host's owner alone.
@@ -43,9 +42,9 @@ export function toApiError(error: unknown): ApiError {
     // A code of the host's table comes with a message for the owner of the function.
     if (known !== undefined) return new ApiError(known, `${code}: ${messageOf(error)}`, { cause: error });
   }
-  const bucketCode = bucketErrorCode(error);
-  if (bucketCode !== undefined && bucketCode !== 10001) {
-    return new ApiError(BY_BUCKET_CODE[bucketCode] ?? 'BUCKET_INVALID', messageOf(error), { cause: error });
+  const status = bindings.errorStatus(error);
+  if (status !== undefined && status !== INTERNAL) {
+    return new ApiError(BY_BINDING_STATUS[status] ?? 'BINDING_REFUSED', messageOf(error), { cause: error });
   }
   if (storageError('write', error).code === 'EDGE_STORAGE_FULL') {
     return new ApiError('STORAGE_FULL', 'The disk is full: nothing was changed', { cause: error });

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import PQueue from 'p-queue';
+import { type BindingDirectories, type BindingRegistry, REGISTRY } from '../../bindings/registry.js';
 import type { KeyStore } from '../../storage/files/key-file.js';
 import type { NameOwners } from '../name-owners.js';
 import { AuditLog } from './audit-log.js';
@@ -12,7 +13,7 @@ import { type ManagementLimits, resolveLimits } from './limits.js';
 import { nodeListener } from './node-listener.js';
 import { openapiDocument } from './openapi.js';
 import { type DatePin, Pipeline } from './pipeline.js';
-import type { BucketsPort, FamilyHandlers, FunctionPort } from './ports.js';
+import type { FamilyHandlers, FunctionPort } from './ports.js';
 import { RATE_LIMIT_DEFAULTS, type RateLimitOptions, RateLimits } from './rate-limits.js';
 import { commit, type ManagementStorage } from './records.js';
 import type { Route } from './route.js';
@@ -30,7 +31,10 @@ export interface ManagementOptions {
   /** A Level database, or a sublevel that nothing else writes to. It is the caller's to open and to close. */
   readonly storage: ManagementStorage;
   readonly functions: FunctionPort;
-  readonly buckets: BucketsPort;
+  /** What the bindings of the host administer, of the accounts that `functions.hasAccount` knows. */
+  readonly directories: BindingDirectories;
+  /** @default the bindings of the package */
+  readonly bindings?: BindingRegistry;
   /** The host names of all accounts. */
   readonly names: NameOwners;
   /**
@@ -108,6 +112,7 @@ export interface Management {
 
 /** @throws RangeError for an option that is out of its bounds */
 export function createManagement(options: ManagementOptions): Management {
+  const bindings = options.bindings ?? REGISTRY;
   const now = options.now ?? (() => new Date());
   const basePath = checkBasePath(options.basePath ?? '');
   const limits = resolveLimits(options.limits);
@@ -120,7 +125,14 @@ export function createManagement(options: ManagementOptions): Management {
   const sealing = new Sealing(given ?? new Uint8Array(randomBytes(32)));
   const onWarning = options.onWarning ?? (() => {});
   const zoneOwners = new ZoneOwners(options.names, options.zoneOwnership, onWarning);
-  const functionStore = new FunctionStore(stores, options.functions, sealing, zoneOwners, limits.versionsKept);
+  const functionStore = new FunctionStore({
+    stores,
+    port: options.functions,
+    sealing,
+    owners: zoneOwners,
+    versionsKept: limits.versionsKept,
+    bindings,
+  });
   const documents = new Map<string, string>();
 
   const services: Services = {
@@ -130,7 +142,8 @@ export function createManagement(options: ManagementOptions): Management {
     schedule,
     functions: options.functions,
     functionStore,
-    buckets: options.buckets,
+    bindings,
+    directories: options.directories,
     limits,
     zoneOwners,
     zoneSettings: resolveZoneSettings(options.zoneSettings),
@@ -184,7 +197,7 @@ export function createManagement(options: ManagementOptions): Management {
   /** Differs only by which rows are over, so there are no more texts than dates. */
   function documentText(at: number): string {
     const key = schedule.rows.map(row => (isOver(row, at) ? '1' : '0')).join('');
-    const text = documents.get(key) ?? JSON.stringify(openapiDocument({ routes, schedule, basePath, at }));
+    const text = documents.get(key) ?? JSON.stringify(openapiDocument({ bindings, routes, schedule, basePath, at }));
     documents.set(key, text);
     return text;
   }

@@ -1,13 +1,15 @@
 /** The OpenAPI 3.1 document of the API on a date, made from the tables of routes, schemas, parameters and deprecations. */
 
+import type { BindingRegistry } from '../../bindings/registry.js';
 import type { JsonSchema } from './dns/record-types.js';
 import { parameterSchema } from './parameters.js';
 import { parameterOf, splitPath } from './path-table.js';
 import { pageParameters, type Route } from './route.js';
 import { endsRoutes, isOver, type Schedule, type ScheduledRow } from './schedule.js';
-import { SCHEMAS } from './schemas.js';
+import { schemasOf } from './schemas.js';
 
 export interface DocumentOptions {
+  readonly bindings: BindingRegistry;
   readonly routes: readonly Route[];
   readonly schedule: Schedule;
   readonly basePath: string;
@@ -18,7 +20,7 @@ export interface DocumentOptions {
 const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 const json = (schema: JsonSchema): JsonSchema => ({ 'application/json': { schema } });
 
-export function openapiDocument({ routes, schedule, basePath, at }: DocumentOptions): JsonSchema {
+export function openapiDocument({ bindings, routes, schedule, basePath, at }: DocumentOptions): JsonSchema {
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of routes) {
     const path = route.path.replace('...}', '}');
@@ -41,7 +43,7 @@ export function openapiDocument({ routes, schedule, basePath, at }: DocumentOpti
     paths,
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'An API token of an account' } },
-      schemas: SCHEMAS,
+      schemas: schemasOf(bindings),
     },
   };
 }

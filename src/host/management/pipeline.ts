@@ -64,7 +64,7 @@ export class Pipeline {
       scheduled = { ...scheduled, rows, params: routed.params };
       response = await this.#handle(request, url, routed, scheduled, clientAddress);
     } catch (thrown) {
-      const error = toApiError(thrown);
+      const error = toApiError(thrown, this.#parts.services.bindings);
       if (error.code === 'INTERNAL') this.#report(thrown);
       const headers = new Headers(error.headers);
       announce(scheduled, headers);

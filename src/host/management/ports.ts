@@ -1,6 +1,5 @@
 /** What the management API needs of the host around it; the host implements these few methods. */
 
-import type { BucketDirectory } from '../../bindings/bucket/engine.js';
 import type { ModuleKind } from '../../protocol/messages.js';
 import type { Plan } from '../../quotas/limits.js';
 import type { FamilyId } from './deprecations.js';
@@ -31,12 +30,19 @@ export interface FunctionDeployment {
   /** Text, or what JSON can hold. */
   readonly vars: ReadonlyMap<string, unknown>;
   readonly secrets: ReadonlyMap<string, string>;
-  /** Binding name to bucket name. */
-  readonly buckets: ReadonlyMap<string, string>;
+  readonly bindings: readonly DeployedBinding[];
   readonly limits: { readonly cpuMs?: number };
   /** null: that of the account's plan. */
   readonly usageModel: UsageModel | null;
   readonly triggers: FunctionTriggers;
+}
+
+/** A binding to a service of the host. */
+export interface DeployedBinding {
+  readonly name: string;
+  /** The option of load() that it belongs to, by its row of the registry. */
+  readonly option: string;
+  readonly config: unknown;
 }
 
 export interface FunctionTriggers {
@@ -89,9 +95,6 @@ export interface FunctionPort {
   accountUsage(account: string): Promise<AccountUsage>;
   functionUsage(account: string, name: string): Promise<FunctionUsage>;
 }
-
-/** The buckets of an account that `FunctionPort.hasAccount` knows. */
-export type BucketsPort = (account: string) => BucketDirectory;
 
 export interface FamilyContext {
   readonly account: string;

@@ -57,8 +57,9 @@ export function routeWithBody<N extends BodyName>(
   run: (context: Context, body: Bodies[N]) => Promise<Reply>,
 ): Route {
   const checked = async (context: Context, body: unknown): Promise<Reply> => {
-    if (!isBody(schema, body)) {
-      const [problem = 'it does not fit'] = problems(schema, body);
+    const { bindings } = context.services;
+    if (!isBody(schema, body, bindings)) {
+      const [problem = 'it does not fit'] = problems(schema, body, bindings);
       throw new ApiError('BODY_INVALID', problem);
     }
     return run(context, body);

@@ -3,6 +3,8 @@
  * References are those of the document, `#/components/schemas/Name`.
  */
 
+import type { NamedBinding } from '../../bindings/binding.js';
+import { type BindingRegistry, REGISTRY } from '../../bindings/registry.js';
 import { PLANS } from '../../quotas/limits.js';
 import {
   type JsonSchema,
@@ -51,12 +53,33 @@ export interface DnsRecordBody {
   readonly tags?: readonly string[];
 }
 
-export type Binding =
+export type VariableBinding =
   | { readonly type: 'plain_text'; readonly name: string; readonly text: string }
-  | { readonly type: 'json'; readonly name: string; readonly json: unknown }
-  | { readonly type: 'store_bucket'; readonly name: string; readonly bucket_name: string }
-  /** In requests with its text, in answers without. */
-  | { readonly type: 'secret_text'; readonly name: string; readonly text?: string };
+  | { readonly type: 'json'; readonly name: string; readonly json: unknown };
+
+/** In requests with its text, in answers without. */
+export interface SecretBinding {
+  readonly type: 'secret_text';
+  readonly name: string;
+  readonly text?: string;
+}
+
+/** A binding to a service of the host, of the type and with the key that its row of the registry has. */
+export interface ServiceBinding {
+  readonly type: NamedBinding['managementType'];
+  readonly name: string;
+  readonly [key: string]: unknown;
+}
+
+export type Binding = VariableBinding | SecretBinding | ServiceBinding;
+
+export function isVariable(binding: Binding): binding is VariableBinding {
+  return binding.type === 'plain_text' || binding.type === 'json';
+}
+
+export function isSecret(binding: Binding): binding is SecretBinding {
+  return binding.type === 'secret_text';
+}
 
 export interface FunctionMetadata {
   readonly main_module?: string;
@@ -127,21 +150,19 @@ const recordReadOnly = {
 const optional = (properties: Readonly<Record<string, JsonSchema>>) =>
   Object.fromEntries(Object.entries(properties).map(([name, schema]) => [`${name.replace(/\?$/, '')}?`, schema]));
 
-const bindingInput: JsonSchema = {
+const bindingInput = (rows: readonly NamedBinding[]): JsonSchema => ({
   type: 'object',
   required: ['type'],
   discriminator: { propertyName: 'type' },
   oneOf: [
     object({ type: { const: 'plain_text' }, name: identifier, text: string }),
     object({ type: { const: 'json' }, name: identifier, json: {} }),
-    object({
-      type: { const: 'store_bucket' },
-      name: identifier,
-      bucket_name: { ...string, minLength: 1, maxLength: 255 },
-    }),
+    ...rows.map(({ managementType, toml: { nameKey }, schema }) =>
+      object({ type: { const: managementType }, name: identifier, [nameKey]: schema }),
+    ),
     object({ type: { const: 'secret_text' }, name: identifier, 'text?': string }),
   ],
-};
+});
 
 const configuration = {
   'compatibility_date?': { type: 'string', format: 'date' },
@@ -171,6 +192,10 @@ const quota = object({
 
 const errorItem = object({ code: integer, message: string, 'error_chain?': list(ref('Error')) });
 
+function bindingsOf(rows: readonly NamedBinding[]): JsonSchema {
+  return { ...list(bindingInput(rows)), maxItems: 1000 };
+}
+
 const REQUEST_SCHEMAS: Readonly<Record<BodyName, JsonSchema>> = {
   ZoneCreate: object({ name: { ...string, minLength: 1, maxLength: 255 }, account }),
   DnsRecordCreate: object({ ...recordInput, ...recordReadOnly }),
@@ -194,7 +219,7 @@ const REQUEST_SCHEMAS: Readonly<Record<BodyName, JsonSchema>> = {
     { oneOf: [{ required: ['main_module'] }, { required: ['body_part'] }] },
   ),
   FunctionSettingsUpdate: object(configuration, { minProperties: 1 }),
-  Bindings: { ...list(bindingInput), maxItems: 1000 },
+  Bindings: bindingsOf(REGISTRY.named),
   SecretInput: object({ name: identifier, text: string }),
   Schedules: { ...list(object({ cron: { ...string, minLength: 9, maxLength: 200 } })), maxItems: 1000 },
   DeploymentCreate: object({
@@ -362,11 +387,16 @@ const EXAMPLES = {
   TokenCreate: { name: 'deploys', permissions: ['functions:edit'] },
 } satisfies Readonly<Record<BodyName, unknown>>;
 
-export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
+const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   ...Object.fromEntries(Object.entries(REQUEST_SCHEMAS).map(([name, schema]) => [name, withExample(name, schema)])),
   ...RESULT_SCHEMAS,
   ...DATA_SCHEMAS,
 };
+
+/** The schemas of a host that has these bindings. */
+export function schemasOf({ named }: BindingRegistry): Readonly<Record<string, JsonSchema>> {
+  return named === REGISTRY.named ? SCHEMAS : { ...SCHEMAS, Bindings: withExample('Bindings', bindingsOf(named)) };
+}
 
 export function dataSchemaName(type: RecordType): string {
   return `DnsData_${type}`;

@@ -5,7 +5,7 @@ import type { AuditEntry } from './audit-log.js';
 import type { RecordData, RecordType } from './dns/record-types.js';
 import type { ModuleType, RouteMode, UsageModel } from './ports.js';
 import { Contents, type ManagementStorage, Records } from './records.js';
-import type { Binding } from './schemas.js';
+import type { ServiceBinding, VariableBinding } from './schemas.js';
 import type { TokenRecord } from './tokens.js';
 
 export interface ZoneRecord {
@@ -71,7 +71,7 @@ export interface VersionRecord {
   readonly compatibility_date: string | null;
   readonly compatibility_flags: readonly string[];
   /** Without secrets: those are the function's, not the version's. */
-  readonly bindings: readonly Exclude<Binding, { readonly type: 'secret_text' }>[];
+  readonly bindings: readonly (VariableBinding | ServiceBinding)[];
   readonly limits: { readonly cpu_ms?: number };
   readonly usage_model: UsageModel | null;
   readonly message: string | null;

@@ -1,10 +1,11 @@
 /** Reads the multipart body of an upload: a part `metadata` (JSON) and one part for each module, named as the module. */
 
+import type { BindingRegistry } from '../../bindings/registry.js';
 import { parseJson } from './body.js';
 import { ApiError } from './envelope.js';
 import type { Configuration, Upload } from './function-store.js';
 import type { FunctionModule, ModuleType } from './ports.js';
-import type { Binding, FunctionMetadata } from './schemas.js';
+import { type Binding, type FunctionMetadata, isSecret } from './schemas.js';
 import { isBody, problems } from './validator.js';
 
 /** Media types of parts, as tools of the field send them. */
@@ -28,8 +29,12 @@ export interface ParsedUpload extends Upload {
 }
 
 /** @throws ApiError UPLOAD_INVALID, BODY_INVALID, BAD_JSON, NOT_SUPPORTED */
-export async function parseUpload(form: FormData, maxModules: number): Promise<ParsedUpload> {
-  const metadata = await readMetadata(form);
+export async function parseUpload(
+  form: FormData,
+  maxModules: number,
+  registry: BindingRegistry,
+): Promise<ParsedUpload> {
+  const metadata = await readMetadata(form, registry);
   const modules: FunctionModule[] = [];
   const main = metadata.main_module ?? metadata.body_part ?? '';
   const isScript = metadata.main_module === undefined;
@@ -101,7 +106,7 @@ export function splitBindings(all: readonly Binding[]): {
       );
     }
     names.add(binding.name);
-    if (binding.type !== 'secret_text') bindings.push(binding);
+    if (!isSecret(binding)) bindings.push(binding);
     else if (binding.text === undefined) kept.push(binding.name);
     else secrets.set(binding.name, binding.text);
   }
@@ -118,14 +123,14 @@ function configurationOf(metadata: FunctionMetadata, bindings: Configuration['bi
   };
 }
 
-async function readMetadata(form: FormData): Promise<FunctionMetadata> {
+async function readMetadata(form: FormData, registry: BindingRegistry): Promise<FunctionMetadata> {
   const [part, second] = form.getAll(METADATA);
   if (part === undefined) throw new ApiError('UPLOAD_INVALID', 'The upload must have a part "metadata" of JSON');
   if (second !== undefined) throw new ApiError('UPLOAD_INVALID', 'The upload has two parts "metadata"');
   const bytes = typeof part === 'string' ? new TextEncoder().encode(part) : new Uint8Array(await part.arrayBuffer());
   const metadata = parseJson(bytes);
-  if (!isBody('FunctionMetadata', metadata)) {
-    const [problem = 'it does not fit its schema'] = problems('FunctionMetadata', metadata);
+  if (!isBody('FunctionMetadata', metadata, registry)) {
+    const [problem = 'it does not fit its schema'] = problems('FunctionMetadata', metadata, registry);
     throw new ApiError('BODY_INVALID', `metadata: ${problem}`);
   }
   return metadata;

@@ -2,8 +2,9 @@
 
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { type BindingRegistry, REGISTRY } from '../../bindings/registry.js';
 import type { JsonSchema } from './dns/record-types.js';
-import { type Bodies, type BodyName, SCHEMAS } from './schemas.js';
+import { type Bodies, type BodyName, schemasOf } from './schemas.js';
 
 const DOCUMENT = 'https://edgehost.invalid/openapi.json';
 
@@ -17,20 +18,28 @@ export interface QueryValues {
   readonly cursor?: string;
 }
 
-const ajv = makeAjv(false).addSchema({ $id: DOCUMENT, components: { schemas: SCHEMAS } });
+const ajv = makeAjv(false);
 const queryAjv = makeAjv(true);
-const compiled = new Map<string, ValidateFunction>();
+/** By the bindings that there are, and by the name of the schema. */
+const documents = new WeakMap<
+  BindingRegistry,
+  { readonly ajv: Ajv2020; readonly compiled: Map<string, ValidateFunction> }
+>();
 /** By the text of the schema; there are only those of the table of routes. */
 const compiledQueries = new Map<string, ValidateFunction<QueryValues>>();
 
 /** The reasons why a value is not what the schema says, each with the place it is about; empty when it is. */
-export function problems(schema: string, value: unknown): string[] {
-  const validate = validatorOf(schema);
+export function problems(schema: string, value: unknown, bindings: BindingRegistry = REGISTRY): string[] {
+  const validate = validatorOf(schema, bindings);
   return validate(value) ? [] : describe(validate.errors ?? []);
 }
 
-export function isBody<N extends BodyName>(name: N, value: unknown): value is Bodies[N] {
-  return validatorOf(name)(value);
+export function isBody<N extends BodyName>(
+  name: N,
+  value: unknown,
+  bindings: BindingRegistry = REGISTRY,
+): value is Bodies[N] {
+  return validatorOf(name, bindings)(value);
 }
 
 /** A validator of query parameters; it turns text into numbers and fills in defaults. */
@@ -55,11 +64,17 @@ export function compileSchema(schema: JsonSchema): (value: unknown) => string[] 
   return value => (validate(value) ? [] : describe(validate.errors ?? []));
 }
 
-function validatorOf(name: string): ValidateFunction {
-  let validate = compiled.get(name);
+function validatorOf(name: string, bindings: BindingRegistry): ValidateFunction {
+  let document = documents.get(bindings);
+  if (document === undefined) {
+    const schemas = { $id: DOCUMENT, components: { schemas: schemasOf(bindings) } };
+    document = { ajv: makeAjv(false).addSchema(schemas), compiled: new Map() };
+    documents.set(bindings, document);
+  }
+  let validate = document.compiled.get(name);
   if (validate === undefined) {
-    validate = ajv.compile({ $ref: `${DOCUMENT}#/components/schemas/${name}` });
-    compiled.set(name, validate);
+    validate = document.ajv.compile({ $ref: `${DOCUMENT}#/components/schemas/${name}` });
+    document.compiled.set(name, validate);
   }
   return validate;
 }

@@ -1,16 +1,49 @@
-/** Sends bodies of this realm to the host: whole where they are small, else piece by piece as fast as the other side takes them. */
-import { HostSink } from './host-body.ts';
+/**
+ * Sends bodies of this realm to the host: whole, in one op with their head, where they are small; else piece by piece as fast as the other side
+ * takes them. What decides it for calls and for answers alike stands here.
+ */
+import { HostBody, HostSink } from './host-body.ts';
 import { stringSlice, typedArrayLength, typedArraySubarray } from './primordials.ts';
+import { isUint8Array } from './web/base/buffers.ts';
+import { type Body, streamOf, takeSource } from './web/fetch/body.ts';
+import { blobBytes, isBlob } from './web/file/blob.ts';
 import { ByteReader, type ReadableStream } from './web/streams/streams.ts';
 
 /** A larger body is not handed over at once, so that its copy on the host's side stays small. */
-export const MAX_WHOLE_BYTES = 1024 * 1024;
+const MAX_WHOLE_BYTES = 1024 * 1024;
 
 /** The most that one write carries. */
 const MAX_PIECE_BYTES = 128 * 1024;
 
+/** A body on its way out. Its bytes are nobody else's to change, unless it goes whole. */
+export type OutgoingBody = string | Uint8Array | HostBody | ReadableStream;
+
+/** Takes what a body is made of; the caller has checked that it is usable. */
+export function takeOutgoing(body: Body): OutgoingBody {
+  const source = takeSource(body);
+  if (source === undefined) return streamOf(body);
+  return isBlob(source) ? blobBytes(source) : source;
+}
+
+/** Whether the op that sends the head takes the body along. */
+export function goesWhole(body: OutgoingBody): body is string | Uint8Array {
+  return typeof body === 'string' || (isUint8Array(body) && typedArrayLength(body) <= MAX_WHOLE_BYTES);
+}
+
+/**
+ * Sends a body that does not go whole, after its head. A body that came from the host goes back to it without passing this realm, and there is
+ * nothing to wait for; else answers a promise of its end, which never rejects.
+ */
+export function sendBody(body: Uint8Array | HostBody | ReadableStream, exchange: number): Promise<void> | undefined {
+  if (body instanceof HostBody) {
+    body.pipeTo(exchange);
+    return undefined;
+  }
+  return isUint8Array(body) ? sendBytes(body, exchange) : sendStream(body, exchange);
+}
+
 /** Writes to the end of the stream. Never rejects: a failure of the stream reaches the other side as one of the body. */
-export async function sendStream(stream: ReadableStream, exchange: number): Promise<void> {
+async function sendStream(stream: ReadableStream, exchange: number): Promise<void> {
   const sink = new HostSink(exchange);
   const reader = new ByteReader(stream);
   sink.onStop = reason => reader.cancel(reason);
@@ -24,7 +57,7 @@ export async function sendStream(stream: ReadableStream, exchange: number): Prom
 }
 
 /** Writes bytes that are all there. Never rejects. */
-export async function sendBytes(bytes: Uint8Array, exchange: number): Promise<void> {
+async function sendBytes(bytes: Uint8Array, exchange: number): Promise<void> {
   const sink = new HostSink(exchange);
   try {
     await writeAll(sink, bytes);

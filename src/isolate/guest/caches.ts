@@ -3,8 +3,8 @@
  * answers that it has no caches yet, which a function reads in the error, where without `caches` it would read of a name that is not
  * defined.
  */
-import { Op, ServiceId } from '../ops/table.ts';
-import { openCall } from './calls.ts';
+import { ServiceId } from '../../bindings/service-id.ts';
+import { callService } from './call-service.ts';
 import { jsonParse, PromiseCtor, TypeErrorCtor } from './primordials.ts';
 import { requireHandler } from './scope.ts';
 import { defineInterface } from './web/base/idl.ts';
@@ -54,7 +54,7 @@ isConstructing = false;
 function call(method: string): Promise<unknown> {
   return new PromiseCtor((resolve, reject) => {
     requireHandler(`caches.${method}()`);
-    openCall(Op.Call, ServiceId.Cache, `${method}\n\n{}`, undefined, {
+    callService(ServiceId.Cache, method, '', '{}', null, {
       onReply: (head, body) => {
         body?.stop();
         resolve(jsonParse(head));

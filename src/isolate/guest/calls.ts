@@ -1,5 +1,6 @@
-/** Calls of the services of the host process. */
-import { BODY_NONE, Ev, Op, type ServiceId } from '../ops/table.ts';
+/** The calls of services that are open, each with what its answer is given to. */
+import type { ServiceId } from '../../bindings/service-id.ts';
+import { BODY_NONE, Ev, Op } from '../ops/table.ts';
 import { errorFromText, onEvent, op, opNumber } from './bridge.ts';
 import { HostBody } from './host-body.ts';
 import { MapCtor, mapDelete, mapGet, mapSet } from './primordials.ts';

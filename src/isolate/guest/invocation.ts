@@ -6,7 +6,7 @@
  * Nothing that function code does may escape from here or disturb another invocation: captured intrinsics only.
  */
 import { BODY_NONE, Ev, MAX_REPLY_HEAD_CHARACTERS, MAX_REPLY_HEADERS, Op } from '../ops/table.ts';
-import { MAX_WHOLE_BYTES, sendBytes, sendStream } from './body-out.ts';
+import { goesWhole, type OutgoingBody, sendBody, takeOutgoing } from './body-out.ts';
 import { onEvent, op } from './bridge.ts';
 import { dropCall } from './calls.ts';
 import { type ContextOwner, createContext, type ExecutionContext } from './execution-context.ts';
@@ -23,16 +23,14 @@ import {
   stringSlice,
   stringSplit,
   TypeErrorCtor,
-  typedArrayLength,
 } from './primordials.ts';
 import { batchOutcome, createBatch } from './queue.ts';
 import { DOMException } from './web/base/dom-exception.ts';
 import { inspect } from './web/console/inspect.ts';
-import { Body, bodyLength, isUnusable, streamOf, takeSource } from './web/fetch/body.ts';
+import { Body, bodyLength, isUnusable } from './web/fetch/body.ts';
 import { hasName } from './web/fetch/header-list.ts';
 import { createRequest, RequestState } from './web/fetch/request.ts';
 import { isResponse, type ResponseState, responseState } from './web/fetch/response.ts';
-import { blobBytes, isBlob } from './web/file/blob.ts';
 import { abortSignal } from './web/scheduling/abort.ts';
 
 const LEVEL_ERROR = 4;
@@ -217,29 +215,23 @@ function reply(invocation: Invocation, state: ResponseState): void {
       'The fetch handler answered with a Response whose body has been read already, or is locked',
     );
   }
-  const source = takeSource(body);
-  if (typeof source === 'string') {
-    tell(Op.Reply, id, status, headOf(state), source);
-  } else if (source instanceof HostBody) {
-    if (tell(Op.ReplyStream, id, status, headWithLength(state, bodyLength(body)))) pipe(source, id);
-  } else if (source === undefined) {
-    if (tell(Op.ReplyStream, id, status, headWithLength(state, body.length)))
-      hold(invocation, sendStream(streamOf(body), id));
-  } else {
-    const bytes = isBlob(source) ? blobBytes(source) : source;
-    const length = typedArrayLength(bytes);
-    if (length <= MAX_WHOLE_BYTES) tell(Op.ReplyBytes, id, status, headOf(state), bytes);
-    else if (tell(Op.ReplyStream, id, status, headWithLength(state, length))) hold(invocation, sendBytes(bytes, id));
+  const outgoing = takeOutgoing(body);
+  if (goesWhole(outgoing)) {
+    tell(typeof outgoing === 'string' ? Op.Reply : Op.ReplyBytes, id, status, headOf(state), outgoing);
+  } else if (tell(Op.ReplyStream, id, status, headWithLength(state, bodyLength(body)))) {
+    send(invocation, outgoing);
   }
 }
 
 /** The head has been sent, so what goes wrong now is a failure of the body. */
-function pipe(source: HostBody, exchange: number): void {
+function send(invocation: Invocation, body: Exclude<OutgoingBody, string>): void {
+  let sent: Promise<void> | undefined;
   try {
-    source.pipeTo(exchange);
+    sent = sendBody(body, invocation.id);
   } catch {
-    tell(Op.BodyFail, exchange, 'The body is no longer there to be sent');
+    tell(Op.BodyFail, invocation.id, 'The body is no longer there to be sent');
   }
+  if (sent !== undefined) hold(invocation, sent);
 }
 
 /** The length of a body that travels as a stream, for those who want it beforehand. */

@@ -1,7 +1,7 @@
 /** The start of a function: its configuration comes in, its code is evaluated, its handlers are found. */
 import { Ev, Op } from '../ops/table.ts';
+import { createBinding } from './binding-platform.ts';
 import { onEvent, op } from './bridge.ts';
-import { createBucketBinding } from './bucket-binding.ts';
 import { createEnv, parseSetup } from './env.ts';
 import { describeFailure } from './failure.ts';
 import { type Handlers, handlersOfModule, handlersOfScript, kindsOf } from './handlers.ts';
@@ -13,7 +13,7 @@ import { leaveGlobalScope } from './scope.ts';
 let env: object = {};
 
 onEvent(Ev.Setup, (json: string) => {
-  env = createEnv(parseSetup(json), createBucketBinding);
+  env = createEnv(parseSetup(json), createBinding);
 });
 
 onMainModule(

@@ -1,9 +1,10 @@
 /** Ops that answer invocations, make calls to services and move bodies. The policies are all the host's; here is only form. */
+import { isServiceId, type ServiceId } from '../../bindings/service-id.js';
 import { MAX_CALL_HEAD_BYTES } from '../../quotas/service-calls.js';
 import { errorText, type GuestExchange } from '../guest-exchange.js';
 import { checkedInteger, checkedText, copyIn, copyOut, guestByteLength, OpError, optionalText } from './arguments.js';
 import type { OpSet } from './op-set.js';
-import { BODY_ENDED, MAX_REPLY_HEAD_CHARACTERS, Op, ServiceId } from './table.js';
+import { BODY_ENDED, MAX_REPLY_HEAD_CHARACTERS, Op } from './table.js';
 
 /** What these ops need of the isolate. */
 export interface ExchangeBooks {
@@ -55,12 +56,7 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
     return undefined;
   };
   const call = (service: unknown, head: unknown, body: Uint8Array | string | null, isComplete: boolean): number =>
-    books.call(
-      checkedInteger(service, 0, Object.keys(ServiceId).length / 2 - 1),
-      callHead(checkedText(head, MAX_CALL_HEAD_BYTES)),
-      body,
-      isComplete,
-    ).id;
+    books.call(checkedService(service), callHead(checkedText(head, MAX_CALL_HEAD_BYTES)), body, isComplete).id;
 
   return {
     [Op.Reply]: (id, status, head, body) => reply(id, status, head, optionalText(body, MAX_WHOLE_BYTES) ?? null, true),
@@ -155,6 +151,12 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
       return undefined;
     },
   };
+}
+
+function checkedService(value: unknown): ServiceId {
+  const id = checkedInteger(value, 0, 255);
+  if (!isServiceId(id)) throw new OpError('RangeError', `There is no service ${id}`);
+  return id;
 }
 
 /** The host ends an isolate that sends a longer one: an honest one is told so. */

@@ -53,7 +53,7 @@ export enum Op {
   /** (invocation): all that waitUntil was given has settled. */
   Done,
 
-  /** (service, head text, body text or undefined) => exchange */
+  /** (ServiceId, head text: "method\nbinding\narguments as JSON", body text or undefined) => exchange */
   Call,
   /** (service, head text, body bytes) => exchange */
   CallBytes,
@@ -136,7 +136,7 @@ export enum Op {
 }
 
 export enum Ev {
-  /** (JSON of the function's configuration: name, env, buckets, flags, isScript) */
+  /** (JSON of the function's configuration: name, env, bindings, flags, isScript) */
   Setup = 0,
   /** (): the classic script has been evaluated. Modules tell by the loader's `imported(0, namespace)`. */
   Evaluated,
@@ -215,18 +215,3 @@ export enum CompressFormat {
  */
 export const MAX_REPLY_HEAD_CHARACTERS = 128 * 1024;
 export const MAX_REPLY_HEADERS = 2000;
-
-/** Services by number, for Op.Call. */
-export enum ServiceId {
-  Fetch = 0,
-  Bucket = 1,
-  Cache = 2,
-  Kv = 3,
-  Queue = 4,
-  Socket = 5,
-}
-
-/** A number that came from the other end. */
-export function isServiceId(id: number): id is ServiceId {
-  return id in ServiceId;
-}

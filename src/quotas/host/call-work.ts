@@ -14,6 +14,11 @@ export interface CallWork {
   /** @throws EdgeError EDGE_OVERLOADED when the account has as many files and sockets open as it may */
   openDescriptor(): void;
   closeDescriptor(): void;
+  /**
+   * Counts one more subrequest for a redirect that a fetch follows, the `hop`-th of the call.
+   * @throws EdgeError EDGE_EGRESS_FAILED when it follows too many, EDGE_SUBREQUEST_LIMIT
+   */
+  countRedirect(hop: number): void;
 }
 
 /** The work of the application itself, which has no bounds. */
@@ -24,4 +29,5 @@ export const OWN_WORK: CallWork = {
   countBytes: () => {},
   openDescriptor: () => {},
   closeDescriptor: () => {},
+  countRedirect: () => {},
 };

@@ -448,7 +448,7 @@ test('createEgress() throws when a number is out of bounds', t => {
 
 test('egressService() answers the method fetch and no other', async t => {
   const origin = await startOrigin(t, (_request, response) => response.end('hello'));
-  const service = egressService(startEgress(t), { account: 'acme', function: 'hello' });
+  const service = egressService(startEgress(t), { account: 'acme', function: 'hello', checkUrl() {} });
   const { signal } = new AbortController();
   const args = { method: 'GET', url: origin.url, headers: [] };
   const reply = await service({ method: 'fetch', args, body: null, signal, work: OWN_WORK });

@@ -56,7 +56,7 @@ test('PUT functions lets an upload serve with its configuration', async t => {
   t.deepEqual([...(deployment.modules[2]?.content ?? [])], [0, 255, 13, 10]);
   t.is(deployment.vars.get('constructor'), 'hi');
   t.deepEqual(deployment.vars.get('CONFIG'), { retries: [1, 2] });
-  t.is(deployment.buckets.get('FILES'), 'files');
+  t.deepEqual(deployment.bindings, [{ name: 'FILES', option: 'buckets', config: 'files' }]);
   t.is(deployment.secrets.get('TOKEN'), 's3cret');
   t.deepEqual(deployment.limits, { cpuMs: 20 });
 });
@@ -395,7 +395,7 @@ test('restore() loads what was stored into another host, and reports what does n
   const again = createManagement({
     storage: api.storage,
     functions,
-    buckets: () => new MemoryBuckets(),
+    directories: { buckets: () => new MemoryBuckets() },
     names: newNames(),
     secretsKey: SECRETS_KEY,
   });

@@ -218,7 +218,7 @@ test('zones that were made before load; of those that conflict the later is inac
   const again = createManagement({
     storage: before.storage,
     functions,
-    buckets: () => new MemoryBuckets(),
+    directories: { buckets: () => new MemoryBuckets() },
     names,
     onWarning: ({ message }) => warnings.push(message),
   });
@@ -253,7 +253,7 @@ test('zones that were made before yield to what is declared, and stay within it'
   const again = createManagement({
     storage: before.storage,
     functions: new MemoryFunctions(),
-    buckets: () => new MemoryBuckets(),
+    directories: { buckets: () => new MemoryBuckets() },
     names,
     onWarning: ({ message }) => warnings.push(message),
   });

@@ -6,7 +6,7 @@ import { WatchBlock } from '../../../src/isolate/watch-block.js';
 import { IsolateHandle } from '../../../src/pool/isolate-handle.js';
 import type { Exchange } from '../../../src/protocol/exchange.js';
 import { loopback } from '../../../src/protocol/loopback.js';
-import { HostOpens, type LoadAnswer } from '../../../src/protocol/messages.js';
+import { HostOpens, type LoadAnswer, type LoadHead } from '../../../src/protocol/messages.js';
 
 const LIMITS = {
   startupMs: 10_000,
@@ -24,7 +24,7 @@ export interface Call {
   readonly head: {
     readonly method: string;
     readonly args: Readonly<Record<string, unknown>>;
-    readonly bucket?: string;
+    readonly binding?: string;
   };
   readonly exchange: Exchange;
   readonly body: string;
@@ -32,13 +32,13 @@ export interface Call {
 
 /** "method\nbinding\narguments as JSON". */
 function parseCallHead(text: string): Call['head'] {
-  const [method = '', bucket = '', argumentText = ''] = text.split('\n');
-  return { method, args: JSON.parse(argumentText), ...(bucket !== '' && { bucket }) };
+  const [method = '', binding = '', argumentText = ''] = text.split('\n');
+  return { method, args: JSON.parse(argumentText), ...(binding !== '' && { binding }) };
 }
 
 export interface GuestOptions {
   readonly env?: Readonly<Record<string, unknown>>;
-  readonly buckets?: readonly string[];
+  readonly bindings?: LoadHead['bindings'];
   readonly onCall?: (call: Call) => void;
 }
 
@@ -81,7 +81,7 @@ export async function createGuest(t: ExecutionContext, script: string, options: 
       name: 'test',
       modules: [{ name: 'test.js', kind: 'script', bytes: bytes.length }],
       env: options.env ?? {},
-      buckets: options.buckets ?? [],
+      bindings: options.bindings ?? [],
       flags: [],
       limits: LIMITS,
     },

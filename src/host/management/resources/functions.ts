@@ -109,7 +109,7 @@ export async function deleteFunction(context: Context): Promise<Reply> {
 
 /** Reads the upload inside a place of the queue, so that few bodies are in memory at once, and one of an account. */
 export async function withUpload(context: Context, use: (upload: ParsedUpload) => Promise<Reply>): Promise<Reply> {
-  const { uploads, limits, stores } = context.services;
+  const { uploads, limits, stores, bindings } = context.services;
   if (uploads.size >= limits.uploadsWaiting) {
     throw new ApiError('UNAVAILABLE', `${uploads.size} uploads are waiting: retry later`, {
       headers: { 'retry-after': '10' },
@@ -118,7 +118,7 @@ export async function withUpload(context: Context, use: (upload: ParsedUpload) =
   return stores.lock.run(`upload/${context.account}`, () =>
     uploads.add(async () => {
       const form = await readForm(context.request, limits.uploadBytes, limits.bodyMs);
-      return use(await parseUpload(form, limits.uploadModules));
+      return use(await parseUpload(form, limits.uploadModules, bindings));
     }),
   );
 }

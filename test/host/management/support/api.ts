@@ -67,7 +67,7 @@ export function makeApi(options: Partial<ManagementOptions> = {}, now = '2026-01
   const management = createManagement({
     storage,
     functions,
-    buckets: () => buckets,
+    directories: { buckets: () => buckets },
     names: newNames(),
     zoneOwnership: () => true,
     secretsKey: SECRETS_KEY,

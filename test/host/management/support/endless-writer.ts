@@ -9,7 +9,7 @@ const storage = openLevel(process.argv[2] ?? '');
 const { fetch } = createManagement({
   storage,
   functions: new MemoryFunctions(),
-  buckets: () => new MemoryBuckets(),
+  directories: { buckets: () => new MemoryBuckets() },
   names: newNames(),
   zoneOwnership: () => true,
   tokens: [{ name: 'all', token: TOKEN, account: 'acme', permissions: 'all' }],

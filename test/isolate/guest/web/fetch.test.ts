@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import test from 'ava';
+import { ServiceId } from '../../../../src/bindings/service-id.js';
 import type { Exchange } from '../../../../src/protocol/exchange.js';
 import { HostOpens } from '../../../../src/protocol/messages.js';
 import { createGuest, handler, inGuest, readBody } from '../guest.js';
@@ -221,9 +222,9 @@ test('fetch() reads data: URLs without the service', async t => {
 test('bucket binding calls its service', async t => {
   const calls: unknown[] = [];
   const seen = await inGuest(t, `await FILES.put('k', 'v'); return FILES.get('missing')`, {
-    buckets: ['FILES'],
+    bindings: [{ name: 'FILES', service: ServiceId.Bucket }],
     onCall: ({ service, head, body, exchange }) => {
-      calls.push([service, head.method, head.bucket, head.args, body]);
+      calls.push([service, head.method, head.binding, head.args, body]);
       exchange.reply(200, 'null', true, null, true);
     },
   });

@@ -1,8 +1,9 @@
 /** fetch(): a call of the fetch service of the host process. @see https://fetch.spec.whatwg.org/#fetch-method */
-import { Op, ServiceId } from '../../../ops/table.ts';
-import { MAX_WHOLE_BYTES, sendBytes, sendStream } from '../../body-out.ts';
-import { type CallReply, openCall } from '../../calls.ts';
-import { HostBody } from '../../host-body.ts';
+import { ServiceId } from '../../../../bindings/service-id.ts';
+import { goesWhole, takeOutgoing } from '../../body-out.ts';
+import { callService } from '../../call-service.ts';
+import type { CallReply } from '../../calls.ts';
+import type { HostBody } from '../../host-body.ts';
 import {
   ErrorCtor,
   getOwnPropertyDescriptor,
@@ -15,14 +16,12 @@ import {
   stringSlice,
   stringToLowerCase,
   TypeErrorCtor,
-  typedArrayLength,
 } from '../../primordials.ts';
 import { requireHandler } from '../../scope.ts';
 import { defineValue, requireArguments } from '../base/idl.ts';
-import { blobBytes, isBlob } from '../file/blob.ts';
 import { addAbortAlgorithm, removeAbortAlgorithm } from '../scheduling/abort.ts';
 import { cancel } from '../streams/streams.ts';
-import { Body, bodyLength, isUnusable, readBytes, streamOf, takeSource } from './body.ts';
+import { Body, bodyLength, isUnusable, readBytes } from './body.ts';
 import { readDataUrl } from './data-url.ts';
 import { appendPair, type HeaderPairs, hasName } from './header-list.ts';
 import { matchesIntegrity } from './integrity.ts';
@@ -111,36 +110,23 @@ async function verified(state: ResponseState, integrity: string): Promise<Respon
 function start(request: RequestState, reply: CallReply): { abort(): void } {
   const { body } = request;
   const pairs = request.headerPairs();
-  if (body === null) return openCall(Op.Call, ServiceId.Fetch, headText(request, pairs), undefined, reply);
+  if (body === null) return callService(ServiceId.Fetch, 'fetch', '', argumentText(request, pairs), null, reply);
   if (isUnusable(body)) throw new TypeErrorCtor('fetch: the body of the request has been read already, or is locked');
   const length = bodyLength(body);
-  const source = takeSource(body);
-  if (typeof source === 'string') {
-    return openCall(Op.Call, ServiceId.Fetch, headText(request, pairs), source, reply);
+  const outgoing = takeOutgoing(body);
+  // The length of a body that goes whole is known where it arrives.
+  if (length !== undefined && !goesWhole(outgoing) && !hasName(pairs, 'content-length')) {
+    appendPair(pairs, 'content-length', `${length}`);
   }
-  if (source === undefined || source instanceof HostBody) {
-    if (length !== undefined && !hasName(pairs, 'content-length')) appendPair(pairs, 'content-length', `${length}`);
-    const call = openCall(Op.CallStream, ServiceId.Fetch, headText(request, pairs), undefined, reply);
-    if (source === undefined) sendStream(streamOf(body), call.exchange);
-    else source.pipeTo(call.exchange);
-    return call;
-  }
-  const bytes = isBlob(source) ? blobBytes(source) : source;
-  if (typedArrayLength(bytes) <= MAX_WHOLE_BYTES) {
-    return openCall(Op.CallBytes, ServiceId.Fetch, headText(request, pairs), bytes, reply);
-  }
-  appendPair(pairs, 'content-length', `${typedArrayLength(bytes)}`);
-  const call = openCall(Op.CallStream, ServiceId.Fetch, headText(request, pairs), undefined, reply);
-  sendBytes(bytes, call.exchange);
-  return call;
+  return callService(ServiceId.Fetch, 'fetch', '', argumentText(request, pairs), outgoing, reply);
 }
 
 /** What the service reads, written text by text: no object here has properties that function code could add to. */
-function headText(request: RequestState, pairs: HeaderPairs): string {
+function argumentText(request: RequestState, pairs: HeaderPairs): string {
   let headers = '';
   for (let i = 0; i < pairs.length; i++) headers += i === 0 ? quote(pairs[i]) : `,${quote(pairs[i])}`;
   const { method, url, redirect } = request;
-  return `fetch\n\n{"method":${quote(method)},"url":${quote(url)},"redirect":"${redirect}","headers":[${headers}]}`;
+  return `{"method":${quote(method)},"url":${quote(url)},"redirect":"${redirect}","headers":[${headers}]}`;
 }
 
 function quote(text: string | undefined): string {

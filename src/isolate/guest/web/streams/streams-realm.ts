@@ -1,4 +1,4 @@
-/** What the streams library finds under global names; its bundle imports them from here (see .scripts/bundle-isolate.mjs). */
+/** What the streams library finds under global names; its bundle imports them from here (see .scripts/guest-bundle.mjs). */
 import { promiseResolve, promiseThen } from '../../primordials.ts';
 import { copyArrayBuffer, detachArrayBuffer } from '../base/array-buffer.ts';
 import { DOMException } from '../base/dom-exception.ts';

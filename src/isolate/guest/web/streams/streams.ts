@@ -1,6 +1,6 @@
 /**
  * Streams: web-streams-polyfill, bundled with the classes of this realm that it uses in place of global names (see
- * .scripts/bundle-isolate.mjs), and the parts of its streams that bodies need, called by captured methods.
+ * .scripts/guest-bundle.mjs), and the parts of its streams that bodies need, called by captured methods.
  * @see https://streams.spec.whatwg.org/
  */
 import {

@@ -24,7 +24,7 @@ interface Library {
   readonly URLPattern: new (input: string | object, baseURL?: string | object, options?: object) => Matcher;
 }
 
-// The bundler makes of this a function that evaluates the module once (see .scripts/bundle-isolate.mjs).
+// The bundler makes of this a function that evaluates the module once (see .scripts/guest-bundle.mjs).
 declare function require(name: 'urlpattern-polyfill/urlpattern'): Library;
 
 const MEMBERS = [

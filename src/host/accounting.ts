@@ -1,6 +1,5 @@
-/** The books of one invocation: subrequests by kind, and the limiter of its connections. Made when the function first calls a service. */
+/** The accounting of one invocation: its subrequests, and the gate of its connections. Made when the function first calls a service. */
 import type { CallWork } from '../bindings/service.js';
-import { ServiceId } from '../isolate/ops/table.js';
 import { failureText, type Pace } from '../protocol/exchange-io.js';
 import { type Connection, ConnectionLimiter, type ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';
@@ -9,33 +8,24 @@ import { expensiveStructure } from '../quotas/host/json-structure.js';
 import { limitError } from '../quotas/limit-error.js';
 import type { LimitWarnings } from '../quotas/limit-warnings.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
-import { maxHeadBytes, needsConnection, type SubrequestKind } from '../quotas/service-calls.js';
+import type { SubrequestKind } from '../quotas/service-calls.js';
 import { SubrequestMeter } from '../quotas/subrequest-meter.js';
 
-const KINDS: Readonly<Record<ServiceId, SubrequestKind>> = {
-  [ServiceId.Fetch]: 'fetch',
-  [ServiceId.Bucket]: 'bucket',
-  [ServiceId.Cache]: 'cache',
-  [ServiceId.Kv]: 'kv',
-  [ServiceId.Queue]: 'queue',
-  [ServiceId.Socket]: 'socket',
-};
-
-/** What the books need of the isolate. */
-export interface LedgerPort {
-  /** To be answered by {@link Ledger.ponged} when everything sent before has had its turn. */
+/** What the accounting needs of the isolate. */
+export interface AccountingPort {
+  /** To be answered by {@link InvocationAccounting.ponged} when everything sent before has had its turn. */
   ping(): void;
   cancelCall(call: number, reason: string): void;
   /** The host has worked for the invocation: it counts as its CPU time. */
   charge(ms: number): void;
 }
 
-export class Ledger {
+export class InvocationAccounting {
   readonly gate: ConnectionLimiter;
   readonly #meter: SubrequestMeter;
   readonly #limits: ResolvedLimits;
   readonly #warnings: LimitWarnings;
-  readonly #port: LedgerPort;
+  readonly #port: AccountingPort;
   readonly #share: HostShare | undefined;
   /** What the calls make the host do. */
   readonly work: CallWork;
@@ -51,7 +41,7 @@ export class Ledger {
     limits: ResolvedLimits,
     release: ConnectionSlotRelease,
     warnings: LimitWarnings,
-    port: LedgerPort,
+    port: AccountingPort,
     share?: HostShare,
   ) {
     this.#limits = limits;
@@ -68,6 +58,7 @@ export class Ledger {
       countBytes: bytes => share?.bytes.countBuffers(bytes),
       openDescriptor: () => share?.openDescriptor(),
       closeDescriptor: () => share?.closeDescriptor(),
+      countRedirect: hop => this.#countRedirect(hop),
     };
     this.pace = {
       sent: bytes => {
@@ -156,16 +147,13 @@ export class Ledger {
     return this.#meter.total;
   }
 
-  /** Counts a call and tells whether it needs a connection. @throws EdgeError EDGE_SUBREQUEST_LIMIT */
-  countCall(service: ServiceId, method: string): boolean {
-    const kind = KINDS[service];
+  /** Counts a call. @throws EdgeError EDGE_SUBREQUEST_LIMIT */
+  countCall(kind: SubrequestKind): void {
     this.#meter.count(kind);
-    return needsConnection(kind, method);
   }
 
   /** @throws TypeError when the arguments of a call are longer than any that are in order, or dear to parse. Before they are parsed. */
-  checkHead(service: ServiceId, method: string, argumentText: string): void {
-    const allowed = maxHeadBytes(KINDS[service], method);
+  checkHead(method: string, argumentText: string, allowed: number): void {
     const bytes = argumentText.length * 3 <= allowed ? 0 : Buffer.byteLength(argumentText);
     if (bytes > allowed) {
       throw new TypeError(`The arguments of ${method} are ${bytes} bytes as JSON, at most ${allowed} are allowed`);
@@ -179,8 +167,8 @@ export class Ledger {
     this.#share?.bytes.countHeap(bytes);
   }
 
-  /** One more hop of a fetch, of which it is redirect number `hop`. @throws EdgeError EDGE_EGRESS_FAILED, EDGE_SUBREQUEST_LIMIT */
-  countRedirect(hop: number): void {
+  /** @see CallWork.countRedirect */
+  #countRedirect(hop: number): void {
     const { redirects, plan } = this.#limits;
     if (hop > redirects) {
       const subject = 'follow the redirect';

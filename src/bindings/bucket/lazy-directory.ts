@@ -1,5 +1,5 @@
 /** The buckets of an account whose storage opens with their first use. */
-import type { BucketDirectory } from '../bindings/bucket/engine.js';
+import type { BucketDirectory } from './engine.js';
 
 export function lazyDirectory(open: () => Promise<BucketDirectory>): BucketDirectory {
   return {

@@ -1,0 +1,102 @@
+// Bundles the code of the guest realm into one script whose completion value is `install`.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+// The streams library looks for the classes it works with by their global names: it gets ours, whatever the global object holds.
+const streamsGlobals = {
+  name: 'streams-globals',
+  setup({ onLoad }) {
+    onLoad({ filter: /web-streams-polyfill[\\/]dist[\\/]ponyfill\.mjs$/ }, ({ path }) => {
+      const realm = JSON.stringify(join(root, 'src/isolate/guest/web/streams/streams-realm.ts'));
+      const names = 'AbortController, globalThis, queueMicrotask, structuredClone';
+      return { contents: `import { ${names} } from ${realm};\n${readFileSync(path, 'utf8')}`, loader: 'js' };
+    });
+  },
+};
+
+/** Where the library stays behind the standard: [what it has, what it should have]. A new version must be looked at. */
+const PATTERN_FIXES = [
+  // A name may have characters outside of the basic plane.
+  [
+    /let i=e\.substr\(s,1\);(if\([^{}]*\)\{)f\+=e\[s\+\+\];/,
+    'let i=String.fromCodePoint(e.codePointAt(s));$1f+=i,s+=i.length;',
+  ],
+  // Regular expressions have set notation.
+  [/(function \w+\(e\)\{return e&&e\.ignoreCase\?)"ui":"u"/, '$1"vi":"v"'],
+  // The engine of Node 20 takes "[^]" for the empty set then.
+  [/new RegExp\(n,(\w+)\(r\)\)/g, 'new RegExp(n.replaceAll("[^]","[\\\\s\\\\S]"),$1(r))'],
+  // @see https://urlpattern.spec.whatwg.org/#canonicalize-a-hostname
+  [
+    /if\(\/\[\\t\\n\\r #%\/:<>\?@\[\\\]\^\\\\\|\]\/g\.test\(e\)\)(throw new TypeError\(`Invalid hostname '\$\{e\}'`\);)let t=new URL\("https:\/\/example\.com"\);return t\.hostname=e,t\.hostname/,
+    'let t=new URL("https://dummy.invalid");t.hostname=e;if(t.hostname==="dummy.invalid"&&e!=="dummy.invalid")$1return t.hostname',
+  ],
+  // @see https://urlpattern.spec.whatwg.org/#canonicalize-a-port
+  [
+    /if\(e===""\|\|\/\^\[0-9\]\*\$\/\.test\(e\)&&parseInt\(e\)<=65535\)return e;/,
+    'if(e==="")return e;let d=parseInt(e.replace(/[\\t\\n\\r]/g,""),10);if(/^[\\t\\n\\r]*[0-9]/.test(e)&&d<=65535)return String(d);',
+  ],
+];
+
+function fixPatterns(source) {
+  return PATTERN_FIXES.reduce((text, [found, replacement]) => {
+    if (!found.test(text)) throw new Error(`urlpattern-polyfill has changed: ${found} is not in it`);
+    return text.replace(found, replacement);
+  }, source);
+}
+
+// The pattern library becomes a module that is evaluated when it is first needed, with our URL and whatever the language has.
+const lazyPatterns = {
+  name: 'lazy-patterns',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^urlpattern-polyfill\/urlpattern$/ }, () => ({
+      path: join(root, 'node_modules/urlpattern-polyfill/dist/urlpattern.cjs'),
+    }));
+    onLoad({ filter: /urlpattern-polyfill[\\/]dist[\\/]urlpattern\.cjs$/ }, ({ path }) => {
+      const url = JSON.stringify(join(root, 'src/isolate/guest/web/url/url.ts'));
+      return { contents: `const { URL } = require(${url});\n${fixPatterns(readFileSync(path, 'utf8'))}`, loader: 'js' };
+    });
+  },
+};
+
+/** The list of bindings is another file's, which may take the rows of the package's own along. */
+const otherBindings = path => ({
+  name: 'other-bindings',
+  setup({ onResolve }) {
+    const user = join(root, 'src/isolate/guest/binding-platform.ts');
+    onResolve({ filter: /^\.\/bindings\.ts$/ }, ({ importer }) => (importer === user ? { path } : undefined));
+  },
+});
+
+/**
+ * The text of the bundle, of ASCII alone.
+ *
+ * @param {{ bindings?: string }} options `bindings`: a file that stands in for src/isolate/guest/bindings.ts, for tests of bindings that the
+ *   package does not have
+ * @returns {Promise<string>}
+ */
+export async function guestBundle({ bindings } = {}) {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: ['src/isolate/guest/main.ts'],
+    bundle: true,
+    write: false,
+    format: 'iife',
+    globalName: 'guest',
+    target: 'es2023',
+    platform: 'neutral',
+    mainFields: ['module', 'main'],
+    legalComments: 'none',
+    // ASCII and short: each isolate keeps the text, and V8 keeps text of other characters at twice its size.
+    charset: 'ascii',
+    minifySyntax: true,
+    minifyWhitespace: true,
+    logLevel: 'warning',
+    plugins: [streamsGlobals, lazyPatterns, ...(bindings === undefined ? [] : [otherBindings(bindings)])],
+  });
+  // A function's own scope, so that the bundle makes no global variable.
+  return `(function () {\n${outputFiles[0].text}\nreturn guest.install;\n})();\n`;
+}

@@ -1,0 +1,113 @@
+/**
+ * What a binding is to the host: a service that functions call, and a row of the registry (registry.ts) that says how it is configured, what its
+ * calls count as and what it shares. Everything around a binding reads the row: options, `edgehost.toml`, the management API, accounting.
+ */
+import type { ResolvedLimits } from '../quotas/resolve-limits.js';
+import type { SubrequestKind } from '../quotas/service-calls.js';
+import type { Storage } from '../storage/storage.js';
+import type { StorageOwner } from '../storage/storage-owner.js';
+import type { Service } from './service.js';
+import type { ServiceId } from './service-id.js';
+
+/** How the host treats the calls of one method. */
+export interface BindingMethod {
+  /** A call holds one of the connections of its invocation while it runs (specification: Limits, rule 7). @default false */
+  readonly holdsConnection?: true;
+  /**
+   * The largest arguments, in bytes of JSON: compared before they are parsed. At most MAX_CALL_HEAD_BYTES.
+   * @default CALL_HEAD_BYTES, 32 KiB
+   */
+  readonly headBytes?: number;
+}
+
+/** What bindings share of a host, for as long as it lives. */
+export interface BindingHost<Options = unknown> {
+  /** The options of `new EdgeHost()`, checked, with their defaults. */
+  readonly options: Options;
+  /** The storage of the host, which opens with its first use. @throws EdgeError EDGE_CLOSED and those of Storage.open() */
+  storage(): Promise<Storage>;
+}
+
+/** What a binding has of the account that it is opened for. */
+export interface AccountContext<Shared = unknown> {
+  readonly account: string;
+  /** Those of the function that the binding is opened for; else those of the account. */
+  readonly limits: ResolvedLimits;
+  /** What the row's own `share` has made. */
+  readonly shared: Shared;
+}
+
+/** What a binding has of the function that it is opened for. */
+export interface FunctionContext<Shared = unknown> extends AccountContext<Shared> {
+  readonly function: string;
+  readonly compatibility: {
+    /** YYYY-MM-DD */
+    readonly date: string;
+    readonly flags: readonly string[];
+  };
+  /** @throws EdgeError EDGE_EGRESS_DENIED for a URL that the function may not fetch, though the network would let it */
+  checkUrl(url: URL): void;
+}
+
+export interface BindingBase<Shared = unknown> {
+  /** Its number on the wire. */
+  readonly id: ServiceId;
+  /** What it is in texts: 'bucket'. */
+  readonly name: string;
+  /** What a call counts as. */
+  readonly subrequest: SubrequestKind;
+  /** Methods that are missing are treated by the defaults; whether there is such a method is for the service to say. */
+  readonly methods: Readonly<Record<string, BindingMethod>>;
+  /** The part of the records that is its own, and what is to be done with it while the storage is open. */
+  readonly storage?: StorageOwner;
+  /** Makes what all accounts of a host share. @throws TypeError or RangeError for an option of the host that is not what it must be */
+  share?(host: BindingHost): Shared;
+  /** Ends what `share` has made, with the host. */
+  closeShared?(shared: Shared): Promise<void>;
+  /** The HTTP status of an error that is one of this binding; 500 for one that is no concern of the caller. */
+  errorStatus?(error: unknown): number | undefined;
+}
+
+/** A service that every function has, without naming it. */
+export interface ImplicitBinding<Shared = unknown> extends BindingBase<Shared> {
+  readonly implicit: true;
+  /** Opens it for one function. */
+  open(context: FunctionContext<Shared>): Service;
+}
+
+/** How `edgehost.toml` writes bindings: an array of tables, each with the keys `binding` and `nameKey`. */
+export interface BindingTable {
+  /** `store_buckets` */
+  readonly table: string;
+  /** The key of the configuration, `bucket_name`; in the bindings of the management API too. */
+  readonly nameKey: string;
+}
+
+/** A service under names that the function's configuration gives it. */
+export interface NamedBinding<Config = unknown, Shared = unknown, Client extends object = object>
+  extends BindingBase<Shared> {
+  readonly implicit?: never;
+  /** The option of load(): an object from binding names to configurations. */
+  readonly option: string;
+  readonly toml: BindingTable;
+  /** The type of such a binding in the management API: `store_bucket`. */
+  readonly managementType: string;
+  /** JSON schema of one configuration. What comes to the methods below has been checked by it. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** Opens it for one function. */
+  open(context: FunctionContext<Shared>, config: Config): Service;
+  /** Rejects while the function is being loaded, for what its first call would find out too late. */
+  prepare?(context: AccountContext<Shared>, config: Config): Promise<void>;
+  /** What the application itself gets. */
+  client?(context: AccountContext<Shared>, config: Config): Client;
+}
+
+/** Rows of the list: each takes the configuration that its own schema has checked, and what it has shared itself. */
+export type BindingDefinition = ImplicitBinding | NamedBinding;
+
+const BY_DEFAULT: BindingMethod = {};
+
+/** The name of the method was written by a function. */
+export function methodOf({ methods }: BindingDefinition, name: string): BindingMethod {
+  return Object.hasOwn(methods, name) ? (methods[name] ?? BY_DEFAULT) : BY_DEFAULT;
+}

@@ -1,0 +1,69 @@
+/** Buckets as a binding: `env.FILES` of a function, `host.bucket('files')` of the application. */
+import type { AccountContext, NamedBinding } from '../binding.js';
+import { ServiceId } from '../service-id.js';
+import type { BucketDirectory, BucketEngine } from './engine.js';
+import { BUCKET_ERRORS, bucketErrorCode } from './errors.js';
+import { hostBucket } from './host-bucket.js';
+import { lazyDirectory } from './lazy-directory.js';
+import { bucketBehaviour, bucketService } from './service.js';
+import { BucketDirectories } from './store/bucket-directories.js';
+import { bucketStorage } from './store/bucket-storage.js';
+import type { StoreBucket } from './types.js';
+
+const KIB = 1024;
+/** 1,000 keys of 1,024 bytes; or 10,000 parts of an upload. */
+const LIST_HEAD_BYTES = 1126 * KIB;
+
+/** The buckets of each account, in a storage that opens with their first use. */
+export interface AccountBuckets {
+  of(account: string): BucketDirectory;
+}
+
+/** The configuration is the name of a bucket of the account, which is made when it does not exist. */
+export const bucketBinding: NamedBinding<string, AccountBuckets, StoreBucket> = {
+  id: ServiceId.Bucket,
+  name: 'bucket',
+  subrequest: 'bucket',
+  methods: {
+    head: { holdsConnection: true },
+    get: { holdsConnection: true },
+    put: { holdsConnection: true },
+    delete: { holdsConnection: true, headBytes: LIST_HEAD_BYTES },
+    list: { holdsConnection: true },
+    completeMultipartUpload: { headBytes: LIST_HEAD_BYTES },
+  },
+  option: 'buckets',
+  toml: { table: 'store_buckets', nameKey: 'bucket_name' },
+  managementType: 'store_bucket',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  storage: bucketStorage,
+  share({ storage }) {
+    let directories: BucketDirectories | undefined;
+    return {
+      of: account =>
+        lazyDirectory(async () => {
+          const { context } = await storage();
+          directories ??= new BucketDirectories(context);
+          return directories.of(account);
+        }),
+    };
+  },
+  open: (context, name) =>
+    bucketService(() => engineOf(context, name), {
+      ...bucketBehaviour(context.compatibility),
+      limits: context.limits,
+    }),
+  async prepare(context, name) {
+    await engineOf(context, name);
+  },
+  client: (context, name) =>
+    hostBucket(bucketService(() => engineOf(context, name), { honorsInclude: true, limits: context.limits })),
+  errorStatus(error) {
+    const code = bucketErrorCode(error);
+    return code === undefined ? undefined : BUCKET_ERRORS[code].status;
+  },
+};
+
+function engineOf({ account, shared }: AccountContext<AccountBuckets>, name: string): Promise<BucketEngine> {
+  return shared.of(account).open(name);
+}

@@ -1,0 +1,98 @@
+/** The bindings of the package: the only list of them on the host's side. Beside it stand the types that the public API has of them. */
+
+import { MAX_CALL_HEAD_BYTES } from '../quotas/service-calls.js';
+import type { StorageOwner } from '../storage/storage-owner.js';
+import type { BindingBase, BindingDefinition, ImplicitBinding, NamedBinding } from './binding.js';
+import { bucketBinding } from './bucket/bucket-binding.js';
+import type { BucketDirectory } from './bucket/engine.js';
+import type { StoreBucket } from './bucket/types.js';
+import { cacheBinding } from './cache/cache-binding.js';
+import { egressBinding } from './egress/egress-binding.js';
+
+const BINDINGS: readonly BindingDefinition[] = [egressBinding, bucketBinding, cacheBinding];
+
+/** The options of load() that bind names: that of each row, by its `option`. */
+export interface BindingOptions {
+  /** Binding name to bucket name. */
+  readonly buckets?: Readonly<Record<string, string>>;
+}
+
+/** What the application gets of bindings: a method for each row that has a client. */
+export interface BindingClients {
+  /** A bucket, for the application itself. It is made when it is first used. */
+  bucket(name: string): StoreBucket;
+}
+
+/** What is administered beside functions, by the management API and by endpoints of its own: the things of an account that a row names. */
+export interface BindingDirectories {
+  buckets(account: string): BucketDirectory;
+}
+
+/** @param shared what a row shares among the accounts of the host */
+export function bindingDirectories(shared: <Shared>(row: BindingBase<Shared>) => Shared): BindingDirectories {
+  return { buckets: account => shared(bucketBinding).of(account) };
+}
+
+export class BindingRegistry {
+  readonly rows: readonly BindingDefinition[];
+  /** Those that a function's configuration names. */
+  readonly named: readonly NamedBinding[];
+  /** Those that every function has. */
+  readonly implicit: readonly ImplicitBinding[];
+
+  /** @throws TypeError when two rows have the same number or name, RangeError when a method's arguments would be too large */
+  constructor(rows: readonly BindingDefinition[] = BINDINGS) {
+    this.rows = rows;
+    this.named = rows.filter(row => row.implicit !== true);
+    this.implicit = rows.filter(row => row.implicit === true);
+    checkDistinct('number', rows, row => row.id);
+    checkDistinct('name', rows, row => row.name);
+    checkDistinct('option', this.named, row => row.option);
+    checkDistinct('table', this.named, row => row.toml.table);
+    checkDistinct('managementType', this.named, row => row.managementType);
+    for (const { name, methods } of rows) {
+      for (const [method, { headBytes = 0 }] of Object.entries(methods)) {
+        if (headBytes > MAX_CALL_HEAD_BYTES) {
+          throw new RangeError(
+            `Method ${method} of ${name} allows arguments of ${headBytes} bytes, a call has at most ${MAX_CALL_HEAD_BYTES}`,
+          );
+        }
+      }
+    }
+  }
+
+  /** The HTTP status of an error that is one of some binding. */
+  errorStatus(error: unknown): number | undefined {
+    for (const row of this.rows) {
+      const status = row.errorStatus?.(error);
+      if (status !== undefined) return status;
+    }
+    return undefined;
+  }
+
+  /** Who keeps records in the storage of the host. */
+  get storageOwners(): readonly StorageOwner[] {
+    return this.rows.flatMap(({ storage }) => (storage === undefined ? [] : [storage]));
+  }
+
+  /** The same rows and more. */
+  with(more: readonly BindingDefinition[]): BindingRegistry {
+    return new BindingRegistry([...this.rows, ...more]);
+  }
+}
+
+export const REGISTRY = new BindingRegistry();
+
+function checkDistinct<Row extends BindingDefinition>(
+  what: string,
+  rows: readonly Row[],
+  propertyOf: (row: Row) => unknown,
+): void {
+  const seen = new Map<unknown, string>();
+  for (const row of rows) {
+    const value = propertyOf(row);
+    const other = seen.get(value);
+    if (other !== undefined) throw new TypeError(`${other} and ${row.name} have the same ${what}, ${value}`);
+    seen.set(value, row.name);
+  }
+}

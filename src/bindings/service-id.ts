@@ -1,0 +1,16 @@
+/**
+ * Services by their number on the wire between an isolate and the host. A number keeps its meaning: that of a service which is gone is not
+ * used again. 3, 4 and 5 were given to services that were never built, and are free for none.
+ */
+export enum ServiceId {
+  Fetch = 0,
+  Bucket = 1,
+  Cache = 2,
+  /** For bindings that are tried out or tested: the package has no service of this number. */
+  Experimental = 255,
+}
+
+/** A number that came from the other end. */
+export function isServiceId(id: number): id is ServiceId {
+  return id in ServiceId;
+}

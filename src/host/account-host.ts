@@ -1,0 +1,34 @@
+/** What an account has from its host. */
+import type { IsolateCache } from '../pool/isolate-cache.js';
+import type { Admission } from '../quotas/admission.js';
+import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
+import type { HostShare } from '../quotas/host/host-share.js';
+import type { LimitOverrides, ResolvedLimits } from '../quotas/resolve-limits.js';
+import type { InvocationEvent, LogEvent } from './events.js';
+import type { FunctionRunner } from './function-runner.js';
+import type { HostBindings } from './host-bindings.js';
+import type { Router } from './router.js';
+import type { TraceParent } from './telemetry.js';
+
+export interface AccountHost {
+  readonly limits: LimitOverrides;
+  readonly plan: ResolvedLimits['plan'];
+  readonly zonePlan: ResolvedLimits['zonePlan'];
+  readonly connectionSlotRelease: ConnectionSlotRelease;
+  readonly admission: Admission;
+  /** What the account may take of the host. */
+  readonly share: HostShare;
+  readonly idleHttpMs: number;
+  readonly now: () => number;
+  readonly cache: IsolateCache;
+  readonly router: Router<FunctionRunner>;
+  readonly bindings: HostBindings;
+  /** Resolves when it is known which names the management API has given to accounts. */
+  namesKnown(): Promise<void>;
+  /** Gives back the zones of the account. */
+  releaseNames(): void;
+  emitLog(event: LogEvent): void;
+  wantsInvocations(): boolean;
+  emitInvocation(event: InvocationEvent, parent: TraceParent): void;
+  warn(error: Error): void;
+}

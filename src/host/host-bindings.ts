@@ -1,0 +1,80 @@
+/** The bindings of one host: the rows of the registry, and what each of them shares among the accounts. */
+import type { AccountContext, BindingBase, BindingHost, FunctionContext, NamedBinding } from '../bindings/binding.js';
+import type { BindingRegistry } from '../bindings/registry.js';
+import type { Service } from '../bindings/service.js';
+import type { FunctionServices, ServiceEntry } from './services.js';
+
+/** A binding of one function, as its configuration asks for it. */
+export interface BoundBinding {
+  readonly row: NamedBinding;
+  /** The name in the function's environment. */
+  readonly name: string;
+  /** What the schema of the row has checked. */
+  readonly config: unknown;
+}
+
+/** A context without what only its row knows. */
+type Common<Context> = Omit<Context, 'shared'>;
+
+export class HostBindings {
+  readonly registry: BindingRegistry;
+  readonly #shared = new Map<BindingBase, unknown>();
+
+  /** @throws TypeError or RangeError for an option of the host that a row refuses */
+  constructor(registry: BindingRegistry, host: BindingHost) {
+    this.registry = registry;
+    for (const row of registry.rows) this.#shared.set(row, row.share?.(host));
+  }
+
+  /** What a function may call: services that every function has, and those that it is bound to. By number. */
+  services(context: Common<FunctionContext>, bound: readonly BoundBinding[]): FunctionServices {
+    const entries = new Map<number, ServiceEntry>();
+    for (const row of this.registry.implicit) {
+      const service = row.open(this.#contextOf(row, context));
+      entries.set(row.id, { definition: row, services: new Map([[IMPLICIT, service]]) });
+    }
+    for (const row of this.registry.named) {
+      const services = new Map<string, Service>();
+      for (const { name, config } of bound.filter(binding => binding.row === row)) {
+        services.set(name, row.open(this.#contextOf(row, context), config));
+      }
+      entries.set(row.id, { definition: row, services });
+    }
+    return entries;
+  }
+
+  /** Rejects for what the first call of a binding would find out too late. */
+  async prepare(context: Common<AccountContext>, bound: readonly BoundBinding[]): Promise<void> {
+    for (const { row, config } of bound) await row.prepare?.(this.#contextOf(row, context), config);
+  }
+
+  /** What the application gets of a binding. @throws TypeError when it has nothing for the application */
+  client<Config, Shared, Client extends object>(
+    row: NamedBinding<Config, Shared, Client>,
+    context: Common<AccountContext>,
+    config: Config,
+  ): Client {
+    if (row.client === undefined) throw new TypeError(`The application has no client of bindings of type ${row.name}`);
+    return row.client(this.#contextOf(row, context), config);
+  }
+
+  /** Ends what the rows share. */
+  async close(): Promise<void> {
+    for (const [row, shared] of this.#shared) await row.closeShared?.(shared);
+  }
+
+  /** What the row shares among the accounts. */
+  shared<Shared>(row: BindingBase<Shared>): Shared {
+    return this.#shared.get(row) as Shared; // made by the row itself
+  }
+
+  #contextOf<Context extends object, Shared>(
+    row: BindingBase<Shared>,
+    context: Context,
+  ): Context & { readonly shared: Shared } {
+    return { ...context, shared: this.shared(row) };
+  }
+}
+
+/** The binding that calls of services without one name. */
+const IMPLICIT = '';
