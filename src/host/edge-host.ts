@@ -26,19 +26,12 @@ import type { EdgeFunction } from './edge-function.js';
 import type { HostEvents } from './events.js';
 import { fetchInput, fetchThrough } from './fetch-door.js';
 import { cachePrefix, type FunctionRunner } from './function-runner.js';
+import { type EdgeHostOptions, type ResolvedHostOptions, resolveHostOptions } from './host-options.js';
 import { lazyDirectory } from './lazy-directory.js';
 import { createListener, type ListenerOptions } from './listener.js';
 import { createManagementDoor, type HostManagement, type HostManagementOptions } from './management-door.js';
 import { NameOwners } from './name-owners.js';
-import {
-  type AccountOptions,
-  checkAccountOptions,
-  checkName,
-  type EdgeHostOptions,
-  type LoadOptions,
-  type ResolvedHostOptions,
-  resolveHostOptions,
-} from './options.js';
+import { type AccountOptions, checkAccountOptions, checkName, type LoadOptions } from './options.js';
 import { Router } from './router.js';
 import { runnerOf } from './runners.js';
 import { createS3Door, type HostS3Options } from './s3-door.js';
@@ -110,8 +103,6 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   constructor(options?: EdgeHostOptions) {
     super();
     this.#options = resolveHostOptions(options);
-    // Checks the figures now, not at the first load.
-    resolveLimits({ plan: this.#options.plan, zonePlan: this.#options.zonePlan, overrides: [this.#options.limits] });
     this.#cache = new IsolateCache({ max: this.#options.maxIsolates, idleMs: this.#options.idleMs });
     const { egress, outbound } = this.#options;
     this.#egress = createEgress({ ...egress, ...(outbound !== undefined && { outbound }) });
