@@ -11,6 +11,7 @@ import { dotted, type KeyPath, sentence } from '../quotas/schema/complaint.js';
 import { describe } from '../quotas/schema/describe.js';
 import type { Schema } from '../quotas/schema/schema.js';
 import { collectModules } from './collect-modules.js';
+import { BINDING_SHAPES, type BindingShape } from './deploy/binding-shapes.js';
 import {
   bindingsOfFile,
   type FileTable,
@@ -39,12 +40,15 @@ const MAX_BYTES = 256 * 1024;
  * @throws EdgeError EDGE_CONFIG_INVALID with file, line and column; EDGE_SCRIPT_IMPORT; EDGE_SCRIPT_TOO_LARGE
  * @throws TypeError when the path is no string
  */
-export async function readFunctionFile(path: string): Promise<FunctionFile> {
+export async function readFunctionFile(
+  path: string,
+  rows: readonly BindingShape[] = BINDING_SHAPES,
+): Promise<FunctionFile> {
   if (typeof path !== 'string') throw new TypeError(`The path of loadFile() is ${describe(path)}, expected a string`);
   const file = await fileOf(path);
   const reader = new Reader(file, await textOf(file));
-  const table = reader.check(fileSchema());
-  const options = optionsOf(reader, table);
+  const table = reader.check(fileSchema(rows));
+  const options = optionsOf(reader, table, rows);
   const root = dirname(resolve(file));
   const { main } = table;
   const mainFile = resolve(root, main);
@@ -107,7 +111,7 @@ class Reader {
   }
 }
 
-function optionsOf(reader: Reader, table: FileTable): LoadOptions {
+function optionsOf(reader: Reader, table: FileTable, rows: readonly BindingShape[]): LoadOptions {
   if (table.route !== undefined && table.routes !== undefined) {
     throw reader.error(['route'], 'route and routes are both given; name every route in routes');
   }
@@ -117,7 +121,7 @@ function optionsOf(reader: Reader, table: FileTable): LoadOptions {
     ...(compatibilityDate !== undefined && { compatibilityDate }),
     ...(compatibilityFlags !== undefined && { compatibilityFlags }),
     routes: routesOfFile(table),
-    ...bindingsOfFile(table, (path, message) => reader.error(path, message)),
+    ...bindingsOfFile(table, rows, (path, message) => reader.error(path, message)),
     vars,
     crons: table.triggers?.crons ?? [],
     limits: limitsOfFile(table),

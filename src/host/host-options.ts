@@ -10,6 +10,7 @@ import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { LIMIT_OVERRIDES } from '../quotas/limit-schema.js';
 import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';
 import type { LimitOverrides } from '../quotas/resolve-limits.js';
+import { checkOptions } from '../quotas/schema/check-options.js';
 import {
   choice,
   flag,
@@ -24,7 +25,6 @@ import {
   wholeNumberOrInfinity,
 } from '../quotas/schema/schema.js';
 import { ACCOUNT_BOUNDS } from './account-bounds.js';
-import { checkOptions } from './check-options.js';
 import { SANDBOX } from './sandbox-option.js';
 
 /** Where functions may send requests, and how. `outbound` stands beside it. */

@@ -5,11 +5,28 @@ import { LIMIT_OVERRIDES } from '../quotas/limit-schema.js';
 import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';
 import type { LimitOverrides } from '../quotas/resolve-limits.js';
 import { complaintAbout } from '../quotas/schema/check.js';
+import { checkOptions } from '../quotas/schema/check-options.js';
 import { sentence } from '../quotas/schema/complaint.js';
-import { choice, type FieldsOf, flag, list, objectOf, type Schema, text, union } from '../quotas/schema/schema.js';
+import {
+  choice,
+  type FieldsOf,
+  flag,
+  list,
+  object,
+  objectOf,
+  type Schema,
+  text,
+  union,
+} from '../quotas/schema/schema.js';
 import { ACCOUNT_BOUNDS } from './account-bounds.js';
-import { checkOptions } from './check-options.js';
-import { type BindingOptions, bindingFields, bindingsOf } from './deploy/binding-shapes.js';
+import {
+  BINDING_SHAPES,
+  type BindingOptions,
+  type BindingShape,
+  type BoundBinding,
+  bindingFields,
+  boundBindings,
+} from './deploy/binding-shapes.js';
 import {
   COMPATIBILITY_DATE,
   COMPATIBILITY_FLAGS,
@@ -108,12 +125,13 @@ const LOAD_FIELDS: FieldsOf<Omit<LoadOptions, keyof BindingOptions>> = {
   'limits?': LIMIT_OVERRIDES,
 };
 
-let loadSchema: Schema<LoadOptions> | undefined;
+/** By the bindings that there are. */
+const loadSchemas = new WeakMap<readonly BindingShape[], Schema<LoadOptions>>();
 
-/** Made when it is first needed, with the bindings there are then. */
-export function loadOptionsSchema(): Schema<LoadOptions> {
-  loadSchema ??= objectOf<LoadOptions>({ ...LOAD_FIELDS, ...bindingFields() });
-  return loadSchema;
+function loadOptionsSchema(rows: readonly BindingShape[]): Schema<LoadOptions> {
+  const known = loadSchemas.get(rows) ?? object({ ...LOAD_FIELDS, ...bindingFields(rows) });
+  loadSchemas.set(rows, known);
+  return known;
 }
 
 export function checkAccountOptions(options: AccountOptions = {}): AccountOptions {
@@ -133,18 +151,24 @@ export function checkName(what: string, name: unknown): string {
 
 /** With every default filled in. */
 export type ResolvedLoadOptions = Readonly<Required<Omit<LoadOptions, 'routes' | 'usageModel'>>> & {
+  readonly bindings: readonly BoundBinding<BindingShape>[];
   readonly routes: readonly Required<RouteOptions>[];
   readonly usageModel: Plan | undefined;
 };
 
-export function resolveLoadOptions(options: LoadOptions = {}): ResolvedLoadOptions {
-  checkOptions('load()', options, loadOptionsSchema());
+export function resolveLoadOptions(
+  options: LoadOptions = {},
+  rows: readonly BindingShape[] = BINDING_SHAPES,
+): ResolvedLoadOptions {
+  checkOptions('load()', options, loadOptionsSchema(rows));
   const { name = 'function', vars = {}, secrets = {} } = options;
-  const bindings = bindingsOf(options);
-  checkBindingNames([...Object.values(bindings), vars, secrets].flatMap(Object.keys), `load function "${name}"`);
+  const bindings = boundBindings(options, rows);
+  const names = [...bindings.map(binding => binding.name), ...Object.keys(vars), ...Object.keys(secrets)];
+  checkBindingNames(names, `load function "${name}"`);
   return Object.freeze({
-    ...bindings,
     name,
+    bindings,
+    buckets: { ...options.buckets },
     // As a function gets them: a date is its text.
     vars: Object.fromEntries(Object.entries(vars).map(([key, value]) => [key, JSON.parse(JSON.stringify(value))])),
     secrets: { ...secrets },

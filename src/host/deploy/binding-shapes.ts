@@ -1,7 +1,8 @@
 /** The bindings that a function may have, as its configuration names them: the one list that options, files and the management API go by. */
 
 import { BINDING_NAME } from '../../quotas/binding-name.js';
-import { type FieldsOf, fieldsOf, type JsonSchema, record, text } from '../../quotas/schema/schema.js';
+import { isObject } from '../../quotas/schema/describe.js';
+import { constant, type JsonSchema, list, object, record, text } from '../../quotas/schema/schema.js';
 
 /** Options of `load()` that bind something, each by the name of the binding. */
 export interface BindingOptions {
@@ -12,59 +13,58 @@ export interface BindingOptions {
 export interface BindingShape {
   /** The option of `load()`: an object of configurations by the name of the binding. */
   readonly option: string;
-  /** The table of `edgehost.toml` that is written once for each binding; absent when a file cannot have it. */
-  readonly toml?: { readonly table: string };
+  /** The table of `edgehost.toml` that is written once for each binding, and the key of the configuration in it and in the management API. */
+  readonly toml: { readonly table: string; readonly nameKey: string };
   /** The type of the binding in the management API. */
   readonly managementType: string;
   /** Of the configuration of one binding. */
   readonly schema: JsonSchema;
-  /**
-   * The key of a configuration that is one value, in files and in the management API. A configuration that is an object has keys of its own,
-   * which are written there in snake case.
-   */
-  readonly key?: string;
+}
+
+/** One binding of checked options. */
+export interface BoundBinding<Row> {
+  readonly row: Row;
+  readonly name: string;
+  readonly config: unknown;
 }
 
 export const BINDING_SHAPES: readonly BindingShape[] = [
   {
     option: 'buckets',
-    toml: { table: 'store_buckets' },
+    toml: { table: 'store_buckets', nameKey: 'bucket_name' },
     managementType: 'store_bucket',
     schema: text({ minLength: 1, maxLength: 255, description: 'the name of a bucket' }),
-    key: 'bucket_name',
   },
 ];
 
-/** The options of `load()` for them. */
-export function bindingFields(): FieldsOf<BindingOptions> {
-  const fields = BINDING_SHAPES.map(({ option, schema }) => [`${option}?`, record(schema, BINDING_NAME)]);
-  // The list has a row for each option that BindingOptions documents.
-  return Object.fromEntries(fields) as FieldsOf<BindingOptions>;
+type OptionalFields = Readonly<Record<`${string}?`, JsonSchema>>;
+
+/** The options of `load()`. */
+export function bindingFields(rows: readonly BindingShape[]): OptionalFields {
+  return Object.fromEntries(rows.map(({ option, schema }) => [`${option}?`, record(schema, BINDING_NAME)]));
 }
 
-/** Copies of the bindings of checked options, all kinds of them. */
-export function bindingsOf(options: BindingOptions): Required<BindingOptions> {
-  const bindings = BINDING_SHAPES.map(({ option }) => [option, { ...Reflect.get(options, option) }]);
-  // Each was checked by the schema of its row.
-  return Object.fromEntries(bindings) as Required<BindingOptions>;
+/** The arrays of tables of `edgehost.toml`. */
+export function bindingTables(rows: readonly BindingShape[]): OptionalFields {
+  return Object.fromEntries(
+    rows.map(({ toml: { table, nameKey }, schema }) => [
+      `${table}?`,
+      list(object({ binding: BINDING_NAME, [nameKey]: schema })),
+    ]),
+  );
 }
 
-/** The fields of one binding where bindings are a list, besides the name and the type. */
-export function listedFields({ schema, key }: BindingShape): Readonly<Record<string, JsonSchema>> {
-  if (key !== undefined) return { [key]: schema };
-  const fields = Object.entries(fieldsOf(schema));
-  return Object.fromEntries(fields.map(([name, field]) => [name.replace(/^[^?]+/, snakeCase), field]));
+/** The types of bindings in the management API. */
+export function managedBindings(rows: readonly BindingShape[]): JsonSchema[] {
+  return rows.map(({ managementType, toml: { nameKey }, schema }) =>
+    object({ type: constant(managementType), name: BINDING_NAME, [nameKey]: schema }),
+  );
 }
 
-/** The configuration of a binding that was checked by {@link listedFields}. */
-export function configurationOf({ schema, key }: BindingShape, listed: object): unknown {
-  if (key !== undefined) return Reflect.get(listed, key);
-  const names = Object.keys(fieldsOf(schema)).map(name => name.replace(/\?$/, ''));
-  const given = names.map(name => [name, Reflect.get(listed, snakeCase(name))]);
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
-}
-
-/** `cpuMs` is `cpu_ms` in files and in the management API. */
-export function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
+/** The bindings of checked options, of every kind. */
+export function boundBindings<Row extends BindingShape>(options: object, rows: readonly Row[]): BoundBinding<Row>[] {
+  return rows.flatMap(row => {
+    const given: unknown = Reflect.get(options, row.option);
+    return Object.entries(isObject(given) ? given : {}).map(([name, config]) => ({ row, name, config }));
+  });
 }

@@ -4,33 +4,15 @@
  */
 
 import type { ModuleKind } from '../../isolate/protocol/messages.js';
-import { BINDING_NAME } from '../../quotas/binding-name.js';
 import { limitsSchema } from '../../quotas/limit-schema.js';
 import { LIMIT_NAMES } from '../../quotas/limits.js';
 import type { LimitOverrides } from '../../quotas/resolve-limits.js';
 import type { KeyPath } from '../../quotas/schema/complaint.js';
 import { isObject } from '../../quotas/schema/describe.js';
-import {
-  choice,
-  flag,
-  type JsonSchema,
-  list,
-  type ObjectOf,
-  object,
-  type Schema,
-  text,
-  union,
-} from '../../quotas/schema/schema.js';
+import { choice, flag, list, type ObjectOf, object, type Schema, text, union } from '../../quotas/schema/schema.js';
 import { globMatcher, type ModuleRule } from '../collect-modules.js';
 import type { RouteOptions } from '../options.js';
-import {
-  BINDING_SHAPES,
-  type BindingOptions,
-  type BindingShape,
-  configurationOf,
-  listedFields,
-  snakeCase,
-} from './binding-shapes.js';
+import { type BindingShape, bindingTables } from './binding-shapes.js';
 import {
   COMPATIBILITY_DATE,
   COMPATIBILITY_FLAGS,
@@ -77,21 +59,13 @@ const FIELDS = {
 /** A file that was checked; its bindings are tables of the list's names. */
 export type FileTable = ObjectOf<typeof FIELDS>;
 
-let schema: Schema<FileTable> | undefined;
+/** By the bindings that there are. */
+const schemas = new WeakMap<readonly BindingShape[], Schema<FileTable>>();
 
-/** Made when it is first needed, with the bindings there are then. */
-export function fileSchema(): Schema<FileTable> {
-  schema ??= object({ ...FIELDS, ...bindingTables() });
-  return schema;
-}
-
-function bindingTables(): Readonly<Record<string, JsonSchema>> {
-  const tables: Record<string, JsonSchema> = {};
-  for (const shape of BINDING_SHAPES) {
-    if (shape.toml === undefined) continue;
-    tables[`${shape.toml.table}?`] = list(object({ binding: BINDING_NAME, ...listedFields(shape) }));
-  }
-  return tables;
+export function fileSchema(rows: readonly BindingShape[]): Schema<FileTable> {
+  const known = schemas.get(rows) ?? object({ ...FIELDS, ...bindingTables(rows) });
+  schemas.set(rows, known);
+  return known;
 }
 
 export function routesOfFile({ route, routes = [] }: FileTable): RouteOptions[] {
@@ -102,29 +76,29 @@ export function routesOfFile({ route, routes = [] }: FileTable): RouteOptions[] 
   });
 }
 
-/** `fail` makes the error for a name that stands twice. */
+/** The options of load() that bind names. `fail` makes the error for a name that is given twice. */
 export function bindingsOfFile(
   table: FileTable,
+  rows: readonly BindingShape[],
   fail: (path: KeyPath, message: string) => Error,
-): Required<BindingOptions> {
-  const owners = new Map<string, string>();
-  const options = BINDING_SHAPES.map(shape => {
+): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
+  const tables = new Map<string, string>();
+  const options: Record<string, Record<string, unknown>> = {};
+  for (const { option, toml } of rows) {
     const configurations: Record<string, unknown> = {};
-    for (const [index, listed] of listedBindings(table, shape).entries()) {
-      const name = listed.binding;
-      const path = [shape.toml?.table ?? '', index, 'binding'];
-      if (owners.has(name)) throw fail(path, `Binding "${name}" is given twice`);
-      owners.set(name, shape.toml?.table ?? '');
-      configurations[name] = configurationOf(shape, listed);
+    for (const [index, listed] of listedIn(table, toml.table).entries()) {
+      const name = String(listed.binding);
+      if (tables.has(name)) throw fail([toml.table, index, 'binding'], `Binding "${name}" is given twice`);
+      tables.set(name, toml.table);
+      configurations[name] = listed[toml.nameKey];
     }
-    return [shape.option, configurations];
-  });
-  for (const name of Object.keys(table.vars ?? {})) {
-    const owner = owners.get(name);
-    if (owner !== undefined) throw fail(['vars', name], `"${name}" is a variable and a binding of ${owner}`);
+    options[option] = configurations;
   }
-  // Each was checked by the schema of its row, and the list has a row for each option.
-  return Object.fromEntries(options) as Required<BindingOptions>;
+  for (const name of Object.keys(table.vars ?? {})) {
+    const other = tables.get(name);
+    if (other !== undefined) throw fail(['vars', name], `"${name}" is a variable and a binding of ${other}`);
+  }
+  return options;
 }
 
 export function limitsOfFile({ limits }: FileTable): LimitOverrides {
@@ -139,7 +113,13 @@ export function rulesOfFile({ rules = [] }: FileTable): ModuleRule[] {
   );
 }
 
-function listedBindings(table: FileTable, { toml }: BindingShape): readonly { readonly binding: string }[] {
-  // `fileSchema()` has it as a list of such tables.
-  return toml === undefined ? [] : (Reflect.get(table, toml.table) ?? []);
+/** The schema has it as an array of tables. */
+function listedIn(table: FileTable, key: string): readonly Readonly<Record<string, unknown>>[] {
+  const listed: unknown = Reflect.get(table, key);
+  return Array.isArray(listed) ? listed : [];
+}
+
+/** `cpuMs` is `cpu_ms` in files. */
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
 }

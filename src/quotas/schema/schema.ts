@@ -8,13 +8,11 @@
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** Never there: the type that a schema checks for. A function, so that a schema of a wider or a narrower type is another type. */
-declare const TYPE: unique symbol;
-
-export type Schema<T> = JsonSchema & { readonly [TYPE]?: (value: T) => T };
+/** `~type` is never there: it tells the compiler the type. A function, so that a schema of a wider or a narrower type is another type. */
+export type Schema<T> = JsonSchema & { readonly '~type'?: (value: T) => T };
 
 /** The type that a schema checks for. */
-export type Static<S> = S extends { readonly [TYPE]?: (value: never) => infer T } ? T : never;
+export type Static<S> = S extends { readonly '~type'?: (value: never) => infer T } ? T : never;
 
 /** Fields by name; a name that ends in `?` is optional. */
 type Fields = Readonly<Record<string, JsonSchema>>;
@@ -97,15 +95,12 @@ export function objectOf<T>(fields: FieldsOf<T>, rules: JsonSchema = {}): Schema
 }
 
 /** The same fields, none of them required. */
-export function optional(fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).map(([name, schema]) => [`${name.replace(/\?$/, '')}?`, schema]));
-}
-
-/** The fields that an object schema was made of. */
-export function fieldsOf({ properties, required }: JsonSchema): Fields {
-  const names: readonly unknown[] = Array.isArray(required) ? required : [];
-  const entries = Object.entries(properties ?? {});
-  return Object.fromEntries(entries.map(([name, schema]) => [names.includes(name) ? name : `${name}?`, schema]));
+export function optional<F extends Fields>(
+  fields: F,
+): { readonly [N in keyof F & string as N extends `${string}?` ? N : `${N}?`]: F[N] } {
+  const entries = Object.entries(fields).map(([name, schema]) => [`${name.replace(/\?$/, '')}?`, schema]);
+  // What Object.fromEntries makes has the names of the mapped type, which TypeScript does not follow.
+  return Object.fromEntries(entries) as ReturnType<typeof optional<F>>;
 }
 
 export function anything(): Schema<unknown> {

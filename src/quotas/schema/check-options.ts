@@ -1,8 +1,8 @@
 /** Checks of option objects, by their schemas: what is wrong is a TypeError or RangeError that names the option, what was given and what is allowed. */
 
-import { complaintAbout } from '../quotas/schema/check.js';
-import { dotted, sentence } from '../quotas/schema/complaint.js';
-import type { Schema } from '../quotas/schema/schema.js';
+import { complaintAbout } from './check.js';
+import { dotted, sentence } from './complaint.js';
+import type { Schema } from './schema.js';
 
 /**
  * `where` names the call: `new EdgeHost()`, `load()`. Options that are undefined are not given.
