@@ -19,7 +19,8 @@ import { Admission } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';
 import { HostBudget, type HostShare } from '../quotas/host/host-share.js';
 import { resolveLimits } from '../quotas/resolve-limits.js';
-import { openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
+import { checkOptions } from '../quotas/schema/check-options.js';
+import { lazyCounters, openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
 import { Account, type AccountHost, type AccountStatsSnapshot } from './account.js';
 import type { ScriptSource } from './deployment.js';
 import type { EdgeFunction } from './edge-function.js';
@@ -28,8 +29,10 @@ import { fetchInput, fetchThrough } from './fetch-door.js';
 import { cachePrefix, type FunctionRunner } from './function-runner.js';
 import { type EdgeHostOptions, type ResolvedHostOptions, resolveHostOptions } from './host-options.js';
 import { lazyDirectory } from './lazy-directory.js';
-import { createListener, type ListenerOptions } from './listener.js';
+import { createListener } from './listener.js';
+import { type HostListenerOptions, LISTENER_OPTIONS } from './listener-options.js';
 import { createManagementDoor, type HostManagement, type HostManagementOptions } from './management-door.js';
+import { MANAGEMENT_OPTIONS } from './management-options.js';
 import { NameOwners } from './name-owners.js';
 import { type AccountOptions, checkAccountOptions, checkName, type LoadOptions } from './options.js';
 import { Router } from './router.js';
@@ -86,7 +89,8 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   readonly #egress: Egress;
   readonly #admission: Admission;
   readonly #budget: HostBudget;
-  #redis: Promise<SharedCounters> | undefined;
+  /** Shared with other hosts. */
+  readonly #counters: SharedCounters | undefined;
   /** Known when the first cell has been asked for; never with isolation 'thread'. */
   #sandbox: Sandbox | undefined;
   /** Known at the same time. */
@@ -104,7 +108,10 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     super();
     this.#options = resolveHostOptions(options);
     this.#cache = new IsolateCache({ max: this.#options.maxIsolates, idleMs: this.#options.idleMs });
-    const { egress, outbound } = this.#options;
+    const { egress, outbound, redisUrl: url, now } = this.#options;
+    const onError = (error: unknown) => this.#warn(error);
+    this.#counters =
+      url === undefined ? undefined : lazyCounters(() => openRedisCounters({ url, now, onError }), onError);
     this.#egress = createEgress({ ...egress, ...(outbound !== undefined && { outbound }) });
     this.#budget = new HostBudget({
       heapBytes: this.#options.hostHeapBytes,
@@ -116,7 +123,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
         get: async key => countText(await (await this.#openStorage()).sublevel('counts').get(key)),
         put: async (key, value) => (await this.#openStorage()).sublevel('counts').put(key, value),
       },
-      ...(this.#options.redisUrl !== undefined && { shared: this.#sharedCounters(this.#options.redisUrl) }),
+      ...(this.#counters !== undefined && { shared: this.#counters }),
       onAbuse: event => {
         this.emit('abuse', event);
         publish('abuse', event);
@@ -206,8 +213,9 @@ export class EdgeHost extends EventEmitter<HostEvents> {
    * Host or target could be read in two ways is answered with 400 (EDGE_REQUEST_MALFORMED).
    */
   listener(
-    options: { readonly function?: EdgeFunction } & ListenerOptions = {},
+    options: HostListenerOptions = {},
   ): (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void {
+    checkOptions('listener()', options, LISTENER_OPTIONS);
     const { function: fixed, ...listenerOptions } = options;
     const runner = fixed === undefined ? undefined : runnerOf(fixed);
     const route = runner === undefined ? undefined : ({ target: runner, mode: 'fail-closed' } as const);
@@ -237,6 +245,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
    * afterwards wait until the zones that it has stored are known.
    */
   management(options: HostManagementOptions = {}): HostManagement {
+    checkOptions('management()', options, MANAGEMENT_OPTIONS);
     return createManagementDoor(options, {
       names: this.#names,
       opening: ready => {
@@ -305,7 +314,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     this.#cache.close();
     await Promise.all([...this.#accounts.values()].map(account => account.close()));
     await this.#admission.close();
-    await (await this.#redis?.catch(() => undefined))?.close();
+    await this.#counters?.close();
     await this.#egress.close();
     const storage = await this.#storage?.catch(() => undefined);
     await storage?.close();
@@ -355,39 +364,6 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   async #directory(account: string): Promise<BucketDirectory> {
     if (this.#closing !== undefined) throw new EdgeError('EDGE_CLOSED', 'Cannot use a bucket: the host is closed');
     return (await this.#openStorage()).buckets(account);
-  }
-
-  /** Connects with the first count; until then there is nothing to share. */
-  #sharedCounters(url: string): SharedCounters {
-    const open = (): Promise<SharedCounters> => {
-      this.#redis ??= openRedisCounters({ url, now: this.#options.now, onError: error => this.#warn(error) });
-      this.#redis.then(
-        counters => {
-          opened = counters;
-        },
-        (error: unknown) => {
-          // The package or the URL is wrong, which asking again does not change.
-          if (!isTold) this.#warn(error);
-          isTold = true;
-        },
-      );
-      return this.#redis;
-    };
-    let opened: SharedCounters | undefined;
-    let isTold = false;
-    return {
-      increment: async (key, lifeSeconds) => (opened ?? (await open())).increment(key, lifeSeconds),
-      decrement: async (key, lifeSeconds) => (opened ?? (await open())).decrement(key, lifeSeconds),
-      get aheadMs() {
-        return opened?.aheadMs ?? 0;
-      },
-      ready: () =>
-        open().then(
-          () => {},
-          () => {},
-        ),
-      close: async () => {},
-    };
   }
 
   #warn(cause: unknown): void {

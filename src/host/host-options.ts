@@ -10,7 +10,7 @@ import type { ConnectionSlotRelease } from '../quotas/connection-gate.js';
 import { LIMIT_OVERRIDES } from '../quotas/limit-schema.js';
 import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';
 import type { LimitOverrides } from '../quotas/resolve-limits.js';
-import { checkOptions } from '../quotas/schema/check-options.js';
+import { checkOptions, givenOf } from '../quotas/schema/check-options.js';
 import {
   choice,
   flag,
@@ -141,7 +141,7 @@ export type ResolvedHostOptions = Readonly<Required<Omit<EdgeHostOptions, 'quota
 
 export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostOptions {
   checkOptions('new EdgeHost()', options, HOST_OPTIONS);
-  const { quotas, ...given } = withoutUndefined(options);
+  const { quotas, ...given } = givenOf(options);
   return Object.freeze({
     storage: './.edgehost',
     plan: 'standard',
@@ -166,12 +166,6 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     ...given,
     redisUrl: quotas?.redis,
   });
-}
-
-/** An option that is undefined has its default. */
-function withoutUndefined<T extends object>(options: T): T {
-  // What is left out is optional in T: the check has refused everything else that is undefined.
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }
 
 function defaultHeapBytes(): number {

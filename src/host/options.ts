@@ -128,7 +128,7 @@ const LOAD_FIELDS: FieldsOf<Omit<LoadOptions, keyof BindingOptions>> = {
 /** By the bindings that there are. */
 const loadSchemas = new WeakMap<readonly BindingShape[], Schema<LoadOptions>>();
 
-function loadOptionsSchema(rows: readonly BindingShape[]): Schema<LoadOptions> {
+export function loadOptionsSchema(rows: readonly BindingShape[]): Schema<LoadOptions> {
   const known = loadSchemas.get(rows) ?? object({ ...LOAD_FIELDS, ...bindingFields(rows) });
   loadSchemas.set(rows, known);
   return known;

@@ -20,3 +20,9 @@ export function checkOptions<T>(where: string, options: unknown, schema: Schema<
   });
   throw complaint.kind === 'wrong' && complaint.isOutOfRange ? new RangeError(message) : new TypeError(message);
 }
+
+/** The options that are given, to be spread over their defaults: one that is undefined has its default. */
+export function givenOf<T extends object>(options: T): T {
+  // What is left out is optional in T: the check has refused everything else that is undefined.
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
+}
