@@ -48,15 +48,26 @@ export const SECRET: Schema<string> = secret(text());
 
 export const SECRETS: Schema<Readonly<Record<string, string>>> = record(SECRET, BINDING_NAME);
 
-/** JSON writes `null` for such a number, which would be another value. */
 function whyNotJson(value: unknown): string | undefined {
   return reasonOf(() => {
-    const json: unknown = JSON.stringify(value, (_, part: unknown) => {
-      if (typeof part === 'number' && !Number.isFinite(part)) throw new TypeError(`JSON cannot hold ${part}`);
-      return part;
-    });
+    const json: string | undefined = JSON.stringify(value);
     if (json === undefined) throw new TypeError('JSON cannot hold it');
+    // JSON has `null` for a number that it cannot write, which would be another value.
+    const number = json.includes('null') ? endlessNumberIn(value) : undefined;
+    if (number !== undefined) throw new TypeError(`JSON cannot hold ${number}`);
   });
+}
+
+/** Infinity or NaN in a value without circles. Not by a function that JSON calls for each part: a customer's value may have millions. */
+function endlessNumberIn(value: unknown): number | undefined {
+  const rest = [value];
+  while (rest.length > 0) {
+    const part = rest.pop();
+    if (typeof part === 'number' && !Number.isFinite(part)) return part;
+    if (typeof part !== 'object' || part === null) continue;
+    for (const inner of Object.values(part)) rest.push(inner);
+  }
+  return undefined;
 }
 
 /** What a check says that throws what it finds. */

@@ -126,7 +126,7 @@ function givenIn(keyword: string, data: unknown, schema: object): string {
     if (keyword === 'maxItems' || keyword === 'minItems') return `an array of ${data.length}`;
   }
   if (keyword === 'minProperties') return 'an empty object';
-  if (keyword === 'maxLength' && typeof data === 'string') return `a string of ${[...data].length} characters`;
+  if (keyword === 'maxLength' && typeof data === 'string') return `a string of ${data.length} characters`;
   return 'writeOnly' in schema ? kindOf(data) : describe(data);
 }
 
