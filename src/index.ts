@@ -18,9 +18,10 @@ export type {
   LogLevel,
 } from './host/events.js';
 export type { FunctionStatsSnapshot, HistogramSnapshot } from './host/function-stats.js';
+export type { EdgeHostOptions, EgressOptions } from './host/host-options.js';
 export type { ListenerOptions, NodeListener } from './host/listener.js';
 export type { HostManagement, HostManagementOptions } from './host/management-door.js';
-export type { AccountOptions, EdgeHostOptions, EgressOptions, LoadOptions, RouteOptions } from './host/options.js';
+export type { AccountOptions, LoadOptions, RouteOptions } from './host/options.js';
 export type { QueueMessage, QueueOutcome, QueueRetry } from './host/queue-batch.js';
 export type { HostS3Credential, HostS3Options } from './host/s3-door.js';
 export type { CellEvent } from './host/telemetry.js';

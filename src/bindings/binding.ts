@@ -3,6 +3,7 @@
  * calls count as and what it shares. Everything around a binding reads the row: options, `edgehost.toml`, the management API, accounting.
  */
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
+import type { JsonSchema } from '../quotas/schema/schema.js';
 import type { SubrequestKind } from '../quotas/service-calls.js';
 import type { Storage } from '../storage/storage.js';
 import type { StorageOwner } from '../storage/storage-owner.js';
@@ -93,7 +94,7 @@ export interface NamedBinding<Config = unknown, Shared = unknown, Client extends
   /** The type of such a binding in the management API: `store_bucket`. */
   readonly managementType: string;
   /** JSON schema of one configuration. What comes to the methods below has been checked by it. */
-  readonly schema: Readonly<Record<string, unknown>>;
+  readonly schema: JsonSchema;
   /** Opens it for one function. */
   open(context: FunctionContext<Shared>, config: Config): Service;
   /** Rejects while the function is being loaded, for what its first call would find out too late. */

@@ -166,7 +166,7 @@ export class Account implements BindingClients {
    * secrets are given here only. Rejects like {@link load}, and with EDGE_CONFIG_INVALID, which tells file and line.
    */
   async loadFile(path: string, options: LoadOptions = {}): Promise<EdgeFunction> {
-    const { source, options: configured } = await readFunctionFile(path, this.#host.bindings.registry);
+    const { source, options: configured } = await readFunctionFile(path, this.#host.bindings.registry.named);
     return this.load(source, { ...configured, ...options });
   }
 
@@ -239,7 +239,7 @@ export class Account implements BindingClients {
   }
 
   #resolve(options: LoadOptions | undefined): ResolvedLoadOptions {
-    return resolveLoadOptions(options, this.#host.bindings.registry);
+    return resolveLoadOptions(options, this.#host.bindings.registry.named);
   }
 
   #counted(): Iterable<CountedFunction> {

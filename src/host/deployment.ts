@@ -1,7 +1,7 @@
 /** A deployment: what load() was given, checked and turned into the modules that an isolate gets. */
 import { createHash } from 'node:crypto';
 import type { ModuleHead, ModuleKind } from '../protocol/messages.js';
-import { describe, isPlainObject } from './check-options.js';
+import { describe, isObject } from '../quotas/schema/describe.js';
 
 /** Text is an ES module or JSON or text by its name's ending; bytes are a data module. */
 export type ModuleSource = string | Uint8Array | { readonly type: ModuleKind; readonly source: string | Uint8Array };
@@ -45,11 +45,11 @@ interface Entry {
 }
 
 function modulesOf(source: unknown): Entry[] {
-  if (!isPlainObject(source)) {
+  if (!isObject(source)) {
     throw new TypeError(`The source of load() is ${describe(source)}, expected a string or { main, modules }`);
   }
   const { main, modules } = source;
-  if (typeof main !== 'string' || !isPlainObject(modules)) {
+  if (typeof main !== 'string' || !isObject(modules)) {
     throw new TypeError(
       `The source of load() is { main: ${describe(main)}, modules: ${describe(modules)} }, expected a name and an object of modules`,
     );
@@ -70,7 +70,7 @@ function modulesOf(source: unknown): Entry[] {
 function entryOf(role: 'main' | 'other', name: string, value: unknown): Entry {
   if (typeof value === 'string') return { name, kind: kindOfText(role, name, value), bytes: Buffer.from(value) };
   if (value instanceof Uint8Array) return { name, kind: 'data', bytes: Buffer.from(value) };
-  if (isPlainObject(value)) {
+  if (isObject(value)) {
     const kind = KINDS.find(known => known === value.type);
     const { source } = value;
     if (kind === undefined) {

@@ -17,7 +17,8 @@ import { Admission } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';
 import { HostBudget, type HostShare } from '../quotas/host/host-share.js';
 import { resolveLimits } from '../quotas/resolve-limits.js';
-import { openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
+import { checkOptions } from '../quotas/schema/check-options.js';
+import { lazyCounters, openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
 import { Storage } from '../storage/storage.js';
 import { Account, type AccountStatsSnapshot } from './account.js';
 import type { AccountHost } from './account-host.js';
@@ -27,18 +28,13 @@ import type { HostEvents } from './events.js';
 import { fetchInput, fetchThrough } from './fetch-door.js';
 import { cachePrefix, type FunctionRunner } from './function-runner.js';
 import { HostBindings } from './host-bindings.js';
-import { createListener, type ListenerOptions } from './listener.js';
+import { type EdgeHostOptions, type ResolvedHostOptions, resolveHostOptions } from './host-options.js';
+import { createListener } from './listener.js';
+import { type HostListenerOptions, LISTENER_OPTIONS } from './listener-options.js';
 import { createManagementDoor, type HostManagement, type HostManagementOptions } from './management-door.js';
+import { MANAGEMENT_OPTIONS } from './management-options.js';
 import { NameOwners } from './name-owners.js';
-import {
-  type AccountOptions,
-  checkAccountOptions,
-  checkName,
-  type EdgeHostOptions,
-  type LoadOptions,
-  type ResolvedHostOptions,
-  resolveHostOptions,
-} from './options.js';
+import { type AccountOptions, checkAccountOptions, checkName, type LoadOptions } from './options.js';
 import { Router } from './router.js';
 import { runnerOf } from './runners.js';
 import { createS3Door, type HostS3Options } from './s3-door.js';
@@ -105,7 +101,8 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   readonly #admission: Admission;
   readonly #budget: HostBudget;
   readonly #guestBundle: string | undefined;
-  #redis: Promise<SharedCounters> | undefined;
+  /** Shared with other hosts. */
+  readonly #counters: SharedCounters | undefined;
   /** Known when the first cell has been asked for; never with isolation 'thread'. */
   #sandbox: Sandbox | undefined;
   /** Known at the same time. */
@@ -126,13 +123,15 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     super();
     this.#guestBundle = parts.guestBundle;
     this.#options = resolveHostOptions(options);
-    // Checks the figures now, not at the first load.
-    resolveLimits({ plan: this.#options.plan, zonePlan: this.#options.zonePlan, overrides: [this.#options.limits] });
     this.#cache = new IsolateCache({ max: this.#options.maxIsolates, idleMs: this.#options.idleMs });
     this.#bindings = new HostBindings(parts.registry ?? REGISTRY, {
       options: this.#options,
       storage: () => this.#storageOfBindings(),
     });
+    const { redisUrl: url, now } = this.#options;
+    const onError = (error: unknown) => this.#warn(error);
+    this.#counters =
+      url === undefined ? undefined : lazyCounters(() => openRedisCounters({ url, now, onError }), onError);
     this.#budget = new HostBudget({
       heapBytes: this.#options.hostHeapBytes,
       bufferBytes: this.#options.hostBufferBytes,
@@ -143,7 +142,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
         get: async key => countText(await (await this.#openStorage()).sublevel('counts').get(key)),
         put: async (key, value) => (await this.#openStorage()).sublevel('counts').put(key, value),
       },
-      ...(this.#options.redisUrl !== undefined && { shared: this.#sharedCounters(this.#options.redisUrl) }),
+      ...(this.#counters !== undefined && { shared: this.#counters }),
       onAbuse: event => {
         this.emit('abuse', event);
         publish('abuse', event);
@@ -233,8 +232,9 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
    * Host or target could be read in two ways is answered with 400 (EDGE_REQUEST_MALFORMED).
    */
   listener(
-    options: { readonly function?: EdgeFunction } & ListenerOptions = {},
+    options: HostListenerOptions = {},
   ): (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void {
+    checkOptions('listener()', options, LISTENER_OPTIONS);
     const { function: fixed, ...listenerOptions } = options;
     const runner = fixed === undefined ? undefined : runnerOf(fixed);
     const route = runner === undefined ? undefined : ({ target: runner, mode: 'fail-closed' } as const);
@@ -264,6 +264,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
    * afterwards wait until the zones that it has stored are known.
    */
   management(options: HostManagementOptions = {}): HostManagement {
+    checkOptions('management()', options, MANAGEMENT_OPTIONS);
     return createManagementDoor(options, {
       names: this.#names,
       opening: ready => {
@@ -333,7 +334,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     this.#cache.close();
     await Promise.all([...this.#accounts.values()].map(account => account.close()));
     await this.#admission.close();
-    await (await this.#redis?.catch(() => undefined))?.close();
+    await this.#counters?.close();
     await this.#bindings.close();
     const storage = await this.#storage?.catch(() => undefined);
     await storage?.close();
@@ -384,39 +385,6 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   async #storageOfBindings(): Promise<Storage> {
     if (this.#closing !== undefined) throw new EdgeError('EDGE_CLOSED', 'Cannot use the storage: the host is closed');
     return this.#openStorage();
-  }
-
-  /** Connects with the first count; until then there is nothing to share. */
-  #sharedCounters(url: string): SharedCounters {
-    const open = (): Promise<SharedCounters> => {
-      this.#redis ??= openRedisCounters({ url, now: this.#options.now, onError: error => this.#warn(error) });
-      this.#redis.then(
-        counters => {
-          opened = counters;
-        },
-        (error: unknown) => {
-          // The package or the URL is wrong, which asking again does not change.
-          if (!isTold) this.#warn(error);
-          isTold = true;
-        },
-      );
-      return this.#redis;
-    };
-    let opened: SharedCounters | undefined;
-    let isTold = false;
-    return {
-      increment: async (key, lifeSeconds) => (opened ?? (await open())).increment(key, lifeSeconds),
-      decrement: async (key, lifeSeconds) => (opened ?? (await open())).decrement(key, lifeSeconds),
-      get aheadMs() {
-        return opened?.aheadMs ?? 0;
-      },
-      ready: () =>
-        open().then(
-          () => {},
-          () => {},
-        ),
-      close: async () => {},
-    };
   }
 
   #warn(cause: unknown): void {

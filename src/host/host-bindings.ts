@@ -2,16 +2,8 @@
 import type { AccountContext, BindingBase, BindingHost, FunctionContext, NamedBinding } from '../bindings/binding.js';
 import type { BindingRegistry } from '../bindings/registry.js';
 import type { Service } from '../bindings/service.js';
+import type { BoundBinding } from './deploy/binding-shapes.js';
 import type { FunctionServices, ServiceEntry } from './services.js';
-
-/** A binding of one function, as its configuration asks for it. */
-export interface BoundBinding {
-  readonly row: NamedBinding;
-  /** The name in the function's environment. */
-  readonly name: string;
-  /** What the schema of the row has checked. */
-  readonly config: unknown;
-}
 
 /** A context without what only its row knows. */
 type Common<Context> = Omit<Context, 'shared'>;
@@ -27,7 +19,7 @@ export class HostBindings {
   }
 
   /** What a function may call: services that every function has, and those that it is bound to. By number. */
-  services(context: Common<FunctionContext>, bound: readonly BoundBinding[]): FunctionServices {
+  services(context: Common<FunctionContext>, bound: readonly BoundBinding<NamedBinding>[]): FunctionServices {
     const entries = new Map<number, ServiceEntry>();
     for (const row of this.registry.implicit) {
       const service = row.open(this.#contextOf(row, context));
@@ -44,7 +36,7 @@ export class HostBindings {
   }
 
   /** Rejects for what the first call of a binding would find out too late. */
-  async prepare(context: Common<AccountContext>, bound: readonly BoundBinding[]): Promise<void> {
+  async prepare(context: Common<AccountContext>, bound: readonly BoundBinding<NamedBinding>[]): Promise<void> {
     for (const { row, config } of bound) await row.prepare?.(this.#contextOf(row, context), config);
   }
 

@@ -1,7 +1,7 @@
 /** Batches of messages for a function's queue handler: what goes in, and what the handler made of it. */
 import { randomUUID } from 'node:crypto';
 import { EdgeError } from '../quotas/errors.js';
-import { describe, isPlainObject } from './check-options.js';
+import { describe, isObject } from '../quotas/schema/describe.js';
 
 /** A message to deliver. */
 export interface QueueMessage {
@@ -56,7 +56,7 @@ export function createBatch(queue: string, messages: readonly QueueMessage[]): Q
     );
   }
   const written = messages.map((message: unknown, index) => {
-    if (!isPlainObject(message) || message.body === undefined) {
+    if (!isObject(message) || message.body === undefined) {
       throw new TypeError(`Cannot deliver to queue "${queue}": message ${index} is no object with a body`);
     }
     const { id = randomUUID(), body, timestamp = new Date(), attempts = 1 } = message;
@@ -93,7 +93,7 @@ export function createBatch(queue: string, messages: readonly QueueMessage[]): Q
 export function readOutcome(batch: QueueBatch, answer: string): QueueOutcome {
   const delays = new Map<string, number>();
   for (const retry of retriesOf(answer)) {
-    if (!isPlainObject(retry) || typeof retry.id !== 'string') continue;
+    if (!isObject(retry) || typeof retry.id !== 'string') continue;
     const seconds = typeof retry.delaySeconds === 'number' ? retry.delaySeconds : 0;
     delays.set(retry.id, Math.min(Math.max(0, seconds), MAX_DELAY_SECONDS));
   }
@@ -107,7 +107,7 @@ export function readOutcome(batch: QueueBatch, answer: string): QueueOutcome {
 function retriesOf(answer: string): readonly unknown[] {
   try {
     const value: unknown = JSON.parse(answer);
-    if (isPlainObject(value) && Array.isArray(value.retries)) return value.retries;
+    if (isObject(value) && Array.isArray(value.retries)) return value.retries;
   } catch {
     // Told below.
   }

@@ -9,10 +9,8 @@ import {
   LIMIT_NAMES,
   type LimitName,
   limitRow,
-  PLANS,
   type PlainLimitName,
   type Plan,
-  ZONE_PLANS,
   type ZonePlan,
 } from './limits.js';
 
@@ -39,27 +37,19 @@ export interface LimitChoice {
   readonly overrides?: readonly (LimitOverrides | undefined)[];
 }
 
-/**
- * The limits that hold for a function.
- *
- * @throws TypeError for an unknown plan or limit, or a figure that is no number
- * @throws RangeError for a figure outside the bounds of its limit
- */
+/** The limits that hold for a function. Plans and overrides have been checked by their schemas (`limit-schema.ts`). */
 export function resolveLimits(choice: LimitChoice = {}): ResolvedLimits {
-  const plan = checkName('plan', choice.plan ?? 'standard', PLANS);
-  const zonePlan = checkName('zonePlan', choice.zonePlan ?? 'free', ZONE_PLANS);
-
-  const figures: Record<string, unknown> = { plan, zonePlan };
-  for (const name of LIMIT_NAMES) figures[name] = planFigure(name, plan, zonePlan);
-  for (const overrides of choice.overrides ?? []) {
-    for (const [name, value] of checkedEntries('limits', overrides)) {
-      if (!isLimitName(name)) throw new TypeError(unknownName(name));
-      figures[name] = overridden(name, figures[name], value);
+  const { plan = 'standard', zonePlan = 'free', overrides = [] } = choice;
+  const values: Record<string, unknown> = { plan, zonePlan };
+  for (const name of LIMIT_NAMES) values[name] = planFigure(name, plan, zonePlan);
+  for (const override of overrides) {
+    for (const [name, value] of Object.entries(override ?? {})) {
+      if (isLimitName(name) && value !== undefined) values[name] = overridden(name, values[name], value);
     }
   }
-  for (const value of Object.values(figures)) Object.freeze(value);
-  // Every name of LIMIT_NAMES got a figure of its row's shape above, and only checked figures replaced them.
-  return Object.freeze(figures) as ResolvedLimits;
+  for (const value of Object.values(values)) Object.freeze(value);
+  // Every name of LIMIT_NAMES got a value of its row's shape above, and only checked ones replaced them.
+  return Object.freeze(values) as ResolvedLimits;
 }
 
 /** The limit of one kind of invocation. */
@@ -74,61 +64,9 @@ function planFigure(name: LimitName, plan: Plan, zonePlan: ZonePlan): number | B
   return row.by === 'plan' ? row.values[plan] : { ...row.values[plan] };
 }
 
-function overridden(name: LimitName, current: unknown, value: unknown): unknown {
-  if (value === undefined) return current;
-  const option = `limits.${name}`;
-  if (limitRow(name).by !== 'kind') return checkFigure(name, option, value);
-
-  const result: Record<string, unknown> = {};
-  if (typeof value === 'number') {
-    const figure = checkFigure(name, option, value);
-    for (const kind of INVOCATION_KINDS) result[kind] = figure;
-    return result;
-  }
-  Object.assign(result, current);
-  for (const [kind, figure] of checkedEntries(option, value)) {
-    checkName(`the kind of invocation in ${option}`, kind, INVOCATION_KINDS);
-    if (figure !== undefined) result[kind] = checkFigure(name, `${option}.${kind}`, figure);
-  }
-  return result;
-}
-
-function checkFigure(name: LimitName, option: string, value: unknown): number {
-  const { min, max, unit } = limitRow(name);
-  const allowed = `a whole number of ${unit === 'count' ? 'items' : unit} from ${min}${
-    max === Number.POSITIVE_INFINITY ? ' on, or Infinity for no limit' : ` to ${max}`
-  }`;
-  if (typeof value !== 'number') {
-    throw new TypeError(`Option ${option} is ${quoted(value)} (${typeof value}), expected ${allowed}`);
-  }
-  const isWhole = Number.isSafeInteger(value) || value === Number.POSITIVE_INFINITY;
-  if (!isWhole || value < min || value > max) {
-    throw new RangeError(`Option ${option} is ${value}, expected ${allowed}`);
-  }
-  return value;
-}
-
-function checkName<T extends string>(option: string, value: unknown, allowed: readonly T[]): T {
-  const found = allowed.find(name => name === value);
-  if (found !== undefined) return found;
-  throw new TypeError(`Option ${option} is ${quoted(value)}, expected one of ${allowed.join(', ')}`);
-}
-
-function checkedEntries(option: string, value: unknown): [string, unknown][] {
-  if (value === undefined) return [];
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return Object.entries(value);
-  throw new TypeError(`Option ${option} is ${quoted(value)}, expected an object of figures by name`);
-}
-
-function unknownName(name: string): string {
-  return `Option limits has no limit ${quoted(name)}, expected one of ${LIMIT_NAMES.join(', ')}`;
-}
-
-function quoted(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.slice(0, 100));
-  return typeof value === 'object' && value !== null
-    ? Array.isArray(value)
-      ? 'an array'
-      : 'an object'
-    : String(value);
+function overridden(name: LimitName, current: unknown, value: number | Partial<ByKind<number>>): unknown {
+  if (limitRow(name).by !== 'kind') return value;
+  if (typeof value === 'number') return Object.fromEntries(INVOCATION_KINDS.map(kind => [kind, value]));
+  const given = Object.entries(value).filter(([, figure]) => figure !== undefined);
+  return { ...Object(current), ...Object.fromEntries(given) };
 }

@@ -30,6 +30,40 @@ export interface RedisCountersOptions {
   readonly onError?: (error: Error) => void;
 }
 
+/**
+ * Counters that are opened with the first count: until then there is nothing to share. `open` is asked once, since the package or the URL
+ * would be as wrong the next time; what it rejects with is given to `onError`, and each count rejects with it.
+ */
+export function lazyCounters(open: () => Promise<SharedCounters>, onError: (error: unknown) => void): SharedCounters {
+  let opening: Promise<SharedCounters> | undefined;
+  let opened: SharedCounters | undefined;
+  const opens = (): Promise<SharedCounters> => {
+    if (opening === undefined) {
+      opening = open();
+      opening.then(counters => {
+        opened = counters;
+      }, onError);
+    }
+    return opening;
+  };
+  return {
+    increment: async (key, lifeSeconds) => (opened ?? (await opens())).increment(key, lifeSeconds),
+    decrement: async (key, lifeSeconds) => (opened ?? (await opens())).decrement(key, lifeSeconds),
+    get aheadMs() {
+      return opened?.aheadMs ?? 0;
+    },
+    ready: () =>
+      opens().then(
+        () => {},
+        () => {},
+      ),
+    close: async () => {
+      const counters = await opening?.catch(() => undefined);
+      await counters?.close();
+    },
+  };
+}
+
 /** After a failure nothing is asked of Redis for so long: a request that would only wait for another failure does not. */
 const RETRY_MS = 1000;
 

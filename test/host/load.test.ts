@@ -80,11 +80,19 @@ test('load() rejects with a TypeError when the source is no string', async t => 
 
 const wrongOptions: readonly [string, object, RegExp][] = [
   ['an unknown option', { nam: 'x' }, /no option "nam"; its options are name/],
-  ['a name of the wrong type', { name: 5 }, /Option name of load\(\) is the number 5, expected a string/],
-  ['a binding that is no identifier', { vars: { 'a-b': 'x' } }, /"a-b" is not a valid JavaScript identifier/],
+  ['a name of the wrong type', { name: 5 }, /Option name of load\(\) is the number 5, expected 1 to 63 letters/],
+  [
+    'a binding that is no identifier',
+    { vars: { 'a-b': 'x' } },
+    /vars .* has the key "a-b", expected a JavaScript identifier/,
+  ],
   ['a reserved word as binding', { buckets: { class: 'x-y-z' } }, /"class"/],
   ['a binding given twice', { vars: { A: '1' }, secrets: { A: '2' } }, /"A" stands twice/],
-  ['a compatibility date that is none', { compatibilityDate: '2024-02-31' }, /expected a date as YYYY-MM-DD/],
+  [
+    'a compatibility date that is none',
+    { compatibilityDate: '2024-02-31' },
+    /expected a date as the string YYYY-MM-DD/,
+  ],
   ['a route with a star in the middle', { routes: ['a*b/c'] }, /Route pattern/],
   ['an unknown limit', { limits: { cpu: 5 } }, /cpu/],
 ];

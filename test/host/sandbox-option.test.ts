@@ -15,21 +15,25 @@ for (const [what, value, message] of [
   ['an unknown mode', 'loose', /is the string "loose", expected one of 'auto', 'strict', 'off', or \{ command/],
   ['a number', 1, /Option sandbox of new EdgeHost\(\) is the number 1/],
   ['an array', ['runsc'], /Option sandbox of new EdgeHost\(\) is an array/],
-  ['another part', { command: ['runsc'], mode: 'auto' }, /has no part "mode"/],
-  ['no command', {}, /sandbox\.command of new EdgeHost\(\) is undefined, expected an array/],
-  ['an empty command', { command: [] }, /expected an array of a program and its arguments/],
+  [
+    'another part',
+    { command: ['runsc'], mode: 'auto' },
+    /Option sandbox of new EdgeHost\(\) has no key "mode"; its keys are command/,
+  ],
+  ['no command', {}, /sandbox\.command of new EdgeHost\(\) is missing, expected an array/],
+  ['an empty command', { command: [] }, /is an array of 0, expected an array of a program/],
   ['a command that is a text', { command: 'runsc do' }, /is the string "runsc do", expected an array/],
   [
     'an empty part',
     { command: ['runsc', ''] },
-    /Part 1 of option sandbox\.command .* is the string "", expected a string that is not empty/,
+    /Option sandbox\.command\[1\] of new EdgeHost\(\) is the string "", expected a string that is not empty/,
   ],
-  ['a part that is no text', { command: ['runsc', 1] }, /Part 1 .* is the number 1/],
-  ['a part with a zero', { command: ['run\0sc'] }, /Part 0/],
+  ['a part that is no text', { command: ['runsc', 1] }, /command\[1\] .* is the number 1/],
+  ['a part with a zero', { command: ['run\0sc'] }, /command\[0\]/],
   [
     'a relative path',
     { command: ['./runsc'] },
-    /begins with the string "\.\/runsc", expected an absolute path or a name in PATH/,
+    /expected an array of a program, by an absolute path or a name in PATH, .* \("\.\/runsc" is a relative path\)/,
   ],
 ] as const) {
   test(`new EdgeHost() refuses ${what} as sandbox`, t => {

@@ -147,7 +147,7 @@ for (const [name, value, most] of [
   ['hostBufferBytes', 1.5, /whole number/],
   ['openInvocations', 0, /from 1 to 1000000/],
   ['openDescriptors', -1, /from 1 to 1000000/],
-  ['idleHttpMs', 10, /from 1000 to Infinity/],
+  ['idleHttpMs', 10, /from 1000 on, or Infinity/],
 ] as const) {
   test(`new EdgeHost() refuses ${name} of ${value}`, t => {
     t.throws(() => newHost(t, { [name]: value }), {
@@ -161,6 +161,6 @@ test('account() refuses bounds that are out of bounds', t => {
   const host = newHost(t);
   t.throws(() => host.account('a', { hostBytes: 12 }), {
     instanceOf: RangeError,
-    message: /hostBytes of account\(\) is 12/,
+    message: /hostBytes of account\(\) is the number 12/,
   });
 });

@@ -1,5 +1,6 @@
 import test from 'ava';
 
+import { LIMIT_OVERRIDES } from '../../src/quotas/limit-schema.js';
 import {
   INVOCATION_KINDS,
   isLimitName,
@@ -11,6 +12,8 @@ import {
   ZONE_PLANS,
 } from '../../src/quotas/limits.js';
 import { type LimitOverrides, limitOf, resolveLimits } from '../../src/quotas/resolve-limits.js';
+import { complaintAbout } from '../../src/quotas/schema/check.js';
+import { dotted, sentence } from '../../src/quotas/schema/complaint.js';
 
 const MB = 1024 * 1024;
 
@@ -112,16 +115,15 @@ for (const name of LIMIT_NAMES) {
     }
   });
 
-  test(`resolveLimits() takes the bounds of ${name} and nothing past them`, t => {
+  test(`LIMIT_OVERRIDES takes the bounds of ${name} and nothing past them`, t => {
     const { min, max } = limitRow(name);
-    const resolve = (figure: number) => limitOf(resolveLimits({ overrides: [{ [name]: figure }] }), name, 'http');
-    t.is(resolve(min), min);
-    t.is(resolve(max), max);
-    const message = new RegExp(`limits\\.${name} is .*expected a whole number`);
-    t.throws(() => resolve(min - 1), { instanceOf: RangeError, message });
-    if (max !== Infinity) t.throws(() => resolve(max + 1), { instanceOf: RangeError, message });
-    t.throws(() => resolve(min + 0.5), { instanceOf: RangeError, message });
-    t.throws(() => resolve(Number.NaN), { instanceOf: RangeError, message });
+    const complaint = (value: number) => complaintAbout(LIMIT_OVERRIDES, { [name]: value });
+    t.is(complaint(min), undefined);
+    t.is(complaint(max), undefined);
+    t.is(limitOf(resolveLimits({ overrides: [{ [name]: max }] }), name, 'http'), max);
+    for (const wrong of [min - 1, ...(max === Infinity ? [] : [max + 1]), min + 0.5, Number.NaN]) {
+      t.like(complaint(wrong), { kind: 'wrong', path: [name], given: `the number ${wrong}`, isOutOfRange: true });
+    }
   });
 }
 
@@ -158,28 +160,28 @@ test('resolveLimits() leaves a figure alone when an override is undefined', t =>
 });
 
 for (const [what, overrides, message] of [
-  ['a limit that does not exist', { subrequest: 1 }, /no limit "subrequest", expected one of .*subrequests/],
-  ['a name of Object.prototype', { constructor: 1 }, /no limit "constructor"/],
-  ['text for a figure', { subrequests: '5' }, /limits\.subrequests is "5" \(string\)/],
-  ['null for a figure', { subrequests: null }, /limits\.subrequests is null/],
-  ['an object where there is one figure', { subrequests: { http: 1 } }, /limits\.subrequests is an object/],
-  ['a kind that does not exist', { cpuMs: { ftp: 1 } }, /kind of invocation in limits\.cpuMs is "ftp"/],
-  ['an array by kind', { cpuMs: [1] }, /limits\.cpuMs is an array/],
-  ['text by kind', { cpuMs: { http: '1' } }, /limits\.cpuMs\.http is "1"/],
-  ['an array', [], /Option limits is an array/],
+  ['a limit that does not exist', { subrequest: 1 }, /^load\(\) has no key "subrequest"; its keys are .*subrequests/],
+  ['a name of Object.prototype', { constructor: 1 }, /no key "constructor"/],
+  [
+    'text for a number',
+    { subrequests: '5' },
+    /^subrequests is the string "5", expected a whole number of items from 0/,
+  ],
+  ['null for a number', { subrequests: null }, /^subrequests is null/],
+  ['an object where there is one number', { subrequests: { http: 1 } }, /^subrequests is an object/],
+  ['a kind that does not exist', { cpuMs: { ftp: 1 } }, /^cpuMs has no key "ftp"; its keys are http, cron/],
+  [
+    'an array by kind',
+    { cpuMs: [1] },
+    /^cpuMs is an array, expected a whole number of ms from 1 on, or Infinity .*http/,
+  ],
+  ['text by kind', { cpuMs: { http: '1' } }, /^cpuMs\.http is the string "1", expected a whole number of ms/],
+  ['an array', [], /^ is an array, expected an object/],
 ] as const) {
-  test(`resolveLimits() throws a TypeError when an override has ${what}`, t => {
-    const given: object = overrides;
-    t.throws(() => resolveLimits({ overrides: [given] }), { instanceOf: TypeError, message });
+  test(`LIMIT_OVERRIDES refuses ${what}`, t => {
+    const complaint = complaintAbout(LIMIT_OVERRIDES, overrides);
+    if (complaint === undefined) return t.fail();
+    t.regex(sentence(complaint, { place: dotted, owner: 'load()', member: 'key' }), message);
+    t.false(complaint.kind === 'wrong' && complaint.isOutOfRange);
   });
 }
-
-test('resolveLimits() throws a TypeError when the plan does not exist', t => {
-  const choice: object = { plan: 'paid' };
-  t.throws(() => resolveLimits(choice), {
-    instanceOf: TypeError,
-    message: 'Option plan is "paid", expected one of free, bundled, unbound, standard',
-  });
-  const zone: object = { zonePlan: 'standard' };
-  t.throws(() => resolveLimits(zone), { instanceOf: TypeError, message: /zonePlan/ });
-});

@@ -1,4 +1,5 @@
 /** Buckets as a binding: `env.FILES` of a function, `host.bucket('files')` of the application. */
+import { text } from '../../quotas/schema/schema.js';
 import type { AccountContext, NamedBinding } from '../binding.js';
 import { ServiceId } from '../service-id.js';
 import type { BucketDirectory, BucketEngine } from './engine.js';
@@ -35,7 +36,7 @@ export const bucketBinding: NamedBinding<string, AccountBuckets, StoreBucket> = 
   option: 'buckets',
   toml: { table: 'store_buckets', nameKey: 'bucket_name' },
   managementType: 'store_bucket',
-  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  schema: text({ minLength: 1, maxLength: 255, description: 'the name of a bucket' }),
   storage: bucketStorage,
   share({ storage }) {
     let directories: BucketDirectories | undefined;

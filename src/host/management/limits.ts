@@ -1,6 +1,8 @@
 /** What the API itself allows. The limits of functions are the host's, see `FunctionPort`. */
 
 import { LIMITS } from '../../quotas/limits.js';
+import { checkOptions, givenOf } from '../../quotas/schema/check-options.js';
+import { object, objectOf, type Schema, wholeNumberFrom } from '../../quotas/schema/schema.js';
 
 export interface ManagementLimits {
   /** A body of JSON. @default 1 MiB */
@@ -44,12 +46,27 @@ const DEFAULTS: ManagementLimits = {
   tokensPerAccount: 1000,
 };
 
+const count = wholeNumberFrom(1);
+
+export const MANAGEMENT_LIMITS: Schema<Partial<ManagementLimits>> = objectOf<Partial<ManagementLimits>>({
+  'bodyBytes?': wholeNumberFrom(1, 'bytes'),
+  'bodyMs?': wholeNumberFrom(1, 'ms'),
+  'uploadBytes?': wholeNumberFrom(1, 'bytes'),
+  'uploadModules?': count,
+  'uploadsAtOnce?': count,
+  'uploadsWaiting?': count,
+  'routesPerZone?': count,
+  'zonesPerFunction?': count,
+  'zonesPerAccount?': count,
+  'recordsPerZone?': count,
+  'versionsKept?': count,
+  'tokensPerAccount?': count,
+});
+
 /** @throws RangeError a limit that is not a whole number from 1 on */
 export function resolveLimits(given: Partial<ManagementLimits> = {}): ManagementLimits {
-  for (const [name, value] of Object.entries(given)) {
-    if (!Number.isSafeInteger(value) || value < 1) {
-      throw new RangeError(`limits.${name} must be an integer from 1 on, got ${String(value)}`);
-    }
-  }
-  return Object.freeze({ ...DEFAULTS, ...given });
+  checkOptions('management()', { limits: given }, OF_MANAGEMENT);
+  return Object.freeze({ ...DEFAULTS, ...givenOf(given) });
 }
+
+const OF_MANAGEMENT = object({ limits: MANAGEMENT_LIMITS });

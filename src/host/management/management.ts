@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import PQueue from 'p-queue';
 import { type BindingDirectories, type BindingRegistry, REGISTRY } from '../../bindings/registry.js';
+import { givenOf } from '../../quotas/schema/check-options.js';
 import type { KeyStore } from '../../storage/files/key-file.js';
 import type { NameOwners } from '../name-owners.js';
 import { AuditLog } from './audit-log.js';
@@ -155,7 +156,7 @@ export function createManagement(options: ManagementOptions): Management {
   const pipeline = new Pipeline({
     services,
     router: new Router(routes, basePath),
-    rateLimits: new RateLimits({ ...RATE_LIMIT_DEFAULTS, ...options.rateLimit }),
+    rateLimits: new RateLimits({ ...RATE_LIMIT_DEFAULTS, ...givenOf(options.rateLimit ?? {}) }),
     basePath,
     datePin: options.datePin ?? 'off',
     onError: options.onError ?? (() => {}),

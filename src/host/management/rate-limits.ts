@@ -2,6 +2,8 @@
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { checkOptions } from '../../quotas/schema/check-options.js';
+import { object, objectOf, type Schema, wholeNumberFrom } from '../../quotas/schema/schema.js';
 import { ApiError } from './envelope.js';
 
 export interface RateLimitOptions {
@@ -12,6 +14,13 @@ export interface RateLimitOptions {
   /** @default 300 */
   readonly windowSeconds: number;
 }
+
+export const RATE_LIMITS: Schema<Partial<RateLimitOptions>> = objectOf<Partial<RateLimitOptions>>({
+  'requests?': wholeNumberFrom(1),
+  'failures?': wholeNumberFrom(1),
+  'windowSeconds?': wholeNumberFrom(1, 'seconds'),
+});
+const OF_MANAGEMENT = object({ rateLimit: RATE_LIMITS });
 
 export const RATE_LIMIT_DEFAULTS: RateLimitOptions = { requests: 1200, failures: 60, windowSeconds: 300 };
 
@@ -25,10 +34,7 @@ export class RateLimits {
   readonly #salt = randomBytes(16);
 
   constructor(options: RateLimitOptions) {
-    for (const [name, value] of Object.entries(options)) {
-      if (!Number.isInteger(value) || value < 1)
-        throw new RangeError(`rateLimit.${name} must be an integer from 1 on, got ${value}`);
-    }
+    checkOptions('management()', { rateLimit: options }, OF_MANAGEMENT);
     const duration = options.windowSeconds;
     this.#requests = new RateLimiterMemory({ points: options.requests, duration });
     this.#failures = new RateLimiterMemory({ points: options.failures, duration });

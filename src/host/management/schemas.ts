@@ -5,53 +5,41 @@
 
 import type { NamedBinding } from '../../bindings/binding.js';
 import { type BindingRegistry, REGISTRY } from '../../bindings/registry.js';
-import { PLANS } from '../../quotas/limits.js';
+import { BINDING_NAME } from '../../quotas/binding-name.js';
+import { finiteLimitNumber } from '../../quotas/limit-schema.js';
 import {
-  type JsonSchema,
-  RECORD_TYPE_NAMES,
-  RECORD_TYPES,
-  type RecordData,
-  type RecordType,
-} from './dns/record-types.js';
-import { PERMISSIONS, type Permission } from './permissions.js';
-import type { RouteMode, UsageModel } from './ports.js';
+  anything,
+  choice,
+  constant,
+  flag,
+  list,
+  object,
+  optional,
+  type Schema,
+  type Static,
+  text,
+  union,
+  wholeNumber,
+} from '../../quotas/schema/schema.js';
+import { managedBindings } from '../deploy/binding-shapes.js';
+import {
+  COMPATIBILITY_DATE,
+  COMPATIBILITY_FLAGS,
+  CRON,
+  ROUTE_MODE,
+  ROUTE_PATTERN,
+  SECRET,
+  USAGE_MODEL,
+  VARIABLE,
+} from '../deploy/function-shapes.js';
+import { type JsonSchema, RECORD_TYPE_NAMES, RECORD_TYPES, type RecordType } from './dns/record-types.js';
+import { PERMISSIONS } from './permissions.js';
+import type { RouteMode } from './ports.js';
+
+export type BodyName = keyof typeof REQUEST_SCHEMAS;
 
 /** The type that each schema of a request body checks for. */
-export interface Bodies {
-  ZoneCreate: { readonly name: string; readonly account: { readonly id: string } };
-  DnsRecordCreate: DnsRecordBody;
-  DnsRecordReplace: DnsRecordBody;
-  DnsRecordUpdate: Partial<DnsRecordBody>;
-  DnsSettingsUpdate: { readonly multi_provider?: boolean; readonly secondary_overrides?: boolean };
-  DnsSettingUpdate: { readonly value: boolean };
-  ZoneSettingUpdate: { readonly value: unknown };
-  RouteInput: { readonly pattern: string; readonly function: string; readonly mode?: RouteMode };
-  FunctionMetadata: FunctionMetadata;
-  FunctionSettingsUpdate: Omit<FunctionMetadata, 'main_module' | 'body_part' | 'message'>;
-  Bindings: readonly Binding[];
-  SecretInput: { readonly name: string; readonly text: string };
-  Schedules: readonly { readonly cron: string }[];
-  DeploymentCreate: {
-    readonly versions: readonly { readonly version_id: string; readonly percentage: number }[];
-    readonly message?: string;
-  };
-  BucketCreate: { readonly name: string; readonly storage_class?: 'Standard' | 'InfrequentAccess' };
-  TokenCreate: { readonly name: string; readonly permissions: readonly Permission[]; readonly expires_on?: string };
-}
-
-export type BodyName = keyof Bodies;
-
-export interface DnsRecordBody {
-  readonly type: RecordType;
-  readonly name: string;
-  readonly content?: string;
-  readonly data?: RecordData;
-  readonly ttl?: number;
-  readonly priority?: number;
-  readonly proxied?: boolean;
-  readonly comment?: string | null;
-  readonly tags?: readonly string[];
-}
+export type Bodies = { [N in BodyName]: Static<(typeof REQUEST_SCHEMAS)[N]> };
 
 export type VariableBinding =
   | { readonly type: 'plain_text'; readonly name: string; readonly text: string }
@@ -81,95 +69,78 @@ export function isSecret(binding: Binding): binding is SecretBinding {
   return binding.type === 'secret_text';
 }
 
-export interface FunctionMetadata {
-  readonly main_module?: string;
-  readonly body_part?: string;
-  readonly message?: string;
-  readonly compatibility_date?: string;
-  readonly compatibility_flags?: readonly string[];
-  readonly bindings?: readonly Binding[];
-  readonly limits?: { readonly cpu_ms?: number };
-  readonly usage_model?: UsageModel;
-}
+export type FunctionMetadata = Bodies['FunctionMetadata'];
+export type DnsRecordBody = Bodies['DnsRecordCreate'];
 
-const string = { type: 'string' } as const;
-const boolean = { type: 'boolean' } as const;
-const integer = { type: 'integer' } as const;
-const dateTime = { type: 'string', format: 'date-time' } as const;
+const string = text();
+const boolean = flag();
+const integer: Schema<number> = { type: 'integer' };
+const shortText = (maxLength: number) => text({ minLength: 1, maxLength });
+const dateTime = text({ format: 'date-time' });
 const nullable = (type: string, rest: JsonSchema = {}) => ({ type: [type, 'null'], ...rest });
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-const list = (items: JsonSchema) => ({ type: 'array', items });
+/** An object of whatever its user checks. */
+const openObject: Schema<Readonly<Record<string, unknown>>> = { type: 'object' };
 
-/** An object with nothing besides; a name that ends in `?` is optional. */
-function object(properties: Readonly<Record<string, JsonSchema>>, extra: JsonSchema = {}): JsonSchema {
-  const entries = Object.entries(properties);
-  return {
-    type: 'object',
-    properties: Object.fromEntries(entries.map(([name, schema]) => [name.replace(/\?$/, ''), schema])),
-    required: entries.map(([name]) => name).filter(name => !name.endsWith('?')),
-    additionalProperties: false,
-    ...extra,
-  };
-}
+const zoneId = text({ pattern: '^[0-9a-f]{32}$' });
+const account = object({ id: shortText(63) });
+const moduleName = (of: string) =>
+  text({
+    pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+    minLength: 1,
+    maxLength: 255,
+    description: `the name of the part that has ${of}: 1 to 255 printable characters`,
+  });
+const version = text({ format: 'uuid' });
+const percentage: Schema<number> = { type: 'number', minimum: 0, maximum: 100 };
+/** As in routes of load(), but for the default. */
+const routeMode: Schema<RouteMode> = { ...ROUTE_MODE, default: 'fail-open' };
+const message = text({ maxLength: 500 });
 
-const zoneId = { type: 'string', pattern: '^[0-9a-f]{32}$' };
-const account = object({ id: { ...string, minLength: 1, maxLength: 63 } });
-const identifier = {
-  type: 'string',
-  pattern: '^[\\p{ID_Start}$_][\\p{ID_Continue}$\\u200c\\u200d]*$',
-  maxLength: 255,
-  description: 'A JavaScript identifier',
-};
-const moduleName = { type: 'string', pattern: '^[^\\u0000-\\u001f\\u007f]+$', minLength: 1, maxLength: 255 };
-const version = { type: 'string', format: 'uuid' };
-
+const comment: Schema<string | null> = nullable('string', { maxLength: 500 });
 const recordInput = {
-  type: { enum: [...RECORD_TYPE_NAMES] },
-  name: { ...string, minLength: 1, maxLength: 255 },
-  'content?': { ...string, minLength: 1, maxLength: 8192 },
-  'data?': { type: 'object' },
-  'ttl?': {
-    description: 'Seconds; 1 stands for automatic',
-    anyOf: [{ const: 1 }, { type: 'integer', minimum: 60, maximum: 86_400 }],
-  },
-  'priority?': { type: 'integer', minimum: 0, maximum: 65_535 },
+  type: choice(RECORD_TYPE_NAMES),
+  name: shortText(255),
+  'content?': shortText(8192),
+  'data?': openObject,
+  'ttl?': union([constant(1), wholeNumber(60, 86_400, 'seconds')], {
+    description: 'a whole number of seconds from 60 to 86400, or 1 for automatic',
+  }),
+  'priority?': wholeNumber(0, 65_535),
   'proxied?': boolean,
-  'comment?': nullable('string', { maxLength: 500 }),
-  'tags?': { ...list({ ...string, minLength: 1, maxLength: 100 }), maxItems: 20, uniqueItems: true },
+  'comment?': comment,
+  'tags?': list(shortText(100), { maxItems: 20, uniqueItems: true }),
 };
 /** What a record carries in answers: ignored when it comes back, so that what was read can be sent. */
 const recordReadOnly = {
-  'id?': {},
-  'zone_id?': {},
-  'zone_name?': {},
-  'locked?': {},
-  'proxiable?': {},
-  'created_on?': {},
-  'modified_on?': {},
+  'id?': anything(),
+  'zone_id?': anything(),
+  'zone_name?': anything(),
+  'locked?': anything(),
+  'proxiable?': anything(),
+  'created_on?': anything(),
+  'modified_on?': anything(),
 };
-const optional = (properties: Readonly<Record<string, JsonSchema>>) =>
-  Object.fromEntries(Object.entries(properties).map(([name, schema]) => [`${name.replace(/\?$/, '')}?`, schema]));
 
-const bindingInput = (rows: readonly NamedBinding[]): JsonSchema => ({
+const bindingInput = (rows: readonly NamedBinding[]): Schema<Binding> => ({
   type: 'object',
   required: ['type'],
   discriminator: { propertyName: 'type' },
   oneOf: [
-    object({ type: { const: 'plain_text' }, name: identifier, text: string }),
-    object({ type: { const: 'json' }, name: identifier, json: {} }),
-    ...rows.map(({ managementType, toml: { nameKey }, schema }) =>
-      object({ type: { const: managementType }, name: identifier, [nameKey]: schema }),
-    ),
-    object({ type: { const: 'secret_text' }, name: identifier, 'text?': string }),
+    object({ type: constant('plain_text'), name: BINDING_NAME, text: string }),
+    object({ type: constant('json'), name: BINDING_NAME, json: VARIABLE }),
+    ...managedBindings(rows),
+    object({ type: constant('secret_text'), name: BINDING_NAME, 'text?': SECRET }),
   ],
 });
 
+const bindings: Schema<readonly Binding[]> = ref('Bindings');
 const configuration = {
-  'compatibility_date?': { type: 'string', format: 'date' },
-  'compatibility_flags?': { ...list({ ...string, minLength: 1, maxLength: 100 }), maxItems: 100, uniqueItems: true },
-  'bindings?': ref('Bindings'),
-  'limits?': object({ 'cpu_ms?': { type: 'integer', minimum: 1 } }),
-  'usage_model?': { enum: [...PLANS] },
+  'compatibility_date?': COMPATIBILITY_DATE,
+  'compatibility_flags?': COMPATIBILITY_FLAGS,
+  'bindings?': bindings,
+  'limits?': object({ 'cpu_ms?': finiteLimitNumber('cpuMs') }),
+  'usage_model?': USAGE_MODEL,
 };
 
 const functionFields = {
@@ -192,51 +163,40 @@ const quota = object({
 
 const errorItem = object({ code: integer, message: string, 'error_chain?': list(ref('Error')) });
 
-function bindingsOf(rows: readonly NamedBinding[]): JsonSchema {
-  return { ...list(bindingInput(rows)), maxItems: 1000 };
+function bindingsOf(rows: readonly NamedBinding[]): Schema<readonly Binding[]> {
+  return list(bindingInput(rows), { maxItems: 1000 });
 }
 
-const REQUEST_SCHEMAS: Readonly<Record<BodyName, JsonSchema>> = {
-  ZoneCreate: object({ name: { ...string, minLength: 1, maxLength: 255 }, account }),
+const REQUEST_SCHEMAS = {
+  ZoneCreate: object({ name: shortText(255), account }),
   DnsRecordCreate: object({ ...recordInput, ...recordReadOnly }),
   DnsRecordReplace: object({ ...recordInput, ...recordReadOnly }),
   DnsRecordUpdate: object({ ...optional(recordInput), ...recordReadOnly }, { minProperties: 1 }),
   DnsSettingsUpdate: object({ 'multi_provider?': boolean, 'secondary_overrides?': boolean }, { minProperties: 1 }),
   DnsSettingUpdate: object({ value: boolean }),
-  ZoneSettingUpdate: object({ value: {} }),
-  RouteInput: object({
-    pattern: { ...string, minLength: 1, maxLength: 2048 },
-    function: { ...string, minLength: 1, maxLength: 63 },
-    'mode?': { enum: ['fail-open', 'fail-closed'], default: 'fail-open' },
-  }),
+  ZoneSettingUpdate: object({ value: anything() }),
+  RouteInput: object({ pattern: ROUTE_PATTERN, function: shortText(63), 'mode?': routeMode }),
   FunctionMetadata: object(
     {
-      'main_module?': { ...moduleName, description: 'Part of the main ES module' },
-      'body_part?': { ...moduleName, description: 'Part of a classic script' },
-      'message?': { ...string, maxLength: 500 },
+      'main_module?': moduleName('the main ES module'),
+      'body_part?': moduleName('a classic script'),
+      'message?': message,
       ...configuration,
     },
     { oneOf: [{ required: ['main_module'] }, { required: ['body_part'] }] },
   ),
   FunctionSettingsUpdate: object(configuration, { minProperties: 1 }),
   Bindings: bindingsOf(REGISTRY.named),
-  SecretInput: object({ name: identifier, text: string }),
-  Schedules: { ...list(object({ cron: { ...string, minLength: 9, maxLength: 200 } })), maxItems: 1000 },
+  SecretInput: object({ name: BINDING_NAME, text: SECRET }),
+  Schedules: list(object({ cron: CRON }), { maxItems: 1000 }),
   DeploymentCreate: object({
-    versions: {
-      ...list(object({ version_id: version, percentage: { type: 'number', minimum: 0, maximum: 100 } })),
-      minItems: 1,
-      maxItems: 2,
-    },
-    'message?': { ...string, maxLength: 500 },
+    versions: list(object({ version_id: version, percentage }), { minItems: 1, maxItems: 2 }),
+    'message?': message,
   }),
-  BucketCreate: object({
-    name: { ...string, minLength: 1, maxLength: 255 },
-    'storage_class?': { enum: ['Standard', 'InfrequentAccess'] },
-  }),
+  BucketCreate: object({ name: shortText(255), 'storage_class?': choice(['Standard', 'InfrequentAccess']) }),
   TokenCreate: object({
-    name: { ...string, minLength: 1, maxLength: 120 },
-    permissions: { ...list({ enum: [...PERMISSIONS] }), minItems: 1, uniqueItems: true },
+    name: shortText(120),
+    permissions: list(choice(PERMISSIONS), { minItems: 1, uniqueItems: true }),
     'expires_on?': dateTime,
   }),
 };
@@ -269,7 +229,7 @@ const RESULT_SCHEMAS = {
     editable: boolean,
     modified_on: nullable('string', { format: 'date-time' }),
   }),
-  Route: object({ id: zoneId, pattern: string, function: string, mode: { enum: ['fail-open', 'fail-closed'] } }),
+  Route: object({ id: zoneId, pattern: string, function: string, mode: ROUTE_MODE }),
   Function: object(functionFields),
   FunctionVersion: object({
     id: version,

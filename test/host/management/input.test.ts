@@ -99,11 +99,20 @@ test('fetch() names the field that is wrong', async t => {
   const api = makeApi();
   const zone = await api.zone();
   const message = async (body: object) =>
-    (await api.call('POST', `/zones/${zone}/dns_records`, body)).body.errors[0]?.message;
-  t.is(await message({ ...RECORD, ttl: 'x' }), '/ttl must be integer');
-  t.is(await message({ ...RECORD, tags: ['a', 1] }), '/tags/1 must be string');
-  t.is(await message({ ...RECORD, contnet: 1 }), 'the body must not have the property "contnet"');
-  t.is(await message({ type: 'A' }), "the body must have required property 'name'");
+    (await api.call('POST', `/zones/${zone}/dns_records`, body)).body.errors[0]?.message ?? '';
+  t.is(
+    await message({ ...RECORD, ttl: 'x' }),
+    '/ttl is the string "x", expected a whole number of seconds from 60 to 86400, or 1 for automatic',
+  );
+  t.is(
+    await message({ ...RECORD, tags: ['a', 1] }),
+    '/tags/1 is the number 1, expected a string of 1 to 100 characters',
+  );
+  t.regex(
+    await message({ ...RECORD, contnet: 1 }),
+    /^the body has no property "contnet"; its properties are type, name/,
+  );
+  t.is(await message({ type: 'A' }), '/name is missing, expected a string of 1 to 255 characters');
 });
 
 test('fetch() names what is wrong in a binding by its type', async t => {
@@ -111,9 +120,13 @@ test('fetch() names what is wrong in a binding by its type', async t => {
   await api.call('PUT', '/accounts/acme/functions/hello', upload('export default {}'));
   const message = async (binding: object) =>
     (await api.call('PUT', '/accounts/acme/functions/hello/bindings', [binding])).body.errors[0]?.message;
-  t.is(await message({ type: 'store_bucket', name: 'A' }), "/0 must have required property 'bucket_name'");
-  t.is(await message({ type: 'kv', name: 'A' }), '/0/type "kv" is not known');
-  t.is(await message({ type: 'json', name: 'A', json: 1, x: 1 }), '/0 must not have the property "x"');
+  t.is(await message({ type: 'store_bucket', name: 'A' }), '/0/bucket_name is missing, expected the name of a bucket');
+  t.is(
+    await message({ type: 'kv', name: 'A' }),
+    "/0/type is the string \"kv\", expected one of 'plain_text', 'json', 'store_bucket', 'secret_text'",
+  );
+  t.is(await message({ type: 'json', name: 'A', json: 1, x: 1 }), '/0 has no key "x"; its keys are type, name, json');
+  t.is(await message({ type: 'secret_text', name: 'A', text: 123456 }), '/0/text is a number, expected a string');
 });
 
 for (const path of [
@@ -189,7 +202,7 @@ test('zone settings of the owner are checked by their schema and kept', async t 
   t.is((await api.call('GET', setting)).result.value, 'off');
   const refused = await api.call('PATCH', setting, { value: 'maybe' });
   t.is(refused.status, 400);
-  t.is(refused.body.errors[0]?.message, '/value must be one of on, off');
+  t.is(refused.body.errors[0]?.message, "/value is the string \"maybe\", expected one of 'on', 'off'");
   const changed = await api.call('PATCH', setting, { value: 'on' });
   t.is((await api.call('GET', setting)).result.value, 'on');
   const stale = { headers: { 'if-match': '"default"' } };

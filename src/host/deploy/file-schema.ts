@@ -1,0 +1,125 @@
+/**
+ * What `edgehost.toml` may say: the options of load() in snake case, checked by the same schemas, with each binding as a table of an array;
+ * and the main module with the rules for modules.
+ */
+
+import type { ModuleKind } from '../../protocol/messages.js';
+import { limitsSchema } from '../../quotas/limit-schema.js';
+import { LIMIT_NAMES } from '../../quotas/limits.js';
+import type { LimitOverrides } from '../../quotas/resolve-limits.js';
+import type { KeyPath } from '../../quotas/schema/complaint.js';
+import { isObject } from '../../quotas/schema/describe.js';
+import { choice, flag, list, type ObjectOf, object, type Schema, text, union } from '../../quotas/schema/schema.js';
+import { globMatcher, type ModuleRule } from '../collect-modules.js';
+import type { RouteOptions } from '../options.js';
+import { type BindingShape, bindingTables } from './binding-shapes.js';
+import {
+  COMPATIBILITY_DATE,
+  COMPATIBILITY_FLAGS,
+  CRON,
+  NAME,
+  ROUTE_MODE,
+  ROUTE_PATTERN,
+  VARIABLES,
+} from './function-shapes.js';
+
+const MODULE_TYPES = { ESModule: 'esm', Text: 'text', Data: 'data', Json: 'json' } as const satisfies Record<
+  string,
+  ModuleKind
+>;
+
+const ROUTE = union(
+  [
+    ROUTE_PATTERN,
+    object({ pattern: ROUTE_PATTERN, 'mode?': ROUTE_MODE, 'zone_name?': text(), 'custom_domain?': flag() }),
+  ],
+  { description: 'a route pattern, or a table of pattern and mode' },
+);
+
+const RULE = object({
+  type: choice(['ESModule', 'Text', 'Data', 'Json']),
+  globs: list(text({ minLength: 1 }), { minItems: 1 }),
+});
+
+const LIMIT_OF_KEY = new Map(LIMIT_NAMES.map(name => [snakeCase(name), name]));
+
+const FIELDS = {
+  name: NAME,
+  main: text({ minLength: 1 }),
+  'compatibility_date?': COMPATIBILITY_DATE,
+  'compatibility_flags?': COMPATIBILITY_FLAGS,
+  'route?': ROUTE,
+  'routes?': list(ROUTE),
+  'vars?': VARIABLES,
+  'limits?': limitsSchema(snakeCase),
+  'triggers?': object({ 'crons?': list(CRON) }),
+  'rules?': list(RULE),
+};
+
+/** A file that was checked; its bindings are tables of the list's names. */
+export type FileTable = ObjectOf<typeof FIELDS>;
+
+/** By the bindings that there are. */
+const schemas = new WeakMap<readonly BindingShape[], Schema<FileTable>>();
+
+export function fileSchema(rows: readonly BindingShape[]): Schema<FileTable> {
+  const known = schemas.get(rows) ?? object({ ...FIELDS, ...bindingTables(rows) });
+  schemas.set(rows, known);
+  return known;
+}
+
+export function routesOfFile({ route, routes = [] }: FileTable): RouteOptions[] {
+  return (route === undefined ? routes : [route]).map(each => {
+    if (typeof each === 'string') return { pattern: each };
+    const { zone_name: zone, custom_domain: customDomain, ...rest } = each;
+    return { ...rest, ...(zone !== undefined && { zone }), ...(customDomain !== undefined && { customDomain }) };
+  });
+}
+
+/** The options of load() that bind names. `fail` makes the error for a name that is given twice. */
+export function bindingsOfFile(
+  table: FileTable,
+  rows: readonly BindingShape[],
+  fail: (path: KeyPath, message: string) => Error,
+): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
+  const tables = new Map<string, string>();
+  const options: Record<string, Record<string, unknown>> = {};
+  for (const { option, toml } of rows) {
+    const configurations: Record<string, unknown> = {};
+    for (const [index, listed] of listedIn(table, toml.table).entries()) {
+      const name = String(listed.binding);
+      if (tables.has(name)) throw fail([toml.table, index, 'binding'], `Binding "${name}" is given twice`);
+      tables.set(name, toml.table);
+      configurations[name] = listed[toml.nameKey];
+    }
+    options[option] = configurations;
+  }
+  for (const name of Object.keys(table.vars ?? {})) {
+    const other = tables.get(name);
+    if (other !== undefined) throw fail(['vars', name], `"${name}" is a variable and a binding of ${other}`);
+  }
+  return options;
+}
+
+export function limitsOfFile({ limits }: FileTable): LimitOverrides {
+  const given = Object.entries(isObject(limits) ? limits : {});
+  return Object.fromEntries(given.map(([key, value]) => [LIMIT_OF_KEY.get(key) ?? key, value]));
+}
+
+/** What importing a file gives, by its name, besides what is known by the name's ending. */
+export function rulesOfFile({ rules = [] }: FileTable): ModuleRule[] {
+  return rules.flatMap(({ type, globs }) =>
+    globs.map(glob => ({ kind: MODULE_TYPES[type], matches: globMatcher(glob) })),
+  );
+}
+
+/** The schema has it as an array of tables. */
+function listedIn(table: FileTable, key: string): readonly Readonly<Record<string, unknown>>[] {
+  const listed: unknown = Reflect.get(table, key);
+  return Array.isArray(listed) ? listed : [];
+}
+
+/** `cpuMs` is `cpu_ms` in files. */
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,179 @@
+/** The options of `new EdgeHost()`: their schema, and the one place where their defaults stand. */
+
+import { totalmem } from 'node:os';
+import process from 'node:process';
+import { getHeapStatistics } from 'node:v8';
+import type { EgressOptions as EgressServiceOptions } from '../bindings/egress/egress.js';
+import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
+import type { SandboxOption } from '../pool/sandbox/sandbox.js';
+import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
+import { LIMIT_OVERRIDES } from '../quotas/limit-schema.js';
+import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';
+import type { LimitOverrides } from '../quotas/resolve-limits.js';
+import { checkOptions, givenOf } from '../quotas/schema/check-options.js';
+import {
+  choice,
+  flag,
+  list,
+  native,
+  object,
+  objectOf,
+  type Schema,
+  text,
+  union,
+  wholeNumber,
+  wholeNumberOrInfinity,
+} from '../quotas/schema/schema.js';
+import { ACCOUNT_BOUNDS } from './account-bounds.js';
+import { SANDBOX } from './sandbox-option.js';
+
+/** Where functions may send requests, and how. `outbound` stands beside it. */
+export type EgressOptions = Omit<EgressServiceOptions, 'outbound' | 'ownAddresses'>;
+
+export interface EdgeHostOptions {
+  /**
+   * A directory for LevelDB and bucket bodies, or ':memory:'. It is made for its owner alone; one that others can read or that belongs to
+   * somebody else is a `warning` event, and with sandbox 'strict' refused when it is first used (EDGE_STORAGE_ACCESS).
+   * @default './.edgehost'
+   */
+  readonly storage?: string;
+  /** Plan of accounts that name none. @default 'standard' */
+  readonly plan?: Plan;
+  /** Zone plan of accounts that name none; sets the size of request bodies. @default 'free' */
+  readonly zonePlan?: ZonePlan;
+  /** Figures that replace those of the plan, for every account. */
+  readonly limits?: LimitOverrides;
+  /** 'process': each account's functions run in a child process. 'thread': in threads of this one, for trusted code. @default 'process' */
+  readonly isolation?: 'process' | 'thread';
+  /**
+   * What the operating system puts around a cell. 'auto' takes the best that works here, and tells by a `warning` event what is missing; 'strict'
+   * starts no cell (EDGE_SANDBOX) without a root, a user, network and processes of its own, and a filter of system calls; 'off' takes nothing.
+   * `command` goes before the command of each cell in place of all that, such as a runtime for containers: the first part is a program, by an
+   * absolute path or a name in PATH; the descriptors 0 to 35 have to reach the cell. See `host.health().sandbox`. @default 'auto'
+   */
+  readonly sandbox?: SandboxOption;
+  /** Isolates alive at once on this host, all accounts together. The least recently used idle one goes first. @default 256 */
+  readonly maxIsolates?: number;
+  /** Isolates alive at once in one account. @default 16 */
+  readonly maxIsolatesPerAccount?: number;
+  /** Isolates kept warm and empty for each account that is in use. @default 1 */
+  readonly spareIsolates?: number;
+  /** An isolate that got no request for so long is ended; it comes back with the next one. @default 600000 (10 minutes) */
+  readonly idleMs?: number;
+  /**
+   * Bytes that this process may hold because of one account: heads and arguments of calls, bodies on their way, output that is not written yet. An account
+   * that has used them up is read no more until they fall; new invocations are refused with EDGE_OVERLOADED from three quarters on; what does not
+   * fall for 1.5 seconds ends the account's process with EDGE_MEMORY_LIMIT. 1 MiB to 4 GiB. @default 67108864 (64 MiB)
+   */
+  readonly hostBytes?: number;
+  /** The same for all accounts together, on the JavaScript heap. @default a quarter of the heap's limit (`--max-old-space-size`) */
+  readonly hostHeapBytes?: number;
+  /** The same for all accounts together, in buffers outside of the heap. @default a quarter of the memory of the machine or container */
+  readonly hostBufferBytes?: number;
+  /** Invocations of one account that are not over; the next one is refused with EDGE_OVERLOADED. 1 to 1,000,000. @default 4096 */
+  readonly openInvocations?: number;
+  /** Files and sockets that services have open for one account; a call that needs one more fails with EDGE_OVERLOADED. 1 to 1,000,000. @default 512 */
+  readonly openDescriptors?: number;
+  /**
+   * An HTTP invocation of which nothing has moved for so long, on either side, is ended with EDGE_WALL_TIME_LIMIT: no byte of the request, the response or a call,
+   * and no line of its log. 1,000 or more, in milliseconds; `Infinity` for none. @default 3600000 (one hour)
+   */
+  readonly idleHttpMs?: number;
+  /** When a connection of a function is free again: with the end of the response's body, or with its headers. @default 'body' */
+  readonly connectionSlotRelease?: ConnectionSlotRelease;
+  /** Counters of request rates shared with other hosts: needs the package `redis`. @default counters of this host alone */
+  readonly quotas?: { readonly redis?: string };
+  readonly egress?: EgressOptions;
+  /** Answers every request that functions make, in place of the network and its policy. */
+  readonly outbound?: OutboundHandler;
+  /** The clock of request counts, in milliseconds since 1970: minutes and days (UTC) go by it. @default Date.now */
+  readonly now?: () => number;
+}
+
+const MEBIBYTE = 1024 * 1024;
+const MAX_BYTES = 2 ** 40;
+
+/** The bounds of its numbers are those of the egress service, which checks them. */
+const EGRESS: Schema<EgressOptions> = objectOf<EgressOptions>({
+  'allow?': list(text()),
+  'deny?': list(text()),
+  'publicInternet?': flag(),
+  'resolve?': native('function'),
+  'ca?': union([text(), list(text())]),
+  'connectTimeoutMs?': native('number'),
+  'headersTimeoutMs?': native('number'),
+  'bodyTimeoutMs?': native('number'),
+  'maxHeaderBytes?': native('number'),
+  'connectionsPerOrigin?': native('number'),
+  'originsPerAccount?': native('number'),
+  'socketsPerAccount?': native('number'),
+  'keepAliveMs?': native('number'),
+  'userAgent?': text(),
+});
+
+export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
+  'storage?': text(),
+  'plan?': choice(PLANS),
+  'zonePlan?': choice(ZONE_PLANS),
+  'limits?': LIMIT_OVERRIDES,
+  'isolation?': choice(['process', 'thread']),
+  'sandbox?': SANDBOX,
+  'maxIsolates?': wholeNumber(1, 100_000),
+  'maxIsolatesPerAccount?': wholeNumber(1, 1000),
+  'spareIsolates?': wholeNumber(0, 16),
+  'idleMs?': wholeNumberOrInfinity(1, 'ms'),
+  ...ACCOUNT_BOUNDS,
+  'hostHeapBytes?': wholeNumber(MEBIBYTE, MAX_BYTES, 'bytes'),
+  'hostBufferBytes?': wholeNumber(MEBIBYTE, MAX_BYTES, 'bytes'),
+  'idleHttpMs?': wholeNumberOrInfinity(1000, 'ms'),
+  'connectionSlotRelease?': choice(['body', 'headers']),
+  'quotas?': object({ 'redis?': text() }),
+  'egress?': EGRESS,
+  'outbound?': native('function'),
+  'now?': native('function'),
+});
+
+/** With every default filled in. */
+export type ResolvedHostOptions = Readonly<Required<Omit<EdgeHostOptions, 'quotas' | 'outbound'>>> & {
+  readonly redisUrl: string | undefined;
+  readonly outbound: OutboundHandler | undefined;
+};
+
+export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostOptions {
+  checkOptions('new EdgeHost()', options, HOST_OPTIONS);
+  const { quotas, ...given } = givenOf(options);
+  return Object.freeze({
+    storage: './.edgehost',
+    plan: 'standard',
+    zonePlan: 'free',
+    limits: {},
+    isolation: 'process',
+    sandbox: 'auto',
+    maxIsolates: 256,
+    maxIsolatesPerAccount: 16,
+    spareIsolates: 1,
+    idleMs: 600_000,
+    hostBytes: 64 * MEBIBYTE,
+    openInvocations: 4096,
+    openDescriptors: 512,
+    hostHeapBytes: defaultHeapBytes(),
+    hostBufferBytes: defaultBufferBytes(),
+    idleHttpMs: 3_600_000,
+    connectionSlotRelease: 'body',
+    egress: {},
+    outbound: undefined,
+    now: Date.now,
+    ...given,
+    redisUrl: quotas?.redis,
+  });
+}
+
+function defaultHeapBytes(): number {
+  return Math.max(MEBIBYTE, Math.floor(getHeapStatistics().heap_size_limit / 4));
+}
+
+/** `constrainedMemory()` is 0 or a number beyond all memory where nothing constrains the process. */
+function defaultBufferBytes(): number {
+  const constrained = process.constrainedMemory() || Number.POSITIVE_INFINITY;
+  return Math.max(MEBIBYTE, Math.floor(Math.min(totalmem(), constrained) / 4));
+}

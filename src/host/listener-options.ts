@@ -1,0 +1,15 @@
+/** The options of `host.listener()`. */
+
+import { flag, native, objectOf, type Schema } from '../quotas/schema/schema.js';
+import type { EdgeFunction } from './edge-function.js';
+import type { ListenerOptions } from './listener.js';
+
+export interface HostListenerOptions extends ListenerOptions {
+  /** Answers everything. @default the function that a route attaches */
+  readonly function?: EdgeFunction;
+}
+
+export const LISTENER_OPTIONS: Schema<HostListenerOptions> = objectOf<HostListenerOptions>({
+  'function?': native('object', 'a function that host.load() gave'),
+  'trustProxy?': flag(),
+});

@@ -1,0 +1,70 @@
+/** The option `limits`, as a schema made from the table of limits. */
+
+import { INVOCATION_KINDS, LIMIT_NAMES, type LimitName, type LimitUnit, limitRow } from './limits.js';
+import type { LimitOverrides } from './resolve-limits.js';
+import {
+  type JsonSchema,
+  optional,
+  type Schema,
+  union,
+  wholeNumber,
+  wholeNumberFrom,
+  wholeNumberOrInfinity,
+} from './schema/schema.js';
+
+/** Limits have few bounds, and each schema is compiled once: those with the same share it. */
+const numbers = new Map<string, Schema<number>>();
+const byKind = new Map<Schema<number>, JsonSchema>();
+
+/** One limit as a number, for all kinds of invocation where it differs by them. */
+export function limitNumber(name: LimitName): Schema<number> {
+  const { min, max, unit } = limitRow(name);
+  const key = `${min} ${max} ${unit}`;
+  const known = numbers.get(key) ?? numberOf(min, max, unitName(unit));
+  numbers.set(key, known);
+  return known;
+}
+
+/** The same where "none" cannot be written: JSON has no Infinity. */
+export function finiteLimitNumber(name: LimitName): Schema<number> {
+  const { min, max, unit } = limitRow(name);
+  return max === Number.POSITIVE_INFINITY ? wholeNumberFrom(min, unitName(unit)) : limitNumber(name);
+}
+
+/** The limits by the names that `nameOf` gives them: those of the option, or of a file. */
+export function limitsSchema(nameOf: (name: LimitName) => string): JsonSchema {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(LIMIT_NAMES.map(name => [nameOf(name), limitSchema(name)])),
+    required: [],
+    additionalProperties: false,
+    description: 'an object of numbers by the name of the limit',
+  };
+}
+
+/** Every limit by its name. Has the type that resolve-limits.ts documents: both are made from the table. */
+export const LIMIT_OVERRIDES: Schema<LimitOverrides> = limitsSchema(name => name);
+
+function limitSchema(name: LimitName): JsonSchema {
+  const number = limitNumber(name);
+  if (limitRow(name).by !== 'kind') return number;
+  const known = byKind.get(number) ?? eitherNumberOrByKind(number);
+  byKind.set(number, known);
+  return known;
+}
+
+function eitherNumberOrByKind(number: Schema<number>): JsonSchema {
+  const fields = optional(Object.fromEntries(INVOCATION_KINDS.map(kind => [kind, number])));
+  const properties = Object.fromEntries(Object.entries(fields).map(([kind, schema]) => [kind.slice(0, -1), schema]));
+  const kinds = { type: 'object', properties, required: [], additionalProperties: false };
+  const description = `${number.description}, or one for each of ${INVOCATION_KINDS.join(', ')}`;
+  return union([number, kinds], { description });
+}
+
+function numberOf(min: number, max: number, unit: string): Schema<number> {
+  return max === Number.POSITIVE_INFINITY ? wholeNumberOrInfinity(min, unit) : wholeNumber(min, max, unit);
+}
+
+function unitName(unit: LimitUnit): string {
+  return unit === 'count' ? 'items' : unit;
+}
