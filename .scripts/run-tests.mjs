@@ -30,7 +30,7 @@ const SLOW = [
   'storage/crash',
   'pool/stuck-threads',
   'host/shares',
-  'host/listener',
+  'host/ingress/listener',
   'examples/demo',
   'host/management/secrets-key',
   'storage/full-disk',

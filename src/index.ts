@@ -7,9 +7,10 @@ export {
   auditRequests,
 } from './cli/deprecation-check/requests.js';
 export type { Account, AccountStatsSnapshot } from './host/account.js';
-export type { ModuleSource, ScriptSource } from './host/deployment.js';
+export type { ModuleSource, ScriptSource } from './host/deploy/deployment.js';
 export type { EdgeFunction } from './host/edge-function.js';
 export { EdgeHost, type HostCell, type HostHealth, type HostWatch } from './host/edge-host.js';
+export type { QueueMessage, QueueOutcome, QueueRetry } from './host/events/queue-batch.js';
 export type {
   HostEvents,
   InvocationEvent,
@@ -17,14 +18,13 @@ export type {
   LogEvent,
   LogLevel,
 } from './host/events.js';
-export type { FunctionStatsSnapshot, HistogramSnapshot } from './host/function-stats.js';
 export type { EdgeHostOptions, EgressOptions } from './host/host-options.js';
-export type { ListenerOptions, NodeListener } from './host/listener.js';
-export type { HostManagement, HostManagementOptions } from './host/management-door.js';
+export type { ListenerOptions, NodeListener } from './host/ingress/listener.js';
+export type { FunctionStatsSnapshot, HistogramSnapshot } from './host/invocation/function-stats.js';
+export type { CellEvent } from './host/invocation/telemetry.js';
+export type { HostManagement, HostManagementOptions } from './host/management-endpoint.js';
 export type { AccountOptions, LoadOptions, RouteOptions } from './host/options.js';
-export type { QueueMessage, QueueOutcome, QueueRetry } from './host/queue-batch.js';
-export type { HostS3Credential, HostS3Options } from './host/s3-door.js';
-export type { CellEvent } from './host/telemetry.js';
+export type { HostS3Credential, HostS3Options } from './host/s3-endpoint.js';
 export type { SandboxOption } from './pool/sandbox/sandbox.js';
 export type { SandboxLayer, SandboxMode, SandboxState } from './pool/sandbox/state.js';
 export { ABUSE_RULE_ID, type AbuseEvent } from './quotas/abuse-guard.js';

@@ -1,5 +1,5 @@
 import { Bench } from 'tinybench';
-import { headOfRaw, parseResponseHead } from '../../src/host/http-head.js';
+import { headOfRaw, parseResponseHead } from '../../src/host/ingress/http-head.js';
 import { InvocationMeter } from '../../src/isolate/meter.js';
 import { WatchBlock } from '../../src/isolate/watch-block.js';
 import { FrameReader } from '../../src/protocol/frame-reader.js';

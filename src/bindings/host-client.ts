@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import * as streams from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 import type { ClientPlatform, ClientStream } from './client-platform.js';
-import { cancelQuietly } from './foreign-stream.js';
+import { cancelQuietly } from './external-stream.js';
 import { OWN_WORK, type Service, type ServiceBody } from './service.js';
 
 /** Up to this many bytes are copied at once; more go piece by piece. */

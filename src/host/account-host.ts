@@ -5,10 +5,10 @@ import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import type { LimitOverrides, ResolvedLimits } from '../quotas/resolve-limits.js';
 import type { InvocationEvent, LogEvent } from './events.js';
-import type { FunctionRunner } from './function-runner.js';
 import type { HostBindings } from './host-bindings.js';
-import type { Router } from './router.js';
-import type { TraceParent } from './telemetry.js';
+import type { Router } from './ingress/router.js';
+import type { FunctionRunner } from './invocation/function-runner.js';
+import type { TraceParent } from './invocation/telemetry.js';
 
 export interface AccountHost {
   readonly limits: LimitOverrides;

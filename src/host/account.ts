@@ -16,16 +16,16 @@ import {
   countVariables,
   usageOf,
 } from './account-quotas.js';
-import { readFunctionFile } from './config-file.js';
-import { CronTriggers } from './cron.js';
-import { readDeployment, type ScriptSource } from './deployment.js';
+import { readFunctionFile } from './deploy/config-file.js';
+import { readDeployment, type ScriptSource } from './deploy/deployment.js';
+import { loadHead } from './deploy/load-head.js';
 import { EdgeFunction } from './edge-function.js';
-import { functionContext } from './function-context.js';
-import { FunctionRunner } from './function-runner.js';
-import { FunctionStats, type FunctionStatsSnapshot } from './function-stats.js';
-import { loadHead } from './load-head.js';
+import { CronTriggers } from './events/cron.js';
+import { functionContext } from './invocation/function-context.js';
+import { FunctionRunner } from './invocation/function-runner.js';
+import { FunctionStats, type FunctionStatsSnapshot } from './invocation/function-stats.js';
+import { rememberRunner } from './invocation/runners.js';
 import { type AccountOptions, type LoadOptions, type ResolvedLoadOptions, resolveLoadOptions } from './options.js';
-import { rememberRunner } from './runners.js';
 
 interface Loaded {
   readonly runner: FunctionRunner;

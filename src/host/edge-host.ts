@@ -22,23 +22,23 @@ import { lazyCounters, openRedisCounters, type SharedCounters } from '../quotas/
 import { Storage } from '../storage/storage.js';
 import { Account, type AccountStatsSnapshot } from './account.js';
 import type { AccountHost } from './account-host.js';
-import type { ScriptSource } from './deployment.js';
+import type { ScriptSource } from './deploy/deployment.js';
 import type { EdgeFunction } from './edge-function.js';
 import type { HostEvents } from './events.js';
-import { fetchInput, fetchThrough } from './fetch-door.js';
-import { cachePrefix, type FunctionRunner } from './function-runner.js';
 import { HostBindings } from './host-bindings.js';
 import { type EdgeHostOptions, type ResolvedHostOptions, resolveHostOptions } from './host-options.js';
-import { createListener } from './listener.js';
+import { fetchInput, fetchThrough } from './ingress/fetch-adapter.js';
+import { createListener } from './ingress/listener.js';
+import { NameOwners } from './ingress/name-owners.js';
+import { Router } from './ingress/router.js';
+import { cachePrefix, type FunctionRunner } from './invocation/function-runner.js';
+import { runnerOf } from './invocation/runners.js';
+import { CHANNELS, isRecorded, loadTelemetry, publish, recordInvocation } from './invocation/telemetry.js';
 import { type HostListenerOptions, LISTENER_OPTIONS } from './listener-options.js';
-import { createManagementDoor, type HostManagement, type HostManagementOptions } from './management-door.js';
+import { createManagementEndpoint, type HostManagement, type HostManagementOptions } from './management-endpoint.js';
 import { MANAGEMENT_OPTIONS } from './management-options.js';
-import { NameOwners } from './name-owners.js';
 import { type AccountOptions, checkAccountOptions, checkName, type LoadOptions } from './options.js';
-import { Router } from './router.js';
-import { runnerOf } from './runners.js';
-import { createS3Door, type HostS3Options } from './s3-door.js';
-import { CHANNELS, isRecorded, loadTelemetry, publish, recordInvocation } from './telemetry.js';
+import { createS3Endpoint, type HostS3Options } from './s3-endpoint.js';
 
 /** The account of functions that are loaded on the host itself. */
 const DEFAULT_ACCOUNT = 'default';
@@ -265,7 +265,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
    */
   management(options: HostManagementOptions = {}): HostManagement {
     checkOptions('management()', options, MANAGEMENT_OPTIONS);
-    return createManagementDoor(options, {
+    return createManagementEndpoint(options, {
       names: this.#names,
       opening: ready => {
         const before = this.#namesKnown;
@@ -345,7 +345,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     const onError = options.onError ?? ((error: unknown) => this.#warn(error));
     const { plan, zonePlan, limits } = this.#options;
     const hostLimits = resolveLimits({ plan, zonePlan, overrides: [limits] });
-    return createS3Door(
+    return createS3Endpoint(
       { ...options, onError },
       {
         directories: bindingDirectories(row => this.#bindings.shared(row)),

@@ -3,7 +3,7 @@ import type { AccountContext, BindingBase, BindingHost, FunctionContext, NamedBi
 import type { BindingRegistry } from '../bindings/registry.js';
 import type { Service } from '../bindings/service.js';
 import type { BoundBinding } from './deploy/binding-shapes.js';
-import type { FunctionServices, ServiceEntry } from './services.js';
+import type { FunctionServices, ServiceEntry } from './invocation/services.js';
 
 /** A context without what only its row knows. */
 type Common<Context> = Omit<Context, 'shared'>;

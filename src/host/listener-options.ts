@@ -2,7 +2,7 @@
 
 import { flag, native, objectOf, type Schema } from '../quotas/schema/schema.js';
 import type { EdgeFunction } from './edge-function.js';
-import type { ListenerOptions } from './listener.js';
+import type { ListenerOptions } from './ingress/listener.js';
 
 export interface HostListenerOptions extends ListenerOptions {
   /** Answers everything. @default the function that a route attaches */

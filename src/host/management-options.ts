@@ -3,7 +3,7 @@
 import { choice, native, objectOf, type Schema, text } from '../quotas/schema/schema.js';
 import { MANAGEMENT_LIMITS } from './management/limits.js';
 import { RATE_LIMITS } from './management/rate-limits.js';
-import type { HostManagementOptions } from './management-door.js';
+import type { HostManagementOptions } from './management-endpoint.js';
 
 /** What is `native` here has checks of its own, which say more than a type. */
 export const MANAGEMENT_OPTIONS: Schema<HostManagementOptions> = objectOf<HostManagementOptions>({

@@ -33,7 +33,7 @@ import {
   USAGE_MODEL,
   VARIABLES,
 } from './deploy/function-shapes.js';
-import { zoneOf } from './router.js';
+import { zoneOf } from './ingress/router.js';
 
 export interface AccountOptions {
   /** @default the host's */

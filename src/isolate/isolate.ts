@@ -135,23 +135,23 @@ export class Isolate implements OpContext, ChannelOwner {
     this.#turns = new TurnQueue(this.#realm.enter, this.#meter);
   }
 
-  /** Starts to listen to the host; `onClose` when the connection has ended. A spare is told to `rehearse`. */
-  connect(transport: Transport, onClose: () => void, rehearse: () => Promise<unknown> = async () => {}): void {
+  /** Starts to listen to the host; `onClose` when the connection has ended. A spare is told to `warmUp`. */
+  connect(transport: Transport, onClose: () => void, warmUp: () => Promise<unknown> = async () => {}): void {
     this.#onClosed = onClose;
-    this.#rehearse = rehearse;
+    this.#warmUp = warmUp;
     this.#channel = new Channel(transport, 'isolate', this);
   }
 
   #onClosed: () => void = () => {};
-  #rehearse: () => Promise<unknown> = async () => {};
-  #rehearsed: Promise<unknown> = Promise.resolve();
+  #warmUp: () => Promise<unknown> = async () => {};
+  #warmedUp: Promise<unknown> = Promise.resolve();
 
   /** The thread has used CPU time for itself, see idle-memory.ts. */
   readonly onCollected = (): void => this.#meter.skip();
 
   /** A promise of the guest was rejected and nobody listens. Both are guest values and go back unseen. */
   unhandledRejection(reason: unknown, promise: unknown): void {
-    // Of the rehearsal: nothing of that realm may come to this one.
+    // Of the warm-up: nothing of that realm may come to this one.
     if (this.#modules === undefined) return;
     this.#turns.push(this.#turns.current, [Ev.UnhandledRejection, reason, promise]);
   }
@@ -231,8 +231,8 @@ export class Isolate implements OpContext, ChannelOwner {
       return;
     }
     if (kind === HostOpens.Warm) {
-      this.#rehearsed = this.#rehearse().catch(() => {});
-      this.#rehearsed.then(() => exchange.reply(200, '', true, null, true));
+      this.#warmedUp = this.#warmUp().catch(() => {});
+      this.#warmedUp.then(() => exchange.reply(200, '', true, null, true));
       return;
     }
     const guest = new GuestExchange(exchange, exchange.id, this.#turns, this.#forget, this.#read);
@@ -303,7 +303,7 @@ export class Isolate implements OpContext, ChannelOwner {
     this.#meter.setLimits(load.limits);
     if (isComplete) exchange.buffer(body);
     // Turns of two isolates are not to run into each other.
-    this.#rehearsed
+    this.#warmedUp
       .then(() =>
         loadModules({
           exchange,

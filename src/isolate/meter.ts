@@ -269,7 +269,7 @@ export class InvocationMeter implements TurnMeter {
     if (bytes > this.#limits.memoryBytes) {
       this.#collectFor(account);
       bytes = this.#memoryBytes();
-      if (bytes > this.#limits.memoryBytes) this.#watch.giveVerdict();
+      if (bytes > this.#limits.memoryBytes) this.#watch.giveKillReason();
     }
     this.#watch.memoryBytes = bytes;
     if (account !== undefined && bytes > account.peakBytes) account.peakBytes = bytes;

@@ -24,7 +24,7 @@ const bundleUrl = new URL('./guest.bundle.js', import.meta.url);
 /** Less than the 128 KiB from which on glibc maps a block of its own. */
 const PIECE_BYTES = 64 * 1024;
 
-/** What is compiled of it is there for every realm of the thread: that of the function, and that of the rehearsal. */
+/** What is compiled of it is there for every realm of the thread: that of the function, and that of the warm-up. */
 let bundle: vm.Script | undefined;
 let replacement: string | undefined;
 

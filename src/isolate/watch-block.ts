@@ -10,7 +10,7 @@ enum Word {
   Sequence = 0,
   Invocation = 1,
   /** Set by the isolate when it wants to be ended: the off-heap memory is over its limit. */
-  Verdict = 2,
+  KillReason = 2,
   /** The descriptor of the thread's CPU clock, 0 when there is none. */
   Clock = 3,
   /** The system's number of the thread, 0 when it is not known. */
@@ -64,8 +64,8 @@ export class WatchBlock {
     Atomics.store(this.#words, Word.Thread, id);
   }
 
-  giveVerdict(): void {
-    Atomics.store(this.#words, Word.Verdict, 1);
+  giveKillReason(): void {
+    Atomics.store(this.#words, Word.KillReason, 1);
   }
 
   set memoryBytes(bytes: number) {
@@ -105,7 +105,7 @@ export class WatchBlock {
   }
 
   get isOverMemory(): boolean {
-    return Atomics.load(this.#words, Word.Verdict) === 1;
+    return Atomics.load(this.#words, Word.KillReason) === 1;
   }
 
   get budgetMs(): number {

@@ -11,8 +11,8 @@ import { IdleMemory } from './idle-memory.js';
 import { Isolate } from './isolate.js';
 import { platformOps } from './ops/platform.js';
 import { useBundle } from './realm.js';
-import { rehearse } from './rehearsal.js';
 import { ownClockDescriptor, ownThreadId } from './thread-clock.js';
+import { warmUp } from './warm-up.js';
 import { WatchBlock } from './watch-block.js';
 
 export interface Lease {
@@ -42,7 +42,7 @@ export default function serve(lease: Lease): Promise<never> {
   isolate.connect(
     transport,
     () => exit(0),
-    () => rehearse(platformOps),
+    () => warmUp(platformOps),
   );
   const { onCollected } = isolate;
   new IdleMemory({ sequence: () => watch.sequence, collect: collectGarbage, onCollected });

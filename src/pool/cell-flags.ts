@@ -32,7 +32,7 @@ export function cellFlags(): string[] {
     '--no-addons',
     '--no-warnings',
     '--no-deprecation',
-    // What a spare has compiled by rehearsing would be gone with its first idle collection (0.4 MB an isolate, for half of a cold start).
+    // What a spare has compiled by warming up would be gone with its first idle collection (0.4 MB an isolate, for half of a cold start).
     '--no-flush-bytecode',
     ...(major >= 24 ? ['--disable-sigusr1', NO_SQLITE] : []),
     PERMISSION,

@@ -6,14 +6,14 @@ import process from 'node:process';
 import { Channel } from '../protocol/channel.js';
 import { descriptorTransport } from '../protocol/transport.js';
 import { type CellSettings, Control, flag, MAX_DETAIL_CHARACTERS } from './control.js';
-import { LeasePool } from './lease-pool.js';
+import { ThreadPool } from './thread-pool.js';
 import { ThreadPriority } from './thread-priority.js';
 
 const CONTROL_FD = 3;
 /** Longer than a host that is there waits before it ends the cell itself, and says why. */
 const THREADS_END_WITHIN_MS = 3000;
 
-let pool: LeasePool | undefined;
+let pool: ThreadPool | undefined;
 
 const channel = new Channel(descriptorTransport(CONTROL_FD), 'isolate', {
   onOpen(exchange) {
@@ -40,8 +40,8 @@ const channel = new Channel(descriptorTransport(CONTROL_FD), 'isolate', {
   onClose: end,
 });
 
-function createPool(settings: CellSettings): LeasePool {
-  return new LeasePool({
+function createPool(settings: CellSettings): ThreadPool {
+  return new ThreadPool({
     ...settings,
     residentBytes: () => process.memoryUsage.rss(),
     priority: new ThreadPriority(),

@@ -13,9 +13,9 @@ import {
 import { descendantsOf } from './process-tree.js';
 
 /** A cell has one process and a wrapper or two: with more it is ended, however many there are. */
-const MOST_PROCESSES = 16;
+const MAX_PROCESSES = 16;
 /** Descriptors of one process beyond which they are only counted. */
-const MOST_DESCRIPTORS = 4096;
+const MAX_DESCRIPTORS = 4096;
 
 export class KernelReader implements CellReader {
   readonly #root: number;
@@ -74,13 +74,13 @@ export class KernelReader implements CellReader {
     let descriptors = 0;
     let fileBytes = 0;
     const seen = new Set<string>();
-    for (const pid of pids.slice(0, MOST_PROCESSES)) {
+    for (const pid of pids.slice(0, MAX_PROCESSES)) {
       const figures = figuresOf(pid);
       threads += figures?.threads ?? 0;
       residentBytes += figures?.residentBytes ?? 0;
       if (this.#wrappers.has(pid)) continue;
       // The kernel counts files in memory with the group; without it only the descriptors lead to them.
-      const most = memoryBytes === undefined ? MOST_DESCRIPTORS : 0;
+      const most = memoryBytes === undefined ? MAX_DESCRIPTORS : 0;
       const files = heldFiles(pid, seen, most);
       if (pid === this.#pid && (figures === undefined || files === undefined)) return undefined;
       descriptors += files?.descriptors ?? 0;
@@ -101,6 +101,6 @@ export class KernelReader implements CellReader {
   }
 
   #pids(): number[] {
-    return this.#cgroup?.processes ?? [this.#root, ...descendantsOf(this.#root, MOST_PROCESSES)];
+    return this.#cgroup?.processes ?? [this.#root, ...descendantsOf(this.#root, MAX_PROCESSES)];
   }
 }

@@ -9,7 +9,7 @@ import { type Cell, type CellEvents, type CellOptions, isOutOfMemory } from './c
 import { boundsOf, CPU, POLL_MS } from './cell-bounds.js';
 import { type CellClaims, type CellFinding, CellWatch } from './cell-watch.js';
 import { IsolateHandle, type LossReason } from './isolate-handle.js';
-import { Suspects } from './suspects.js';
+import { OomAttribution } from './oom-attribution.js';
 
 export interface SupervisorOptions extends CellOptions {
   readonly account: string;
@@ -61,7 +61,7 @@ const PING_EVERY_POLLS = 10;
  * One that has not answered for so long, 15 seconds, has been stopped or is stuck. Polls count and not time: a machine that slept, or an
  * application that was busy, is not the cell's fault.
  */
-const SILENT_POLLS = 60;
+const UNRESPONSIVE_POLLS = 60;
 const MEBIBYTE = 1024 * 1024;
 /** Resident memory that a loaded isolate may have without being suspicious. */
 const THREAD_BYTES = 64 * MEBIBYTE;
@@ -88,7 +88,7 @@ class LiveCell {
   polls = 0;
   /** Count of polls at the last ping. */
   pingedAtPoll = 0;
-  readonly suspects = new Suspects();
+  readonly suspects = new OomAttribution();
   readonly #onRemoved: () => void;
 
   constructor(
@@ -382,7 +382,7 @@ export class CellSupervisor {
     live.polls++;
     if (live.polls % PING_EVERY_POLLS !== 0 || !live.isBusy) return;
     if (live.cell.ping()) live.pingedAtPoll = live.polls;
-    else if (live.polls - live.pingedAtPoll >= SILENT_POLLS) live.cell.kill('it did not answer for 15 seconds');
+    else if (live.polls - live.pingedAtPoll >= UNRESPONSIVE_POLLS) live.cell.kill('it did not answer for 15 seconds');
   }
 
   #checkProgress(live: LiveCell): void {

@@ -4,7 +4,7 @@
  */
 import type { Transport } from '../protocol/transport.js';
 import type { CellReader } from './cell-watch.js';
-import type { LeaseEnd } from './lease-pool.js';
+import type { LeaseEnd } from './thread-pool.js';
 
 export interface LeaseConnection {
   readonly lease: number;

@@ -11,18 +11,18 @@ import type { HostShare } from '../quotas/host/host-share.js';
 import type { LeaseConnection } from './cell.js';
 import { CpuClaims } from './cpu-claims.js';
 import { parseBlame, parseHandlerFailure, parseLoadAnswer } from './isolate-messages.js';
-import type { LeaseEnd } from './lease-pool.js';
+import type { LeaseEnd } from './thread-pool.js';
 
 /** Why invocations ended with their isolate. */
 export type LossReason = LeaseEnd | 'bystander' | 'cell' | 'hoard' | 'protocol' | 'silent';
 
 /** What is known of an invocation that was lost: zero for what is not. */
-export interface LossFigures {
+export interface LossUsage {
   readonly cpuMs: number;
   readonly memoryBytes: number;
 }
 
-const NOTHING_KNOWN: LossFigures = { cpuMs: 0, memoryBytes: 0 };
+const NOTHING_KNOWN: LossUsage = { cpuMs: 0, memoryBytes: 0 };
 
 /** What the isolate says of one invocation. */
 export interface InvocationPort extends ExchangeListener {
@@ -40,7 +40,7 @@ export interface InvocationPort extends ExchangeListener {
   /** Something may have moved since the last call: without progress for long the invocation ends. */
   checkProgress(nowMs: number): void;
   /** The isolate is gone, and the invocation with it. */
-  onLost(reason: LossReason, detail: string, figures: LossFigures): void;
+  onLost(reason: LossReason, detail: string, figures: LossUsage): void;
 }
 
 /** After its connection closed, how long to wait for the cell to say why. */
@@ -348,9 +348,9 @@ export class IsolateHandle implements ChannelOwner {
 export class IsolateGone extends Error {
   readonly reason: LossReason;
   /** What it had used when it ended. */
-  readonly figures: LossFigures;
+  readonly figures: LossUsage;
 
-  constructor(reason: LossReason, detail: string, figures: LossFigures) {
+  constructor(reason: LossReason, detail: string, figures: LossUsage) {
     super(detail);
     this.reason = reason;
     this.figures = figures;

@@ -6,21 +6,21 @@ import { MessageChannel } from 'node:worker_threads';
 import { portTransport } from '../protocol/transport.js';
 import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
 import { REALM_FLAGS } from './cell-flags.js';
-import { LeasePool } from './lease-pool.js';
+import { ThreadPool } from './thread-pool.js';
 
 export class ThreadCell implements Cell {
   readonly ready = Promise.resolve();
   readonly pid = undefined;
   readonly movedBytes = 0;
   readonly leasesLeft = Number.POSITIVE_INFINITY;
-  readonly #pool: LeasePool;
+  readonly #pool: ThreadPool;
   readonly #events: CellEvents;
   #nextLease = 1;
   #closing: Promise<void> | undefined;
 
   constructor(options: CellOptions, events: CellEvents) {
     this.#events = events;
-    this.#pool = new LeasePool({
+    this.#pool = new ThreadPool({
       ...options,
       execArgv: REALM_FLAGS,
       // The process is the application's: its size says nothing about the isolates, whose own figures are watched.

@@ -6,7 +6,7 @@ import { clockMs } from '../isolate/thread-clock.js';
 import { monotonicMs, type WatchBlock } from '../isolate/watch-block.js';
 import type { ThreadPriority } from './thread-priority.js';
 
-export type Verdict = 'cpu' | 'startup' | 'memory';
+export type KillReason = 'cpu' | 'startup' | 'memory';
 
 const POLL_MS = 10;
 /** With nobody in a turn the watchdog looks this rarely; a turn cannot be missed for longer. */
@@ -20,7 +20,7 @@ const TOLERATED_GROWTH_BYTES = 128 * 1024 * 1024;
 
 interface Watched {
   readonly block: WatchBlock;
-  readonly end: (verdict: Verdict, cpuMs?: number) => void;
+  readonly end: (reason: KillReason, cpuMs?: number) => void;
   /** The turn seen at the last poll, and the thread's CPU time then. */
   seenSequence: number;
   clockAtFirstSight: number;
@@ -54,7 +54,7 @@ export class Watchdog {
   }
 
   /** `end` is told the CPU milliseconds that the invocation has used, when that is what ends it. */
-  watch(lease: number, block: WatchBlock, end: (verdict: Verdict, cpuMs?: number) => void): void {
+  watch(lease: number, block: WatchBlock, end: (reason: KillReason, cpuMs?: number) => void): void {
     this.#watched.set(lease, {
       block,
       end,

@@ -12,7 +12,7 @@ export enum HostOpens {
   Scheduled = 2,
   /** Head: JSON of the batch. */
   Queue = 3,
-  /** To a spare, before its load: it takes the way of a load and of a request once (rehearsal.ts), and answers when it has. */
+  /** To a spare, before its load: it takes the way of a load and of a request once (warm-up.ts), and answers when it has. */
   Warm = 4,
   /** Head: "scheduled time in ms\nretry count". */
   Alarm = 5,

@@ -27,7 +27,7 @@ export type AdmissionLimits = Pick<
   'plan' | 'zonePlan' | 'requestsPerDay' | 'requestsPerMinute' | 'addressRequestsPerSecond'
 >;
 
-export type Verdict =
+export type AdmissionDecision =
   | { readonly kind: 'admit' }
   /** The day's requests are used up and the route is fail open: serve as if no function were attached. */
   | { readonly kind: 'bypass' }
@@ -104,7 +104,7 @@ export class Admission {
   }
 
   /** Judges a request and counts it when it is admitted. A promise only with shared counters, and it never rejects. */
-  check(request: AdmissionRequest): Verdict | Promise<Verdict> {
+  check(request: AdmissionRequest): AdmissionDecision | Promise<AdmissionDecision> {
     const { account, limits, address } = request;
     if (address !== undefined && limits.addressRequestsPerSecond !== Number.POSITIVE_INFINITY) {
       const now = this.#now();
@@ -131,7 +131,11 @@ export class Admission {
   }
 
   /** The request is counted here; what all hosts together have counted decides. */
-  async #checkShared(request: AdmissionRequest, counts: AccountCounts, shared: SharedCounters): Promise<Verdict> {
+  async #checkShared(
+    request: AdmissionRequest,
+    counts: AccountCounts,
+    shared: SharedCounters,
+  ): Promise<AdmissionDecision> {
     const { account, limits } = request;
     const { minute, day } = counts;
     const dayKey = `day:${day}:${account}`;
@@ -161,11 +165,11 @@ export class Admission {
     return ADMIT;
   }
 
-  #minuteIsOver({ limits }: AdmissionRequest, figure: number): Verdict {
+  #minuteIsOver({ limits }: AdmissionRequest, figure: number): AdmissionDecision {
     return refusal('requestsPerMinute', figure, limits, MINUTE_MS - (this.#now() % MINUTE_MS));
   }
 
-  #dayIsOver({ limits, mode }: AdmissionRequest, figure: number): Verdict {
+  #dayIsOver({ limits, mode }: AdmissionRequest, figure: number): AdmissionDecision {
     if (mode === 'fail-open') return BYPASS;
     return refusal('requestsPerDay', figure, limits, DAY_MS - (this.#now() % DAY_MS));
   }
@@ -188,5 +192,5 @@ function refusal(limit: Refusal['limit'], figure: number, limits: AdmissionLimit
 const MINUTE_LIFE_SECONDS = 120;
 const DAY_LIFE_SECONDS = 2 * (DAY_MS / 1000);
 
-const ADMIT: Verdict = Object.freeze({ kind: 'admit' });
-const BYPASS: Verdict = Object.freeze({ kind: 'bypass' });
+const ADMIT: AdmissionDecision = Object.freeze({ kind: 'admit' });
+const BYPASS: AdmissionDecision = Object.freeze({ kind: 'bypass' });

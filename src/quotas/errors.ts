@@ -1,6 +1,6 @@
 /**
  * The one table of error codes. A code never changes its meaning and a retired one is never used again;
- * messages may improve at any time. `status` is what an HTTP door answers when the error ends a request.
+ * messages may improve at any time. `status` is what an HTTP endpoint answers when the error ends a request.
  */
 
 export const EDGE_ERRORS = {
@@ -66,7 +66,7 @@ export type EdgeErrorCode = keyof typeof EDGE_ERRORS;
  */
 export class EdgeError extends Error {
   readonly code: EdgeErrorCode;
-  /** The HTTP status that a door answers when this error ends a request. */
+  /** The HTTP status that a endpoint answers when this error ends a request. */
   readonly status: number;
   /** The limit that was passed, when it was one: its name in the table of limits, and figures in its unit. */
   declare readonly limit?: ExceededLimit;

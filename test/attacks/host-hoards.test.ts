@@ -8,8 +8,8 @@ import { runInNewContext } from 'node:vm';
 import test, { type ExecutionContext } from 'ava';
 import type { Service } from '../../src/bindings/service.js';
 import { ServiceId } from '../../src/bindings/service-id.js';
-import { InvocationAccounting } from '../../src/host/accounting.js';
-import { answerCall } from '../../src/host/services.js';
+import { InvocationAccounting } from '../../src/host/invocation/accounting.js';
+import { answerCall } from '../../src/host/invocation/services.js';
 import { type InvocationPort, IsolateHandle } from '../../src/pool/isolate-handle.js';
 import { FrameType, HEADER_BYTES, INLINE_BODY_BYTES } from '../../src/protocol/frame-layout.js';
 import { FrameWriter } from '../../src/protocol/frame-writer.js';
@@ -154,7 +154,7 @@ async function hoard({ peers }: Rig, step: (peer: Peer, n: number) => Buffer | u
       each.send();
       for (let burst = 0; burst < 20 && each.outbox.length === 0; burst++) {
         const n = steps.get(each) ?? 0;
-        if (n > MOST_STEPS) break;
+        if (n > MAX_STEPS) break;
         steps.set(each, n + 1);
         each.writer = new FrameWriter();
         each.outbox = step(each, n) ?? Buffer.concat(each.writer.take());
@@ -170,7 +170,7 @@ async function hoard({ peers }: Rig, step: (peer: Peer, n: number) => Buffer | u
 }
 
 /** More than this is enough of anything that the budget does not stop. */
-const MOST_STEPS = 5000;
+const MAX_STEPS = 5000;
 
 /** Buffers are given back by threads of the engine, some time after they were found to be garbage. */
 async function held(): Promise<number> {

@@ -26,24 +26,24 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import test, { type ExecutionContext } from 'ava';
-import { type Door, exchange, KEYS, openDoor } from '../bindings/bucket/s3/door.js';
+import { type Door, exchange, KEYS, openDoor } from '../bindings/bucket/s3/endpoint.js';
 
 const Bucket = 'files';
 
 async function open(
   t: ExecutionContext,
   options: Parameters<typeof openDoor>[1] = {},
-): Promise<{ door: Door; s3: S3Client }> {
-  const door = await openDoor(t, options);
+): Promise<{ endpoint: Door; s3: S3Client }> {
+  const endpoint = await openDoor(t, options);
   const s3 = new S3Client({
-    endpoint: door.endpoint,
+    endpoint: endpoint.endpoint,
     region: 'auto',
     forcePathStyle: true,
     credentials: KEYS,
     maxAttempts: 1,
   });
   t.teardown(() => s3.destroy());
-  return { door, s3 };
+  return { endpoint, s3 };
 }
 
 function bytes(length: number, seed = 1): Buffer {
@@ -260,7 +260,7 @@ test('client-s3 copies, also onto itself with other metadata', async t => {
 });
 
 test('client-s3 uploads in parts, lists uploads and parts, copies a part, completes and aborts', async t => {
-  const { s3, door } = await open(t, { minPartBytes: 1024 });
+  const { s3, endpoint } = await open(t, { minPartBytes: 1024 });
   const part = bytes(2048);
   const last = bytes(100, 7);
   const Key = 'big';
@@ -315,7 +315,7 @@ test('client-s3 uploads in parts, lists uploads and parts, copies a part, comple
   const other = await s3.send(new CreateMultipartUploadCommand({ Bucket, Key: 'gone' }));
   await s3.send(new AbortMultipartUploadCommand({ Bucket, Key: 'gone', UploadId: other.UploadId }));
   t.is((await s3.send(new ListMultipartUploadsCommand({ Bucket }))).Uploads, undefined);
-  t.deepEqual(door.errors, []);
+  t.deepEqual(endpoint.errors, []);
 });
 
 for (const algorithm of ['CRC32', 'CRC64NVME', 'SHA256'] as const) {
@@ -338,7 +338,7 @@ for (const algorithm of ['CRC32', 'CRC64NVME', 'SHA256'] as const) {
 }
 
 test('s3-request-presigner signs URLs that plain fetch can put, get and head with', async t => {
-  const { s3, door } = await open(t);
+  const { s3, endpoint } = await open(t);
   const Key = 'signed/ü & more.txt';
   const put = await getSignedUrl(
     s3,
@@ -368,24 +368,24 @@ test('s3-request-presigner signs URLs that plain fetch can put, get and head wit
   t.is(head.status, 200);
   const removed = await fetch(await getSignedUrl(s3, new DeleteObjectCommand({ Bucket, Key })), { method: 'DELETE' });
   t.is(removed.status, 204);
-  t.deepEqual(door.errors, []);
+  t.deepEqual(endpoint.errors, []);
 });
 
 test('client-s3 works in virtual-host style', async t => {
-  const door = await openDoor(t, { domain: 's3.localhost' });
-  const s3 = new S3Client({ endpoint: `http://s3.localhost:${door.port}`, region: 'us-east-1', credentials: KEYS });
+  const endpoint = await openDoor(t, { domain: 's3.localhost' });
+  const s3 = new S3Client({ endpoint: `http://s3.localhost:${endpoint.port}`, region: 'us-east-1', credentials: KEYS });
   t.teardown(() => s3.destroy());
   // `files.s3.localhost` needs no name server: the connection goes where the test says.
   const url = new URL(await getSignedUrl(s3, new PutObjectCommand({ Bucket, Key: '/x//y' })));
   t.is(url.hostname, 'files.s3.localhost');
   const reply = await exchange(
-    door.port,
+    endpoint.port,
     'PUT',
     url.pathname + url.search,
     { host: url.host, 'content-length': '2' },
     Buffer.from('ok'),
   );
   t.is(reply.status, 200, reply.text);
-  const bucket = await door.buckets.open('files');
+  const bucket = await endpoint.buckets.open('files');
   t.is((await bucket.head('/x//y'))?.size, 2);
 });

@@ -1,11 +1,11 @@
 import test, { type ExecutionContext } from 'ava';
 import { AwsClient } from 'aws4fetch';
-import { type Door, KEYS, openDoor } from '../bindings/bucket/s3/door.js';
+import { type Door, KEYS, openDoor } from '../bindings/bucket/s3/endpoint.js';
 
-async function open(t: ExecutionContext): Promise<{ door: Door; aws: AwsClient; base: string }> {
-  const door = await openDoor(t);
+async function open(t: ExecutionContext): Promise<{ endpoint: Door; aws: AwsClient; base: string }> {
+  const endpoint = await openDoor(t);
   const aws = new AwsClient({ ...KEYS, service: 's3', region: 'auto', retries: 0 });
-  return { door, aws, base: `${door.endpoint}/files` };
+  return { endpoint, aws, base: `${endpoint.endpoint}/files` };
 }
 
 // A bare + in the path is signed as a space by this client, which would be the signature of another key.

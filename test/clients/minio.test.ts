@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
 import { Client, CopyConditions } from 'minio';
-import { type Door, KEYS, openDoor } from '../bindings/bucket/s3/door.js';
+import { type Door, KEYS, openDoor } from '../bindings/bucket/s3/endpoint.js';
 
 const BUCKET = 'files';
 
-async function open(t: ExecutionContext): Promise<{ door: Door; minio: Client }> {
-  const door = await openDoor(t, { onDisk: true });
+async function open(t: ExecutionContext): Promise<{ endpoint: Door; minio: Client }> {
+  const endpoint = await openDoor(t, { onDisk: true });
   const minio = new Client({
     endPoint: '127.0.0.1',
-    port: door.port,
+    port: endpoint.port,
     useSSL: false,
     accessKey: KEYS.accessKeyId,
     secretKey: KEYS.secretAccessKey,
   });
-  return { door, minio };
+  return { endpoint, minio };
 }
 
 async function all<T>(stream: Readable | AsyncIterable<T>): Promise<T[]> {
@@ -56,7 +56,7 @@ test('minio puts, stats, reads and removes objects', async t => {
 });
 
 test('minio uploads a stream in parts and copies a file up and down', async t => {
-  const { minio, door } = await open(t);
+  const { minio, endpoint } = await open(t);
   const body = Buffer.alloc(12 * 1024 * 1024, 'edge');
   minio.partSize = 5 * 1024 * 1024;
   await minio.putObject(BUCKET, 'stream', Readable.from([body.subarray(0, 7_000_000), body.subarray(7_000_000)]));
@@ -68,7 +68,7 @@ test('minio uploads a stream in parts and copies a file up and down', async t =>
   await minio.fPutObject(BUCKET, 'file', join(directory, 'up'), {});
   await minio.fGetObject(BUCKET, 'file', join(directory, 'down'));
   t.true((await readFile(join(directory, 'down'))).equals(body));
-  t.deepEqual(door.errors, []);
+  t.deepEqual(endpoint.errors, []);
 });
 
 test('minio lists in both versions, with and without folders', async t => {

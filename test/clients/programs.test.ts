@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import type { ExecutionContext } from 'ava';
-import { type Door, KEYS, openDoor } from '../bindings/bucket/s3/door.js';
+import { type Door, KEYS, openDoor } from '../bindings/bucket/s3/endpoint.js';
 import { unlessMissing } from '../needs.js';
 
 /** Programs that people use: a tree goes up, comes down and must be the same. Each runs when it is on PATH. */
@@ -12,7 +12,7 @@ import { unlessMissing } from '../needs.js';
 type Run = (program: string, args: readonly string[]) => Promise<string>;
 
 interface Workplace {
-  readonly door: Door;
+  readonly endpoint: Door;
   readonly directory: string;
   readonly tree: string;
   readonly down: string;
@@ -29,7 +29,7 @@ function clientTest(
   body: (t: ExecutionContext, place: Workplace) => Promise<void>,
 ): void {
   unlessMissing(isOnPath(program) ? undefined : `no ${program}`)(title, async t => {
-    const door = await openDoor(t, { onDisk: true });
+    const endpoint = await openDoor(t, { onDisk: true });
     const directory = await mkdtemp(join(tmpdir(), `edgehost-${program}-`));
     t.teardown(() => rm(directory, { recursive: true, force: true }));
     const tree = join(directory, 'tree');
@@ -43,7 +43,7 @@ function clientTest(
       AWS_DEFAULT_REGION: 'us-east-1',
       AWS_EC2_METADATA_DISABLED: 'true',
       RESTIC_PASSWORD: 'secret',
-      RESTIC_REPOSITORY: `s3:${door.endpoint}/files/backup`,
+      RESTIC_REPOSITORY: `s3:${endpoint.endpoint}/files/backup`,
     };
     const run: Run = (name, args) =>
       new Promise((resolve, reject) => {
@@ -57,8 +57,8 @@ function clientTest(
           },
         );
       });
-    await body(t, { door, directory, tree, down: join(directory, 'down'), run });
-    t.deepEqual(door.errors, []);
+    await body(t, { endpoint, directory, tree, down: join(directory, 'down'), run });
+    t.deepEqual(endpoint.errors, []);
   });
 }
 
@@ -87,7 +87,7 @@ async function checkTree(t: ExecutionContext, root: string): Promise<void> {
 clientTest(
   'rclone',
   'rclone copies a tree up and down, checks it, sets times, and purges',
-  async (t, { door, directory, tree, down, run }) => {
+  async (t, { endpoint, directory, tree, down, run }) => {
     const config = join(directory, 'rclone.conf');
     await writeFile(
       config,
@@ -97,7 +97,7 @@ clientTest(
         'provider = Other',
         `access_key_id = ${KEYS.accessKeyId}`,
         `secret_access_key = ${KEYS.secretAccessKey}`,
-        `endpoint = ${door.endpoint}`,
+        `endpoint = ${endpoint.endpoint}`,
         'acl = private',
         'upload_cutoff = 8Mi',
         'chunk_size = 5Mi',
@@ -123,7 +123,7 @@ clientTest(
 clientTest(
   's3cmd',
   's3cmd copies a tree up and down, and does what else it does with buckets',
-  async (t, { door, directory, tree, down, run }) => {
+  async (t, { endpoint, directory, tree, down, run }) => {
     const config = join(directory, 's3cfg');
     await writeFile(
       config,
@@ -131,8 +131,8 @@ clientTest(
         '[default]',
         `access_key = ${KEYS.accessKeyId}`,
         `secret_key = ${KEYS.secretAccessKey}`,
-        `host_base = 127.0.0.1:${door.port}`,
-        `host_bucket = 127.0.0.1:${door.port}`,
+        `host_base = 127.0.0.1:${endpoint.port}`,
+        `host_bucket = 127.0.0.1:${endpoint.port}`,
         'use_https = False',
         'multipart_chunk_size_mb = 5',
       ].join('\n'),
@@ -147,7 +147,7 @@ clientTest(
     t.regex(await s3cmd('info', 's3://second/tree/small.txt'), /File size: +5/);
     await s3cmd('cp', 's3://second/tree/small.txt', 's3://files/copied.txt');
     await s3cmd('modify', '--add-header=Content-Type: text/x-new', 's3://files/copied.txt');
-    t.is((await (await door.buckets.open('files')).head('copied.txt'))?.httpMetadata.contentType, 'text/x-new');
+    t.is((await (await endpoint.buckets.open('files')).head('copied.txt'))?.httpMetadata.contentType, 'text/x-new');
     await s3cmd('mv', 's3://files/copied.txt', 's3://files/moved.txt');
     await s3cmd('sync', `${tree}/`, 's3://second/tree/');
     await s3cmd('del', '--recursive', '--force', 's3://second/tree/');
@@ -169,29 +169,33 @@ clientTest(
   },
 );
 
-clientTest('aws', 'aws copies a tree up and down, and does the plain calls', async (t, { door, tree, down, run }) => {
-  const aws = (...args: string[]) => run('aws', ['--endpoint-url', door.endpoint, ...args]);
-  await aws('s3', 'mb', 's3://second');
-  await aws('s3', 'cp', '--recursive', '--quiet', tree, 's3://second/tree');
-  await aws('s3', 'sync', '--quiet', 's3://second/tree', down);
-  await checkTree(t, down);
-  // Version 2 asks for the tags of what it copies in parts, unless told not to; there are none here.
-  const isSecond = (await aws('--version')).startsWith('aws-cli/2');
-  const copyProps = isSecond ? ['--copy-props', 'metadata-directive'] : [];
-  await aws('s3', 'cp', '--quiet', ...copyProps, 's3://second/tree/big.bin', 's3://files/big.bin');
-  t.regex(await aws('s3', 'ls', '--recursive', 's3://second/'), /tree\/small\.txt/);
-  const put = ['--bucket', 'files', '--key', 'k', '--body', join(tree, 'small.txt'), '--metadata', 'a=b'];
-  await aws('s3api', 'put-object', ...put);
-  t.is(JSON.parse(await aws('s3api', 'head-object', '--bucket', 'files', '--key', 'k')).Metadata.a, 'b');
-  await t.throwsAsync(aws('s3api', 'get-object', '--bucket', 'files', '--key', 'none', 'out'), {
-    message: /NoSuchKey/,
-  });
-  await t.throwsAsync(aws('s3api', 'get-bucket-acl', '--bucket', 'files'), { message: /NotImplemented/ });
-  await aws('s3', 'rm', '--recursive', '--quiet', 's3://second/');
-  await aws('s3', 'rb', 's3://second');
-});
+clientTest(
+  'aws',
+  'aws copies a tree up and down, and does the plain calls',
+  async (t, { endpoint, tree, down, run }) => {
+    const aws = (...args: string[]) => run('aws', ['--endpoint-url', endpoint.endpoint, ...args]);
+    await aws('s3', 'mb', 's3://second');
+    await aws('s3', 'cp', '--recursive', '--quiet', tree, 's3://second/tree');
+    await aws('s3', 'sync', '--quiet', 's3://second/tree', down);
+    await checkTree(t, down);
+    // Version 2 asks for the tags of what it copies in parts, unless told not to; there are none here.
+    const isSecond = (await aws('--version')).startsWith('aws-cli/2');
+    const copyProps = isSecond ? ['--copy-props', 'metadata-directive'] : [];
+    await aws('s3', 'cp', '--quiet', ...copyProps, 's3://second/tree/big.bin', 's3://files/big.bin');
+    t.regex(await aws('s3', 'ls', '--recursive', 's3://second/'), /tree\/small\.txt/);
+    const put = ['--bucket', 'files', '--key', 'k', '--body', join(tree, 'small.txt'), '--metadata', 'a=b'];
+    await aws('s3api', 'put-object', ...put);
+    t.is(JSON.parse(await aws('s3api', 'head-object', '--bucket', 'files', '--key', 'k')).Metadata.a, 'b');
+    await t.throwsAsync(aws('s3api', 'get-object', '--bucket', 'files', '--key', 'none', 'out'), {
+      message: /NoSuchKey/,
+    });
+    await t.throwsAsync(aws('s3api', 'get-bucket-acl', '--bucket', 'files'), { message: /NotImplemented/ });
+    await aws('s3', 'rm', '--recursive', '--quiet', 's3://second/');
+    await aws('s3', 'rb', 's3://second');
+  },
+);
 
-clientTest('curl', 'curl signs an upload, a download and a listing', async (t, { door, tree, down, run }) => {
+clientTest('curl', 'curl signs an upload, a download and a listing', async (t, { endpoint, tree, down, run }) => {
   const keys = `${KEYS.accessKeyId}:${KEYS.secretAccessKey}`;
   const signed = [
     '--aws-sigv4',
@@ -202,8 +206,8 @@ clientTest('curl', 'curl signs an upload, a download and a listing', async (t, {
     'x-amz-content-sha256: UNSIGNED-PAYLOAD',
   ];
   const curl = (...args: string[]) => run('curl', ['--silent', '--show-error', '--fail', ...signed, ...args]);
-  await curl('-T', join(tree, 'big.bin'), `${door.endpoint}/files/big.bin`);
-  await curl('-o', down, `${door.endpoint}/files/big.bin`);
+  await curl('-T', join(tree, 'big.bin'), `${endpoint.endpoint}/files/big.bin`);
+  await curl('-o', down, `${endpoint.endpoint}/files/big.bin`);
   t.true((await readFile(down)).equals(await readFile(join(tree, 'big.bin'))));
-  t.regex(await curl(`${door.endpoint}/files`), /<Key>big\.bin<\/Key>/);
+  t.regex(await curl(`${endpoint.endpoint}/files`), /<Key>big\.bin<\/Key>/);
 });

@@ -10,7 +10,7 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import PQueue from 'p-queue';
-import { readFunctionFile } from '../../src/host/config-file.js';
+import { readFunctionFile } from '../../src/host/deploy/config-file.js';
 import { type Block, blocksOf, documents, ROOT } from './markdown.js';
 
 const run = promisify(execFile);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { readFunctionFile } from '../../src/host/config-file.js';
+import { readFunctionFile } from '../../src/host/deploy/config-file.js';
 import { resolveLoadOptions } from '../../src/host/options.js';
 import { makeApi, upload } from './management/support/api.js';
 

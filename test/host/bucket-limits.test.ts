@@ -1,10 +1,10 @@
-/** The limits of buckets that an owner overrides, at every door. */
+/** The limits of buckets that an owner overrides, at every endpoint. */
 import test from 'ava';
 import { AwsClient } from 'aws4fetch';
 import type { EdgeHost } from '../../src/index.js';
 import { handler, newHost, textOf } from './new-host.js';
 
-test('an override of listEntries holds for list() in a function, in the application and at the S3 door', async t => {
+test('an override of listEntries holds for list() in a function, in the application and at the S3 endpoint', async t => {
   const host = newHost(t, { limits: { listEntries: 3 } });
   const acme = host.account('acme', { limits: { listEntries: 2 } });
   const bucket = acme.bucket('files');

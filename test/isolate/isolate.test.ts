@@ -4,7 +4,7 @@ import { MessageChannel, Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
 import { Isolate } from '../../src/isolate/isolate.js';
 import { platformOps } from '../../src/isolate/ops/platform.js';
-import { rehearse } from '../../src/isolate/rehearsal.js';
+import { warmUp } from '../../src/isolate/warm-up.js';
 import { WatchBlock } from '../../src/isolate/watch-block.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
@@ -100,32 +100,32 @@ test('serve() hardens its thread (R22)', async t => {
   t.deepEqual(await once(worker, 'message'), [[false, false]]);
 });
 
-test('rehearse() has its own load and requests answered', async t => {
-  t.deepEqual(await rehearse(platformOps), [200, 200, 200]);
+test('warmUp() has its own load and requests answered', async t => {
+  t.deepEqual(await warmUp(platformOps), [200, 200, 200]);
 });
 
-test('an isolate that rehearses loads its function afterwards', async t => {
+test('an isolate that warms up loads its function afterwards', async t => {
   const { channel, port } = hostChannel(t);
   const order: string[] = [];
-  const rehearsal = async (): Promise<void> => {
+  const warmUpOnce = async (): Promise<void> => {
     await new Promise(setImmediate);
-    order.push('rehearsed');
+    order.push('warmedUp');
   };
-  new Isolate(new WatchBlock(), platformOps).connect(portTransport(port), () => {}, rehearsal);
+  new Isolate(new WatchBlock(), platformOps).connect(portTransport(port), () => {}, warmUpOnce);
   channel.open(HostOpens.Warm, '', true, null, true);
   t.regex(await load(channel), /^200 .*"kind":"loaded"/);
-  t.deepEqual(order, ['rehearsed']);
+  t.deepEqual(order, ['warmedUp']);
 });
 
-test('an isolate whose rehearsal fails loads its function all the same', async t => {
+test('an isolate whose warm-up fails loads its function all the same', async t => {
   const { channel, port } = hostChannel(t);
-  const rehearsal = (): Promise<never> => Promise.reject(new Error('of no account'));
-  new Isolate(new WatchBlock(), platformOps).connect(portTransport(port), () => {}, rehearsal);
+  const warmUpOnce = (): Promise<never> => Promise.reject(new Error('of no account'));
+  new Isolate(new WatchBlock(), platformOps).connect(portTransport(port), () => {}, warmUpOnce);
   channel.open(HostOpens.Warm, '', true, null, true);
   t.regex(await load(channel), /^200 .*"kind":"loaded"/);
 });
 
-test('what rejects before there is a function, in the rehearsal, does not enter the realm', async t => {
+test('what rejects before there is a function, in the warm-up, does not enter the realm', async t => {
   const watch = new WatchBlock();
   const isolate = new Isolate(watch, platformOps);
   const promise = Promise.resolve();

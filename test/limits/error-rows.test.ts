@@ -9,7 +9,7 @@ const ROWS: readonly (readonly [row: string, file: string, title: string])[] = [
   ['body larger than the plan allows: 413', 'limits/requests', 'is answered with 413 before any of the body'],
   [
     'body larger than the plan allows: in the stream',
-    'host/listener',
+    'host/ingress/listener',
     'early by its Content-Length, and in the stream',
   ],
   ['burst limit: 1015, 429', 'limits/rates', 'the next gets the page of code 1015 with 429'],
@@ -29,7 +29,11 @@ const ROWS: readonly (readonly [row: string, file: string, title: string])[] = [
     'a disconnect ends timers and fetches at once when waitUntil holds nothing',
   ],
   ['client disconnects, waitUntil', 'limits/wait-until', 'a disconnect leaves waitUntil its time'],
-  ['Transfer-Encoding with Content-Length', 'host/listener', 'declines Transfer-Encoding together with Content-Length'],
+  [
+    'Transfer-Encoding with Content-Length',
+    'host/ingress/listener',
+    'declines Transfer-Encoding together with Content-Length',
+  ],
   ['SRV fields after 2024-05-31', 'host/management/schedule-effects', 'of SRV records after 2024-05-31'],
   [
     'error_chain until 2024-10-01',

@@ -1,4 +1,4 @@
-/** Size limits of requests, at the bound and one past it, at both doors. */
+/** Size limits of requests, at the bound and one past it, at both ways in. */
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
@@ -48,7 +48,7 @@ for (const over of [0, 1]) {
   const served = { status: 200, code: '' };
   const title = over === 0 ? 'serves' : 'refuses';
 
-  test(`each door ${title} a URL of ${urlBytes.values.free} + ${over} bytes`, async t => {
+  test(`each endpoint ${title} a URL of ${urlBytes.values.free} + ${over} bytes`, async t => {
     const result = await both(t, origin => ({
       url: `${origin}/${'x'.repeat(urlBytes.values.free - origin.length - 1 + over)}`,
       init: {},
@@ -56,7 +56,7 @@ for (const over of [0, 1]) {
     t.deepEqual(result, over === 0 ? served : { status: 414, code: 'EDGE_URL_TOO_LONG' });
   });
 
-  test(`each door ${title} a header of ${headerBytes.values.free} + ${over} bytes`, async t => {
+  test(`each endpoint ${title} a header of ${headerBytes.values.free} + ${over} bytes`, async t => {
     const result = await both(t, origin => ({
       url: origin,
       init: { headers: { 'x-long': 'v'.repeat(headerBytes.values.free - 6 + over) } },
@@ -73,7 +73,7 @@ for (const over of [0, 1]) {
   });
 
   for (const method of ['POST', 'PUT', 'PATCH']) {
-    test(`each door ${title} a ${method} body of the limit + ${over} bytes`, async t => {
+    test(`each endpoint ${title} a ${method} body of the limit + ${over} bytes`, async t => {
       const result = await both(t, origin => ({ url: origin, init: { method, body: 'x'.repeat(1000 + over) } }), {
         limits: { bodyBytes: 1000 },
       });

@@ -20,7 +20,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import test, { type ExecutionContext } from 'ava';
-import { CHANNELS, loadTelemetry } from '../../src/host/telemetry.js';
+import { CHANNELS, loadTelemetry } from '../../src/host/invocation/telemetry.js';
 import {
   ABUSE_RULE_ID,
   type CellEvent,
@@ -158,7 +158,7 @@ test('channels of diagnostics_channel tell of floods and of warnings', async t =
 
 test('the documentation names each event, channel, instrument and attribute', t => {
   const text = textOf('docs/observability.md');
-  const source = readFileSync(`${ROOT}src/host/telemetry.ts`, 'utf8');
+  const source = readFileSync(`${ROOT}src/host/invocation/telemetry.ts`, 'utf8');
   for (const { name } of Object.values(CHANNELS)) t.true(text.includes(`| \`${String(name)}\` `), String(name));
   const names = [...source.matchAll(/'((?:edgehost|faas|http|url|error)\.[a-z_.]+)'/g)].map(([, name]) => name ?? '');
   t.true(names.length > 15);

@@ -3,16 +3,16 @@ import test from 'ava';
 import { ABUSE_RULE_ID, type AbuseEvent } from '../../src/quotas/abuse-guard.js';
 import {
   Admission,
+  type AdmissionDecision,
   type AdmissionOptions,
   type AdmissionRequest,
   refusalError,
-  type Verdict,
 } from '../../src/quotas/admission.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
 import type { SharedCounters } from '../../src/quotas/shared-counters.js';
 
-function verdictKind(verdict: Verdict | Promise<Verdict>): string {
-  return 'then' in verdict ? 'a promise' : verdict.kind;
+function verdictKind(decision: AdmissionDecision | Promise<AdmissionDecision>): string {
+  return 'then' in decision ? 'a promise' : decision.kind;
 }
 
 const NOON = Date.UTC(2026, 0, 15, 12);
@@ -55,8 +55,8 @@ function useUpDay(admission: Admission, clock: { nowMs: number }, limits = FREE)
 test('check() admits 1,000 requests a minute on the plan free, and refuses more with 1015 and 429', t => {
   const { admission } = admissionAt(NOON + 15_000);
   for (let i = 0; i < 1000; i++) t.deepEqual(admission.check(request()), { kind: 'admit' });
-  const verdict = admission.check(request());
-  t.deepEqual(verdict, {
+  const decision = admission.check(request());
+  t.deepEqual(decision, {
     kind: 'refuse',
     code: 'EDGE_RATE_LIMITED',
     limit: 'requestsPerMinute',
@@ -337,9 +337,9 @@ test('a store that fails is told of and tried again, and requests are served', a
 test('refusalError() names the limit, the figure and the option', t => {
   const { admission } = admissionAt(NOON);
   const limits = resolveLimits({ plan: 'free', overrides: [{ requestsPerMinute: 0 }] });
-  const verdict = admission.check(request({ limits }));
-  if (verdict instanceof Promise || verdict.kind !== 'refuse') return t.fail();
-  const error = refusalError(verdict, request({ limits }));
+  const decision = admission.check(request({ limits }));
+  if (decision instanceof Promise || decision.kind !== 'refuse') return t.fail();
+  const error = refusalError(decision, request({ limits }));
   t.is(error.code, 'EDGE_RATE_LIMITED');
   t.regex(
     error.message,
@@ -377,7 +377,7 @@ test('check() counts two hosts with shared counters as one account', async t => 
   const verdicts = await Promise.all(
     Array.from({ length: 30 }, async (_, i) => hosts[i % 2]?.admission.check(request({ limits }))),
   );
-  t.is(verdicts.filter(verdict => verdict?.kind === 'admit').length, 10);
+  t.is(verdicts.filter(decision => decision?.kind === 'admit').length, 10);
 });
 
 test('check() answers without the shared counters when they said that the limit is reached', async t => {

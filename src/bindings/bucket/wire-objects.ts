@@ -50,11 +50,11 @@ export function wireColumns(
  * V8 looks each text of up to 10 characters that JSON has up in a table of all texts there are, which takes longer than
  * everything else about it. From 13 on it cuts by reference: whoever kept one text would keep all of the page.
  */
-const MOST_CUT_CHARACTERS = 12;
+const MAX_CUT_CHARACTERS = 12;
 
 /** Short texts end to end. */
 function wireTexts(texts: readonly string[]): WireTexts {
-  if (texts.some(text => text.length > MOST_CUT_CHARACTERS)) return texts;
+  if (texts.some(text => text.length > MAX_CUT_CHARACTERS)) return texts;
   return { text: texts.join(''), lengths: texts.map(text => text.length) };
 }
 

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 
 import { EdgeError } from '../../quotas/errors.js';
-import { chunksOf } from '../foreign-stream.js';
+import { chunksOf } from '../external-stream.js';
 import type { HopAnswer, HopRequest, Transport } from './transport.js';
 
 /** Whose request it is. */

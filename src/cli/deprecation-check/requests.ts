@@ -1,14 +1,14 @@
 /** Which requests are, or will be, answered differently by the schedule of the management API. */
 
-import type { DeprecationId, Method } from '../../host/management/deprecations.js';
-import { PathTable, splitPath } from '../../host/management/path-table.js';
 import {
   endsRoutes,
   isOver,
   Schedule,
   type ScheduledRow,
   type ScheduleOverrides,
-} from '../../host/management/schedule.js';
+} from '../../host/management/deprecation-timeline.js';
+import type { DeprecationId, Method } from '../../host/management/deprecations.js';
+import { PathTable, splitPath } from '../../host/management/path-table.js';
 
 export interface AuditOptions {
   /** The date that decides between gone and ending. @default now */

@@ -10,9 +10,9 @@ import type { LimitOverrides } from '../../quotas/resolve-limits.js';
 import type { KeyPath } from '../../quotas/schema/complaint.js';
 import { isObject } from '../../quotas/schema/describe.js';
 import { choice, flag, list, type ObjectOf, object, type Schema, text, union } from '../../quotas/schema/schema.js';
-import { globMatcher, type ModuleRule } from '../collect-modules.js';
 import type { RouteOptions } from '../options.js';
 import { type BindingShape, bindingTables } from './binding-shapes.js';
+import { globMatcher, type ModuleRule } from './collect-modules.js';
 import {
   COMPATIBILITY_DATE,
   COMPATIBILITY_FLAGS,

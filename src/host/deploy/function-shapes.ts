@@ -4,8 +4,8 @@ import type { RouteMode } from '../../quotas/admission.js';
 import { BINDING_NAME } from '../../quotas/binding-name.js';
 import { PLANS, type Plan } from '../../quotas/limits.js';
 import { anything, choice, list, record, refined, type Schema, secret, text } from '../../quotas/schema/schema.js';
-import { checkCron } from '../cron.js';
-import { compilePattern } from '../router.js';
+import { checkCron } from '../events/cron.js';
+import { compilePattern } from '../ingress/router.js';
 
 /** An account or function name: also part of keys and file names of stacks. */
 export const NAME: Schema<string> = text({

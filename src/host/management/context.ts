@@ -3,12 +3,12 @@
 import type PQueue from 'p-queue';
 import type { BindingDirectories, BindingRegistry } from '../../bindings/registry.js';
 import type { AuditLog } from './audit-log.js';
+import type { Schedule } from './deprecation-timeline.js';
 import type { FunctionStore } from './function-store.js';
 import type { ManagementLimits } from './limits.js';
 import type { PathParams } from './path-table.js';
 import type { FamilyHandlers, FunctionPort } from './ports.js';
 import type { Operation } from './records.js';
-import type { Schedule } from './schedule.js';
 import type { Stores, ZoneRecord } from './stores.js';
 import type { Principal, Tokens } from './tokens.js';
 import type { QueryValues } from './validator.js';

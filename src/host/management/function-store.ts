@@ -11,7 +11,7 @@ import { ApiError } from './envelope.js';
 import type { DeployedBinding, FunctionDeployment, FunctionModule, FunctionPort, FunctionTriggers } from './ports.js';
 import type { Operation, Stored } from './records.js';
 import { isVariable, type ServiceBinding } from './schemas.js';
-import type { Sealing } from './sealing.js';
+import type { Sealing } from './secret-cipher.js';
 import type { FunctionRecord, SecretRecord, Stores, VersionRecord } from './stores.js';
 import type { ZoneOwners } from './zone-owners.js';
 

@@ -2,6 +2,7 @@
 
 import { readJson } from './body.js';
 import type { Context, Services } from './context.js';
+import { parseDay } from './deprecation-timeline.js';
 import { ApiError, envelopeResponse, failure, type Reply, success } from './envelope.js';
 import { toApiError } from './host-errors.js';
 import { isNotModified } from './preconditions.js';
@@ -10,7 +11,6 @@ import { commit } from './records.js';
 import { answerFamily } from './resources/families.js';
 import type { Route } from './route.js';
 import type { Routed, Router } from './router.js';
-import { parseDay } from './schedule.js';
 import {
   announce,
   announcements,

@@ -1,5 +1,6 @@
 /** The one table of routes. Routers, the OpenAPI document and the tests are made from it. */
 
+import type { Schedule } from './deprecation-timeline.js';
 import { DEPRECATIONS, type FamilyId, type Method } from './deprecations.js';
 import { RECORD_TYPE_NAMES } from './dns/record-types.js';
 import * as auditLogs from './resources/audit-logs.js';
@@ -19,7 +20,6 @@ import * as versions from './resources/versions.js';
 import * as zoneSettings from './resources/zone-settings.js';
 import * as zones from './resources/zones.js';
 import { type Answer, type Route, route, routeWithBody } from './route.js';
-import type { Schedule } from './schedule.js';
 import type { ResultName } from './schemas.js';
 
 const one = (schema: ResultName): Answer => ({ kind: 'one', schema, status: 200 });

@@ -7,7 +7,7 @@
 import { EdgeError } from '../../quotas/errors.js';
 import type { KeyStore } from '../../storage/files/key-file.js';
 import { commit, type ManagementStorage, type Operation } from './records.js';
-import { fingerprint, isPlain, openWith, type Sealing, sealWith } from './sealing.js';
+import { fingerprint, isPlain, openWith, type Sealing, sealWith } from './secret-cipher.js';
 import type { SecretRecord, SecretsKeyRecord, Stores } from './stores.js';
 
 /** Records are written anew in batches of so many. */

@@ -184,12 +184,12 @@ function answerFetch(invocation: Invocation, result: unknown): void {
 function headOf(state: ResponseState): string {
   const headers = state.headerText();
   const head = headers === '' ? state.statusText : `${state.statusText}\n${headers}`;
-  if (head.length > LEAST_OF_MANY_HEADERS) checkHead(state, head);
+  if (head.length > MIN_OF_MANY_HEADERS) checkHead(state, head);
   return head;
 }
 
 /** Shorter, and it cannot have too many headers: each has a name, and a line break behind its name and its value. */
-const LEAST_OF_MANY_HEADERS = MAX_REPLY_HEADERS * 3;
+const MIN_OF_MANY_HEADERS = MAX_REPLY_HEADERS * 3;
 /** For a length that may be added. */
 const HEAD_RESERVE = 64;
 

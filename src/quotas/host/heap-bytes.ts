@@ -1,7 +1,7 @@
 /** What a value that was parsed from JSON takes of the heap. */
 
 /** The shortest texts that take most: `{},` is three bytes, and an object of 56 with its place in an array. */
-const MOST_PER_CHARACTER = 22;
+const MAX_PER_CHARACTER = 22;
 /** Texts up to this length are not looked into: to count them by the worst that they can be costs nothing. */
 const LOOKED_INTO_FROM = 8 * 1024;
 /** Of an object with its first properties, and of an array with its elements' own header. */
@@ -17,7 +17,7 @@ const STRING_BYTES = 24;
  * @param textLength the length of the JSON that it was parsed from
  */
 export function heapBytesOf(value: unknown, textLength: number): number {
-  if (textLength < LOOKED_INTO_FROM) return textLength * MOST_PER_CHARACTER;
+  if (textLength < LOOKED_INTO_FROM) return textLength * MAX_PER_CHARACTER;
   let bytes = 0;
   // No recursion: a peer that nests deeply would exhaust the stack.
   const pending: unknown[] = [value];

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import test from 'ava';
+import { Schedule } from '../../../src/host/management/deprecation-timeline.js';
 import { allRoutes } from '../../../src/host/management/routes.js';
-import { Schedule } from '../../../src/host/management/schedule.js';
 import { makeApi, OTHER_TOKEN, READ_TOKEN, TOKEN, upload } from './support/api.js';
 
 const TOKENS = '/accounts/acme/tokens';

@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { Level } from 'level';
 import { MemoryLevel } from 'memory-level';
 import { commit } from '../../../src/host/management/records.js';
-import { isPlain, Sealing } from '../../../src/host/management/sealing.js';
+import { isPlain, Sealing } from '../../../src/host/management/secret-cipher.js';
 import { openSecrets } from '../../../src/host/management/secrets-key.js';
 import { Stores } from '../../../src/host/management/stores.js';
 import { EdgeHost, type HostManagement, type HostManagementOptions } from '../../../src/index.js';

@@ -1,4 +1,4 @@
-/** The errors of the S3 door: the one table of codes with status and text, and what the engine's errors become. */
+/** The errors of the S3 endpoint: the one table of codes with status and text, and what the engine's errors become. */
 
 export const S3_ERRORS = {
   AccessDenied: { status: 403, text: 'Access denied.' },
@@ -77,7 +77,7 @@ export class S3Error extends Error {
   }
 }
 
-/** What a client asked for that this door does not do. `what` names the header, the parameter or the operation. */
+/** What a client asked for that this endpoint does not do. `what` names the header, the parameter or the operation. */
 export function notImplemented(what: string): S3Error {
   return new S3Error('NotImplemented', `${what} is not supported here.`);
 }
@@ -127,7 +127,7 @@ export function toS3Error(error: unknown): S3Error {
 
 function messageOf(error: object): string {
   const message = 'message' in error && typeof error.message === 'string' ? error.message : '';
-  // `<method>: <text> (<code>)`, of which the client knows its own method and has a code of this door.
+  // `<method>: <text> (<code>)`, of which the client knows its own method and has a code of this endpoint.
   return message.replace(/^\w+: /, '').replace(/ \(\d+\)$/, '.');
 }
 

@@ -6,7 +6,7 @@ import { collect, type ReceivedBody, receiveBody } from './body.js';
 import { CHECKSUM_ALGORITHMS, CHECKSUMS } from './checksum.js';
 import { type Detected, detect } from './detect.js';
 import { S3Error, toS3Error } from './errors.js';
-import { createFetchDoor } from './fetch-door.js';
+import { createFetchAdapter } from './fetch-endpoint.js';
 import { createListener } from './listener.js';
 import type { OperationContext, S3Answer } from './operation.js';
 import { OPERATIONS } from './operations.js';
@@ -16,7 +16,7 @@ import { parseRequest, type S3RawRequest, type S3RawResponse, type S3Request } f
 import { hoistHeaders, screen } from './screen.js';
 import { buildXml } from './xml.js';
 
-/** The S3-compatible API of the buckets, behind whichever door a server has. */
+/** The S3-compatible API of the buckets, behind whichever endpoint a server has. */
 export interface S3Handler {
   /** The core: a request in the shape of node:http to a response. Never rejects. */
   handle(request: S3RawRequest): Promise<S3RawResponse>;
@@ -43,7 +43,7 @@ export function createS3Handler(options: S3Options): S3Handler {
   const handle = (request: S3RawRequest) => answer(request, settings);
   return Object.freeze({
     handle,
-    fetch: createFetchDoor(handle),
+    fetch: createFetchAdapter(handle),
     listener: createListener(handle, { awaitsContinue: false }),
     continueListener: createListener(handle, { awaitsContinue: true }),
   });

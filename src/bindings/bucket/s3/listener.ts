@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceBody } from '../../service.js';
 import type { S3RawRequest, S3RawResponse } from './request.js';
 
-/** The door for node:http, the exact one: the request target and the headers are those of the wire. */
+/** The endpoint for node:http, the exact one: the request target and the headers are those of the wire. */
 
 /** After an answer the rest of a refused body is read away up to this size, so that the connection stays usable. */
 const DRAIN_BYTES = 64 * 1024 * 1024;

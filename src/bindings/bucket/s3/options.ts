@@ -31,7 +31,7 @@ export interface S3Options {
   readonly region?: string;
   /** With `s3.example.com`, a request to `files.s3.example.com` is for the bucket `files`. @default path style only */
   readonly domain?: string;
-  /** A path the door is mounted under, such as `/s3`; clients have it in their endpoint. @default '' */
+  /** A path the endpoint is mounted under, such as `/s3`; clients have it in their endpoint. @default '' */
   readonly basePath?: string;
   /** The clock that skew and expiry are measured with. @default () => new Date() */
   readonly now?: () => Date;

@@ -10,7 +10,7 @@ import type { S3Request } from './request.js';
  * a lock or a version must never be taken for one that was honoured.
  */
 
-/** Parameters of presigned requests (the door has read them) and the SDKs' own name for the operation. */
+/** Parameters of presigned requests (the endpoint has read them) and the SDKs' own name for the operation. */
 const COMMON_QUERY: ReadonlySet<string> = new Set([
   'X-Amz-Algorithm',
   'X-Amz-Content-Sha256',

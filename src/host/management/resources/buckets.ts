@@ -1,4 +1,4 @@
-/** Buckets of an account; their objects are reached through bindings and the S3 door. */
+/** Buckets of an account; their objects are reached through bindings and the S3 endpoint. */
 
 import type { BucketInfo } from '../../../bindings/bucket/engine.js';
 import { type Context, pageQuery, param } from '../context.js';

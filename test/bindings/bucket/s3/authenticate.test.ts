@@ -1,30 +1,30 @@
 import test from 'ava';
-import { exchange, KEYS, openDoor } from './door.js';
+import { exchange, KEYS, openDoor } from './endpoint.js';
 import { signRequest } from './sign.js';
 
 const MINUTE = 60_000;
 
-test('the door refuses a request that is not signed', async t => {
-  const door = await openDoor(t);
-  const reply = await exchange(door.port, 'GET', '/files', {});
+test('the endpoint refuses a request that is not signed', async t => {
+  const endpoint = await openDoor(t);
+  const reply = await exchange(endpoint.port, 'GET', '/files', {});
   t.deepEqual([reply.status, reply.code], [403, 'AccessDenied']);
 });
 
-test('the door refuses an access key id it does not know', async t => {
-  const door = await openDoor(t);
-  const reply = await door.send('GET', '/files', { accessKeyId: 'NOBODY' });
+test('the endpoint refuses an access key id it does not know', async t => {
+  const endpoint = await openDoor(t);
+  const reply = await endpoint.send('GET', '/files', { accessKeyId: 'NOBODY' });
   t.deepEqual([reply.status, reply.code], [403, 'InvalidAccessKeyId']);
 });
 
-test('the door refuses a signature of another secret', async t => {
-  const door = await openDoor(t);
-  const reply = await door.send('GET', '/files', { secretAccessKey: 'anotherSecret' });
+test('the endpoint refuses a signature of another secret', async t => {
+  const endpoint = await openDoor(t);
+  const reply = await endpoint.send('GET', '/files', { secretAccessKey: 'anotherSecret' });
   t.deepEqual([reply.status, reply.code], [403, 'SignatureDoesNotMatch']);
 });
 
-test('the door refuses a signed request that was changed on its way', async t => {
-  const door = await openDoor(t);
-  const host = `127.0.0.1:${door.port}`;
+test('the endpoint refuses a signed request that was changed on its way', async t => {
+  const endpoint = await openDoor(t);
+  const host = `127.0.0.1:${endpoint.port}`;
   const signed = signRequest('GET', '/files/a?partNumber=1', {
     host,
     ...KEYS,
@@ -44,28 +44,28 @@ test('the door refuses a signed request that was changed on its way', async t =>
     ['GET', signed.target, { ...signed.headers, 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' }],
   ];
   for (const [method, target, headers] of changed) {
-    const reply = await exchange(door.port, method, target, headers);
+    const reply = await exchange(endpoint.port, method, target, headers);
     t.is(reply.status, 403, `${method} ${target}`);
     if (method !== 'HEAD') t.is(reply.code, 'SignatureDoesNotMatch', `${method} ${target}`);
   }
-  t.is((await exchange(door.port, 'GET', signed.target, signed.headers)).code, 'NoSuchKey');
+  t.is((await exchange(endpoint.port, 'GET', signed.target, signed.headers)).code, 'NoSuchKey');
 });
 
-test('the door takes a signature of up to 15 minutes ago or ahead, and none of longer', async t => {
+test('the endpoint takes a signature of up to 15 minutes ago or ahead, and none of longer', async t => {
   const now = new Date('2026-03-04T12:00:00Z');
-  const door = await openDoor(t, { now: () => now });
-  const at = (offset: number) => door.send('GET', '/files', { date: new Date(now.getTime() + offset) });
+  const endpoint = await openDoor(t, { now: () => now });
+  const at = (offset: number) => endpoint.send('GET', '/files', { date: new Date(now.getTime() + offset) });
   t.is((await at(-15 * MINUTE)).status, 200);
   t.is((await at(15 * MINUTE)).status, 200);
   t.is((await at(-15 * MINUTE - 1000)).code, 'RequestTimeTooSkewed');
   t.is((await at(15 * MINUTE + 1000)).code, 'RequestTimeTooSkewed');
 });
 
-test('the door takes a presigned URL until it expires', async t => {
+test('the endpoint takes a presigned URL until it expires', async t => {
   let now = new Date('2026-03-04T12:00:00Z');
-  const door = await openDoor(t, { now: () => now });
+  const endpoint = await openDoor(t, { now: () => now });
   const date = now;
-  const get = (presignSeconds: number) => door.send('GET', '/files', { date, presignSeconds });
+  const get = (presignSeconds: number) => endpoint.send('GET', '/files', { date, presignSeconds });
   now = new Date(date.getTime() + 60_000);
   t.is((await get(60)).status, 200);
   now = new Date(date.getTime() + 60_001);
@@ -77,12 +77,12 @@ test('the door takes a presigned URL until it expires', async t => {
   t.is((await get(60)).code, 'AccessDenied');
 });
 
-test('the door refuses a presigned URL for another method, key or header', async t => {
-  const door = await openDoor(t);
-  const host = `127.0.0.1:${door.port}`;
+test('the endpoint refuses a presigned URL for another method, key or header', async t => {
+  const endpoint = await openDoor(t);
+  const host = `127.0.0.1:${endpoint.port}`;
   const { target } = signRequest('GET', '/files/a', { host, ...KEYS, presignSeconds: 60 });
   const status = async (method: string, path: string, headers = {}) =>
-    (await exchange(door.port, method, path, { host, ...headers })).code;
+    (await exchange(endpoint.port, method, path, { host, ...headers })).code;
   t.is(await status('GET', target), 'NoSuchKey');
   t.is(await status('PUT', target), 'SignatureDoesNotMatch');
   t.is(await status('GET', target.replace('/a?', '/b?')), 'SignatureDoesNotMatch');
@@ -93,51 +93,51 @@ test('the door refuses a presigned URL for another method, key or header', async
 });
 
 for (const region of ['auto', 'us-east-1', '', 'eu-west-9']) {
-  test(`the door takes a signature for the region "${region}"`, async t => {
-    const door = await openDoor(t, { region: 'eu-west-9' });
-    t.is((await door.send('GET', '/files', { region })).status, 200);
+  test(`the endpoint takes a signature for the region "${region}"`, async t => {
+    const endpoint = await openDoor(t, { region: 'eu-west-9' });
+    t.is((await endpoint.send('GET', '/files', { region })).status, 200);
   });
 }
 
-test('the door names its region when a signature is for another', async t => {
-  const door = await openDoor(t);
-  const reply = await door.send('GET', '/files', { region: 'eu-west-1' });
+test('the endpoint names its region when a signature is for another', async t => {
+  const endpoint = await openDoor(t);
+  const reply = await endpoint.send('GET', '/files', { region: 'eu-west-1' });
   t.is(reply.code, 'AuthorizationHeaderMalformed');
   t.regex(reply.text, /<Region>auto<\/Region>/);
 });
 
-test('the door takes an unsigned Content-Type and refuses an unsigned x-amz header', async t => {
-  const door = await openDoor(t);
+test('the endpoint takes an unsigned Content-Type and refuses an unsigned x-amz header', async t => {
+  const endpoint = await openDoor(t);
   t.is(
-    (await door.send('PUT', '/files/k', { body: 'x', unsignedHeaders: { 'content-type': 'text/plain' } })).status,
+    (await endpoint.send('PUT', '/files/k', { body: 'x', unsignedHeaders: { 'content-type': 'text/plain' } })).status,
     200,
   );
-  t.is((await door.buckets.open('files').then(bucket => bucket.head('k')))?.httpMetadata.contentType, 'text/plain');
+  t.is((await endpoint.buckets.open('files').then(bucket => bucket.head('k')))?.httpMetadata.contentType, 'text/plain');
   for (const name of ['x-amz-meta-a', 'x-amz-acl', 'x-amz-copy-source', 'x-amz-storage-class']) {
-    const reply = await door.send('PUT', '/files/k', { body: 'y', unsignedHeaders: { [name]: 'files/k' } });
+    const reply = await endpoint.send('PUT', '/files/k', { body: 'y', unsignedHeaders: { [name]: 'files/k' } });
     t.deepEqual([reply.status, reply.code], [403, 'AccessDenied'], name);
   }
 });
 
-test('the door signs a parameter without a value as one with an empty value', async t => {
-  const door = await openDoor(t);
-  const reply = await door.send('GET', '/files?location');
+test('the endpoint signs a parameter without a value as one with an empty value', async t => {
+  const endpoint = await openDoor(t);
+  const reply = await endpoint.send('GET', '/files?location');
   t.is(reply.status, 200, reply.text);
 });
 
-test('the door refuses old and foreign ways to authenticate by name', async t => {
-  const door = await openDoor(t);
+test('the endpoint refuses old and foreign ways to authenticate by name', async t => {
+  const endpoint = await openDoor(t);
   const get = (authorization: string, target = '/files') =>
-    exchange(door.port, 'GET', target, authorization === '' ? {} : { authorization });
+    exchange(endpoint.port, 'GET', target, authorization === '' ? {} : { authorization });
   t.is((await get('AWS key:signature')).code, 'InvalidRequest');
   t.is((await get('', '/files?AWSAccessKeyId=a&Signature=b&Expires=1')).code, 'InvalidRequest');
   t.is((await get('AWS4-ECDSA-P256-SHA256 Credential=x')).code, 'NotImplemented');
   t.is((await get('Bearer token')).code, 'NotImplemented');
-  t.is((await door.send('GET', '/files', { headers: { 'x-amz-security-token': 'token' } })).code, 'InvalidToken');
+  t.is((await endpoint.send('GET', '/files', { headers: { 'x-amz-security-token': 'token' } })).code, 'InvalidToken');
 });
 
-test('the door answers garbage in the place of a signature with an error of the client', async t => {
-  const door = await openDoor(t);
+test('the endpoint answers garbage in the place of a signature with an error of the client', async t => {
+  const endpoint = await openDoor(t);
   const parts = [
     'AWS4-HMAC-SHA256',
     ' Credential=',
@@ -158,7 +158,7 @@ test('the door answers garbage in the place of a signature with an error of the 
       { length: i % 12 },
       (_, k) => parts[(i * 31 + k * 17 + ((i * k) >> 2)) % parts.length],
     ).join('');
-    const response = await door.handler.handle({
+    const response = await endpoint.handler.handle({
       method: 'GET',
       target: '/files',
       headers: ['host', 'x', 'authorization', text, 'x-amz-content-sha256', 'UNSIGNED-PAYLOAD'],
@@ -166,10 +166,10 @@ test('the door answers garbage in the place of a signature with an error of the 
     });
     t.true(response.status >= 400 && response.status <= 501 && response.status !== 500, text);
   }
-  t.deepEqual(door.errors, []);
+  t.deepEqual(endpoint.errors, []);
 });
 
-test('the door refuses a parameter that comes twice', async t => {
-  const door = await openDoor(t);
-  t.is((await door.send('GET', '/files?prefix=a&prefix=b')).code, 'InvalidArgument');
+test('the endpoint refuses a parameter that comes twice', async t => {
+  const endpoint = await openDoor(t);
+  t.is((await endpoint.send('GET', '/files?prefix=a&prefix=b')).code, 'InvalidArgument');
 });

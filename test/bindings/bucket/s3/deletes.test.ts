@@ -1,9 +1,9 @@
 import test from 'ava';
-import { openDoor } from './door.js';
+import { openDoor } from './endpoint.js';
 
 test('DeleteObjects refuses XML that is not plain', async t => {
-  const door = await openDoor(t, { xmlBytes: 100_000 });
-  await door.send('PUT', '/files/k', { body: 'x' });
+  const endpoint = await openDoor(t, { xmlBytes: 100_000 });
+  await endpoint.send('PUT', '/files/k', { body: 'x' });
   const object = (key: string) => `<Object><Key>${key}</Key></Object>`;
   const bodies: [string, string][] = [
     ['', 'MalformedXML'],
@@ -27,37 +27,37 @@ test('DeleteObjects refuses XML that is not plain', async t => {
     [`<Delete>${object('k')}${' '.repeat(100_000)}</Delete>`, 'MaxMessageLengthExceeded'],
   ];
   for (const [body, code] of bodies) {
-    const reply = await door.send('POST', '/files?delete', { body });
+    const reply = await endpoint.send('POST', '/files?delete', { body });
     t.is(reply.code, code, body.slice(0, 80));
   }
   t.is(
     (
-      await door.send('POST', '/files?delete', {
+      await endpoint.send('POST', '/files?delete', {
         body: Buffer.from('<Delete><Object><Key>\xff</Key></Object></Delete>', 'latin1'),
       })
     ).code,
     'MalformedXML',
   );
-  t.is((await door.send('HEAD', '/files/k')).status, 200);
-  t.deepEqual(door.errors, []);
+  t.is((await endpoint.send('HEAD', '/files/k')).status, 200);
+  t.deepEqual(endpoint.errors, []);
 });
 
 test('DeleteObjects answers a key that is too long for itself and deletes the others', async t => {
-  const door = await openDoor(t);
-  await door.send('PUT', '/files/k', { body: 'x' });
+  const endpoint = await openDoor(t);
+  await endpoint.send('PUT', '/files/k', { body: 'x' });
   const body = `<Delete><Object><Key>k</Key></Object><Object><Key>${'l'.repeat(1025)}</Key></Object></Delete>`;
-  const reply = await door.send('POST', '/files?delete', { body });
+  const reply = await endpoint.send('POST', '/files?delete', { body });
   t.regex(reply.text, /<Deleted><Key>k<\/Key><\/Deleted><Error><Key>l+<\/Key><Code>KeyTooLongError<\/Code>/);
-  t.is((await door.send('HEAD', '/files/k')).status, 404);
+  t.is((await endpoint.send('HEAD', '/files/k')).status, 404);
 });
 
 test('an answer is XML for strict parsers, whatever the keys; a listing has every character', async t => {
-  const door = await openDoor(t);
-  await door.send('PUT', '/files/a%01%0D%EF%BF%BEb', { body: 'x' });
-  t.true((await door.send('GET', '/files')).text.includes('<Key>a&#x1;&#xD;&#xFFFE;b</Key>'));
+  const endpoint = await openDoor(t);
+  await endpoint.send('PUT', '/files/a%01%0D%EF%BF%BEb', { body: 'x' });
+  t.true((await endpoint.send('GET', '/files')).text.includes('<Key>a&#x1;&#xD;&#xFFFE;b</Key>'));
   const body = '<Delete><Object><Key>a&#1;&#13;&#xfffe;b</Key></Object></Delete>';
-  const reply = await door.send('POST', '/files?delete', { body });
+  const reply = await endpoint.send('POST', '/files?delete', { body });
   t.true(reply.text.includes('<Key>a\ufffd&#xD;\ufffdb</Key>'), reply.text);
-  t.true((await door.send('GET', '/files/a%01b')).text.includes('<Key>a\ufffdb</Key>'));
-  t.false((await door.send('GET', '/files')).text.includes('<Key>'));
+  t.true((await endpoint.send('GET', '/files/a%01b')).text.includes('<Key>a\ufffdb</Key>'));
+  t.false((await endpoint.send('GET', '/files')).text.includes('<Key>'));
 });

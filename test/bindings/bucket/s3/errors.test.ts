@@ -2,7 +2,7 @@ import test from 'ava';
 import { BUCKET_ERRORS } from '../../../../src/bindings/bucket/errors.js';
 import { S3_ERRORS, S3Error, toS3Error } from '../../../../src/bindings/bucket/s3/errors.js';
 import { EdgeError } from '../../../../src/quotas/errors.js';
-import { openDoor } from './door.js';
+import { openDoor } from './endpoint.js';
 
 test('toS3Error() has a code of the client for every error of a bucket but the internal one', t => {
   for (const [code, { status }] of Object.entries(BUCKET_ERRORS)) {
@@ -31,10 +31,10 @@ test('every error of the table has a text', t => {
 });
 
 test('a closed storage is ServiceUnavailable', async t => {
-  const door = await openDoor(t, {
+  const endpoint = await openDoor(t, {
     buckets: () => {
       throw new EdgeError('EDGE_CLOSED', 'closed');
     },
   });
-  t.deepEqual([(await door.send('GET', '/files')).status, door.errors.length], [503, 1]);
+  t.deepEqual([(await endpoint.send('GET', '/files')).status, endpoint.errors.length], [503, 1]);
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { OperationName } from '../../../../src/bindings/bucket/s3/detect.js';
 import { uriEncode } from '../../../../src/bindings/bucket/s3/encoding.js';
 import { OPERATIONS } from '../../../../src/bindings/bucket/s3/operations.js';
-import { KEYS, openDoor } from './door.js';
+import { KEYS, openDoor } from './endpoint.js';
 import { signRequest } from './sign.js';
 
 /** How each operation is asked for; what else it knows is drawn from the table of operations. */
@@ -108,8 +108,8 @@ const request = fc.constantFrom(...SHAPES).chain(([name, method, path, fixed]) =
 
 test('a request that is signed, whatever it asks, is answered without an error of the host', async t => {
   t.is(new Set(SHAPES.map(([name]) => name)).size, Object.keys(OPERATIONS).length);
-  const door = await openDoor(t, { minPartBytes: 1 });
-  const files = await door.buckets.open('files');
+  const endpoint = await openDoor(t, { minPartBytes: 1 });
+  const files = await endpoint.buckets.open('files');
   await files.put('k', Buffer.from('0123456789'), {});
   let uploadId = (await files.createUpload('k', {})).uploadId;
   const worked = new Set<string>();
@@ -135,7 +135,7 @@ test('a request that is signed, whatever it asks, is answered without an error o
         },
         ...(payloadHash === undefined ? {} : { payloadHash }),
       });
-      const { status, body: answer } = await door.handler.handle({
+      const { status, body: answer } = await endpoint.handler.handle({
         method,
         target: signed.target,
         headers: Object.entries(signed.headers).flat(),
@@ -153,7 +153,7 @@ test('a request that is signed, whatever it asks, is answered without an error o
     }),
     { numRuns: 2500, seed: 11 },
   );
-  t.deepEqual(door.errors, []);
+  t.deepEqual(endpoint.errors, []);
   // What never works is not tested by this.
   t.deepEqual(
     Object.keys(OPERATIONS).filter(name => !worked.has(name)),

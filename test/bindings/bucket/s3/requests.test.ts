@@ -1,11 +1,11 @@
 import test from 'ava';
 import { uriEncode } from '../../../../src/bindings/bucket/s3/encoding.js';
 import { parseRequest } from '../../../../src/bindings/bucket/s3/request.js';
-import { exchange, KEYS, openDoor } from './door.js';
+import { exchange, KEYS, openDoor } from './endpoint.js';
 import { signRequest } from './sign.js';
 
 test('keys with odd characters stay distinct', async t => {
-  const door = await openDoor(t);
+  const endpoint = await openDoor(t);
   const keys = [
     'a/b',
     'a//b',
@@ -53,58 +53,58 @@ test('keys with odd characters stay distinct', async t => {
     'k'.repeat(1024),
   ];
   for (const key of keys) {
-    const reply = await door.send('PUT', `/files/${uriEncode(key, true)}`, { body: `body of ${key}` });
+    const reply = await endpoint.send('PUT', `/files/${uriEncode(key, true)}`, { body: `body of ${key}` });
     t.is(reply.status, 200, `${JSON.stringify(key)}: ${reply.text}`);
   }
   for (const key of keys) {
-    const reply = await door.send('GET', `/files/${uriEncode(key, true)}`);
+    const reply = await endpoint.send('GET', `/files/${uriEncode(key, true)}`);
     t.is(reply.text, `body of ${key}`, JSON.stringify(key));
   }
-  const list = await door.send('GET', '/files?encoding-type=url&list-type=2');
+  const list = await endpoint.send('GET', '/files?encoding-type=url&list-type=2');
   const listed = [...list.text.matchAll(/<Key>([^<]*)<\/Key>/g)].map(match => decodeURIComponent(match[1] ?? ''));
   const sorted = [...keys].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   t.deepEqual(listed, sorted);
-  t.is((await door.send('PUT', `/files/${'k'.repeat(1025)}`, { body: '' })).code, 'KeyTooLongError');
+  t.is((await endpoint.send('PUT', `/files/${'k'.repeat(1025)}`, { body: '' })).code, 'KeyTooLongError');
 });
 
 test('a target that is no text is refused', async t => {
-  const door = await openDoor(t);
+  const endpoint = await openDoor(t);
   for (const target of ['/files/%', '/files/%zz', '/files/%ff', '/files?prefix=%c3', '//key']) {
-    t.is((await door.send('GET', target)).code, 'InvalidURI', target);
+    t.is((await endpoint.send('GET', target)).code, 'InvalidURI', target);
   }
   const target = `/files/${'k'.repeat(16_000)}?${'p'.repeat(400)}`;
-  t.is((await door.handler.handle({ method: 'GET', target, headers: [], body: null })).status, 400);
+  t.is((await endpoint.handler.handle({ method: 'GET', target, headers: [], body: null })).status, 400);
 });
 
 test('a bucket name in a request is never a way to another place', async t => {
-  const door = await openDoor(t);
+  const endpoint = await openDoor(t);
   for (const name of ['..', 'a', 'A-B-C', 'x'.repeat(64), '%2e%2e', 'a%2Fb%2Fc', '-abc']) {
-    t.is((await door.send('PUT', `/${name}`)).code, 'InvalidBucketName', name);
-    t.true([400, 404].includes((await door.send('GET', `/${name}`)).status), name);
+    t.is((await endpoint.send('PUT', `/${name}`)).code, 'InvalidBucketName', name);
+    t.true([400, 404].includes((await endpoint.send('GET', `/${name}`)).status), name);
   }
 });
 
 test('an absolute request target is its path', async t => {
-  const door = await openDoor(t);
-  await door.send('PUT', '/files/k', { body: 'x' });
-  const signed = signRequest('GET', '/files/k', { host: `127.0.0.1:${door.port}`, ...KEYS });
-  t.is((await exchange(door.port, 'GET', `http://127.0.0.1:${door.port}/files/k`, signed.headers)).text, 'x');
+  const endpoint = await openDoor(t);
+  await endpoint.send('PUT', '/files/k', { body: 'x' });
+  const signed = signRequest('GET', '/files/k', { host: `127.0.0.1:${endpoint.port}`, ...KEYS });
+  t.is((await exchange(endpoint.port, 'GET', `http://127.0.0.1:${endpoint.port}/files/k`, signed.headers)).text, 'x');
 });
 test('a credential reaches its buckets only, and with permission read only reads', async t => {
   const reader = { accessKeyId: 'READER', secretAccessKey: 'reader-secret' };
   const writer = { accessKeyId: 'WRITER', secretAccessKey: 'writer-secret' };
-  const door = await openDoor(t, {
+  const endpoint = await openDoor(t, {
     credentials: [
       { ...KEYS, buckets: '*' },
       { ...reader, buckets: ['files'], permission: 'read' },
       { ...writer, buckets: ['files', 'own-new'] },
     ],
   });
-  await door.buckets.create('other');
-  await door.send('PUT', '/files/k', { body: 'x' });
-  await door.send('PUT', '/other/k', { body: 'secret' });
+  await endpoint.buckets.create('other');
+  await endpoint.send('PUT', '/files/k', { body: 'x' });
+  await endpoint.send('PUT', '/other/k', { body: 'secret' });
   const code = async (method: string, target: string, keys: typeof reader, headers = {}) => {
-    const reply = await door.send(method, target, { ...keys, headers, body: method === 'PUT' ? 'y' : null });
+    const reply = await endpoint.send(method, target, { ...keys, headers, body: method === 'PUT' ? 'y' : null });
     return reply.code ?? reply.status;
   };
   t.is(await code('GET', '/files/k', reader), 200);
@@ -123,13 +123,13 @@ test('a credential reaches its buckets only, and with permission read only reads
     for (const target of ['/other/k', '/other', '/nothere', '/other?location'])
       t.is(await code('GET', target, keys), 'AccessDenied');
     t.deepEqual(
-      [...(await door.send('GET', '/', keys)).text.matchAll(/<Name>([^<]*)/g)].map(match => match[1]),
+      [...(await endpoint.send('GET', '/', keys)).text.matchAll(/<Name>([^<]*)/g)].map(match => match[1]),
       ['files'],
     );
   }
   t.is(await code('PUT', '/files/stolen', writer, { 'x-amz-copy-source': '/other/k' }), 'AccessDenied');
   t.is(await code('PUT', '/third', writer), 'AccessDenied');
-  t.is((await door.send('PUT', '/own-new', writer)).status, 200);
+  t.is((await endpoint.send('PUT', '/own-new', writer)).status, 200);
   t.is(await code('DELETE', '/own-new', writer), 204);
 });
 

@@ -1,13 +1,13 @@
 import test from 'ava';
-import { openDoor } from './door.js';
+import { openDoor } from './endpoint.js';
 
 test('ListMultipartUploads groups by the delimiter and goes on by markers', async t => {
-  const door = await openDoor(t);
-  for (const key of ['a/1', 'a/2', 'b', 'b', 'c/1']) await door.send('POST', `/files/${key}?uploads`);
+  const endpoint = await openDoor(t);
+  for (const key of ['a/1', 'a/2', 'b', 'b', 'c/1']) await endpoint.send('POST', `/files/${key}?uploads`);
   const found: string[] = [];
   let marker = '';
   for (let pages = 0; pages < 10; pages++) {
-    const { text } = await door.send('GET', `/files?delimiter=%2F&max-uploads=1&uploads${marker}`);
+    const { text } = await endpoint.send('GET', `/files?delimiter=%2F&max-uploads=1&uploads${marker}`);
     found.push(
       ...[...text.matchAll(/<Upload><Key>([^<]*)|<CommonPrefixes><Prefix>([^<]*)/g)].map(
         match => match[1] ?? match[2] ?? '',
@@ -21,17 +21,17 @@ test('ListMultipartUploads groups by the delimiter and goes on by markers', asyn
 });
 
 test('UploadPart and CompleteMultipartUpload refuse what does not fit the upload', async t => {
-  const door = await openDoor(t, { minPartBytes: 10 });
-  const uploadId = /<UploadId>([^<]*)/.exec((await door.send('POST', '/files/k?uploads')).text)?.[1] ?? '';
+  const endpoint = await openDoor(t, { minPartBytes: 10 });
+  const uploadId = /<UploadId>([^<]*)/.exec((await endpoint.send('POST', '/files/k?uploads')).text)?.[1] ?? '';
   const part = (number: string, body: string, key = 'k', id = uploadId) =>
-    door.send('PUT', `/files/${key}?partNumber=${number}&uploadId=${id}`, { body });
+    endpoint.send('PUT', `/files/${key}?partNumber=${number}&uploadId=${id}`, { body });
   for (const number of ['0', '10001', '-1', '1.5', 'x', ''])
     t.is((await part(number, 'x')).code, 'InvalidArgument', number);
   t.is((await part('1', 'x', 'other')).code, 'NoSuchUpload');
   t.is((await part('1', 'x', 'k', 'nothing')).code, 'NoSuchUpload');
   const etags = [String((await part('1', '0123456789')).headers.etag), String((await part('2', '0')).headers.etag)];
   const complete = (parts: readonly (readonly [number, string])[], headers = {}) =>
-    door.send('POST', `/files/k?uploadId=${uploadId}`, {
+    endpoint.send('POST', `/files/k?uploadId=${uploadId}`, {
       headers,
       body: `<CompleteMultipartUpload>${parts.map(([n, e]) => `<Part><PartNumber>${n}</PartNumber><ETag>${e}</ETag></Part>`).join('')}</CompleteMultipartUpload>`,
     });
@@ -113,37 +113,37 @@ test('UploadPart and CompleteMultipartUpload refuse what does not fit the upload
 });
 
 test('UploadPart computes the checksum the upload was begun with, and refuses another', async t => {
-  const door = await openDoor(t);
-  const begun = await door.send('POST', '/files/k?uploads', { headers: { 'x-amz-checksum-algorithm': 'SHA256' } });
+  const endpoint = await openDoor(t);
+  const begun = await endpoint.send('POST', '/files/k?uploads', { headers: { 'x-amz-checksum-algorithm': 'SHA256' } });
   t.is(begun.headers['x-amz-checksum-type'], 'COMPOSITE');
   const target = `/files/k?partNumber=1&uploadId=${/<UploadId>([^<]*)/.exec(begun.text)?.[1]}`;
-  const other = await door.send('PUT', target, { body: 'x', headers: { 'x-amz-checksum-crc32': 'jNwQgw==' } });
+  const other = await endpoint.send('PUT', target, { body: 'x', headers: { 'x-amz-checksum-crc32': 'jNwQgw==' } });
   t.is(other.code, 'InvalidRequest');
-  const part = await door.send('PUT', target, { body: 'x' });
+  const part = await endpoint.send('PUT', target, { body: 'x' });
   t.is(part.headers['x-amz-checksum-sha256'], 'LXEWQrcmsEQBYnyp+6wy9chTD7GQPMTbAiWHF5IaSIE=');
 });
 
-test('an upload begun at one door ends at the other', async t => {
-  const door = await openDoor(t, { minPartBytes: 10 });
-  const bucket = await door.buckets.open('files');
+test('an upload begun at one endpoint ends at the other', async t => {
+  const endpoint = await openDoor(t, { minPartBytes: 10 });
+  const bucket = await endpoint.buckets.open('files');
   const { uploadId } = await bucket.createUpload('k', {});
-  const reply = await door.send('PUT', `/files/k?partNumber=1&uploadId=${uploadId}`, { body: 'from S3' });
+  const reply = await endpoint.send('PUT', `/files/k?partNumber=1&uploadId=${uploadId}`, { body: 'from S3' });
   const etag = String(reply.headers.etag).slice(1, -1);
   await bucket.completeUpload('k', uploadId, [{ partNumber: 1, etag }]);
-  t.is((await door.send('GET', '/files/k')).text, 'from S3');
+  t.is((await endpoint.send('GET', '/files/k')).text, 'from S3');
 });
 
 test('CompleteMultipartUpload refuses a part that is too small, and parts of unequal size', async t => {
-  const door = await openDoor(t, { minPartBytes: 10 });
+  const endpoint = await openDoor(t, { minPartBytes: 10 });
   const complete = async (bodies: readonly string[]) => {
-    const uploadId = /<UploadId>([^<]*)/.exec((await door.send('POST', '/files/k?uploads')).text)?.[1];
+    const uploadId = /<UploadId>([^<]*)/.exec((await endpoint.send('POST', '/files/k?uploads')).text)?.[1];
     const parts: string[] = [];
     for (const [i, body] of bodies.entries()) {
-      const { headers } = await door.send('PUT', `/files/k?partNumber=${i + 1}&uploadId=${uploadId}`, { body });
+      const { headers } = await endpoint.send('PUT', `/files/k?partNumber=${i + 1}&uploadId=${uploadId}`, { body });
       parts.push(`<Part><PartNumber>${i + 1}</PartNumber><ETag>${headers.etag}</ETag></Part>`);
     }
     const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`;
-    return (await door.send('POST', `/files/k?uploadId=${uploadId}`, { body })).code;
+    return (await endpoint.send('POST', `/files/k?uploadId=${uploadId}`, { body })).code;
   };
   t.is(await complete(['small', 'last']), 'EntityTooSmall');
   t.is(await complete(['0123456789', '01234567890123', 'last']), 'InvalidPart');
@@ -151,36 +151,36 @@ test('CompleteMultipartUpload refuses a part that is too small, and parts of une
 });
 
 test('CompleteMultipartUpload answers again as it did, also at once, when it is repeated with the same parts', async t => {
-  const door = await openDoor(t, { minPartBytes: 10 });
-  const begun = await door.send('POST', '/files/k?uploads', { headers: { 'x-amz-checksum-algorithm': 'CRC32' } });
+  const endpoint = await openDoor(t, { minPartBytes: 10 });
+  const begun = await endpoint.send('POST', '/files/k?uploads', { headers: { 'x-amz-checksum-algorithm': 'CRC32' } });
   const uploadId = /<UploadId>([^<]*)/.exec(begun.text)?.[1];
   const part = async (number: number, body: string) => {
-    const { headers } = await door.send('PUT', `/files/k?partNumber=${number}&uploadId=${uploadId}`, { body });
+    const { headers } = await endpoint.send('PUT', `/files/k?partNumber=${number}&uploadId=${uploadId}`, { body });
     return `<Part><PartNumber>${number}</PartNumber><ETag>${headers.etag}</ETag></Part>`;
   };
   const parts = [await part(1, '0123456789'), await part(2, 'last')];
   const complete = (named: readonly string[], key = 'k') => {
     const body = `<CompleteMultipartUpload>${named.join('')}</CompleteMultipartUpload>`;
-    return door.send('POST', `/files/${key}?uploadId=${uploadId}`, { body });
+    return endpoint.send('POST', `/files/${key}?uploadId=${uploadId}`, { body });
   };
   const answers = await Promise.all([complete(parts), complete(parts)]);
-  await door.send('PUT', '/files/k', { body: 'overwritten' });
+  await endpoint.send('PUT', '/files/k', { body: 'overwritten' });
   answers.push(await complete(parts));
   for (const { status, text } of answers) {
     t.is(status, 200, text);
     t.regex(text, /<ETag>&quot;[0-9a-f]{32}-2&quot;<\/ETag><ChecksumCRC32>/);
     t.is(text, answers[0]?.text);
   }
-  t.is((await door.send('GET', '/files/k')).text, 'overwritten');
+  t.is((await endpoint.send('GET', '/files/k')).text, 'overwritten');
   t.is((await complete(parts.slice(0, 1))).code, 'NoSuchUpload');
   t.is((await complete(parts, 'other')).code, 'NoSuchUpload');
 });
 
 test('CompleteMultipartUpload of an upload that was aborted is NoSuchUpload', async t => {
-  const door = await openDoor(t);
-  const uploadId = /<UploadId>([^<]*)/.exec((await door.send('POST', '/files/k?uploads')).text)?.[1];
-  const { headers } = await door.send('PUT', `/files/k?partNumber=1&uploadId=${uploadId}`, { body: 'x' });
-  await door.send('DELETE', `/files/k?uploadId=${uploadId}`);
+  const endpoint = await openDoor(t);
+  const uploadId = /<UploadId>([^<]*)/.exec((await endpoint.send('POST', '/files/k?uploads')).text)?.[1];
+  const { headers } = await endpoint.send('PUT', `/files/k?partNumber=1&uploadId=${uploadId}`, { body: 'x' });
+  await endpoint.send('DELETE', `/files/k?uploadId=${uploadId}`);
   const body = `<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>${headers.etag}</ETag></Part></CompleteMultipartUpload>`;
-  t.is((await door.send('POST', `/files/k?uploadId=${uploadId}`, { body })).code, 'NoSuchUpload');
+  t.is((await endpoint.send('POST', `/files/k?uploadId=${uploadId}`, { body })).code, 'NoSuchUpload');
 });

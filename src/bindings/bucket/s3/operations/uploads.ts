@@ -29,7 +29,7 @@ import { partNumber } from './parameters.js';
 /** Of one upload. */
 const PARTS_MAX = BUCKET_LIMITS.partNumber;
 
-/** Uploads in parts: begin, upload a part, complete, abort. Each may as well have begun at another door of the bucket. */
+/** Uploads in parts: begin, upload a part, complete, abort. Each may as well have begun at another endpoint of the bucket. */
 
 export async function createUpload(
   { request, limits }: OperationContext,

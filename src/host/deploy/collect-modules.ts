@@ -1,0 +1,199 @@
+/**
+ * Collects the modules of a function from disk: the main file and every file that it imports, directly or through others, by a relative
+ * path written in the import itself.
+ */
+import { open, realpath, stat } from 'node:fs/promises';
+import { dirname, posix, relative, resolve, sep } from 'node:path';
+import { type Expression, getLineInfo, parse } from 'acorn';
+import { simple } from 'acorn-walk';
+import type { ModuleKind } from '../../protocol/messages.js';
+import { EdgeError } from '../../quotas/errors.js';
+import type { ModuleSource, ScriptSource } from './deployment.js';
+
+/** What files of these names are, instead of what their endings say. */
+export interface ModuleRule {
+  readonly kind: ModuleKind;
+  readonly matches: (name: string) => boolean;
+}
+
+const KIND_OF_ENDING: Readonly<Record<string, ModuleKind>> = {
+  '.js': 'esm',
+  '.mjs': 'esm',
+  '.json': 'json',
+  '.txt': 'text',
+  '.html': 'text',
+  '.css': 'text',
+  '.sql': 'text',
+  '.bin': 'data',
+  '.map': 'text',
+};
+/** As an import may leave it out. */
+const ENDINGS = ['', '.js', '.mjs'];
+/** Together, and for each file. Far above what any plan takes after gzip, and below what would hurt the host. */
+const MAX_BYTES = 256 * 1024 * 1024;
+const MAX_FILES = 10_000;
+/**
+ * Text above this is taken for a bundle, which imports nothing by path: a syntax tree takes a hundred times the memory of its text, and
+ * this is the host's own.
+ */
+const MAX_PARSED_LENGTH = 1024 * 1024;
+const MAX_MAP_COMMENT = 4096;
+const RELATIVE_IMPORT = /\b(?:from|import)\b[^'"`;]{0,100}?['"]\.\.?\//;
+
+interface Import {
+  /** As it is written. */
+  readonly specifier: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/**
+ * @param root folder that every module must be in, links followed; names of modules are relative to it
+ * @param main file of the main module
+ * @throws EdgeError EDGE_SCRIPT_IMPORT for an import of a file that is not there, lies outside of `root` or has no known kind;
+ * EDGE_SCRIPT_TOO_LARGE
+ */
+export async function collectModules(
+  root: string,
+  main: string,
+  rules: readonly ModuleRule[] = [],
+): Promise<Exclude<ScriptSource, string>> {
+  const realRoot = await realpath(root);
+  const modules: Record<string, ModuleSource> = {};
+  const nameOf = (file: string): string => relative(root, file).split(sep).join('/');
+  const mainName = nameOf(main);
+  const waiting: { readonly name: string; readonly file: string; readonly at?: string }[] = [
+    { name: mainName, file: main },
+  ];
+  let bytes = 0;
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const { name, file, at = '' } = next;
+    if (Object.hasOwn(modules, name)) continue;
+    if (Object.keys(modules).length === MAX_FILES) {
+      throw new EdgeError(
+        'EDGE_SCRIPT_TOO_LARGE',
+        `Cannot load "${mainName}": it imports more than ${MAX_FILES} files`,
+      );
+    }
+    if (!isWithin(realRoot, await realpath(file))) {
+      throw importError(name, `${at}"${name}" is a link to a file outside of the function's folder`);
+    }
+    const kind = kindOf(name, rules);
+    if (kind === undefined) {
+      throw importError(
+        name,
+        `${at}"${name}" is a file of no known kind; known are ${Object.keys(KIND_OF_ENDING).join(', ')} and what [[rules]] name`,
+      );
+    }
+    const content = await readFile(file, MAX_BYTES - bytes, mainName);
+    bytes += content.length;
+    if (kind !== 'esm') {
+      Object.defineProperty(modules, name, { value: { type: kind, source: content }, enumerable: true });
+      continue;
+    }
+    const text = content.toString('utf8');
+    // The main file as bare text: load() finds out whether it is a module or a classic script.
+    const source = name === mainName ? text : { type: kind, source: text };
+    Object.defineProperty(modules, name, { value: source, enumerable: true });
+    const map = await mapFileOf(root, file, text);
+    if (map !== undefined) waiting.push({ name: nameOf(map), file: map });
+    for (const found of importsOf(text)) {
+      const place = `${name}:${found.line}:${found.column}: `;
+      const target = await resolveImport(root, file, found.specifier);
+      if (target === undefined) {
+        throw importError(name, `${place}"${found.specifier}" is imported, but there is no such file`, found);
+      }
+      if (!isWithin(root, target)) {
+        throw importError(name, `${place}"${found.specifier}" is outside of the function's folder`, found);
+      }
+      waiting.push({ name: nameOf(target), file: target, at: place });
+    }
+  }
+  return { main: mainName, modules };
+}
+
+function importError(file: string, message: string, at?: Import): EdgeError {
+  const location = at === undefined ? { file } : { file, line: at.line, column: at.column };
+  return new EdgeError('EDGE_SCRIPT_IMPORT', `Cannot load the function: ${message}`, { location });
+}
+
+function isWithin(folder: string, file: string): boolean {
+  return file.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+function kindOf(name: string, rules: readonly ModuleRule[]): ModuleKind | undefined {
+  return rules.find(rule => rule.matches(name))?.kind ?? KIND_OF_ENDING[posix.extname(name)];
+}
+
+async function readFile(file: string, maxBytes: number, mainName: string): Promise<Buffer> {
+  const handle = await open(file);
+  try {
+    const { size } = await handle.stat();
+    if (size > maxBytes) {
+      throw new EdgeError(
+        'EDGE_SCRIPT_TOO_LARGE',
+        `Cannot load "${mainName}": its modules are more than ${MAX_BYTES} bytes`,
+      );
+    }
+    return await handle.readFile();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The file that a relative import means; undefined when there is none. */
+async function resolveImport(root: string, from: string, specifier: string): Promise<string | undefined> {
+  const target = resolve(dirname(from), specifier);
+  if (!isWithin(root, target)) return target;
+  for (const ending of ENDINGS) {
+    const info = await stat(target + ending).catch(() => undefined);
+    // A fifo or a device would never end.
+    if (info?.isFile() === true) return target + ending;
+  }
+  return undefined;
+}
+
+/** The source map that the text names, when it is a file of the folder; a map that is missing is nothing to complain of. */
+async function mapFileOf(root: string, from: string, text: string): Promise<string | undefined> {
+  const url = /\/\/[#@] ?sourceMappingURL=(\S+\.map)\s*$/.exec(text.slice(-MAX_MAP_COMMENT))?.[1];
+  if (url === undefined) return undefined;
+  const target = resolve(dirname(from), url);
+  const info = isWithin(root, target) ? await stat(target).catch(() => undefined) : undefined;
+  return info?.isFile() === true ? target : undefined;
+}
+
+/** Relative imports of an ES module. Text that does not parse has none: load() says what is wrong with it. */
+function importsOf(text: string): Import[] {
+  const imports: Import[] = [];
+  if (text.length > MAX_PARSED_LENGTH || !RELATIVE_IMPORT.test(text)) return imports;
+  const visit = ({ source }: { readonly source?: Expression | null | undefined }): void => {
+    if (source?.type !== 'Literal' || typeof source.value !== 'string' || !/^\.\.?\//.test(source.value)) return;
+    imports.push({ specifier: source.value, ...getLineInfo(text, source.start) });
+  };
+  try {
+    simple(parse(text, { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true }), {
+      ImportDeclaration: visit,
+      ExportNamedDeclaration: visit,
+      ExportAllDeclaration: visit,
+      ImportExpression: visit,
+    });
+  } catch {
+    return [];
+  }
+  return imports.map(found => ({ ...found, column: found.column + 1 }));
+}
+
+/**
+ * A glob of the configuration file: `*` is anything but a slash, `**` anything at all, `?` one character. Without a slash it is about
+ * the file's own name.
+ */
+export function globMatcher(glob: string): (name: string) => boolean {
+  const source = glob.replace(/\*\*\/|\*\*|[*?]|[\\^$.|+()[\]{}]/g, part => {
+    if (part === '**/') return '(?:.*/)?';
+    if (part === '**') return '.*';
+    if (part === '*') return '[^/]*';
+    return part === '?' ? '[^/]' : `\\${part}`;
+  });
+  const pattern = new RegExp(`^${source}$`);
+  return glob.includes('/') ? name => pattern.test(name) : name => pattern.test(posix.basename(name));
+}

@@ -1,0 +1,164 @@
+/**
+ * The configuration file of a function, `edgehost.toml`, and the modules that it names. Its keys and what they may be are in
+ * `deploy/file-schema.ts`; whatever else a file says is an error with its line.
+ */
+import { open, realpath, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { parse, TomlError } from 'smol-toml';
+import { REGISTRY } from '../../bindings/registry.js';
+import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { complaintAbout } from '../../quotas/schema/check.js';
+import { dotted, type KeyPath, sentence } from '../../quotas/schema/complaint.js';
+import { describe } from '../../quotas/schema/describe.js';
+import type { Schema } from '../../quotas/schema/schema.js';
+import type { LoadOptions } from '../options.js';
+import type { BindingShape } from './binding-shapes.js';
+import { collectModules } from './collect-modules.js';
+import type { ScriptSource } from './deployment.js';
+import { bindingsOfFile, type FileTable, fileSchema, limitsOfFile, routesOfFile, rulesOfFile } from './file-schema.js';
+import { positionOfKey } from './toml-position.js';
+
+/** A function as its configuration file describes it, ready for load(). */
+export interface FunctionFile {
+  readonly source: ScriptSource;
+  readonly options: LoadOptions;
+}
+
+const DEFAULT_NAME = 'edgehost.toml';
+const MAX_BYTES = 256 * 1024;
+
+/**
+ * Reads a configuration file and the modules it names.
+ *
+ * @param path the file, or the folder that has one named `edgehost.toml`
+ * @throws EdgeError EDGE_CONFIG_INVALID with file, line and column; EDGE_SCRIPT_IMPORT; EDGE_SCRIPT_TOO_LARGE
+ * @throws TypeError when the path is no string
+ */
+export async function readFunctionFile(
+  path: string,
+  rows: readonly BindingShape[] = REGISTRY.named,
+): Promise<FunctionFile> {
+  if (typeof path !== 'string') throw new TypeError(`The path of loadFile() is ${describe(path)}, expected a string`);
+  const file = await fileOf(path);
+  const reader = new Reader(file, await textOf(file));
+  const table = reader.check(fileSchema(rows));
+  const options = optionsOf(reader, table, rows);
+  const root = dirname(resolve(file));
+  const { main } = table;
+  const mainFile = resolve(root, main);
+  if (!(await isFile(mainFile))) throw reader.error(['main'], `main is "${main}", and there is no such file`);
+  if (/\.[cm]?tsx?$/.test(main)) {
+    throw reader.error(['main'], `main is "${main}"; TypeScript is compiled to JavaScript before it is loaded`);
+  }
+  if (
+    !mainFile.startsWith(join(root, '/')) ||
+    !(await realpath(mainFile)).startsWith(join(await realpath(root), '/'))
+  ) {
+    throw reader.error(['main'], `main is "${main}", which is outside of the folder of the file`);
+  }
+  return { source: await collectModules(root, mainFile, rulesOfFile(table)), options };
+}
+
+/** The parsed file, and errors with the place of the key that they are about. */
+class Reader {
+  readonly file: string;
+  readonly #text: string;
+  readonly #root: unknown;
+
+  constructor(file: string, text: string) {
+    this.file = file;
+    this.#text = text;
+    try {
+      this.#root = parse(text);
+    } catch (error) {
+      if (!(error instanceof TomlError)) throw error;
+      const { line, column } = error;
+      const message = error.message.split('\n', 1)[0] ?? '';
+      throw new EdgeError('EDGE_CONFIG_INVALID', `${file}:${line}:${column}: ${message}`, {
+        cause: error,
+        location: { file, line, column },
+      });
+    }
+  }
+
+  /** The whole file, when it is what the schema says. */
+  check<T>(schema: Schema<T>): T {
+    const complaint = complaintAbout(schema, this.#root);
+    // It has just been checked.
+    if (complaint === undefined) return this.#root as T;
+    throw this.error(complaint.path, sentence(complaint, { place: dotted, owner: 'the file', member: 'key' }));
+  }
+
+  error(path: KeyPath, message: string): EdgeError {
+    const position = this.#position(path);
+    const place = position === undefined ? this.file : `${this.file}:${position.line}:${position.column}`;
+    return new EdgeError('EDGE_CONFIG_INVALID', `${place}: ${message}`, { location: { file: this.file, ...position } });
+  }
+
+  /** The nearest key that is there: one that is missing is the fault of its table. */
+  #position(path: KeyPath): { line: number; column: number } | undefined {
+    for (let length = path.length; length > 0; length--) {
+      const position = positionOfKey(this.#text, path.slice(0, length));
+      if (position !== undefined) return position;
+    }
+    return undefined;
+  }
+}
+
+function optionsOf(reader: Reader, table: FileTable, rows: readonly BindingShape[]): LoadOptions {
+  if (table.route !== undefined && table.routes !== undefined) {
+    throw reader.error(['route'], 'route and routes are both given; name every route in routes');
+  }
+  const { compatibility_date: compatibilityDate, compatibility_flags: compatibilityFlags, vars = {} } = table;
+  return {
+    name: table.name,
+    ...(compatibilityDate !== undefined && { compatibilityDate }),
+    ...(compatibilityFlags !== undefined && { compatibilityFlags }),
+    routes: routesOfFile(table),
+    ...bindingsOfFile(table, rows, (path, message) => reader.error(path, message)),
+    vars,
+    crons: table.triggers?.crons ?? [],
+    limits: limitsOfFile(table),
+  };
+}
+
+async function fileOf(path: string): Promise<string> {
+  const info = await stat(path).catch((error: unknown) => {
+    throw unreadable(path, error);
+  });
+  return info.isDirectory() ? join(path, DEFAULT_NAME) : path;
+}
+
+async function isFile(path: string): Promise<boolean> {
+  const info = await stat(path).catch(() => undefined);
+  return info?.isFile() === true;
+}
+
+async function textOf(file: string): Promise<string> {
+  if (!(await isFile(file))) throw unreadable(file, undefined);
+  try {
+    const handle = await open(file);
+    try {
+      const { size } = await handle.stat();
+      if (size > MAX_BYTES) {
+        throw new EdgeError(
+          'EDGE_CONFIG_INVALID',
+          `${file} has ${size} bytes, a configuration file has at most ${MAX_BYTES}`,
+        );
+      }
+      return await handle.readFile('utf8');
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    throw errorCode(error) === 'EDGE_CONFIG_INVALID' ? error : unreadable(file, error);
+  }
+}
+
+function unreadable(file: string, cause: unknown): EdgeError {
+  const why = cause instanceof Error ? cause.message : 'there is no such file';
+  return new EdgeError('EDGE_CONFIG_INVALID', `Cannot read the configuration file ${file}: ${why}`, {
+    cause,
+    location: { file },
+  });
+}

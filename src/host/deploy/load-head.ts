@@ -1,0 +1,37 @@
+/** What an isolate is told of the function that it loads. */
+import type { LoadHead } from '../../protocol/messages.js';
+import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
+import type { ResolvedLoadOptions } from '../options.js';
+
+export function loadHead(
+  options: ResolvedLoadOptions,
+  modules: LoadHead['modules'],
+  limits: ResolvedLimits,
+  cpuBalanceMs: number,
+): LoadHead {
+  const { cpuMs } = limits;
+  return {
+    name: options.name,
+    modules,
+    env: { ...options.vars, ...options.secrets },
+    bindings: options.bindings.map(({ name, row }) => ({ name, service: row.id })),
+    flags: options.compatibilityFlags,
+    limits: {
+      startupMs: limits.startupMs,
+      memoryBytes: limits.memoryBytes,
+      cpuOverrunMs: limits.cpuOverrunMs,
+      cpuBalanceMs,
+      cpuMs: {
+        fetch: finite(cpuMs.http),
+        scheduled: finite(cpuMs.cron),
+        queue: finite(cpuMs.queue),
+        alarm: finite(cpuMs.alarm),
+      },
+    },
+  };
+}
+
+/** JSON has no infinity. */
+function finite(ms: number): number | null {
+  return Number.isFinite(ms) ? ms : null;
+}

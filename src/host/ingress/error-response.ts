@@ -1,0 +1,30 @@
+/** Answers a request that ended with an error: the page of its code, in the form that the client accepts. */
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { errorPage } from '../../quotas/error-pages.js';
+import { type EdgeErrorCode, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
+
+/** The client sees the code and what it means; what happened inside is in the invocation's event. */
+export function sendError(
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: unknown,
+  retryAfterMs?: number,
+): void {
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  const { status, headers, body } = errorPage({
+    code: codeOf(error),
+    accept: request.headers.accept,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
+  // With a status text: else it is the one that was set last, which may be what could not be sent.
+  response.writeHead(status, STATUS_CODES[status] ?? '', headers);
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+function codeOf(error: unknown): EdgeErrorCode {
+  const code = errorCode(error);
+  return code !== undefined && isEdgeErrorCode(code) ? code : 'EDGE_INTERNAL';
+}

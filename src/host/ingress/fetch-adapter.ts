@@ -1,0 +1,348 @@
+/** The endpoint of fetch(): a standard Request in, a standard Response out, bodies streamed with backpressure both ways. */
+import { cancelQuietly } from '../../bindings/external-stream.js';
+import type { Exchange } from '../../protocol/exchange.js';
+import { HostOpens } from '../../protocol/messages.js';
+import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
+import { EdgeError } from '../../quotas/errors.js';
+import { BodyCounter, checkRequestHead } from '../../quotas/request-checks.js';
+import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
+import { refusalOf } from '../invocation/admission-refusal.js';
+import type { FunctionRunner } from '../invocation/function-runner.js';
+import type { Invocation, RequestBodySource, ResponseSink } from '../invocation/invocation.js';
+import type { InvocationStart } from '../invocation/invocation-start.js';
+import { BufferedResponse } from './buffered-response.js';
+import { headOfRequest, isNullBodyStatus, parseResponseHead, withoutFragment } from './http-head.js';
+
+/** Chunks of a response body handed to the reader are at most this long. */
+const MAX_PIECE_BYTES = 64 * 1024;
+
+/** What a endpoint asks for, before it has become a frame. */
+export interface FetchInput {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Iterable<readonly [string, string]>;
+  readonly head: string;
+  readonly body: ReadableStream<Uint8Array> | null;
+  readonly signal: AbortSignal | undefined;
+  /** Held for as long as the signal is wanted: the signal of a request that has been collected does not follow its source any more. */
+  readonly request: Request | undefined;
+}
+
+/**
+ * The plain cases without a Request, which costs more to make than all the rest of a small invocation: a URL alone is a GET without
+ * headers.
+ *
+ * @throws TypeError for what `new Request(input, init)` refuses
+ * @throws EdgeError EDGE_REQUEST_MALFORMED for a URL that is not of http or https
+ */
+export function fetchInput(input: Request | string | URL, init: RequestInit | undefined): FetchInput {
+  if (init === undefined) {
+    const url = typeof input === 'string' ? parsedUrl(input) : input;
+    if (url instanceof URL) return bareGet(url);
+  }
+  const request = input instanceof Request && init === undefined ? input : new Request(input, init);
+  const { method, url, headers } = request;
+  checkScheme(url);
+  return { method, url, headers, head: headOfRequest(request), body: request.body, signal: request.signal, request };
+}
+
+/** Routes are those of http and https: a URL without a host would else match a route of any host. */
+function checkScheme(url: string): void {
+  if (url.startsWith('http://') || url.startsWith('https://')) return;
+  throw new EdgeError(
+    'EDGE_REQUEST_MALFORMED',
+    `Cannot serve the request: its URL is ${JSON.stringify(url.slice(0, 100))}, expected one of http or https`,
+  );
+}
+
+/** Undefined for what is no URL, of which `new Request()` says what is wrong. */
+function parsedUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const NO_HEADERS: readonly [string, string][] = [];
+
+function bareGet(url: URL): FetchInput {
+  if (url.username !== '' || url.password !== '')
+    throw new TypeError(`A request cannot be made from a URL with credentials: ${url.href}`);
+  const bare = withoutFragment(url.href);
+  checkScheme(bare);
+  return {
+    method: 'GET',
+    url: bare,
+    headers: NO_HEADERS,
+    head: `GET\n${bare}`,
+    body: null,
+    signal: undefined,
+    request: undefined,
+  };
+}
+
+/**
+ * The limits of requests (URL, headers, body) hold at this endpoint as at the endpoint of node:http: what a function has to take does not depend
+ * on the way that it came. An application that wants to hand over more says so with `limits`.
+ *
+ * Rejects with the EdgeError that refused the request or ended the invocation, or with the reason of the request's signal. A request
+ * that a fail-open route lets pass beyond the daily limit has no function to go to: EDGE_NO_ROUTE.
+ */
+export function fetchThrough(runner: FunctionRunner, input: FetchInput, mode: RouteMode): Promise<Response> {
+  try {
+    checkRequestHead(input, runner.context.limits);
+    const decision = runner.context.admit(mode, undefined);
+    if ('then' in decision) return decision.then(known => run(runner, input, mode, known));
+    return run(runner, input, mode, decision);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+function run(
+  runner: FunctionRunner,
+  input: FetchInput,
+  mode: RouteMode,
+  decision: AdmissionDecision,
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    if (decision.kind !== 'admit') {
+      reject(refusalOf(runner.context, mode, decision));
+      return;
+    }
+    if (input.signal?.aborted === true) {
+      reject(input.signal.reason);
+      return;
+    }
+    const start: InvocationStart = {
+      kind: HostOpens.Fetch,
+      head: input.head,
+      isUtf8: false,
+      body: null,
+      isComplete: input.body === null,
+    };
+    const sink = new FetchSink(input, runner.context.limits, resolve, reject);
+    const invocation = runner.runNow(start, sink);
+    if (invocation !== undefined) sink.started(invocation);
+    else {
+      runner.run(start, sink).then(
+        started => sink.started(started),
+        (error: unknown) => reject(error),
+      );
+    }
+  });
+}
+
+class FetchSink implements ResponseSink {
+  readonly #input: FetchInput;
+  readonly #limits: ResolvedLimits;
+  readonly #resolve: (response: Response) => void;
+  readonly #reject: (reason: unknown) => void;
+  #invocation: Invocation | undefined;
+  #exchange: Exchange | undefined;
+  #controller: ReadableByteStreamController | undefined;
+  #wake: (() => void) | undefined;
+  #isOver = false;
+  #onAbort: (() => void) | undefined;
+
+  constructor(
+    input: FetchInput,
+    limits: ResolvedLimits,
+    resolve: (response: Response) => void,
+    reject: (reason: unknown) => void,
+  ) {
+    this.#input = input;
+    this.#limits = limits;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  started(invocation: Invocation): void {
+    this.#invocation = invocation;
+    if (this.#isOver) return;
+    const { signal, body } = this.#input;
+    if (signal !== undefined) {
+      this.#onAbort = () => this.#abort(signal.reason);
+      signal.addEventListener('abort', this.#onAbort);
+    }
+    if (body !== null) {
+      invocation.source = new RequestBody(body, invocation, new BodyCounter(this.#limits), error => {
+        this.#reject(error);
+        this.#end(error);
+      });
+    }
+  }
+
+  #abort(reason: unknown): void {
+    this.#reject(reason);
+    this.#end(reason);
+    this.#invocation?.abort();
+  }
+
+  respond(status: number, head: string, body: Buffer, isComplete: boolean, exchange: Exchange): void {
+    this.#exchange = exchange;
+    try {
+      const { statusText, headers } = parseResponseHead(head);
+      const init: { status: number; statusText: string; headers?: [string, string][] } = { status, statusText };
+      if (headers.length > 0) init.headers = pairsOf(headers);
+      let response: Response;
+      if (isNullBodyStatus(status)) {
+        if (!isComplete) exchange.stopReading('The status has no body');
+        response = new Response(null, init);
+      } else if (!isComplete) response = new Response(this.#stream(), init);
+      else if (body.length > 0) response = new BufferedResponse(new Uint8Array(body), init);
+      else response = new Response(null, init);
+      this.#resolve(response);
+      if (isComplete) this.#finish();
+    } catch (error) {
+      this.fail(
+        new EdgeError('EDGE_PROTOCOL', `The response of the function cannot be passed on: ${String(error)}`, {
+          cause: error,
+        }),
+      );
+      this.#invocation?.abort();
+    }
+  }
+
+  bodyReady(): void {
+    // Nobody but the application decides when it is read, if ever.
+    if (this.#exchange?.hasWholeBody === true) this.#exchange.giveAway();
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+
+  fail(error: EdgeError): void {
+    this.#reject(error);
+    this.#end(error);
+  }
+
+  #stream(): ReadableStream<Uint8Array> {
+    return new ReadableStream({
+      type: 'bytes',
+      start: controller => {
+        this.#controller = controller;
+      },
+      pull: () => this.#pull(),
+      cancel: () => {
+        this.#finish();
+        this.#invocation?.abort();
+      },
+    });
+  }
+
+  async #pull(): Promise<void> {
+    const exchange = this.#exchange;
+    while (exchange !== undefined && !this.#isOver) {
+      const piece = exchange.read(MAX_PIECE_BYTES);
+      if (piece !== undefined) {
+        this.#controller?.enqueue(ownBytes(piece));
+        return;
+      }
+      if (exchange.incoming !== 'open') {
+        if (exchange.incoming === 'failed') return; // the invocation says why, through `fail`
+        this.#controller?.close();
+        this.#controller?.byobRequest?.respond(0);
+        this.#finish();
+        this.#invocation?.bodyEnded();
+        return;
+      }
+      await new Promise<void>(resolve => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  #end(reason: unknown): void {
+    if (this.#isOver) return;
+    this.#finish();
+    this.#controller?.error(reason);
+    this.bodyReady();
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    if (this.#onAbort !== undefined) this.#input.signal?.removeEventListener('abort', this.#onAbort);
+  }
+}
+
+/**
+ * The stream takes the buffer of a chunk away from whoever else looks into it: others get a copy. Most of a large body was read into
+ * buffers that hold nothing else.
+ */
+function ownBytes(piece: Buffer): Uint8Array {
+  const { buffer, byteLength } = piece;
+  return buffer.byteLength === byteLength ? new Uint8Array(buffer) : new Uint8Array(piece);
+}
+
+function pairsOf(headers: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at] ?? '', headers[at + 1] ?? '']);
+  return pairs;
+}
+
+/** Pumps a request's body into the invocation, as fast as the function reads it. */
+class RequestBody implements RequestBodySource {
+  readonly #body: ReadableStream<Uint8Array>;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #invocation: Invocation;
+  readonly #counter: BodyCounter;
+  readonly #onFail: (error: unknown) => void;
+  #isReading = false;
+  #isOver = false;
+
+  /** `onFail`: the body is longer than allowed, or cannot be read. */
+  constructor(
+    body: ReadableStream<Uint8Array>,
+    invocation: Invocation,
+    counter: BodyCounter,
+    onFail: (error: unknown) => void,
+  ) {
+    this.#body = body;
+    this.#reader = body.getReader();
+    this.#invocation = invocation;
+    this.#counter = counter;
+    this.#onFail = onFail;
+    this.resume();
+  }
+
+  resume(): void {
+    if (this.#isReading || this.#isOver) return;
+    this.#isReading = true;
+    void this.#pump();
+  }
+
+  stop(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    void cancelQuietly(this.#body, this.#reader);
+  }
+
+  async #pump(): Promise<void> {
+    const { exchange } = this.#invocation;
+    let room = exchange.credit;
+    try {
+      while (room > 0 && !this.#isOver) {
+        const { value, done } = await this.#reader.read();
+        if (this.#isOver) return;
+        if (done) {
+          this.#isOver = true;
+          exchange.end();
+          return;
+        }
+        if (!(value instanceof Uint8Array)) throw new TypeError('The request body is not a stream of bytes');
+        this.#counter.add(value.byteLength);
+        this.#invocation.bodyBytes = this.#counter.bytes;
+        // The bytes are on their way when write returns; a caller may use its buffer again.
+        room = exchange.write(new Uint8Array(value));
+      }
+    } catch (error) {
+      this.stop();
+      this.#onFail(error);
+      this.#invocation.abort();
+    } finally {
+      this.#isReading = false;
+    }
+  }
+}

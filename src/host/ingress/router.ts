@@ -1,0 +1,189 @@
+/**
+ * Routes: which function of the host answers a URL. The most specific pattern wins, whatever the order of loading, among those of the
+ * account that the host name belongs to; a name that belongs to nobody is answered by routes of any host.
+ */
+import { LRUCache } from 'lru-cache';
+import { EdgeError } from '../../quotas/errors.js';
+import { nameOfHost, namesAbove, normalName } from './host-names.js';
+import type { NameOwners, RouteHost } from './name-owners.js';
+
+export interface Route<T> {
+  readonly pattern: string;
+  readonly mode: 'fail-open' | 'fail-closed';
+  readonly zone: string;
+  readonly customDomain: boolean;
+  readonly account: string;
+  /** Names it for messages. */
+  readonly functionName: string;
+  readonly target: T;
+}
+
+export interface Pattern extends RouteHost {
+  /** `:8080` where the pattern is for that port alone. */
+  readonly port: string;
+  readonly path: string;
+  readonly pathKind: 'exact' | 'prefix';
+}
+
+type Compiled<T> = Route<T> & Pattern;
+
+/** Hosts whose routes are kept at hand; a host that is asked for again costs one look-up. */
+const HOSTS_KEPT = 1000;
+/** The URL parser leaves them out. */
+const DEFAULT_PORTS: ReadonlySet<string> = new Set([':80', ':443']);
+
+/**
+ * Names are as the URL parser writes them, so that they are compared as text.
+ *
+ * @throws TypeError when the pattern is not `host/path`, has a host that no request can name, or a `*` elsewhere than at the host's
+ *   start or the path's end
+ */
+export function compilePattern(pattern: string): Pattern {
+  const bare = pattern.replace(/^https?:\/\//, '');
+  const slash = bare.indexOf('/');
+  const host = slash < 0 ? bare : bare.slice(0, slash);
+  const path = slash < 0 ? '/*' : bare.slice(slash);
+  const [, stars = '', text = '', port = ''] = /^(\*?\.?)(.*?)(:\d+)?$/s.exec(host) ?? [];
+  const isPrefix = path.endsWith('*');
+  const pathText = isPrefix ? path.slice(0, -1) : path;
+  const isAny = stars === '*' && text === '';
+  if (text.includes('*') || stars === '.' || pathText.includes('*') || /[?#\s]/.test(bare)) {
+    throw new TypeError(
+      `Route pattern "${pattern}" is not host/path with "*" at the start of the host or the end of the path only`,
+    );
+  }
+  const name = isAny ? '' : normalName(text);
+  const portNumber = Number(port.slice(1));
+  if (name === undefined || portNumber > 65_535) {
+    throw new TypeError(`Route pattern "${pattern}" does not begin with a host name, and a port up to 65535`);
+  }
+  return {
+    pattern,
+    name,
+    port: port === '' ? '' : `:${portNumber}`,
+    hostKind: isAny ? 'any' : stars === '*.' ? 'below' : stars === '*' ? 'ending' : 'exact',
+    path: pathText,
+    pathKind: isPrefix ? 'prefix' : 'exact',
+  };
+}
+
+/** The zone of a pattern that names none: the last two labels of its host. */
+export function zoneOf(pattern: string): string {
+  return compilePattern(pattern).name.split('.').slice(-2).join('.');
+}
+
+export class Router<T> {
+  readonly #owners: NameOwners;
+  readonly #byHost = new Map<string, Compiled<T>[]>();
+  readonly #byHostAbove = new Map<string, Compiled<T>[]>();
+  /** Of any host, and of names that end in a text. */
+  #others: Compiled<T>[] = [];
+  readonly #kept = new LRUCache<string, readonly Compiled<T>[]>({ max: HOSTS_KEPT });
+
+  constructor(owners: NameOwners) {
+    this.#owners = owners;
+  }
+
+  /**
+   * Whether a function of the account may have these routes.
+   *
+   * @throws EdgeError EDGE_NAME_TAKEN, EDGE_NAME_DENIED
+   */
+  check(account: string, functionName: string, patterns: readonly string[]): void {
+    for (const pattern of patterns) {
+      const refusal = this.#owners.routeRefusal(account, compilePattern(pattern));
+      if (refusal === undefined) continue;
+      throw new EdgeError(
+        refusal.kind === 'taken' ? 'EDGE_NAME_TAKEN' : 'EDGE_NAME_DENIED',
+        `Cannot give function "${functionName}" of account "${account}" the route "${pattern}": ${refusal.message}`,
+      );
+    }
+  }
+
+  /** `check` has been asked. */
+  add(route: Route<T>): void {
+    const compiled = { ...route, ...compilePattern(route.pattern) };
+    this.#listOf(compiled).push(compiled);
+    this.#owners.addRoute(route.account, route.functionName, compiled);
+    this.#kept.clear();
+  }
+
+  /** Takes away all routes of a target. */
+  remove(target: T): void {
+    const gone = [];
+    for (const [key, list] of this.#byHost) gone.push(...take(this.#byHost, key, list, target));
+    for (const [key, list] of this.#byHostAbove) gone.push(...take(this.#byHostAbove, key, list, target));
+    gone.push(...this.#others.filter(route => route.target === target));
+    this.#others = this.#others.filter(route => route.target !== target);
+    for (const route of gone) this.#owners.removeRoute(route);
+    this.#kept.clear();
+  }
+
+  /** Called when names have changed hands. */
+  forget(): void {
+    this.#kept.clear();
+  }
+
+  /** `host` may have a port, which a pattern without one ignores; `path` is without query. Both are as the URL parser writes them. */
+  find(host: string, path: string): Route<T> | undefined {
+    let routes = this.#kept.get(host);
+    if (routes === undefined) {
+      routes = this.#routesOf(host);
+      this.#kept.set(host, routes);
+    }
+    for (const route of routes) {
+      if (route.pathKind === 'exact' ? path === route.path : path.startsWith(route.path)) return route;
+    }
+    return undefined;
+  }
+
+  /** Those that answer for a host, the most specific first. */
+  #routesOf(host: string): Compiled<T>[] {
+    const name = nameOfHost(host);
+    const port = /:\d+$/.exec(host)?.[0] ?? '';
+    const owner = this.#owners.ownerOf(name);
+    const found = [...(this.#byHost.get(name) ?? [])];
+    for (const above of namesAbove(name)) found.push(...(this.#byHostAbove.get(above) ?? []));
+    found.push(...this.#others.filter(route => route.hostKind === 'any' || name.endsWith(route.name)));
+    return found
+      .filter(route => owner === undefined || owner === route.account)
+      .filter(route => route.port === '' || route.port === port || (port === '' && DEFAULT_PORTS.has(route.port)))
+      .sort(bySpecificity);
+  }
+
+  #listOf({ hostKind, name }: Compiled<T>): Compiled<T>[] {
+    if (hostKind === 'any' || hostKind === 'ending') return this.#others;
+    const lists = hostKind === 'exact' ? this.#byHost : this.#byHostAbove;
+    const list = lists.get(name) ?? [];
+    lists.set(name, list);
+    return list;
+  }
+}
+
+function take<T>(lists: Map<string, Compiled<T>[]>, key: string, list: Compiled<T>[], target: T): Compiled<T>[] {
+  const gone = list.filter(route => route.target === target);
+  if (gone.length === 0) return gone;
+  if (gone.length === list.length) lists.delete(key);
+  else
+    lists.set(
+      key,
+      list.filter(route => route.target !== target),
+    );
+  return gone;
+}
+
+const HOST_ORDER = { exact: 0, below: 1, ending: 1, any: 2 } as const;
+
+function bySpecificity(a: Pattern, b: Pattern): number {
+  return (
+    HOST_ORDER[a.hostKind] - HOST_ORDER[b.hostKind] ||
+    hostLength(b) - hostLength(a) ||
+    (a.pathKind === b.pathKind ? 0 : a.pathKind === 'exact' ? -1 : 1) ||
+    b.path.length - a.path.length
+  );
+}
+
+/** With the dot of `*.example.com`, which is longer than `*example.com`, and with the port. */
+function hostLength({ hostKind, name, port }: Pattern): number {
+  return name.length + port.length + (hostKind === 'below' ? 1 : 0);
+}

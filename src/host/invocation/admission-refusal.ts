@@ -1,0 +1,17 @@
+/** The error of a request that was not admitted. */
+import { type AdmissionDecision, type RouteMode, refusalError } from '../../quotas/admission.js';
+import { EdgeError } from '../../quotas/errors.js';
+import type { InvocationContext } from './invocation.js';
+
+export function refusalOf(
+  context: InvocationContext,
+  mode: RouteMode,
+  decision: Exclude<AdmissionDecision, { kind: 'admit' }>,
+): EdgeError {
+  const { account, limits } = context;
+  if (decision.kind === 'refuse') return refusalError(decision, { account, limits, mode });
+  return new EdgeError(
+    'EDGE_NO_ROUTE',
+    `Function "${context.function}" is bypassed: account "${account}" has used up its requests of the day, and the route is fail open`,
+  );
+}

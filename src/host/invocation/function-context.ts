@@ -1,0 +1,64 @@
+/** What every invocation of one function works with: its limits, its services, and where its logs and its outcome go. */
+import type { CpuAllowance } from '../../quotas/cpu-allowance.js';
+import { EdgeError } from '../../quotas/errors.js';
+import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
+import type { AccountHost } from '../account-host.js';
+import type { ResolvedLoadOptions } from '../options.js';
+import type { FunctionStats } from './function-stats.js';
+import type { InvocationContext } from './invocation.js';
+
+export interface FunctionParts {
+  readonly account: string;
+  readonly options: ResolvedLoadOptions;
+  readonly version: string;
+  readonly limits: ResolvedLimits;
+  readonly stats: FunctionStats;
+  readonly allowance: CpuAllowance;
+}
+
+export function functionContext(host: AccountHost, parts: FunctionParts): InvocationContext {
+  const { account, options, version, limits, stats, allowance } = parts;
+  const services = host.bindings.services(
+    {
+      account,
+      function: options.name,
+      limits,
+      compatibility: { date: options.compatibilityDate, flags: options.compatibilityFlags },
+      checkUrl: urlCheck(host, options),
+    },
+    options.bindings,
+  );
+  return {
+    account,
+    function: options.name,
+    version,
+    limits,
+    services,
+    share: host.share,
+    idleHttpMs: host.idleHttpMs,
+    cpuGrant: limitMs => allowance.grant(limitMs),
+    requests: () => host.admission.counted(account),
+    emitLog: event => host.emitLog(event),
+    connectionSlotRelease: host.connectionSlotRelease,
+    admit: (mode, address) => host.admission.check({ account, limits, mode, address }),
+    over: (outcome, { kind, cpuMs, wallMs, peakBytes, subrequests }, event, parent) => {
+      // The isolate keeps the same account of its CPU time; this one is for the isolate that replaces it.
+      if (Number.isFinite(limits.cpuMs[kind])) allowance.settle(cpuMs, limits.cpuMs[kind]);
+      stats.record({ outcome, cpuMs, wallMs, peakBytes, subrequests });
+      if (host.wantsInvocations()) host.emitInvocation(event(), parent);
+    },
+  };
+}
+
+/** A function may not fetch another function of the same zone by URL without a service binding, and there are none (specification: Errors). */
+function urlCheck(host: AccountHost, { routes }: ResolvedLoadOptions): (url: URL) => void {
+  const zones = new Set(routes.map(route => route.zone));
+  return url => {
+    const route = host.router.find(url.host, url.pathname);
+    if (route === undefined || route.customDomain || !zones.has(route.zone)) return;
+    throw new EdgeError(
+      'EDGE_EGRESS_DENIED',
+      `Cannot fetch ${url.host}${url.pathname}: function "${route.target.context.function}" serves it on the same zone, and there is no service binding to it; give it a custom domain (option customDomain of its route)`,
+    );
+  };
+}

@@ -1,0 +1,199 @@
+/** Runs one function: has its isolate, loads it when there is none, and starts invocations in it. */
+
+import type { IsolateCache } from '../../pool/isolate-cache.js';
+import { IsolateGone, type IsolateHandle } from '../../pool/isolate-handle.js';
+import type { LoadHead } from '../../protocol/messages.js';
+import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { limitError } from '../../quotas/limit-error.js';
+import type { Deployment } from '../deploy/deployment.js';
+import { Invocation, type InvocationContext, type ResponseSink } from './invocation.js';
+import type { InvocationStart } from './invocation-start.js';
+import { loadFailure } from './load-failure.js';
+import { traceParent } from './telemetry.js';
+import { reportUnstarted } from './unstarted-invocation.js';
+
+export interface RunnerOptions {
+  readonly context: InvocationContext;
+  readonly deployment: Deployment;
+  /** Made at each load: it tells the CPU balance of that moment. */
+  readonly head: () => LoadHead;
+  readonly cache: IsolateCache;
+  /** An isolate with an empty realm. */
+  readonly acquire: () => Promise<IsolateHandle>;
+}
+
+/** Invocations that may wait while the isolate is being loaded. */
+const MAX_WAITING = 10_000;
+/** What a request takes that waits, besides its texts. */
+const WAITING_BYTES = 2048;
+/**
+ * The limit is on CPU time, and the isolate's watchdog keeps it; on the wall a load may take as long as this, so that a cell that does not
+ * answer at all is given up.
+ */
+const LOAD_WALL_MS = 30_000;
+
+let serial = 0;
+
+export class FunctionRunner {
+  readonly context: InvocationContext;
+  readonly #options: RunnerOptions;
+  /** Of this deployment in the cache: a new version of the function is another entry. */
+  readonly #key: string;
+  #loading: Promise<IsolateHandle> | undefined;
+  #waiting = 0;
+  #isRetired = false;
+  handlers: readonly string[] = [];
+  startupTimeMs = 0;
+
+  constructor(options: RunnerOptions) {
+    this.context = options.context;
+    this.#options = options;
+    this.#key = `${cachePrefix(options.context.account)}${++serial}`;
+  }
+
+  /** Loads the function for the first time. Rejects with the EdgeError that says what is wrong with it. */
+  async load(): Promise<void> {
+    await this.#isolate();
+  }
+
+  /** Starts an invocation. Rejects when no isolate can be had; everything later is told to the sink. */
+  async run(start: InvocationStart, sink: ResponseSink): Promise<Invocation> {
+    const live = this.live();
+    if (live?.isBacklogged === true) {
+      throw new EdgeError(
+        'EDGE_OVERLOADED',
+        `Function "${this.context.function}" is busy, and has too much to read of the requests before`,
+      );
+    }
+    const { share } = this.context;
+    share.checkInvocation();
+    if (live !== undefined) return new Invocation(this.context, live, start, sink);
+    if (this.#waiting >= MAX_WAITING) {
+      throw new EdgeError(
+        'EDGE_OVERLOADED',
+        `Function "${this.context.function}" has ${this.#waiting} requests waiting for its start`,
+      );
+    }
+    this.#waiting++;
+    // Of the text, and of what holds it; two bytes a character is the most.
+    const heldBytes = WAITING_BYTES + start.head.length * 2 + (start.body?.length ?? 0) * 2;
+    share.bytes.countHeap(heldBytes);
+    share.beginInvocation();
+    const beganMs = performance.now();
+    const parent = traceParent();
+    let isolate: IsolateHandle;
+    try {
+      isolate = await this.#isolate();
+    } catch (error) {
+      reportUnstarted(this.context, start, error, performance.now() - beganMs, parent);
+      throw error;
+    } finally {
+      this.#waiting--;
+      share.bytes.countHeap(-heldBytes);
+      share.endInvocation();
+    }
+    return new Invocation(this.context, isolate, start, sink);
+  }
+
+  /** The same without a promise, when the isolate is there and has room. */
+  runNow(start: InvocationStart, sink: ResponseSink): Invocation | undefined {
+    const live = this.live();
+    if (live === undefined || live.isBacklogged || !this.context.share.takesInvocation) return undefined;
+    return new Invocation(this.context, live, start, sink);
+  }
+
+  live(): IsolateHandle | undefined {
+    const handle = this.#options.cache.get(this.#key);
+    return handle?.takesNew === true ? handle : undefined;
+  }
+
+  /** No new invocations; the isolate ends with those that run. */
+  retire(): void {
+    this.#isRetired = true;
+    this.#options.cache.delete(this.#key);
+  }
+
+  #isolate(): Promise<IsolateHandle> {
+    const live = this.live();
+    if (live !== undefined) return Promise.resolve(live);
+    if (this.#isRetired) {
+      return Promise.reject(new EdgeError('EDGE_CLOSED', `Function "${this.context.function}" has been unloaded`));
+    }
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  async #load(): Promise<IsolateHandle> {
+    try {
+      return await this.#loadOnce();
+    } catch (error) {
+      // The cell died under it, through another function perhaps: one more try, in the cell that takes its place.
+      if (errorCode(error) !== 'EDGE_ISOLATE_LOST') throw error;
+      return this.#loadOnce();
+    }
+  }
+
+  async #loadOnce(): Promise<IsolateHandle> {
+    const { acquire, head, deployment, cache, context } = this.#options;
+    const handle = await acquire();
+    const { startupMs } = context.limits;
+    const beganMs = performance.now();
+    let isTooLate = false;
+    const timer = setTimeout(() => {
+      isTooLate = true;
+      handle.end();
+    }, startupMs + LOAD_WALL_MS);
+    try {
+      const answer = await handle.load(head(), deployment.body);
+      if (answer.kind === 'failed') throw loadFailure(context, answer.failure);
+      if (answer.startupTimeMs > startupMs) throw startupError(context, answer.startupTimeMs);
+      this.handlers = answer.handlers;
+      this.startupTimeMs = answer.startupTimeMs;
+    } catch (error) {
+      handle.end();
+      if (isTooLate) throw startupError(context, performance.now() - beganMs);
+      throw error instanceof IsolateGone ? goneError(context, error) : error;
+    } finally {
+      clearTimeout(timer);
+    }
+    if (this.#isRetired) handle.end();
+    else cache.set(this.#key, handle);
+    return handle;
+  }
+}
+
+/** Of the isolates of an account in the cache. */
+export function cachePrefix(account: string): string {
+  return `${account}/`;
+}
+
+/** `figureMs`: when the start was ended, what it had taken till then. */
+function startupError(context: InvocationContext, figureMs: number): EdgeError {
+  const { startupMs, plan } = context.limits;
+  const subject = `load function "${context.function}"`;
+  const measured = 'the time of parsing it and running its global scope';
+  const figure = Math.max(figureMs, startupMs);
+  return limitError('EDGE_STARTUP_LIMIT', {
+    limit: 'startupMs',
+    subject,
+    measured,
+    figure,
+    allowed: startupMs,
+    plan,
+  });
+}
+
+function goneError(context: InvocationContext, { reason, message, figures }: IsolateGone): EdgeError {
+  if (reason === 'startup') return startupError(context, figures.cpuMs);
+  const subject = `load function "${context.function}"`;
+  if (reason === 'memory') {
+    const { memoryBytes: allowed, plan } = context.limits;
+    // A bomb is seen when it has gone off: what it held then is more than what was last seen of it.
+    const figure = Math.max(figures.memoryBytes, allowed);
+    const measured = 'the memory of its global scope';
+    return limitError('EDGE_MEMORY_LIMIT', { limit: 'memoryBytes', subject, measured, figure, allowed, plan });
+  }
+  return new EdgeError('EDGE_ISOLATE_LOST', `Cannot ${subject}: its isolate ended (${reason}) ${message}`);
+}

@@ -1,0 +1,36 @@
+/** How invocations begin: what starts one, of what kind it is, and its number. */
+import { HostOpens } from '../../protocol/messages.js';
+import type { InvocationKind } from '../../quotas/limits.js';
+import type { InvocationEvent } from '../events.js';
+
+/** What starts an invocation. */
+export interface InvocationStart {
+  readonly kind: HostOpens.Fetch | HostOpens.Scheduled | HostOpens.Queue | HostOpens.Alarm;
+  readonly head: string;
+  readonly isUtf8: boolean;
+  readonly body: Uint8Array | string | null;
+  /** The body is all of it; else it is written to the exchange by its source. */
+  readonly isComplete: boolean;
+}
+
+export function kindOf({ kind }: InvocationStart): InvocationKind {
+  if (kind === HostOpens.Fetch) return 'http';
+  if (kind === HostOpens.Scheduled) return 'cron';
+  return kind === HostOpens.Queue ? 'queue' : 'alarm';
+}
+
+const NO_REQUEST = { method: undefined, url: undefined } as const;
+
+/** Method and URL of the request, when it is one. Asked at the end of every invocation: the rest of the head is not looked at. */
+export function requestLine({ kind, head }: InvocationStart): Pick<InvocationEvent, 'method' | 'url'> {
+  if (kind !== HostOpens.Fetch) return NO_REQUEST;
+  const methodEnd = head.indexOf('\n');
+  const urlEnd = head.indexOf('\n', methodEnd + 1);
+  return { method: head.slice(0, methodEnd), url: head.slice(methodEnd + 1, urlEnd < 0 ? undefined : urlEnd) };
+}
+
+let serial = 0;
+
+export function nextSerial(): number {
+  return ++serial;
+}

@@ -1,0 +1,53 @@
+/** The error of a deployment that does not load, in the coordinates of its own files. */
+import type { ScriptFailure } from '../../protocol/messages.js';
+import { EdgeError } from '../../quotas/errors.js';
+
+export function loadFailure(context: { readonly function: string }, failure: ScriptFailure): EdgeError {
+  const position = failure.file === undefined ? positionIn(failure.stack) : failure;
+  const { file, line, column } = position ?? {};
+  const where =
+    file === undefined
+      ? ''
+      : ` (${file}${line === undefined ? '' : `:${line}`}${column === undefined ? '' : `:${column}`})`;
+  const error = new EdgeError(
+    failure.code,
+    `Cannot load function "${context.function}": ${describe(failure)}${where}`,
+    {
+      location: { file, line, column },
+    },
+  );
+  if (failure.stack !== undefined && failure.stack !== '')
+    error.stack = `${error.name}: ${error.message}\n${frames(failure.stack)}`;
+  return error;
+}
+
+function describe(failure: ScriptFailure): string {
+  const { name, message } = failure;
+  switch (failure.code) {
+    case 'EDGE_SCRIPT_SYNTAX':
+      return `it does not parse: ${message}`;
+    case 'EDGE_SCRIPT_THREW':
+      return `its global scope threw ${name}: ${message}`;
+    case 'EDGE_SCRIPT_NO_HANDLER':
+      return message === ''
+        ? 'it exports no handler; export default an object with fetch, scheduled or queue, or call addEventListener'
+        : message;
+    default:
+      return message;
+  }
+}
+
+/** The first frame that names a place. */
+function positionIn(stack: string | undefined): { file: string; line: number; column: number } | undefined {
+  const match = /(?:\(|at )([^\s()]+):(\d+):(\d+)\)?/.exec(stack ?? '');
+  if (match?.[1] === undefined) return undefined;
+  return { file: match[1], line: Number(match[2]), column: Number(match[3]) };
+}
+
+/** The function's own frames, without the line that repeats the message. */
+function frames(stack: string): string {
+  return stack
+    .split('\n')
+    .filter(line => line.trimStart().startsWith('at '))
+    .join('\n');
+}

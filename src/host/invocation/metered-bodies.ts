@@ -1,0 +1,34 @@
+/** The bodies of a call, which report to the limiter when something is read or written, so that it can see a deadlock. */
+import type { Connection } from '../../quotas/connection-limiter.js';
+
+/** The body of the answer. No generator, which could not be ended while it waits for a chunk. */
+export function meteredAnswer(body: AsyncIterable<Uint8Array>, connection: Connection): AsyncIterable<Uint8Array> {
+  const source = body[Symbol.asyncIterator]();
+  const iterator: AsyncIterator<Uint8Array> = {
+    async next() {
+      connection.beginRead();
+      try {
+        return await source.next();
+      } finally {
+        connection.endRead();
+      }
+    },
+    return: async () => (await source.return?.()) ?? { done: true, value: undefined },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
+}
+
+/** The body that the function sends. A chunk is being written until the service asks for the next one. */
+export async function* meteredUpload(
+  body: AsyncIterable<Uint8Array>,
+  connection: Connection,
+): AsyncGenerator<Uint8Array, void, void> {
+  for await (const chunk of body) {
+    connection.beginWrite();
+    try {
+      yield chunk;
+    } finally {
+      connection.endWrite();
+    }
+  }
+}

@@ -1,0 +1,131 @@
+/** The joint between the calls of a function and the services of the host process. */
+import { type BindingDefinition, methodOf } from '../../bindings/binding.js';
+import type { Service, ServiceBody, ServiceReply } from '../../bindings/service.js';
+import type { Exchange } from '../../protocol/exchange.js';
+import { ExchangeIo, failureText } from '../../protocol/exchange-io.js';
+import type { Connection } from '../../quotas/connection-limiter.js';
+import { heapBytesOf } from '../../quotas/host/heap-bytes.js';
+import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
+import { CALL_HEAD_BYTES } from '../../quotas/service-calls.js';
+import type { InvocationAccounting } from './accounting.js';
+import { meteredAnswer, meteredUpload } from './metered-bodies.js';
+
+/** What one function may call, by the number of the service. A number that is missing is one of no service. */
+export type FunctionServices = ReadonlyMap<number, ServiceEntry>;
+
+export interface ServiceEntry {
+  readonly definition: BindingDefinition;
+  /** By binding name: a function reaches only what it is bound to. A service that every function has stands under the empty name. */
+  readonly services: ReadonlyMap<string, Service>;
+}
+
+/** The head of a call: "method\nbinding\narguments as JSON". Written by the function. */
+interface CallHead {
+  readonly method: string;
+  readonly binding: string;
+  /** Parsed when the call's turn comes: what waits takes no more than its text. */
+  readonly argumentText: string;
+}
+
+/** Of the records of a call that is under way: its promises, its place in the queue for a connection (measured, Node 20.20). */
+const CALL_BYTES = 5 * 1024;
+
+/** Runs one call and answers it on its exchange; never rejects. */
+export async function answerCall(
+  { definition, services }: ServiceEntry,
+  accounting: InvocationAccounting,
+  exchange: Exchange,
+  headText: string,
+  isComplete: boolean,
+): Promise<void> {
+  const { work } = accounting;
+  const io = new ExchangeIo(exchange, accounting.pace);
+  let connection: Connection | undefined;
+  let heldBytes = CALL_BYTES;
+  accounting.countHeld(heldBytes);
+  try {
+    work.charge(HOST_COSTS.callMs);
+    const head = splitHead(headText);
+    // First, so that calls of what is not there are not without end.
+    accounting.countCall(definition.subrequest);
+    const { holdsConnection, headBytes = CALL_HEAD_BYTES } = methodOf(definition, head.method);
+    accounting.checkHead(head.method, head.argumentText, headBytes);
+    const service = services.get(head.binding);
+    if (service === undefined) throw new TypeError(`The function has no binding ${JSON.stringify(head.binding)}`);
+    if (holdsConnection === true) connection = accounting.gate.tryOpen() ?? (await accounting.gate.open(io.signal));
+    work.charge(costOf(head.argumentText.length, HOST_COSTS.jsonMbMs));
+    const args: unknown = JSON.parse(head.argumentText);
+    const argumentBytes = heapBytesOf(args, head.argumentText.length);
+    accounting.countHeld(argumentBytes);
+    heldBytes += argumentBytes;
+    const reply = await service({
+      method: head.method,
+      args,
+      body: incomingBody(exchange, io, isComplete, connection),
+      get signal() {
+        return io.signal;
+      },
+      work,
+    });
+    connection?.answered();
+    if (connection !== undefined && hasBody(reply)) {
+      // Before the answer is sent, or the function may have read it before it is known that it must.
+      accounting.hold(exchange.id, connection);
+      await send(exchange, io, reply, connection);
+      if (exchange.incoming === 'failed') accounting.release(exchange.id);
+      else accounting.sent(exchange.id);
+      return;
+    }
+    await send(exchange, io, reply, connection);
+    connection?.close();
+  } catch (error) {
+    exchange.fail(failureText(connection?.error ?? error));
+    accounting.release(exchange.id);
+    connection?.close();
+  } finally {
+    accounting.countHeld(-heldBytes);
+  }
+}
+
+function hasBody({ body = null }: ServiceReply): boolean {
+  return body !== null && !(body instanceof Uint8Array && body.length === 0);
+}
+
+async function send(
+  exchange: Exchange,
+  io: ExchangeIo,
+  reply: ServiceReply,
+  connection: Connection | undefined,
+): Promise<void> {
+  const head = JSON.stringify(reply.head ?? null);
+  const body = reply.body ?? null;
+  if (body === null || body instanceof Uint8Array) {
+    exchange.reply(200, head, true, body, true);
+    return;
+  }
+  exchange.reply(200, head, true, null, false);
+  connection?.signal.addEventListener('abort', () => io.cancel(connection.error), { once: true });
+  await io.send(connection === undefined ? body : meteredAnswer(body, connection));
+}
+
+function incomingBody(
+  exchange: Exchange,
+  io: ExchangeIo,
+  isComplete: boolean,
+  connection: Connection | undefined,
+): ServiceBody | null {
+  if (!isComplete) return connection === undefined ? io.chunks() : meteredUpload(io.chunks(), connection);
+  const bytes = exchange.read(Number.MAX_SAFE_INTEGER);
+  return bytes ?? null;
+}
+
+function splitHead(text: string): CallHead {
+  const methodEnd = text.indexOf('\n');
+  const bindingEnd = text.indexOf('\n', methodEnd + 1);
+  if (methodEnd < 0 || bindingEnd < 0) throw new TypeError('The call is malformed');
+  return {
+    method: text.slice(0, methodEnd),
+    binding: text.slice(methodEnd + 1, bindingEnd),
+    argumentText: text.slice(bindingEnd + 1),
+  };
+}

@@ -1,0 +1,55 @@
+/** Invocations that came to nothing because their function could not be started: they are told of like all others. */
+import { EdgeError, type EdgeErrorCode } from '../../quotas/errors.js';
+import type { InvocationEvent, InvocationOutcome } from '../events.js';
+import type { InvocationContext } from './invocation.js';
+import { invocationId } from './invocation-id.js';
+import { type InvocationStart, kindOf, nextSerial, requestLine } from './invocation-start.js';
+import type { TraceParent } from './telemetry.js';
+
+/** How it ended, by the error of the start. Others are those of the script. */
+const OUTCOMES: Readonly<Partial<Record<EdgeErrorCode, InvocationOutcome>>> = {
+  EDGE_STARTUP_LIMIT: 'exceededCpu',
+  EDGE_MEMORY_LIMIT: 'exceededMemory',
+  EDGE_CLOSED: 'canceled',
+  EDGE_ISOLATE_LOST: 'isolateLost',
+  EDGE_CELL_LOST: 'isolateLost',
+  EDGE_CELL_START: 'isolateLost',
+  EDGE_OVERLOADED: 'isolateLost',
+};
+
+/** @param wallMs how long it has waited for the start */
+export function reportUnstarted(
+  context: InvocationContext,
+  start: InvocationStart,
+  cause: unknown,
+  wallMs: number,
+  parent: TraceParent,
+): void {
+  const error = cause instanceof EdgeError ? cause : new EdgeError('EDGE_INTERNAL', String(cause), { cause });
+  const kind = kindOf(start);
+  const outcome = OUTCOMES[error.code] ?? 'exception';
+  const event = (): InvocationEvent => {
+    const { method, url } = requestLine(start);
+    const { account, function: name, version } = context;
+    return {
+      account,
+      function: name,
+      version,
+      invocation: invocationId(nextSerial()),
+      kind,
+      outcome,
+      status: undefined,
+      method,
+      url,
+      cpuMs: 0,
+      wallMs,
+      peakMemoryBytes: 0,
+      subrequests: 0,
+      connectionsWaited: 0,
+      logLines: 0,
+      warnings: [],
+      error: { code: error.code, name: error.name, message: error.message, stack: '' },
+    };
+  };
+  context.over(outcome, { kind, cpuMs: 0, wallMs, peakBytes: 0, subrequests: 0 }, event, parent);
+}

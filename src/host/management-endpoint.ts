@@ -1,0 +1,143 @@
+/** The management API of a host: its ports over the host's accounts, and its storage beside theirs. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { BindingDirectories, BindingRegistry } from '../bindings/registry.js';
+import { EdgeError } from '../quotas/errors.js';
+import type { KeyStore } from '../storage/files/key-file.js';
+import type { Account } from './account.js';
+import type { NameOwners } from './ingress/name-owners.js';
+import type { Management, ManagementOptions } from './management/management.js';
+import type { FunctionDeployment, FunctionPort, FunctionTriggers } from './management/ports.js';
+import type { ManagementStorage } from './management/records.js';
+import type { LoadOptions } from './options.js';
+
+/** Options of `host.management()`; functions, bindings, names and storage are the host's. */
+export type HostManagementOptions = Omit<
+  ManagementOptions,
+  'storage' | 'functions' | 'directories' | 'bindings' | 'names' | 'keyStore' | 'onWarning'
+>;
+
+/** The fetch handler, and what the owner does with the API besides. */
+export interface HostManagement {
+  (request: Request): Promise<Response>;
+  readonly listener: (request: IncomingMessage, response: ServerResponse) => void;
+  readonly issueToken: Management['issueToken'];
+  readonly revokeToken: Management['revokeToken'];
+  /** Loads every stored function again, after a restart. Accounts must have been named by `host.account()` before. */
+  readonly restore: Management['restore'];
+  /** The OpenAPI 3.1 document as of a date. @default now */
+  readonly openapi: (at?: Date) => Promise<unknown>;
+}
+
+export interface ManagementHost {
+  account(id: string): Account | undefined;
+  readonly bindings: BindingRegistry;
+  readonly directories: BindingDirectories;
+  storage(): Promise<{ readonly storage: ManagementStorage; readonly keyStore: KeyStore }>;
+  readonly names: NameOwners;
+  /** Gets the promise of the stored zones being known. */
+  opening(ready: Promise<unknown>): void;
+  warn(error: Error): void;
+}
+
+/** The storage opens now; what fails in that is told by each call. */
+export function createManagementEndpoint(options: HostManagementOptions, host: ManagementHost): HostManagement {
+  const ready = host.storage().then(async ({ storage, keyStore }) => {
+    // A third of all code that a host loads is the API's: only hosts that have one load it.
+    const { createManagement } = await import('./management/management.js');
+    const management = createManagement({
+      ...options,
+      storage,
+      functions: functionPort(host),
+      bindings: host.bindings,
+      directories: host.directories,
+      names: host.names,
+      keyStore,
+      onWarning: error => host.warn(error),
+    });
+    await management.start();
+    return management;
+  });
+  ready.catch(() => {});
+  host.opening(ready);
+  const handler = async (request: Request): Promise<Response> => (await ready).fetch(request);
+  return Object.assign(handler, {
+    listener: (request: IncomingMessage, response: ServerResponse): void => {
+      ready.then(
+        management => management.listener()(request, response),
+        () => response.writeHead(503).end(),
+      );
+    },
+    issueToken: async (spec: Parameters<Management['issueToken']>[0]) => (await ready).issueToken(spec),
+    revokeToken: async (id: string) => (await ready).revokeToken(id),
+    restore: async () => (await ready).restore(),
+    openapi: async (at?: Date) => (await ready).openapi(at),
+  });
+}
+
+function functionPort(host: ManagementHost): FunctionPort {
+  const account = (id: string): Account => {
+    const found = host.account(id);
+    if (found === undefined) throw new EdgeError('EDGE_CONFIG_INVALID', `There is no account "${id}"`);
+    return found;
+  };
+  return {
+    hasAccount: async id => host.account(id) !== undefined,
+    validate: deployment => account(deployment.account).check(sourceOf(deployment), optionsOf(deployment)),
+    activate: async deployment => {
+      const { startupTimeMs } = await account(deployment.account).load(sourceOf(deployment), optionsOf(deployment));
+      return { startupTimeMs };
+    },
+    setTriggers: async (id, name, triggers) => account(id).setTriggers(name, triggersOf(triggers)),
+    remove: async (id, name) => account(id).function(name)?.unload(),
+    accountUsage: async id => {
+      const { plan, quotas } = account(id).usage();
+      return { plan, quotas };
+    },
+    functionUsage: async (id, name) => {
+      const stats = account(id).function(name)?.stats();
+      return {
+        requests: stats?.invocations ?? 0,
+        errors: (stats?.invocations ?? 0) - (stats?.outcomes.ok ?? 0),
+        cpuMs: stats?.cpuMs.sum ?? 0,
+        subrequests: stats?.subrequests ?? 0,
+      };
+    },
+  };
+}
+
+function sourceOf({ main, modules }: FunctionDeployment): Parameters<Account['load']>[0] {
+  return {
+    main,
+    modules: Object.fromEntries(modules.map(({ name, type, content }) => [name, { type, source: content }])),
+  };
+}
+
+function optionsOf(deployment: FunctionDeployment): LoadOptions {
+  const { name, compatibilityDate, compatibilityFlags, vars, secrets, bindings, limits, usageModel, triggers } =
+    deployment;
+  return {
+    name,
+    ...(compatibilityDate !== null && { compatibilityDate }),
+    compatibilityFlags,
+    vars: Object.fromEntries(vars),
+    secrets: Object.fromEntries(secrets),
+    ...bindingOptions(bindings),
+    limits,
+    ...(usageModel !== null && { usageModel }),
+    ...triggersOf(triggers),
+  };
+}
+
+/** The options of load() that bind names, as the rows of the registry have them. */
+function bindingOptions(bindings: FunctionDeployment['bindings']): Record<string, Record<string, unknown>> {
+  const options: Record<string, Record<string, unknown>> = {};
+  for (const { name, option, config } of bindings) {
+    options[option] ??= {};
+    Object.assign(options[option], { [name]: config });
+  }
+  return options;
+}
+
+function triggersOf({ routes, crons }: FunctionTriggers): Required<Pick<LoadOptions, 'routes' | 'crons'>> {
+  return { routes: [...routes], crons: [...crons] };
+}

@@ -1,0 +1,74 @@
+/**
+ * What a spare does while it waits: it serves a function of ours once, in a realm of its own that is dropped afterwards. What Node and V8
+ * load and compile for a load and a request is there then when the function comes, in the host realm and in the guest realm alike, since
+ * both realms are made of one compiled bundle (measured on Node 20.20: it halves the CPU time of a load and its first answer).
+ */
+
+import { Channel } from '../protocol/channel.js';
+import type { Exchange } from '../protocol/exchange.js';
+import { loopback } from '../protocol/loopback.js';
+import { HostOpens, type LoadHead } from '../protocol/messages.js';
+import { Isolate } from './isolate.js';
+import type { OpContext, OpSet } from './ops/op-set.js';
+import { WatchBlock } from './watch-block.js';
+
+/** What functions do first, as their authors would write it. */
+const SOURCE = Buffer.from(`
+const routes = new Map([['/', request => request.text()]]);
+export default {
+  async fetch(request, env) {
+    const { pathname, searchParams } = new URL(request.url);
+    if (request.method === 'GET') return new Response(pathname, { headers: { 'content-type': 'text/plain' } });
+    const text = await routes.get(pathname)(request);
+    return Response.json({ text, limit: searchParams.get('limit'), type: request.headers.get('content-type') });
+  },
+};
+`);
+
+const LOAD: LoadHead = {
+  name: 'warm-up',
+  modules: [{ name: 'warm-up.js', kind: 'esm', bytes: SOURCE.length }],
+  env: { NAME: 'value' },
+  bindings: [],
+  flags: [],
+  limits: {
+    startupMs: 1000,
+    memoryBytes: Number.MAX_SAFE_INTEGER,
+    cpuOverrunMs: 0,
+    cpuBalanceMs: 0,
+    cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null },
+  },
+};
+
+const GET = 'GET\nhttps://example.com/';
+const POST = 'POST\nhttps://example.com/?limit=1\ncontent-type\ntext/plain';
+
+/** Answers the statuses of the load and of the two requests after it: 200 each, when all went as it should. */
+export async function warmUp(platformOps: (context: OpContext) => readonly OpSet[]): Promise<number[]> {
+  const [ours, theirs] = loopback();
+  // Watched by nobody: what runs is known.
+  new Isolate(new WatchBlock(), platformOps).connect(theirs, () => {});
+  const host = new Channel(ours, 'host', { onOpen() {}, onSignal() {}, onClose() {} });
+  try {
+    return [
+      await statusOf(host.open(HostOpens.Load, JSON.stringify(LOAD), true, SOURCE, true)),
+      await statusOf(host.open(HostOpens.Fetch, GET, false, null, true)),
+      await statusOf(host.open(HostOpens.Fetch, POST, false, Buffer.from('text'), true)),
+    ];
+  } finally {
+    host.close();
+  }
+}
+
+function statusOf(exchange: Exchange): Promise<number> {
+  return new Promise((resolve, reject) => {
+    exchange.listener = {
+      onReply: resolve,
+      onFail: reason => reject(new Error(reason)),
+      onData() {},
+      onCredit() {},
+      onSent() {},
+      onStop() {},
+    };
+  });
+}

@@ -1,0 +1,156 @@
+/**
+ * The isolate threads of one process: a Piscina pool in which each task is a lease, with the watchdog that ends leases. Runs in a
+ * cell's main thread, or in the host process with `isolation: 'thread'`.
+ */
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Worker } from 'node:worker_threads';
+import { Piscina } from 'piscina';
+import { monotonicMs, WatchBlock } from '../isolate/watch-block.js';
+import type { Lease } from '../isolate/worker.js';
+import { errorCode } from '../quotas/errors.js';
+import type { ThreadPriority } from './thread-priority.js';
+import { type KillReason, Watchdog } from './watchdog.js';
+
+/** Why a lease is over. */
+export type LeaseEnd = KillReason | 'closed' | 'exit' | 'failed';
+
+export interface LeasePoolOptions {
+  readonly maxThreads: number;
+  readonly execArgv: readonly string[];
+  /** Heap of one isolate. */
+  readonly heapBytes: number;
+  readonly cellMemoryBytes: number;
+  readonly guestBundle?: string;
+  readonly residentBytes: () => number;
+  /** Of the threads; undefined where they are the application's. */
+  readonly priority?: ThreadPriority;
+  readonly onEnd: (lease: number, end: LeaseEnd, detail: string) => void;
+  /** A turn of the lease has been running for long, or such a turn is over. */
+  readonly onLongTurn: (lease: number, isRunning: boolean) => void;
+  /** A thread that was told to end has not, for a moment; and when `isStuck`, it never will. */
+  readonly onLinger: (isStuck: boolean) => void;
+}
+
+/** A thread that works on for longer after it was told to end is in the middle of something native. */
+const LINGERS_AFTER_MS = 500;
+/** A native fill kept a thread busy for 1.1 s when measured; some native loops have no end at all. */
+const STUCK_AFTER_MS = 3000;
+
+const MEBIBYTE = 1024 * 1024;
+
+export class ThreadPool {
+  readonly #pool: Piscina<Lease, never>;
+  readonly #options: LeasePoolOptions;
+  readonly #watchdog: Watchdog;
+  readonly #running = new Map<number, { readonly controller: AbortController; readonly block: WatchBlock }>();
+  readonly #ends = new Map<number, LeaseEnd>();
+  /** Threads that were told to end and have not. */
+  readonly #ending = new Set<Worker>();
+
+  constructor(options: LeasePoolOptions) {
+    this.#options = options;
+    this.#watchdog = new Watchdog({
+      ...options,
+      isEnding: () => this.#ending.size > 0,
+      priority: options.priority,
+    });
+    this.#pool = new Piscina<Lease, never>({
+      filename: fileURLToPath(new URL('../isolate/worker.bundle.cjs', import.meta.url)),
+      minThreads: 0,
+      maxThreads: options.maxThreads,
+      concurrentTasksPerWorker: 1,
+      atomics: 'disabled',
+      recordTiming: false,
+      env: {},
+      execArgv: [...options.execArgv],
+      resourceLimits: {
+        maxOldGenerationSizeMb: Math.ceil(options.heapBytes / MEBIBYTE),
+        maxYoungGenerationSizeMb: 16,
+        stackSizeMb: 4,
+      },
+    });
+    // A thread that runs out of memory after its lease has been ended fails no task; unheard, that would end this process.
+    this.#pool.on('error', () => {});
+  }
+
+  get leases(): number {
+    return this.#running.size;
+  }
+
+  start(lease: number, connection: Lease['connection']): void {
+    const block = new WatchBlock();
+    const controller = new AbortController();
+    this.#running.set(lease, { controller, block });
+    let blamedMs: number | undefined;
+    this.#watchdog.watch(lease, block, (reason, cpuMs) => {
+      blamedMs ??= cpuMs;
+      this.end(lease, reason);
+    });
+    const { guestBundle } = this.#options;
+    const task: Lease = { connection, watch: block.buffer, ...(guestBundle !== undefined && { guestBundle }) };
+    const transferList = 'port' in connection ? [connection.port] : [];
+    this.#pool.run(task, { signal: controller.signal, transferList }).catch((error: unknown) => {
+      this.#running.delete(lease);
+      this.#watchdog.forget(lease);
+      const reason = this.#ends.get(lease);
+      this.#ends.delete(lease);
+      const message = error instanceof Error ? error.message : '';
+      this.#options.onEnd(lease, reason ?? endOf(error), `${blame(block, blamedMs)}${message}`);
+    });
+  }
+
+  /** Tells the thread to end. `onEnd` follows at once; the thread itself may take a moment, or not end at all. */
+  end(lease: number, reason: LeaseEnd): void {
+    const running = this.#running.get(lease);
+    if (running === undefined || this.#ends.has(lease)) return;
+    this.#ends.set(lease, reason);
+    const before = this.#pool.threads;
+    running.controller.abort();
+    const left = new Set(this.#pool.threads);
+    // None, when the lease had not come to have a thread.
+    const thread = before.find(known => !left.has(known));
+    if (thread === undefined) return;
+    this.#options.priority?.abandon(running.block.thread);
+    this.#awaitEnd(thread);
+  }
+
+  async close(): Promise<void> {
+    for (const lease of this.#running.keys()) this.end(lease, 'closed');
+    await this.#pool.destroy();
+  }
+
+  /** When every thread has ended, which {@link close} does not wait for: one that is stuck never does. */
+  async ended(): Promise<void> {
+    await Promise.all([...this.#ending].map(thread => once(thread, 'exit')));
+  }
+
+  #awaitEnd(thread: Worker): void {
+    this.#ending.add(thread);
+    let timer = setTimeout(() => {
+      this.#options.onLinger(false);
+      timer = setTimeout(() => this.#options.onLinger(true), STUCK_AFTER_MS - LINGERS_AFTER_MS).unref();
+    }, LINGERS_AFTER_MS).unref();
+    thread.once('exit', () => {
+      this.#ending.delete(thread);
+      clearTimeout(timer);
+    });
+  }
+}
+
+/**
+ * Which invocation was in its turn at the end, the CPU milliseconds that it has used in all, and the bytes that the isolate held when last
+ * seen: "id ms bytes\n". Read back by {@link parseBlame}.
+ */
+function blame(block: WatchBlock, blamedMs: number | undefined): string {
+  if (!block.isInTurn) return '';
+  // The watchdog has seen the thread's clock; without its reason the time on the wall has to do.
+  const cpuMs = blamedMs ?? block.usedMs + Math.max(0, monotonicMs() - block.startedMs);
+  return `${block.invocation} ${cpuMs.toFixed(3)} ${Math.round(block.memoryBytes)}\n`;
+}
+
+function endOf(error: unknown): LeaseEnd {
+  const code = errorCode(error);
+  if (code === 'ERR_WORKER_OUT_OF_MEMORY') return 'memory';
+  return error instanceof Error && /exit/i.test(error.message) ? 'exit' : 'failed';
+}

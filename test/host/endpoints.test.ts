@@ -1,0 +1,190 @@
+/** The S3 endpoint and the management API, mounted on a host with functions and buckets. */
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import test, { type ExecutionContext } from 'ava';
+import { EdgeHost } from '../../src/index.js';
+import { handler, newHost, textOf } from './new-host.js';
+
+async function listen(t: ExecutionContext, listener: http.RequestListener): Promise<string> {
+  const server = http.createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on TCP
+}
+
+/** May reach the bucket "files" of account "acme". */
+async function s3Client(t: ExecutionContext, host: EdgeHost): Promise<S3Client> {
+  const credentials = { accessKeyId: 'key', secretAccessKey: 'secret-of-acme' };
+  const endpoint = await listen(
+    t,
+    host.s3Listener({ credentials: [{ ...credentials, buckets: ['files'], account: 'acme' }] }),
+  );
+  const client = new S3Client({ endpoint, region: 'auto', credentials, forcePathStyle: true });
+  t.teardown(() => client.destroy());
+  return client;
+}
+
+test('what an S3 client puts a function gets, and the other way round', async t => {
+  const host = newHost(t);
+  const fn = await host
+    .account('acme')
+    .load(
+      handler(
+        `await env.FILES.put('from-function', 'two'); return new Response(await (await env.FILES.get('from-client')).text())`,
+      ),
+      { buckets: { FILES: 'files' } },
+    );
+  const client = await s3Client(t, host);
+  await client.send(new PutObjectCommand({ Bucket: 'files', Key: 'from-client', Body: 'one' }));
+  t.is(await textOf(fn.fetch('http://x/')), 'one');
+  const { Body } = await client.send(new GetObjectCommand({ Bucket: 'files', Key: 'from-function' }));
+  t.is(await Body?.transformToString(), 'two');
+  await t.throwsAsync(client.send(new GetObjectCommand({ Bucket: 'other', Key: 'x' })), { name: 'AccessDenied' });
+});
+
+test('a listing is what it is when the function has replaced what arrays, strings and objects do', async t => {
+  const host = newHost(t);
+  const bucket = host.account('acme').bucket('files');
+  await bucket.put('a', 'plain');
+  await bucket.put('long', 'cold', { storageClass: 'InfrequentAccess' });
+  await (await bucket.createMultipartUpload('parts')).complete([]);
+  const fn = await host.account('acme').load(
+    handler(`
+      const { stringify } = JSON;
+      const nothing = () => undefined;
+      for (const name of ['slice', 'at', 'charCodeAt']) String.prototype[name] = nothing;
+      for (const name of ['push', 'map', 'forEach', 'every', 'slice', 'entries']) Array.prototype[name] = nothing;
+      Array.isArray = Number.isInteger = Object.assign = Object.entries = nothing;
+      Object.prototype.text = Object.prototype.lengths = 'text';
+      const { objects } = await env.FILES.list();
+      delete Object.prototype.text;
+      delete Object.prototype.lengths;
+      let text = '';
+      for (let at = 0; at < objects.length; at++) text += stringify(objects[at]);
+      return new Response(text);
+    `),
+    { buckets: { FILES: 'files' } },
+  );
+  const { objects } = await bucket.list();
+  t.is(await textOf(fn.fetch('http://x/')), objects.map(object => JSON.stringify(object)).join(''));
+});
+
+test('each endpoint reads what any other wrote last, also when it has read the key before', async t => {
+  const host = newHost(t);
+  const account = host.account('acme');
+  const fn = await account.load(
+    handler(`
+      const value = new URL(request.url).searchParams.get('put');
+      if (value === '') await env.FILES.delete('key');
+      else if (value !== null) await env.FILES.put('key', value);
+      return new Response(await (await env.FILES.get('key'))?.text() ?? 'none');`),
+    { buckets: { FILES: 'files' } },
+  );
+  const client = await s3Client(t, host);
+  const place = { Bucket: 'files', Key: 'key' };
+  const bucket = account.bucket('files');
+  const reads = [
+    () => textOf(fn.fetch('http://x/')),
+    async () => (await (await bucket.get('key'))?.text()) ?? 'none',
+    async () => {
+      try {
+        return await (await client.send(new GetObjectCommand(place))).Body?.transformToString();
+      } catch (error) {
+        return error instanceof NoSuchKey ? 'none' : `${error}`;
+      }
+    },
+  ];
+  const upload = await bucket.createMultipartUpload('key');
+  const part = await upload.uploadPart(1, 'six');
+  const writes: (readonly [string, () => Promise<unknown>])[] = [
+    ['one', () => textOf(fn.fetch('http://x/?put=one'))],
+    ['two', () => bucket.put('key', 'two')],
+    ['three', () => client.send(new PutObjectCommand({ ...place, Body: 'three' }))],
+    ['none', () => textOf(fn.fetch('http://x/?put='))],
+    ['four', () => bucket.put('key', 'four')],
+    ['none', () => client.send(new DeleteObjectCommand(place))],
+    ['five', () => textOf(fn.fetch('http://x/?put=five'))],
+    ['six', () => upload.complete([part])],
+    ['none', () => bucket.delete('key')],
+  ];
+  for (const [expected, write] of writes) {
+    await write();
+    for (const read of [...reads, ...reads]) t.is(await read(), expected);
+  }
+});
+
+function upload(source: string, extra: object = {}): FormData {
+  const form = new FormData();
+  form.set('metadata', JSON.stringify({ main_module: 'index.js', ...extra }));
+  form.set('index.js', new File([source], 'index.js', { type: 'application/javascript+module' }));
+  return form;
+}
+
+test('a function uploaded through the management API serves, with its routes, and again after a restart', async t => {
+  const directory = await mkdtemp(join(tmpdir(), 'edgehost-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const first = new EdgeHost({ storage: directory });
+  first.account('acme');
+  const api = first.management();
+  const { value } = await api.issueToken({
+    name: 'test',
+    account: 'acme',
+    permissions: ['functions:edit', 'functions:read'],
+  });
+  const authorization = `Bearer ${value}`;
+  const put = await api(
+    new Request('http://api/accounts/acme/functions/hello', {
+      method: 'PUT',
+      headers: { authorization },
+      body: upload(handler('return new Response("hello " + env.NAME)'), {
+        bindings: [{ type: 'plain_text', name: 'NAME', text: 'acme' }],
+      }),
+    }),
+  );
+  t.is(put.status, 200, await put.clone().text());
+  t.like(await put.json(), { success: true, result: { startup_time_ms: Number((await firstStartup(first)) ?? 0) } });
+  const fn = first.account('acme').function('hello');
+  t.is(await textOf(fn?.fetch('http://x/') ?? Promise.reject()), 'hello acme');
+  await first.close();
+
+  const second = new EdgeHost({ storage: directory });
+  t.teardown(() => second.close());
+  second.account('acme');
+  t.like(await second.management().restore(), { restored: 1, failed: [] });
+  t.is(await textOf(second.account('acme').function('hello')?.fetch('http://x/') ?? Promise.reject()), 'hello acme');
+});
+
+async function firstStartup(host: EdgeHost): Promise<number | undefined> {
+  return host.account('acme').function('hello')?.startupTimeMs;
+}
+
+test('the management API tells what is wrong with a script, and changes nothing', async t => {
+  const host = newHost(t);
+  host.account('acme');
+  const api = host.management();
+  const { value } = await api.issueToken({ name: 'test', account: 'acme', permissions: ['functions:edit'] });
+  const answer = await api(
+    new Request('http://api/accounts/acme/functions/broken', {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${value}` },
+      body: upload('export default {'),
+    }),
+  );
+  t.is(answer.status, 400);
+  t.regex(await answer.text(), /does not parse/);
+  t.is(host.account('acme').function('broken'), undefined);
+});
+
+test('the management API refuses everything without a token', async t => {
+  const host = newHost(t);
+  const answer = await host.management()(new Request('http://api/accounts/acme/functions'));
+  t.is(answer.status, 401);
+});
