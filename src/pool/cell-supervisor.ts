@@ -8,6 +8,7 @@ import type { HostShare } from '../quotas/host/host-share.js';
 import { type Cell, type CellEvents, type CellOptions, isOutOfMemory } from './cell.js';
 import { boundsOf, CPU, POLL_MS } from './cell-bounds.js';
 import { type CellClaims, type CellFinding, CellWatch } from './cell-watch.js';
+import { EndedIsolates } from './cpu-claims.js';
 import { IsolateHandle, type LossReason } from './isolate-handle.js';
 import { OomAttribution } from './oom-attribution.js';
 
@@ -80,6 +81,7 @@ class LiveCell {
   isReady = false;
   watch: CellWatch | undefined;
   finding: CellFinding | undefined;
+  readonly ended = new EndedIsolates();
   /** What isolates that are gone have accounted for. */
   #earnedMs = 0;
   /** Resident memory when it had nothing to do yet. */
@@ -117,9 +119,9 @@ class LiveCell {
   }
 
   get claims(): CellClaims {
-    let openMs = 0;
+    let openMs = this.ended.openMs;
     let isolates = 0;
-    let earnedMs = this.#earnedMs + (this.cell.movedBytes / MEBIBYTE) * CPU.mebibyteMs;
+    let earnedMs = this.#earnedMs + this.ended.earnedMs + (this.cell.movedBytes / MEBIBYTE) * CPU.mebibyteMs;
     for (const { claims } of this.handles.values()) {
       openMs += claims.openMs;
       earnedMs += claims.earnedMs;
@@ -131,6 +133,7 @@ class LiveCell {
   remove(lease: number): void {
     const claims = this.handles.get(lease)?.claims;
     claims?.ended();
+    if (claims !== undefined) this.ended.ended();
     this.#earnedMs += claims?.earnedMs ?? 0;
     this.handles.delete(lease);
     const index = this.spares.findIndex(spare => spare.lease === lease);
@@ -394,6 +397,7 @@ export class CellSupervisor {
   /** The cell's own watchdog acts first; this is for a cell whose watchdog has been taken over. */
   #checkUsage(live: LiveCell): void {
     for (const { claims } of live.handles.values()) claims.polled();
+    live.ended.polled();
     if (live.finding !== undefined) return;
     const finding = live.watch?.poll(live.claims, performance.now());
     if (finding === undefined) return;

@@ -85,7 +85,6 @@ export class CpuClaims {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#earn(this.openMs);
-    this.#earnedMs += CPU.isolateEndMs;
     this.#requests = 0;
     this.#others.clear();
     this.#startingMs = 0;
@@ -100,5 +99,34 @@ export class CpuClaims {
     if (this.#limits === undefined) return 0;
     const limitMs = this.#limits.cpuMs[kind] ?? Number.POSITIVE_INFINITY;
     return (limitMs + Math.min(limitMs, this.#limits.cpuOverrunMs)) * CPU.helpers + CPU.invocationMs;
+  }
+}
+
+/** The isolates of one cell that are over: their threads may take a while longer, and what they use then belongs to nobody. */
+export class EndedIsolates {
+  /** For how many more polls each of them is waited for. */
+  #pollsLeft: number[] = [];
+  #earnedMs = 0;
+
+  /** What their threads may use now. */
+  get openMs(): number {
+    return this.#pollsLeft.length * CPU.isolateEndMs;
+  }
+
+  /** What those that are not waited for any more account for, from the beginning on. */
+  get earnedMs(): number {
+    return this.#earnedMs;
+  }
+
+  ended(): void {
+    this.#pollsLeft.push(CPU.isolateEndsPolls);
+  }
+
+  /** Called at each poll. */
+  polled(): void {
+    if (this.#pollsLeft.length === 0) return;
+    const left = this.#pollsLeft.map(polls => polls - 1).filter(polls => polls > 0);
+    this.#earnedMs += (this.#pollsLeft.length - left.length) * CPU.isolateEndMs;
+    this.#pollsLeft = left;
   }
 }

@@ -3,7 +3,7 @@
  * hostile arguments, and then walks all objects that it can reach, by every getter too. A GET is answered with how many there are to call.
  */
 export const GUEST = String.raw`
-import { atTheEdge, attempt, keep, report, reset, walk } from '../attacks/probe.js';
+import { atTheEdge, attempt, keep, report, reset, walk } from './probe.js';
 const { apply, construct, ownKeys, defineProperty } = Reflect;
 const nativeSetTimeout = setTimeout;
 const NativePromise = Promise;

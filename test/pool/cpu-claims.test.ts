@@ -1,7 +1,7 @@
 /** What the invocations of an isolate account for, at each of its edges. */
 import test from 'ava';
 import { CPU } from '../../src/pool/cell-bounds.js';
-import { CpuClaims } from '../../src/pool/cpu-claims.js';
+import { CpuClaims, EndedIsolates } from '../../src/pool/cpu-claims.js';
 import { HostOpens, type IsolateLimits } from '../../src/protocol/messages.js';
 
 const LIMITS: IsolateLimits = {
@@ -89,5 +89,20 @@ test('ended() earns what was open, once', t => {
   claims.ended();
   claims.ended();
   t.is(claims.openMs, 0);
-  t.is(claims.earnedMs - before, REQUEST_MS + CPU.invocationMs + CPU.isolateEndMs);
+  t.is(claims.earnedMs - before, REQUEST_MS + CPU.invocationMs);
+});
+
+test('EndedIsolates lets the thread of each isolate that is over use its time, for a number of polls', t => {
+  const ended = new EndedIsolates();
+  t.is(ended.openMs, 0);
+  ended.ended();
+  ended.polled();
+  ended.ended();
+  t.is(ended.openMs, 2 * CPU.isolateEndMs);
+  for (let poll = 1; poll < CPU.isolateEndsPolls; poll++) ended.polled();
+  t.is(ended.openMs, CPU.isolateEndMs);
+  t.is(ended.earnedMs, CPU.isolateEndMs);
+  ended.polled();
+  t.is(ended.openMs, 0);
+  t.is(ended.earnedMs, 2 * CPU.isolateEndMs);
 });
