@@ -5,7 +5,7 @@ export default attack({
   rules: ['R9'],
   modules: {
     'main.js': `
-import { keep, report } from '../probe.js';
+import { keep, report } from './probe.js';
 export default { fetch() { return { then(resolve, reject) { keep(resolve); keep(reject); keep(this); report().then(resolve); } }; } };
 `,
   },

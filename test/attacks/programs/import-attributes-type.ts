@@ -6,7 +6,7 @@ export default attack({
   modules: {
     'main.js': `
 import data from './data.json';
-import { keep, report, settle } from '../probe.js';
+import { keep, report, settle } from './probe.js';
 export default { async fetch() { keep(data); await settle(() => import('./data.json', { with: { type: 'json' } })); await settle(() => import('./probe.js', { with: { type: 'json' } })); return report(); } };
 `,
     'data.json': `

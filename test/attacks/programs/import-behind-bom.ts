@@ -6,7 +6,7 @@ export default attack({
   modules: {
     'main.js': `
 #! import('node:fs')
-import { keep, report, settle } from '../probe.js';
+import { keep, report, settle } from './probe.js';
 import './bom.js';
 export default { async fetch() { await settle(() => import('node:fs')); keep(globalThis.stolen); await settle(() => globalThis.stolen); return report(); } };
 `,

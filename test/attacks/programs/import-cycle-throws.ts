@@ -5,7 +5,7 @@ export default attack({
   rules: ['R9', 'R10'],
   modules: {
     'main.js': `
-import { keep, report, settle } from '../probe.js';
+import { keep, report, settle } from './probe.js';
 export default { async fetch() { for (const name of ['./throws.js', './rejects.js', './cycle.js', './syntax.js', './missing.js']) { await settle(() => import(name)); await settle(() => import(name)); } return report(); } };
 `,
     'throws.js': `
@@ -24,7 +24,7 @@ import { y } from './cycle.js'; export const x = y;
 this is not javascript
 `,
     'missing.js': `
-import { nothing } from '../probe.js'; import 'node:fs';
+import { nothing } from './probe.js'; import 'node:fs';
 `,
   },
 });

@@ -9,7 +9,7 @@ export default attack({
   rules: ['R10'],
   modules: {
     'main.js': `
-import { attempt, fail, keep, report } from '../probe.js';
+import { attempt, fail, keep, report } from './probe.js';
 globalThis.touched = [];
 const spy = name => new Proxy({}, Object.fromEntries(['get', 'has', 'ownKeys', 'getPrototypeOf', 'getOwnPropertyDescriptor', 'set'].map(trap => [trap, (...args) => { touched.push(name + ' ' + trap); args.forEach(keep); throw 1; }])));
 globalThis.spy = spy;

@@ -12,7 +12,7 @@ export default attack({
   rules: ['R12'],
   modules: {
     'main.js': `
-import { attempt, fail, keep, report, settle } from '../probe.js';
+import { attempt, fail, keep, report, settle } from './probe.js';
 ${SMUGGLED}
 /**/
 export default { async fetch() {

@@ -5,7 +5,7 @@ export default attack({
   rules: ['R12'],
   modules: {
     'main.js': `
-import { keep, report, settle } from '../probe.js';
+import { keep, report, settle } from './probe.js';
 import * as loader from 'edgehost:loader';
 export default { async fetch() { keep(loader); await settle(() => import('edgehost:loader')); await settle(() => import('./main.js')); return report(); } };
 `,

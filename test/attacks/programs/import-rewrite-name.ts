@@ -6,7 +6,7 @@ export default attack({
   rules: ['R12'],
   modules: {
     'main.js': `
-import { keep, report, attempt } from '../probe.js';
+import { keep, report, attempt } from './probe.js';
 export default { async fetch() { attempt(() => keep($edgehost_import$)); await import('./other.js'); attempt(() => $edgehost_import$('node:fs', 'node:fs').catch(keep)); attempt(() => $edgehost_import$.constructor('return process')()); return report(); } };
 `,
     'other.js': `

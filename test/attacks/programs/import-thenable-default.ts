@@ -5,7 +5,7 @@ export default attack({
   rules: ['R9'],
   modules: {
     'main.js': `
-import { keep, report } from '../probe.js';
+import { keep, report } from './probe.js';
 export default { then(resolve, reject) { keep(resolve); keep(reject); resolve({}); }, async fetch() { return report(); } };
 `,
   },

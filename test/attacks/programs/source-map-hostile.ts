@@ -17,7 +17,7 @@ const MAP = JSON.stringify({
   // Each column of the second line comes from the next source, far beyond it and back.
   mappings: `AAAA;AAAA,${'CCAA,'.repeat(20)}CzpB99,C`,
 });
-const MAIN = `import { fail, keep, report } from '../probe.js'; import { deep } from './mapped.js';
+const MAIN = `import { fail, keep, report } from './probe.js'; import { deep } from './mapped.js';
 export default { async fetch(request) {
 for (let i = 0; i < 2000; i++) for (const error of deep()) {
   const stack = error.stack;

@@ -1,7 +1,7 @@
 import { attack } from '../attack.js';
 import { PROBE } from '../probe.js';
 
-const MAIN = `import { fail, report } from '../probe.js'; import * as huge from './huge.js'; import * as many from './many.js';
+const MAIN = `import { fail, report } from './probe.js'; import * as huge from './huge.js'; import * as many from './many.js';
 export default { async fetch() {
 for (let i = 0; i < 20; i++) for (const { make } of [huge, many]) {
   if (!/huge\\.js|a\\.ts/.test(make().stack)) fail('another stack');

@@ -6,7 +6,7 @@ export default attack({
   rules: ['R5', 'R12'],
   modules: {
     'main.js': `
-import { atTheEdge, keep, report, settle } from '../probe.js';
+import { atTheEdge, keep, report, settle } from './probe.js';
 export default { async fetch() {
   atTheEdge(() => import('./other.js').catch(keep), 30);
   await settle(() => import('./other.js'));

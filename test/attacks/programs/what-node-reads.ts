@@ -9,7 +9,7 @@ export default attack({
   rules: ['R9', 'R10', 'R11', 'R30'],
   modules: {
     'main.js': `
-import { fail, keep, report } from '../probe.js';
+import { fail, keep, report } from './probe.js';
 const KNOWN = new Set(['Symbol(async_id_symbol)', 'Symbol(trigger_async_id_symbol)']);
 const language = new Set(Reflect.ownKeys(Symbol).map(key => Symbol[key]).filter(value => typeof value === 'symbol'));
 const parent = Reflect.getPrototypeOf;
