@@ -46,6 +46,14 @@ module.exports = {
       to: { circular: true },
     },
     {
+      name: 'no-circles-of-folders',
+      comment: 'a folder that needs another is not needed by it, counting type imports',
+      severity: 'error',
+      scope: 'folder',
+      from: {},
+      to: { circular: true },
+    },
+    {
       name: 'guest-imports-only-itself',
       comment: 'code of the guest realm has no Node and nothing of the host: it is bundled for a realm of its own',
       severity: 'error',

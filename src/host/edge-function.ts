@@ -1,10 +1,10 @@
 /** A loaded function. */
 import { HostOpens } from '../protocol/messages.js';
 import { createBatch, type QueueMessage, type QueueOutcome, readOutcome } from './events/queue-batch.js';
-import { runToEnd } from './events/run-to-end.js';
 import { fetchInput, fetchThrough } from './ingress/fetch-adapter.js';
 import type { FunctionRunner } from './invocation/function-runner.js';
 import type { FunctionStats, FunctionStatsSnapshot } from './invocation/function-stats.js';
+import { runToEnd } from './invocation/run-to-end.js';
 
 export class EdgeFunction {
   readonly name: string;

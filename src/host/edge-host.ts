@@ -29,7 +29,6 @@ import { HostBindings } from './host-bindings.js';
 import { type EdgeHostOptions, type ResolvedHostOptions, resolveHostOptions } from './host-options.js';
 import { fetchInput, fetchThrough } from './ingress/fetch-adapter.js';
 import { createListener } from './ingress/listener.js';
-import { NameOwners } from './ingress/name-owners.js';
 import { Router } from './ingress/router.js';
 import { cachePrefix, type FunctionRunner } from './invocation/function-runner.js';
 import { runnerOf } from './invocation/runners.js';
@@ -37,6 +36,7 @@ import { CHANNELS, isRecorded, loadTelemetry, publish, recordInvocation } from '
 import { type HostListenerOptions, LISTENER_OPTIONS } from './listener-options.js';
 import { createManagementEndpoint, type HostManagement, type HostManagementOptions } from './management-endpoint.js';
 import { MANAGEMENT_OPTIONS } from './management-options.js';
+import { NameOwners } from './names/name-owners.js';
 import { type AccountOptions, checkAccountOptions, checkName, type LoadOptions } from './options.js';
 import { createS3Endpoint, type HostS3Options } from './s3-endpoint.js';
 

@@ -4,10 +4,10 @@ import type { BindingDirectories, BindingRegistry } from '../bindings/registry.j
 import { EdgeError } from '../quotas/errors.js';
 import type { KeyStore } from '../storage/files/key-file.js';
 import type { Account } from './account.js';
-import type { NameOwners } from './ingress/name-owners.js';
 import type { Management, ManagementOptions } from './management/management.js';
 import type { FunctionDeployment, FunctionPort, FunctionTriggers } from './management/ports.js';
 import type { ManagementStorage } from './management/records.js';
+import type { NameOwners } from './names/name-owners.js';
 import type { LoadOptions } from './options.js';
 
 /** Options of `host.management()`; functions, bindings, names and storage are the host's. */

@@ -33,7 +33,7 @@ import {
   USAGE_MODEL,
   VARIABLES,
 } from './deploy/function-shapes.js';
-import { zoneOf } from './ingress/router.js';
+import { zoneOf } from './names/route-pattern.js';
 
 export interface AccountOptions {
   /** @default the host's */

@@ -5,7 +5,7 @@ import { BINDING_NAME } from '../../quotas/binding-name.js';
 import { PLANS, type Plan } from '../../quotas/limits.js';
 import { anything, choice, list, record, refined, type Schema, secret, text } from '../../quotas/schema/schema.js';
 import { checkCron } from '../events/cron.js';
-import { compilePattern } from '../ingress/router.js';
+import { compilePattern } from '../names/route-pattern.js';
 
 /** An account or function name: also part of keys and file names of stacks. */
 export const NAME: Schema<string> = text({

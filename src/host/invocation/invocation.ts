@@ -18,7 +18,6 @@ import type { InvocationKind } from '../../quotas/limits.js';
 import { LogBudget } from '../../quotas/log-budget.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent, LogLevel } from '../events.js';
-import { noteRequestHead } from '../ingress/request-warnings.js';
 import { InvocationAccounting } from './accounting.js';
 import {
   cpuError,
@@ -31,6 +30,7 @@ import {
 } from './invocation-errors.js';
 import { invocationId } from './invocation-id.js';
 import { type InvocationStart, kindOf, nextSerial, requestLine } from './invocation-start.js';
+import { noteRequestHead } from './request-warnings.js';
 import { answerCall, type FunctionServices } from './services.js';
 import { type TraceParent, traceParent } from './telemetry.js';
 import { type Deadline, TimerList } from './timer-list.js';

@@ -6,7 +6,7 @@ import PQueue from 'p-queue';
 import { type BindingDirectories, type BindingRegistry, REGISTRY } from '../../bindings/registry.js';
 import { givenOf } from '../../quotas/schema/check-options.js';
 import type { KeyStore } from '../../storage/files/key-file.js';
-import type { NameOwners } from '../ingress/name-owners.js';
+import type { NameOwners } from '../names/name-owners.js';
 import { AuditLog } from './audit-log.js';
 import type { Services } from './context.js';
 import { isOver, Schedule, type ScheduleOverrides } from './deprecation-timeline.js';

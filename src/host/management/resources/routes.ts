@@ -1,7 +1,7 @@
 /** Routes of a zone: under which URLs a function answers. */
 
 import { randomBytes } from 'node:crypto';
-import { compilePattern } from '../../ingress/router.js';
+import { compilePattern } from '../../names/route-pattern.js';
 import { type Context, pageQuery, param, zoneOf } from '../context.js';
 import { ApiError, type Reply } from '../envelope.js';
 import type { FunctionTriggers } from '../ports.js';

@@ -1,12 +1,12 @@
 /** A management API over memory, and a client that speaks to it. */
 
 import { MemoryLevel } from 'memory-level';
-import { NameOwners } from '../../../../src/host/ingress/name-owners.js';
 import {
   createManagement,
   type Management,
   type ManagementOptions,
 } from '../../../../src/host/management/management.js';
+import { NameOwners } from '../../../../src/host/names/name-owners.js';
 import { MemoryBuckets, MemoryFunctions } from './memory-port.js';
 import { asStorage } from './open-level.js';
 

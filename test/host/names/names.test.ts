@@ -6,8 +6,8 @@ import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import type { EdgeHost, HostManagement } from '../../src/index.js';
-import { handler, newHost } from './new-host.js';
+import type { EdgeHost, HostManagement } from '../../../src/index.js';
+import { handler, newHost } from '../new-host.js';
 
 const says = (text: string): string => handler(`return new Response('${text}')`);
 

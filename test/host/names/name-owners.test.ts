@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
-import { NameOwners, type ZoneApproval } from '../../../src/host/ingress/name-owners.js';
-import { compilePattern, Router } from '../../../src/host/ingress/router.js';
+import { Router } from '../../../src/host/ingress/router.js';
+import { NameOwners, type ZoneApproval } from '../../../src/host/names/name-owners.js';
+import { compilePattern } from '../../../src/host/names/route-pattern.js';
 
 /** Names, a router of them whose targets are names of functions, and the zones that have become inactive. */
 function newNames(): { names: NameOwners; router: Router<string>; inactive: string[]; load: Load } {
