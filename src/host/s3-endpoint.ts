@@ -1,9 +1,9 @@
-/** The S3-compatible endpoint of a host: the handler of bindings/bucket/s3 over the buckets of the host's accounts. */
+/** The S3-compatible endpoint of a host: the handler of s3 over the buckets of the host's accounts. */
 import type { BucketDirectory } from '../bindings/bucket/engine.js';
 import type { BucketPlanLimits } from '../bindings/bucket/limits.js';
-import { createS3Handler, type S3Handler } from '../bindings/bucket/s3/handler.js';
-import type { S3Credential, S3Options } from '../bindings/bucket/s3/options.js';
 import type { BindingDirectories } from '../bindings/registry.js';
+import { createS3Handler, type S3Handler } from '../s3/handler.js';
+import type { S3Credential, S3Options } from '../s3/options.js';
 
 /** A pair of keys, and the account whose buckets it opens. */
 export interface HostS3Credential extends S3Credential {

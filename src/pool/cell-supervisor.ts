@@ -6,11 +6,11 @@ import { delay } from 'abort-controller-x';
 import { EdgeError } from '../quotas/errors.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import { type Cell, type CellEvents, type CellOptions, isOutOfMemory } from './cell.js';
-import { boundsOf, CPU, POLL_MS } from './cell-bounds.js';
-import { type CellClaims, type CellFinding, CellWatch } from './cell-watch.js';
-import { EndedIsolates } from './cpu-claims.js';
 import { IsolateHandle, type LossReason } from './isolate-handle.js';
 import { OomAttribution } from './oom-attribution.js';
+import { boundsOf, CPU, POLL_MS } from './watch/cell-bounds.js';
+import { type CellClaims, type CellFinding, CellWatch } from './watch/cell-watch.js';
+import { EndedIsolates } from './watch/cpu-claims.js';
 
 export interface SupervisorOptions extends CellOptions {
   readonly account: string;

@@ -3,8 +3,8 @@
  * threads of the host process for trusted code (thread-cell.ts).
  */
 import type { Transport } from '../protocol/transport.js';
-import type { CellReader } from './cell-watch.js';
 import type { LeaseEnd } from './thread-pool.js';
+import type { CellReader } from './watch/cell-watch.js';
 
 export interface LeaseConnection {
   readonly lease: number;

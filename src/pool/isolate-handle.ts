@@ -9,9 +9,9 @@ import { type HandlerFailure, HostOpens, type LoadAnswer, type LoadHead, SignalK
 import { ProtocolError } from '../protocol/protocol-error.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import type { LeaseConnection } from './cell.js';
-import { CpuClaims } from './cpu-claims.js';
 import { parseBlame, parseHandlerFailure, parseLoadAnswer } from './isolate-messages.js';
 import type { LeaseEnd } from './thread-pool.js';
+import { CpuClaims } from './watch/cpu-claims.js';
 
 /** Why invocations ended with their isolate. */
 export type LossReason = LeaseEnd | 'bystander' | 'cell' | 'hoard' | 'protocol' | 'silent';

@@ -7,17 +7,17 @@ import { Channel, type ChannelOwner } from '../protocol/channel.js';
 import { socketTransport } from '../protocol/transport.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
-import { boundsOf } from './cell-bounds.js';
 import { cellFlags, isolateFlags } from './cell-flags.js';
-import { KernelReader } from './cell-reader.js';
-import type { CellReader } from './cell-watch.js';
-import { CellCgroup, type CgroupParent } from './cgroup.js';
 import { type CellSettings, CONTROL_BOUNDS, Control, parseEnded, parseFlag } from './control.js';
 import { LastWords } from './last-words.js';
 import { printable } from './printable.js';
-import { descendantsOf } from './process-tree.js';
 import type { Sandbox } from './sandbox/sandbox.js';
 import { type Inmate, spawnBehind } from './sandbox/spawn.js';
+import { boundsOf } from './watch/cell-bounds.js';
+import { KernelReader } from './watch/cell-reader.js';
+import type { CellReader } from './watch/cell-watch.js';
+import { CellCgroup, type CgroupParent } from './watch/cgroup.js';
+import { descendantsOf } from './watch/process-tree.js';
 
 /** Socket pairs of one cell. Each serves one lease; a cell that runs out is replaced. */
 const LEASE_SOCKETS = 32;

@@ -9,7 +9,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import type { InvocationPort } from '../../src/pool/isolate-handle.js';
-import { descendantsOf } from '../../src/pool/process-tree.js';
+import { descendantsOf } from '../../src/pool/watch/process-tree.js';
 import { HostOpens, type LoadHead } from '../../src/protocol/messages.js';
 import type { EdgeErrorCode } from '../../src/quotas/errors.js';
 import { handler, newHost } from '../host/new-host.js';

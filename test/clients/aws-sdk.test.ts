@@ -26,7 +26,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import test, { type ExecutionContext } from 'ava';
-import { type Door, exchange, KEYS, openDoor } from '../bindings/bucket/s3/endpoint.js';
+import { type Door, exchange, KEYS, openDoor } from '../s3/endpoint.js';
 
 const Bucket = 'files';
 

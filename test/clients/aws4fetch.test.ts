@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { AwsClient } from 'aws4fetch';
-import { type Door, KEYS, openDoor } from '../bindings/bucket/s3/endpoint.js';
+import { type Door, KEYS, openDoor } from '../s3/endpoint.js';
 
 async function open(t: ExecutionContext): Promise<{ endpoint: Door; aws: AwsClient; base: string }> {
   const endpoint = await openDoor(t);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
 import { Client, CopyConditions } from 'minio';
-import { type Door, KEYS, openDoor } from '../bindings/bucket/s3/endpoint.js';
+import { type Door, KEYS, openDoor } from '../s3/endpoint.js';
 
 const BUCKET = 'files';
 

@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import type { ExecutionContext } from 'ava';
-import { type Door, KEYS, openDoor } from '../bindings/bucket/s3/endpoint.js';
 import { unlessMissing } from '../needs.js';
+import { type Door, KEYS, openDoor } from '../s3/endpoint.js';
 
 /** Programs that people use: a tree goes up, comes down and must be the same. Each runs when it is on PATH. */
 

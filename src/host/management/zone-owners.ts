@@ -1,7 +1,7 @@
 /** Which zones an account may have: what the owner of the host has said, and who says it for a token. */
 
-import { compilePattern } from '../names/route-pattern.js';
 import type { NameOwners, NameRefusal } from '../names/name-owners.js';
+import { compilePattern } from '../names/route-pattern.js';
 import { ApiError } from './envelope.js';
 import type { Stores, ZoneRecord } from './stores.js';
 import type { Principal } from './tokens.js';

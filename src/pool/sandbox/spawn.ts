@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import process from 'node:process';
 import { ownFolder } from '../package-paths.js';
-import { descendantsOf } from '../process-tree.js';
+import { descendantsOf } from '../watch/process-tree.js';
 import { sendFilter } from './programs.js';
 import type { Sandbox } from './sandbox.js';
 

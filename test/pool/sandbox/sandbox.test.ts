@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { descendantsOf } from '../../../src/pool/process-tree.js';
 import { findPrograms } from '../../../src/pool/sandbox/programs.js';
 import { probe, sandboxFor } from '../../../src/pool/sandbox/sandbox.js';
 import { spawnBehind } from '../../../src/pool/sandbox/spawn.js';
 import { LAYERS, NO_LAYERS, type SandboxLayers, separationOf } from '../../../src/pool/sandbox/state.js';
+import { descendantsOf } from '../../../src/pool/watch/process-tree.js';
 import { onLinux } from '../../needs.js';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));

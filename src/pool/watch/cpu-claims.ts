@@ -1,0 +1,132 @@
+/**
+ * The CPU time that the invocations of one isolate account for, for whoever compares it with what the kernel says (cell-watch.ts): what the
+ * open ones may use, and what those that are over have claimed. A claim is never taken beyond what was allowed.
+ */
+import { HostOpens, type IsolateLimits } from '../../protocol/messages.js';
+import { CPU } from './cell-bounds.js';
+
+/** The CPU limit of a kind of invocation; everything else is a request. */
+const LIMIT_OF: Readonly<Partial<Record<HostOpens, keyof IsolateLimits['cpuMs']>>> = {
+  [HostOpens.Scheduled]: 'scheduled',
+  [HostOpens.Queue]: 'queue',
+  [HostOpens.Alarm]: 'alarm',
+};
+
+export class CpuClaims {
+  #limits: IsolateLimits | undefined;
+  /** Requests are told by their number alone, since there are most of them. */
+  #requests = 0;
+  readonly #others = new Map<number, keyof IsolateLimits['cpuMs']>();
+  #startingMs: number = CPU.isolateMs;
+  #isLoading = false;
+  #isEnded = false;
+  #polls = 0;
+  #earnedMs = 0;
+
+  /** Its thread or its function is on its way. */
+  get isStarting(): boolean {
+    return this.#startingMs > 0;
+  }
+
+  /** What everything that is open may use; Infinity while something without a limit is. */
+  get openMs(): number {
+    // 0 times Infinity is no number.
+    let sum = this.#startingMs + (this.#requests === 0 ? 0 : this.#requests * this.#grantMs('fetch'));
+    for (const kind of this.#others.values()) sum += this.#grantMs(kind);
+    return sum;
+  }
+
+  /** What everything that is over accounts for, from the beginning on. Never less than it was. */
+  get earnedMs(): number {
+    return this.#earnedMs;
+  }
+
+  /** Called at each poll: an isolate that waits for its function has started by and by. */
+  polled(): void {
+    if (!this.#isLoading && ++this.#polls === CPU.isolateStartsPolls) this.started();
+  }
+
+  /** A function is loading: the start-up has a limit too. */
+  loading(limits: IsolateLimits): void {
+    this.#limits = limits;
+    this.#isLoading = true;
+    this.#startingMs += limits.startupMs * CPU.startupHelpers;
+  }
+
+  /** Its function is loaded, or it has been waiting for one for long. */
+  started(): void {
+    this.#isLoading = false;
+    this.#earnedMs += this.#startingMs;
+    this.#startingMs = 0;
+  }
+
+  opened(invocation: number, kind: HostOpens): void {
+    if (this.#isEnded) return;
+    const other = LIMIT_OF[kind];
+    if (other === undefined) this.#requests++;
+    else this.#others.set(invocation, other);
+  }
+
+  called(): void {
+    this.#earnedMs += CPU.callMs;
+  }
+
+  /** An invocation is over and is said to have used so much; undefined when it is not known. */
+  closed(invocation: number, cpuMs: number | undefined): void {
+    const other = this.#others.size === 0 ? undefined : this.#others.get(invocation);
+    if (other === undefined) this.#requests = Math.max(0, this.#requests - 1);
+    else this.#others.delete(invocation);
+    const grantMs = this.#grantMs(other ?? 'fetch');
+    this.#earn(Math.min(cpuMs === undefined ? grantMs : cpuMs * CPU.helpers, grantMs));
+  }
+
+  /** The isolate is gone, with everything that was open. Its thread may take a moment longer. */
+  ended(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#earn(this.openMs);
+    this.#requests = 0;
+    this.#others.clear();
+    this.#startingMs = 0;
+  }
+
+  /** Without a limit nothing is compared while the invocation is open, and nothing of it is left to account for afterwards. */
+  #earn(ms: number): void {
+    this.#earnedMs += CPU.invocationMs + (ms === Number.POSITIVE_INFINITY ? 0 : ms);
+  }
+
+  #grantMs(kind: keyof IsolateLimits['cpuMs']): number {
+    if (this.#limits === undefined) return 0;
+    const limitMs = this.#limits.cpuMs[kind] ?? Number.POSITIVE_INFINITY;
+    return (limitMs + Math.min(limitMs, this.#limits.cpuOverrunMs)) * CPU.helpers + CPU.invocationMs;
+  }
+}
+
+/** The isolates of one cell that are over: their threads may take a while longer, and what they use then belongs to nobody. */
+export class EndedIsolates {
+  /** For how many more polls each of them is waited for. */
+  #pollsLeft: number[] = [];
+  #earnedMs = 0;
+
+  /** What their threads may use now. */
+  get openMs(): number {
+    return this.#pollsLeft.length * CPU.isolateEndMs;
+  }
+
+  /** What those that are not waited for any more account for, from the beginning on. */
+  get earnedMs(): number {
+    return this.#earnedMs;
+  }
+
+  ended(): void {
+    this.#pollsLeft.push(CPU.isolateEndsPolls);
+  }
+
+  /** Called at each poll. */
+  polled(): void {
+    if (this.#pollsLeft.length === 0) return;
+    const left = this.#pollsLeft.map(polls => polls - 1).filter(polls => polls > 0);
+    this.#earnedMs += (this.#pollsLeft.length - left.length) * CPU.isolateEndMs;
+    this.#pollsLeft = left;
+  }
+}

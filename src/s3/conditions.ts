@@ -1,0 +1,73 @@
+import type { Condition, EtagPattern, ObjectRecord } from '../bindings/bucket/engine.js';
+import { invalidArgument, S3Error } from './errors.js';
+
+/** Conditional headers: https://www.rfc-editor.org/rfc/rfc9110#section-13 */
+
+/** `''` for the request's own, `x-amz-copy-source-` for those on the source of a copy. */
+type Prefix = '' | 'x-amz-copy-source-';
+
+/** undefined: no condition. Throws S3Error InvalidArgument. */
+export function parseCondition(headers: ReadonlyMap<string, string>, prefix: Prefix = ''): Condition | undefined {
+  const matches = headers.get(`${prefix}if-match`);
+  const doesNotMatch = headers.get(`${prefix}if-none-match`);
+  // Section 13.1.3 and 13.1.4: dates that are not valid, and dates beside the etag condition of the same kind, are ignored.
+  const before = matches === undefined ? parseDate(headers.get(`${prefix}if-unmodified-since`)) : undefined;
+  const after = doesNotMatch === undefined ? parseDate(headers.get(`${prefix}if-modified-since`)) : undefined;
+  if (matches === undefined && doesNotMatch === undefined && before === undefined && after === undefined)
+    return undefined;
+  return {
+    ...(matches === undefined ? {} : { etagMatches: parseEtags(`${prefix}if-match`, matches) }),
+    ...(doesNotMatch === undefined ? {} : { etagDoesNotMatch: parseEtags(`${prefix}if-none-match`, doesNotMatch) }),
+    ...(before === undefined ? {} : { uploadedBefore: before }),
+    ...(after === undefined ? {} : { uploadedAfter: after }),
+    secondsGranularity: true,
+  };
+}
+
+/** What a failed condition answers to GET and HEAD: 412 if it was one on the state wanted, else 304. */
+export function failedStatus(condition: Condition, object: ObjectRecord): 304 | 412 {
+  if (condition.etagMatches !== undefined) {
+    const holds = condition.etagMatches.some(
+      pattern => pattern.kind === 'any' || (pattern.kind === 'strong' && pattern.value === object.etag),
+    );
+    if (!holds) return 412;
+  }
+  const { uploadedBefore } = condition;
+  if (uploadedBefore !== undefined && wholeSeconds(object.uploaded) > wholeSeconds(uploadedBefore)) return 412;
+  return 304;
+}
+
+/** Where no object is read, a failed condition is always 412. */
+export function preconditionFailed(condition: Condition | undefined): S3Error {
+  const names = condition === undefined ? [] : Object.keys(condition).filter(name => name !== 'secondsGranularity');
+  const header: Record<string, string> = {
+    etagMatches: 'If-Match',
+    etagDoesNotMatch: 'If-None-Match',
+    uploadedBefore: 'If-Unmodified-Since',
+    uploadedAfter: 'If-Modified-Since',
+  };
+  const text = names.map(name => header[name] ?? name).join(', ');
+  return new S3Error('PreconditionFailed', undefined, text === '' ? {} : { details: { Condition: text } });
+}
+
+function parseEtags(name: string, text: string): EtagPattern[] {
+  if (text === '*') return [{ kind: 'any' }];
+  const patterns: EtagPattern[] = [];
+  for (const item of text.split(',')) {
+    const match = /^[ \t]*(W\/)?(?:"([^"]*)"|([^"\s,]+))[ \t]*$/.exec(item);
+    const value = match?.[2] ?? match?.[3];
+    if (value === undefined) throw invalidArgument(name, text, 'etags in quotes separated by commas, or *');
+    if (value === '*' && match?.[3] !== undefined) throw invalidArgument(name, text, '* alone, or etags');
+    patterns.push({ kind: match?.[1] === undefined ? 'strong' : 'weak', value });
+  }
+  return patterns;
+}
+
+function parseDate(text: string | undefined): number | undefined {
+  const time = Date.parse(text ?? '');
+  return Number.isNaN(time) ? undefined : wholeSeconds(time);
+}
+
+function wholeSeconds(time: number): number {
+  return Math.floor(time / 1000) * 1000;
+}

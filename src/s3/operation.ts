@@ -1,0 +1,66 @@
+import type { BucketDirectory, BucketEngine } from '../bindings/bucket/engine.js';
+import type { BucketPlanLimits } from '../bindings/bucket/limits.js';
+import type { ServiceBody } from '../bindings/service.js';
+import type { Identity } from './authenticate.js';
+import type { ReceivedBody } from './body.js';
+import type { ChecksumAlgorithm } from './checksum.js';
+import type { S3Permission, S3Settings } from './options.js';
+import type { ParsedElement } from './parse-xml.js';
+import type { S3Request } from './request.js';
+import { buildXml, type XmlElement, type XmlOptions } from './xml.js';
+
+/** What an operation is given, what it gives back, and what it declares of itself. */
+
+export interface OperationContext {
+  readonly request: S3Request;
+  readonly identity: Identity;
+  readonly settings: S3Settings;
+  readonly directory: BucketDirectory;
+  readonly limits: BucketPlanLimits;
+  /** A bucket that the credential may read; throws S3Error AccessDenied, NoSuchBucket. */
+  readonly openBucket: (name: string) => Promise<BucketEngine>;
+  /** The body, verified as it flows. Once. */
+  readonly receive: (options?: { readonly compute?: ChecksumAlgorithm }) => Promise<ReceivedBody>;
+  /** The body as XML with that root and at most so many elements; undefined: it is empty. Instead of `receive`. */
+  readonly receiveXml: (root: string, elementsMax: number) => Promise<ParsedElement | undefined>;
+}
+
+export interface S3Answer {
+  readonly status: number;
+  readonly headers: Iterable<readonly [name: string, value: string]>;
+  readonly body: ServiceBody | null;
+}
+
+interface OperationFacts {
+  readonly permission: S3Permission;
+  /** Query parameters it knows, besides those of every request. All others are answered with NotImplemented. */
+  readonly query?: readonly string[];
+  /** The same for headers that begin with `x-amz-` or `if-`; one that ends with `*` is a prefix. */
+  readonly headers?: readonly string[];
+}
+
+export type Operation = OperationFacts &
+  (
+    | { readonly level: 'service'; readonly run: (context: OperationContext) => Promise<S3Answer> }
+    /** On the name of a bucket, which need not exist. */
+    | { readonly level: 'name'; readonly run: (context: OperationContext, name: string) => Promise<S3Answer> }
+    | { readonly level: 'bucket'; readonly run: (context: OperationContext, bucket: BucketEngine) => Promise<S3Answer> }
+    | {
+        readonly level: 'object';
+        readonly run: (context: OperationContext, bucket: BucketEngine, key: string) => Promise<S3Answer>;
+      }
+  );
+
+export function xmlAnswer(
+  root: string,
+  content: XmlElement,
+  headers: Iterable<readonly [string, string]> = [],
+  options: XmlOptions = {},
+): S3Answer {
+  const body = buildXml(root, content, options);
+  return { status: 200, headers: [...headers, ['Content-Type', 'application/xml']], body };
+}
+
+export function emptyAnswer(status: 200 | 204, headers: Iterable<readonly [string, string]> = []): S3Answer {
+  return { status, headers, body: null };
+}
