@@ -5,10 +5,10 @@ const LAYERS = ['cli', 'host', 's3', 'pool', 'isolate', 'protocol', 'bindings', 
 
 /** What code of the guest realm may import besides itself and libraries that are plain JavaScript. */
 const GUEST_MAY_IMPORT = [
-  '^src/isolate/guest/',
+  '^src/guest/',
   '^src/isolate/ops/table[.]ts$',
   '^src/bindings/(service-id|client-platform)[.]ts$',
-  '^src/bindings/[^/]+/(client|types|calls)[.]ts$',
+  '^src/bindings/[^/]+/(client|client/client|types|calls)[.]ts$',
   'node_modules/(web-streams-polyfill|urlpattern-polyfill)/',
 ];
 
@@ -57,14 +57,14 @@ module.exports = {
       name: 'guest-imports-only-itself',
       comment: 'code of the guest realm has no Node and nothing of the host: it is bundled for a realm of its own',
       severity: 'error',
-      from: { path: '^src/isolate/guest/' },
+      from: { path: '^src/guest/' },
       to: { pathNot: GUEST_MAY_IMPORT },
     },
     {
       name: 'only-the-bundle-imports-the-guest',
       severity: 'error',
-      from: { pathNot: '^src/isolate/guest/' },
-      to: { path: '^src/isolate/guest/' },
+      from: { pathNot: '^src/guest/' },
+      to: { path: '^src/guest/' },
     },
     {
       name: 'no-unresolvable',
@@ -76,7 +76,7 @@ module.exports = {
       name: 'no-development-dependency',
       comment: 'what src imports is installed with the package; the guest bundle brings its libraries along',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/isolate/guest/' },
+      from: { path: '^src/', pathNot: '^src/guest/' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only', 'npm-peer'] },
     },
   ],

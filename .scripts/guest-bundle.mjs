@@ -11,7 +11,7 @@ const streamsGlobals = {
   name: 'streams-globals',
   setup({ onLoad }) {
     onLoad({ filter: /web-streams-polyfill[\\/]dist[\\/]ponyfill\.mjs$/ }, ({ path }) => {
-      const realm = JSON.stringify(join(root, 'src/isolate/guest/web/streams/streams-realm.ts'));
+      const realm = JSON.stringify(join(root, 'src/guest/web/streams/streams-realm.ts'));
       const names = 'AbortController, globalThis, queueMicrotask, structuredClone';
       return { contents: `import { ${names} } from ${realm};\n${readFileSync(path, 'utf8')}`, loader: 'js' };
     });
@@ -56,7 +56,7 @@ const lazyPatterns = {
       path: join(root, 'node_modules/urlpattern-polyfill/dist/urlpattern.cjs'),
     }));
     onLoad({ filter: /urlpattern-polyfill[\\/]dist[\\/]urlpattern\.cjs$/ }, ({ path }) => {
-      const url = JSON.stringify(join(root, 'src/isolate/guest/web/url/url.ts'));
+      const url = JSON.stringify(join(root, 'src/guest/web/url/url.ts'));
       return { contents: `const { URL } = require(${url});\n${fixPatterns(readFileSync(path, 'utf8'))}`, loader: 'js' };
     });
   },
@@ -66,7 +66,7 @@ const lazyPatterns = {
 const otherBindings = path => ({
   name: 'other-bindings',
   setup({ onResolve }) {
-    const user = join(root, 'src/isolate/guest/binding-platform.ts');
+    const user = join(root, 'src/guest/binding-platform.ts');
     onResolve({ filter: /^\.\/bindings\.ts$/ }, ({ importer }) => (importer === user ? { path } : undefined));
   },
 });
@@ -74,14 +74,14 @@ const otherBindings = path => ({
 /**
  * The text of the bundle, of ASCII alone.
  *
- * @param {{ bindings?: string }} options `bindings`: a file that stands in for src/isolate/guest/bindings.ts, for tests of bindings that the
+ * @param {{ bindings?: string }} options `bindings`: a file that stands in for src/guest/bindings.ts, for tests of bindings that the
  *   package does not have
  * @returns {Promise<string>}
  */
 export async function guestBundle({ bindings } = {}) {
   const { outputFiles } = await build({
     absWorkingDir: root,
-    entryPoints: ['src/isolate/guest/main.ts'],
+    entryPoints: ['src/guest/main.ts'],
     bundle: true,
     write: false,
     format: 'iife',

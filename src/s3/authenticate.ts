@@ -1,7 +1,7 @@
-import { invalidArgument, notImplemented, S3Error } from './errors.js';
 import type { S3Credential, S3Settings } from './options.js';
-import type { S3Request } from './request.js';
-import { isRequestSignature, type SigningContext, signingContext } from './signature.js';
+import { invalidArgument, notImplemented, S3Error } from './wire/errors.js';
+import type { S3Request } from './wire/request.js';
+import { isRequestSignature, type SigningContext, signingContext } from './wire/signature.js';
 
 /** Who sends the request: signature version 4 in the Authorization header or in the query (presigned). */
 

@@ -3,6 +3,7 @@ import type { TransferChecksum } from '../bindings/bucket/engine.js';
 import { BUCKET_LIMITS } from '../bindings/bucket/limits.js';
 import type { ServiceBody } from '../bindings/service.js';
 import type { Payload } from './authenticate.js';
+import { decodeChunked } from './chunked.js';
 import {
   algorithmOfHeader,
   CHECKSUM_ALGORITHMS,
@@ -11,10 +12,9 @@ import {
   type ChecksumAlgorithm,
   createChecksum,
   parseAlgorithm,
-} from './checksum.js';
-import { decodeChunked } from './chunked.js';
-import { parseBase64, parseCount } from './encoding.js';
-import { invalidArgument, notImplemented, S3Error } from './errors.js';
+} from './wire/checksum.js';
+import { parseBase64, parseCount } from './wire/encoding.js';
+import { invalidArgument, notImplemented, S3Error } from './wire/errors.js';
 
 /**
  * The body of a request on its way to the store: decoded, counted, hashed and verified as it flows. It ends with an

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ChunkSeed } from './authenticate.js';
-import { S3Error } from './errors.js';
-import { EMPTY_SHA256, isSameSignature, sign } from './signature.js';
+import { S3Error } from './wire/errors.js';
+import { EMPTY_SHA256, isSameSignature, sign } from './wire/signature.js';
 
 /**
  * Decodes `aws-chunked` bodies as they flow. A chunk is passed on before its signature is known; the error at its end

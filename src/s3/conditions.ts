@@ -1,5 +1,5 @@
 import type { Condition, EtagPattern, ObjectRecord } from '../bindings/bucket/engine.js';
-import { invalidArgument, S3Error } from './errors.js';
+import { invalidArgument, S3Error } from './wire/errors.js';
 
 /** Conditional headers: https://www.rfc-editor.org/rfc/rfc9110#section-13 */
 

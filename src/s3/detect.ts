@@ -1,5 +1,5 @@
-import { notImplemented, S3Error } from './errors.js';
-import type { S3Request } from './request.js';
+import { notImplemented, S3Error } from './wire/errors.js';
+import type { S3Request } from './wire/request.js';
 
 /** Which operation a request is. Subresources are decided first: none of them may fall through to a plain operation. */
 

@@ -1,6 +1,6 @@
 import { chunksOf } from '../bindings/external-stream.js';
 import type { ServiceBody } from '../bindings/service.js';
-import type { S3RawRequest, S3RawResponse } from './request.js';
+import type { S3RawRequest, S3RawResponse } from './wire/request.js';
 
 /** The endpoint for servers that speak fetch. */
 export function createFetchAdapter(

@@ -3,18 +3,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BucketEngine } from '../bindings/bucket/engine.js';
 import { authenticate, type Identity } from './authenticate.js';
 import { collect, type ReceivedBody, receiveBody } from './body.js';
-import { CHECKSUM_ALGORITHMS, CHECKSUMS } from './checksum.js';
 import { type Detected, detect } from './detect.js';
-import { S3Error, toS3Error } from './errors.js';
 import { createFetchAdapter } from './fetch-endpoint.js';
 import { createListener } from './listener.js';
 import type { OperationContext, S3Answer } from './operation.js';
 import { OPERATIONS } from './operations.js';
 import { reachesBucket, resolveS3Options, type S3Options, type S3Settings } from './options.js';
-import { parseXml } from './parse-xml.js';
-import { parseRequest, type S3RawRequest, type S3RawResponse, type S3Request } from './request.js';
 import { hoistHeaders, screen } from './screen.js';
-import { buildXml } from './xml.js';
+import { CHECKSUM_ALGORITHMS, CHECKSUMS } from './wire/checksum.js';
+import { S3Error, toS3Error } from './wire/errors.js';
+import { parseXml } from './wire/parse-xml.js';
+import { parseRequest, type S3RawRequest, type S3RawResponse, type S3Request } from './wire/request.js';
+import { buildXml } from './wire/xml.js';
 
 /** The S3-compatible API of the buckets, behind whichever endpoint a server has. */
 export interface S3Handler {

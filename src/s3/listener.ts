@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceBody } from '../bindings/service.js';
-import type { S3RawRequest, S3RawResponse } from './request.js';
+import type { S3RawRequest, S3RawResponse } from './wire/request.js';
 
 /** The endpoint for node:http, the exact one: the request target and the headers are those of the wire. */
 

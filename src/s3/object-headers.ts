@@ -1,8 +1,8 @@
 import type { HttpMetadata, ObjectRecord, UploadOptions } from '../bindings/bucket/engine.js';
 import type { StoreStorageClass } from '../bindings/bucket/types.js';
-import { CHECKSUMS } from './checksum.js';
-import { utf8OfBytes } from './encoding.js';
-import { invalidArgument, S3Error } from './errors.js';
+import { CHECKSUMS } from './wire/checksum.js';
+import { utf8OfBytes } from './wire/encoding.js';
+import { invalidArgument, S3Error } from './wire/errors.js';
 
 /** Headers of a request to metadata of an object, and back. */
 

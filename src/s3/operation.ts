@@ -3,11 +3,11 @@ import type { BucketPlanLimits } from '../bindings/bucket/limits.js';
 import type { ServiceBody } from '../bindings/service.js';
 import type { Identity } from './authenticate.js';
 import type { ReceivedBody } from './body.js';
-import type { ChecksumAlgorithm } from './checksum.js';
 import type { S3Permission, S3Settings } from './options.js';
-import type { ParsedElement } from './parse-xml.js';
-import type { S3Request } from './request.js';
-import { buildXml, type XmlElement, type XmlOptions } from './xml.js';
+import type { ChecksumAlgorithm } from './wire/checksum.js';
+import type { ParsedElement } from './wire/parse-xml.js';
+import type { S3Request } from './wire/request.js';
+import { buildXml, type XmlElement, type XmlOptions } from './wire/xml.js';
 
 /** What an operation is given, what it gives back, and what it declares of itself. */
 

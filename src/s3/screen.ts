@@ -1,9 +1,9 @@
 import type { Identity } from './authenticate.js';
-import { CHECKSUM_ALGORITHMS, CHECKSUMS } from './checksum.js';
 import type { OperationName } from './detect.js';
-import { notImplemented } from './errors.js';
 import type { Operation } from './operation.js';
-import type { S3Request } from './request.js';
+import { CHECKSUM_ALGORITHMS, CHECKSUMS } from './wire/checksum.js';
+import { notImplemented } from './wire/errors.js';
+import type { S3Request } from './wire/request.js';
 
 /**
  * Refuses what an operation does not know. Everything is refused that is not listed: a header that asks for encryption,

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { TestRealm } from '../isolate/guest/test-realm.js';
+import { TestRealm } from '../guest/test-realm.js';
 import { scan } from './leak-scan.js';
 
 test('everything that guest code reaches is of its own realm', t => {

@@ -1,5 +1,5 @@
 /** Walks everything that guest code can reach, by every road of the language (rule R19). */
-import type { TestRealm } from '../isolate/guest/test-realm.js';
+import type { TestRealm } from '../guest/test-realm.js';
 import { WALK } from './walk.js';
 
 /** One of everything that function code can make, and the errors of everything that fails. */

@@ -7,7 +7,7 @@ import test from 'ava';
 import { callGuest, createHostCall } from '../../src/isolate/bridge.js';
 import { OpError } from '../../src/isolate/ops/arguments.js';
 import { FAILED, Op } from '../../src/isolate/ops/table.js';
-import { TestRealm } from '../isolate/guest/test-realm.js';
+import { TestRealm } from '../guest/test-realm.js';
 import { ABLATIONS } from './ablations/table.js';
 
 const ROOT = new URL('../../../', import.meta.url);
@@ -72,7 +72,7 @@ test('the bridge refuses every op that is not a number of the table, and nested 
 });
 
 test('the guest calls the bridge directly, and inside a catch that does not bind what is thrown (R5, R15)', t => {
-  const folder = new URL('src/isolate/guest/', ROOT);
+  const folder = new URL('src/guest/', ROOT);
   const files = readdirSync(folder, { recursive: true }).map(String);
   for (const file of files.filter(name => name.endsWith('.ts'))) {
     const code = readFileSync(new URL(file, folder), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');

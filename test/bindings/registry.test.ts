@@ -9,8 +9,8 @@ import { BindingRegistry, REGISTRY } from '../../src/bindings/registry.js';
 import { ServiceId } from '../../src/bindings/service-id.js';
 import { EdgeHost, type EdgeHostOptions, type LoadOptions } from '../../src/index.js';
 import { MAX_CALL_HEAD_BYTES } from '../../src/quotas/service-calls.js';
+import { createGuest } from '../guest/guest.js';
 import { ISOLATIONS, nextInvocation } from '../host/new-host.js';
-import { createGuest } from '../isolate/guest/guest.js';
 import { counterBinding } from './counter/counter-binding.js';
 
 const ROOT = new URL('../../../', import.meta.url);

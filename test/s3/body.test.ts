@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { crc32 } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import type { ObjectRecord } from '../../src/bindings/bucket/engine.js';
-import { CHECKSUMS, type ChecksumAlgorithm, createChecksum } from '../../src/s3/checksum.js';
+import { CHECKSUMS, type ChecksumAlgorithm, createChecksum } from '../../src/s3/wire/checksum.js';
 import { type Door, exchange, KEYS, openDoor, type Reply } from './endpoint.js';
 import { signedChunks, signRequest } from './sign.js';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
-import { S3_ERRORS } from '../../src/s3/errors.js';
 import { OPERATIONS } from '../../src/s3/operations.js';
+import { S3_ERRORS } from '../../src/s3/wire/errors.js';
 
 const DOCS = new URL('../../../../../docs/s3.md', import.meta.url);
 

@@ -1,8 +1,8 @@
 import test from 'ava';
 import fc from 'fast-check';
 import type { OperationName } from '../../src/s3/detect.js';
-import { uriEncode } from '../../src/s3/encoding.js';
 import { OPERATIONS } from '../../src/s3/operations.js';
+import { uriEncode } from '../../src/s3/wire/encoding.js';
 import { KEYS, openDoor } from './endpoint.js';
 import { signRequest } from './sign.js';
 

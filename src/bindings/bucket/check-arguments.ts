@@ -1,5 +1,5 @@
 import { parseRangeHeader } from './byte-range.js';
-import type { WireArguments } from './calls.js';
+import type { WireArguments } from './client/calls.js';
 import type { ByteRange, Condition, EtagPattern, HashName, HttpMetadata, UploadOptions } from './engine.js';
 import { BucketError, type BucketMethod } from './errors.js';
 import { HASH_NAMES } from './hash-names.js';

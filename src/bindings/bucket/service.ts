@@ -1,6 +1,5 @@
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../service.js';
-import type { WireList } from './calls.js';
 import {
   checkCondition,
   checkFields,
@@ -14,6 +13,7 @@ import {
   describe,
   type UncheckedFields,
 } from './check-arguments.js';
+import type { WireList } from './client/calls.js';
 import type { BucketEngine, GetOutcome, ListQuery, ObjectContent } from './engine.js';
 import { BucketError, type BucketMethod, bucketErrorCode } from './errors.js';
 import { type BucketPlanLimits, DEFAULT_PLAN_LIMITS } from './limits.js';

@@ -1,4 +1,4 @@
-import type { WireColumns, WireHttpMetadata, WireObject, WireTexts } from './calls.js';
+import type { WireColumns, WireHttpMetadata, WireObject, WireTexts } from './client/calls.js';
 import type { ObjectRecord } from './engine.js';
 
 export function wireObject(object: ObjectRecord, range?: WireObject['range']): WireObject {

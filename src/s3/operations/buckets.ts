@@ -1,7 +1,7 @@
 import type { BucketEngine } from '../../bindings/bucket/engine.js';
-import { invalidArgument, S3Error } from '../errors.js';
 import { emptyAnswer, type OperationContext, type S3Answer, xmlAnswer } from '../operation.js';
 import { BUCKET_NAME, reachesBucket } from '../options.js';
+import { invalidArgument, S3Error } from '../wire/errors.js';
 import { pageSize } from './parameters.js';
 
 /** The account is the one owner of everything; S3 clients want to see an id. */

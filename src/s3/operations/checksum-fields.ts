@@ -1,6 +1,6 @@
 import type { TransferChecksum } from '../../bindings/bucket/engine.js';
-import { CHECKSUM_ALGORITHMS, CHECKSUMS, type ChecksumAlgorithm, parseAlgorithm } from '../checksum.js';
-import { invalidArgument } from '../errors.js';
+import { CHECKSUM_ALGORITHMS, CHECKSUMS, type ChecksumAlgorithm, parseAlgorithm } from '../wire/checksum.js';
+import { invalidArgument } from '../wire/errors.js';
 
 /** The element of an XML answer that carries a checksum; none for none. */
 export function checksumElements(checksum: TransferChecksum | undefined): Record<string, string> {

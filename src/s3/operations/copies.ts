@@ -6,12 +6,12 @@ import type {
   TransferChecksum,
 } from '../../bindings/bucket/engine.js';
 import type { ServiceBody } from '../../bindings/service.js';
-import { type ChecksumAlgorithm, createChecksum } from '../checksum.js';
 import { parseCondition, preconditionFailed } from '../conditions.js';
-import { parseCount, percentDecode } from '../encoding.js';
-import { invalidArgument, S3Error } from '../errors.js';
 import { readMetadata, readStorageClass } from '../object-headers.js';
 import { type OperationContext, type S3Answer, xmlAnswer } from '../operation.js';
+import { type ChecksumAlgorithm, createChecksum } from '../wire/checksum.js';
+import { parseCount, percentDecode } from '../wire/encoding.js';
+import { invalidArgument, S3Error } from '../wire/errors.js';
 import { checksumElements, readAlgorithm } from './checksum-fields.js';
 import { checkVersion, partNumber } from './parameters.js';
 import { findUpload } from './uploads.js';

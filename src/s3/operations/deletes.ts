@@ -1,7 +1,7 @@
 import type { BucketEngine } from '../../bindings/bucket/engine.js';
 import { BUCKET_LIMITS } from '../../bindings/bucket/limits.js';
-import { notImplemented, S3Error } from '../errors.js';
 import { emptyAnswer, type OperationContext, type S3Answer, xmlAnswer } from '../operation.js';
+import { notImplemented, S3Error } from '../wire/errors.js';
 import { checkVersion } from './parameters.js';
 
 export async function deleteObject(

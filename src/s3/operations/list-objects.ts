@@ -1,9 +1,9 @@
 import type { BucketEngine, ListPage, ObjectRecord } from '../../bindings/bucket/engine.js';
 import { decodeCursor, encodeCursor } from '../../bindings/bucket/list-cursor.js';
-import { invalidArgument } from '../errors.js';
 import { nameOfClass } from '../object-headers.js';
 import { type OperationContext, type S3Answer, xmlAnswer } from '../operation.js';
-import type { XmlElement } from '../xml.js';
+import { invalidArgument } from '../wire/errors.js';
+import type { XmlElement } from '../wire/xml.js';
 import { OWNER } from './buckets.js';
 import { keyEncoding, pageSize } from './parameters.js';
 

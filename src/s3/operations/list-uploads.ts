@@ -1,8 +1,8 @@
 import type { BucketEngine, UploadRecord } from '../../bindings/bucket/engine.js';
-import { parseCount } from '../encoding.js';
-import { invalidArgument } from '../errors.js';
 import { nameOfClass } from '../object-headers.js';
 import { type OperationContext, type S3Answer, xmlAnswer } from '../operation.js';
+import { parseCount } from '../wire/encoding.js';
+import { invalidArgument } from '../wire/errors.js';
 import { OWNER } from './buckets.js';
 import { checksumElements } from './checksum-fields.js';
 import { keyEncoding, pageSize } from './parameters.js';

@@ -2,11 +2,11 @@ import { parseRangeHeader } from '../../bindings/bucket/byte-range.js';
 import { conditionHolds } from '../../bindings/bucket/conditions.js';
 import type { BucketEngine, Condition, GetOutcome, ObjectRecord } from '../../bindings/bucket/engine.js';
 import { failedStatus, parseCondition, preconditionFailed } from '../conditions.js';
-import { invalidArgument, S3Error } from '../errors.js';
 import { checksumHeaders, headerText, objectHeaders, readMetadata } from '../object-headers.js';
 import { emptyAnswer, type OperationContext, type S3Answer } from '../operation.js';
 import { rangeOfPart } from '../part-range.js';
-import type { S3Request } from '../request.js';
+import { invalidArgument, S3Error } from '../wire/errors.js';
+import type { S3Request } from '../wire/request.js';
 import { checkVersion, partNumber } from './parameters.js';
 
 export async function getObject(context: OperationContext, bucket: BucketEngine, key: string): Promise<S3Answer> {

@@ -1,7 +1,7 @@
 import { BUCKET_LIMITS } from '../../bindings/bucket/limits.js';
-import { parseCount, uriEncode } from '../encoding.js';
-import { invalidArgument, notImplemented } from '../errors.js';
-import type { S3Request } from '../request.js';
+import { parseCount, uriEncode } from '../wire/encoding.js';
+import { invalidArgument, notImplemented } from '../wire/errors.js';
+import type { S3Request } from '../wire/request.js';
 
 /** Query parameters that several operations share. All throw S3Error. */
 

@@ -8,6 +8,9 @@ import type {
 } from '../../bindings/bucket/engine.js';
 import { BUCKET_LIMITS } from '../../bindings/bucket/limits.js';
 import { multipartEtag } from '../../bindings/bucket/store/check-parts.js';
+import { parseCondition } from '../conditions.js';
+import { readMetadata } from '../object-headers.js';
+import { emptyAnswer, type OperationContext, type S3Answer, xmlAnswer } from '../operation.js';
 import {
   CHECKSUM_ALGORITHMS,
   CHECKSUMS,
@@ -15,14 +18,11 @@ import {
   type ChecksumType,
   checksumOfParts,
   isCrc,
-} from '../checksum.js';
-import { parseCondition } from '../conditions.js';
-import { parseCount } from '../encoding.js';
-import { invalidArgument, S3Error } from '../errors.js';
-import { readMetadata } from '../object-headers.js';
-import { emptyAnswer, type OperationContext, type S3Answer, xmlAnswer } from '../operation.js';
-import type { ParsedElement } from '../parse-xml.js';
-import type { S3Request } from '../request.js';
+} from '../wire/checksum.js';
+import { parseCount } from '../wire/encoding.js';
+import { invalidArgument, S3Error } from '../wire/errors.js';
+import type { ParsedElement } from '../wire/parse-xml.js';
+import type { S3Request } from '../wire/request.js';
 import { checksumElements, readAlgorithm } from './checksum-fields.js';
 import { partNumber } from './parameters.js';
 

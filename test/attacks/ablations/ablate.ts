@@ -80,7 +80,7 @@ async function isMissed(ablation: Ablation): Promise<boolean> {
 
 /** What tsc has made of a file; none of what is bundled from its source, or is no source. */
 function builtPath(file: string): string | undefined {
-  if (file.startsWith('src/isolate/guest/') || !file.startsWith('src/')) return undefined;
+  if (file.startsWith('src/guest/') || !file.startsWith('src/')) return undefined;
   return join(scratch, 'dist', file.replace(/ts$/, 'js'));
 }
 

@@ -34,7 +34,7 @@ const LAYERS = 'test/attacks/layers.test.ts';
 const WALLS = 'src/pool/sandbox/walls.ts';
 const OWN_SANDBOX = 'the process of a cell has the sandbox that host.health() tells of';
 const HOSTILE_CELL = 'test/attacks/hostile-cell.test.ts';
-const GUEST_HARDEN = 'test/isolate/guest/harden.test.ts';
+const GUEST_HARDEN = 'test/guest/harden.test.ts';
 const THREAD_HARDEN = 'test/isolate/harden-thread.test.ts';
 
 const attackTitle = (tries: string, isolation: 'process' | 'thread' = 'process'): string =>
@@ -80,7 +80,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     rule: 'R3',
     without: 'the removal of globals',
-    file: 'src/isolate/guest/harden.ts',
+    file: 'src/guest/harden.ts',
     find: 'deleteProperty(globalThis, name);',
     replace: '',
     test: GUEST_HARDEN,
@@ -89,7 +89,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     rule: 'R4',
     without: 'the lock of Error.stackTraceLimit',
-    file: 'src/isolate/guest/harden.ts',
+    file: 'src/guest/harden.ts',
     find: `defineProperty(Error, 'stackTraceLimit', {`,
     replace: `defineProperty({}, 'stackTraceLimit', {`,
     test: GUEST_HARDEN,
@@ -107,7 +107,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     rule: 'R5',
     without: 'the catch around the bridge',
-    file: 'src/isolate/guest/bridge.ts',
+    file: 'src/guest/bridge.ts',
     find: `  } catch {
     result = FAILED;
   }`,
@@ -169,7 +169,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     rule: 'R9',
     without: 'the lock of Promise.prototype.then',
-    file: 'src/isolate/guest/harden.ts',
+    file: 'src/guest/harden.ts',
     find: `lock(Promise.prototype, 'then');`,
     replace: '',
     test: ATTACKS,
@@ -180,7 +180,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     rule: 'R9',
     without: 'the lock of Promise.prototype.then',
-    file: 'src/isolate/guest/harden.ts',
+    file: 'src/guest/harden.ts',
     find: `lock(Promise.prototype, 'then');`,
     replace: '',
     test: GUEST_HARDEN,
@@ -189,7 +189,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     rule: 'R9',
     without: 'the lock of Promise.prototype.constructor',
-    file: 'src/isolate/guest/harden.ts',
+    file: 'src/guest/harden.ts',
     find: `lock(Promise.prototype, 'constructor');`,
     replace: '',
     test: ATTACKS,
@@ -198,7 +198,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     rule: 'R9',
     without: 'the lock of the species of promises',
-    file: 'src/isolate/guest/harden.ts',
+    file: 'src/guest/harden.ts',
     find: `defineProperty(Promise, Symbol.species, {`,
     replace: `defineProperty({}, Symbol.species, {`,
     test: ATTACKS,
@@ -217,7 +217,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     rule: 'R10',
     without: 'the care with what handlers throw',
-    file: 'src/isolate/guest/failure.ts',
+    file: 'src/guest/failure.ts',
     find: `  } catch {
     return undefined;
   }
@@ -337,7 +337,7 @@ function stringify`,
   {
     rule: 'R15',
     without: 'the captured Map.prototype.set',
-    file: 'src/isolate/guest/primordials.ts',
+    file: 'src/guest/primordials.ts',
     find: 'uncurry(Map.prototype.set) as',
     replace: '((self: any, key: any, value: any) => self.set(key, value)) as',
     test: ATTACKS,
@@ -346,7 +346,7 @@ function stringify`,
   {
     rule: 'R15',
     without: 'the direct call of the bridge',
-    file: 'src/isolate/guest/bridge.ts',
+    file: 'src/guest/bridge.ts',
     find: 'result = hostCall(op, a, b, c, d);',
     replace: 'result = Reflect.apply(hostCall, undefined, [op, a, b, c, d]);',
     test: ATTACKS,
@@ -427,7 +427,7 @@ function stringify`,
   {
     rule: 'R18',
     without: 'the constructor without resizable buffers',
-    file: 'src/isolate/guest/harden.ts',
+    file: 'src/guest/harden.ts',
     find: '\nreplaceArrayBuffer();',
     replace: '',
     test: GUEST_HARDEN,

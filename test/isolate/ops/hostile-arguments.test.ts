@@ -1,7 +1,7 @@
 import vm from 'node:vm';
 import test from 'ava';
 import { Op } from '../../../src/isolate/ops/table.js';
-import { TestRealm } from '../guest/test-realm.js';
+import { TestRealm } from '../../guest/test-realm.js';
 
 /** Values of the guest realm that an op must never act upon. */
 function hostileValues(realm: TestRealm): unknown[] {

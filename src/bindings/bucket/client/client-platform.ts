@@ -1,0 +1,18 @@
+/** What the client of a bucket needs of the realm that it is in. */
+import type { ClientPlatform, ClientReply, ClientStream } from '../../client-platform.js';
+import type { WireArguments } from './calls.js';
+
+export interface ClientHeaders {
+  get(name: string): string | null;
+  set(name: string, value: string): void;
+}
+
+/** The platform of any client, with the methods of a bucket. */
+export interface BucketPlatform<Stream extends ClientStream, BlobType>
+  extends Omit<ClientPlatform<Stream, BlobType>, 'call'> {
+  readonly call: <Method extends keyof WireArguments>(
+    method: Method,
+    args: WireArguments[Method],
+    body: string | Uint8Array | Stream | null,
+  ) => Promise<ClientReply<Stream>>;
+}

@@ -1,0 +1,15 @@
+/** The bindings that this realm can make: the only list of them on the guest's side, beside bindings/registry.ts on the host's. */
+import { createBucketClient } from '../bindings/bucket/client/client.ts';
+import type { ClientPlatform } from '../bindings/client-platform.ts';
+import { ServiceId } from '../bindings/service-id.ts';
+import type { Blob } from './web/file/blob.ts';
+import type { ReadableStream } from './web/streams/streams.ts';
+
+export interface GuestBinding {
+  /** The `id` of its row on the host's side. */
+  readonly service: ServiceId;
+  /** Makes what the function finds in its environment, once for each name. */
+  create(platform: ClientPlatform<ReadableStream, Blob>): object;
+}
+
+export const BINDINGS: readonly GuestBinding[] = [{ service: ServiceId.Bucket, create: createBucketClient }];

@@ -1,0 +1,63 @@
+/** The calls of services that are open, each with what its answer is given to. */
+import type { ServiceId } from '../bindings/service-id.ts';
+import { BODY_NONE, Ev, Op } from '../isolate/ops/table.ts';
+import { errorFromText, onEvent, op, opNumber } from './bridge.ts';
+import { HostBody } from './host-body.ts';
+import { MapCtor, mapDelete, mapGet, mapSet } from './primordials.ts';
+
+export interface CallReply {
+  /** `head` is what the service answered; `body` is null when there is none. */
+  onReply(head: string, body: HostBody | null): void;
+  onFailed(error: Error): void;
+}
+
+export class ServiceCall {
+  readonly exchange: number;
+
+  constructor(exchange: number) {
+    this.exchange = exchange;
+  }
+
+  /** Gives the call up; nobody is told of its answer any more. */
+  abort(): void {
+    mapDelete(open, this.exchange);
+    try {
+      op(Op.CallAbort, this.exchange);
+    } catch {
+      // The call is over already.
+    }
+  }
+}
+
+const open = new MapCtor<number, CallReply>();
+
+export function openCall(
+  number: Op.Call | Op.CallBytes | Op.CallStream,
+  service: ServiceId,
+  head: string,
+  body: string | Uint8Array | undefined,
+  reply: CallReply,
+): ServiceCall {
+  const exchange = opNumber(number, service, head, body);
+  mapSet(open, exchange, reply);
+  return new ServiceCall(exchange);
+}
+
+/** Nobody is told of the answer any more. */
+export function dropCall(exchange: number): void {
+  mapDelete(open, exchange);
+}
+
+onEvent(Ev.CallReply, (exchange: number, _status: number, head: string, bodySize: number) => {
+  const reply = mapGet(open, exchange);
+  mapDelete(open, exchange);
+  const body = bodySize === BODY_NONE ? null : new HostBody(exchange, bodySize);
+  if (reply === undefined) body?.stop();
+  else reply.onReply(head, body);
+});
+
+onEvent(Ev.CallFailed, (exchange: number, text: string) => {
+  const reply = mapGet(open, exchange);
+  mapDelete(open, exchange);
+  reply?.onFailed(errorFromText(text));
+});

@@ -1,0 +1,201 @@
+/**
+ * Bodies that come from the host and bodies that go to it. Reading and writing cross the bridge chunk by chunk, and only as
+ * fast as the other side allows.
+ */
+import { BODY_ENDED, Ev, Op } from '../isolate/ops/table.ts';
+import { errorFromText, onEvent, op, opNumber, opString } from './bridge.ts';
+import { MapCtor, mapDelete, mapGet, mapSet, PromiseCtor, promiseResolve, Uint8ArrayCtor } from './primordials.ts';
+
+/** The most that one read hands to the guest, so that a fast producer does not make huge arrays. */
+const MAX_CHUNK_BYTES = 65_536;
+
+interface Waiter {
+  resolve(): void;
+  reject(reason: unknown): void;
+}
+
+const asItIs = (error: unknown): unknown => error;
+
+const readers = new MapCtor<number, Waiter>();
+/** Bodies whose failure somebody waits for without reading. */
+const watched = new MapCtor<number, HostBody>();
+const writers = new MapCtor<number, HostSink>();
+
+/** Bytes of an exchange on their way from the host. Read it once: `text` or `bytes` when it is complete, else `next`. */
+export class HostBody {
+  readonly exchange: number;
+  /** The number of bytes when all of them are there from the start, else BODY_STREAM. */
+  readonly size: number;
+  #failure: { readonly reason: unknown } | undefined;
+  #onFail: ((reason: unknown) => void) | undefined;
+  /** What a failure is to whoever reads: an answer of the network fails with a TypeError, for one. */
+  toError: (error: unknown) => unknown = asItIs;
+
+  constructor(exchange: number, size: number) {
+    this.exchange = exchange;
+    this.size = size;
+  }
+
+  get isComplete(): boolean {
+    return this.size >= 0;
+  }
+
+  /** The whole body, decoded from UTF-8 without its BOM. Only when complete. */
+  text(): string {
+    this.check();
+    return opString(Op.BodyText, this.exchange);
+  }
+
+  /** The whole body. Only when complete. */
+  bytes(): Uint8Array {
+    this.check();
+    const target = new Uint8ArrayCtor(this.size);
+    if (this.size > 0) op(Op.BodyRead, this.exchange, target);
+    return target;
+  }
+
+  /** The next chunk, or undefined at the end. Call it again only after it settled. */
+  async next(): Promise<Uint8Array | undefined> {
+    for (;;) {
+      const available = this.#available();
+      if (available > 0) {
+        const target = new Uint8ArrayCtor(available < MAX_CHUNK_BYTES ? available : MAX_CHUNK_BYTES);
+        op(Op.BodyRead, this.exchange, target);
+        return target;
+      }
+      if (available === BODY_ENDED) {
+        mapDelete(watched, this.exchange);
+        return undefined;
+      }
+      await new PromiseCtor<void>((resolve, reject) => {
+        mapSet(readers, this.exchange, { resolve, reject });
+      });
+    }
+  }
+
+  /** Throws when it has failed. */
+  check(): void {
+    if (this.#failure !== undefined) throw this.#failure.reason;
+  }
+
+  /** Calls back once, when it fails: also while nobody reads it. */
+  watch(onFail: (reason: unknown) => void): void {
+    this.#onFail = onFail;
+    mapSet(watched, this.exchange, this);
+  }
+
+  /** Finds out whether it has failed; for the events below. */
+  probe(): void {
+    try {
+      this.#available();
+    } catch {
+      // Whoever watches has been told.
+    }
+  }
+
+  #available(): number {
+    this.check();
+    try {
+      return opNumber(Op.BodyAvailable, this.exchange);
+    } catch (error) {
+      this.fail(this.toError(error));
+    }
+    this.check();
+    return 0;
+  }
+
+  /** No more of it is wanted. */
+  stop(): void {
+    mapDelete(watched, this.exchange);
+    try {
+      op(Op.BodyStop, this.exchange);
+    } catch {
+      // The exchange is over already.
+    }
+    wakeReader(this.exchange);
+  }
+
+  /** Whoever reads it finds that it has failed. */
+  fail(reason: unknown): void {
+    this.#failure ??= { reason };
+    mapDelete(watched, this.exchange);
+    wakeReader(this.exchange);
+    this.#onFail?.(reason);
+  }
+
+  /** Hands the rest of this body to another exchange as its outgoing body; the guest never sees the bytes. */
+  pipeTo(exchange: number): void {
+    op(Op.BodyPipe, this.exchange, exchange);
+  }
+}
+
+/** Bytes on their way to the host. */
+export class HostSink {
+  readonly exchange: number;
+  /** Called once when the reader wants no more. */
+  onStop: ((reason: Error) => void) | undefined;
+  #waiter: Waiter | undefined;
+  #stopped: Error | undefined;
+
+  constructor(exchange: number) {
+    this.exchange = exchange;
+    mapSet(writers, exchange, this);
+  }
+
+  /** Resolves when the next chunk may be written; rejects when the reader has stopped. */
+  write(chunk: Uint8Array): Promise<void> {
+    if (this.#stopped !== undefined) throw this.#stopped;
+    const credit = opNumber(Op.BodyWrite, this.exchange, chunk);
+    if (credit > 0) return promiseResolve(undefined);
+    return new PromiseCtor((resolve, reject) => {
+      this.#waiter = { resolve, reject };
+    });
+  }
+
+  end(): void {
+    mapDelete(writers, this.exchange);
+    if (this.#stopped === undefined) op(Op.BodyEnd, this.exchange);
+  }
+
+  fail(message: string): void {
+    mapDelete(writers, this.exchange);
+    if (this.#stopped === undefined) op(Op.BodyFail, this.exchange, message);
+  }
+
+  /** For the events below. */
+  resume(): void {
+    const waiter = this.#waiter;
+    this.#waiter = undefined;
+    waiter?.resolve();
+  }
+
+  stopped(reason: Error): void {
+    this.#stopped = reason;
+    mapDelete(writers, this.exchange);
+    const waiter = this.#waiter;
+    this.#waiter = undefined;
+    waiter?.reject(reason);
+    this.onStop?.(reason);
+  }
+}
+
+function wakeReader(exchange: number): boolean {
+  const reader = mapGet(readers, exchange);
+  if (reader === undefined) return false;
+  mapDelete(readers, exchange);
+  reader.resolve();
+  return true;
+}
+
+/** Nothing happens to this exchange any more: whoever waits for it is forgotten. */
+export function dropExchange(exchange: number): void {
+  mapDelete(readers, exchange);
+  mapDelete(watched, exchange);
+  mapDelete(writers, exchange);
+}
+
+onEvent(Ev.Data, (exchange: number) => {
+  if (!wakeReader(exchange)) mapGet(watched, exchange)?.probe();
+});
+onEvent(Ev.Credit, (exchange: number) => mapGet(writers, exchange)?.resume());
+onEvent(Ev.Stopped, (exchange: number, text: string) => mapGet(writers, exchange)?.stopped(errorFromText(text)));

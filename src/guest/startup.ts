@@ -1,0 +1,45 @@
+/** The start of a function: its configuration comes in, its code is evaluated, its handlers are found. */
+import { Ev, Op } from '../isolate/ops/table.ts';
+import { createBinding } from './binding-platform.ts';
+import { onEvent, op } from './bridge.ts';
+import { createEnv, parseSetup } from './env.ts';
+import { describeFailure } from './failure.ts';
+import { type Handlers, handlersOfModule, handlersOfScript, kindsOf } from './handlers.ts';
+import { serve } from './invocation.ts';
+import { onMainModule } from './loader.ts';
+import { ErrorCtor } from './primordials.ts';
+import { leaveGlobalScope } from './scope.ts';
+
+let env: object = {};
+
+onEvent(Ev.Setup, (json: string) => {
+  env = createEnv(parseSetup(json), createBinding);
+});
+
+onMainModule(
+  namespace => {
+    let handlers: Handlers;
+    try {
+      handlers = namespace === undefined ? handlersOfScript() : handlersOfModule(namespace);
+    } catch (error) {
+      op(Op.LoadFailed, describeFailure(error, 'EDGE_SCRIPT_THREW'));
+      return;
+    }
+    const kinds = kindsOf(handlers);
+    if (kinds === '') {
+      const advice =
+        namespace === undefined
+          ? "Add a listener: addEventListener('fetch', event => event.respondWith(...))"
+          : 'Export an object with a fetch, scheduled or queue method as default';
+      const error = new ErrorCtor(`The function has no handler. ${advice}`);
+      op(Op.LoadFailed, describeFailure(error, 'EDGE_SCRIPT_NO_HANDLER'));
+      return;
+    }
+    serve(handlers, env);
+    leaveGlobalScope();
+    op(Op.Loaded, kinds);
+  },
+  error => {
+    op(Op.LoadFailed, describeFailure(error, 'EDGE_SCRIPT_THREW'));
+  },
+);

@@ -1,0 +1,171 @@
+/** fetch(): a call of the fetch service of the host process. @see https://fetch.spec.whatwg.org/#fetch-method */
+import { ServiceId } from '../../../bindings/service-id.ts';
+import { goesWhole, takeOutgoing } from '../../body-out.ts';
+import { callService } from '../../call-service.ts';
+import type { CallReply } from '../../calls.ts';
+import type { HostBody } from '../../host-body.ts';
+import {
+  ErrorCtor,
+  getOwnPropertyDescriptor,
+  jsonParse,
+  jsonStringify,
+  PromiseCtor,
+  promiseReject,
+  promiseResolve,
+  promiseThen,
+  stringSlice,
+  stringToLowerCase,
+  TypeErrorCtor,
+} from '../../primordials.ts';
+import { requireHandler } from '../../scope.ts';
+import { defineValue, requireArguments } from '../base/idl.ts';
+import { addAbortAlgorithm, removeAbortAlgorithm } from '../scheduling/abort.ts';
+import { cancel } from '../streams/streams.ts';
+import { Body, bodyLength, isUnusable, readBytes } from './body.ts';
+import { readDataUrl } from './data-url.ts';
+import { appendPair, type HeaderPairs, hasName } from './header-list.ts';
+import { matchesIntegrity } from './integrity.ts';
+import { buildRequest, type RequestState } from './request.ts';
+import { createResponse, isNullBodyStatus, type Response, ResponseState } from './response.ts';
+
+/** The head of the service's reply. */
+interface ReplyHead {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: HeaderPairs;
+  readonly url: string;
+  readonly redirected: boolean;
+  readonly decoded?: boolean;
+}
+
+export function fetch(input: unknown, init: unknown = undefined): Promise<Response> {
+  try {
+    requireArguments(arguments.length, 1, 'fetch');
+    requireHandler('fetch()');
+    // 2: what the Request constructor refuses, fetch rejects with.
+    return send(buildRequest(input, init));
+  } catch (error) {
+    return promiseReject(error);
+  }
+}
+
+function send(request: RequestState): Promise<Response> {
+  const signal = request.activeSignal();
+  if (signal?.aborted === true) {
+    // 4: aborted already. The body goes with it.
+    if (request.body?.stream !== undefined && !isUnusable(request.body)) cancel(request.body.stream, signal.reason);
+    return promiseReject(signal.reason);
+  }
+  const { integrity } = request.extras;
+  if (stringSlice(request.url, 0, 5) === 'data:') return fetchData(request);
+  return new PromiseCtor((resolve, reject) => {
+    let responseBody: HostBody | null = null;
+    const call = start(request, {
+      onReply: (head, body) => {
+        responseBody = body;
+        const state = toState(head, body, request.method);
+        if (integrity === '') resolve(createResponse(state));
+        else promiseThen(verified(state, integrity), resolve, error => reject(toNetworkError(error)));
+      },
+      onFailed: error => {
+        if (signal !== undefined) removeAbortAlgorithm(signal, abort);
+        reject(toNetworkError(error));
+      },
+    });
+    // 11: abort at any time, also while the answer's body is read.
+    const abort = (): void => {
+      reject(signal?.reason);
+      call.abort();
+      responseBody?.fail(signal?.reason);
+    };
+    if (signal !== undefined) addAbortAlgorithm(signal, abort);
+  });
+}
+
+/** Scheme fetch of data: URLs, which need nobody's help. @see https://fetch.spec.whatwg.org/#scheme-fetch */
+function fetchData(request: RequestState): Promise<Response> {
+  const resource = readDataUrl(request.url);
+  if (resource === undefined) return promiseReject(new TypeErrorCtor('fetch: the data: URL is malformed'));
+  const state = new ResponseState();
+  state.type = 'basic';
+  state.statusText = 'OK';
+  state.url = request.url;
+  state.isImmutable = true;
+  state.pairs = ['content-type', resource.type];
+  if (request.method !== 'HEAD') state.body = new Body(resource.bytes);
+  if (request.extras.integrity !== '') return verified(state, request.extras.integrity);
+  return promiseResolve(createResponse(state));
+}
+
+/** Main fetch, 22: the answer, when its whole body is what it should be. @see https://fetch.spec.whatwg.org/#main-fetch */
+async function verified(state: ResponseState, integrity: string): Promise<Response> {
+  const bytes = state.body === null ? undefined : await readBytes(state);
+  if (bytes === undefined || !matchesIntegrity(bytes, integrity)) {
+    throw new TypeErrorCtor('fetch: the answer does not have the integrity that was asked for');
+  }
+  state.body = new Body(bytes);
+  return createResponse(state);
+}
+
+function start(request: RequestState, reply: CallReply): { abort(): void } {
+  const { body } = request;
+  const pairs = request.headerPairs();
+  if (body === null) return callService(ServiceId.Fetch, 'fetch', '', argumentText(request, pairs), null, reply);
+  if (isUnusable(body)) throw new TypeErrorCtor('fetch: the body of the request has been read already, or is locked');
+  const length = bodyLength(body);
+  const outgoing = takeOutgoing(body);
+  // The length of a body that goes whole is known where it arrives.
+  if (length !== undefined && !goesWhole(outgoing) && !hasName(pairs, 'content-length')) {
+    appendPair(pairs, 'content-length', `${length}`);
+  }
+  return callService(ServiceId.Fetch, 'fetch', '', argumentText(request, pairs), outgoing, reply);
+}
+
+/** What the service reads, written text by text: no object here has properties that function code could add to. */
+function argumentText(request: RequestState, pairs: HeaderPairs): string {
+  let headers = '';
+  for (let i = 0; i < pairs.length; i++) headers += i === 0 ? quote(pairs[i]) : `,${quote(pairs[i])}`;
+  const { method, url, redirect } = request;
+  return `{"method":${quote(method)},"url":${quote(url)},"redirect":"${redirect}","headers":[${headers}]}`;
+}
+
+function quote(text: string | undefined): string {
+  return jsonStringify(text ?? '');
+}
+
+function toState(headJson: string, body: HostBody | null, method: string): ResponseState {
+  const head: ReplyHead = jsonParse(headJson); // the service of the host process wrote it
+  const state = new ResponseState();
+  state.type = 'basic';
+  state.status = head.status;
+  state.statusText = head.statusText;
+  state.url = head.url;
+  state.isRedirected = head.redirected;
+  state.isImmutable = true;
+  state.pairs = toPairs(head);
+  if (body !== null && method !== 'HEAD' && !isNullBodyStatus(head.status)) {
+    body.toError = toNetworkError;
+    state.body = new Body(body);
+  } else body?.stop();
+  return state;
+}
+
+/** "Network error": a TypeError, whatever went wrong; the code of the host's errors stays readable. */
+function toNetworkError(error: unknown): unknown {
+  if (error instanceof TypeErrorCtor || !(error instanceof ErrorCtor)) return error;
+  const networkError = new TypeErrorCtor(error.message);
+  const code: unknown = getOwnPropertyDescriptor(error, 'code')?.value; // put there by errorFromText
+  if (code !== undefined) defineValue(networkError, 'code', code);
+  return networkError;
+}
+
+/** Without the headers that describe what the body was before its content codings were taken off. */
+function toPairs({ headers, decoded }: ReplyHead): HeaderPairs {
+  const pairs: HeaderPairs = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = stringToLowerCase(headers[i] ?? '');
+    if (decoded === true && (name === 'content-encoding' || name === 'content-length')) continue;
+    appendPair(pairs, name, headers[i + 1] ?? '');
+  }
+  return pairs;
+}
