@@ -6,7 +6,7 @@ import type { KeyStore } from '../storage/files/key-file.js';
 import type { Account } from './account.js';
 import type { Management, ManagementOptions } from './management/management.js';
 import type { FunctionDeployment, FunctionPort, FunctionTriggers } from './management/ports.js';
-import type { ManagementStorage } from './management/records.js';
+import type { ManagementStorage } from './management/state/records.js';
 import type { NameOwners } from './names/name-owners.js';
 import type { LoadOptions } from './options.js';
 

@@ -6,9 +6,9 @@ import {
   Schedule,
   type ScheduledRow,
   type ScheduleOverrides,
-} from '../../host/management/deprecation-timeline.js';
-import type { DeprecationId, Method } from '../../host/management/deprecations.js';
-import { PathTable, splitPath } from '../../host/management/path-table.js';
+} from '../../host/management/deprecations/deprecation-timeline.js';
+import type { DeprecationId, Method } from '../../host/management/deprecations/deprecations.js';
+import { PathTable, splitPath } from '../../host/management/http/path-table.js';
 
 export interface AuditOptions {
   /** The date that decides between gone and ending. @default now */

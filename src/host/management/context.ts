@@ -2,15 +2,15 @@
 
 import type PQueue from 'p-queue';
 import type { BindingDirectories, BindingRegistry } from '../../bindings/registry.js';
-import type { AuditLog } from './audit-log.js';
-import type { Schedule } from './deprecation-timeline.js';
-import type { FunctionStore } from './function-store.js';
+import type { Schedule } from './deprecations/deprecation-timeline.js';
+import type { PathParams } from './http/path-table.js';
 import type { ManagementLimits } from './limits.js';
-import type { PathParams } from './path-table.js';
 import type { FamilyHandlers, FunctionPort } from './ports.js';
-import type { Operation } from './records.js';
-import type { Stores, ZoneRecord } from './stores.js';
-import type { Principal, Tokens } from './tokens.js';
+import type { AuditLog } from './state/audit-log.js';
+import type { FunctionStore } from './state/function-store.js';
+import type { Operation } from './state/records.js';
+import type { Stores, ZoneRecord } from './state/stores.js';
+import type { Principal, Tokens } from './state/tokens.js';
 import type { QueryValues } from './validator.js';
 import type { ZoneOwners } from './zone-owners.js';
 import type { ZoneSettings } from './zone-settings.js';

@@ -3,8 +3,8 @@
 import type { BindingRegistry } from '../../bindings/registry.js';
 import { type EdgeErrorCode, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { storageError } from '../../storage/files/storage-error.js';
-import type { ApiCode } from './codes.js';
-import { ApiError } from './envelope.js';
+import type { ApiCode } from './http/codes.js';
+import { ApiError } from './http/envelope.js';
 
 /** Codes that are not here are no concern of the caller: internal errors. */
 const BY_EDGE_CODE: Readonly<Partial<Record<EdgeErrorCode, ApiCode>>> = {

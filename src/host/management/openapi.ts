@@ -1,10 +1,10 @@
 /** The OpenAPI 3.1 document of the API on a date, made from the tables of routes, schemas, parameters and deprecations. */
 
 import type { BindingRegistry } from '../../bindings/registry.js';
-import { endsRoutes, isOver, type Schedule, type ScheduledRow } from './deprecation-timeline.js';
+import { endsRoutes, isOver, type Schedule, type ScheduledRow } from './deprecations/deprecation-timeline.js';
 import type { JsonSchema } from './dns/record-types.js';
-import { parameterSchema } from './parameters.js';
-import { parameterOf, splitPath } from './path-table.js';
+import { parameterSchema } from './http/parameters.js';
+import { parameterOf, splitPath } from './http/path-table.js';
 import { pageParameters, type Route } from './route.js';
 import { schemasOf } from './schemas.js';
 

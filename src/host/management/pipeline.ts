@@ -1,16 +1,7 @@
 /** What happens to every request, in this order: date, framing, route, token, end of life, permission, scope, body, handler. */
 
-import { readJson } from './body.js';
 import type { Context, Services } from './context.js';
-import { parseDay } from './deprecation-timeline.js';
-import { ApiError, envelopeResponse, failure, type Reply, success } from './envelope.js';
-import { toApiError } from './host-errors.js';
-import { isNotModified } from './preconditions.js';
-import type { RateLimits } from './rate-limits.js';
-import { commit } from './records.js';
-import { answerFamily } from './resources/families.js';
-import type { Route } from './route.js';
-import type { Routed, Router } from './router.js';
+import { parseDay } from './deprecations/deprecation-timeline.js';
 import {
   announce,
   announcements,
@@ -18,9 +9,18 @@ import {
   type ScheduledRequest,
   shapeErrors,
   shapeResult,
-} from './schedule-effects.js';
-import type { ZoneRecord } from './stores.js';
-import { mayActOn, type Principal, requirePermission } from './tokens.js';
+} from './deprecations/schedule-effects.js';
+import { toApiError } from './host-errors.js';
+import { readJson } from './http/body.js';
+import { ApiError, envelopeResponse, failure, type Reply, success } from './http/envelope.js';
+import { isNotModified } from './http/preconditions.js';
+import type { Routed, Router } from './http/router.js';
+import type { RateLimits } from './rate-limits.js';
+import { answerFamily } from './resources/families.js';
+import type { Route } from './route.js';
+import { commit } from './state/records.js';
+import type { ZoneRecord } from './state/stores.js';
+import { mayActOn, type Principal, requirePermission } from './state/tokens.js';
 
 export type DatePin = 'off' | 'ahead' | 'any';
 

@@ -2,8 +2,8 @@
 
 import type { ModuleKind } from '../../protocol/messages.js';
 import type { Plan } from '../../quotas/limits.js';
-import type { FamilyId } from './deprecations.js';
-import type { PathParams } from './path-table.js';
+import type { FamilyId } from './deprecations/deprecations.js';
+import type { PathParams } from './http/path-table.js';
 
 export type UsageModel = Plan;
 export type RouteMode = 'fail-open' | 'fail-closed';

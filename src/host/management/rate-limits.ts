@@ -4,7 +4,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { checkOptions } from '../../quotas/schema/check-options.js';
 import { object, objectOf, type Schema, wholeNumberFrom } from '../../quotas/schema/schema.js';
-import { ApiError } from './envelope.js';
+import { ApiError } from './http/envelope.js';
 
 export interface RateLimitOptions {
   /** Requests of one token in a window. @default 1200 */

@@ -1,10 +1,10 @@
 /** One row of the table of routes. */
 
 import type { Context } from './context.js';
-import type { FamilyId, Method } from './deprecations.js';
+import type { FamilyId, Method } from './deprecations/deprecations.js';
 import type { JsonSchema } from './dns/record-types.js';
-import type { Reply } from './envelope.js';
-import { ApiError } from './envelope.js';
+import type { Reply } from './http/envelope.js';
+import { ApiError } from './http/envelope.js';
 import type { Permission } from './permissions.js';
 import type { Bodies, BodyName, ResultName } from './schemas.js';
 import { isBody, problems } from './validator.js';

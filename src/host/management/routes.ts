@@ -1,7 +1,7 @@
 /** The one table of routes. Routers, the OpenAPI document and the tests are made from it. */
 
-import type { Schedule } from './deprecation-timeline.js';
-import { DEPRECATIONS, type FamilyId, type Method } from './deprecations.js';
+import type { Schedule } from './deprecations/deprecation-timeline.js';
+import { DEPRECATIONS, type FamilyId, type Method } from './deprecations/deprecations.js';
 import { RECORD_TYPE_NAMES } from './dns/record-types.js';
 import * as auditLogs from './resources/audit-logs.js';
 import * as buckets from './resources/buckets.js';

@@ -1,11 +1,11 @@
 /** Reads the multipart body of an upload: a part `metadata` (JSON) and one part for each module, named as the module. */
 
 import type { BindingRegistry } from '../../bindings/registry.js';
-import { parseJson } from './body.js';
-import { ApiError } from './envelope.js';
-import type { Configuration, Upload } from './function-store.js';
+import { parseJson } from './http/body.js';
+import { ApiError } from './http/envelope.js';
 import type { FunctionModule, ModuleType } from './ports.js';
 import { type Binding, type FunctionMetadata, isSecret } from './schemas.js';
+import type { Configuration, Upload } from './state/function-store.js';
 import { isBody, problems } from './validator.js';
 
 /** Media types of parts, as tools of the field send them. */

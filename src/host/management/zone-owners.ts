@@ -2,9 +2,9 @@
 
 import type { NameOwners, NameRefusal } from '../names/name-owners.js';
 import { compilePattern } from '../names/route-pattern.js';
-import { ApiError } from './envelope.js';
-import type { Stores, ZoneRecord } from './stores.js';
-import type { Principal } from './tokens.js';
+import { ApiError } from './http/envelope.js';
+import type { Stores, ZoneRecord } from './state/stores.js';
+import type { Principal } from './state/tokens.js';
 
 /**
  * Whether an account may have a zone that nobody has declared for it: true allows. The name is ASCII in lower case, without the final

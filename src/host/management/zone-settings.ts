@@ -1,6 +1,6 @@
 /** The zone settings there are: those that the owner of the host declares, and the five whose end the schedule announces. */
 
-import type { DeprecationId } from './deprecations.js';
+import type { DeprecationId } from './deprecations/deprecations.js';
 import type { JsonSchema } from './dns/record-types.js';
 import { compileSchema } from './validator.js';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import test from 'ava';
-import { Schedule } from '../../../src/host/management/deprecation-timeline.js';
+import { Schedule } from '../../../src/host/management/deprecations/deprecation-timeline.js';
 import { allRoutes } from '../../../src/host/management/routes.js';
 import { makeApi, OTHER_TOKEN, READ_TOKEN, TOKEN, upload } from './support/api.js';
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { API_CODES } from '../../../src/host/management/codes.js';
+import { API_CODES } from '../../../src/host/management/http/codes.js';
 import { makeApi, upload } from './support/api.js';
 
 const RECORD = { type: 'A', name: 'a', content: '192.0.2.1' };

@@ -1,12 +1,11 @@
 /** Turns what a client sends for a DNS record into what is stored, or says what is wrong with it. */
 
 import { isIP, isIPv4, isIPv6 } from 'node:net';
-import { ApiError } from '../envelope.js';
+import { ApiError } from '../http/envelope.js';
 import { type DnsRecordBody, dataSchemaName } from '../schemas.js';
-import type { DnsRecord } from '../stores.js';
 import { problems } from '../validator.js';
 import { checkName, nameInZone } from './names.js';
-import { RECORD_TYPES, type RecordData, type RecordRules } from './record-types.js';
+import { type DnsRecord, RECORD_TYPES, type RecordData, type RecordRules } from './record-types.js';
 
 export type CheckedRecord = Omit<DnsRecord, 'id' | 'created_on' | 'modified_on'>;
 

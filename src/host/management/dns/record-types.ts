@@ -228,3 +228,18 @@ function digestLength(type: number, length: number): JsonSchema {
     then: { properties: { digest: { type: 'string', minLength: length, maxLength: length } } },
   };
 }
+
+export interface DnsRecord {
+  readonly id: string;
+  readonly type: RecordType;
+  readonly name: string;
+  readonly content: string;
+  readonly data?: RecordData;
+  readonly priority?: number;
+  readonly ttl: number;
+  readonly proxied: boolean;
+  readonly comment: string | null;
+  readonly tags: readonly string[];
+  readonly created_on: string;
+  readonly modified_on: string;
+}

@@ -2,9 +2,9 @@
 
 import type { BucketInfo } from '../../../bindings/bucket/engine.js';
 import { type Context, pageQuery, param } from '../context.js';
-import { ApiError, type Reply } from '../envelope.js';
-import { pageOf } from '../records.js';
+import { ApiError, type Reply } from '../http/envelope.js';
 import type { Bodies } from '../schemas.js';
+import { pageOf } from '../state/records.js';
 
 export async function listBuckets(context: Context): Promise<Reply> {
   const buckets = await context.services.directories.buckets(context.account).list();

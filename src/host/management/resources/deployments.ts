@@ -2,11 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import { type Context, pageQuery, param } from '../context.js';
-import { ApiError, type Reply } from '../envelope.js';
-import { requireMatch } from '../preconditions.js';
-import { pageOf } from '../records.js';
+import { ApiError, type Reply } from '../http/envelope.js';
+import { requireMatch } from '../http/preconditions.js';
 import type { Bodies } from '../schemas.js';
-import type { DeploymentRecord } from '../stores.js';
+import { pageOf } from '../state/records.js';
+import type { DeploymentRecord } from '../state/stores.js';
 import { deploymentEntry } from './functions.js';
 
 export async function listDeployments(context: Context): Promise<Reply> {

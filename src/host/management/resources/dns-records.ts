@@ -3,12 +3,12 @@
 import { randomBytes } from 'node:crypto';
 import { type Context, pageQuery, param, zoneOf } from '../context.js';
 import { bodyOf, type CheckedRecord, checkRecord, legacySrvFields } from '../dns/record-rules.js';
-import { RECORD_TYPES } from '../dns/record-types.js';
-import { ApiError, type Reply } from '../envelope.js';
-import { requireMatch } from '../preconditions.js';
-import type { Operation, Stored } from '../records.js';
+import { type DnsRecord, RECORD_TYPES } from '../dns/record-types.js';
+import { ApiError, type Reply } from '../http/envelope.js';
+import { requireMatch } from '../http/preconditions.js';
 import type { Bodies, DnsRecordBody } from '../schemas.js';
-import type { DnsRecord, ZoneRecord } from '../stores.js';
+import type { Operation, Stored } from '../state/records.js';
+import type { ZoneRecord } from '../state/stores.js';
 
 export async function listRecords(context: Context): Promise<Reply> {
   const zone = zoneOf(context);

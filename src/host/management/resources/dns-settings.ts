@@ -1,10 +1,10 @@
 /** DNS settings of a zone: the one record, and the two endpoints for single fields that came before it. */
 
 import { type Context, zoneOf } from '../context.js';
-import { ApiError, type Reply } from '../envelope.js';
-import { requireMatch } from '../preconditions.js';
+import { ApiError, type Reply } from '../http/envelope.js';
+import { requireMatch } from '../http/preconditions.js';
 import type { Bodies } from '../schemas.js';
-import type { DnsSettings } from '../stores.js';
+import type { DnsSettings } from '../state/stores.js';
 
 type Field = keyof DnsSettings;
 

@@ -1,10 +1,10 @@
 /** Deprecated families whose payloads the specification does not show: the owner of the host answers, the schedule wraps it. */
 
-import { readBytes } from '../body.js';
 import type { Context } from '../context.js';
-import type { FamilyId } from '../deprecations.js';
-import { ApiError } from '../envelope.js';
-import { fillPath } from '../path-table.js';
+import type { FamilyId } from '../deprecations/deprecations.js';
+import { readBytes } from '../http/body.js';
+import { ApiError } from '../http/envelope.js';
+import { fillPath } from '../http/path-table.js';
 
 /** @throws ApiError NOT_MOUNTED */
 export async function answerFamily(context: Context, family: FamilyId, route: string): Promise<Response> {

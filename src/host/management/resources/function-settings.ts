@@ -2,11 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import { type Context, param } from '../context.js';
-import { ApiError, type Reply } from '../envelope.js';
-import type { Configuration } from '../function-store.js';
-import { requireMatch } from '../preconditions.js';
+import { ApiError, type Reply } from '../http/envelope.js';
+import { requireMatch } from '../http/preconditions.js';
 import type { Binding, Bodies } from '../schemas.js';
-import type { VersionRecord } from '../stores.js';
+import type { Configuration } from '../state/function-store.js';
+import type { VersionRecord } from '../state/stores.js';
 import { splitBindings } from '../uploads.js';
 import { deploymentEntry } from './functions.js';
 

@@ -1,12 +1,12 @@
 /** Functions of an account: upload, list, read, delete. */
 
 import { randomUUID } from 'node:crypto';
-import { readForm } from '../body.js';
 import { type Context, pageQuery, param } from '../context.js';
-import { ApiError, type Reply } from '../envelope.js';
-import type { Upload } from '../function-store.js';
-import { requireMatch } from '../preconditions.js';
-import type { FunctionRecord, VersionRecord } from '../stores.js';
+import { readForm } from '../http/body.js';
+import { ApiError, type Reply } from '../http/envelope.js';
+import { requireMatch } from '../http/preconditions.js';
+import type { Upload } from '../state/function-store.js';
+import type { FunctionRecord, VersionRecord } from '../state/stores.js';
 import { type ParsedUpload, parseUpload } from '../uploads.js';
 
 export async function listFunctions(context: Context): Promise<Reply> {

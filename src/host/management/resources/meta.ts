@@ -1,8 +1,8 @@
 /** The API about itself: its document, its schedule, the token that asks. */
 
 import { type Context, param } from '../context.js';
-import { isOver, type ScheduledRow } from '../deprecation-timeline.js';
-import { ApiError, type Reply } from '../envelope.js';
+import { isOver, type ScheduledRow } from '../deprecations/deprecation-timeline.js';
+import { ApiError, type Reply } from '../http/envelope.js';
 
 export async function getDocument(context: Context): Promise<Reply> {
   return { result: null, raw: context.services.openapi(context.at) };

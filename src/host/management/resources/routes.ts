@@ -3,12 +3,12 @@
 import { randomBytes } from 'node:crypto';
 import { compilePattern } from '../../names/route-pattern.js';
 import { type Context, pageQuery, param, zoneOf } from '../context.js';
-import { ApiError, type Reply } from '../envelope.js';
+import { ApiError, type Reply } from '../http/envelope.js';
+import { requireMatch } from '../http/preconditions.js';
 import type { FunctionTriggers } from '../ports.js';
-import { requireMatch } from '../preconditions.js';
-import type { Operation, Stored } from '../records.js';
 import type { Bodies } from '../schemas.js';
-import type { RouteRecord } from '../stores.js';
+import type { Operation, Stored } from '../state/records.js';
+import type { RouteRecord } from '../state/stores.js';
 
 export async function listRoutes(context: Context): Promise<Reply> {
   const { items, info } = await context.services.stores.routes.page([zoneOf(context).id], pageQuery(context));

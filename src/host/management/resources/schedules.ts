@@ -1,8 +1,8 @@
 /** Cron triggers of a function. */
 
 import { type Context, param } from '../context.js';
-import { ApiError, type Reply } from '../envelope.js';
-import { requireMatch } from '../preconditions.js';
+import { ApiError, type Reply } from '../http/envelope.js';
+import { requireMatch } from '../http/preconditions.js';
 import type { Bodies } from '../schemas.js';
 
 export async function listSchedules(context: Context): Promise<Reply> {

@@ -1,10 +1,10 @@
 /** Secrets of a function: written and deleted, their text never read back. */
 
 import { type Context, param } from '../context.js';
-import { ApiError, type Reply } from '../envelope.js';
-import { requireMatch } from '../preconditions.js';
-import type { Operation } from '../records.js';
+import { ApiError, type Reply } from '../http/envelope.js';
+import { requireMatch } from '../http/preconditions.js';
 import type { Bodies } from '../schemas.js';
+import type { Operation } from '../state/records.js';
 
 export async function listSecrets(context: Context): Promise<Reply> {
   const { functionStore, stores } = context.services;

@@ -1,10 +1,10 @@
 /** API tokens of an account. A token can only make tokens that may do no more than itself. */
 
 import { type Context, pageQuery, param } from '../context.js';
-import { ApiError, type Reply } from '../envelope.js';
+import { ApiError, type Reply } from '../http/envelope.js';
 import { permits } from '../permissions.js';
 import type { Bodies } from '../schemas.js';
-import type { TokenRecord } from '../tokens.js';
+import type { TokenRecord } from '../state/tokens.js';
 
 export async function listTokens(context: Context): Promise<Reply> {
   const { items, info } = await context.services.stores.tokens.page(

@@ -1,7 +1,7 @@
 /** What an account and a function have used, and what their plan allows. */
 
 import { type Context, param } from '../context.js';
-import type { Reply } from '../envelope.js';
+import type { Reply } from '../http/envelope.js';
 
 export async function getAccountUsage(context: Context): Promise<Reply> {
   const { plan, quotas } = await context.services.functions.accountUsage(context.account);

@@ -1,10 +1,10 @@
 /** Versions of a function: an upload that does not serve until it is deployed. */
 
 import { type Context, pageQuery, param } from '../context.js';
-import { ApiError, type Reply } from '../envelope.js';
-import { requireMatch } from '../preconditions.js';
-import { pageOf } from '../records.js';
-import type { VersionRecord } from '../stores.js';
+import { ApiError, type Reply } from '../http/envelope.js';
+import { requireMatch } from '../http/preconditions.js';
+import { pageOf } from '../state/records.js';
+import type { VersionRecord } from '../state/stores.js';
 import { withUpload } from './functions.js';
 
 export async function listVersions(context: Context): Promise<Reply> {

@@ -1,8 +1,8 @@
 /** Settings of a zone. */
 
 import { type Context, param, zoneOf } from '../context.js';
-import { ApiError, type Reply } from '../envelope.js';
-import { requireMatch } from '../preconditions.js';
+import { ApiError, type Reply } from '../http/envelope.js';
+import { requireMatch } from '../http/preconditions.js';
 import type { Bodies } from '../schemas.js';
 import type { ZoneSetting } from '../zone-settings.js';
 

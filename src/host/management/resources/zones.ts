@@ -3,11 +3,11 @@
 import { randomBytes } from 'node:crypto';
 import { type Context, pageQuery, zoneOf } from '../context.js';
 import { checkName } from '../dns/names.js';
-import { ApiError, type Reply } from '../envelope.js';
-import { requireMatch } from '../preconditions.js';
+import { ApiError, type Reply } from '../http/envelope.js';
+import { requireMatch } from '../http/preconditions.js';
 import type { Bodies } from '../schemas.js';
-import type { ZoneRecord } from '../stores.js';
-import { mayActOn } from '../tokens.js';
+import type { ZoneRecord } from '../state/stores.js';
+import { mayActOn } from '../state/tokens.js';
 
 export async function listZones(context: Context): Promise<Reply> {
   const { stores } = context.services;

@@ -1,6 +1,6 @@
 /** LevelDB as the management API takes it. */
 import { Level } from 'level';
-import type { ManagementStorage } from '../../../../src/host/management/records.js';
+import type { ManagementStorage } from '../../../../src/host/management/state/records.js';
 
 export function openLevel(directory: string): ManagementStorage {
   return asStorage(new Level<string, string>(directory));

@@ -1,8 +1,8 @@
 /** API tokens: made, kept as hashes, verified in constant time, scoped to an account and to permissions. */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { ApiError } from './envelope.js';
-import { isPermission, PERMISSIONS, type Permission, permits } from './permissions.js';
+import { ApiError } from '../http/envelope.js';
+import { isPermission, PERMISSIONS, type Permission, permits } from '../permissions.js';
 import type { Operation, Records } from './records.js';
 
 /** A token that the owner of the host brings along. It is hashed at once and its text is not kept. */

@@ -1,7 +1,7 @@
 /** Secrets at rest: AES-256-GCM under a key of the host's owner or of the storage, bound to the place they belong to. */
 
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { EdgeError } from '../../quotas/errors.js';
+import { EdgeError } from '../../../quotas/errors.js';
 
 const ALGORITHM = 'aes-256-gcm';
 const IV_BYTES = 12;

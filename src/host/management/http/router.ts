@@ -1,10 +1,10 @@
 /** From a method and a path to a route of the table. */
 
+import { pageParameters, type Route } from '../route.js';
+import { compileQuery, type QueryValues } from '../validator.js';
 import { ApiError } from './envelope.js';
 import { parameterProblem } from './parameters.js';
 import { type PathParams, PathTable, splitPath } from './path-table.js';
-import { pageParameters, type Route } from './route.js';
-import { compileQuery, type QueryValues } from './validator.js';
 
 export interface Routed {
   readonly route: Route;

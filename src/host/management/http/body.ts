@@ -1,6 +1,6 @@
 /** Reads the bodies of requests: never more than allowed, and never a byte that is not needed. */
 
-import { cancelQuietly } from '../../bindings/external-stream.js';
+import { cancelQuietly } from '../../../bindings/external-stream.js';
 import { ApiError } from './envelope.js';
 
 /** @throws ApiError BODY_TOO_LARGE, BODY_INCOMPLETE */

@@ -1,7 +1,7 @@
 /** The append-only log of changes. An entry is written in the batch of the change it reports, so neither is without the other. */
 
 import { randomBytes } from 'node:crypto';
-import type { CursorInfo } from './envelope.js';
+import type { CursorInfo } from '../http/envelope.js';
 import type { Operation, Records } from './records.js';
 
 export interface AuditEntry {

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { AbstractBatchOperation, AbstractLevel, AbstractSublevel } from 'abstract-level';
-import type { PageInfo } from './envelope.js';
+import type { PageInfo } from '../http/envelope.js';
 
 /** A Level database, or a sublevel of one that nothing else writes to. */
 export type ManagementStorage = AbstractLevel<string | Buffer | Uint8Array, string, string>;

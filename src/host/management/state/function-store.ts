@@ -5,15 +5,15 @@
  */
 
 import { createHash, randomUUID } from 'node:crypto';
-import type { BindingRegistry } from '../../bindings/registry.js';
-import { isBindingName } from '../../quotas/binding-name.js';
-import { ApiError } from './envelope.js';
-import type { DeployedBinding, FunctionDeployment, FunctionModule, FunctionPort, FunctionTriggers } from './ports.js';
+import type { BindingRegistry } from '../../../bindings/registry.js';
+import { isBindingName } from '../../../quotas/binding-name.js';
+import { ApiError } from '../http/envelope.js';
+import type { DeployedBinding, FunctionDeployment, FunctionModule, FunctionPort, FunctionTriggers } from '../ports.js';
+import { isVariable, type ServiceBinding } from '../schemas.js';
+import type { ZoneOwners } from '../zone-owners.js';
 import type { Operation, Stored } from './records.js';
-import { isVariable, type ServiceBinding } from './schemas.js';
 import type { Sealing } from './secret-cipher.js';
 import type { FunctionRecord, SecretRecord, Stores, VersionRecord } from './stores.js';
-import type { ZoneOwners } from './zone-owners.js';
 
 /** What a version runs with, besides its modules. */
 export type Configuration = Pick<

@@ -1,11 +1,11 @@
 /** Everything that the API keeps, by kind, and the shapes it is kept in. */
 
-import { KeyedMutex } from '../../storage/records/keyed-mutex.js';
+import { KeyedMutex } from '../../../storage/records/keyed-mutex.js';
+import type { DnsRecord } from '../dns/record-types.js';
+import type { ModuleType, RouteMode, UsageModel } from '../ports.js';
+import type { ServiceBinding, VariableBinding } from '../schemas.js';
 import type { AuditEntry } from './audit-log.js';
-import type { RecordData, RecordType } from './dns/record-types.js';
-import type { ModuleType, RouteMode, UsageModel } from './ports.js';
 import { Contents, type ManagementStorage, Records } from './records.js';
-import type { ServiceBinding, VariableBinding } from './schemas.js';
 import type { TokenRecord } from './tokens.js';
 
 export interface ZoneRecord {
@@ -14,21 +14,6 @@ export interface ZoneRecord {
   readonly account: string;
   /** Not there in zones that were made before anybody was asked. */
   readonly approved_by?: 'owner' | 'callback' | 'declaration';
-  readonly created_on: string;
-  readonly modified_on: string;
-}
-
-export interface DnsRecord {
-  readonly id: string;
-  readonly type: RecordType;
-  readonly name: string;
-  readonly content: string;
-  readonly data?: RecordData;
-  readonly priority?: number;
-  readonly ttl: number;
-  readonly proxied: boolean;
-  readonly comment: string | null;
-  readonly tags: readonly string[];
   readonly created_on: string;
   readonly modified_on: string;
 }

@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
-import { Schedule } from '../../../src/host/management/deprecation-timeline.js';
-import { ACCELERATOR_SEGMENT, DEPRECATIONS, type Deprecation } from '../../../src/host/management/deprecations.js';
-import { allRoutes } from '../../../src/host/management/routes.js';
+import { Schedule } from '../../../../src/host/management/deprecations/deprecation-timeline.js';
+import {
+  ACCELERATOR_SEGMENT,
+  DEPRECATIONS,
+  type Deprecation,
+} from '../../../../src/host/management/deprecations/deprecations.js';
+import { allRoutes } from '../../../../src/host/management/routes.js';
 
 /** The table of the specification's Versioning part, as it stands there. */
 const TABLE = readFileSync('test/fixtures/versioning-table.md', 'utf8');

@@ -1,6 +1,6 @@
 /** What each path parameter may be, by name. */
 
-import type { JsonSchema } from './dns/record-types.js';
+import type { JsonSchema } from '../../../quotas/schema/schema.js';
 
 interface Parameter {
   readonly schema: JsonSchema & { readonly pattern: string };

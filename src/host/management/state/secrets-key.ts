@@ -4,8 +4,8 @@
  * key is on disk before anything is sealed with it, each record is replaced in one write, and what is left is done at the next opening.
  */
 
-import { EdgeError } from '../../quotas/errors.js';
-import type { KeyStore } from '../../storage/files/key-file.js';
+import { EdgeError } from '../../../quotas/errors.js';
+import type { KeyStore } from '../../../storage/files/key-file.js';
 import { commit, type ManagementStorage, type Operation } from './records.js';
 import { fingerprint, isPlain, openWith, type Sealing, sealWith } from './secret-cipher.js';
 import type { SecretRecord, SecretsKeyRecord, Stores } from './stores.js';

@@ -1,8 +1,8 @@
 import test from 'ava';
-import { DEPRECATIONS, type FamilyId } from '../../../src/host/management/deprecations.js';
-import { fillPath } from '../../../src/host/management/path-table.js';
-import type { FamilyHandler } from '../../../src/host/management/ports.js';
-import { makeApi } from './support/api.js';
+import { DEPRECATIONS, type FamilyId } from '../../../../src/host/management/deprecations/deprecations.js';
+import { fillPath } from '../../../../src/host/management/http/path-table.js';
+import type { FamilyHandler } from '../../../../src/host/management/ports.js';
+import { makeApi } from '../support/api.js';
 
 const BEFORE_ALL = '2019-01-01T00:00:00Z';
 const A_RECORD = { type: 'A', name: 'www', content: '192.0.2.1' };

@@ -3,8 +3,8 @@ import { createServer, type Server, type ServerOptions } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import express from 'express';
-import type { ManagementOptions } from '../../../src/host/management/management.js';
-import { type Api, makeApi, TOKEN, upload } from './support/api.js';
+import type { ManagementOptions } from '../../../../src/host/management/management.js';
+import { type Api, makeApi, TOKEN, upload } from '../support/api.js';
 
 interface Listening {
   readonly api: Api;

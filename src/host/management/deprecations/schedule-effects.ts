@@ -1,9 +1,9 @@
 /** The one place where the schedule shows in requests and answers: which are refused, what leaves them, what is announced. */
 
-import { isDnsCause } from './codes.js';
+import { isDnsCause } from '../http/codes.js';
+import { ApiError, type ErrorItem, errorItem } from '../http/envelope.js';
+import { fillPath, type PathParams } from '../http/path-table.js';
 import { endsRoutes, isOver, type ScheduledRow } from './deprecation-timeline.js';
-import { ApiError, type ErrorItem, errorItem } from './envelope.js';
-import { fillPath, type PathParams } from './path-table.js';
 
 /** What the schedule has to know of a request. */
 export interface ScheduledRequest {
