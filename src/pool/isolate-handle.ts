@@ -43,8 +43,11 @@ export interface InvocationPort extends ExchangeListener {
   onLost(reason: LossReason, detail: string, figures: LossUsage): void;
 }
 
-/** After its connection closed, how long to wait for the cell to say why. */
-const REASON_WITHIN_MS = 2000;
+/**
+ * After its connection closed, how long to wait for the cell to say why: a thread that is out of memory closes it first, and then frees its heap,
+ * which took more than 2 s on a busy machine.
+ */
+const REASON_WITHIN_MS = 10_000;
 /** More waits to be read by an isolate that is too busy to, and it gets no new invocation. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** Name, message and stack of an error, cut at some 20,000 characters together, each of which takes up to six bytes in JSON. */
