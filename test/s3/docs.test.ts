@@ -3,7 +3,7 @@ import test from 'ava';
 import { OPERATIONS } from '../../src/s3/operations.js';
 import { S3_ERRORS } from '../../src/s3/wire/errors.js';
 
-const DOCS = new URL('../../../../../docs/s3.md', import.meta.url);
+const DOCS = new URL('../../../docs/s3.md', import.meta.url);
 
 async function rows(heading: string): Promise<string[][]> {
   const text = await readFile(DOCS, 'utf8');
