@@ -74,6 +74,9 @@ export class IsolateHandle implements ChannelOwner {
   #onGone: (reason: LossReason, detail: string) => void = () => {};
   #onIdle: (() => void) | undefined;
   #gone: { readonly reason: LossReason; readonly detail: string } | undefined;
+  /** Runs while the connection is closed and the cell has not said why. */
+  #reasonTimer: NodeJS.Timeout | undefined;
+  readonly #waiting: (() => void)[] = [];
   #unaccountedMs = 0;
   #isToldGone = false;
   #isLeaving = false;
@@ -142,8 +145,7 @@ export class IsolateHandle implements ChannelOwner {
         const { detail, figures } = parseBlame(text);
         reject(new IsolateGone(this.#gone?.reason ?? 'closed', detail, figures));
       };
-      const exchange = this.#channel.open(HostOpens.Load, JSON.stringify(head), true, body, true);
-      exchange.listener = {
+      const listener: ExchangeListener = {
         onReply: (_status, text) => {
           try {
             resolve(parseLoadAnswer(text));
@@ -156,10 +158,11 @@ export class IsolateHandle implements ChannelOwner {
         onSent: () => {},
         onStop: () => {},
         onFail: reason => {
-          if (!this.isUsable) this.#whenGone(() => fail(this.#gone?.detail ?? reason));
-          else fail(reason);
+          if (this.isUsable) fail(reason);
+          else this.#whenTold(() => fail(this.#gone?.detail ?? reason));
         },
       };
+      this.#channel.open(HostOpens.Load, JSON.stringify(head), true, body, true, listener);
     }).finally(() => {
       this.#isLoading = false;
       this.claims.started();
@@ -312,25 +315,23 @@ export class IsolateHandle implements ChannelOwner {
       this.#gone = { reason: 'protocol', detail: error.message };
       this.#endLease();
     }
-    this.#whenGone(() => this.#tellGone());
+    // The cell's word on why usually comes at the same time as the end of the connection.
+    if (this.#gone !== undefined) this.#tellGone();
+    else this.#reasonTimer ??= setTimeout(() => this.#tellGone(), REASON_WITHIN_MS);
   }
 
-  /** The cell's word on why usually comes at the same time as the end of the connection. */
-  #whenGone(then: () => void): void {
-    if (this.#gone !== undefined) {
-      then();
-      return;
-    }
-    setTimeout(() => {
-      this.#gone ??= { reason: 'exit', detail: '' };
-      then();
-    }, REASON_WITHIN_MS);
+  /** Calls the listener when it is known why the isolate is gone, or that nobody says so. */
+  #whenTold(listener: () => void): void {
+    if (this.#isToldGone) listener();
+    else this.#waiting.push(listener);
   }
 
   #tellGone(): void {
     if (this.#isToldGone) return;
     this.#isToldGone = true;
-    const { reason, detail: text } = this.#gone ?? { reason: 'exit' as const, detail: '' };
+    clearTimeout(this.#reasonTimer);
+    this.#gone ??= { reason: 'exit', detail: '' };
+    const { reason, detail: text } = this.#gone;
     const { invocation, figures, detail } = parseBlame(text);
     const lost = [...this.#invocations];
     const share = { cpuMs: Math.round(this.#unaccountedMs / Math.max(1, lost.length)), memoryBytes: 0 };
@@ -343,6 +344,7 @@ export class IsolateHandle implements ChannelOwner {
       // Who only shared the isolate with a loop has not used up its own time.
       else port.onLost(reason === 'cpu' && invocation > 0 ? 'bystander' : reason, detail, share);
     }
+    for (const listener of this.#waiting) listener();
     this.#onGone(reason, detail);
   }
 }
