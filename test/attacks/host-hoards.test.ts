@@ -19,6 +19,8 @@ import { HostBudget, type HostShare } from '../../src/quotas/host/host-share.js'
 import { LimitWarnings } from '../../src/quotas/limit-warnings.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
 import { everyService } from '../host/service-entry.js';
+import { IGNORES_ALL } from '../pool/fake-isolate.js';
+import { SILENT_TRANSPORT } from '../protocol/silent-transport.js';
 
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
@@ -73,19 +75,16 @@ function peer(share: HostShare): Peer {
   let reader: TransportReader | undefined;
   let isPaused = false;
   const transport = {
+    ...SILENT_TRANSPORT,
     start(given: TransportReader) {
       reader = given;
     },
-    isBackpressured: false,
-    unwrittenBytes: 0,
     pause: () => {
       isPaused = true;
     },
     resume: () => {
       isPaused = false;
     },
-    write() {},
-    close() {},
   };
   const handle = new IsolateHandle({ lease: 1, transport }, () => {}, share);
   const limits = resolveLimits({ plan: 'standard' });
@@ -102,25 +101,12 @@ function peer(share: HostShare): Peer {
     share,
   );
   const port: InvocationPort = {
-    onReply() {},
-    onData() {},
-    onCredit() {},
-    onSent() {},
-    onStop() {},
-    onFail() {},
-    onLog() {},
-    onPassThrough() {},
-    onHandlerFailed() {},
+    ...IGNORES_ALL,
     onCall(exchange, id, head, body, isComplete) {
       if (isComplete) exchange.buffer(body);
       const entry = services.get(id);
       if (entry !== undefined) void answerCall(entry, accounting, exchange, head, isComplete);
     },
-    onCallRead() {},
-    onPong() {},
-    onDone() {},
-    checkProgress() {},
-    onLost() {},
   };
   const { id } = handle.invoke(HostOpens.Fetch, 'GET\nhttp://x/', false, null, true, port);
   return {

@@ -10,6 +10,7 @@ import { FrameType, HEADER_BYTES } from '../../src/protocol/frame-layout.js';
 import { FrameWriter } from '../../src/protocol/frame-writer.js';
 import { HostOpens, SignalKind } from '../../src/protocol/messages.js';
 import type { TransportReader } from '../../src/protocol/transport.js';
+import { SILENT_TRANSPORT } from '../protocol/silent-transport.js';
 
 interface Rig {
   readonly handle: IsolateHandle;
@@ -31,13 +32,10 @@ function rig(closeWithinMs?: number): Rig {
   const connection = {
     lease: 1,
     transport: {
+      ...SILENT_TRANSPORT,
       start(given: TransportReader) {
         reader = given;
       },
-      isBackpressured: false,
-      unwrittenBytes: 0,
-      pause() {},
-      resume() {},
       write(parts: readonly Buffer[]) {
         for (const part of parts) result.written += part.length;
       },

@@ -6,6 +6,7 @@ import { Channel } from '../../src/protocol/channel.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
 import { FrameWriter } from '../../src/protocol/frame-writer.js';
 import type { TransportReader } from '../../src/protocol/transport.js';
+import { SILENT_TRANSPORT } from '../protocol/silent-transport.js';
 
 /** Ids that the host has opened, that the peer has, and one of neither. */
 const ids = fc.constantFrom(2, 4, 6, 1, 3, 5, 99);
@@ -60,15 +61,10 @@ class Rig {
   constructor() {
     this.channel = new Channel(
       {
+        ...SILENT_TRANSPORT,
         start: reader => {
           this.#reader = reader;
         },
-        isBackpressured: false,
-        pause: () => {},
-        resume: () => {},
-        unwrittenBytes: 0,
-        write() {},
-        close() {},
       },
       'host',
       {

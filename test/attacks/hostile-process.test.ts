@@ -14,7 +14,7 @@ import { HostOpens, type LoadHead } from '../../src/protocol/messages.js';
 import type { EdgeErrorCode } from '../../src/quotas/errors.js';
 import { handler, newHost } from '../host/new-host.js';
 import { onLinux, unlessMissing } from '../needs.js';
-import { IGNORES_ALL } from '../pool/fake-isolate.js';
+import { IGNORES_ALL, LOAD_HEAD } from '../pool/fake-isolate.js';
 import {
   CELL_MEMORY_MEBIBYTES,
   CGROUPS,
@@ -25,20 +25,7 @@ import {
   startHostile,
 } from './hostile-process.js';
 
-const LOAD: LoadHead = {
-  name: 'lying',
-  modules: [],
-  env: {},
-  bindings: [],
-  flags: [],
-  limits: {
-    startupMs: 400,
-    memoryBytes: 1,
-    cpuOverrunMs: 10,
-    cpuBalanceMs: 10,
-    cpuMs: { fetch: 10, scheduled: 10, queue: 10, alarm: 10 },
-  },
-};
+const LOAD: LoadHead = { ...LOAD_HEAD, limits: { ...LOAD_HEAD.limits, cpuOverrunMs: 10, cpuBalanceMs: 10 } };
 
 const missing = missingCompiler();
 const native = unlessMissing(missing);

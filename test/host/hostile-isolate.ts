@@ -9,6 +9,8 @@ import { FrameWriter } from '../../src/protocol/frame-writer.js';
 import { HostOpens, SignalKind } from '../../src/protocol/messages.js';
 import type { TransportReader } from '../../src/protocol/transport.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
+import { LOAD_HEAD } from '../pool/fake-isolate.js';
+import { SILENT_TRANSPORT } from '../protocol/silent-transport.js';
 import { everyService } from './service-entry.js';
 import { wideShare } from './wide-share.js';
 
@@ -54,17 +56,14 @@ export async function hostileIsolate(
     },
   });
   const transport = {
+    ...SILENT_TRANSPORT,
     start(given: TransportReader) {
       host = given;
     },
-    isBackpressured: false,
     unwrittenBytes: 0,
-    pause() {},
-    resume() {},
     write(parts: readonly Buffer[]) {
       for (const part of parts) reader.push(Buffer.from(part));
     },
-    close() {},
   };
   const cache = new IsolateCache({ max: 1, idleMs: Number.POSITIVE_INFINITY });
   const context: InvocationContext = {
@@ -86,18 +85,8 @@ export async function hostileIsolate(
     context,
     deployment: { modules: [], body: new Uint8Array(0), version: '1' },
     head: () => ({
-      name: 'hostile',
-      modules: [],
-      env: {},
-      bindings: [],
-      flags: [],
-      limits: {
-        startupMs: 400,
-        memoryBytes: 1,
-        cpuOverrunMs: 0,
-        cpuBalanceMs: 0,
-        cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null },
-      },
+      ...LOAD_HEAD,
+      limits: { ...LOAD_HEAD.limits, cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null } },
     }),
     cache,
     acquire: async () => new IsolateHandle({ lease: 1, transport }, () => {}),

@@ -2,15 +2,10 @@ import test from 'ava';
 import type { Cell, CellEvents, LeaseConnection } from '../../src/pool/cell.js';
 import { CellSupervisor } from '../../src/pool/cell-supervisor.js';
 import type { Transport } from '../../src/protocol/transport.js';
+import { SILENT_TRANSPORT } from '../protocol/silent-transport.js';
 
 const SILENT: Transport = {
-  isBackpressured: false,
-  unwrittenBytes: 0,
-  pause() {},
-  resume() {},
-  start() {},
-  write() {},
-  close() {},
+  ...SILENT_TRANSPORT,
 };
 
 /** Does what it is told, and remembers it. */

@@ -2,8 +2,9 @@
 
 import { type InvocationPort, IsolateHandle } from '../../src/pool/isolate-handle.js';
 import { FrameWriter } from '../../src/protocol/frame-writer.js';
-import { HostOpens, SignalKind } from '../../src/protocol/messages.js';
+import { HostOpens, type LoadHead, SignalKind } from '../../src/protocol/messages.js';
 import type { TransportReader } from '../../src/protocol/transport.js';
+import { SILENT_TRANSPORT } from '../protocol/silent-transport.js';
 
 export const IGNORES_ALL: InvocationPort = {
   onReply() {},
@@ -23,6 +24,22 @@ export const IGNORES_ALL: InvocationPort = {
   onLost() {},
 };
 
+/** A function without modules. */
+export const LOAD_HEAD: LoadHead = {
+  name: 'hello',
+  modules: [],
+  env: {},
+  bindings: [],
+  flags: [],
+  limits: {
+    startupMs: 400,
+    memoryBytes: 1,
+    cpuOverrunMs: 0,
+    cpuBalanceMs: 0,
+    cpuMs: { fetch: 10, scheduled: 10, queue: 10, alarm: 10 },
+  },
+};
+
 export interface FakeIsolate {
   readonly handle: IsolateHandle;
   /** Whether the host has ended it. */
@@ -37,15 +54,10 @@ export function fakeIsolate(lease = 1): FakeIsolate {
   let reader: TransportReader | undefined;
   let isEnded = false;
   const transport = {
+    ...SILENT_TRANSPORT,
     start(given: TransportReader) {
       reader = given;
     },
-    isBackpressured: false,
-    unwrittenBytes: 0,
-    pause() {},
-    resume() {},
-    write() {},
-    close() {},
   };
   const handle = new IsolateHandle({ lease, transport }, () => {
     isEnded = true;

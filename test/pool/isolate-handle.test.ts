@@ -2,23 +2,7 @@
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import { IsolateGone, type IsolateHandle } from '../../src/pool/isolate-handle.js';
-import type { LoadHead } from '../../src/protocol/messages.js';
-import { fakeIsolate } from './fake-isolate.js';
-
-const HEAD: LoadHead = {
-  name: 'hello',
-  modules: [],
-  env: {},
-  bindings: [],
-  flags: [],
-  limits: {
-    startupMs: 400,
-    memoryBytes: 1,
-    cpuOverrunMs: 0,
-    cpuBalanceMs: 0,
-    cpuMs: { fetch: 10, scheduled: 10, queue: 10, alarm: 10 },
-  },
-};
+import { fakeIsolate, LOAD_HEAD } from './fake-isolate.js';
 
 /** Timers of this process: waiting for a reason is one. */
 function timers(): number {
@@ -26,7 +10,7 @@ function timers(): number {
 }
 
 async function goneWith(t: ExecutionContext, handle: IsolateHandle): Promise<string> {
-  const error = await t.throwsAsync(handle.load(HEAD, Buffer.alloc(0)), { instanceOf: IsolateGone });
+  const error = await t.throwsAsync(handle.load(LOAD_HEAD, Buffer.alloc(0)), { instanceOf: IsolateGone });
   return error === undefined ? '' : `${error.reason}: ${error.message}`;
 }
 

@@ -6,19 +6,15 @@ import { Channel, type ChannelOwner } from '../../src/protocol/channel.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
 import { FrameWriter } from '../../src/protocol/frame-writer.js';
 import { socketTransport, type Transport, type TransportReader } from '../../src/protocol/transport.js';
+import { SILENT_TRANSPORT } from './silent-transport.js';
 
 const OWNER: ChannelOwner = { onOpen() {}, onSignal() {}, onClose() {} };
 
 function writes(): { readonly transport: Transport; readonly count: () => number } {
   let count = 0;
   const transport = {
-    isBackpressured: false,
-    unwrittenBytes: 0,
-    pause() {},
-    resume() {},
-    start() {},
+    ...SILENT_TRANSPORT,
     write: () => void count++,
-    close() {},
   };
   return { transport, count: () => count };
 }
@@ -116,15 +112,10 @@ function peer(): Peer {
     onOpen: () => {},
     channel: new Channel(
       {
-        isBackpressured: false,
-        unwrittenBytes: 0,
-        pause() {},
-        resume() {},
+        ...SILENT_TRANSPORT,
         start: given => {
           reader = given;
         },
-        write() {},
-        close() {},
       },
       'host',
       {

@@ -4,6 +4,7 @@ import { TRUSTED_BOUNDS } from '../../src/protocol/frame-reader.js';
 import { GatedReader } from '../../src/protocol/gated-reader.js';
 import type { HostShare } from '../../src/quotas/host/host-share.js';
 import { listening } from './frame-texts.js';
+import { SILENT_TRANSPORT } from './silent-transport.js';
 
 const nextRound = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
@@ -52,11 +53,7 @@ function rig(framesAtOnce = Number.POSITIVE_INFINITY): Rig {
   const asked: string[] = [];
   const broken: string[] = [];
   const transport = {
-    isBackpressured: false,
-    unwrittenBytes: 0,
-    start() {},
-    write() {},
-    close() {},
+    ...SILENT_TRANSPORT,
     pause: () => void asked.push('pause'),
     resume: () => void asked.push('resume'),
   };
@@ -185,13 +182,7 @@ test('GatedReader reports what breaks the protocol once, and reads no further', 
 test('GatedReader without an account reads all at once', t => {
   const { seen, reader: frames } = listening();
   const transport = {
-    isBackpressured: false,
-    unwrittenBytes: 0,
-    start() {},
-    write() {},
-    close() {},
-    pause() {},
-    resume() {},
+    ...SILENT_TRANSPORT,
   };
   const reader = new GatedReader(transport, frames, undefined, error => t.fail(error.message));
   for (let at = 0; at < 10; at++) reader.read(signal('1a'));

@@ -5,6 +5,7 @@ import { WINDOW_BYTES } from '../../src/protocol/body-owner.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
 import type { TransportReader } from '../../src/protocol/transport.js';
+import { SILENT_TRANSPORT } from './silent-transport.js';
 
 const STEPS = [
   'open',
@@ -58,11 +59,7 @@ class End {
     this.#side = side;
     this.channel = new Channel(
       {
-        isBackpressured: false,
-        unwrittenBytes: 0,
-        pause() {},
-        resume() {},
-        close() {},
+        ...SILENT_TRANSPORT,
         start: reader => {
           back.reader = reader;
         },

@@ -4,16 +4,11 @@ import { FIRST_WINDOW_BYTES } from '../../src/protocol/body-owner.js';
 import { Channel } from '../../src/protocol/channel.js';
 import { ExchangeIo } from '../../src/protocol/exchange-io.js';
 import type { Transport } from '../../src/protocol/transport.js';
+import { SILENT_TRANSPORT } from './silent-transport.js';
 
 /** Writes everything at once and keeps nothing. */
 const NOWHERE: Transport = {
-  isBackpressured: false,
-  unwrittenBytes: 0,
-  pause() {},
-  resume() {},
-  start() {},
-  write() {},
-  close() {},
+  ...SILENT_TRANSPORT,
 };
 
 test('ExchangeIo.send() keeps no chunk in memory that it has sent, while it waits for credit', async t => {

@@ -3,28 +3,10 @@ import test from 'ava';
 import { ServiceId } from '../../../src/bindings/service-id.js';
 import type { Exchange } from '../../../src/protocol/exchange.js';
 import { HostOpens } from '../../../src/protocol/messages.js';
+import { IGNORES_ALL } from '../../pool/fake-isolate.js';
 import { createGuest, handler, inGuest, readBody } from '../guest.js';
 
 const OK = { status: 200, statusText: 'OK', headers: ['X-A', '1'], url: 'https://o.example/', redirected: false };
-
-const ignore = (): void => {};
-const IGNORED = {
-  onReply: ignore,
-  onData: ignore,
-  onCredit: ignore,
-  onSent: ignore,
-  onStop: ignore,
-  onFail: ignore,
-  onLog: ignore,
-  onCallRead: ignore,
-  checkProgress() {},
-  onPong: ignore,
-  onPassThrough: ignore,
-  onHandlerFailed: ignore,
-  onCall: ignore,
-  onDone: ignore,
-  onLost: ignore,
-};
 
 test('fetch() calls the service with method, URL, redirect mode and headers', async t => {
   let head: unknown;
@@ -192,7 +174,7 @@ test('request.body fails when the client goes away and nobody reads it', async t
   const guest = await createGuest(t, script);
   const logged = new Promise<string>(resolve => {
     const exchange = guest.handle.invoke(HostOpens.Fetch, 'POST\nhttps://example.com/', false, null, false, {
-      ...IGNORED,
+      ...IGNORES_ALL,
       onLog: (_level, text) => resolve(text),
     });
     exchange.write(Buffer.from('half'));
