@@ -7,11 +7,12 @@ import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test, { type ExecutionContext } from 'ava';
+import { missingCompiler } from '../../benchmarks/hijacked/compile-c.js';
 import { FrameType } from '../../src/protocol/frame-layout.js';
 import { ISOLATE_BOUNDS } from '../../src/protocol/isolate-bounds.js';
 import { type EdgeErrorCode, errorCode } from '../../src/quotas/errors.js';
 import { unlessMissing } from '../needs.js';
-import { type HijackedHost, hijackedHost, inC, inJavaScript, missingCompiler } from './cells/hijack.js';
+import { type HijackedHost, hijackedHost, inC, inJavaScript } from './cells/hijack.js';
 
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');

@@ -8,6 +8,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
+import { missingCompiler } from '../../benchmarks/hijacked/compile-c.js';
 import type { InvocationPort } from '../../src/pool/isolate-handle.js';
 import { descendantsOf } from '../../src/pool/watch/process-tree.js';
 import { HostOpens, type LoadHead } from '../../src/protocol/messages.js';
@@ -20,7 +21,6 @@ import {
   CGROUPS,
   compileHostile,
   type HostileOptions,
-  missingCompiler,
   removeHostile,
   startHostile,
 } from './hostile-process.js';

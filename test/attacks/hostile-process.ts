@@ -1,11 +1,11 @@
 /** Puts another program in the place of a cell, behind the real sandbox and under the real supervisor. */
-import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
+import { compileC } from '../../benchmarks/hijacked/compile-c.js';
 import { CellSupervisor } from '../../src/pool/cell-supervisor.js';
 import { type CellProgram, ProcessCell } from '../../src/pool/process-cell.js';
 import { findPrograms } from '../../src/pool/sandbox/programs.js';
@@ -20,21 +20,10 @@ export const CELL_MEMORY_MEBIBYTES = 32;
 
 let folder: string | undefined;
 
-/** Why test/fixtures/hostile-cell.c cannot be compiled here; undefined when it can. */
-export function missingCompiler(): string | undefined {
-  if (process.platform !== 'linux') return 'not Linux';
-  return spawnSync('cc', ['--version']).error === undefined ? undefined : 'no C compiler (cc)';
-}
-
 /** The C program, ready to be run by any user. */
 export function compileHostile(): string {
   folder = mkdtempSync(join(tmpdir(), 'edgehost-hostile-'));
-  chmodSync(folder, 0o755);
-  const program = join(folder, 'hostile-cell');
-  const source = fileURLToPath(new URL('../../../test/fixtures/hostile-cell.c', import.meta.url));
-  const { status, stderr } = spawnSync('cc', ['-O1', '-o', program, source, '-lpthread'], { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`Cannot compile ${source}: ${stderr}`);
-  return program;
+  return compileC(fileURLToPath(new URL('../../../test/fixtures/hostile-cell.c', import.meta.url)), folder);
 }
 
 export function removeHostile(): void {

@@ -2,9 +2,10 @@
 import { PassThrough, Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
+import { missingCompiler } from '../../benchmarks/hijacked/compile-c.js';
 import { LastWords } from '../../src/pool/last-words.js';
 import { printable } from '../../src/pool/printable.js';
-import { compileHostile, missingCompiler, removeHostile, startHostile } from '../attacks/hostile-process.js';
+import { compileHostile, removeHostile, startHostile } from '../attacks/hostile-process.js';
 import { unlessMissing } from '../needs.js';
 
 const NEVER_MS = 1_000_000_000;

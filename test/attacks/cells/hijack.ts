@@ -4,15 +4,16 @@
  * on behalf of that account.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import childProcess, { type ChildProcess, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import childProcess, { type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import process from 'node:process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
+import { programText, startsCell, withProgram, withText } from '../../../benchmarks/hijacked/commands.js';
+import { compileC } from '../../../benchmarks/hijacked/compile-c.js';
 import type { EdgeFunction, EdgeHost, EdgeHostOptions } from '../../../src/index.js';
 import { handler, newHost } from '../../host/new-host.js';
 
@@ -29,7 +30,7 @@ export interface HijackedHost {
   readBytes(): number;
 }
 
-const CELL_MAIN = /[/\\]cell-main\.js$/;
+const SOURCE = fileURLToPath(new URL('../../../../test/attacks/cells/hijacked-cell.c', import.meta.url));
 const NEIGHBOURS = 3;
 
 const hijacking = new AsyncLocalStorage<{ readonly hijack: Hijack; readonly cells: ChildProcess[] }>();
@@ -40,8 +41,8 @@ Object.defineProperty(childProcess, 'spawn', {
   writable: true,
   value: (command: string, args: readonly string[], options: object): unknown => {
     const attacker = hijacking.getStore();
-    const isCell = args.some(argument => CELL_MAIN.test(argument));
-    if (attacker === undefined || !isCell) return Reflect.apply(spawn, childProcess, [command, args, options]);
+    if (attacker === undefined || !startsCell(args))
+      return Reflect.apply(spawn, childProcess, [command, args, options]);
     const [program, ...given] = attacker.hijack([command, ...args]);
     // As the signature of spawn() says.
     const child = Reflect.apply(spawn, childProcess, [program, given, options]) as unknown as ChildProcess;
@@ -53,42 +54,16 @@ syncBuiltinESMExports();
 
 /** By hijacked-cell.ts, in the same Node with the same flags. */
 export function inJavaScript(): Hijack {
-  // A cell is started in the folder of the package's own code, and may read nothing else.
-  const text = readFileSync(fileURLToPath(new URL('./hijacked-cell.js', import.meta.url)), 'utf8').replaceAll(
-    /(['"])\.\.\/\.\.\/\.\.\/src\//g,
-    '$1./',
-  );
-  return command => [...command.filter(argument => !CELL_MAIN.test(argument)), '--input-type=module', '--eval', text];
+  const text = programText(new URL('./hijacked-cell.js', import.meta.url));
+  return command => withText(command, text);
 }
 
-/** Why hijacked-cell.c cannot be compiled here; undefined when it can. */
-export function missingCompiler(): string | undefined {
-  if (process.platform !== 'linux') return 'not Linux';
-  return spawnSync('cc', ['--version']).error === undefined ? undefined : 'no C compiler (cc)';
-}
-
-/** By hijacked-cell.c, which next to no processor time is needed for. A root of its own gets the program, too: native code brings its own. */
+/** By hijacked-cell.c, which next to no processor time is needed for. */
 export function inC(t: ExecutionContext): Hijack {
   const folder = mkdtempSync(join(tmpdir(), 'edgehost-hijacked-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  // For the users of cells.
-  chmodSync(folder, 0o755);
-  const program = join(folder, 'hijacked-cell');
-  const source = fileURLToPath(new URL('../../../../test/attacks/cells/hijacked-cell.c', import.meta.url));
-  const { status, stderr } = spawnSync('cc', ['-O1', '-o', program, source, '-lpthread'], { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`Cannot compile ${source}: ${stderr}`);
-  return command => {
-    const prefix = command.slice(0, command.lastIndexOf(process.execPath));
-    const end = prefix.indexOf('--remount-ro');
-    const folders = foldersAbove(program).flatMap(above => ['--dir', above]);
-    if (end >= 0) prefix.splice(end, 0, ...folders, '--ro-bind', program, program);
-    return [...prefix, program];
-  };
-}
-
-function foldersAbove(path: string): string[] {
-  const parent = dirname(path);
-  return parent === '/' || parent === path ? [] : [...foldersAbove(parent), parent];
+  const path = compileC(SOURCE, folder);
+  return command => withProgram(command, { path, args: [] });
 }
 
 /** The neighbours' cells are up, and the attacker's has its function. */

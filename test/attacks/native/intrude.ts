@@ -1,5 +1,4 @@
 /** Native code in the place of Node, behind the wall that cells have: started on the same way as a cell, with the same command before it. */
-import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -7,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
+import { compileC, missingCompiler } from '../../../benchmarks/hijacked/compile-c.js';
 import type { Sandbox } from '../../../src/pool/sandbox/sandbox.js';
 import { type Inmate, spawnBehind } from '../../../src/pool/sandbox/spawn.js';
 import { withFiles } from './with-files.js';
@@ -21,13 +21,9 @@ export type Findings = ReadonlyMap<string, string>;
 
 /** Undefined where there is no C compiler, or no headers of the C library. */
 export function compileIntruder(): { readonly path: string; remove(): void } | undefined {
-  const headers = spawnSync('cc', ['-E', '-include', 'stdio.h', '-x', 'c', '/dev/null'], { stdio: 'ignore' });
-  if (headers.status !== 0) return undefined;
+  if (missingCompiler() !== undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'edgehost-intruder-'));
-  const path = join(folder, 'intruder');
-  execFileSync('chmod', ['755', folder]);
-  execFileSync('cc', ['-O1', '-pthread', '-o', path, SOURCE]);
-  return { path, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  return { path: compileC(SOURCE, folder), remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 /** Starts the program; `finished` has what it found. */

@@ -1,0 +1,53 @@
+/** The commands that start cells, changed so that an attacker's program runs behind everything that stands before a cell. */
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import process from 'node:process';
+
+/** A program that is no Node program, by its path, and its arguments. */
+export interface NativeProgram {
+  readonly path: string;
+  readonly args: readonly string[];
+}
+
+/** A file or folder of the machine, and where it is in the root of a sandbox. @default where it is */
+export interface BoundFile {
+  readonly path: string;
+  readonly inside?: string;
+}
+
+const CELL_MAIN = /[/\\]cell-main\.js$/;
+
+export function startsCell(args: readonly string[]): boolean {
+  return args.some(argument => CELL_MAIN.test(argument));
+}
+
+/** The same Node with the same flags, and another text. */
+export function withText(command: readonly string[], text: string): string[] {
+  return [...command.filter(argument => !CELL_MAIN.test(argument)), '--input-type=module', '--eval', text];
+}
+
+/** The program in place of Node. */
+export function withProgram(command: readonly string[], { path, args }: NativeProgram): string[] {
+  return [...withFiles(command.slice(0, command.lastIndexOf(process.execPath)), [{ path }]), path, ...args];
+}
+
+/** Files in the root of a sandbox, where the words make one: an attacker would have brought them along in memory. */
+export function withFiles(words: readonly string[], files: readonly BoundFile[]): string[] {
+  const end = words.indexOf('--remount-ro');
+  if (end < 0) return [...words];
+  const binds = files.flatMap(({ path, inside = path }) => [
+    ...foldersAbove(inside).flatMap(folder => ['--dir', folder]),
+    ...['--ro-bind', path, inside],
+  ]);
+  return [...words.slice(0, end), ...binds, ...words.slice(end)];
+}
+
+function foldersAbove(path: string): string[] {
+  const parent = dirname(path);
+  return parent === '/' || parent === path ? [] : [...foldersAbove(parent), parent];
+}
+
+/** A compiled module that imports the package's own code alone. A cell is started in the folder of that code, and may read nothing else. */
+export function programText(module: URL): string {
+  return readFileSync(module, 'utf8').replaceAll(/(['"])(?:\.\.\/)+src\//g, '$1./');
+}
