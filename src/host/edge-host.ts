@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import process from 'node:process';
 import type { StoreBucket } from '../bindings/bucket/types.js';
-import { type BindingClients, type BindingRegistry, bindingDirectories, REGISTRY } from '../bindings/registry.js';
+import { type BindingClients, type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import type { Cell, CellEvents, CellOptions } from '../pool/cell.js';
 import { type CellState, CellSupervisor } from '../pool/cell-supervisor.js';
 import { IsolateCache } from '../pool/isolate-cache.js';
@@ -250,13 +250,13 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
    * segments; {@link s3Listener} loses nothing. Throws TypeError or RangeError for options that are not valid.
    */
   s3(options: HostS3Options): (request: Request) => Promise<Response> {
-    const { fetch } = this.#s3Door(options);
+    const { fetch } = this.#s3Endpoint(options);
     return request => fetch(request);
   }
 
   /** The S3-compatible API for `http.createServer`, or mounted in a framework. */
   s3Listener(options: HostS3Options): (request: IncomingMessage, response: ServerResponse) => void {
-    return this.#s3Door(options).listener;
+    return this.#s3Endpoint(options).listener;
   }
 
   /**
@@ -277,7 +277,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       warn: error => this.#warn(error),
       account: id => this.#accounts.get(id),
       bindings: this.#bindings.registry,
-      directories: bindingDirectories(row => this.#bindings.shared(row)),
+      directories: this.#bindings.directories,
       storage: async () => {
         const storage = await this.#openStorage();
         return { storage: storage.database('management'), keyStore: storage.secretsKey };
@@ -341,14 +341,14 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     this.#isStorageOpen = false;
   }
 
-  #s3Door(options: HostS3Options): S3Handler {
+  #s3Endpoint(options: HostS3Options): S3Handler {
     const onError = options.onError ?? ((error: unknown) => this.#warn(error));
     const { plan, zonePlan, limits } = this.#options;
     const hostLimits = resolveLimits({ plan, zonePlan, overrides: [limits] });
     return createS3Endpoint(
       { ...options, onError },
       {
-        directories: bindingDirectories(row => this.#bindings.shared(row)),
+        directories: this.#bindings.directories,
         // Not by account(), which would make one that the application may still make with options of its own.
         limits: account => this.#accounts.get(account)?.limits ?? hostLimits,
       },

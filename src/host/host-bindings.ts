@@ -1,6 +1,6 @@
 /** The bindings of one host: the rows of the registry, and what each of them shares among the accounts. */
 import type { AccountContext, BindingBase, BindingHost, FunctionContext, NamedBinding } from '../bindings/binding.js';
-import type { BindingRegistry } from '../bindings/registry.js';
+import { type BindingDirectories, type BindingRegistry, bindingDirectories } from '../bindings/registry.js';
 import type { Service } from '../bindings/service.js';
 import type { BoundBinding } from './deploy/binding-shapes.js';
 import type { FunctionServices, ServiceEntry } from './invocation/services.js';
@@ -10,6 +10,8 @@ type Common<Context> = Omit<Context, 'shared'>;
 
 export class HostBindings {
   readonly registry: BindingRegistry;
+  /** What is administered beside functions, of every account. */
+  readonly directories: BindingDirectories = bindingDirectories(row => this.shared(row));
   readonly #shared = new Map<BindingBase, unknown>();
 
   /** @throws TypeError or RangeError for an option of the host that a row refuses */

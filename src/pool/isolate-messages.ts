@@ -2,6 +2,7 @@
 
 import { HANDLERS, type HandlerFailure, type LoadAnswer, type ScriptFailure } from '../protocol/messages.js';
 import { ProtocolError } from '../protocol/protocol-error.js';
+import { isObject } from '../quotas/schema/describe.js';
 import { printable } from './printable.js';
 
 const MAX_TEXT = 64 * 1024;
@@ -79,10 +80,6 @@ function parseObject(text: string): Record<string, unknown> {
     // Falls through: what is not JSON is malformed like what is not an object.
   }
   throw new ProtocolError('A message is not a JSON object');
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function textOf(value: unknown): string {

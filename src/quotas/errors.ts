@@ -66,7 +66,7 @@ export type EdgeErrorCode = keyof typeof EDGE_ERRORS;
  */
 export class EdgeError extends Error {
   readonly code: EdgeErrorCode;
-  /** The HTTP status that a endpoint answers when this error ends a request. */
+  /** The HTTP status that an endpoint answers when this error ends a request. */
   readonly status: number;
   /** The limit that was passed, when it was one: its name in the table of limits, and figures in its unit. */
   declare readonly limit?: ExceededLimit;

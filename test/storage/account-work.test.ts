@@ -170,6 +170,32 @@ test('no descriptor is left when the disk is full', async t => {
   t.is(await openFiles(directory), 0);
 });
 
+/** Bytes that one small chunk takes at least: its view, its buffer and the record of the buffer. */
+const LEAST_CHUNK_BYTES = 500;
+
+for (const [name, bytes] of [
+  ['in memory', 0],
+  ['on its way to a file', LARGE_BYTES],
+] as const) {
+  test(`a body that comes byte by byte counts as what its chunks take, ${name}`, async t => {
+    const { engine } = await open(t);
+    const work = countedWork();
+    let most = 0;
+    async function* body() {
+      if (bytes > 0) yield* stream(bytes);
+      for (let at = 0; at < 400; at++) {
+        yield Buffer.from('x');
+        most = Math.max(most, work.heldBytes);
+      }
+      // Chunks without a byte count too, and are given back.
+      yield new Uint8Array(0);
+    }
+    t.is((await engine.put('bytes', body(), {}, work))?.size, bytes + 400);
+    t.true(most >= 399 * LEAST_CHUNK_BYTES, `${most} bytes were counted`);
+    t.is(work.heldBytes, 0);
+  });
+}
+
 test('an account with as many descriptors as it may have is refused one more, and has the last', async t => {
   const { engine, directory } = await open(t);
   await engine.put('large', stream(LARGE_BYTES), {});

@@ -1,3 +1,4 @@
+import { isObject } from '../../quotas/schema/describe.js';
 import { parseRangeHeader } from './byte-range.js';
 import type { WireArguments } from './client/calls.js';
 import type { ByteRange, Condition, EtagPattern, HashName, HttpMetadata, UploadOptions } from './engine.js';
@@ -14,7 +15,7 @@ import type { StoreStorageClass } from './types.js';
 export type UncheckedFields = Readonly<Record<string, unknown>>;
 
 export function checkFields(method: BucketMethod, what: string, value: unknown): UncheckedFields {
-  if (isFields(value)) return value;
+  if (isObject(value)) return value;
   throw new TypeError(`${method}: ${what} is ${describe(value)}, it must be an object`);
 }
 
@@ -252,20 +253,16 @@ function checkCount(method: BucketMethod, what: string, value: unknown): number 
 
 /** A date as the client sends it. */
 function checkDate(method: BucketMethod, what: string, value: unknown): number {
-  const date = isFields(value) ? value.date : undefined;
+  const date = isObject(value) ? value.date : undefined;
   if (typeof date === 'number' && Number.isFinite(date)) return date;
   throw new TypeError(
-    `${method}: ${what} is ${isFields(value) ? 'an invalid Date' : describe(value)}, it must be a Date`,
+    `${method}: ${what} is ${isObject(value) ? 'an invalid Date' : describe(value)}, it must be a Date`,
   );
 }
 
 /** Of a Headers object, as the client sends it. */
 function headersOf(given: UncheckedFields): UncheckedFields | undefined {
-  return isFields(given.headers) ? given.headers : undefined;
-}
-
-function isFields(value: unknown): value is UncheckedFields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject(given.headers) ? given.headers : undefined;
 }
 
 /** A value for a message: its type, and what it is when that is short. */

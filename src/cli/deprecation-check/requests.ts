@@ -9,6 +9,7 @@ import {
 } from '../../host/management/deprecations/deprecation-timeline.js';
 import type { DeprecationId, Method } from '../../host/management/deprecations/deprecations.js';
 import { PathTable, splitPath } from '../../host/management/http/path-table.js';
+import { isObject } from '../../quotas/schema/describe.js';
 
 export interface AuditOptions {
   /** The date that decides between gone and ending. @default now */
@@ -213,8 +214,4 @@ function withoutSlash(path: string): string {
 
 function hasAny(object: object, fields: readonly string[]): boolean {
   return fields.some(field => Object.hasOwn(object, field));
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -16,7 +16,7 @@ import { headOfRequest, isNullBodyStatus, parseResponseHead, withoutFragment } f
 /** Chunks of a response body handed to the reader are at most this long. */
 const MAX_PIECE_BYTES = 64 * 1024;
 
-/** What a endpoint asks for, before it has become a frame. */
+/** What an endpoint asks for, before it has become a frame. */
 export interface FetchInput {
   readonly method: string;
   readonly url: string;

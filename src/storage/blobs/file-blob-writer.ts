@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { CallWork } from '../../quotas/host/call-work.js';
+import { heldByChunks } from '../../quotas/host/chunk-bytes.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { syncQueue, threadQueue } from '../../quotas/host/threads.js';
 import type { DiskSpace } from '../files/disk-space.js';
@@ -59,7 +60,7 @@ export class FileBlobWriter implements BlobWriter {
   write(chunk: Uint8Array): Promise<void> | undefined {
     this.#gathered.push(chunk);
     this.#gatheredBytes += chunk.byteLength;
-    this.#work.countBytes(chunk.byteLength);
+    this.#work.countBytes(heldByChunks(1, chunk.byteLength));
     if (this.#gatheredBytes < WRITE_BYTES && this.#gathered.length < WRITE_CHUNKS) return undefined;
     const previous = this.#writing;
     if (previous === undefined) {
@@ -72,7 +73,7 @@ export class FileBlobWriter implements BlobWriter {
   async finish(): Promise<void> {
     try {
       await this.#writing;
-      if (this.#gatheredBytes > 0) this.#startWriting();
+      if (this.#gathered.length > 0) this.#startWriting();
       await this.#writing;
       await this.#flushing;
       if (this.#failure !== undefined) throw this.#failure;
@@ -85,8 +86,8 @@ export class FileBlobWriter implements BlobWriter {
 
   async abandon(): Promise<void> {
     this.#isAbandoned = true;
+    this.#work.countBytes(-heldByChunks(this.#gathered.length, this.#gatheredBytes));
     this.#gathered = [];
-    this.#work.countBytes(-this.#gatheredBytes);
     this.#gatheredBytes = 0;
     await this.#writing;
     await this.#flushing;
@@ -117,7 +118,7 @@ export class FileBlobWriter implements BlobWriter {
     try {
       await this.#writeInTurn(chunks, bytes);
     } finally {
-      this.#work.countBytes(-bytes);
+      this.#work.countBytes(-heldByChunks(chunks.length, bytes));
     }
     this.#unflushedBytes += bytes;
     if (this.#unflushedBytes < FLUSH_BYTES) return;

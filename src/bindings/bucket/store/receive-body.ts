@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { CallWork } from '../../../quotas/host/call-work.js';
+import { heldByChunks } from '../../../quotas/host/chunk-bytes.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import type { BlobStore, BlobWriter } from '../../../storage/blobs/blob-store.js';
 import type { ServiceBody } from '../../service.js';
@@ -57,7 +58,8 @@ class BodyReceiver {
   readonly #transferChecksum: PutOptions['transferChecksum'];
   #size = 0;
   #small: Uint8Array[] = [];
-  #gatheredBytes = 0;
+  /** What is counted of `small`. */
+  #heldBytes = 0;
   #writer: BlobWriter | undefined;
 
   constructor(
@@ -104,14 +106,13 @@ class BodyReceiver {
       await this.#writer?.abandon();
       throw error;
     } finally {
-      this.#release();
+      this.#hold(0);
     }
   }
 
   #gather(chunk: Uint8Array): Promise<void> | undefined {
-    this.#gatheredBytes += chunk.byteLength;
-    this.#work.countBytes(chunk.byteLength);
     if (this.#small.push(chunk) >= MAX_CHUNKS) this.#small = [Buffer.concat(this.#small)];
+    this.#hold(heldByChunks(this.#small.length, this.#size));
     return this.#size > INLINE_BYTES ? this.#toFile() : undefined;
   }
 
@@ -119,13 +120,14 @@ class BodyReceiver {
     this.#writer = await this.#blobs.create(this.#work);
     const gathered = this.#small;
     this.#small = [];
-    this.#release();
+    this.#hold(0);
     for (const chunk of gathered) await this.#writer.write(chunk);
   }
 
-  #release(): void {
-    this.#work.countBytes(-this.#gatheredBytes);
-    this.#gatheredBytes = 0;
+  /** Counts what is gathered. */
+  #hold(bytes: number): void {
+    this.#work.countBytes(bytes - this.#heldBytes);
+    this.#heldBytes = bytes;
   }
 
   #count(chunk: Uint8Array): void {
