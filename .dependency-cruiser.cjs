@@ -1,7 +1,20 @@
-// The direction of imports: cli > host > s3 > pool > isolate > protocol > bindings > storage > quotas. An import may skip a layer and never
-// points left; type imports count. Checked by `npm run check:imports`.
+// The direction of imports: cli > host > management > shapes > names > s3 > pool > isolate > protocol > bindings > storage > quotas. An import may
+// skip a layer and never points left; type imports count. Checked by `npm run check:imports`.
 
-const LAYERS = ['cli', 'host', 's3', 'pool', 'isolate', 'protocol', 'bindings', 'storage', 'quotas'];
+const LAYERS = [
+  'cli',
+  'host',
+  'management',
+  'shapes',
+  'names',
+  's3',
+  'pool',
+  'isolate',
+  'protocol',
+  'bindings',
+  'storage',
+  'quotas',
+];
 
 /** What code of the guest realm may import besides itself and libraries that are plain JavaScript. */
 const GUEST_MAY_IMPORT = [

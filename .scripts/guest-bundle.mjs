@@ -66,7 +66,7 @@ const lazyPatterns = {
 const otherBindings = path => ({
   name: 'other-bindings',
   setup({ onResolve }) {
-    const user = join(root, 'src/guest/binding-platform.ts');
+    const user = join(root, 'src/guest/env/binding-platform.ts');
     onResolve({ filter: /^\.\/bindings\.ts$/ }, ({ importer }) => (importer === user ? { path } : undefined));
   },
 });

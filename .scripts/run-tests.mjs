@@ -32,7 +32,7 @@ const SLOW = [
   'host/shares',
   'host/ingress/listener',
   'examples/demo',
-  'host/management/state/secrets-key',
+  'management/state/secrets-key',
   'storage/full-disk',
   'limits/rates',
 ].map(name => join('dist/test', `${name}.test.js`));

@@ -2,8 +2,8 @@
 
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { parseDay, type ScheduleOverrides } from '../host/management/deprecations/deprecation-timeline.js';
-import { DEPRECATIONS, type DeprecationId, isDeprecationId } from '../host/management/deprecations/deprecations.js';
+import { parseDay, type ScheduleOverrides } from '../management/deprecations/deprecation-timeline.js';
+import { DEPRECATIONS, type DeprecationId, isDeprecationId } from '../management/deprecations/deprecations.js';
 import type { CommandIo, ExitCode } from './command.js';
 import { auditPaths } from './deprecation-check/paths.js';
 import { jsonReport, lineReport, tableReport } from './deprecation-check/report.js';

@@ -1,6 +1,6 @@
 /** The global names of fetch, bodies and streams. */
 
-import { ExtendableEvent, FetchEvent, ScheduledEvent } from './web/extendable-event.ts';
+import { ExtendableEvent, FetchEvent, ScheduledEvent } from './events/extendable-event.ts';
 import { fetch } from './web/fetch/fetch.ts';
 import { FixedLengthStream, IdentityTransformStream } from './web/fetch/fixed-length.ts';
 import { FormData } from './web/fetch/form-data.ts';

@@ -3,8 +3,8 @@
  * namespaces and objects are not enumerable, operations are, as in browsers.
  */
 
-import { Cache, CacheStorage, caches } from './caches.ts';
 import { fetchClasses, fetchFunctions } from './fetch-globals.ts';
+import { Cache, CacheStorage, caches } from './web/caches.ts';
 import { atob, btoa } from './web/encoding/base64.ts';
 import { AbortController, AbortSignal } from './web/scheduling/abort.ts';
 import './web/file/blob-clone.ts';

@@ -1,11 +1,11 @@
 /** The start of a function: its configuration comes in, its code is evaluated, its handlers are found. */
 import { Ev, Op } from '../isolate/ops/table.ts';
-import { createBinding } from './binding-platform.ts';
 import { onEvent, op } from './bridge.ts';
-import { createEnv, parseSetup } from './env.ts';
+import { createBinding } from './env/binding-platform.ts';
+import { createEnv, parseSetup } from './env/env.ts';
+import { type Handlers, handlersOfModule, handlersOfScript, kindsOf } from './events/handlers.ts';
+import { serve } from './events/invocation.ts';
 import { describeFailure } from './failure.ts';
-import { type Handlers, handlersOfModule, handlersOfScript, kindsOf } from './handlers.ts';
-import { serve } from './invocation.ts';
 import { onMainModule } from './loader.ts';
 import { ErrorCtor } from './primordials.ts';
 import { leaveGlobalScope } from './scope.ts';

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import process from 'node:process';
 import type { StoreBucket } from '../bindings/bucket/types.js';
 import { type BindingClients, type BindingRegistry, REGISTRY } from '../bindings/registry.js';
+import { NameOwners } from '../names/name-owners.js';
 import type { Cell, CellEvents, CellOptions } from '../pool/cell.js';
 import { type CellState, CellSupervisor } from '../pool/cell-supervisor.js';
 import { IsolateCache } from '../pool/isolate-cache.js';
@@ -36,7 +37,6 @@ import { CHANNELS, isRecorded, loadTelemetry, publish, recordInvocation } from '
 import { type HostListenerOptions, LISTENER_OPTIONS } from './listener-options.js';
 import { createManagementEndpoint, type HostManagement, type HostManagementOptions } from './management-endpoint.js';
 import { MANAGEMENT_OPTIONS } from './management-options.js';
-import { NameOwners } from './names/name-owners.js';
 import { type AccountOptions, checkAccountOptions, checkName, type LoadOptions } from './options.js';
 import { createS3Endpoint, type HostS3Options } from './s3-endpoint.js';
 

@@ -2,7 +2,7 @@
 import type { AccountContext, BindingBase, BindingHost, FunctionContext, NamedBinding } from '../bindings/binding.js';
 import { type BindingDirectories, type BindingRegistry, bindingDirectories } from '../bindings/registry.js';
 import type { Service } from '../bindings/service.js';
-import type { BoundBinding } from './deploy/binding-shapes.js';
+import type { BoundBinding } from '../shapes/binding-shapes.js';
 import type { FunctionServices, ServiceEntry } from './invocation/services.js';
 
 /** A context without what only its row knows. */

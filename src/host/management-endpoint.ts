@@ -1,13 +1,13 @@
 /** The management API of a host: its ports over the host's accounts, and its storage beside theirs. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BindingDirectories, BindingRegistry } from '../bindings/registry.js';
+import type { Management, ManagementOptions } from '../management/management.js';
+import type { FunctionDeployment, FunctionPort, FunctionTriggers } from '../management/ports.js';
+import type { ManagementStorage } from '../management/state/records.js';
+import type { NameOwners } from '../names/name-owners.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { KeyStore } from '../storage/files/key-file.js';
 import type { Account } from './account.js';
-import type { Management, ManagementOptions } from './management/management.js';
-import type { FunctionDeployment, FunctionPort, FunctionTriggers } from './management/ports.js';
-import type { ManagementStorage } from './management/state/records.js';
-import type { NameOwners } from './names/name-owners.js';
 import type { LoadOptions } from './options.js';
 
 /** Options of `host.management()`; functions, bindings, names and storage are the host's. */
@@ -43,7 +43,7 @@ export interface ManagementHost {
 export function createManagementEndpoint(options: HostManagementOptions, host: ManagementHost): HostManagement {
   const ready = host.storage().then(async ({ storage, keyStore }) => {
     // A third of all code that a host loads is the API's: only hosts that have one load it.
-    const { createManagement } = await import('./management/management.js');
+    const { createManagement } = await import('../management/management.js');
     const management = createManagement({
       ...options,
       storage,

@@ -1,8 +1,8 @@
 /** The options of `host.management()`, checked when they are given: the API itself starts later, when the storage is open. */
 
+import { MANAGEMENT_LIMITS } from '../management/limits.js';
+import { RATE_LIMITS } from '../management/rate-limits.js';
 import { choice, native, objectOf, type Schema, text } from '../quotas/schema/schema.js';
-import { MANAGEMENT_LIMITS } from './management/limits.js';
-import { RATE_LIMITS } from './management/rate-limits.js';
 import type { HostManagementOptions } from './management-endpoint.js';
 
 /** What is `native` here has checks of its own, which say more than a type. */

@@ -2,6 +2,7 @@
 
 import type { NamedBinding } from '../bindings/binding.js';
 import { type BindingOptions, REGISTRY } from '../bindings/registry.js';
+import { zoneOf } from '../names/route-pattern.js';
 import { checkBindingNames } from '../quotas/deployment-checks.js';
 import { LIMIT_OVERRIDES } from '../quotas/limit-schema.js';
 import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';
@@ -20,8 +21,7 @@ import {
   text,
   union,
 } from '../quotas/schema/schema.js';
-import { ACCOUNT_BOUNDS } from './account-bounds.js';
-import { type BindingShape, type BoundBinding, bindingFields, boundBindings } from './deploy/binding-shapes.js';
+import { type BindingShape, type BoundBinding, bindingFields, boundBindings } from '../shapes/binding-shapes.js';
 import {
   COMPATIBILITY_DATE,
   COMPATIBILITY_FLAGS,
@@ -32,8 +32,8 @@ import {
   SECRETS,
   USAGE_MODEL,
   VARIABLES,
-} from './deploy/function-shapes.js';
-import { zoneOf } from './names/route-pattern.js';
+} from '../shapes/function-shapes.js';
+import { ACCOUNT_BOUNDS } from './account-bounds.js';
 
 export interface AccountOptions {
   /** @default the host's */

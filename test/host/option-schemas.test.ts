@@ -5,16 +5,16 @@ import test from 'ava';
 import type { NamedBinding } from '../../src/bindings/binding.js';
 import { REGISTRY } from '../../src/bindings/registry.js';
 import { ServiceId } from '../../src/bindings/service-id.js';
-import { managedBindings } from '../../src/host/deploy/binding-shapes.js';
 import { readFunctionFile } from '../../src/host/deploy/config-file.js';
 import { fileSchema } from '../../src/host/deploy/file-schema.js';
 import { HOST_OPTIONS } from '../../src/host/host-options.js';
 import { LISTENER_OPTIONS } from '../../src/host/listener-options.js';
-import { schemasOf } from '../../src/host/management/schemas.js';
 import { MANAGEMENT_OPTIONS } from '../../src/host/management-options.js';
 import { ACCOUNT_OPTIONS, loadOptionsSchema, resolveLoadOptions } from '../../src/host/options.js';
+import { schemasOf } from '../../src/management/schemas.js';
 import { complaintAbout, makeAjv } from '../../src/quotas/schema/check.js';
 import { type JsonSchema, wholeNumber } from '../../src/quotas/schema/schema.js';
+import { managedBindings } from '../../src/shapes/binding-shapes.js';
 import { newHost } from './new-host.js';
 
 const SHAPES: Readonly<Record<string, JsonSchema>> = {

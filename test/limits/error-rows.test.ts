@@ -34,10 +34,10 @@ const ROWS: readonly (readonly [row: string, file: string, title: string])[] = [
     'host/ingress/listener',
     'declines Transfer-Encoding together with Content-Length',
   ],
-  ['SRV fields after 2024-05-31', 'host/management/deprecations/schedule-effects', 'of SRV records after 2024-05-31'],
+  ['SRV fields after 2024-05-31', 'management/deprecations/schedule-effects', 'of SRV records after 2024-05-31'],
   [
     'error_chain until 2024-10-01',
-    'host/management/deprecations/schedule-effects',
+    'management/deprecations/schedule-effects',
     'chains the root cause of a DNS validation error',
   ],
   [

@@ -6,9 +6,9 @@ import {
   Schedule,
   type ScheduledRow,
   type ScheduleOverrides,
-} from '../../host/management/deprecations/deprecation-timeline.js';
-import type { DeprecationId, Method } from '../../host/management/deprecations/deprecations.js';
-import { PathTable, splitPath } from '../../host/management/http/path-table.js';
+} from '../../management/deprecations/deprecation-timeline.js';
+import type { DeprecationId, Method } from '../../management/deprecations/deprecations.js';
+import { PathTable, splitPath } from '../../management/http/path-table.js';
 import { isObject } from '../../quotas/schema/describe.js';
 
 export interface AuditOptions {

@@ -5,9 +5,9 @@
 
 import { opendir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { endsRoutes, type ScheduledRow } from '../../host/management/deprecations/deprecation-timeline.js';
-import type { Method } from '../../host/management/deprecations/deprecations.js';
-import { parameterOf, splitPath } from '../../host/management/http/path-table.js';
+import { endsRoutes, type ScheduledRow } from '../../management/deprecations/deprecation-timeline.js';
+import type { Method } from '../../management/deprecations/deprecations.js';
+import { parameterOf, splitPath } from '../../management/http/path-table.js';
 import { type AuditFinding, type Auditor, methodOf } from './requests.js';
 
 const EXTENSIONS = new Set(

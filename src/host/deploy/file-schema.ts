@@ -10,9 +10,7 @@ import type { LimitOverrides } from '../../quotas/resolve-limits.js';
 import type { KeyPath } from '../../quotas/schema/complaint.js';
 import { isObject } from '../../quotas/schema/describe.js';
 import { choice, flag, list, type ObjectOf, object, type Schema, text, union } from '../../quotas/schema/schema.js';
-import type { RouteOptions } from '../options.js';
-import { type BindingShape, bindingTables } from './binding-shapes.js';
-import { globMatcher, type ModuleRule } from './collect-modules.js';
+import { type BindingShape, bindingTables } from '../../shapes/binding-shapes.js';
 import {
   COMPATIBILITY_DATE,
   COMPATIBILITY_FLAGS,
@@ -21,7 +19,9 @@ import {
   ROUTE_MODE,
   ROUTE_PATTERN,
   VARIABLES,
-} from './function-shapes.js';
+} from '../../shapes/function-shapes.js';
+import type { RouteOptions } from '../options.js';
+import { globMatcher, type ModuleRule } from './collect-modules.js';
 
 const MODULE_TYPES = { ESModule: 'esm', Text: 'text', Data: 'data', Json: 'json' } as const satisfies Record<
   string,

@@ -3,10 +3,10 @@
  * account that the host name belongs to; a name that belongs to nobody is answered by routes of any host.
  */
 import { LRUCache } from 'lru-cache';
+import { nameOfHost, namesAbove } from '../../names/host-names.js';
+import type { NameOwners } from '../../names/name-owners.js';
+import { compilePattern, type Pattern } from '../../names/route-pattern.js';
 import { EdgeError } from '../../quotas/errors.js';
-import { nameOfHost, namesAbove } from '../names/host-names.js';
-import type { NameOwners } from '../names/name-owners.js';
-import { compilePattern, type Pattern } from '../names/route-pattern.js';
 
 export interface Route<T> {
   readonly pattern: string;

@@ -1,14 +1,15 @@
 /** The ops of the web platform, all of them. */
-import { base64Ops } from './base64.js';
-import { compressionOps } from './compression.js';
-import { cryptoOps } from './crypto.js';
-import { detachOps } from './detach.js';
-import { digestOps } from './digest.js';
-import { encodingOps } from './encoding.js';
+
 import type { OpContext, OpSet } from './op-set.js';
-import { stackOps } from './stacks.js';
-import { subtleOps } from './subtle.js';
-import { urlOps } from './url.js';
+import { base64Ops } from './web/base64.js';
+import { compressionOps } from './web/compression.js';
+import { cryptoOps } from './web/crypto.js';
+import { detachOps } from './web/detach.js';
+import { digestOps } from './web/digest.js';
+import { encodingOps } from './web/encoding.js';
+import { stackOps } from './web/stacks.js';
+import { subtleOps } from './web/subtle.js';
+import { urlOps } from './web/url.js';
 
 export function platformOps(context: OpContext): readonly OpSet[] {
   return [

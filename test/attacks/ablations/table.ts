@@ -98,7 +98,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     rule: 'R4',
     without: 'the cut of foreign frames from stacks',
-    file: 'src/isolate/ops/stacks.ts',
+    file: 'src/isolate/ops/web/stacks.ts',
     find: 'if (FOREIGN.test(place)',
     replace: 'if (false',
     test: ATTACKS,

@@ -1,0 +1,63 @@
+/** What the clients of bindings get of this realm: calls of their service, and the classes that they work with. */
+import type { ClientPlatform } from '../../bindings/client-platform.ts';
+import type { ServiceId } from '../../bindings/service-id.ts';
+import { BINDINGS } from '../bindings.ts';
+import { goesWhole, type OutgoingBody, takeOutgoing } from '../body-out.ts';
+import { callService } from '../call-service.ts';
+import type { HostBody } from '../host-body.ts';
+import { ErrorCtor, jsonParse, jsonStringify, PromiseCtor } from '../primordials.ts';
+import { requireHandler } from '../scope.ts';
+import { copyOf } from '../web/base/buffers.ts';
+import { TextDecoder } from '../web/encoding/encoding.ts';
+import { Body, extractBody, streamOf } from '../web/fetch/body.ts';
+import { Blob } from '../web/file/blob.ts';
+import { isDisturbed, isReadableStream, ReadableStream } from '../web/streams/streams.ts';
+
+type Payload = string | Uint8Array | ReadableStream | null;
+
+interface Reply {
+  readonly head: unknown;
+  readonly body: Uint8Array | ReadableStream | null;
+}
+
+/** What the function finds in its environment under the name of the binding. */
+export function createBinding(service: ServiceId, name: string): object {
+  for (let i = 0; i < BINDINGS.length; i++) {
+    const row = BINDINGS[i];
+    if (row?.service === service) return row.create(platformOf(service, name));
+  }
+  throw new ErrorCtor(`There are no bindings of service ${service} in this realm`);
+}
+
+function platformOf(service: ServiceId, name: string): ClientPlatform<ReadableStream, Blob> {
+  return {
+    call: (method, args, body) => call(service, name, method, args, body),
+    ReadableStream,
+    Blob: Blob as new (parts: Uint8Array<ArrayBuffer>[], options: { type: string }) => Blob, // a narrower constructor
+    TextDecoder,
+    isDisturbed,
+  };
+}
+
+function call(service: ServiceId, binding: string, method: string, args: unknown, body: Payload): Promise<Reply> {
+  return new PromiseCtor((resolve, reject) => {
+    requireHandler(`${binding}.${method}()`);
+    callService(service, method, binding, jsonStringify(args), outgoing(body), {
+      onReply: (head, replyBody) => resolve({ head: jsonParse(head), body: incoming(replyBody) }),
+      onFailed: reject,
+    });
+  });
+}
+
+function outgoing(body: Payload): OutgoingBody | null {
+  if (body === null || typeof body === 'string') return body;
+  // A stream that comes from the host, such as a request's body, goes back to it without passing this realm.
+  if (isReadableStream(body)) return takeOutgoing(extractBody(body).body);
+  // A copy, since the caller may change the bytes before the last of them is sent.
+  return goesWhole(body) ? body : copyOf(body);
+}
+
+function incoming(body: HostBody | null): Uint8Array | ReadableStream | null {
+  if (body === null) return null;
+  return body.isComplete ? body.bytes() : streamOf(new Body(body));
+}

@@ -1,0 +1,52 @@
+/** What a function is configured with, as its handlers see it. */
+import type { ServiceId } from '../../bindings/service-id.ts';
+import { defineProperty, jsonParse, objectFreeze, objectKeys } from '../primordials.ts';
+
+/** The head of Ev.Setup. */
+export interface Setup {
+  readonly name: string;
+  /** Variables and secrets: text, or anything that JSON can hold. */
+  readonly env: Readonly<Record<string, unknown>>;
+  readonly bindings: readonly { readonly name: string; readonly service: ServiceId }[];
+  readonly flags: readonly string[];
+  /** Whether the main file is a classic script, which finds its env in global variables. */
+  readonly isScript?: boolean;
+}
+
+/** Made once for each isolate, and the same for all of its events: so nobody changes it. */
+export function createEnv(setup: Setup, createBinding: (service: ServiceId, name: string) => object): object {
+  const env = {};
+  const names = objectKeys(setup.env);
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i];
+    if (name !== undefined) define(env, name, setup.env[name]);
+  }
+  for (let i = 0; i < setup.bindings.length; i++) {
+    const binding = setup.bindings[i];
+    if (binding !== undefined) define(env, binding.name, createBinding(binding.service, binding.name));
+  }
+  if (setup.isScript === true) defineGlobals(env);
+  return objectFreeze(env);
+}
+
+export function parseSetup(json: string): Setup {
+  return jsonParse(json);
+}
+
+function defineGlobals(env: object): void {
+  const names = objectKeys(env);
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i];
+    if (name !== undefined) define(globalThis, name, (env as Record<string, unknown>)[name]);
+  }
+}
+
+function define(target: object, name: string, value: unknown): void {
+  defineProperty(target, name, {
+    __proto__: null,
+    value,
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  } as PropertyDescriptor);
+}

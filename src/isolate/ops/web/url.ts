@@ -1,0 +1,69 @@
+/** URLs, parsed by the URL class of Node. What the guest gets is the serialized URL. */
+import { checkedInteger, checkedText, OpError, optionalText } from '../arguments.js';
+import type { OpSet } from '../op-set.js';
+import { Op, UrlField } from '../table.js';
+
+/** Longer than any URL in use; `data:` URLs can be long. */
+const MAX_URL_LENGTH = 16 * 1024 * 1024;
+
+/** URL.parse is there from Node 22.1 on and spares the error of an invalid URL. */
+const parseUrl: (url: string, base: string | undefined) => URL | null =
+  'parse' in URL && typeof URL.parse === 'function' ? URL.parse.bind(URL) : construct;
+
+function construct(url: string, base: string | undefined): URL | null {
+  try {
+    return new URL(url, base);
+  } catch {
+    return null;
+  }
+}
+
+const setters: readonly ((url: URL, value: string) => void)[] = fieldTable({
+  [UrlField.Protocol]: (url, value) => {
+    url.protocol = value;
+  },
+  [UrlField.Username]: (url, value) => {
+    url.username = value;
+  },
+  [UrlField.Password]: (url, value) => {
+    url.password = value;
+  },
+  [UrlField.Host]: (url, value) => {
+    url.host = value;
+  },
+  [UrlField.Hostname]: (url, value) => {
+    url.hostname = value;
+  },
+  [UrlField.Port]: (url, value) => {
+    url.port = value;
+  },
+  [UrlField.Pathname]: (url, value) => {
+    url.pathname = value;
+  },
+  [UrlField.Search]: (url, value) => {
+    url.search = value;
+  },
+  [UrlField.Hash]: (url, value) => {
+    url.hash = value;
+  },
+});
+
+type Setter = (url: URL, value: string) => void;
+
+function fieldTable(table: { readonly [field in UrlField]: Setter }): readonly Setter[] {
+  return Object.values(table);
+}
+
+export const urlOps: OpSet = {
+  [Op.UrlParse]: (url, base) =>
+    parseUrl(checkedText(url, MAX_URL_LENGTH), optionalText(base, MAX_URL_LENGTH))?.href ?? undefined,
+  [Op.UrlCanParse]: (url, base) =>
+    URL.canParse(checkedText(url, MAX_URL_LENGTH), optionalText(base, MAX_URL_LENGTH)) ? 1 : 0,
+  [Op.UrlUpdate]: (href, field, value) => {
+    const url = parseUrl(checkedText(href, MAX_URL_LENGTH), undefined);
+    const setter = setters[checkedInteger(field, 0, setters.length - 1)];
+    if (url === null || setter === undefined) throw new OpError('TypeError', 'The URL is not valid');
+    setter(url, checkedText(value, MAX_URL_LENGTH));
+    return url.href;
+  },
+};

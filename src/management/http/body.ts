@@ -1,0 +1,98 @@
+/** Reads the bodies of requests: never more than allowed, and never a byte that is not needed. */
+
+import { cancelQuietly } from '../../bindings/external-stream.js';
+import { ApiError } from './envelope.js';
+
+/** @throws ApiError BODY_TOO_LARGE, BODY_INCOMPLETE */
+export async function readBytes(
+  request: Request,
+  limitBytes: number,
+  limitMs: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const declared = Number(request.headers.get('content-length') ?? 0);
+  if (declared > limitBytes) throw tooLarge(limitBytes);
+  const { body } = request;
+  if (body === null) return new Uint8Array(0);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = body.getReader();
+  let late = false;
+  // A sender that trickles would hold its place in the queue of uploads for as long as it likes.
+  const timer = setTimeout(() => {
+    late = true;
+    void cancelQuietly(body, reader);
+  }, limitMs);
+  timer.unref();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      size += value.byteLength;
+      if (size > limitBytes) throw tooLarge(limitBytes);
+      chunks.push(value);
+    }
+  } catch (error) {
+    await cancelQuietly(body, reader);
+    if (error instanceof ApiError) throw error;
+    throw new ApiError('BODY_INCOMPLETE', 'The body ended early', { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+  if (late) throw new ApiError('BODY_INCOMPLETE', `The body took longer than ${limitMs} ms`);
+  const bytes = new Uint8Array(size);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return bytes;
+}
+
+/** @throws ApiError MEDIA_TYPE, BAD_JSON and those of `readBytes` */
+export async function readJson(request: Request, limitBytes: number, limitMs: number): Promise<unknown> {
+  const type = mediaType(request);
+  if (type !== 'application/json' && type !== 'application/merge-patch+json') {
+    throw new ApiError(
+      'MEDIA_TYPE',
+      `The body must be application/json, got ${type === '' ? 'no content type' : type}`,
+    );
+  }
+  return parseJson(await readBytes(request, limitBytes, limitMs));
+}
+
+/** @throws ApiError BAD_JSON */
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    const reason = error instanceof SyntaxError ? error.message : 'it is not UTF-8';
+    throw new ApiError('BAD_JSON', `The body is not valid JSON: ${reason}`, { cause: error });
+  }
+}
+
+/** @throws ApiError MEDIA_TYPE, UPLOAD_INVALID and those of `readBytes` */
+export async function readForm(request: Request, limitBytes: number, limitMs: number): Promise<FormData> {
+  const type = mediaType(request);
+  if (type !== 'multipart/form-data') {
+    throw new ApiError(
+      'MEDIA_TYPE',
+      `The body must be multipart/form-data, got ${type === '' ? 'no content type' : type}`,
+    );
+  }
+  const body = await readBytes(request, limitBytes, limitMs);
+  const headers = { 'content-type': request.headers.get('content-type') ?? '' };
+  try {
+    return await new Response(body, { headers }).formData();
+  } catch (error) {
+    throw new ApiError('UPLOAD_INVALID', 'The body is not valid multipart/form-data', { cause: error });
+  }
+}
+
+function mediaType(request: Request): string {
+  const header = request.headers.get('content-type') ?? '';
+  return (header.split(';')[0] ?? '').trim().toLowerCase();
+}
+
+function tooLarge(limitBytes: number): ApiError {
+  return new ApiError('BODY_TOO_LARGE', `Request entity too large: at most ${limitBytes} bytes are allowed`);
+}

@@ -1,0 +1,146 @@
+/** The OpenAPI 3.1 document of the API on a date, made from the tables of routes, schemas, parameters and deprecations. */
+
+import type { BindingRegistry } from '../bindings/registry.js';
+import { endsRoutes, isOver, type Schedule, type ScheduledRow } from './deprecations/deprecation-timeline.js';
+import type { JsonSchema } from './dns/record-types.js';
+import { parameterSchema } from './http/parameters.js';
+import { parameterOf, splitPath } from './http/path-table.js';
+import { pageParameters, type Route } from './route.js';
+import { schemasOf } from './schemas.js';
+
+export interface DocumentOptions {
+  readonly bindings: BindingRegistry;
+  readonly routes: readonly Route[];
+  readonly schedule: Schedule;
+  readonly basePath: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
+const json = (schema: JsonSchema): JsonSchema => ({ 'application/json': { schema } });
+
+export function openapiDocument({ bindings, routes, schedule, basePath, at }: DocumentOptions): JsonSchema {
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  for (const route of routes) {
+    const path = route.path.replace('...}', '}');
+    paths[path] = {
+      ...paths[path],
+      [route.method.toLowerCase()]: operation(route, schedule.rowsOf(route.method, route.path), at),
+    };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Management API',
+      version: '1',
+      description:
+        'Zones, DNS records, functions and buckets of a host. Routes that end carry `deprecated` and `x-sunset`.',
+    },
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    servers: [{ url: basePath === '' ? '/' : basePath }],
+    security: [{ token: [] }],
+    paths,
+    components: {
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'An API token of an account' } },
+      schemas: schemasOf(bindings),
+    },
+  };
+}
+
+function operation(route: Route, rows: readonly ScheduledRow[], at: number): JsonSchema {
+  const [ending] = rows.filter(endsRoutes).sort((a, b) => a.endsAt - b.endsAt);
+  return {
+    operationId: route.id,
+    summary: route.summary,
+    tags: [tagOf(route)],
+    ...(ending === undefined
+      ? {}
+      : { deprecated: true, 'x-sunset': ending.endOfLife, 'x-deprecation': ending.id, description: describe(ending) }),
+    ...(route.access === 'public' ? { security: [] } : {}),
+    ...(route.access.includes(':') ? { 'x-permission': route.access } : {}),
+    parameters: [...pathParameters(route), ...queryParameters(route)],
+    ...requestBody(route),
+    responses: ending !== undefined && isOver(ending, at) ? gone() : responses(route),
+  };
+}
+
+function describe({ endOfLife, summary, replacement }: ScheduledRow): string {
+  return `End of life ${endOfLife}: ${summary}. Replacement: ${replacement?.text ?? 'none stated'}.`;
+}
+
+/** The resource: what follows the account or zone. */
+function tagOf(route: Route): string {
+  const segments = splitPath(route.path).filter(segment => parameterOf(segment) === null);
+  return segments[1] ?? segments[0] ?? 'api';
+}
+
+function pathParameters(route: Route): JsonSchema[] {
+  return splitPath(route.path).flatMap(segment => {
+    const parameter = parameterOf(segment);
+    if (parameter === null) return [];
+    const { schema, example } = parameterSchema(parameter.name);
+    return [{ name: parameter.name, in: 'path', required: true, schema, example }];
+  });
+}
+
+function queryParameters(route: Route): JsonSchema[] {
+  const paged = route.answer.kind === 'list' ? route.answer.paged : 'no';
+  return Object.entries({ ...pageParameters(paged), ...route.query }).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    schema,
+  }));
+}
+
+function requestBody(route: Route): JsonSchema {
+  if (route.body === null) return {};
+  if (route.body === 'any') return { requestBody: { content: { '*/*': {} } } };
+  if (route.body !== 'upload') return { requestBody: { required: true, content: json(ref(route.body)) } };
+  const schema = {
+    type: 'object',
+    properties: { metadata: ref('FunctionMetadata') },
+    required: ['metadata'],
+    additionalProperties: { type: 'string', description: 'A module: a file part named as the module' },
+  };
+  const encoding = { metadata: { contentType: 'application/json' } };
+  return { requestBody: { required: true, content: { 'multipart/form-data': { schema, encoding } } } };
+}
+
+function responses(route: Route): JsonSchema {
+  const failure = { default: { description: 'An error', content: json(ref('Failure')) } };
+  const { answer } = route;
+  switch (answer.kind) {
+    case 'one':
+      return { [answer.status]: ok(envelope(ref(answer.schema))), ...failure };
+    case 'list':
+      return { 200: ok(envelope({ type: 'array', items: ref(answer.schema) }, answer.paged !== 'no')), ...failure };
+    case 'raw':
+      return { 200: { description: 'Success', content: { [answer.mediaType]: {} } }, ...failure };
+    case 'family':
+      return { '2XX': { description: "What the owner's handler answers" }, ...failure };
+  }
+}
+
+function gone(): JsonSchema {
+  return { 410: { description: 'Gone', content: json(ref('Failure')) } };
+}
+
+function ok(schema: JsonSchema): JsonSchema {
+  return { description: 'Success', content: json(schema) };
+}
+
+function envelope(result: JsonSchema, paged = false): JsonSchema {
+  const base = {
+    result,
+    success: { const: true },
+    errors: { type: 'array', maxItems: 0 },
+    messages: { type: 'array', items: ref('Error') },
+  };
+  return {
+    type: 'object',
+    properties: paged ? { ...base, result_info: ref('PageInfo') } : base,
+    required: ['result', 'success', 'errors', 'messages', ...(paged ? ['result_info'] : [])],
+    additionalProperties: false,
+  };
+}

@@ -1,0 +1,116 @@
+/** What the management API needs of the host around it; the host implements these few methods. */
+
+import type { ModuleKind } from '../protocol/messages.js';
+import type { Plan } from '../quotas/limits.js';
+import type { FamilyId } from './deprecations/deprecations.js';
+import type { PathParams } from './http/path-table.js';
+
+export type UsageModel = Plan;
+export type RouteMode = 'fail-open' | 'fail-closed';
+export type ModuleType = ModuleKind;
+
+export interface FunctionModule {
+  /** Unique in the deployment, as it was uploaded: `index.js`, `lib/a.js`. */
+  readonly name: string;
+  readonly type: ModuleType;
+  readonly content: Uint8Array;
+}
+
+/** All that is needed to run one version of one function. Maps, because names such as `constructor` are valid. */
+export interface FunctionDeployment {
+  readonly account: string;
+  readonly name: string;
+  /** Id of the version, a UUID made by the management API. */
+  readonly version: string;
+  /** Name of the main module; with a classic script the only one. */
+  readonly main: string;
+  readonly modules: readonly FunctionModule[];
+  readonly compatibilityDate: string | null;
+  readonly compatibilityFlags: readonly string[];
+  /** Text, or what JSON can hold. */
+  readonly vars: ReadonlyMap<string, unknown>;
+  readonly secrets: ReadonlyMap<string, string>;
+  readonly bindings: readonly DeployedBinding[];
+  readonly limits: { readonly cpuMs?: number };
+  /** null: that of the account's plan. */
+  readonly usageModel: UsageModel | null;
+  readonly triggers: FunctionTriggers;
+}
+
+/** A binding to a service of the host. */
+export interface DeployedBinding {
+  readonly name: string;
+  /** The option of load() that it belongs to, by its row of the registry. */
+  readonly option: string;
+  readonly config: unknown;
+}
+
+export interface FunctionTriggers {
+  readonly routes: readonly { readonly pattern: string; readonly mode: RouteMode }[];
+  /** Cron expressions of five fields, UTC. */
+  readonly crons: readonly string[];
+}
+
+export interface Quota {
+  readonly id: string;
+  readonly used: number;
+  /** null: none. */
+  readonly limit: number | null;
+  readonly unit: string;
+  /** When `used` falls back to zero; null: it does not by itself. */
+  readonly resetsOn: Date | null;
+}
+
+export interface AccountUsage {
+  readonly plan: string;
+  readonly quotas: readonly Quota[];
+}
+
+/** Counts since the version began to serve, or since the start of the host. */
+export interface FunctionUsage {
+  readonly requests: number;
+  readonly errors: number;
+  readonly cpuMs: number;
+  readonly subrequests: number;
+}
+
+/**
+ * The functions of the host. Errors that a caller of the API can mend are `EdgeError`s (see quotas/errors.ts) or carry
+ * such a code: EDGE_SCRIPT_*, EDGE_STARTUP_LIMIT, EDGE_CONFIG_INVALID, EDGE_LIMIT_EXCEEDED, EDGE_NOT_SUPPORTED,
+ * EDGE_OVERLOADED; every other error is answered as an internal one, without its text.
+ */
+export interface FunctionPort {
+  hasAccount(account: string): Promise<boolean>;
+  /** Parses the script and runs its global scope under the limits of its account, without letting it serve. */
+  validate(deployment: FunctionDeployment): Promise<{ readonly startupTimeMs: number }>;
+  /**
+   * Lets the version serve in place of what served under the name before, configuration and triggers included. When it
+   * rejects, what served before goes on.
+   */
+  activate(deployment: FunctionDeployment): Promise<{ readonly startupTimeMs: number }>;
+  /** Replaces routes and cron triggers without touching the isolates. When it rejects, those from before hold. */
+  setTriggers(account: string, name: string, triggers: FunctionTriggers): Promise<void>;
+  /** Ends the function; no error when it does not serve. */
+  remove(account: string, name: string): Promise<void>;
+  accountUsage(account: string): Promise<AccountUsage>;
+  functionUsage(account: string, name: string): Promise<FunctionUsage>;
+}
+
+export interface FamilyContext {
+  readonly account: string;
+  readonly zone: { readonly id: string; readonly name: string } | null;
+  /** Path pattern of the route, `/zones/{zone_id}/rate_limits/{rate_limit_id}`; renamed segments have their new name. */
+  readonly route: string;
+  readonly params: PathParams;
+  readonly tokenName: string;
+  /** The date that the schedule is read at. */
+  readonly date: Date;
+}
+
+/**
+ * Answers the routes of one family. It is called before the end of life only, for tokens with `families:read` (GET) or
+ * `families:edit`; the request has the path below the base path, its whole body, and no Authorization header.
+ */
+export type FamilyHandler = (request: Request, context: FamilyContext) => Promise<Response>;
+
+export type FamilyHandlers = Readonly<Partial<Record<FamilyId, FamilyHandler>>>;

@@ -1,0 +1,160 @@
+/** Reads the multipart body of an upload: a part `metadata` (JSON) and one part for each module, named as the module. */
+
+import type { BindingRegistry } from '../bindings/registry.js';
+import { parseJson } from './http/body.js';
+import { ApiError } from './http/envelope.js';
+import type { FunctionModule, ModuleType } from './ports.js';
+import { type Binding, type FunctionMetadata, isSecret } from './schemas.js';
+import type { Configuration, Upload } from './state/function-store.js';
+import { isBody, problems } from './validator.js';
+
+/** Media types of parts, as tools of the field send them. */
+const MODULE_TYPES: Readonly<Record<string, ModuleType>> = {
+  'application/javascript+module': 'esm',
+  'text/javascript+module': 'esm',
+  'application/javascript': 'script',
+  'text/javascript': 'script',
+  'application/json': 'json',
+  'text/plain': 'text',
+  // For the stacks of errors; a module that names it in its last line finds it.
+  'application/source-map': 'text',
+  'application/octet-stream': 'data',
+};
+
+const METADATA = 'metadata';
+
+export interface ParsedUpload extends Upload {
+  /** Secrets that came with their text, to be stored beside the version. */
+  readonly secrets: ReadonlyMap<string, string>;
+}
+
+/** @throws ApiError UPLOAD_INVALID, BODY_INVALID, BAD_JSON, NOT_SUPPORTED */
+export async function parseUpload(
+  form: FormData,
+  maxModules: number,
+  registry: BindingRegistry,
+): Promise<ParsedUpload> {
+  const metadata = await readMetadata(form, registry);
+  const modules: FunctionModule[] = [];
+  const main = metadata.main_module ?? metadata.body_part ?? '';
+  const isScript = metadata.main_module === undefined;
+  const names = new Set<string>();
+  for (const [name, part] of form) {
+    if (name === METADATA) continue;
+    if (names.has(name)) throw new ApiError('UPLOAD_INVALID', `Two parts have the name ${JSON.stringify(name)}`);
+    if (names.size === maxModules)
+      throw new ApiError('UPLOAD_INVALID', `The upload has more than ${maxModules} modules`);
+    names.add(name);
+    checkModuleName(name);
+    if (typeof part === 'string') {
+      throw new ApiError(
+        'UPLOAD_INVALID',
+        `The part ${JSON.stringify(name)} must be a file: give it a filename and a content type`,
+      );
+    }
+    const type = moduleType(name, part.type, isScript);
+    modules.push({ name, type, content: new Uint8Array(await part.arrayBuffer()) });
+  }
+  const mainModule = modules.find(module => module.name === main);
+  const field = isScript ? 'body_part' : 'main_module';
+  if (mainModule === undefined) {
+    throw new ApiError(
+      'UPLOAD_INVALID',
+      `The metadata names ${field} ${JSON.stringify(main)}, and no part has that name`,
+    );
+  }
+  if (mainModule.type !== (isScript ? 'script' : 'esm')) {
+    throw new ApiError(
+      'UPLOAD_INVALID',
+      `The part ${JSON.stringify(main)} is ${field}, so it must be JavaScript, not ${mainModule.type}`,
+    );
+  }
+  if (isScript && modules.length > 1) {
+    throw new ApiError(
+      'UPLOAD_INVALID',
+      `A classic script is a single part, got ${modules.length}: use main_module for ES modules`,
+    );
+  }
+  const { bindings, secrets } = splitBindings(metadata.bindings ?? []);
+  return {
+    main,
+    modules,
+    secrets,
+    configuration: configurationOf(metadata, bindings),
+    message: metadata.message ?? null,
+  };
+}
+
+/**
+ * Secrets apart from the rest. A secret without its text is one that is stored already.
+ * @throws ApiError BODY_INVALID two bindings of one name
+ */
+export function splitBindings(all: readonly Binding[]): {
+  readonly bindings: Configuration['bindings'];
+  readonly secrets: Map<string, string>;
+  readonly kept: string[];
+} {
+  const names = new Set<string>();
+  const bindings: Configuration['bindings'][number][] = [];
+  const secrets = new Map<string, string>();
+  const kept: string[] = [];
+  for (const [index, binding] of all.entries()) {
+    if (names.has(binding.name)) {
+      throw new ApiError(
+        'BODY_INVALID',
+        `/bindings/${index}/name ${JSON.stringify(binding.name)} is taken by another binding`,
+      );
+    }
+    names.add(binding.name);
+    if (!isSecret(binding)) bindings.push(binding);
+    else if (binding.text === undefined) kept.push(binding.name);
+    else secrets.set(binding.name, binding.text);
+  }
+  return { bindings, secrets, kept };
+}
+
+function configurationOf(metadata: FunctionMetadata, bindings: Configuration['bindings']): Configuration {
+  return {
+    compatibility_date: metadata.compatibility_date ?? null,
+    compatibility_flags: metadata.compatibility_flags ?? [],
+    bindings,
+    limits: metadata.limits ?? {},
+    usage_model: metadata.usage_model ?? null,
+  };
+}
+
+async function readMetadata(form: FormData, registry: BindingRegistry): Promise<FunctionMetadata> {
+  const [part, second] = form.getAll(METADATA);
+  if (part === undefined) throw new ApiError('UPLOAD_INVALID', 'The upload must have a part "metadata" of JSON');
+  if (second !== undefined) throw new ApiError('UPLOAD_INVALID', 'The upload has two parts "metadata"');
+  const bytes = typeof part === 'string' ? new TextEncoder().encode(part) : new Uint8Array(await part.arrayBuffer());
+  const metadata = parseJson(bytes);
+  if (!isBody('FunctionMetadata', metadata, registry)) {
+    const [problem = 'it does not fit its schema'] = problems('FunctionMetadata', metadata, registry);
+    throw new ApiError('BODY_INVALID', `metadata: ${problem}`);
+  }
+  return metadata;
+}
+
+function moduleType(name: string, partType: string, isScript: boolean): ModuleType {
+  const media = (partType.split(';')[0] ?? '').trim().toLowerCase();
+  const type = Object.hasOwn(MODULE_TYPES, media) ? MODULE_TYPES[media] : undefined;
+  if (type === undefined) {
+    throw new ApiError(
+      'UPLOAD_INVALID',
+      `The part ${JSON.stringify(name)} has the type ${JSON.stringify(media)}; allowed: ${Object.keys(MODULE_TYPES).join(', ')}`,
+    );
+  }
+  // Beside a main module every script is a module: what it imports cannot be a classic script.
+  return type === 'script' && !isScript ? 'esm' : type;
+}
+
+function checkModuleName(name: string): void {
+  const wrong =
+    name.length === 0 || name.length > 255 || [...name].some(character => character < ' ' || character === '\x7f');
+  if (wrong)
+    throw new ApiError(
+      'UPLOAD_INVALID',
+      `A part has the name ${JSON.stringify(name.slice(0, 80))}: 1 to 255 printable characters`,
+    );
+}

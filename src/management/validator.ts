@@ -1,0 +1,109 @@
+/** Ajv over the table of schemas: one answer for a body that fits, a list of places and reasons for one that does not. */
+
+import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import { type BindingRegistry, REGISTRY } from '../bindings/registry.js';
+import { makeAjv } from '../quotas/schema/check.js';
+import { complaintOf, type KeyPath, sentence, type Wording } from '../quotas/schema/complaint.js';
+import type { JsonSchema } from './dns/record-types.js';
+import { type Bodies, type BodyName, schemasOf } from './schemas.js';
+
+const DOCUMENT = 'https://edgehost.invalid/openapi.json';
+
+/** Numbers and booleans of query strings arrive as text. */
+export interface QueryValues {
+  readonly page: number;
+  readonly per_page: number;
+  readonly name?: string;
+  readonly type?: string;
+  readonly content?: string;
+  readonly cursor?: string;
+}
+
+const BODY: Wording = {
+  place: path => (path.length === 0 ? 'the body' : pointer(path)),
+  owner: 'the body',
+  member: 'property',
+};
+const QUERY: Wording = {
+  place: path => `the query parameter ${path.join('.')}`,
+  owner: 'the query',
+  member: 'parameter',
+};
+
+/**
+ * By the bindings that there are, and by the name of the schema. Made when the first body comes: compiling takes some milliseconds, and not
+ * every host has a management API.
+ */
+const documents = new WeakMap<
+  BindingRegistry,
+  { readonly ajv: Ajv2020; readonly compiled: Map<string, ValidateFunction> }
+>();
+let queryAjv: Ajv2020 | undefined;
+let ownersAjv: Ajv2020 | undefined;
+/** By the text of the schema; there are only those of the table of routes. */
+const compiledQueries = new Map<string, ValidateFunction<QueryValues>>();
+
+/** The reasons why a value is not what the schema says, each with the place it is about; empty when it is. */
+export function problems(schema: string, value: unknown, bindings: BindingRegistry = REGISTRY): string[] {
+  const validate = validatorOf(schema, bindings);
+  return validate(value) ? [] : [problemOf(validate.errors, BODY)];
+}
+
+export function isBody<N extends BodyName>(
+  name: N,
+  value: unknown,
+  bindings: BindingRegistry = REGISTRY,
+): value is Bodies[N] {
+  return validatorOf(name, bindings)(value);
+}
+
+/** A validator of query parameters; it turns text into numbers and fills in defaults. */
+export function compileQuery(
+  properties: Readonly<Record<string, JsonSchema>>,
+): (values: Record<string, unknown>) => { readonly query: QueryValues } | { readonly problems: string[] } {
+  const schema = { type: 'object', properties, additionalProperties: false };
+  const key = JSON.stringify(schema);
+  queryAjv ??= makeAjv({ coerceTypes: true, useDefaults: true, validateSchema: false, meta: false });
+  const validate = compiledQueries.get(key) ?? queryAjv.compile<QueryValues>(schema);
+  compiledQueries.set(key, validate);
+  return values => {
+    if (!validate(values)) return { problems: [problemOf(validate.errors, QUERY)] };
+    // Ajv takes 1e400 for an integer and compares what is not finite with no bound.
+    const endless = Object.entries(values).find(([, value]) => typeof value === 'number' && !Number.isFinite(value));
+    return endless === undefined
+      ? { query: values }
+      : { problems: [`the query parameter ${endless[0]} must be finite`] };
+  };
+}
+
+/** For a schema that is not in the table, such as those of the owner's zone settings. @throws Error it is no schema */
+export function compileSchema(schema: JsonSchema): (value: unknown) => string[] {
+  ownersAjv ??= makeAjv();
+  const validate = ownersAjv.compile(schema);
+  return value => (validate(value) ? [] : [problemOf(validate.errors, BODY)]);
+}
+
+function validatorOf(name: string, bindings: BindingRegistry): ValidateFunction {
+  let document = documents.get(bindings);
+  if (document === undefined) {
+    const schemas = { $id: DOCUMENT, components: { schemas: schemasOf(bindings) } };
+    const ajv = makeAjv({ validateSchema: false, meta: false }).addKeyword('components').addSchema(schemas);
+    document = { ajv, compiled: new Map() };
+    documents.set(bindings, document);
+  }
+  let validate = document.compiled.get(name);
+  if (validate === undefined) {
+    validate = document.ajv.compile({ $ref: `${DOCUMENT}#/components/schemas/${name}` });
+    document.compiled.set(name, validate);
+  }
+  return validate;
+}
+
+function problemOf(errors: readonly ErrorObject[] | null | undefined, wording: Wording): string {
+  return sentence(complaintOf(errors ?? []), wording);
+}
+
+/** `/bindings/0/name`, as RFC 6901 writes it. */
+function pointer(path: KeyPath): string {
+  return path.map(key => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}

@@ -1,0 +1,81 @@
+/** What a function's configuration is made of. `load()`, `edgehost.toml` and the management API name these fields differently and check each by the same schema. */
+
+import { compilePattern } from '../names/route-pattern.js';
+import type { RouteMode } from '../quotas/admission.js';
+import { BINDING_NAME } from '../quotas/binding-name.js';
+import { PLANS, type Plan } from '../quotas/limits.js';
+import { anything, choice, list, record, refined, type Schema, secret, text } from '../quotas/schema/schema.js';
+import { checkCron } from './cron-expression.js';
+
+/** An account or function name: also part of keys and file names of stacks. */
+export const NAME: Schema<string> = text({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
+  description: '1 to 63 letters, digits, ".", "_" or "-", beginning with a letter or digit',
+});
+
+export const COMPATIBILITY_DATE: Schema<string> = text({
+  format: 'date',
+  description: 'a date as the string YYYY-MM-DD',
+});
+
+export const COMPATIBILITY_FLAGS: Schema<readonly string[]> = list(text({ minLength: 1, maxLength: 100 }), {
+  maxItems: 100,
+});
+
+export const ROUTE_PATTERN: Schema<string> = refined(
+  text({ minLength: 1, maxLength: 2048, description: 'a route pattern such as example.com/api/*' }),
+  pattern => reasonOf(() => compilePattern(pattern)),
+);
+
+export const ROUTE_MODE: Schema<RouteMode> = choice(['fail-open', 'fail-closed']);
+
+export const CRON: Schema<string> = refined(
+  text({ maxLength: 200, description: 'a cron expression of five fields' }),
+  expression => reasonOf(() => checkCron(expression)),
+);
+
+export const USAGE_MODEL: Schema<Plan> = choice(PLANS);
+
+/** The value of a variable. */
+export const VARIABLE: Schema<unknown> = refined(
+  { ...anything(), description: 'a string or what JSON can hold' },
+  whyNotJson,
+);
+
+export const VARIABLES: Schema<Readonly<Record<string, unknown>>> = record(VARIABLE, BINDING_NAME);
+
+export const SECRET: Schema<string> = secret(text());
+
+export const SECRETS: Schema<Readonly<Record<string, string>>> = record(SECRET, BINDING_NAME);
+
+function whyNotJson(value: unknown): string | undefined {
+  return reasonOf(() => {
+    const json: string | undefined = JSON.stringify(value);
+    if (json === undefined) throw new TypeError('JSON cannot hold it');
+    // JSON has `null` for a number that it cannot write, which would be another value.
+    const number = json.includes('null') ? endlessNumberIn(value) : undefined;
+    if (number !== undefined) throw new TypeError(`JSON cannot hold ${number}`);
+  });
+}
+
+/** Infinity or NaN in a value without circles. Not by a function that JSON calls for each part: a customer's value may have millions. */
+function endlessNumberIn(value: unknown): number | undefined {
+  const rest = [value];
+  while (rest.length > 0) {
+    const part = rest.pop();
+    if (typeof part === 'number' && !Number.isFinite(part)) return part;
+    if (typeof part !== 'object' || part === null) continue;
+    for (const inner of Object.values(part)) rest.push(inner);
+  }
+  return undefined;
+}
+
+/** What a check says that throws what it finds. */
+function reasonOf(check: () => unknown): string | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

@@ -1,0 +1,109 @@
+/** The ports of the management API over plain memory: real enough to serve, small enough to fail on demand. */
+
+import type { BucketDirectory, BucketInfo } from '../../../src/bindings/bucket/engine.js';
+import { BucketError } from '../../../src/bindings/bucket/errors.js';
+import type {
+  AccountUsage,
+  FunctionDeployment,
+  FunctionPort,
+  FunctionTriggers,
+  FunctionUsage,
+} from '../../../src/management/ports.js';
+import { EdgeError } from '../../../src/quotas/errors.js';
+
+export const STARTUP_MS = 3;
+
+export class MemoryFunctions implements FunctionPort {
+  readonly accounts = new Set(['acme', 'other']);
+  /** By account and name. */
+  readonly serving = new Map<string, FunctionDeployment>();
+  readonly triggers = new Map<string, FunctionTriggers>();
+  readonly cronsPerAccount = 5;
+  /** Thrown by the next call that would change something. */
+  failNext: Error | null = null;
+
+  async hasAccount(account: string): Promise<boolean> {
+    return this.accounts.has(account);
+  }
+
+  async validate(deployment: FunctionDeployment): Promise<{ startupTimeMs: number }> {
+    this.#fail();
+    const main = deployment.modules.find(module => module.name === deployment.main);
+    const source = new TextDecoder().decode(main?.content);
+    if (source.includes('syntax error'))
+      throw new EdgeError('EDGE_SCRIPT_SYNTAX', `Cannot load function "${deployment.name}": it does not parse`);
+    return { startupTimeMs: STARTUP_MS };
+  }
+
+  async activate(deployment: FunctionDeployment): Promise<{ startupTimeMs: number }> {
+    const answer = await this.validate(deployment);
+    this.serving.set(`${deployment.account}/${deployment.name}`, deployment);
+    this.triggers.set(`${deployment.account}/${deployment.name}`, deployment.triggers);
+    return answer;
+  }
+
+  async setTriggers(account: string, name: string, triggers: FunctionTriggers): Promise<void> {
+    this.#fail();
+    if (triggers.crons.length > this.cronsPerAccount) {
+      throw new EdgeError(
+        'EDGE_LIMIT_EXCEEDED',
+        `Cannot set ${triggers.crons.length} cron triggers: limit cronTriggers is ${this.cronsPerAccount}`,
+      );
+    }
+    this.triggers.set(`${account}/${name}`, triggers);
+  }
+
+  async remove(account: string, name: string): Promise<void> {
+    this.serving.delete(`${account}/${name}`);
+    this.triggers.delete(`${account}/${name}`);
+  }
+
+  async accountUsage(): Promise<AccountUsage> {
+    const resetsOn = new Date('2024-01-02T00:00:00Z');
+    return { plan: 'free', quotas: [{ id: 'requests', used: 7, limit: 100_000, unit: 'requests/day', resetsOn }] };
+  }
+
+  async functionUsage(): Promise<FunctionUsage> {
+    return { requests: 7, errors: 1, cpuMs: 12.5, subrequests: 2 };
+  }
+
+  #fail(): void {
+    const error = this.failNext;
+    this.failNext = null;
+    if (error !== null) throw error;
+  }
+}
+
+/** Only what the management API asks of a directory. */
+export class MemoryBuckets implements BucketDirectory {
+  readonly #buckets = new Map<string, BucketInfo>();
+  readonly full = new Set<string>();
+
+  async open(): Promise<never> {
+    throw new EdgeError('EDGE_NOT_SUPPORTED', 'the test has no engine');
+  }
+
+  async find(): Promise<null> {
+    return null;
+  }
+
+  async create(
+    name: string,
+    options: { readonly storageClass?: BucketInfo['storageClass'] } = {},
+  ): Promise<{ created: boolean }> {
+    if (this.#buckets.has(name)) return { created: false };
+    this.#buckets.set(name, { name, created: 0, storageClass: options.storageClass ?? 'Standard' });
+    return { created: true };
+  }
+
+  async delete(name: string): Promise<void> {
+    if (this.full.has(name)) {
+      throw new BucketError('deleteBucket', 10008);
+    }
+    this.#buckets.delete(name);
+  }
+
+  async list(): Promise<BucketInfo[]> {
+    return [...this.#buckets.values()];
+  }
+}
