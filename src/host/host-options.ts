@@ -61,9 +61,9 @@ export interface EdgeHostOptions {
   /** An isolate that got no request for so long is ended; it comes back with the next one. @default 600000 (10 minutes) */
   readonly idleMs?: number;
   /**
-   * Bytes that this process may hold because of one account: heads and arguments of calls, bodies on their way, output that is not written yet. An account
-   * that has used them up is read no more until they fall; new invocations are refused with EDGE_OVERLOADED from three quarters on; what does not
-   * fall for 1.5 seconds ends the account's process with EDGE_MEMORY_LIMIT. 1 MiB to 4 GiB. @default 67108864 (64 MiB)
+   * Bytes that this process may grow by because of one account: heads and arguments of calls, bodies on their way, output that is not written yet, and
+   * what of it is not collected yet. From half of it on new invocations are refused with EDGE_OVERLOADED, from three quarters on the account is read
+   * no more until it falls; what does not fall for 1.5 seconds ends the account's process with EDGE_MEMORY_LIMIT. 1 MiB to 4 GiB. @default 67108864 (64 MiB)
    */
   readonly hostBytes?: number;
   /** The same for all accounts together, on the JavaScript heap. @default a quarter of the heap's limit (`--max-old-space-size`) */

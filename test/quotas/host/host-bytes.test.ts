@@ -35,9 +35,9 @@ function rig(t: ExecutionContext, limitBytes: number, bounds = { heapBytes: 1e9,
   return { all, ...make(limitBytes), stuck, another: make };
 }
 
-test('AccountBytes is full at its limit, and not one byte below', t => {
+test('AccountBytes is full at three quarters of its limit, and not one byte below', t => {
   const { account, changes } = rig(t, 1000);
-  account.countBuffers(999);
+  account.countBuffers(749);
   t.false(account.isFull);
   account.countHeap(1);
   t.true(account.isFull);
@@ -46,13 +46,13 @@ test('AccountBytes is full at its limit, and not one byte below', t => {
   t.deepEqual(changes, [true, false]);
 });
 
-test('AccountBytes is under pressure from three quarters on, and crowded from one quarter on', t => {
+test('AccountBytes is under pressure from half of its limit on, and crowded from one quarter on', t => {
   const { account } = rig(t, 1000);
   account.countBuffers(249);
   t.false(account.isCrowded);
   account.countBuffers(1);
   t.true(account.isCrowded);
-  account.countBuffers(499);
+  account.countBuffers(249);
   t.false(account.isUnderPressure);
   account.countBuffers(1);
   t.true(account.isUnderPressure);

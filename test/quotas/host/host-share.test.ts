@@ -23,12 +23,12 @@ test('HostShare takes as many invocations as its bound, and not one more', t => 
   t.notThrows(() => share.checkInvocation());
 });
 
-test('HostShare takes no invocation while three quarters of its bytes are held', t => {
+test('HostShare takes no invocation while half of its bytes are held', t => {
   const share = shareOf();
-  share.bytes.countBuffers(750_000);
+  share.bytes.countBuffers(500_000);
   t.throws(() => share.checkInvocation(), {
     code: 'EDGE_OVERLOADED',
-    message: /holds 750000 bytes.* hostBytes is 1000000/,
+    message: /holds 500000 bytes.* hostBytes is 1000000/,
   });
   share.bytes.countBuffers(-1);
   t.notThrows(() => share.checkInvocation());
