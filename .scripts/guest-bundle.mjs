@@ -79,9 +79,35 @@ const otherBindings = path => ({
  * @returns {Promise<string>}
  */
 export async function guestBundle({ bindings } = {}) {
+  const entry = { entryPoints: ['src/guest/main.ts'] };
+  const text = await bundle(entry, bindings === undefined ? [] : [otherBindings(bindings)]);
+  // A function's own scope, so that the bundle makes no global variable.
+  return `(function () {\n${text}\nreturn guest.install;\n})();\n`;
+}
+
+/**
+ * The text of a script whose completion value has what some modules of the guest realm export, for tests of these modules alone.
+ *
+ * @param {readonly string[]} modules names in src/guest, such as 'calls' or 'web/fetch/body'
+ * @returns {Promise<string>} the value has a property for each module, under its name
+ */
+export async function guestModules(modules) {
+  // In the order of main.ts: hardening comes first, then the errors, which the rest captures.
+  const names = [...new Set(modules)].map((name, at) => [`m${at}`, name]);
+  const contents = [
+    "import './src/guest/harden.ts';",
+    "import './src/guest/errors.ts';",
+    ...names.map(([variable, name]) => `import * as ${variable} from './src/guest/${name}.ts';`),
+    `export const modules = { ${names.map(([variable, name]) => `'${name}': ${variable}`).join(', ')} };`,
+  ].join('\n');
+  const text = await bundle({ stdin: { contents, resolveDir: root, loader: 'ts' } }, []);
+  return `(function () {\n${text}\nreturn guest.modules;\n})();\n`;
+}
+
+async function bundle(entry, plugins) {
   const { outputFiles } = await build({
     absWorkingDir: root,
-    entryPoints: ['src/guest/main.ts'],
+    ...entry,
     bundle: true,
     write: false,
     format: 'iife',
@@ -95,8 +121,7 @@ export async function guestBundle({ bindings } = {}) {
     minifySyntax: true,
     minifyWhitespace: true,
     logLevel: 'warning',
-    plugins: [streamsGlobals, lazyPatterns, ...(bindings === undefined ? [] : [otherBindings(bindings)])],
+    plugins: [streamsGlobals, lazyPatterns, ...plugins],
   });
-  // A function's own scope, so that the bundle makes no global variable.
-  return `(function () {\n${outputFiles[0].text}\nreturn guest.install;\n})();\n`;
+  return outputFiles[0].text;
 }

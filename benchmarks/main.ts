@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { BENCHMARKS } from './benchmarks.js';
-import { describeMachine } from './machine.js';
+import { describeMachine } from './measuring/machine.js';
 import { type BenchmarkOptions, chooseBenchmarks, helpText, parseOptions } from './options.js';
 import { type BenchmarkResult, createReport, toMarkdown } from './report.js';
 import { runBenchmark } from './run-benchmark.js';

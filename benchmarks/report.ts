@@ -1,7 +1,7 @@
 /** The report: which target was reached, as Markdown for people and JSON for programs. */
 import type { Figure, Target } from './benchmark.js';
-import type { Machine } from './machine.js';
-import { median, medianRatio, spread } from './statistics.js';
+import type { Machine } from './measuring/machine.js';
+import { median, medianRatio, spread } from './measuring/statistics.js';
 
 /** What became of one benchmark. */
 export interface BenchmarkResult {

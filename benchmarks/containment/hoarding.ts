@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { BenchmarkContext, Figure } from '../benchmark.js';
 import { compileNative } from '../hijacked/native-program.js';
-import { resetPeak, residentNow, residentPeak } from '../process-memory.js';
+import { resetPeak, residentNow, residentPeak } from '../measuring/process-memory.js';
 import { type RunningServer, ServerEnded, startServer } from '../subprocess.js';
 import type { HoardReport } from './hoard-report.js';
 import { HIJACKED_HOARDS, HOARDS, NATIVE_HOARDS } from './hoards.js';

@@ -1,7 +1,7 @@
 /** What a process and all below it hold, as Linux tells it to root or to their owner. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { cpuMsOf } from '../process-cpu.js';
-import { residentNow } from '../process-memory.js';
+import { cpuMsOf } from '../measuring/process-cpu.js';
+import { residentNow } from '../measuring/process-memory.js';
 
 export interface Holdings {
   readonly processes: number;

@@ -3,7 +3,7 @@
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import type { BenchmarkContext, Figure } from '../benchmark.js';
-import { percentile } from '../statistics.js';
+import { percentile } from '../measuring/statistics.js';
 import { type RunningServer, ServerEnded, startServer } from '../subprocess.js';
 import { FLOODS, PROGRAMS } from './programs.js';
 import type { SliceReport } from './slice.js';

@@ -5,11 +5,11 @@
 import { Agent, request } from 'node:http';
 import process from 'node:process';
 import type { BenchmarkContext, Figure } from '../benchmark.js';
-import { cellPid, startHost } from '../host.js';
-import { TEXT_FUNCTION } from '../sources.js';
-import { percentile } from '../statistics.js';
+import { percentile } from '../measuring/statistics.js';
+import { type Call, callTimes } from '../measuring/workload.js';
+import { cellPid, startHost } from '../subjects/host.js';
+import { TEXT_FUNCTION } from '../subjects/sources.js';
 import { startServer } from '../subprocess.js';
-import { type Call, callTimes } from '../workload.js';
 
 const SPINNING_FUNCTION = `export default {
   fetch() {

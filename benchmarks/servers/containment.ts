@@ -6,8 +6,8 @@ import process from 'node:process';
 import { type Account, type EdgeFunction, EdgeHost, type LoadOptions } from '../../src/index.js';
 import { errorCode } from '../../src/quotas/errors.js';
 import { CPU_BOMBS, MEMORY_BOMBS } from '../containment/bombs.js';
-import { percentile } from '../statistics.js';
-import { SteadyAsker } from '../steady-asker.js';
+import { percentile } from '../measuring/statistics.js';
+import { SteadyAsker } from '../measuring/steady-asker.js';
 
 export interface BombReport {
   readonly bomb: string;

@@ -7,13 +7,13 @@ import process from 'node:process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type EdgeFunction, EdgeHost } from '../../src/index.js';
 import { errorCode } from '../../src/quotas/errors.js';
-import { byteStream } from '../byte-stream.js';
 import type { HoardReport } from '../containment/hoard-report.js';
 import { HIJACKED_HOARDS, HOARDS, type Hoard, LARGE_BYTES, NATIVE_HOARDS, sourceOf } from '../containment/hoards.js';
 import { holdingsOf, isHarmless } from '../containment/holdings.js';
 import { hijackCells } from '../hijacked/hijack.js';
-import { percentile } from '../statistics.js';
-import { type Ask, SteadyAsker } from '../steady-asker.js';
+import { byteStream } from '../measuring/byte-stream.js';
+import { percentile } from '../measuring/statistics.js';
+import { type Ask, SteadyAsker } from '../measuring/steady-asker.js';
 import { answerMessages } from './answer-messages.js';
 
 const BYSTANDERS = 2;

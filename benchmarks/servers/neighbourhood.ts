@@ -8,12 +8,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type EdgeFunction, EdgeHost, type InvocationEvent } from '../../src/index.js';
 import { errorCode } from '../../src/quotas/errors.js';
 import type { Plan } from '../../src/quotas/limits.js';
-import { byteStream } from '../byte-stream.js';
 import { hijackCells } from '../hijacked/hijack.js';
+import { byteStream } from '../measuring/byte-stream.js';
+import { cpuMsOf, mainThreadClock } from '../measuring/process-cpu.js';
+import { type Ask, SteadyAsker } from '../measuring/steady-asker.js';
 import { FLOODS, LARGE_BYTES, PROGRAMS, sourceOf } from '../neighbours/programs.js';
 import type { SliceReport } from '../neighbours/slice.js';
-import { cpuMsOf, mainThreadClock } from '../process-cpu.js';
-import { type Ask, SteadyAsker } from '../steady-asker.js';
 import { answerMessages } from './answer-messages.js';
 
 const GOOD_ACCOUNTS = 20;

@@ -1,6 +1,6 @@
 /** The floor of computing: calls the exported function `work` of the module text in the first argument, with each message as arguments. */
 import process from 'node:process';
-import { importText } from '../import-text.js';
+import { importText } from '../subjects/import-text.js';
 
 const [source = ''] = process.argv.slice(2);
 const { work } = await importText(source);

@@ -4,12 +4,12 @@ import { InvocationMeter } from '../../src/isolate/meter.js';
 import { WatchBlock } from '../../src/isolate/watch-block.js';
 import { HostOpens } from '../../src/protocol/messages.js';
 import type { Benchmark } from '../benchmark.js';
-import { cellPid, startHost } from '../host.js';
-import { exactCpuMsOf, threadClocks } from '../process-cpu.js';
-import { alternate } from '../rounds.js';
-import { scriptedBooks } from '../scripted-books.js';
-import { TEXT_FUNCTION } from '../sources.js';
-import { callsPerSecond } from '../workload.js';
+import { exactCpuMsOf, threadClocks } from '../measuring/process-cpu.js';
+import { alternate } from '../measuring/rounds.js';
+import { callsPerSecond } from '../measuring/workload.js';
+import { cellPid, startHost } from '../subjects/host.js';
+import { scriptedAccounting } from '../subjects/scripted-accounting.js';
+import { TEXT_FUNCTION } from '../subjects/sources.js';
 
 /** Computing of several lengths, waiting in between, and next to nothing. */
 const MIXED_FUNCTION = `
@@ -45,7 +45,7 @@ const WARM_UP_SECONDS = 1;
 export const accounting: Benchmark = {
   name: 'accounting',
   measures:
-    'What keeping the books costs, with all limits and a listener for every invocation: the books of the host alone, with limits and listener on and off by turns, and the metering of turns alone, as a share of the CPU time of a call; and how well the CPU time in the books agrees with the clock of the thread (Linux).',
+    'What accounting costs, with all limits and a listener for every invocation: the accounting of the host alone, with limits and listener on and off by turns, and the metering of turns alone, as a share of the CPU time of a call; and how well the accounted CPU time agrees with the clock of the thread (Linux).',
   floor: 'the CPU time of a call in both processes, with 64 in flight; the clock of the thread.',
   async run(context) {
     const { seconds } = context;
@@ -53,18 +53,18 @@ export const accounting: Benchmark = {
     host.on('invocation', () => {});
     const fn = await host.load(TEXT_FUNCTION);
     const pids = [process.pid, cellPid(host)];
-    const books = await scriptedBooks(context);
+    const accountingCost = await scriptedAccounting(context);
     const mixedHost = startHost(context);
     const mixed = await mixedHost.load(MIXED_FUNCTION);
 
     await cpuOfCall(fn, pids, WARM_UP_SECONDS);
-    await books(WARM_UP_SECONDS);
+    await accountingCost(WARM_UP_SECONDS);
     await attribution(mixedHost, mixed, WARM_UP_SECONDS);
     const costs = { call: [] as number[], books: [] as number[], metering: [] as number[] };
     const samples = await alternate(context, {
       all: async () => {
         const call = await cpuOfCall(fn, pids, seconds);
-        const kept = await books(seconds);
+        const kept = await accountingCost(seconds);
         const metering = meteringMicroseconds();
         costs.call.push(call);
         costs.books.push(kept);

@@ -2,12 +2,12 @@ import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { Benchmark } from '../benchmark.js';
-import { BUCKET_FUNCTION, content } from '../bucket-function.js';
-import { byteStream, drain } from '../byte-stream.js';
-import { cellPid, startHost } from '../host.js';
-import { peakGrowth } from '../process-memory.js';
-import { alternate } from '../rounds.js';
-import { meanTime } from '../workload.js';
+import { byteStream, drain } from '../measuring/byte-stream.js';
+import { peakGrowth } from '../measuring/process-memory.js';
+import { alternate } from '../measuring/rounds.js';
+import { meanTime } from '../measuring/workload.js';
+import { BUCKET_FUNCTION, content } from '../subjects/bucket-function.js';
+import { cellPid, startHost } from '../subjects/host.js';
 
 const BYTES = 64 * 1024 * 1024;
 const TRANSFERS_PER_ROUND = 4;

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { Level } from 'level';
 import { type EdgeFunction, EdgeHost, type StoreBucket } from '../../src/index.js';
 import type { Benchmark } from '../benchmark.js';
-import { BUCKET_FUNCTION, callBucket } from '../bucket-function.js';
-import { startHost } from '../host.js';
-import { alternate } from '../rounds.js';
-import { meanTime, timed } from '../workload.js';
+import { alternate } from '../measuring/rounds.js';
+import { meanTime, timed } from '../measuring/workload.js';
+import { BUCKET_FUNCTION, callBucket } from '../subjects/bucket-function.js';
+import { startHost } from '../subjects/host.js';
 
 const GROUPS = 1000;
 const KEYS_PER_GROUP = 100;

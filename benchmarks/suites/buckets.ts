@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { Level } from 'level';
 import type { Benchmark, Figure, Target } from '../benchmark.js';
-import { BUCKET_FUNCTION, type BucketAction, callBucket, content } from '../bucket-function.js';
-import { startHost } from '../host.js';
-import { alternate } from '../rounds.js';
-import { callsPerSecond } from '../workload.js';
+import { alternate } from '../measuring/rounds.js';
+import { callsPerSecond } from '../measuring/workload.js';
+import { BUCKET_FUNCTION, type BucketAction, callBucket, content } from '../subjects/bucket-function.js';
+import { startHost } from '../subjects/host.js';
 
 /** One request makes this many calls to the bucket, so that the request itself hardly counts. */
 const CALLS_PER_REQUEST = 50;

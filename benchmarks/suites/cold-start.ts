@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import process from 'node:process';
 import type { EdgeFunction } from '../../src/index.js';
 import type { Benchmark } from '../benchmark.js';
-import { evaluateBundle } from '../guest-realm.js';
-import { cellPid, startHost } from '../host.js';
-import { settle } from '../process-cpu.js';
-import { alternate } from '../rounds.js';
-import { largeFunction } from '../sources.js';
-import { median } from '../statistics.js';
-import { timed } from '../workload.js';
+import { settle } from '../measuring/process-cpu.js';
+import { alternate } from '../measuring/rounds.js';
+import { median } from '../measuring/statistics.js';
+import { timed } from '../measuring/workload.js';
+import { evaluateBundle } from '../subjects/guest-realm.js';
+import { cellPid, startHost } from '../subjects/host.js';
+import { largeFunction } from '../subjects/sources.js';
 
 const LOADS_PER_ROUND = 5;
 

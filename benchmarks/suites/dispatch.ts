@@ -1,11 +1,11 @@
 import process from 'node:process';
 import type { Benchmark } from '../benchmark.js';
-import { cellPid, startHost } from '../host.js';
-import { CpuBill } from '../process-cpu.js';
-import { processHop } from '../process-hop.js';
-import { alternate } from '../rounds.js';
-import { TEXT_FUNCTION } from '../sources.js';
-import { callsPerSecond, medianMicroseconds } from '../workload.js';
+import { CpuBill } from '../measuring/process-cpu.js';
+import { alternate } from '../measuring/rounds.js';
+import { callsPerSecond, medianMicroseconds } from '../measuring/workload.js';
+import { cellPid, startHost } from '../subjects/host.js';
+import { processHop } from '../subjects/process-hop.js';
+import { TEXT_FUNCTION } from '../subjects/sources.js';
 
 const URL_TEXT = 'https://example.com/path?query=1';
 

@@ -1,8 +1,8 @@
 import type { Benchmark, Figure } from '../benchmark.js';
-import { startHost } from '../host.js';
-import { alternate } from '../rounds.js';
+import { alternate } from '../measuring/rounds.js';
+import { timed } from '../measuring/workload.js';
+import { startHost } from '../subjects/host.js';
 import { startServer } from '../subprocess.js';
-import { timed } from '../workload.js';
 
 /** The same text runs in the function and in Node. `hot` are those that nearly every request uses. */
 const WORK = `

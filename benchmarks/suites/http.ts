@@ -1,8 +1,8 @@
 import type { Benchmark } from '../benchmark.js';
-import { type HttpLoad, hasWrk, requestsPerSecond } from '../http-load.js';
-import { CpuBill } from '../process-cpu.js';
-import { alternate } from '../rounds.js';
-import { TEXT_FUNCTION } from '../sources.js';
+import { type HttpLoad, hasWrk, requestsPerSecond } from '../measuring/http-load.js';
+import { CpuBill } from '../measuring/process-cpu.js';
+import { alternate } from '../measuring/rounds.js';
+import { TEXT_FUNCTION } from '../subjects/sources.js';
 import { startServer } from '../subprocess.js';
 
 const TEN_HEADERS = {

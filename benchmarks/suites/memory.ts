@@ -1,9 +1,9 @@
 import process from 'node:process';
 import type { Benchmark } from '../benchmark.js';
-import { cellPid, startHost } from '../host.js';
-import { settle } from '../process-cpu.js';
-import { memoryOf, type ProcessMemory } from '../process-memory.js';
-import { largeFunction } from '../sources.js';
+import { settle } from '../measuring/process-cpu.js';
+import { memoryOf, type ProcessMemory } from '../measuring/process-memory.js';
+import { cellPid, startHost } from '../subjects/host.js';
+import { largeFunction } from '../subjects/sources.js';
 
 const FUNCTIONS = 12;
 /** An isolate gives memory back at its second look, 5 s after the first (src/isolate/idle-memory.ts). */

@@ -6,7 +6,7 @@ import { FrameReader } from '../../src/protocol/frame-reader.js';
 import { FrameWriter } from '../../src/protocol/frame-writer.js';
 import { HostOpens } from '../../src/protocol/messages.js';
 import type { Benchmark, Figure } from '../benchmark.js';
-import { median } from '../statistics.js';
+import { median } from '../measuring/statistics.js';
 
 const RAW_HEADERS = [
   ['Host', 'example.com'],

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import type { Benchmark, BenchmarkContext, Figure } from '../benchmark.js';
-import { BUCKET_FUNCTION } from '../bucket-function.js';
-import { requestsPerSecond } from '../http-load.js';
+import { requestsPerSecond } from '../measuring/http-load.js';
+import { alternate } from '../measuring/rounds.js';
+import { callsPerSecond, medianMicroseconds, timed } from '../measuring/workload.js';
 import { installPeer } from '../peers/install.js';
 import type { Peer } from '../peers/peer.js';
 import { PEERS } from '../peers/peers.js';
-import { alternate } from '../rounds.js';
-import { largeFunction, TEXT_FUNCTION } from '../sources.js';
+import { BUCKET_FUNCTION } from '../subjects/bucket-function.js';
+import { largeFunction, TEXT_FUNCTION } from '../subjects/sources.js';
 import { startServer } from '../subprocess.js';
-import { callsPerSecond, medianMicroseconds, timed } from '../workload.js';
 
 const URL_TEXT = 'https://example.com/path?query=1';
 const CALLS_PER_REQUEST = 50;

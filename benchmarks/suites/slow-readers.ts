@@ -4,10 +4,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { EdgeFunction } from '../../src/index.js';
 import type { Benchmark } from '../benchmark.js';
-import { byteStream } from '../byte-stream.js';
-import { cellPid, startHost } from '../host.js';
-import { peakGrowth } from '../process-memory.js';
-import { alternate } from '../rounds.js';
+import { byteStream } from '../measuring/byte-stream.js';
+import { peakGrowth } from '../measuring/process-memory.js';
+import { alternate } from '../measuring/rounds.js';
+import { cellPid, startHost } from '../subjects/host.js';
 import { startServer } from '../subprocess.js';
 
 const MEBIBYTE = 1024 * 1024;

@@ -2,11 +2,11 @@ import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Benchmark } from '../benchmark.js';
-import { byteStream, drain } from '../byte-stream.js';
-import { peakGrowth } from '../process-memory.js';
-import { alternate } from '../rounds.js';
+import { byteStream, drain } from '../measuring/byte-stream.js';
+import { peakGrowth } from '../measuring/process-memory.js';
+import { alternate } from '../measuring/rounds.js';
+import { timed } from '../measuring/workload.js';
 import { startServer } from '../subprocess.js';
-import { timed } from '../workload.js';
 
 const BYTES = 256 * 1024 * 1024;
 

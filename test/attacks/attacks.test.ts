@@ -34,6 +34,8 @@ test.before(async () => {
     const host = new EdgeHost({
       storage: ':memory:',
       isolation,
+      // In cells the attacks run in warm isolates, as they do by default; in threads in ones that were started for them.
+      spareIsolates: isolation === 'process' ? 1 : 0,
       limits: { cpuMs: 1000, cpuOverrunMs: 0, startupMs: 1000 },
     });
     const attacker = host.account('attacker');

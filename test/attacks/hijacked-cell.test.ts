@@ -12,7 +12,7 @@ import { FrameType } from '../../src/protocol/frame-layout.js';
 import { ISOLATE_BOUNDS } from '../../src/protocol/isolate-bounds.js';
 import { type EdgeErrorCode, errorCode } from '../../src/quotas/errors.js';
 import { unlessMissing } from '../needs.js';
-import { type HijackedHost, hijackedHost, inC, inJavaScript } from './cells/hijack.js';
+import { type HijackedHost, hijackedHost, inC, inJavaScript, openNeighbourhood } from './cells/hijack.js';
 
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
@@ -26,7 +26,9 @@ const HOST_BYTES = 16 * MEBIBYTE;
 const MAX_GROWTH_BYTES = HOST_BYTES + 144 * MEBIBYTE;
 /** So often neighbours are asked, at least, while an attack goes on. */
 const MIN_ROUNDS = 50;
-const OPTIONS = { hostBytes: HOST_BYTES, limits: { cpuMs: 1000 } };
+/** Every attacker is an account of its own with cells of its own; the neighbours are there for all of them. */
+const neighbourhood = openNeighbourhood({ hostBytes: HOST_BYTES, limits: { cpuMs: 1000 } });
+test.after.always(async () => (await neighbourhood).host.close({ drainMs: 0 }));
 
 interface Attack {
   readonly what: string;
@@ -89,7 +91,7 @@ const IN_C: readonly Attack[] = [
 for (const attack of IN_JAVASCRIPT) {
   test(`a cell that sends ${attack.what} costs the host no more than its share`, async t => {
     t.timeout(240_000);
-    await run(t, await hijackedHost(t, inJavaScript(), OPTIONS), attack, 'taken over');
+    await run(t, await hijackedHost(t, await neighbourhood, inJavaScript()), attack, 'taken over');
   });
 }
 
@@ -98,7 +100,7 @@ const native = unlessMissing(missingCompiler());
 for (const attack of IN_C) {
   native(`native code that sends ${attack.what} costs the host no more than its share`, async t => {
     t.timeout(240_000);
-    await run(t, await hijackedHost(t, inC(t), OPTIONS), attack, '');
+    await run(t, await hijackedHost(t, await neighbourhood, inC(t)), attack, '');
   });
 }
 
@@ -108,7 +110,7 @@ for (const [what, path] of [
 ] as const) {
   native(`native code that makes ${what} gets none of it, or is ended`, async t => {
     t.timeout(240_000);
-    const rig = await hijackedHost(t, inC(t), OPTIONS);
+    const rig = await hijackedHost(t, await neighbourhood, inC(t));
     const before = cellOf(rig);
     const controller = new AbortController();
     let ended: unknown;
@@ -164,6 +166,6 @@ async function askNeighbours(t: ExecutionContext, { neighbours }: HijackedHost):
   }
 }
 
-function cellOf({ host }: HijackedHost) {
-  return host.health().cells.find(({ account }) => account === 'attacker');
+function cellOf({ host, attacker }: HijackedHost) {
+  return host.health().cells.find(({ account }) => account === attacker);
 }

@@ -23,7 +23,7 @@ const guestBundle = await scripts.guestBundle({ bindings: ROWS });
 
 function newHost(t: ExecutionContext, options: EdgeHostOptions = {}): EdgeHost {
   const registry = REGISTRY.with([counterBinding]);
-  const host = new EdgeHost({ storage: ':memory:', ...options }, { registry, guestBundle });
+  const host = new EdgeHost({ storage: ':memory:', spareIsolates: 0, ...options }, { registry, guestBundle });
   t.teardown(() => host.close({ drainMs: 0 }));
   return host;
 }

@@ -131,7 +131,7 @@ function upload(source: string, extra: object = {}): FormData {
 test('a function uploaded through the management API serves, with its routes, and again after a restart', async t => {
   const directory = await mkdtemp(join(tmpdir(), 'edgehost-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
-  const first = new EdgeHost({ storage: directory });
+  const first = new EdgeHost({ storage: directory, spareIsolates: 0 });
   first.account('acme');
   const api = first.management();
   const { value } = await api.issueToken({
@@ -155,7 +155,7 @@ test('a function uploaded through the management API serves, with its routes, an
   t.is(await textOf(fn?.fetch('http://x/') ?? Promise.reject()), 'hello acme');
   await first.close();
 
-  const second = new EdgeHost({ storage: directory });
+  const second = new EdgeHost({ storage: directory, spareIsolates: 0 });
   t.teardown(() => second.close());
   second.account('acme');
   t.like(await second.management().restore(), { restored: 1, failed: [] });

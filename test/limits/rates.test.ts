@@ -87,7 +87,7 @@ test("the day's count goes on over a restart", async t => {
   const storage = mkdtempSync(join(tmpdir(), 'edgehost-rates-'));
   t.teardown(() => rmSync(storage, { recursive: true, force: true }));
   const options: EdgeHostOptions = { storage, plan: 'free', limits: { requestsPerDay: 3 }, now: clock().now };
-  const first = new EdgeHost(options);
+  const first = new EdgeHost({ ...options, spareIsolates: 0 });
   const fn = await first.load(OK);
   for (let n = 0; n < 2; n++) await (await fn.fetch('http://x/')).text();
   await first.close();

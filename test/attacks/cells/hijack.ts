@@ -14,18 +14,23 @@ import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import { programText, startsCell, withProgram, withText } from '../../../benchmarks/hijacked/commands.js';
 import { compileC } from '../../../benchmarks/hijacked/compile-c.js';
-import type { EdgeFunction, EdgeHost, EdgeHostOptions } from '../../../src/index.js';
-import { handler, newHost } from '../../host/new-host.js';
+import { type EdgeFunction, EdgeHost, type EdgeHostOptions } from '../../../src/index.js';
+import { handler } from '../../host/new-host.js';
 
 /** How the command of a cell becomes that of the attacker. */
 export type Hijack = (command: readonly string[]) => string[];
 
-export interface HijackedHost {
+/** A host with functions of accounts whose cells are up: neighbours of every attacker that comes to it. */
+export interface Neighbourhood {
   readonly host: EdgeHost;
+  readonly neighbours: readonly EdgeFunction[];
+}
+
+export interface HijackedHost extends Neighbourhood {
+  /** The attacker's account, which no attacker had before. */
+  readonly attacker: string;
   /** A request to the attacker's cell: what is to be done there is in the path. */
   attack(path: string, signal: AbortSignal): Promise<Response>;
-  /** Functions of other accounts, whose cells are up. */
-  readonly neighbours: readonly EdgeFunction[];
   /** Bytes that the host has read of the leases and of the standard error of the attacker's cells. */
   readBytes(): number;
 }
@@ -66,25 +71,35 @@ export function inC(t: ExecutionContext): Hijack {
   return command => withProgram(command, { path, args: [] });
 }
 
-/** The neighbours' cells are up, and the attacker's has its function. */
+const SOURCE_OF_ALL = handler(`return new Response('innocent')`);
+
+export async function openNeighbourhood(options: EdgeHostOptions): Promise<Neighbourhood> {
+  const host = new EdgeHost({ storage: ':memory:', spareIsolates: 0, ...options });
+  const neighbours = await Promise.all(
+    Array.from({ length: NEIGHBOURS }, (_, index) => host.account(`neighbour-${index}`).load(SOURCE_OF_ALL)),
+  );
+  return { host, neighbours };
+}
+
+let attackers = 0;
+
+/** The attacker's cell has its function, and goes with the test. */
 export async function hijackedHost(
   t: ExecutionContext,
+  { host, neighbours }: Neighbourhood,
   hijack: Hijack,
-  options: EdgeHostOptions = {},
 ): Promise<HijackedHost> {
-  const host = newHost(t, options);
   const cells: ChildProcess[] = [];
-  const source = handler(`return new Response('innocent')`);
-  const neighbours = await Promise.all(
-    Array.from({ length: NEIGHBOURS }, (_, index) => host.account(`neighbour-${index}`).load(source)),
-  );
   const store = { hijack, cells };
-  const account = host.account('attacker');
+  const attacker = `attacker-${attackers++}`;
+  const account = host.account(attacker);
+  t.teardown(() => account.close());
   await account.bucket('files').put('object', new Uint8Array(4 * 1024 * 1024));
-  const fn = await hijacking.run(store, () => account.load(source, { buckets: { FILES: 'files' } }));
+  const fn = await hijacking.run(store, () => account.load(SOURCE_OF_ALL, { buckets: { FILES: 'files' } }));
   return {
     host,
     neighbours,
+    attacker,
     attack: (path, signal) => hijacking.run(store, () => fn.fetch(`https://attack.test${path}`, { signal })),
     readBytes: () => cells.flatMap(({ stdio }) => stdio.slice(2)).reduce((sum, stream) => sum + bytesRead(stream), 0),
   };

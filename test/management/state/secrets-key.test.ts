@@ -26,7 +26,7 @@ interface Opened {
 }
 
 async function open(t: ExecutionContext, storage: string, options: HostManagementOptions = {}): Promise<Opened> {
-  const host = new EdgeHost({ storage, isolation: 'thread' });
+  const host = new EdgeHost({ storage, isolation: 'thread', spareIsolates: 0 });
   t.teardown(() => host.close({ drainMs: 0 }));
   const warnings: EdgeError[] = [];
   host.on('warning', error => {
@@ -209,7 +209,7 @@ test('a storage in memory keeps its key in memory, one for all its management AP
 
 test('two management APIs that open at once have one key', async t => {
   const directory = await temporaryDirectory(t);
-  const host = new EdgeHost({ storage: directory, isolation: 'thread' });
+  const host = new EdgeHost({ storage: directory, isolation: 'thread', spareIsolates: 0 });
   t.teardown(() => host.close({ drainMs: 0 }));
   host.account('acme');
   const tokens = [{ name: 'owner', token: TOKEN, account: '*', permissions: 'all' }] as const;

@@ -1,7 +1,7 @@
 import test from 'ava';
-import { byteStream, drain } from '../../benchmarks/byte-stream.js';
-import { largeFunction } from '../../benchmarks/sources.js';
-import { callsPerSecond } from '../../benchmarks/workload.js';
+import { byteStream, drain } from '../../../benchmarks/measuring/byte-stream.js';
+import { callsPerSecond } from '../../../benchmarks/measuring/workload.js';
+import { largeFunction } from '../../../benchmarks/subjects/sources.js';
 
 test('callsPerSecond() keeps so many calls under way', async t => {
   let underWay = 0;

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { alternate } from '../../benchmarks/rounds.js';
+import { alternate } from '../../../benchmarks/measuring/rounds.js';
 
 const quiet = { progress: () => {} };
 

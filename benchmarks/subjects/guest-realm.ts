@@ -1,10 +1,10 @@
 /** The guest realm in the process of a benchmark, without a host at the other end. */
 import { readFileSync } from 'node:fs';
 import vm from 'node:vm';
-import { createHostCall, type HostCall } from '../src/isolate/bridge.js';
-import type { OpContext } from '../src/isolate/ops/op-set.js';
-import { platformOps } from '../src/isolate/ops/platform.js';
-import { Op } from '../src/isolate/ops/table.js';
+import { createHostCall, type HostCall } from '../../src/isolate/bridge.js';
+import type { OpContext } from '../../src/isolate/ops/op-set.js';
+import { platformOps } from '../../src/isolate/ops/platform.js';
+import { Op } from '../../src/isolate/ops/table.js';
 
 /** What the ops of a benchmark may ask for: nothing here waits. */
 const context: OpContext = {
@@ -38,7 +38,7 @@ export function benchmarkHostCall(): HostCall {
 
 /** Evaluates the guest bundle in fresh contexts, by V8's code cache of an earlier evaluation; milliseconds of each. */
 export function evaluateBundle(times: number): number[] {
-  const source = readFileSync(new URL('../src/isolate/guest.bundle.js', import.meta.url), 'latin1');
+  const source = readFileSync(new URL('../../src/isolate/guest.bundle.js', import.meta.url), 'latin1');
   const hostCall = benchmarkHostCall();
   const evaluate = (script: vm.Script, realm: vm.Context): void => {
     const install: unknown = script.runInContext(realm);

@@ -1,5 +1,5 @@
 /** Alternating rounds: every subject once a round, in an order that turns round with each, so that a drift of the machine meets all. */
-import type { BenchmarkContext } from './benchmark.js';
+import type { BenchmarkContext } from '../benchmark.js';
 
 export type Subjects<N extends string> = Readonly<Record<N, (round: number) => Promise<number>>>;
 

@@ -1,5 +1,5 @@
 /** The function that uses a bucket, and how it is called. */
-import type { EdgeFunction, StoreBucket, StoreObjectBody } from '../src/index.js';
+import type { EdgeFunction, StoreBucket, StoreObjectBody } from '../../src/index.js';
 
 /** `/put`, `/get`, `/head`, `/list`, `/groups`, `/warmGroups` call the bucket `count` times, one after the other; `/upload` and `/download` stream. */
 export const BUCKET_FUNCTION = `

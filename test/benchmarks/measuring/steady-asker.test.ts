@@ -1,5 +1,5 @@
 import test from 'ava';
-import { type Clock, SteadyAsker } from '../../benchmarks/steady-asker.js';
+import { type Clock, SteadyAsker } from '../../../benchmarks/measuring/steady-asker.js';
 
 /** A clock that stands still between steps. */
 class SteppedClock implements Clock {

@@ -1,6 +1,6 @@
 /** The host that is measured. */
-import { EdgeHost, type EdgeHostOptions } from '../src/index.js';
-import type { BenchmarkContext } from './benchmark.js';
+import { EdgeHost, type EdgeHostOptions } from '../../src/index.js';
+import type { BenchmarkContext } from '../benchmark.js';
 
 /** A host that is closed with the benchmark. */
 export function startHost(context: Pick<BenchmarkContext, 'defer'>, options: EdgeHostOptions = {}): EdgeHost {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { median, medianRatio, percentile, spread } from '../../benchmarks/statistics.js';
+import { median, medianRatio, percentile, spread } from '../../../benchmarks/measuring/statistics.js';
 
 test('median() is the middle one when the samples are odd in number', t => {
   t.is(median([9, 1, 5]), 5);

@@ -3,14 +3,14 @@ import { spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import type { BenchmarkContext } from './benchmark.js';
+import type { BenchmarkContext } from '../benchmark.js';
 
 /** About as much as a small call. */
 const MESSAGE = Buffer.alloc(64, 'a');
 
 /** Starts the other process, which ends with the benchmark. Answers one round trip; they may not overlap. */
 export function processHop(context: Pick<BenchmarkContext, 'defer'>): () => Promise<void> {
-  const program = fileURLToPath(new URL('./servers/socket-echo.js', import.meta.url));
+  const program = fileURLToPath(new URL('../servers/socket-echo.js', import.meta.url));
   const child = spawn(process.execPath, [program], { stdio: ['ignore', 'ignore', 'inherit', 'pipe'] });
   const socket = child.stdio[3];
   if (!(socket instanceof Socket)) throw new Error('The process has no socket');

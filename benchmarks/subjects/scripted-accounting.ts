@@ -1,17 +1,17 @@
 /**
  * What the host keeps of an invocation, without the invocation: an isolate that answers at once. Two functions that differ in their limits run
- * through different isolates, whose compiled code differs by more than the books cost; here nothing else is measured.
+ * through different isolates, whose compiled code differs by more than the accounting costs; here nothing else is measured.
  */
 import process from 'node:process';
-import { Invocation, type InvocationContext } from '../src/host/invocation/invocation.js';
-import { runnerOf } from '../src/host/invocation/runners.js';
-import type { IsolateHandle } from '../src/pool/isolate-handle.js';
-import type { Exchange } from '../src/protocol/exchange.js';
-import { HostOpens } from '../src/protocol/messages.js';
-import type { BenchmarkContext } from './benchmark.js';
+import { Invocation, type InvocationContext } from '../../src/host/invocation/invocation.js';
+import { runnerOf } from '../../src/host/invocation/runners.js';
+import type { IsolateHandle } from '../../src/pool/isolate-handle.js';
+import type { Exchange } from '../../src/protocol/exchange.js';
+import { HostOpens } from '../../src/protocol/messages.js';
+import type { BenchmarkContext } from '../benchmark.js';
+import { median } from '../measuring/statistics.js';
 import { startHost } from './host.js';
 import { TEXT_FUNCTION } from './sources.js';
-import { median } from './statistics.js';
 
 const NONE = Number.POSITIVE_INFINITY;
 /** All limits of an invocation that have an "off". */
@@ -39,8 +39,8 @@ const START = {
 } as const;
 const SINK = { respond() {}, bodyReady() {}, fail() {} };
 
-/** Answers a measurement: CPU microseconds that the books of an invocation take with all limits and a listener, less those without. */
-export async function scriptedBooks(
+/** Answers a measurement: CPU microseconds that the accounting of an invocation takes with all limits and a listener, less those without. */
+export async function scriptedAccounting(
   context: Pick<BenchmarkContext, 'defer'>,
 ): Promise<(seconds: number) => Promise<number>> {
   const host = startHost(context, { limits: { requestsPerDay: 1e12, requestsPerMinute: 1e12 } });

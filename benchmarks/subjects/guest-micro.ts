@@ -1,11 +1,11 @@
 /**
  * How fast the web platform of the guest realm is beside Node's own: the same small programs in both, alternating, medians of rounds.
  *
- *   npm run build && node --experimental-vm-modules dist/benchmarks/guest-micro.js [part of a name]
+ *   npm run build && node --experimental-vm-modules dist/benchmarks/subjects/guest-micro.js [part of a name]
  */
 import vm from 'node:vm';
-import { Ev } from '../src/isolate/ops/table.js';
-import { createRealm } from '../src/isolate/realm.js';
+import { Ev } from '../../src/isolate/ops/table.js';
+import { createRealm } from '../../src/isolate/realm.js';
 import { benchmarkHostCall } from './guest-realm.js';
 
 /** Programs by name: the body of an asynchronous function that does its work `n` times. */
