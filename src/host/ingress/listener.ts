@@ -12,6 +12,7 @@ import { refusalOf } from '../invocation/admission-refusal.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
 import type { InvocationStart } from '../invocation/invocation-start.js';
 import { clientAddress, comesOverUnknownProxy, type TrustProxy } from './client-address.js';
+import { clientHeaders } from './client-headers.js';
 import { sendError } from './error-response.js';
 import { headOfRaw } from './http-head.js';
 import { type Next, NodeSink } from './node-sink.js';
@@ -90,16 +91,22 @@ export function createListener(
         isProxyWarned = comesOverUnknownProxy(request);
         if (isProxyWarned) onWarning(unknownProxy(request));
       }
+      const address = clientAddress(request, trustProxy);
       const proceed = (decision: AdmissionDecision): void => {
         if (decision.kind === 'admit') {
           const sink = new NodeSink(request, response, context, next);
           if (timeoutMs !== Number.POSITIVE_INFINITY) sink.limit(timeoutMs);
-          serve(runner, request, sink, target.url);
+          serve(
+            runner,
+            request,
+            sink,
+            headOfRaw(request.method ?? 'GET', target.url, request.rawHeaders, clientHeaders(request, address)),
+          );
         } else if (decision.kind === 'bypass')
           leave(request, response, next, refusalOf(context, mode, decision).message);
         else sendError(request, response, refusalOf(context, mode, decision), decision.retryAfterMs);
       };
-      const decision = context.admit(mode, clientAddress(request, trustProxy));
+      const decision = context.admit(mode, address);
       if ('then' in decision) {
         const isFlowing = request.readableFlowing === true;
         if (isFlowing) request.pause();
@@ -132,8 +139,7 @@ function leave(request: IncomingMessage, response: ServerResponse, next: Next | 
   else sendError(request, response, new EdgeError('EDGE_NO_ROUTE', message));
 }
 
-function serve(runner: FunctionRunner, request: IncomingMessage, sink: NodeSink, url: string): void {
-  const head = headOfRaw(request.method ?? 'GET', url, request.rawHeaders);
+function serve(runner: FunctionRunner, request: IncomingMessage, sink: NodeSink, head: string): void {
   const { headers } = request;
   const length = headers['content-length'];
   const isBare = (length === undefined || length === '0') && headers['transfer-encoding'] === undefined;
