@@ -27,6 +27,30 @@ declare global {
   type StoreUploadedPart = bucket.StoreUploadedPart;
   type StoreValue = bucket.StoreValue;
 
+  // Requests.
+
+  /**
+   * Whose request it is. Not of the standard. The same is in the headers `edge-client-ip`, `edge-client-proxy-ip`, `edge-client-http`,
+   * `edge-client-tls-version` and `edge-client-tls-cipher`; a caller can set none that begin with `edge-client-`.
+   */
+  interface RequestClient {
+    /** The visitor's IP address, as the owner of the host knows it: behind proxies by its option `trustProxy`. */
+    readonly address: string | undefined;
+    /** The address of the proxy that the request came from, where there is one that the owner trusts. */
+    readonly proxyAddress: string | undefined;
+    /** Of the connection to the host: 'HTTP/1.0', 'HTTP/1.1' or 'HTTP/2'. */
+    readonly httpProtocol: string;
+    /** Such as 'TLSv1.3'; undefined where TLS ends before the host. */
+    readonly tlsVersion: string | undefined;
+    /** Such as 'TLS_AES_256_GCM_SHA384', by the name of the standard. */
+    readonly tlsCipher: string | undefined;
+  }
+
+  interface Request {
+    /** Undefined for a request that did not come over HTTP: of the application's own, or made by a function. */
+    readonly client: RequestClient | undefined;
+  }
+
   // Handlers and their arguments.
 
   /** The third argument of handlers. */

@@ -4,7 +4,7 @@ import { EdgeHost } from '../../src/index.js';
 import { listen } from './listen.js';
 
 const [source = ''] = process.argv.slice(2);
-const host = new EdgeHost({ storage: ':memory:', zonePlan: 'enterprise' });
+const host = new EdgeHost({ storage: ':memory:' });
 const fn = await host.load(source);
 listen(host.listener({ function: fn }), {
   children: () => host.health().cells.flatMap(({ pid }) => pid ?? []),

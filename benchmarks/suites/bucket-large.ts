@@ -17,7 +17,7 @@ export const bucketLarge: Benchmark = {
   measures: `An object of 64 MiB, streamed into a bucket on disk and out of it, through a function and from the application; the mean of ${TRANSFERS_PER_ROUND} in each round. Memory is watched in transfers of their own, since reading its figures takes time.`,
   floor: 'the same bytes written to a file with fsync, and read from it.',
   async run(context) {
-    const host = startHost(context, { storage: join(context.folder, 'host'), zonePlan: 'enterprise' });
+    const host = startHost(context, { storage: join(context.folder, 'host') });
     const fn = await host.load(BUCKET_FUNCTION, { buckets: { FILES: 'files' } });
     const bucket = host.bucket('files');
     const pids = [process.pid, cellPid(host)];

@@ -13,7 +13,7 @@ import type { TraceParent } from './invocation/telemetry.js';
 export interface AccountHost {
   readonly limits: LimitOverrides;
   readonly plan: ResolvedLimits['plan'];
-  readonly zonePlan: ResolvedLimits['zonePlan'];
+  readonly zonePlan: ResolvedLimits['zonePlan'] | undefined;
   readonly connectionSlotRelease: ConnectionSlotRelease;
   readonly admission: Admission;
   /** What the account may take of the host. */

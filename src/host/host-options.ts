@@ -39,7 +39,10 @@ export interface EdgeHostOptions {
   readonly storage?: string;
   /** Plan of accounts that name none. @default 'standard' */
   readonly plan?: Plan;
-  /** Zone plan of accounts that name none; sets the size of request bodies. @default 'free' */
+  /**
+   * Zone plan of accounts that name none. It sets the size of request bodies, and naming one switches the anti-abuse limit of that plan on
+   * (`addressRequestsPerSecond`; 'enterprise' has none). @default that of 'free', without the anti-abuse limit
+   */
   readonly zonePlan?: ZonePlan;
   /** Figures that replace those of the plan, for every account. */
   readonly limits?: LimitOverrides;
@@ -134,7 +137,8 @@ export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
 });
 
 /** With every default filled in. */
-export type ResolvedHostOptions = Readonly<Required<Omit<EdgeHostOptions, 'quotas' | 'outbound'>>> & {
+export type ResolvedHostOptions = Readonly<Required<Omit<EdgeHostOptions, 'quotas' | 'outbound' | 'zonePlan'>>> & {
+  readonly zonePlan: ZonePlan | undefined;
   readonly redisUrl: string | undefined;
   readonly outbound: OutboundHandler | undefined;
 };
@@ -145,7 +149,7 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
   return Object.freeze({
     storage: './.edgehost',
     plan: 'standard',
-    zonePlan: 'free',
+    zonePlan: undefined,
     limits: {},
     isolation: 'process',
     sandbox: 'auto',

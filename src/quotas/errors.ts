@@ -28,6 +28,8 @@ export const EDGE_ERRORS = {
   EDGE_OVERLOADED: { status: 503, text: 'too much work is waiting' },
   EDGE_PROTOCOL: { status: 502, text: 'the isolate broke the protocol' },
   EDGE_CANCELED: { status: 499, text: 'the invocation was canceled' },
+  EDGE_TIMEOUT: { status: 504, text: 'the function did not answer in time' },
+  EDGE_RESPONSE_HEADER: { status: 502, text: 'the function answered with a header that HTTP does not allow' },
   EDGE_RESPONSE_STREAM: { status: 502, text: 'the body of the response ended with an error' },
 
   // Requests
@@ -35,6 +37,10 @@ export const EDGE_ERRORS = {
   EDGE_URL_TOO_LONG: { status: 414, text: 'the URL is too long' },
   EDGE_HEADERS_TOO_LARGE: { status: 431, text: 'the request headers are too large' },
   EDGE_REQUEST_MALFORMED: { status: 400, text: 'the request is malformed' },
+  EDGE_BODY_READ: {
+    status: 500,
+    text: 'the application has read the body of the request before the function could: host.listener() has to come before what parses bodies, or request.rawBody has to be a Buffer of all of it',
+  },
   EDGE_RATE_LIMITED: { status: 429, text: 'too many requests' },
   EDGE_DAILY_LIMIT: { status: 429, text: 'the daily request limit is reached' },
   EDGE_NO_ROUTE: { status: 404, text: 'no function is attached to the URL' },

@@ -217,7 +217,7 @@ export const LIMITS = {
   addressRequestsPerSecond: {
     label: 'number of requests this second from one client address',
     unit: 'count',
-    source: 'Rule 5: "many thousands of requests per second from a small number of client IP addresses"',
+    source: 'Rule 5: "many thousands of requests per second". Only where zonePlan or the limit is given',
     code: 'EDGE_RATE_LIMITED',
     min: 1,
     max: NONE,

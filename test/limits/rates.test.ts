@@ -129,8 +129,56 @@ for (const trustProxy of [false, true]) {
   });
 }
 
-test('the zone plan enterprise has no anti-abuse limit', async t => {
-  const host = newHost(t, { zonePlan: 'enterprise', now: clock().now });
+for (const [what, header, trustProxy, isWarned] of [
+  ['requests with X-Forwarded-For', 'x-forwarded-for', undefined, true],
+  ['requests with Forwarded', 'forwarded', undefined, true],
+  ['requests without either', 'x-other', undefined, false],
+  ['an owner who says that there is no proxy', 'x-forwarded-for', false, false],
+  ['an owner who names the proxy', 'x-forwarded-for', true, false],
+] as const) {
+  test(`a flood limit that counts ${what} ${isWarned ? 'warns once and names trustProxy' : 'warns of nothing'}`, async t => {
+    const host = newHost(t, { limits: { addressRequestsPerSecond: 1000 }, now: clock().now });
+    const warnings: string[] = [];
+    host.on('warning', ({ message }) => warnings.push(message));
+    const fn = await host.load(OK);
+    const listener = host.listener({ function: fn, ...(trustProxy !== undefined && { trustProxy }) });
+    const origin = await listen(t, listener);
+    for (let n = 0; n < 3; n++) await (await fetch(origin, { headers: { [header]: `8.8.8.${n}` } })).arrayBuffer();
+    const told = warnings.filter(message => message.includes('trustProxy'));
+    t.is(told.length, isWarned ? 1 : 0);
+    if (isWarned) t.regex(told[0] ?? '', /counts the requests of 127\.0\.0\.1.*address of a proxy/);
+  });
+}
+
+test('with default options a proxy is no reason for a warning', async t => {
+  const host = newHost(t);
+  const warnings: string[] = [];
+  host.on('warning', ({ message }) => warnings.push(message));
+  const origin = await listen(t, host.listener({ function: await host.load(OK) }));
+  await (await fetch(origin, { headers: { 'x-forwarded-for': '8.8.8.8' } })).arrayBuffer();
+  t.deepEqual(
+    warnings.filter(message => message.includes('trustProxy')),
+    [],
+  );
+});
+
+test('the address that so many proxies have added counts, not what the client wrote before it', async t => {
+  const host = newHost(t, { limits: { addressRequestsPerSecond: 1 }, now: clock().now });
+  const addresses: string[] = [];
+  host.on('abuse', ({ address }) => addresses.push(address));
+  const origin = await listen(t, host.listener({ function: await host.load(OK), trustProxy: 2 }));
+  const statuses: number[] = [];
+  for (const forged of ['1.1.1.1, ', '2.2.2.2, ', '']) {
+    const response = await fetch(origin, { headers: { 'x-forwarded-for': `${forged}8.8.8.8, 10.0.0.1` } });
+    statuses.push(response.status);
+    await response.arrayBuffer();
+  }
+  t.deepEqual(statuses, [200, 429, 429]);
+  t.deepEqual(addresses, ['8.8.8.8']);
+});
+
+test('with default options nothing is refused as abuse', async t => {
+  const host = newHost(t, { now: clock().now });
   const fn = await host.load(OK);
   const origin = await listen(t, host.listener({ function: fn }));
   const many = LIMITS.addressRequestsPerSecond.values.free + 1;

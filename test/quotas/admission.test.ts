@@ -171,7 +171,7 @@ for (const plan of ['bundled', 'unbound', 'standard'] as const) {
 test('check() refuses a flood from one address with 1015, and tells of it once a second', t => {
   const events: AbuseEvent[] = [];
   const { admission, clock } = admissionAt(NOON, { onAbuse: event => events.push(event) });
-  const limits = resolveLimits();
+  const limits = resolveLimits({ zonePlan: 'free' });
   const flood = request({ limits, address: '8.8.8.8' });
   for (let i = 0; i < 4000; i++) t.like(admission.check(flood), { kind: 'admit' });
   for (let i = 0; i < 10; i++) t.like(admission.check(flood), { kind: 'refuse', code: 'EDGE_RATE_LIMITED' });
@@ -190,7 +190,8 @@ test('check() does not hold against a client of one account what it asks of anot
     limits: resolveLimits({ overrides: [{ addressRequestsPerSecond: 2 }] }),
     address: '8.8.8.8',
   });
-  for (let i = 0; i < 100; i++) admission.check({ ...tight, account: 'other', limits: resolveLimits() });
+  for (let i = 0; i < 100; i++)
+    admission.check({ ...tight, account: 'other', limits: resolveLimits({ zonePlan: 'free' }) });
   t.deepEqual(
     [1, 2, 3].map(() => verdictKind(admission.check(tight))),
     ['admit', 'admit', 'refuse'],
@@ -201,7 +202,7 @@ test('check() does not hold against a client of one account what it asks of anot
 test('check() tells of a flood also when an earlier request had a looser limit', t => {
   const events: AbuseEvent[] = [];
   const { admission } = admissionAt(NOON, { onAbuse: event => events.push(event) });
-  const loose = request({ limits: resolveLimits(), address: '8.8.8.8' });
+  const loose = request({ limits: resolveLimits({ zonePlan: 'free' }), address: '8.8.8.8' });
   for (let i = 0; i < 5; i++) admission.check(loose);
   const limits = resolveLimits({ overrides: [{ addressRequestsPerSecond: 2 }] });
   for (let i = 0; i < 3; i++) t.like(admission.check({ ...loose, limits }), { kind: 'refuse' });
@@ -211,12 +212,15 @@ test('check() tells of a flood also when an earlier request had a looser limit',
   );
 });
 
-test('check() has no anti-abuse limit for enterprise', t => {
-  const { admission } = admissionAt(NOON);
-  const limits = resolveLimits({ zonePlan: 'enterprise' });
-  for (let i = 0; i < 10_000; i++) admission.check(request({ limits, address: '8.8.8.8' }));
-  t.like(admission.check(request({ limits, address: '8.8.8.8' })), { kind: 'admit' });
-});
+for (const zonePlan of ['enterprise', undefined] as const) {
+  test(`check() has no anti-abuse limit ${zonePlan === undefined ? 'where nobody has asked for one' : 'for enterprise'}`, t => {
+    const { admission } = admissionAt(NOON);
+    const limits = resolveLimits({ zonePlan });
+    for (let i = 0; i < 10_000; i++) admission.check(request({ limits, address: '8.8.8.8' }));
+    t.like(admission.check(request({ limits, address: '8.8.8.8' })), { kind: 'admit' });
+    t.is(admission.addressCount, 0);
+  });
+}
 
 test('check() takes all addresses of an IPv6 network for one, and IPv4-mapped ones for IPv4', async t => {
   const { admission } = admissionAt(NOON);

@@ -101,6 +101,12 @@ test('LIMITS turns the anti-abuse limit off for enterprise alone', t => {
   );
 });
 
+test('resolveLimits() has no anti-abuse limit until a zone plan or a figure asks for it', t => {
+  t.is(resolveLimits().addressRequestsPerSecond, Infinity);
+  t.is(resolveLimits({ zonePlan: 'free' }).addressRequestsPerSecond, 4000);
+  t.is(resolveLimits({ overrides: [{ addressRequestsPerSecond: 7 }] }).addressRequestsPerSecond, 7);
+});
+
 for (const name of LIMIT_NAMES) {
   test(`LIMITS has only figures for ${name} that an override could give`, t => {
     const { min, max } = limitRow(name);

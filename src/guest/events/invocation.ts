@@ -270,6 +270,7 @@ onEvent(Ev.Fetch, (id: number, head: string, bodySize: number) => {
   else {
     state.url = stringSlice(head, methodEnd + 1, urlEnd);
     state.headText = stringSlice(head, urlEnd + 1);
+    state.clientText = state.headText;
   }
   state.redirect = 'manual';
   state.isImmutable = true;

@@ -2,6 +2,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { errorPage } from '../../quotas/error-pages.js';
 import { type EdgeErrorCode, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
+import { writeHead } from './response-head.js';
 
 /** The client sees the code and what it means; what happened inside is in the invocation's event. */
 export function sendError(
@@ -20,7 +21,7 @@ export function sendError(
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
   // With a status text: else it is the one that was set last, which may be what could not be sent.
-  response.writeHead(status, STATUS_CODES[status] ?? '', headers);
+  writeHead(response, status, STATUS_CODES[status] ?? '', headers);
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 

@@ -3,6 +3,7 @@
  * strings without line feeds, so a line feed parts them.
  */
 import { MAX_REPLY_HEADERS } from '../../isolate/ops/table.js';
+import { isClientHeader, withoutClientHeaders } from './client-headers.js';
 
 export interface ResponseHead {
   readonly statusText: string;
@@ -10,15 +11,18 @@ export interface ResponseHead {
   readonly headers: readonly string[];
 }
 
-/** From the raw header list of node:http. */
-export function headOfRaw(method: string, url: string, rawHeaders: readonly string[]): string {
-  return rawHeaders.length === 0 ? `${method}\n${url}` : `${method}\n${url}\n${rawHeaders.join('\n')}`;
+/** From the raw header list of node:http. `client` are lines that the listener adds (client-headers.ts). */
+export function headOfRaw(method: string, url: string, rawHeaders: readonly string[], client = ''): string {
+  const own = withoutClientHeaders(rawHeaders);
+  return own.length === 0 ? `${method}\n${url}${client}` : `${method}\n${url}\n${own.join('\n')}${client}`;
 }
 
-/** Without the fragment, which no client sends. */
+/** Without the fragment, which no client sends, and without what only the listener may say of a client. */
 export function headOfRequest(request: Request): string {
   let head = `${request.method}\n${withoutFragment(request.url)}`;
-  for (const [name, value] of request.headers) head += `\n${name}\n${value}`;
+  for (const [name, value] of request.headers) {
+    if (!isClientHeader(name)) head += `\n${name}\n${value}`;
+  }
   return head;
 }
 

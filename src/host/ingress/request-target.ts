@@ -6,6 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { EdgeError } from '../../quotas/errors.js';
+import { forwardedValue, type TrustProxy } from './client-address.js';
 
 export interface RequestTarget {
   /** As `new URL(url).href` gives it, without a fragment. */
@@ -49,7 +50,7 @@ const BYTE_BEYOND_ASCII = /[\x80-\xff]/g;
  * @throws EdgeError EDGE_REQUEST_MALFORMED: not exactly one Host, one that is no host name or address, an absolute target that is not
  *   of http or https or has another host than Host, a target that has a fragment, control characters, backslashes or dot segments
  */
-export function readTarget(request: IncomingMessage, trustProxy: boolean): RequestTarget {
+export function readTarget(request: IncomingMessage, trustProxy: TrustProxy): RequestTarget {
   const original =
     'originalUrl' in request && typeof request.originalUrl === 'string' ? request.originalUrl : undefined;
   const target = original ?? request.url ?? '/';
@@ -57,7 +58,7 @@ export function readTarget(request: IncomingMessage, trustProxy: boolean): Reque
   const scheme = schemeOf(request, trustProxy);
   const own = hostOf(request, scheme);
   const relative = target.charCodeAt(0) === 47 ? target : withoutOrigin(target, own);
-  const forwarded = trustProxy ? firstOf(headers['x-forwarded-host']) : undefined;
+  const forwarded = forwardedValue(headers['x-forwarded-host'], trustProxy);
   const host = forwarded === undefined ? own : checkHost(forwarded, scheme, 'X-Forwarded-Host');
   if (NORMAL_TARGET.test(relative)) {
     const query = relative.indexOf('?');
@@ -67,13 +68,8 @@ export function readTarget(request: IncomingMessage, trustProxy: boolean): Reque
   return parsedTarget(`${scheme}://${host}`, host, relative);
 }
 
-/** The first of a list, as proxies write it. */
-export function firstOf(header: string | string[] | undefined): string | undefined {
-  return (Array.isArray(header) ? header[0] : header)?.split(',', 1)[0]?.trim();
-}
-
-function schemeOf({ headers, socket }: IncomingMessage, trustProxy: boolean): Scheme {
-  const forwarded = trustProxy ? firstOf(headers['x-forwarded-proto']) : undefined;
+function schemeOf({ headers, socket }: IncomingMessage, trustProxy: TrustProxy): Scheme {
+  const forwarded = forwardedValue(headers['x-forwarded-proto'], trustProxy);
   if (forwarded !== undefined) return forwarded === 'https' ? 'https' : 'http';
   return 'encrypted' in socket && socket.encrypted === true ? 'https' : 'http';
 }

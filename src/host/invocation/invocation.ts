@@ -160,6 +160,14 @@ export class Invocation implements InvocationPort {
     this.#startGrace();
   }
 
+  /** The endpoint cannot send the answer, or waits for it no more. What waitUntil holds goes on as after a disconnect. */
+  end(error: EdgeError, outcome: InvocationOutcome): void {
+    if (this.#isOver) return;
+    this.#status = undefined;
+    this.#fail(error, outcome);
+    this.abort();
+  }
+
   /** The time of waitUntil is up. */
   exceedGrace(): void {
     const { waitUntilMs } = this.#context.limits;

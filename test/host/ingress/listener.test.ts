@@ -54,7 +54,7 @@ test('listener() lets the function find headers in whatever case the client wrot
   const [response] = (await once(request, 'response')) as [http.IncomingMessage]; // the event's own type
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk);
-  t.is(Buffer.concat(chunks).toString(), 'v connection host x-header x-other');
+  t.is(Buffer.concat(chunks).toString(), 'v connection edge-client-ip host x-header x-other');
 });
 
 test('listener() streams both ways, whatever the size', async t => {

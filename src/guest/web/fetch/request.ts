@@ -14,6 +14,7 @@ import { type AbortSignal, createAbortSignal, createDependentSignal, isAbortSign
 import { parseUrl } from '../url/url-parse.ts';
 import { type Body, type BodyOwner, cloneBody, extractBody, isUnusable, takeBody } from './body.ts';
 import { defineBody } from './body-mixin.ts';
+import { clientOf, type RequestClient } from './client.ts';
 import { appendPair, getValue, type HeaderPairs, hasName, isToken, parsePairs } from './header-list.ts';
 import { createHeaders, fillHeaders, type Headers } from './headers.ts';
 
@@ -67,6 +68,9 @@ export class RequestState implements BodyOwner {
   isImmutable = false;
   /** Headers as "name\nvalue\n...", until they are touched. */
   headText = '';
+  /** Headers as they came from the client, which say whose request it is. */
+  clientText = '';
+  client: RequestClient | undefined = undefined;
   pairs: HeaderPairs | undefined = undefined;
   headers: Headers | undefined = undefined;
   signal: AbortSignal | undefined = undefined;
@@ -131,6 +135,13 @@ export class Request {
     const state = this.#state;
     state.headers ??= createHeaders(state.headerPairs(), state.isImmutable ? 'immutable' : 'none');
     return state.headers;
+  }
+
+  /** Not of the standard: whose request it is. Undefined for what did not come over HTTP. */
+  get client(): RequestClient | undefined {
+    const state = this.#state;
+    state.client ??= clientOf(state.clientText);
+    return state.client;
   }
 
   get destination(): string {
@@ -217,6 +228,7 @@ function copyState(from: RequestState): RequestState {
   state.url = from.url;
   state.redirect = from.redirect;
   state.extras = from.extras;
+  state.clientText = from.clientText;
   if (from.pairs === undefined) state.headText = from.headText;
   else {
     const pairs: HeaderPairs = [];

@@ -1,0 +1,25 @@
+/** `request.client`: whose request it is, from the headers that the host has set. The host leaves out those of callers that begin with `edge-client-`. */
+import { objectFreeze, stringIndexOf } from '../../primordials.ts';
+import { getValue, parsePairs } from './header-list.ts';
+
+export interface RequestClient {
+  readonly address: string | undefined;
+  readonly proxyAddress: string | undefined;
+  readonly httpProtocol: string;
+  readonly tlsVersion: string | undefined;
+  readonly tlsCipher: string | undefined;
+}
+
+/** `headText` is that of the request as it came. Undefined when it did not come over HTTP. */
+export function clientOf(headText: string): RequestClient | undefined {
+  if (stringIndexOf(headText, 'edge-client-') < 0) return undefined;
+  const pairs = parsePairs(headText);
+  const value = (name: string): string | undefined => getValue(pairs, name) ?? undefined;
+  return objectFreeze({
+    address: value('edge-client-ip'),
+    proxyAddress: value('edge-client-proxy-ip'),
+    httpProtocol: value('edge-client-http') ?? 'HTTP/1.1',
+    tlsVersion: value('edge-client-tls-version'),
+    tlsCipher: value('edge-client-tls-cipher'),
+  });
+}

@@ -1,0 +1,65 @@
+/**
+ * What a function is told of whose request it is: headers that begin with `edge-client-`, which are the listener's alone. Those of a caller are left out,
+ * whichever way the request comes. The guest makes `request.client` of them (guest/web/fetch/client.ts).
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+
+const PREFIX = 'edge-client-';
+const E = 0x65;
+const UPPER_TO_LOWER = 0x20;
+
+/** Whether a caller may not have set the header. */
+export function isClientHeader(name: string): boolean {
+  // Hardly any header begins so: this is asked of every header of every request.
+  if ((name.charCodeAt(0) | UPPER_TO_LOWER) !== E || name.length < PREFIX.length) return false;
+  return name.slice(0, PREFIX.length).toLowerCase() === PREFIX;
+}
+
+/** Names and values in turn. The same list when there is nothing to leave out. */
+export function withoutClientHeaders(rawHeaders: readonly string[]): readonly string[] {
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (isClientHeader(rawHeaders[at] ?? ''))
+      return rawHeaders.filter((_, i) => !isClientHeader(rawHeaders[i & ~1] ?? ''));
+  }
+  return rawHeaders;
+}
+
+/** Of a TLS connection: it costs some calls of the engine, and stays as it is. */
+const tlsHeaders = new WeakMap<Socket, string>();
+
+/** Lines for the head of a request, each after a line feed. `address` is the client's, as clientAddress() gave it. */
+export function clientHeaders({ socket, httpVersion }: IncomingMessage, address: string | undefined): string {
+  let lines = address === undefined ? '' : `\nedge-client-ip\n${plainAddress(address)}`;
+  const peer = socket.remoteAddress;
+  if (peer !== undefined && peer !== address) lines += `\nedge-client-proxy-ip\n${plainAddress(peer)}`;
+  if (httpVersion !== '1.1') lines += `\nedge-client-http\nHTTP/${httpVersion === '2.0' ? '2' : httpVersion}`;
+  if ('encrypted' in socket && socket.encrypted === true) lines += tlsOf(socket);
+  return lines;
+}
+
+/** As a server for IPv6 tells the addresses of IPv4. */
+function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
+}
+
+function tlsOf(socket: Socket): string {
+  const known = tlsHeaders.get(socket);
+  if (known !== undefined) return known;
+  const version = textOf(socket, 'getProtocol');
+  const cipher = textOf(socket, 'getCipher');
+  const lines = `\nedge-client-tls-version\n${version}\nedge-client-tls-cipher\n${cipher}`;
+  tlsHeaders.set(socket, lines);
+  return lines;
+}
+
+/** Of a socket of TLS, which a request's own type does not name; empty where it does not tell. */
+function textOf(socket: object, method: 'getProtocol' | 'getCipher'): string {
+  const ask: unknown = Reflect.get(socket, method);
+  if (typeof ask !== 'function') return '';
+  const answer: unknown = Reflect.apply(ask, socket, []);
+  if (typeof answer === 'string') return answer;
+  const name: unknown =
+    typeof answer === 'object' && answer !== null && 'standardName' in answer ? answer.standardName : '';
+  return typeof name === 'string' ? name : '';
+}

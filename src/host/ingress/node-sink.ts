@@ -1,0 +1,247 @@
+/** Where the answer to one request of node:http goes, and where the body of the request comes from. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Exchange } from '../../protocol/exchange.js';
+import { EdgeError } from '../../quotas/errors.js';
+import { BodyCounter } from '../../quotas/request-checks.js';
+import type { Invocation, InvocationContext, RequestBodySource, ResponseSink } from '../invocation/invocation.js';
+import { type Deadline, TimerList } from '../invocation/timer-list.js';
+import { sendError } from './error-response.js';
+import { isNullBodyStatus, parseResponseHead, type ResponseHead } from './http-head.js';
+import { ReadBody } from './read-body.js';
+import { headOnly, unsendablePart, withoutLength, withPlainLength, writeHead } from './response-head.js';
+
+export type Next = (error?: unknown) => void;
+
+const MAX_PIECE_BYTES = 64 * 1024;
+
+const timeouts = new TimerList<NodeSink>(sink => sink.timeOut());
+
+export class NodeSink implements ResponseSink, RequestBodySource {
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #context: InvocationContext;
+  readonly #next: Next | undefined;
+  /** What the client has not read yet of what was handed to its connection. */
+  #unreadBytes = 0;
+  #invocation: Invocation | undefined;
+  #exchange: Exchange | undefined;
+  #counter: BodyCounter | undefined;
+  #deadline: Deadline<NodeSink> | undefined;
+  #timeoutMs = 0;
+  #isStreaming = false;
+  #isGone = false;
+
+  constructor(request: IncomingMessage, response: ServerResponse, context: InvocationContext, next: Next | undefined) {
+    this.#request = request;
+    this.#response = response;
+    this.#context = context;
+    this.#next = next;
+    response.once('close', () => this.#closed());
+  }
+
+  /** The answer has to begin within this time, which begins now. */
+  limit(timeoutMs: number): void {
+    this.#timeoutMs = timeoutMs;
+    this.#deadline = timeouts.add(this, timeoutMs);
+  }
+
+  /** `read`: the body, when the application has read it before. */
+  started(invocation: Invocation, isComplete: boolean, read: Buffer | undefined): void {
+    this.#invocation = invocation;
+    if (this.#isGone) {
+      invocation.abort();
+      return;
+    }
+    if (isComplete) return;
+    if (read !== undefined) {
+      invocation.source = new ReadBody(read, invocation);
+      invocation.source.resume();
+      return;
+    }
+    invocation.source = this;
+    this.#request.on('data', (chunk: Buffer) => this.#receive(chunk));
+    this.#request.once('end', () => invocation.exchange.end());
+    this.#request.once('error', () => {}); // the response's close event tells
+    if (this.#request.readableEnded) invocation.exchange.end();
+    // It was held up while the function was started, in case that somebody else was reading it.
+    else if (this.#request.isPaused()) this.#request.resume();
+  }
+
+  /** The function could not be started. */
+  refuse(error: unknown): void {
+    this.#settle();
+    if (!this.#isGone) sendError(this.#request, this.#response, error);
+  }
+
+  timeOut(): void {
+    const { account, function: name } = this.#context;
+    const error = new EdgeError(
+      'EDGE_TIMEOUT',
+      `Function "${name}" of account "${account}" has not begun to answer within ${this.#timeoutMs} ms (option timeoutMs of host.listener())`,
+    );
+    if (this.#invocation !== undefined) {
+      this.#invocation.end(error, 'exceededWallTime');
+      return;
+    }
+    // It waits for its isolate still; what comes of that has nobody to answer.
+    this.refuse(error);
+    this.#isGone = true;
+  }
+
+  // --- RequestBodySource ---
+
+  resume(): void {
+    this.#request.resume();
+  }
+
+  /** The function reads no more: the rest is read and dropped, so that the connection can be used again. */
+  stop(): void {
+    this.#request.removeAllListeners('data');
+    this.#request.resume();
+  }
+
+  #receive(chunk: Buffer): void {
+    const exchange = this.#invocation?.exchange;
+    if (exchange === undefined || exchange.isOutgoingOver) return;
+    this.#counter ??= new BodyCounter(this.#context.limits);
+    try {
+      this.#counter.add(chunk.length);
+      if (this.#invocation !== undefined) this.#invocation.bodyBytes = this.#counter.bytes;
+    } catch (error) {
+      this.stop();
+      this.refuse(error);
+      this.#invocation?.abort();
+      return;
+    }
+    if (exchange.write(chunk) <= 0) this.#request.pause();
+  }
+
+  // --- ResponseSink ---
+
+  respond(status: number, head: string, body: Buffer, isComplete: boolean, exchange: Exchange): void {
+    this.#settle();
+    if (this.#isGone) return;
+    let parsed: ResponseHead | undefined;
+    try {
+      parsed = parseResponseHead(head);
+      this.#send(status, parsed, body, isComplete, exchange);
+    } catch (error) {
+      const failure = this.#failureOf(error, parsed);
+      if (this.#invocation === undefined) this.fail(failure);
+      else this.#invocation.end(failure, 'exception');
+    }
+  }
+
+  #send(status: number, head: ResponseHead, body: Buffer, isComplete: boolean, exchange: Exchange): void {
+    const response = this.#response;
+    const { statusText, headers } = head;
+    const isHead = this.#request.method === 'HEAD';
+    if (isNullBodyStatus(status) || isHead) {
+      if (!isComplete) exchange.stopReading('The response has no body');
+      const own = isHead ? headOnly(headers, isComplete ? body.length : 0) : withoutLength(headers);
+      writeHead(response, status, statusText, own);
+      response.end();
+      return;
+    }
+    if (isComplete) {
+      const bare = withoutLength(headers);
+      bare.push('content-length', String(body.length));
+      writeHead(response, status, statusText, bare);
+      if (body.length === 0) response.end();
+      else {
+        response.end(body);
+        this.#countUnread(body);
+      }
+      return;
+    }
+    // A declared length is kept to by the server: a function cannot desynchronise a connection that others use.
+    response.strictContentLength = true;
+    writeHead(response, status, statusText, withPlainLength(headers));
+    this.#exchange = exchange;
+    this.#isStreaming = true;
+    this.bodyReady();
+  }
+
+  /** Why the answer cannot be sent. `head` is undefined when it could not even be read. */
+  #failureOf(error: unknown, head: ResponseHead | undefined): EdgeError {
+    const { function: name } = this.#context;
+    const options = { cause: error };
+    if (head === undefined)
+      return new EdgeError(
+        'EDGE_PROTOCOL',
+        `The response of function "${name}" cannot be sent: ${String(error)}`,
+        options,
+      );
+    const part = unsendablePart(head.statusText, head.headers);
+    return part === undefined
+      ? new EdgeError(
+          'EDGE_INTERNAL',
+          `The response of function "${name}" could not be sent: ${String(error)}`,
+          options,
+        )
+      : new EdgeError('EDGE_RESPONSE_HEADER', `The response of function "${name}" cannot be sent over HTTP: ${part}`);
+  }
+
+  bodyReady(): void {
+    const exchange = this.#exchange;
+    const response = this.#response;
+    if (exchange === undefined || this.#isGone || response.writableNeedDrain) return;
+    try {
+      for (;;) {
+        const piece = exchange.read(MAX_PIECE_BYTES);
+        if (piece === undefined) break;
+        if (!response.write(piece)) {
+          this.#countUnread(piece);
+          response.once('drain', () => {
+            this.#countRead();
+            this.bodyReady();
+          });
+          return;
+        }
+      }
+      if (exchange.incoming !== 'ended') return;
+      this.#exchange = undefined;
+      response.end();
+      this.#invocation?.bodyEnded();
+    } catch {
+      // More bytes than the declared length, or fewer: nobody can tell where the next response begins.
+      response.destroy();
+    }
+  }
+
+  fail(error: EdgeError): void {
+    this.#settle();
+    if (this.#isGone) return;
+    if (this.#isStreaming || this.#response.headersSent) {
+      this.#response.destroy(error);
+      return;
+    }
+    if (this.#invocation?.passesThrough === true && this.#next !== undefined) this.#next();
+    else sendError(this.#request, this.#response, error);
+  }
+
+  /** The answer begins, or there will be none. */
+  #settle(): void {
+    if (this.#deadline !== undefined) timeouts.cancel(this.#deadline);
+  }
+
+  /** Most clients have taken it at once. */
+  #countUnread({ buffer }: Buffer): void {
+    if (this.#response.writableLength === 0 || this.#isGone) return;
+    this.#unreadBytes = buffer.byteLength;
+    this.#context.share.bytes.countBuffers(this.#unreadBytes);
+  }
+
+  #countRead(): void {
+    this.#context.share.bytes.countBuffers(-this.#unreadBytes);
+    this.#unreadBytes = 0;
+  }
+
+  #closed(): void {
+    this.#settle();
+    this.#countRead();
+    if (this.#response.writableFinished) return;
+    this.#isGone = true;
+    this.#invocation?.abort();
+  }
+}

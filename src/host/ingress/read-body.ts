@@ -1,0 +1,72 @@
+/**
+ * Bodies that the application, or its framework, has read before the listener got the request. What was parsed is not what was sent: only the very
+ * bytes are used in its place, and never silence.
+ */
+import type { IncomingMessage } from 'node:http';
+import { EdgeError } from '../../quotas/errors.js';
+import type { Invocation, RequestBodySource } from '../invocation/invocation.js';
+
+/** Bytes written to the exchange at once. */
+const CHUNK_BYTES = 64 * 1024;
+
+/**
+ * The body when the application has read it and has kept it: `request.rawBody` (NestJS with `rawBody: true`, the `verify` of body parsers), or
+ * `request.body` where that is a Buffer (`express.raw()`). Undefined when nothing has been read yet.
+ *
+ * @throws EdgeError EDGE_BODY_READ when some of it has been read, and nothing has the same bytes
+ */
+export function bodyReadBefore(request: IncomingMessage): Buffer | undefined {
+  // Nothing was in a body that has ended without any data.
+  if (!request.readableDidRead) return undefined;
+  const length = sentHeader(request, 'content-length');
+  const isEncoded = (sentHeader(request, 'content-encoding') ?? 'identity').toLowerCase() !== 'identity';
+  for (const key of ['rawBody', 'body']) {
+    const bytes: unknown = Reflect.get(request, key);
+    if (!(bytes instanceof Uint8Array) || !request.readableEnded) continue;
+    // Parsers decode what is encoded: then it has other bytes than the headers say.
+    const isExact = length === undefined ? !isEncoded : Number(length) === bytes.byteLength;
+    if (isExact) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+  throw new EdgeError(
+    'EDGE_BODY_READ',
+    `Cannot pass the body of the ${request.method} request on: the application has read it already. Mount host.listener() before what parses bodies (express.json(), content type parsers of Fastify), or keep the bytes in request.rawBody, as a Buffer of all that was sent`,
+  );
+}
+
+/** As the function gets it, whatever a parser has done to `request.headers`. */
+function sentHeader({ rawHeaders }: IncomingMessage, name: string): string | undefined {
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.toLowerCase() === name) return rawHeaders[at + 1];
+  }
+  return undefined;
+}
+
+/** Feeds a body that is there as a whole, as fast as the function reads it. */
+export class ReadBody implements RequestBodySource {
+  readonly #bytes: Buffer;
+  readonly #invocation: Invocation;
+  #sentBytes = 0;
+  #isOver = false;
+
+  constructor(bytes: Buffer, invocation: Invocation) {
+    this.#bytes = bytes;
+    this.#invocation = invocation;
+    invocation.bodyBytes = bytes.length;
+  }
+
+  resume(): void {
+    const { exchange } = this.#invocation;
+    while (!this.#isOver && !exchange.isOutgoingOver && exchange.credit > 0) {
+      const chunk = this.#bytes.subarray(this.#sentBytes, this.#sentBytes + CHUNK_BYTES);
+      this.#sentBytes += chunk.length;
+      exchange.write(chunk);
+      if (this.#sentBytes < this.#bytes.length) continue;
+      this.#isOver = true;
+      exchange.end();
+    }
+  }
+
+  stop(): void {
+    this.#isOver = true;
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * Writes the head of a response of node:http, whatever the application and its middleware have done to the response before: headers that they set stay, headers
+ * that come several times come several times, and the framing of the body is the listener's alone.
+ */
+import http, { type ServerResponse } from 'node:http';
+
+/** Not replaced by a middleware that wants to know when the head is written, as those of sessions and of compression do. */
+const plainWriteHead = http.ServerResponse.prototype.writeHead;
+
+/** Lists of which each side has entries of its own: what the function gives is added to what the application has set. */
+const ADDED = new Set(['link', 'proxy-authenticate', 'server-timing', 'set-cookie', 'vary', 'via', 'www-authenticate']);
+
+/** What HTTP allows in a field value (RFC 9110, 5.5), one character for each byte. */
+const NOT_ALLOWED = /[^\t\x20-\x7e\x80-\xff]/;
+
+/**
+ * `headers` are names and values in turn.
+ *
+ * @throws what node:http throws for a header that it does not send; nothing has been written or set then
+ */
+export function writeHead(response: ServerResponse, status: number, statusText: string, headers: string[]): void {
+  if (response.writeHead === plainWriteHead && response.getHeaderNames().length === 0) {
+    response.writeHead(status, statusText, headers);
+    return;
+  }
+  checkHead(statusText, headers);
+  // One call for each name: Node 20 keeps the last of equal names when it merges a list with what was set before, and so do wrappers of writeHead().
+  const valuesOf = new Map<string, string[]>();
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = (headers[at] ?? '').toLowerCase();
+    const values = valuesOf.get(name);
+    if (values === undefined) valuesOf.set(name, [headers[at + 1] ?? '']);
+    else values.push(headers[at + 1] ?? '');
+  }
+  for (const framing of ['content-length', 'transfer-encoding']) response.removeHeader(framing);
+  for (const [name, own] of valuesOf) {
+    const values = ADDED.has(name) ? [...earlierValues(response, name), ...own] : own;
+    response.setHeader(name, values.length === 1 ? (values[0] ?? '') : values);
+  }
+  response.writeHead(status, statusText);
+}
+
+function earlierValues(response: ServerResponse, name: string): readonly string[] {
+  const value = response.getHeader(name);
+  if (value === undefined) return [];
+  return Array.isArray(value) ? value : [String(value)];
+}
+
+function checkHead(statusText: string, headers: readonly string[]): void {
+  http.validateHeaderValue('status text', statusText);
+  for (let at = 0; at < headers.length; at += 2) {
+    http.validateHeaderName(headers[at] ?? '');
+    http.validateHeaderValue(headers[at] ?? '', headers[at + 1] ?? '');
+  }
+}
+
+/** What of a head HTTP does not allow, in words; undefined when all of it can be sent. fetch() allows control characters, HTTP does not. */
+export function unsendablePart(statusText: string, headers: readonly string[]): string | undefined {
+  const inStatus = NOT_ALLOWED.exec(statusText);
+  if (inStatus !== null) return `its status text has ${named(inStatus[0])}`;
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] ?? '';
+    const inValue = NOT_ALLOWED.exec(headers[at + 1] ?? '');
+    if (inValue !== null) return `its header ${JSON.stringify(name.slice(0, 100))} has ${named(inValue[0])}`;
+    if (!isToken(name)) return `it has a header of the name ${JSON.stringify(name.slice(0, 100))}`;
+  }
+  return undefined;
+}
+
+function isToken(name: string): boolean {
+  try {
+    http.validateHeaderName(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function named(character: string): string {
+  return `the character U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
+/** HEAD tells the length that GET would have; a function may give it, or the body itself. */
+export function headOnly(headers: readonly string[], bodyBytes: number): string[] {
+  return bodyBytes === 0 ? withPlainLength(headers) : [...withoutLength(headers), 'content-length', String(bodyBytes)];
+}
+
+/**
+ * Node writes out whatever Number() takes for a length, `0x10` or `+16` or two of them; a proxy that reads it otherwise takes the rest of
+ * the body for the next response of the connection. What is not one row of digits is left out.
+ */
+export function withPlainLength(headers: readonly string[]): string[] {
+  let length: string | undefined;
+  let count = 0;
+  for (let at = 0; at < headers.length; at += 2) {
+    if (!isLength(headers[at] ?? '')) continue;
+    count++;
+    length = headers[at + 1];
+  }
+  return count === 0 || (count === 1 && /^\d{1,15}$/.test(length ?? '')) ? [...headers] : withoutLength(headers);
+}
+
+function isLength(name: string): boolean {
+  return name.length === 14 && name.toLowerCase() === 'content-length';
+}
+
+export function withoutLength(headers: readonly string[]): string[] {
+  const bare: string[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] ?? '';
+    if (!isLength(name)) bare.push(name, headers[at + 1] ?? '');
+  }
+  return bare;
+}

@@ -1,0 +1,139 @@
+/** Heads of responses on their way through node:http and what applications put around it. */
+import { once } from 'node:events';
+import type http from 'node:http';
+import type { ServerResponse } from 'node:http';
+import test from 'ava';
+import express from 'express';
+import { handler, newHost, nextInvocation } from '../new-host.js';
+import { listen, rawHeadersOf } from './serving.js';
+
+const REPEATED = handler(`
+  const headers = new Headers({ 'content-type': 'text/x-own' });
+  for (const name of ['set-cookie', 'link', 'vary', 'x-other']) {
+    headers.append(name, name + '-1');
+    headers.append(name, name + '-2');
+  }
+  return new Response('body', { headers });`);
+
+/** As on-headers does it, which sessions and compression use: the head is known when writeHead() is called, and its headers come by setHeader(). */
+function wrapWriteHead(response: ServerResponse): void {
+  const plain = response.writeHead;
+  response.writeHead = function (this: ServerResponse, ...args: unknown[]) {
+    for (const [name, value] of Object.entries(args.find(argument => typeof argument === 'object') ?? {})) {
+      this.setHeader(name, value);
+    }
+    this.setHeader('x-wrapped', 'yes');
+    const texts = args.filter(argument => typeof argument !== 'object');
+    return Reflect.apply(plain, this, texts);
+  };
+}
+
+for (const [what, prepare] of [
+  ['node:http alone', () => {}],
+  ['headers that were set before', (response: ServerResponse) => response.setHeader('x-before', '1')],
+  ['a middleware that wraps writeHead()', wrapWriteHead],
+] as const) {
+  test(`listener() keeps every value of repeated headers behind ${what}`, async t => {
+    const host = newHost(t);
+    const listener = host.listener({ function: await host.load(REPEATED) });
+    const origin = await listen(t, (request, response) => {
+      prepare(response);
+      listener(request, response);
+    });
+    const headers = await rawHeadersOf(origin);
+    t.deepEqual(headers.get('set-cookie'), ['set-cookie-1', 'set-cookie-2']);
+    for (const name of ['link', 'vary', 'x-other']) {
+      t.is(headers.get(name)?.join(', '), `${name}-1, ${name}-2`);
+    }
+    t.deepEqual(headers.get('content-length'), ['4']);
+  });
+}
+
+test('listener() leaves what the application has set, and adds to its cookies, Vary and Link', async t => {
+  const host = newHost(t);
+  const app = express();
+  app.use((_request, response, next) => {
+    response.setHeader('set-cookie', ['session=1', 'theme=2']);
+    response.setHeader('vary', 'origin');
+    response.setHeader('link', '</a>');
+    response.setHeader('x-frame-options', 'DENY');
+    response.setHeader('content-type', 'text/replaced');
+    response.setHeader('content-length', '9999');
+    next();
+  });
+  app.use(host.listener({ function: await host.load(REPEATED) }));
+  const headers = await rawHeadersOf(await listen(t, app));
+  t.deepEqual(headers.get('set-cookie'), ['session=1', 'theme=2', 'set-cookie-1', 'set-cookie-2']);
+  t.is(headers.get('vary')?.join(', '), 'origin, vary-1, vary-2');
+  t.is(headers.get('link')?.join(', '), '</a>, link-1, link-2');
+  t.deepEqual(headers.get('x-frame-options'), ['DENY']);
+  t.deepEqual(headers.get('content-type'), ['text/x-own']);
+  t.deepEqual(headers.get('content-length'), ['4']);
+});
+
+test('an error page keeps what the application has set, and replaces its type and length', async t => {
+  const host = newHost(t);
+  const listener = host.listener({ function: await host.load(handler('throw new Error()')) });
+  const origin = await listen(t, (request, response) => {
+    response.setHeader('set-cookie', 'session=1');
+    response.setHeader('content-length', '3');
+    listener(request, response);
+  });
+  const headers = await rawHeadersOf(origin);
+  t.deepEqual(headers.get('set-cookie'), ['session=1']);
+  t.not(headers.get('content-length')?.[0], '3');
+});
+
+for (const isBehind of [false, true]) {
+  test(`listener() answers 502 for a header with a control character${isBehind ? ', behind headers that were set before' : ''}`, async t => {
+    const host = newHost(t);
+    const fn = await host.load(
+      handler(
+        `return new Response('x', { headers: { 'x-plain': 'y', 'x-control': 'a\\u0001b', 'set-cookie': 'own' } })`,
+      ),
+    );
+    const listener = host.listener({ function: fn });
+    const origin = await listen(t, (request, response) => {
+      if (isBehind) response.setHeader('x-before', '1');
+      listener(request, response);
+    });
+    const event = nextInvocation(host);
+    const response = await fetch(origin, { headers: { accept: 'application/json' } });
+    t.is(response.status, 502);
+    t.is(response.headers.get('x-plain'), null);
+    t.is(response.headers.get('set-cookie'), null);
+    t.is(response.headers.get('x-before'), isBehind ? '1' : null);
+    t.like(await response.json(), { error: { code: 'EDGE_RESPONSE_HEADER' } });
+    const { outcome, status, error } = await event;
+    t.is(outcome, 'exception');
+    t.is(status, undefined);
+    t.like(error, { code: 'EDGE_RESPONSE_HEADER' });
+    t.regex(error?.message ?? '', /header "x-control" has the character U\+0001/);
+    t.is((await fetch(origin, { method: 'HEAD' })).status, 502);
+  });
+}
+
+test('what waitUntil holds goes on after an answer that could not be sent', async t => {
+  const host = newHost(t);
+  const fn = await host.load(
+    handler(`
+      ctx.waitUntil(scheduler.wait(20).then(() => console.log('afterwards')));
+      return new Response('x', { headers: { 'x-control': '\\u0007' } });`),
+  );
+  const origin = await listen(t, host.listener({ function: fn }));
+  const logged = once(host, 'log');
+  t.is((await fetch(origin)).status, 502);
+  t.like((await logged)[0], { message: 'afterwards' });
+});
+
+test('an application without a function behind its error page still gets its own headers out', async t => {
+  const host = newHost(t);
+  const listener: http.RequestListener = host.listener();
+  const origin = await listen(t, (request, response) => {
+    wrapWriteHead(response);
+    listener(request, response);
+  });
+  const headers = await rawHeadersOf(origin);
+  t.deepEqual(headers.get('x-wrapped'), ['yes']);
+  t.regex(headers.get('content-type')?.[0] ?? '', /^text\/html/);
+});
