@@ -16,6 +16,7 @@ import {
   countVariables,
   usageOf,
 } from './account-quotas.js';
+import { checkHandlers } from './deploy/check-handlers.js';
 import { readFunctionFile } from './deploy/config-file.js';
 import { readDeployment, type ScriptSource } from './deploy/deployment.js';
 import { loadHead } from './deploy/load-head.js';
@@ -100,6 +101,7 @@ export class Account implements BindingClients {
     const { routes, crons } = this.#resolve({ name, ...triggers });
     const counted = { name, routes, crons: crons.length, variables: 0 };
     checkCounts(counted, this.#counted(), loaded.runner.context.limits);
+    checkHandlers(`set the triggers of function "${name}"`, loaded.runner.handlers, crons);
     this.#checkNames({ name, routes });
     loaded.triggers?.stop();
     this.#host.router.remove(loaded.runner);
@@ -144,6 +146,12 @@ export class Account implements BindingClients {
     if (Number.isFinite(limits.requestsPerDay) || Number.isFinite(limits.requestsPerMinute))
       await this.#host.admission.attach(this.id);
     await runner.load();
+    try {
+      checkHandlers(`load function "${resolved.name}"`, runner.handlers, resolved.crons);
+    } catch (error) {
+      runner.retire();
+      throw error;
+    }
     const edgeFunction = new EdgeFunction(runner, stats, () => this.#unload(resolved.name, runner));
     rememberRunner(edgeFunction, runner);
     return { runner, function: edgeFunction, options: resolved, stats, routes: [], triggers: undefined };

@@ -19,7 +19,6 @@ import { HostBudget, type HostShare } from '../quotas/host/host-share.js';
 import { resolveLimits } from '../quotas/resolve-limits.js';
 import { checkOptions } from '../quotas/schema/check-options.js';
 import { lazyCounters, openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
-import type { S3Handler } from '../s3/handler.js';
 import { Storage } from '../storage/storage.js';
 import { Account, type AccountStatsSnapshot } from './account.js';
 import type { AccountHost } from './account-host.js';
@@ -38,7 +37,8 @@ import { type HostListenerOptions, LISTENER_OPTIONS } from './listener-options.j
 import { createManagementEndpoint, type HostManagement, type HostManagementOptions } from './management-endpoint.js';
 import { MANAGEMENT_OPTIONS } from './management-options.js';
 import { type AccountOptions, checkAccountOptions, checkName, type LoadOptions } from './options.js';
-import { createS3Endpoint, type HostS3Options } from './s3-endpoint.js';
+import { createS3Endpoint, type HostS3 } from './s3-endpoint.js';
+import type { HostS3Options } from './s3-options.js';
 
 /** The account of functions that are loaded on the host itself. */
 const DEFAULT_ACCOUNT = 'default';
@@ -246,12 +246,12 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   }
 
   /**
-   * The S3-compatible API of the buckets, as a fetch handler. A fetch Request has been through a URL parser, which loses keys with dot
-   * segments; {@link s3Listener} loses nothing. Throws TypeError or RangeError for options that are not valid.
+   * The S3-compatible API of the buckets, as a fetch handler that has listeners for node:http beside it. A fetch Request has been through
+   * a URL parser, which loses keys with dot segments; the listeners lose nothing. Throws TypeError or RangeError for options that are not
+   * valid.
    */
-  s3(options: HostS3Options): (request: Request) => Promise<Response> {
-    const { fetch } = this.#s3Endpoint(options);
-    return request => fetch(request);
+  s3(options: HostS3Options): HostS3 {
+    return this.#s3Endpoint(options);
   }
 
   /** The S3-compatible API for `http.createServer`, or mounted in a framework. */
@@ -341,18 +341,15 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     this.#isStorageOpen = false;
   }
 
-  #s3Endpoint(options: HostS3Options): S3Handler {
-    const onError = options.onError ?? ((error: unknown) => this.#warn(error));
+  #s3Endpoint(options: HostS3Options): HostS3 {
     const { plan, zonePlan, limits } = this.#options;
     const hostLimits = resolveLimits({ plan, zonePlan, overrides: [limits] });
-    return createS3Endpoint(
-      { ...options, onError },
-      {
-        directories: this.#bindings.directories,
-        // Not by account(), which would make one that the application may still make with options of its own.
-        limits: account => this.#accounts.get(account)?.limits ?? hostLimits,
-      },
-    );
+    return createS3Endpoint(options, {
+      directories: this.#bindings.directories,
+      // Not by account(), which would make one that the application may still make with options of its own.
+      limits: account => this.#accounts.get(account)?.limits ?? hostLimits,
+      warn: error => this.#warn(error),
+    });
   }
 
   async #prepareSandbox(): Promise<void> {

@@ -6,6 +6,7 @@ import type { FunctionDeployment, FunctionPort, FunctionTriggers } from '../mana
 import type { ManagementStorage } from '../management/state/records.js';
 import type { NameOwners } from '../names/name-owners.js';
 import { EdgeError } from '../quotas/errors.js';
+import { checkDateClock } from '../quotas/schema/check-options.js';
 import type { KeyStore } from '../storage/files/key-file.js';
 import type { Account } from './account.js';
 import type { LoadOptions } from './options.js';
@@ -41,6 +42,7 @@ export interface ManagementHost {
 
 /** The storage opens now; what fails in that is told by each call. */
 export function createManagementEndpoint(options: HostManagementOptions, host: ManagementHost): HostManagement {
+  if (options.now !== undefined) checkDateClock('management()', options.now);
   const ready = host.storage().then(async ({ storage, keyStore }) => {
     // A third of all code that a host loads is the API's: only hosts that have one load it.
     const { createManagement } = await import('../management/management.js');
@@ -57,7 +59,10 @@ export function createManagementEndpoint(options: HostManagementOptions, host: M
     await management.start();
     return management;
   });
-  ready.catch(() => {});
+  // Each call tells what fails here; that an option is wrong is told also when none comes.
+  ready.catch((error: unknown) => {
+    if (error instanceof TypeError || error instanceof RangeError) host.warn(error);
+  });
   host.opening(ready);
   const handler = async (request: Request): Promise<Response> => (await ready).fetch(request);
   return Object.assign(handler, {

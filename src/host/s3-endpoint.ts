@@ -1,32 +1,41 @@
 /** The S3-compatible endpoint of a host: the handler of s3 over the buckets of the host's accounts. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BucketDirectory } from '../bindings/bucket/engine.js';
 import type { BucketPlanLimits } from '../bindings/bucket/limits.js';
 import type { BindingDirectories } from '../bindings/registry.js';
-import { createS3Handler, type S3Handler } from '../s3/handler.js';
-import type { S3Credential, S3Options } from '../s3/options.js';
+import { checkOptions } from '../quotas/schema/check-options.js';
+import { createS3Handler } from '../s3/handler.js';
+import type { S3Credential } from '../s3/options.js';
+import { HOST_S3_OPTIONS, type HostS3Options } from './s3-options.js';
 
-/** A pair of keys, and the account whose buckets it opens. */
-export interface HostS3Credential extends S3Credential {
-  /** @default 'default', the account of host.load() and host.bucket() */
-  readonly account?: string;
-}
-
-export interface HostS3Options extends Omit<S3Options, 'credentials' | 'buckets' | 'limits'> {
-  /** At least one; no access key id twice. */
-  readonly credentials: readonly HostS3Credential[];
+/** The fetch handler of the S3-compatible API, and the listeners that lose nothing of a request. */
+export interface HostS3 {
+  /**
+   * `Request.url` has been through a URL parser, which removes dot segments and turns `\\` to `/`: requests for such keys are refused
+   * with SignatureDoesNotMatch, unless `target` is the request target as it came.
+   */
+  (request: Request, options?: { readonly target?: string }): Promise<Response>;
+  /** For `http.createServer(listener)`, or mounted in a framework. */
+  readonly listener: (request: IncomingMessage, response: ServerResponse) => void;
+  /** For `server.on('checkContinue', ...)`: an upload that is refused is then answered before the client sends its body. */
+  readonly continueListener: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
 /** What the endpoint needs of the accounts, by id. */
 export interface S3EndpointAccounts {
   readonly directories: BindingDirectories;
   limits(account: string): BucketPlanLimits;
+  /** Gets errors answered with 500, 503 or 507 where no option does. */
+  warn(error: unknown): void;
 }
 
+/** @throws TypeError or RangeError that names the option, what was given, and what is allowed */
 export function createS3Endpoint(
   options: HostS3Options,
-  { directories: { buckets }, limits }: S3EndpointAccounts,
-): S3Handler {
-  const { credentials, ...rest } = options;
+  { directories: { buckets }, limits, warn }: S3EndpointAccounts,
+): HostS3 {
+  checkOptions('s3()', options ?? {}, HOST_S3_OPTIONS);
+  const { credentials, onError = warn, ...rest } = options;
   const accounts = new Map<string, string>();
   const plain = credentials.map(({ account = 'default', ...credential }) => {
     accounts.set(credential.accessKeyId, account);
@@ -34,8 +43,9 @@ export function createS3Endpoint(
   });
   const accountOf = ({ accessKeyId }: S3Credential): string => accounts.get(accessKeyId) ?? 'default';
   const directories = new Map<string, BucketDirectory>();
-  return createS3Handler({
+  const { fetch, listener, continueListener } = createS3Handler({
     ...rest,
+    onError,
     credentials: plain,
     limits: credential => limits(accountOf(credential)),
     buckets: credential => {
@@ -48,4 +58,6 @@ export function createS3Endpoint(
       return directory;
     },
   });
+  const handler = (request: Request, given?: { readonly target?: string }): Promise<Response> => fetch(request, given);
+  return Object.assign(handler, { listener, continueListener });
 }

@@ -5,10 +5,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import PQueue from 'p-queue';
 import { type BindingDirectories, type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import type { NameOwners } from '../names/name-owners.js';
-import { givenOf } from '../quotas/schema/check-options.js';
+import { checkDateClock, givenOf } from '../quotas/schema/check-options.js';
 import type { KeyStore } from '../storage/files/key-file.js';
 import type { Services } from './context.js';
 import { isOver, Schedule, type ScheduleOverrides } from './deprecations/deprecation-timeline.js';
+import { FAMILY_IDS, isFamilyId } from './deprecations/deprecations.js';
 import { nodeListener } from './http/node-listener.js';
 import { Router } from './http/router.js';
 import { type ManagementLimits, resolveLimits } from './limits.js';
@@ -115,6 +116,7 @@ export interface Management {
 export function createManagement(options: ManagementOptions): Management {
   const bindings = options.bindings ?? REGISTRY;
   const now = options.now ?? (() => new Date());
+  checkDateClock('management()', now);
   const basePath = checkBasePath(options.basePath ?? '');
   const limits = resolveLimits(options.limits);
   const schedule = new Schedule(options.schedule);
@@ -148,7 +150,7 @@ export function createManagement(options: ManagementOptions): Management {
     limits,
     zoneOwners,
     zoneSettings: resolveZoneSettings(options.zoneSettings),
-    families: options.families ?? {},
+    families: checkFamilies(options.families ?? {}),
     uploads: new PQueue({ concurrency: limits.uploadsAtOnce }),
     now,
     openapi: documentText,
@@ -222,6 +224,14 @@ export function createManagement(options: ManagementOptions): Management {
     const actor = { token_id: 'host', token_name: 'host', address: null };
     return audit.append({ account, actor, action: { method, path, route, status: 200 } }, now());
   }
+}
+
+function checkFamilies(families: FamilyHandlers): FamilyHandlers {
+  const unknown = Object.keys(families).find(id => !isFamilyId(id));
+  if (unknown === undefined) return families;
+  throw new TypeError(
+    `Option families of management() has no key ${JSON.stringify(unknown)}; its keys are ${FAMILY_IDS.join(', ')}`,
+  );
 }
 
 function checkBasePath(path: string): string {

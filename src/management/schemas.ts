@@ -93,8 +93,8 @@ const moduleName = (of: string) =>
   });
 const version = text({ format: 'uuid' });
 const percentage: Schema<number> = { type: 'number', minimum: 0, maximum: 100 };
-/** As in routes of load(), but for the default. */
-const routeMode: Schema<RouteMode> = { ...ROUTE_MODE, default: 'fail-open' };
+/** The default is that of routes of load(). */
+const routeMode: Schema<RouteMode> = { ...ROUTE_MODE, default: 'fail-closed' };
 const message = text({ maxLength: 500 });
 
 const comment: Schema<string | null> = nullable('string', { maxLength: 500 });

@@ -1,6 +1,6 @@
 import type { S3Credential, S3Settings } from './options.js';
 import { invalidArgument, notImplemented, S3Error } from './wire/errors.js';
-import type { S3Request } from './wire/request.js';
+import { isFormUpload, type S3Request } from './wire/request.js';
 import { isRequestSignature, type SigningContext, signingContext } from './wire/signature.js';
 
 /** Who sends the request: signature version 4 in the Authorization header or in the query (presigned). */
@@ -87,6 +87,9 @@ function readClaim(request: S3Request): Claim {
   }
   if (header !== undefined) return readHeaderClaim(header, request);
   if (query.has('AWSAccessKeyId') || query.has('Signature')) throw oldSignature();
+  // Both carry no Authorization header by their nature, so that it is missing is not what is wrong with them.
+  if (request.method === 'OPTIONS') throw new S3Error('AccessForbidden');
+  if (isFormUpload(request)) throw notImplemented('The operation PostObject (an upload by a form)');
   throw new S3Error('AccessDenied', 'Anonymous access is not allowed; sign the request with signature version 4.');
 }
 
@@ -94,8 +97,15 @@ function readHeaderClaim(header: string, request: S3Request): Claim {
   const space = header.indexOf(' ');
   const algorithm = space < 0 ? header : header.slice(0, space);
   if (algorithm === 'AWS') throw oldSignature();
-  if (algorithm !== ALGORITHM)
+  // Version 4 with an asymmetric key, which S3 has.
+  if (algorithm.startsWith('AWS4-') && algorithm !== ALGORITHM)
     throw notImplemented(`The authorization scheme ${JSON.stringify(algorithm.slice(0, 64))}`);
+  if (algorithm !== ALGORITHM) {
+    // Nothing of the header is quoted: what follows an unknown scheme, or stands in its place, may be a secret.
+    throw new S3Error('InvalidArgument', `The authorization scheme is not supported; use ${ALGORITHM}.`, {
+      details: { ArgumentName: 'Authorization' },
+    });
+  }
   const fields = new Map<string, string>();
   for (const item of header.slice(space + 1).split(',')) {
     const equals = item.indexOf('=');
@@ -116,8 +126,11 @@ function readHeaderClaim(header: string, request: S3Request): Claim {
 
 function readQueryClaim({ query, headers }: S3Request): Claim {
   const field = (name: string) => query.get(name) ?? '';
-  if (field('X-Amz-Algorithm') !== ALGORITHM) {
-    throw notImplemented(`X-Amz-Algorithm ${JSON.stringify(field('X-Amz-Algorithm').slice(0, 64))}`);
+  const algorithm = field('X-Amz-Algorithm');
+  if (algorithm !== ALGORITHM) {
+    if (algorithm.startsWith('AWS4-'))
+      throw notImplemented(`X-Amz-Algorithm ${JSON.stringify(algorithm.slice(0, 64))}`);
+    throw new S3Error('AuthorizationQueryParametersError', `X-Amz-Algorithm must be ${ALGORITHM}.`);
   }
   const expires = field('X-Amz-Expires');
   if (!/^\d{1,6}$/.test(expires) || Number(expires) < 1 || Number(expires) > PRESIGN_SECONDS) {

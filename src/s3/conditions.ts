@@ -1,4 +1,4 @@
-import type { Condition, EtagPattern, ObjectRecord } from '../bindings/bucket/engine.js';
+import type { BucketEngine, Condition, EtagPattern, ObjectRecord } from '../bindings/bucket/engine.js';
 import { invalidArgument, S3Error } from './wire/errors.js';
 
 /** Conditional headers: https://www.rfc-editor.org/rfc/rfc9110#section-13 */
@@ -37,7 +37,22 @@ export function failedStatus(condition: Condition, object: ObjectRecord): 304 | 
   return 304;
 }
 
-/** Where no object is read, a failed condition is always 412. */
+/**
+ * What a write answers whose condition failed: 404 where `If-Match` names an object that is not there, else 412. The object is looked up
+ * after the write was refused: one that goes in between was not there to be overwritten either.
+ */
+export async function writeRefused(
+  bucket: BucketEngine,
+  key: string,
+  condition: Condition | undefined,
+): Promise<S3Error> {
+  if (condition?.etagMatches !== undefined && (await bucket.head(key)) === null) {
+    return new S3Error('NoSuchKey', undefined, { details: { Key: key } });
+  }
+  return preconditionFailed(condition);
+}
+
+/** Where no object is written, a failed condition is 412. */
 export function preconditionFailed(condition: Condition | undefined): S3Error {
   const names = condition === undefined ? [] : Object.keys(condition).filter(name => name !== 'secondsGranularity');
   const header: Record<string, string> = {

@@ -1,5 +1,5 @@
 import { notImplemented, S3Error } from './wire/errors.js';
-import type { S3Request } from './wire/request.js';
+import { isFormUpload, type S3Request } from './wire/request.js';
 
 /** Which operation a request is. Subresources are decided first: none of them may fall through to a plain operation. */
 
@@ -14,6 +14,7 @@ export type OperationName =
   | 'DeleteObjects'
   | 'GetObject'
   | 'HeadObject'
+  | 'GetObjectAttributes'
   | 'PutObject'
   | 'CopyObject'
   | 'DeleteObject'
@@ -31,7 +32,7 @@ export type Detected =
   | { readonly level: 'bucket'; readonly operation: OperationName; readonly bucket: string }
   | { readonly level: 'object'; readonly operation: OperationName; readonly bucket: string; readonly key: string };
 
-/** Subresources of S3 that are no operation here, with the noun of their operation's name. */
+/** Subresources of S3 that are no operation here, with the noun of their operation's name; `attributes` is one of an object that is read. */
 const OTHER_SUBRESOURCES: Readonly<Record<string, string>> = {
   accelerate: 'AccelerateConfiguration',
   acl: 'Acl',
@@ -73,7 +74,8 @@ export function detect(request: S3Request): Detected {
   const { method, query, bucket, key } = request;
   for (const name of query.keys()) {
     const noun = Object.hasOwn(OTHER_SUBRESOURCES, name) ? OTHER_SUBRESOURCES[name] : undefined;
-    if (noun !== undefined) {
+    const isOperation = name === 'attributes' && method === 'GET' && key !== undefined;
+    if (noun !== undefined && !isOperation) {
       const level = key === undefined ? 'Bucket' : 'Object';
       throw notImplemented(`The operation ${titleCase(method)}${level}${noun} (subresource "${name}")`);
     }
@@ -86,7 +88,8 @@ export function detect(request: S3Request): Detected {
   return { level: 'object', operation: objectOperation(request), bucket, key };
 }
 
-function bucketOperation({ method, query, headers }: S3Request): OperationName {
+function bucketOperation(request: S3Request): OperationName {
+  const { method, query } = request;
   switch (method) {
     case 'GET':
       if (query.has('location')) return 'GetBucketLocation';
@@ -101,9 +104,7 @@ function bucketOperation({ method, query, headers }: S3Request): OperationName {
     case 'POST':
       if (query.has('delete')) return 'DeleteObjects';
       throw notImplemented(
-        headers.get('content-type')?.toLowerCase().startsWith('multipart/form-data')
-          ? 'The operation PostObject (an upload by a form)'
-          : 'POST on a bucket without "delete"',
+        isFormUpload(request) ? 'The operation PostObject (an upload by a form)' : 'POST on a bucket without "delete"',
       );
     default:
       throw methodNotAllowed(method, 'bucket', 'GET, HEAD, PUT, DELETE, POST');
@@ -113,6 +114,7 @@ function bucketOperation({ method, query, headers }: S3Request): OperationName {
 function objectOperation({ method, query, headers }: S3Request): OperationName {
   switch (method) {
     case 'GET':
+      if (query.has('attributes')) return 'GetObjectAttributes';
       return query.has('uploadId') ? 'ListParts' : 'GetObject';
     case 'HEAD':
       return 'HeadObject';

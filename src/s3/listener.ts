@@ -40,11 +40,17 @@ async function serve(
     }),
     signal: gone.signal,
   });
-  response.statusCode = answer.status;
-  for (const [name, value] of answer.headers) response.setHeader(name, value);
-  // The client waits for a word to send its body, and may or may not send it after this answer.
-  if (!isContinued && request.httpVersionMajor < 2) response.setHeader('Connection', 'close');
-  await send(answer.body, response);
+  try {
+    response.statusCode = answer.status;
+    for (const [name, value] of answer.headers) response.setHeader(name, value);
+    // The client waits for a word to send its body, and may or may not send it after this answer.
+    if (!isContinued && request.httpVersionMajor < 2) response.setHeader('Connection', 'close');
+    await send(answer.body, response);
+  } finally {
+    // Closes the files of the object, whether it was read to its end, the client went away, or the head could not be written.
+    if (answer.body !== null && !(answer.body instanceof Uint8Array))
+      await answer.body[Symbol.asyncIterator]().return?.();
+  }
   if (!request.readableEnded) drain(request);
 }
 
@@ -76,19 +82,11 @@ async function send(body: ServiceBody | null, response: ServerResponse): Promise
     response.end(body ?? undefined);
     return;
   }
-  const iterator = body[Symbol.asyncIterator]();
-  try {
-    for (;;) {
-      const next = await iterator.next();
-      if (next.done === true) break;
-      if (response.destroyed) return;
-      if (!response.write(next.value)) await writable(response);
-    }
-    response.end();
-  } finally {
-    // Closes the files of the object, whether it was read to its end or the client went away.
-    await iterator.return?.();
+  for await (const chunk of body) {
+    if (response.destroyed) return;
+    if (!response.write(chunk)) await writable(response);
   }
+  response.end();
 }
 
 function writable(response: ServerResponse): Promise<void> {

@@ -103,13 +103,15 @@ function readHttpMetadata(headers: ReadonlyMap<string, string>): HttpMetadata {
   };
 }
 
-/** `aws-chunked` is how the body travelled, not what the object is; what is beside it stays. */
+/** `aws-chunked` is how the body travelled, not what the object is; what is beside it stays as it was sent. */
 function contentEncodingOf(text: string | undefined): string | undefined {
-  const codings = text
-    ?.split(',')
-    .map(coding => coding.trim())
-    .filter(coding => coding !== '' && coding.toLowerCase() !== 'aws-chunked');
-  return codings === undefined || codings.length === 0 ? undefined : codings.join(',');
+  if (text === undefined || !/aws-chunked/i.test(text)) return text;
+  const rest = text
+    .split(',')
+    .filter(coding => !/^\s*(?:aws-chunked)?\s*$/i.test(coding))
+    .join(',')
+    .trim();
+  return rest === '' ? undefined : rest;
 }
 
 function readCustomMetadata(headers: ReadonlyMap<string, string>): Record<string, string> {

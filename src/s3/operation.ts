@@ -53,7 +53,7 @@ export type Operation = OperationFacts &
 
 export function xmlAnswer(
   root: string,
-  content: XmlElement,
+  content: XmlElement | string,
   headers: Iterable<readonly [string, string]> = [],
   options: XmlOptions = {},
 ): S3Answer {

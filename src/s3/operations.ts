@@ -1,5 +1,6 @@
 import type { OperationName } from './detect.js';
 import type { Operation } from './operation.js';
+import { getObjectAttributes } from './operations/attributes.js';
 import { createBucket, deleteBucket, getBucketLocation, headBucket, listBuckets } from './operations/buckets.js';
 import { copyObject, uploadPartCopy } from './operations/copies.js';
 import { deleteObject, deleteObjects } from './operations/deletes.js';
@@ -36,7 +37,12 @@ export const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
     run: listBuckets,
   },
   HeadBucket: { level: 'bucket', permission: 'read', run: headBucket },
-  CreateBucket: { level: 'name', permission: 'write', run: createBucket },
+  CreateBucket: {
+    level: 'name',
+    permission: 'write',
+    headers: ['x-amz-bucket-object-lock-enabled'],
+    run: createBucket,
+  },
   DeleteBucket: { level: 'name', permission: 'write', run: deleteBucket },
   GetBucketLocation: { level: 'bucket', permission: 'read', query: ['location'], run: getBucketLocation },
   ListObjects: {
@@ -63,6 +69,13 @@ export const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
   DeleteObjects: { level: 'bucket', permission: 'write', query: ['delete'], run: deleteObjects },
   GetObject: { level: 'object', ...READ, run: getObject },
   HeadObject: { level: 'object', ...READ, run: headObject },
+  GetObjectAttributes: {
+    level: 'object',
+    permission: 'read',
+    query: ['attributes', 'versionId'],
+    headers: ['x-amz-object-attributes', 'x-amz-max-parts', 'x-amz-part-number-marker'],
+    run: getObjectAttributes,
+  },
   PutObject: { level: 'object', permission: 'write', headers: [...CONDITIONS, ...METADATA], run: putObject },
   CopyObject: {
     level: 'object',

@@ -1,5 +1,19 @@
 import type { BucketDirectory } from '../bindings/bucket/engine.js';
 import { type BucketPlanLimits, DEFAULT_PLAN_LIMITS } from '../bindings/bucket/limits.js';
+import { checkDateClock, checkOptions } from '../quotas/schema/check-options.js';
+import {
+  choice,
+  constant,
+  type FieldsOf,
+  list,
+  native,
+  objectOf,
+  type Schema,
+  secret,
+  text,
+  union,
+  wholeNumberFrom,
+} from '../quotas/schema/schema.js';
 
 /** What a caller may do: `read` gets and lists; `write` also puts, deletes, and makes and removes buckets. */
 export type S3Permission = 'read' | 'write';
@@ -56,21 +70,49 @@ export interface S3Settings {
 
 export const BUCKET_NAME = /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/;
 
-/** Throws TypeError or RangeError that quote what was given. */
+const bucketName: Schema<string> = text({
+  pattern: BUCKET_NAME.source,
+  description: 'the name of a bucket: 3 to 63 lower-case letters, digits and "-"',
+});
+
+export const S3_CREDENTIAL_FIELDS: FieldsOf<S3Credential> = {
+  accessKeyId: text({
+    pattern: '^[A-Za-z0-9_.+=-]{1,128}$',
+    description: 'a string of 1 to 128 letters, digits and "_-.+="',
+  }),
+  // Messages end in logs.
+  secretAccessKey: secret(text({ minLength: 8, maxLength: 256 })),
+  buckets: union([list(bucketName), constant('*')], { description: 'an array of names of buckets, or "*"' }),
+  'permission?': choice(['read', 'write']),
+};
+
+/** All but what stands for the buckets and their owners. */
+export const S3_FIELDS: FieldsOf<Omit<S3Options, 'credentials' | 'buckets' | 'limits'>> = {
+  'region?': text({ pattern: '^[a-z0-9-]*$', description: 'a string of lower-case letters, digits and "-"' }),
+  'domain?': text({
+    pattern: '^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$',
+    description: 'a host name without a port, such as "s3.example.com"',
+  }),
+  'basePath?': text({ pattern: '^((/[A-Za-z0-9._~-]+)+)?$', description: 'a path such as "/s3", or ""' }),
+  'now?': native('function', 'a function that answers a Date'),
+  'xmlBytes?': wholeNumberFrom(1024, 'bytes'),
+  'onError?': native('function'),
+};
+
+export const CREDENTIALS_RULES = { minItems: 1, description: 'an array of at least one credential' } as const;
+
+export const S3_OPTIONS: Schema<S3Options> = objectOf<S3Options>({
+  credentials: list(objectOf<S3Credential>(S3_CREDENTIAL_FIELDS), CREDENTIALS_RULES),
+  buckets: native('function'),
+  'limits?': native('function'),
+  ...S3_FIELDS,
+});
+
+/** @throws TypeError or RangeError that names the option, what was given, and what is allowed */
 export function resolveS3Options(options: S3Options): S3Settings {
-  const region = options.region ?? 'auto';
-  if (typeof region !== 'string' || !/^[a-z0-9-]*$/.test(region)) {
-    throw new TypeError(`option region is ${show(region)}; allowed are lower-case letters, digits and "-"`);
-  }
-  const basePath = options.basePath ?? '';
-  if (basePath !== '' && !/^(\/[A-Za-z0-9\-._~]+)+$/.test(basePath)) {
-    throw new TypeError(`option basePath is ${show(basePath)}; it must be like "/s3"`);
-  }
-  const xmlBytes = options.xmlBytes ?? 3 * 1024 * 1024;
-  if (!Number.isInteger(xmlBytes) || xmlBytes < 1024) {
-    throw new RangeError(`option xmlBytes is ${show(xmlBytes)}; allowed are whole numbers from 1024`);
-  }
-  if (typeof options.buckets !== 'function') throw new TypeError('option buckets must be a function');
+  checkOptions('s3()', options ?? {}, S3_OPTIONS);
+  const { region = 'auto', now = () => new Date() } = options;
+  checkDateClock('s3()', now);
   return Object.freeze({
     credentials: resolveCredentials(options.credentials),
     buckets: options.buckets,
@@ -78,9 +120,9 @@ export function resolveS3Options(options: S3Options): S3Settings {
     region,
     regions: new Set(['', 'auto', 'us-east-1', region]),
     domain: options.domain?.toLowerCase(),
-    basePath,
-    now: options.now ?? (() => new Date()),
-    xmlBytes,
+    basePath: options.basePath ?? '',
+    now,
+    xmlBytes: options.xmlBytes ?? 3 * 1024 * 1024,
     onError: options.onError ?? (() => {}),
   });
 }
@@ -91,32 +133,12 @@ export function reachesBucket(credential: S3Credential, bucket: string): boolean
 }
 
 function resolveCredentials(given: readonly S3Credential[]): Map<string, Required<S3Credential>> {
-  if (!Array.isArray(given) || given.length === 0)
-    throw new TypeError('option credentials must be a list of at least one');
   const credentials = new Map<string, Required<S3Credential>>();
-  for (const credential of given) {
-    const { accessKeyId, secretAccessKey, buckets, permission = 'write' } = credential;
-    const name = `credential ${show(accessKeyId)}`;
-    if (typeof accessKeyId !== 'string' || !/^[A-Za-z0-9_\-.+=]{1,128}$/.test(accessKeyId)) {
-      throw new TypeError(`accessKeyId is ${show(accessKeyId)}; allowed are 1 to 128 letters, digits and "_-.+="`);
+  for (const { accessKeyId, secretAccessKey, buckets, permission = 'write' } of given) {
+    if (credentials.has(accessKeyId)) {
+      throw new TypeError(`Option credentials of s3() has the accessKeyId ${JSON.stringify(accessKeyId)} twice`);
     }
-    // The secret is never quoted: messages end in logs.
-    if (typeof secretAccessKey !== 'string' || secretAccessKey.length < 8 || secretAccessKey.length > 256) {
-      throw new TypeError(`secretAccessKey of ${name} must be a string of 8 to 256 characters`);
-    }
-    if (permission !== 'read' && permission !== 'write') {
-      throw new TypeError(`permission of ${name} is ${show(permission)}; allowed are "read" and "write"`);
-    }
-    if (buckets !== '*' && !Array.isArray(buckets))
-      throw new TypeError(`buckets of ${name} must be a list of names, or "*"`);
-    const wrong = buckets === '*' ? undefined : buckets.find((bucket: unknown) => !BUCKET_NAME.test(String(bucket)));
-    if (wrong !== undefined) throw new TypeError(`buckets of ${name} has ${show(wrong)}, which is no bucket name`);
-    if (credentials.has(accessKeyId)) throw new TypeError(`${name} is given twice`);
     credentials.set(accessKeyId, Object.freeze({ accessKeyId, secretAccessKey, buckets, permission }));
   }
   return credentials;
-}
-
-function show(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value) : `${String(value)} (${typeof value})`;
 }

@@ -1,5 +1,6 @@
 /** What a function's configuration is made of. `load()`, `edgehost.toml` and the management API name these fields differently and check each by the same schema. */
 
+import { COMPATIBILITY_FLAGS as KNOWN_FLAGS } from '../bindings/compatibility-flags.js';
 import { compilePattern } from '../names/route-pattern.js';
 import type { RouteMode } from '../quotas/admission.js';
 import { BINDING_NAME } from '../quotas/binding-name.js';
@@ -13,14 +14,17 @@ export const NAME: Schema<string> = text({
   description: '1 to 63 letters, digits, ".", "_" or "-", beginning with a letter or digit',
 });
 
-export const COMPATIBILITY_DATE: Schema<string> = text({
-  format: 'date',
-  description: 'a date as the string YYYY-MM-DD',
-});
+export const COMPATIBILITY_DATE: Schema<string> = refined(
+  text({ format: 'date', description: 'a date as the string YYYY-MM-DD' }),
+  date => (/^\d{4}-\d{2}-\d{2}$/.test(date) && date > latestDay() ? 'it is in the future' : undefined),
+);
 
-export const COMPATIBILITY_FLAGS: Schema<readonly string[]> = list(text({ minLength: 1, maxLength: 100 }), {
-  maxItems: 100,
-});
+/** The day that it is where days begin first: who deploys may write the date of their own wall. */
+function latestDay(): string {
+  return new Date(Date.now() + 14 * 3_600_000).toISOString().slice(0, 10);
+}
+
+export const COMPATIBILITY_FLAGS: Schema<readonly string[]> = list(text({ enum: [...KNOWN_FLAGS] }), { maxItems: 100 });
 
 export const ROUTE_PATTERN: Schema<string> = refined(
   text({ minLength: 1, maxLength: 2048, description: 'a route pattern such as example.com/api/*' }),

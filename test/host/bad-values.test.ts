@@ -22,6 +22,8 @@ interface Row {
 }
 
 const IDENTIFIER = 'expected a JavaScript identifier that is not a reserved word';
+const FLAG = 'store_list_honor_include';
+const FLAGS = "expected one of 'store_list_honor_include', 'store_list_prefix_keeps_delimiter'";
 const PATTERN = 'expected a route pattern such as example.com/api/*';
 
 const ROWS: readonly Row[] = [
@@ -40,10 +42,24 @@ const ROWS: readonly Row[] = [
   },
   {
     what: 'a compatibility flag that is a number',
-    says: 'is the number 1, expected a string of 1 to 100 characters',
-    load: { options: { compatibilityFlags: ['a', 1] }, key: 'compatibilityFlags[1]' },
-    toml: { text: 'compatibility_flags = ["a", 1]', key: 'compatibility_flags[1]', at: '3:1' },
-    management: { body: { compatibility_flags: ['a', 1] }, key: '/compatibility_flags/1' },
+    says: `is the number 1, ${FLAGS}`,
+    load: { options: { compatibilityFlags: [FLAG, 1] }, key: 'compatibilityFlags[1]' },
+    toml: { text: `compatibility_flags = ["${FLAG}", 1]`, key: 'compatibility_flags[1]', at: '3:1' },
+    management: { body: { compatibility_flags: [FLAG, 1] }, key: '/compatibility_flags/1' },
+  },
+  {
+    what: 'a compatibility flag that there is none of',
+    says: `is the string "store_list_honour_include", ${FLAGS}`,
+    load: { options: { compatibilityFlags: ['store_list_honour_include'] }, key: 'compatibilityFlags[0]' },
+    toml: { text: 'compatibility_flags = ["store_list_honour_include"]', key: 'compatibility_flags[0]', at: '3:1' },
+    management: { body: { compatibility_flags: ['store_list_honour_include'] }, key: '/compatibility_flags/0' },
+  },
+  {
+    what: 'a compatibility date in the future',
+    says: 'is the string "2999-01-01", expected a date as the string YYYY-MM-DD (it is in the future)',
+    load: { options: { compatibilityDate: '2999-01-01' }, key: 'compatibilityDate' },
+    toml: { text: 'compatibility_date = "2999-01-01"', key: 'compatibility_date', at: '3:1' },
+    management: { body: { compatibility_date: '2999-01-01' }, key: '/compatibility_date' },
   },
   {
     what: 'compatibility flags that are a string',

@@ -248,3 +248,24 @@ test('new EdgeHost() throws a clear error for wrong options', t => {
   t.throws(() => newHost(t, { isolation: 'none' } as object), { message: /expected one of 'process', 'thread'/ });
   t.throws(() => newHost(t, { maxIsolates: 0 }), { instanceOf: RangeError });
 });
+
+test('load() refuses cron triggers of a function without a scheduled handler, and keeps what served before', async t => {
+  const host = newHost(t);
+  const crons = ['0 4 * * *'];
+  const fetches = handler('return new Response("fetched")');
+  const message =
+    'Cannot load function "job": the cron triggers "0 4 * * *" need the handler scheduled, the script has the handlers fetch';
+  await t.throwsAsync(host.load(fetches, { name: 'job', crons }), { code: 'EDGE_SCRIPT_NO_HANDLER', message });
+  t.is(host.account('default').function('job'), undefined);
+  await host.load(fetches, { name: 'job' });
+  t.throws(() => host.account('default').setTriggers('job', { crons }), {
+    code: 'EDGE_SCRIPT_NO_HANDLER',
+    message: /^Cannot set the triggers of function "job"/,
+  });
+  const both = 'export default { fetch: () => new Response("both"), scheduled() {} }';
+  await host.load(both, { name: 'job', crons });
+  await t.throwsAsync(host.load(fetches, { name: 'job', crons }), { code: 'EDGE_SCRIPT_NO_HANDLER' });
+  t.is(await textOf(host.account('default').function('job')?.fetch('http://x/') ?? Promise.reject()), 'both');
+  await t.throwsAsync(host.account('default').check(fetches, { crons }), { code: 'EDGE_SCRIPT_NO_HANDLER' });
+  await t.notThrowsAsync(host.load('addEventListener("scheduled", () => {})', { name: 'classic', crons }));
+});

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,7 @@ import { HOST_OPTIONS } from '../../src/host/host-options.js';
 import { LISTENER_OPTIONS } from '../../src/host/listener-options.js';
 import { MANAGEMENT_OPTIONS } from '../../src/host/management-options.js';
 import { ACCOUNT_OPTIONS, loadOptionsSchema, resolveLoadOptions } from '../../src/host/options.js';
+import { HOST_S3_OPTIONS } from '../../src/host/s3-options.js';
 import { schemasOf } from '../../src/management/schemas.js';
 import { complaintAbout, makeAjv } from '../../src/quotas/schema/check.js';
 import { type JsonSchema, wholeNumber } from '../../src/quotas/schema/schema.js';
@@ -23,6 +25,7 @@ const SHAPES: Readonly<Record<string, JsonSchema>> = {
   'load()': loadOptionsSchema(REGISTRY.named),
   'listener()': LISTENER_OPTIONS,
   'management()': MANAGEMENT_OPTIONS,
+  's3()': HOST_S3_OPTIONS,
   'edgehost.toml': fileSchema(REGISTRY.named),
 };
 
@@ -80,7 +83,7 @@ test('account(), listener() and management() refuse options that they do not hav
   });
   t.throws(() => host.listener(wrong({ trustproxy: true })), {
     instanceOf: TypeError,
-    message: 'listener() has no option "trustproxy"; its options are function, trustProxy',
+    message: 'listener() has no option "trustproxy"; its options are function, trustProxy (did you mean trustProxy?)',
   });
   t.throws(() => host.management(wrong({ datePin: 'on' })), {
     instanceOf: TypeError,
@@ -90,6 +93,99 @@ test('account(), listener() and management() refuse options that they do not hav
     instanceOf: RangeError,
     message: 'Option limits.bodyBytes of management() is the number 0, expected a whole number of bytes from 1 on',
   });
+});
+
+const CREDENTIAL = { accessKeyId: 'key', secretAccessKey: 'secret-of-acme', buckets: ['files'] };
+const TOKEN = { name: 'a', token: 't'.repeat(40), account: 'acme', permissions: ['zones:read'] };
+
+for (const [call, options, message] of [
+  ['s3', undefined, /^Option credentials of s3\(\) is missing, expected an array of at least one credential$/],
+  ['s3', {}, /^Option credentials of s3\(\) is missing/],
+  ['s3', { credentials: 'key' }, /^Option credentials of s3\(\) is the string "key", expected an array/],
+  ['s3', { credentials: [CREDENTIAL], foo: 1 }, /^s3\(\) has no option "foo"; its options are credentials, /],
+  ['s3', { credentials: [CREDENTIAL], bucket: [] }, /^s3\(\) has no option "bucket"/],
+  ['s3', { credentials: [CREDENTIAL], base_path: '/s3' }, /\(did you mean basePath\?\)$/],
+  [
+    's3',
+    { credentials: [{ ...CREDENTIAL, acount: 'a' }] },
+    /credentials\[0\].* no key "acount";.*did you mean account\?/,
+  ],
+  [
+    's3',
+    { credentials: [{ ...CREDENTIAL, account: 'a b' }] },
+    /^Option credentials\[0\]\.account of s3\(\) is the string/,
+  ],
+  [
+    's3',
+    { credentials: [CREDENTIAL], now: () => Date.now() },
+    /^Option now of s3\(\) answers the number \d+, expected/,
+  ],
+  ['s3', { credentials: [CREDENTIAL], onError: 'log' }, /^Option onError of s3\(\) is the string "log"/],
+  ['management', { foo: 1 }, /^management\(\) has no option "foo"; its options are zoneOwnership, /],
+  ['management', { now: 5 }, /^Option now of management\(\) is the number 5, expected a function/],
+  ['management', { now: () => 5 }, /^Option now of management\(\) answers the number 5, expected a function/],
+  ['management', { limits: { foo: 1 } }, /^Option limits of management\(\) has no key "foo"/],
+  [
+    'management',
+    { tokens: [{ ...TOKEN, token: undefined }] },
+    /^Option tokens\[0\]\.token of management\(\) is missing/,
+  ],
+  [
+    'management',
+    { tokens: [{ ...TOKEN, permissions: ['zone:read'] }] },
+    /^Option tokens\[0\]\.permissions\[0\] .*zones:read/,
+  ],
+  [
+    'management',
+    { tokens: [{ ...TOKEN, expiresOn: '2030-01-01' }] },
+    /^Option tokens\[0\]\.expiresOn .*expected a Date, or null/,
+  ],
+  ['management', { families: { 'rate-limits': 5 } }, /^Option families\.rate-limits of management\(\) is the number 5/],
+  ['management', { schedule: { endOfLife: { a: '2024-02-30' } } }, /^Option schedule\.endOfLife\.a .*expected a date/],
+  [
+    'management',
+    { zoneSettings: { a: { schema: {} } } },
+    /^Option zoneSettings\.a\.default of management\(\) is missing/,
+  ],
+  ['management', { basePath: 'v4/' }, /^Option basePath of management\(\) is the string "v4\/"/],
+  [
+    'management',
+    { secretsKey: new Uint8Array(31) },
+    /^Option secretsKey of management\(\) is an object, expected a Uint8Array of 32/,
+  ],
+] as const) {
+  test(`${call}() refuses ${JSON.stringify(options) ?? 'nothing'} at once: ${message.source}`, t => {
+    const host = newHost(t);
+    const given: never = options as never; // What TypeScript refuses as well.
+    t.throws(() => (call === 's3' ? host.s3(given) : host.management(given)), { instanceOf: TypeError, message });
+    if (call === 's3') t.throws(() => host.s3Listener(given), { message });
+    else t.throws(() => host.managementListener(given), { message });
+  });
+}
+
+test('s3() and management() never say what a secret is', t => {
+  const host = newHost(t);
+  const secret = t.throws(() => host.s3({ credentials: [{ ...CREDENTIAL, secretAccessKey: 'tiny' }] }));
+  t.regex(secret?.message ?? '', /secretAccessKey of s3\(\) is a string, expected a string of 8 to 256 characters/);
+  const token = t.throws(() => host.management({ tokens: [{ ...TOKEN, permissions: ['zones:read'], token: 'tiny' }] }));
+  t.regex(token?.message ?? '', /tokens\[0\]\.token of management\(\) is a string, expected a string of 32 to 512/);
+});
+
+test('management() tells by a warning of an option that needs its tables to be checked', async t => {
+  for (const [options, message] of [
+    [
+      { families: { nope: () => new Response() } },
+      /families of management\(\) has no key "nope"; its keys are firewall-rules,/,
+    ],
+    [{ schedule: { endOfLife: { nope: '2024-01-01' } } }, /no row "nope"/],
+  ] as const) {
+    const host = newHost(t);
+    const warned = once(host, 'warning');
+    const api = host.management(options as object);
+    const [warning] = await warned;
+    t.regex(String(warning), message);
+    await t.throwsAsync(api(new Request('http://x/zones')), { message });
+  }
 });
 
 const COUNTER: NamedBinding = {

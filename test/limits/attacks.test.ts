@@ -30,7 +30,8 @@ for (const name of LIMIT_NAMES) {
         outbound: () => new Response('x'),
       });
       const run = async (): Promise<string> => {
-        const fn = await host.load(BUSY, {
+        // Its cron trigger needs the handler.
+        const fn = await host.load(BUSY.replace('{', '{ scheduled() {},'), {
           limits,
           buckets: { FILES: 'files' },
           vars: { V: 'v' },

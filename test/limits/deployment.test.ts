@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import type { LoadOptions } from '../../src/index.js';
 import { LIMITS, PLANS, type PlainLimitName } from '../../src/quotas/limits.js';
-import { handler, newHost } from '../host/new-host.js';
+import { newHost } from '../host/new-host.js';
 
-const OK = handler('return new Response("ok")');
+const OK = 'export default { fetch: () => new Response("ok"), scheduled() {} };';
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, n) => `V${n}`);
 

@@ -35,7 +35,7 @@ interface Probe {
   readonly tells?: (rig: Rig) => boolean;
 }
 
-const OK = handler('return new Response("ok")');
+const OK = 'export default { fetch: () => new Response("ok"), scheduled() {} };';
 const text = (length: number): string => 'x'.repeat(length);
 const list = <T>(length: number, make: (n: number) => T): T[] => Array.from({ length }, (_, n) => make(n));
 

@@ -132,7 +132,13 @@ test('the endpoint refuses old and foreign ways to authenticate by name', async 
   t.is((await get('AWS key:signature')).code, 'InvalidRequest');
   t.is((await get('', '/files?AWSAccessKeyId=a&Signature=b&Expires=1')).code, 'InvalidRequest');
   t.is((await get('AWS4-ECDSA-P256-SHA256 Credential=x')).code, 'NotImplemented');
-  t.is((await get('Bearer token')).code, 'NotImplemented');
+  for (const authorization of ['Bearer the-token', 'Basic the-token', 'the-token', 'AWS4-HMAC-SHA1 Credential=x']) {
+    const reply = await get(authorization);
+    t.is(reply.status, authorization.startsWith('AWS4') ? 501 : 400, authorization);
+    t.false(reply.text.includes('the-token'));
+  }
+  t.is((await get('Bearer token')).code, 'InvalidArgument');
+  t.is((await get('', '/files?X-Amz-Algorithm=HMAC')).code, 'AuthorizationQueryParametersError');
   t.is((await endpoint.send('GET', '/files', { headers: { 'x-amz-security-token': 'token' } })).code, 'InvalidToken');
 });
 

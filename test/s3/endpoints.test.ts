@@ -123,12 +123,25 @@ test('createS3Handler() refuses options that are not valid, by name and never wi
     createS3Handler({ credentials: [credential], buckets: () => endpoint.buckets, ...options });
   t.notThrows(make({}));
   t.throws(make({ credentials: [] }), { instanceOf: TypeError, message: /credentials/ });
+  t.throws(() => createS3Handler({} as S3Options), {
+    instanceOf: TypeError,
+    message: /^Option credentials of s3\(\) is missing/,
+  });
   t.throws(make({ credentials: [credential, credential] }), { message: /twice/ });
-  t.throws(make({ credentials: [{ ...credential, accessKeyId: 'a/b' }] }), { message: /accessKeyId is "a\/b"/ });
+  t.throws(make({ credentials: [{ ...credential, accessKeyId: 'a/b' }] }), {
+    message: /accessKeyId of s3\(\) is the string "a\/b"/,
+  });
   const short = t.throws(make({ credentials: [{ ...credential, secretAccessKey: 'short' }] }), { message: /8 to 256/ });
   t.false(short?.message.includes('short'));
   t.throws(make({ credentials: [{ ...credential, buckets: ['No'] }] }), { message: /"No"/ });
   t.throws(make({ region: 'EU!' }), { message: /region/ });
   t.throws(make({ basePath: 's3/' }), { message: /basePath/ });
   t.throws(make({ xmlBytes: 1 }), { instanceOf: RangeError });
+  t.throws(make({ domain: 'https://s3.example.com' }), { message: /^Option domain of s3\(\) .*expected a host name/ });
+  t.throws(make({ now: (() => 5) as never }), {
+    instanceOf: TypeError,
+    message: 'Option now of s3() answers the number 5, expected a function that answers a Date',
+  });
+  t.throws(make({ now: () => new Date(Number.NaN) }), { instanceOf: TypeError, message: /an invalid Date/ });
+  t.throws(make({ permission: 'read' } as object), { message: /^s3\(\) has no option "permission"; its options are / });
 });

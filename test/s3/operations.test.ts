@@ -142,3 +142,58 @@ test('PutObject refuses an announced length above the largest upload before it r
   const { body } = await put(BUCKET_LIMITS.uploadBytes + 1);
   t.regex(body instanceof Uint8Array ? Buffer.from(body).toString() : '', /EntityTooLarge/);
 });
+
+test('PutObject, CopyObject and CompleteMultipartUpload with If-Match answer 404 for a key that is not there', async t => {
+  const endpoint = await openDoor(t, { minPartBytes: 1 });
+  await endpoint.send('PUT', '/files/source', { body: 'x' });
+  const writes = async (headers: Readonly<Record<string, string>>) => {
+    const put = await endpoint.send('PUT', '/files/k', { body: 'new', headers });
+    const copy = await endpoint.send('PUT', '/files/k', {
+      headers: { ...headers, 'x-amz-copy-source': '/files/source' },
+    });
+    const begun = await endpoint.send('POST', '/files/k?uploads');
+    const uploadId = /<UploadId>([^<]*)/.exec(begun.text)?.[1] ?? '';
+    const part = await endpoint.send('PUT', `/files/k?partNumber=1&uploadId=${uploadId}`, { body: 'part' });
+    const body = `<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>${part.headers.etag}</ETag></Part></CompleteMultipartUpload>`;
+    const completed = await endpoint.send('POST', `/files/k?uploadId=${uploadId}`, { body, headers });
+    return [put, copy, completed].map(({ status, code }) => `${status} ${code}`);
+  };
+  for (const etag of ['"nothing"', '*']) {
+    t.deepEqual(await writes({ 'if-match': etag }), Array(3).fill('404 NoSuchKey'), etag);
+  }
+  t.is((await endpoint.send('HEAD', '/files/k')).status, 404);
+  await endpoint.send('PUT', '/files/k', { body: 'old' });
+  t.deepEqual(await writes({ 'if-match': '"nothing"' }), Array(3).fill('412 PreconditionFailed'));
+  t.deepEqual(await writes({ 'if-none-match': '*' }), Array(3).fill('412 PreconditionFailed'));
+  t.is((await endpoint.send('GET', '/files/k')).text, 'old');
+});
+
+test('CreateBucket takes the header that wants no object lock, as rclone sends it, and no other value of it', async t => {
+  const endpoint = await openDoor(t);
+  const create = (name: string, value: string) =>
+    endpoint.send('PUT', `/${name}`, { headers: { 'x-amz-bucket-object-lock-enabled': value } });
+  t.is((await create('one', 'false')).status, 200);
+  t.is((await create('two', 'False')).status, 200);
+  t.deepEqual(
+    [(await create('three', 'true')).code, (await create('three', '')).code],
+    ['NotImplemented', 'InvalidArgument'],
+  );
+  t.is(await endpoint.buckets.find('three'), null);
+});
+
+for (const [given, expected] of [
+  ['deflate, gzip', 'deflate, gzip'],
+  ['deflate,gzip', 'deflate,gzip'],
+  ['gzip', 'gzip'],
+  ['aws-chunked', undefined],
+  ['AWS-Chunked,  deflate, gzip', 'deflate, gzip'],
+  ['deflate, gzip, aws-chunked', 'deflate, gzip'],
+] as const) {
+  test(`PutObject keeps Content-Encoding: ${given} as ${expected}`, async t => {
+    const endpoint = await openDoor(t);
+    await endpoint.send('PUT', '/files/k', { body: 'x', unsignedHeaders: { 'content-encoding': given } });
+    t.is((await endpoint.send('HEAD', '/files/k')).headers['content-encoding'], expected);
+    await endpoint.send('PUT', '/files/copy', { headers: { 'x-amz-copy-source': '/files/k' } });
+    t.is((await endpoint.send('HEAD', '/files/copy')).headers['content-encoding'], expected);
+  });
+}

@@ -46,6 +46,7 @@ test('a subresource is never taken for a listing, an object or an upload, whatev
   for (const name of SUBRESOURCES) {
     for (const method of ['GET', 'PUT', 'POST', 'DELETE']) {
       for (const path of ['/files', '/files/k', '/new-bucket']) {
+        if (name === 'attributes' && method === 'GET' && path === '/files/k') continue;
         const reply = await endpoint.send(method, `${path}?${name}`, { body: method === 'GET' ? null : 'new' });
         t.deepEqual([reply.status, reply.code], [501, 'NotImplemented'], `${method} ${path}?${name}`);
         t.true(reply.text.includes(`&quot;${name}&quot;`), name);
@@ -139,5 +140,5 @@ test('a method that a resource does not have is refused with those it has', asyn
 });
 
 test('the endpoint has a body for every operation of the union', t => {
-  t.is(Object.keys(OPERATIONS).length, 20);
+  t.is(Object.keys(OPERATIONS).length, 21);
 });

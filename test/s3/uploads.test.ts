@@ -99,7 +99,7 @@ test('UploadPart and CompleteMultipartUpload refuse what does not fit the upload
         { 'if-match': '"nothing"' },
       )
     ).code,
-    'PreconditionFailed',
+    'NoSuchKey',
   );
   const done = await complete(
     [

@@ -1,4 +1,5 @@
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
+import type { CompatibilityFlag } from '../compatibility-flags.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../service.js';
 import {
   checkCondition,
@@ -40,9 +41,10 @@ export function bucketBehaviour(compatibility: {
   readonly date: string;
   readonly flags: readonly string[];
 }): Required<Pick<BucketServiceOptions, 'honorsInclude' | 'keepsDelimiter'>> {
+  const has = (flag: CompatibilityFlag): boolean => compatibility.flags.includes(flag);
   return {
-    honorsInclude: compatibility.date >= '2022-08-04' || compatibility.flags.includes('store_list_honor_include'),
-    keepsDelimiter: compatibility.flags.includes('store_list_prefix_keeps_delimiter'),
+    honorsInclude: compatibility.date >= '2022-08-04' || has('store_list_honor_include'),
+    keepsDelimiter: has('store_list_prefix_keeps_delimiter'),
   };
 }
 

@@ -329,6 +329,12 @@ export type DeprecationId = Row['id'];
 /** The rows whose routes the owner of the host serves, see `ManagementOptions.families`. */
 export type FamilyId = Extract<Row, { readonly family: true }>['id'];
 
+export const FAMILY_IDS: readonly FamilyId[] = DEPRECATIONS.flatMap(row => ('family' in row ? [row.id] : []));
+
+export function isFamilyId(id: string): id is FamilyId {
+  return FAMILY_IDS.some(family => family === id);
+}
+
 export function isDeprecationId(id: string): id is DeprecationId {
   return DEPRECATIONS.some(row => row.id === id);
 }

@@ -59,11 +59,11 @@ export function shapeResult({ rows, at }: ScheduledRequest, result: unknown): un
 
 /**
  * The errors as they are on the date of the request: where `error_chain` has not been dropped yet, the root cause of a
- * DNS validation error stands in the chain of a general one.
+ * DNS validation error stands in the chain of a general one: what a record may not be, and what does not fit the schema of one.
  */
 export function shapeErrors({ rows, at }: ScheduledRequest, error: ApiError): readonly ErrorItem[] {
   const chained = rows.some(row => row.change.kind === 'error-chain-gone' && !isOver(row, at));
-  if (!chained || !isDnsCause(error.code)) return error.errors;
+  if (!chained || !(isDnsCause(error.code) || error.code === 'BODY_INVALID')) return error.errors;
   return [{ ...errorItem('DNS_VALIDATION', 'DNS Validation Error'), error_chain: error.errors }];
 }
 

@@ -126,7 +126,7 @@ function input(context: Context, body: Bodies['RouteInput']): Pick<RouteRecord, 
   return {
     pattern,
     function: body.function,
-    mode: body.mode ?? 'fail-open',
+    mode: body.mode ?? 'fail-closed',
   };
 }
 

@@ -2,6 +2,7 @@
 
 import type { ErrorObject } from 'ajv';
 import { allowedBy, describe, isObject, kindOf } from './describe.js';
+import { nearestName } from './nearest-name.js';
 
 export type KeyPath = readonly (string | number)[];
 
@@ -47,7 +48,9 @@ export function sentence(complaint: Complaint, { place, owner, member }: Wording
       return `${place(path)} is missing, expected ${complaint.allowed}`;
     case 'unknown': {
       const [noun, nouns] = path.length === 1 ? [member, plural(member)] : ['key', 'keys'];
-      return `${parent} has no ${noun} ${quoted(path)}; its ${nouns} are ${complaint.known.join(', ')}`;
+      const meant = nearestName(String(path.at(-1)), complaint.known);
+      const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`;
+      return `${parent} has no ${noun} ${quoted(path)}; its ${nouns} are ${complaint.known.join(', ')}${hint}`;
     }
     case 'name':
       return `${parent} has the key ${quoted(path)}, expected ${complaint.allowed}`;

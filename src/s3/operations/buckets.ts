@@ -1,7 +1,7 @@
 import type { BucketEngine } from '../../bindings/bucket/engine.js';
 import { emptyAnswer, type OperationContext, type S3Answer, xmlAnswer } from '../operation.js';
 import { BUCKET_NAME, reachesBucket } from '../options.js';
-import { invalidArgument, S3Error } from '../wire/errors.js';
+import { invalidArgument, notImplemented, S3Error } from '../wire/errors.js';
 import { pageSize } from './parameters.js';
 
 /** The account is the one owner of everything; S3 clients want to see an id. */
@@ -46,6 +46,7 @@ export async function createBucket(context: OperationContext, name: string): Pro
       `The bucket name ${JSON.stringify(name.slice(0, 100))} is not valid; allowed are 3 to 63 lower-case letters, digits and "-".`,
     );
   }
+  checkObjectLock(context.request.headers.get('x-amz-bucket-object-lock-enabled'));
   const configuration = await context.receiveXml('CreateBucketConfiguration', 20);
   const other = configuration?.names.find(element => element !== 'LocationConstraint');
   if (other !== undefined) {
@@ -72,5 +73,12 @@ export async function deleteBucket({ directory }: OperationContext, name: string
 /** us-east-1 is written as the empty location; so is `auto`, which is no place. */
 export async function getBucketLocation({ settings }: OperationContext, _bucket: BucketEngine): Promise<S3Answer> {
   const region = settings.region === 'auto' || settings.region === 'us-east-1' ? '' : settings.region;
-  return xmlAnswer('LocationConstraint', region === '' ? {} : { '#text': region });
+  return xmlAnswer('LocationConstraint', region);
+}
+
+/** Clients say that they want no lock, which is what there is. */
+function checkObjectLock(text: string | undefined): void {
+  if (text === undefined || text.toLowerCase() === 'false') return;
+  if (text.toLowerCase() === 'true') throw notImplemented('The header x-amz-bucket-object-lock-enabled: true');
+  throw invalidArgument('x-amz-bucket-object-lock-enabled', text, 'false');
 }

@@ -6,7 +6,7 @@ import type {
   TransferChecksum,
 } from '../../bindings/bucket/engine.js';
 import type { ServiceBody } from '../../bindings/service.js';
-import { parseCondition, preconditionFailed } from '../conditions.js';
+import { parseCondition, preconditionFailed, writeRefused } from '../conditions.js';
 import { readMetadata, readStorageClass } from '../object-headers.js';
 import { type OperationContext, type S3Answer, xmlAnswer } from '../operation.js';
 import { type ChecksumAlgorithm, createChecksum } from '../wire/checksum.js';
@@ -40,16 +40,18 @@ export async function copyObject(context: OperationContext, bucket: BucketEngine
     );
   }
   const { object, content } = await openSource(context, source);
-  const copy = copyBody(object, content, algorithm);
-  const stored = await bucket.put(key, copy.body, {
-    httpMetadata: object.httpMetadata,
-    customMetadata: object.customMetadata,
-    ...replaced,
-    ...(condition === undefined ? {} : { condition }),
-    transferChecksum: copy.transferChecksum,
-    ...(request.signal === undefined ? {} : { signal: request.signal }),
+  const stored = await released(content, () => {
+    const copy = copyBody(object, content, algorithm);
+    return bucket.put(key, copy.body, {
+      httpMetadata: object.httpMetadata,
+      customMetadata: object.customMetadata,
+      ...replaced,
+      ...(condition === undefined ? {} : { condition }),
+      transferChecksum: copy.transferChecksum,
+      ...(request.signal === undefined ? {} : { signal: request.signal }),
+    });
   });
-  if (stored === null) throw preconditionFailed(condition);
+  if (stored === null) throw await writeRefused(bucket, key, condition);
   return xmlAnswer('CopyObjectResult', {
     ETag: `"${stored.etag}"`,
     LastModified: new Date(stored.uploaded).toISOString(),
@@ -64,16 +66,27 @@ export async function uploadPartCopy(context: OperationContext, bucket: BucketEn
   const upload = await findUpload(bucket, key, request.query.get('uploadId') ?? '');
   const source = readSource(context);
   const { object, content } = await openSource(context, source, request.headers.get('x-amz-copy-source-range'));
-  const copy = copyBody(object, content, upload.transferChecksum?.algorithm);
-  const part = await bucket.uploadPart(key, upload.uploadId, number, copy.body, {
-    transferChecksum: copy.transferChecksum,
-    ...(request.signal === undefined ? {} : { signal: request.signal }),
+  const part = await released(content, () => {
+    const copy = copyBody(object, content, upload.transferChecksum?.algorithm);
+    return bucket.uploadPart(key, upload.uploadId, number, copy.body, {
+      transferChecksum: copy.transferChecksum,
+      ...(request.signal === undefined ? {} : { signal: request.signal }),
+    });
   });
   return xmlAnswer('CopyPartResult', {
     ETag: `"${part.etag}"`,
     LastModified: new Date(part.uploaded).toISOString(),
     ...checksumElements(part.transferChecksum),
   });
+}
+
+/** A write that is refused before it reads leaves its body as it is: the source would be held, and its file open, indefinitely. */
+async function released<T>(content: ObjectContent, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } finally {
+    content.release();
+  }
 }
 
 interface Source {

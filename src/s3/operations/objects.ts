@@ -1,7 +1,7 @@
 import { parseRangeHeader } from '../../bindings/bucket/byte-range.js';
 import { conditionHolds } from '../../bindings/bucket/conditions.js';
 import type { BucketEngine, Condition, GetOutcome, ObjectRecord } from '../../bindings/bucket/engine.js';
-import { failedStatus, parseCondition, preconditionFailed } from '../conditions.js';
+import { failedStatus, parseCondition, preconditionFailed, writeRefused } from '../conditions.js';
 import { checksumHeaders, headerText, objectHeaders, readMetadata } from '../object-headers.js';
 import { emptyAnswer, type OperationContext, type S3Answer } from '../operation.js';
 import { rangeOfPart } from '../part-range.js';
@@ -29,7 +29,7 @@ export async function putObject(context: OperationContext, bucket: BucketEngine,
     transferChecksum: received.transferChecksum,
     ...(request.signal === undefined ? {} : { signal: request.signal }),
   });
-  if (object === null) throw preconditionFailed(condition);
+  if (object === null) throw await writeRefused(bucket, key, condition);
   return emptyAnswer(200, [['ETag', `"${object.etag}"`], ...checksumHeaders(object)]);
 }
 

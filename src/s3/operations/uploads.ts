@@ -6,9 +6,10 @@ import type {
   TransferChecksum,
   UploadRecord,
 } from '../../bindings/bucket/engine.js';
+import { bucketErrorCode } from '../../bindings/bucket/errors.js';
 import { BUCKET_LIMITS } from '../../bindings/bucket/limits.js';
 import { multipartEtag } from '../../bindings/bucket/store/check-parts.js';
-import { parseCondition } from '../conditions.js';
+import { parseCondition, writeRefused } from '../conditions.js';
 import { readMetadata } from '../object-headers.js';
 import { emptyAnswer, type OperationContext, type S3Answer, xmlAnswer } from '../operation.js';
 import {
@@ -108,12 +109,16 @@ async function complete(
   const upload = await findUpload(bucket, key, uploadId);
   const parts = await matchParts(bucket, upload, named, request.headers.get('x-amz-mp-object-size'));
   const transferChecksum = wholeChecksum(upload, parts, request.headers);
-  return bucket.completeUpload(
-    key,
-    upload.uploadId,
-    named.map(({ number, etag }) => ({ partNumber: number, etag })),
-    { ...(condition && { condition }), ...(transferChecksum && { transferChecksum }) },
-  );
+  try {
+    return await bucket.completeUpload(
+      key,
+      upload.uploadId,
+      named.map(({ number, etag }) => ({ partNumber: number, etag })),
+      { ...(condition && { condition }), ...(transferChecksum && { transferChecksum }) },
+    );
+  } catch (error) {
+    throw bucketErrorCode(error) === 10031 ? await writeRefused(bucket, key, condition) : error;
+  }
 }
 
 export async function abortUpload({ request }: OperationContext, bucket: BucketEngine, key: string): Promise<S3Answer> {

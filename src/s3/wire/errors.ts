@@ -2,6 +2,7 @@
 
 export const S3_ERRORS = {
   AccessDenied: { status: 403, text: 'Access denied.' },
+  AccessForbidden: { status: 403, text: 'CORS is not enabled: the endpoint answers no preflight request.' },
   AuthorizationHeaderMalformed: { status: 400, text: 'The Authorization header is malformed.' },
   AuthorizationQueryParametersError: { status: 400, text: 'The authorization query parameters are malformed.' },
   BadDigest: { status: 400, text: 'The checksum given does not match the bytes received.' },

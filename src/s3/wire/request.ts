@@ -47,12 +47,24 @@ export interface RoutingOptions {
   readonly basePath: string;
 }
 
+/** Whether the body is an HTML form, which has its credentials in its fields. */
+export function isFormUpload({ method, headers, key }: S3Request): boolean {
+  const type = headers.get('content-type')?.toLowerCase() ?? '';
+  return method === 'POST' && key === undefined && type.startsWith('multipart/form-data');
+}
+
 const HEADER_BYTES = 32 * 1024;
 const TARGET_BYTES = 16 * 1024;
 
 /** Throws S3Error: InvalidURI, InvalidArgument, InvalidRequest, RequestHeaderSectionTooLarge. */
 export function parseRequest(raw: S3RawRequest, routing: RoutingOptions): S3Request {
   const headers = parseHeaders(raw.headers);
+  // RFC 9112, 6.1: something in between may have read another body. Node's parser declines them, unless it is told to be lenient.
+  if (headers.has('transfer-encoding') && headers.has('content-length')) {
+    throw new S3Error('InvalidRequest', 'A request must not carry both Transfer-Encoding and Content-Length.', {
+      headers: { Connection: 'close' },
+    });
+  }
   if (raw.target.length > TARGET_BYTES) {
     throw new S3Error('InvalidURI', `The request target has ${raw.target.length} bytes; allowed are ${TARGET_BYTES}.`);
   }

@@ -21,9 +21,9 @@ export interface XmlOptions {
 }
 
 /** A whole document, as bytes. */
-export function buildXml(root: string, content: XmlElement, options: XmlOptions = {}): Uint8Array {
+export function buildXml(root: string, content: XmlElement | string, options: XmlOptions = {}): Uint8Array {
   const attribute = options.namespace === null ? '' : ` xmlns="${NAMESPACE}"`;
-  const built = `<${root}${attribute}>${contentOf(content)}</${root}>`;
+  const built = `<${root}${attribute}>${typeof content === 'string' ? escapeText(content) : contentOf(content)}</${root}>`;
   const text = options.isLossless === true ? built : built.replace(FORBIDDEN_REFERENCE, '\ufffd');
   return Buffer.from(`<?xml version="1.0" encoding="UTF-8"?>\n${text}`, 'utf8');
 }

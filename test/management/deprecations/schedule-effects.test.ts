@@ -191,6 +191,28 @@ test('fetch() chains the root cause of a DNS validation error before 2024-10-01'
   t.like(body.errors, [{ code: 1004, message: 'DNS Validation Error', error_chain: [{ code: 9002 }] }]);
 });
 
+for (const [what, body, code, message] of [
+  ['a missing name', { type: 'A', content: '192.0.2.1' }, 1002, /^\/name is missing/],
+  ['an unknown type', { ...A_RECORD, type: 'X' }, 1002, /^\/type is the string "X"/],
+  ['a bad ttl', { ...A_RECORD, ttl: 5 }, 1002, /^\/ttl is the number 5/],
+  ['content of a wrong type', { ...A_RECORD, content: 5 }, 1002, /^\/content is the number 5/],
+  ['an unknown field', { ...A_RECORD, contnet: 'x' }, 1002, /no property "contnet".*did you mean content\?/],
+  ['a priority that it cannot have', { ...A_RECORD, priority: 1 }, 9004, /^\/priority/],
+] as const) {
+  test(`fetch() chains the cause before 2024-10-01 when a DNS record is made with ${what}`, async t => {
+    const api = makeApi({}, '2024-09-30T23:59:59Z');
+    const zone = await api.zone();
+    const { status, body: before } = await api.call('POST', `/zones/${zone}/dns_records`, body);
+    t.is(status, 400);
+    t.like(before.errors, [{ code: 1004, message: 'DNS Validation Error', error_chain: [{ code }] }]);
+    t.is(before.errors.length, 1);
+    t.regex(before.errors[0]?.error_chain?.[0]?.message ?? '', message);
+    api.clock.now = '2024-10-01T00:00:00Z';
+    const { body: after } = await api.call('POST', `/zones/${zone}/dns_records`, body);
+    t.deepEqual(after.errors, before.errors[0]?.error_chain);
+  });
+}
+
 test('fetch() answers the root cause of a DNS validation error directly from 2024-10-01 on', async t => {
   const api = makeApi({}, '2024-10-01T00:00:00Z');
   const zone = await api.zone();

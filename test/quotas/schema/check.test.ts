@@ -51,7 +51,7 @@ for (const [value, expected] of [
   [null, 'The argument of f() is null, expected an object'],
   [
     { nam: 1 },
-    'f() has no option "nam"; its options are name, count, idleMs, routes, tables, names, secrets, now, flag, some',
+    'f() has no option "nam"; its options are name, count, idleMs, routes, tables, names, secrets, now, flag, some (did you mean name?)',
   ],
   [{ name: '' }, 'Option name of f() is the string "", expected a string that is not empty'],
   [{ name: 'n', count: 11 }, 'Option count of f() is the number 11, expected a whole number from 1 to 10'],
@@ -67,7 +67,10 @@ for (const [value, expected] of [
     "Option routes[0].mode of f() is the string \"o\", expected one of 'open', 'closed'",
   ],
   [{ routes: [{}] }, 'Option routes[0].pattern of f() is missing, expected a string'],
-  [{ tables: [{ patern: 'a' }] }, 'Option tables[0] of f() has no key "patern"; its keys are pattern, mode'],
+  [
+    { tables: [{ patern: 'a' }] },
+    'Option tables[0] of f() has no key "patern"; its keys are pattern, mode (did you mean pattern?)',
+  ],
   [{ tables: [{ mode: 'open' }] }, 'Option tables[0].pattern of f() is missing, expected a string'],
   [{ names: { A: '1', b: '2' } }, 'Option names of f() has the key "b", expected capital letters'],
   [{ names: { A: 1 } }, 'Option names.A of f() is the number 1, expected a string'],

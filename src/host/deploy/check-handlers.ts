@@ -1,0 +1,15 @@
+import { EdgeError } from '../../quotas/errors.js';
+
+/**
+ * Cron triggers start the handler `scheduled`: without it each of them would be a failed invocation that nobody asked for.
+ *
+ * @throws EdgeError EDGE_SCRIPT_NO_HANDLER
+ */
+export function checkHandlers(act: string, handlers: readonly string[], crons: readonly string[]): void {
+  if (crons.length === 0 || handlers.includes('scheduled')) return;
+  const has = handlers.length === 0 ? 'no handler' : `the handlers ${handlers.join(', ')}`;
+  throw new EdgeError(
+    'EDGE_SCRIPT_NO_HANDLER',
+    `Cannot ${act}: the cron triggers ${crons.map(cron => JSON.stringify(cron)).join(', ')} need the handler scheduled, the script has ${has}`,
+  );
+}
