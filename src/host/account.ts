@@ -20,6 +20,7 @@ import { checkHandlers } from './deploy/check-handlers.js';
 import { readFunctionFile } from './deploy/config-file.js';
 import { readDeployment, type ScriptSource } from './deploy/deployment.js';
 import { loadHead } from './deploy/load-head.js';
+import { scanModules } from './deploy/scan-modules.js';
 import { EdgeFunction } from './edge-function.js';
 import { CronTriggers } from './events/cron.js';
 import { functionContext } from './invocation/function-context.js';
@@ -128,6 +129,7 @@ export class Account implements BindingClients {
     const counted = { ...resolved, crons: resolved.crons.length, variables: countVariables(resolved) };
     checkCounts(counted, this.#counted(), limits);
     this.#checkMemory(resolved.name, limits);
+    const modules = await scanModules(deployment, this.#host.share);
     const stats = new FunctionStats();
     const allowance = new CpuAllowance({ overrunMs: limits.cpuOverrunMs });
     const { version } = deployment;
@@ -136,7 +138,7 @@ export class Account implements BindingClients {
     const runner = new FunctionRunner({
       context,
       deployment,
-      head: () => loadHead(resolved, deployment.modules, limits, allowance.balanceMs),
+      head: () => loadHead(resolved, modules, limits, allowance.balanceMs),
       cache: this.#host.cache,
       acquire: () => this.#supervisor.acquire(),
     });

@@ -61,7 +61,10 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
   }
   const result = await Promise.race([outcome, request.quiet().then(() => NEVER_SETTLES)]);
   if ('failure' in result) return { kind: 'failed', failure: result.failure };
-  return { kind: 'loaded', handlers: result.handlers, startupTimeMs: nowMs() - startedMs + request.chargedMs() };
+  // The rest is on the author's bill: no script may make this cost more than it may cost itself.
+  const rewritingMs = Math.min(graph.rewritingMs, load.limits.startupMs);
+  const startupTimeMs = Math.max(0, nowMs() - startedMs - rewritingMs) + request.chargedMs();
+  return { kind: 'loaded', handlers: result.handlers, startupTimeMs };
 }
 
 /** Without timers and requests, which the global scope may not have, nothing is left that could go on with it. */
@@ -96,8 +99,9 @@ function readAll(exchange: Exchange): Promise<Buffer> {
 
 function cutModules(load: LoadHead, body: Buffer): DeployedModule[] {
   let at = 0;
-  return load.modules.map(({ name, kind, bytes }) => {
+  return load.modules.map(({ name, kind, bytes, imports }) => {
     at += bytes;
-    return { name, kind, bytes: body.subarray(at - bytes, at) };
+    const module = { name, kind, bytes: body.subarray(at - bytes, at) };
+    return imports === undefined ? module : { ...module, imports };
   });
 }

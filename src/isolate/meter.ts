@@ -109,7 +109,7 @@ export class InvocationMeter implements TurnMeter {
   open(invocation: number, kind: HostOpens): void {
     const background = this.#background;
     if (background !== undefined && background.usedMs > 0) {
-      this.#allowance.settle(background.usedMs, 0);
+      this.#allowance.take(background.usedMs);
       background.usedMs = 0;
     }
     const limit = this.#limits.cpuMs[LIMIT_OF[kind] ?? 'fetch'];

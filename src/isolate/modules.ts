@@ -1,26 +1,28 @@
 /**
  * Compiles, links and evaluates a deployment in the guest realm. Modules only import each other; `import()` is rewritten to a guest
- * function before compilation, since every answer that the engine's own hook can give hands out a host object (rule R12).
+ * function before compilation (rule R12, imports/rewrite-imports.ts).
  */
 import { randomUUID } from 'node:crypto';
 import { types } from 'node:util';
 import vm from 'node:vm';
 import type { ModuleKind, ScriptFailure } from '../protocol/messages.js';
 import { callGuest, type GuestFunction } from './bridge.js';
+import { mayImport } from './imports/import-scan.js';
+import { rewriteImports, withoutImports } from './imports/rewrite-imports.js';
 import { parser } from './lazy-parser.js';
 import { Ev } from './ops/table.js';
 import type { Realm } from './realm.js';
-import { type Edit, SourcePlaces } from './source-places.js';
+import { SourcePlaces } from './source-places.js';
+import { threadCpuMs } from './thread-clock.js';
 import type { TurnQueue } from './turns.js';
 
 export interface DeployedModule {
   readonly name: string;
   readonly kind: ModuleKind;
   readonly bytes: Buffer;
+  /** See ModuleHead. */
+  readonly imports?: string;
 }
-
-/** Names that the rewriting puts into a module's scope. An author's own use of them does not compile, which is as it should be. */
-const DYNAMIC_IMPORT = '$edgehost_import$';
 
 /** What ends loading before function code could tell: the deployment itself is at fault. */
 export class LoadError {
@@ -52,6 +54,7 @@ export class ModuleGraph {
     return bytes === undefined || bytes.length > maxBytes ? undefined : bytes.toString('utf8');
   });
   readonly #loader: vm.SyntheticModule;
+  #rewritingMs = 0;
   /** Nobody can guess it, so only what this file wrote can import the loader; and no deployed module has it as a name. */
   readonly #loaderName = `edgehost:loader/${randomUUID()}`;
 
@@ -74,6 +77,11 @@ export class ModuleGraph {
     );
   }
 
+  /** CPU milliseconds for rewriting import(), of all modules so far. */
+  get rewritingMs(): number {
+    return this.#rewritingMs;
+  }
+
   bytesOf(index: number): Buffer | undefined {
     return [...this.#deployed.values()][index]?.bytes;
   }
@@ -85,19 +93,7 @@ export class ModuleGraph {
 
   /** Runs a classic script: strict, and without import(). What it throws is a guest value, and answered unseen. */
   runScript(script: DeployedModule): { readonly error: unknown } | undefined {
-    const source = script.bytes.toString('utf8');
-    const prefix = "'use strict';";
-    let compiled: vm.Script;
-    try {
-      refuseImports(source, script.name);
-      compiled = new vm.Script(prefix + source, {
-        filename: script.name,
-        columnOffset: -prefix.length,
-        importModuleDynamically: refuseDynamicImport,
-      });
-    } catch (error) {
-      throw compileFailure(error, script.name, source);
-    }
+    const compiled = this.#compileScript(script);
     try {
       // To display an error Node would read its stack and write it, both of which are function code; and a text that has grown too long by
       // that ends the process.
@@ -180,6 +176,63 @@ export class ModuleGraph {
     return module;
   }
 
+  #compileScript({ name, bytes, imports }: DeployedModule): vm.Script {
+    const source = bytes.toString('utf8');
+    const prefix = "'use strict';";
+    const options = { filename: name, columnOffset: -prefix.length, importModuleDynamically: refuseDynamicImport };
+    const respelled = this.#timed(() => withoutImports(source, imports));
+    try {
+      if (respelled !== undefined) {
+        const script = new vm.Script(prefix + respelled.source, options);
+        if (respelled.edits.length > 0) this.places.setEdits(name, respelled.edits);
+        return script;
+      }
+    } catch (error) {
+      if (respelled?.edits.length === 0) throw compileFailure(error, name, source);
+    }
+    try {
+      this.#timed(() => refuseImports(source, name));
+      return new vm.Script(prefix + source, options);
+    } catch (error) {
+      throw compileFailure(error, name, source);
+    }
+  }
+
+  /** The first text that compiles of those that may run in place of the module's own. */
+  #compileText(
+    { name, imports }: DeployedModule,
+    source: string,
+    options: vm.SourceTextModuleOptions,
+  ): vm.SourceTextModule {
+    const texts = rewriteImports({ source, name, loader: this.#loaderName, uses: imports });
+    let failure: unknown;
+    try {
+      for (let next = this.#timed(() => texts.next()); !next.done; next = this.#timed(() => texts.next())) {
+        const { prefix, source: text, edits } = next.value;
+        try {
+          const module = new vm.SourceTextModule(prefix + text, { ...options, columnOffset: -prefix.length });
+          if (edits.length > 0) this.places.setEdits(name, edits);
+          return module;
+        } catch (error) {
+          failure = error;
+        }
+      }
+    } catch (error) {
+      failure = error;
+    }
+    throw compileFailure(failure, name, source);
+  }
+
+  /** Work that is done because functions may not have import(), and not by what their authors wrote. */
+  #timed<T>(work: () => T): T {
+    const beganMs = threadCpuMs() ?? performance.now();
+    try {
+      return work();
+    } finally {
+      this.#rewritingMs += (threadCpuMs() ?? performance.now()) - beganMs;
+    }
+  }
+
   #compile(deployed: DeployedModule): vm.SourceTextModule {
     const { name } = deployed;
     const text = deployed.kind === 'data' ? '' : deployed.bytes.toString('utf8');
@@ -207,13 +260,7 @@ export class ModuleGraph {
         );
       }
       default:
-        try {
-          const { prefix, source, edits } = rewriteImports(text, name, this.#loaderName);
-          if (edits.length > 0) this.places.setEdits(name, edits);
-          return new vm.SourceTextModule(prefix + source, { ...options, columnOffset: -prefix.length });
-        } catch (error) {
-          throw compileFailure(error, name, text);
-        }
+        return this.#compileText(deployed, text, options);
     }
   }
 }
@@ -235,68 +282,6 @@ function candidates(specifier: string, referrer: string): string[] {
 /** The hook is never reached by rewritten code. A primitive, so that nothing of this realm is thrown into the guest. */
 function refuseDynamicImport(): never {
   throw 'import() is not available';
-}
-
-/**
- * Parses as a module, the goal that runs it, and turns the keyword of each import() into a call that answers with the loader's function
- * for this module: `import(a, b)` becomes `$edgehost_import$("name")(a, b)`. Nothing but keywords is replaced, so no edit can touch another
- * or swallow a quote; and the result is parsed again, since what runs must be what was looked at.
- */
-function rewriteImports(source: string, name: string, loader: string): Rewritten {
-  if (!mayImport(source)) return { prefix: '', source, edits: [] };
-  const call = `${DYNAMIC_IMPORT}(${JSON.stringify(name)})`;
-  const meta = `({ url: ${JSON.stringify(`file:///${name}`)} })`;
-  const edits: { start: number; end: number; text: string }[] = [];
-  for (const { start, end, isCall } of parser().importsIn(source, 'module')) {
-    edits.push(isCall ? { start, end: start + 'import'.length, text: call } : { start, end, text: meta });
-  }
-  if (edits.length === 0) return { prefix: '', source, edits: [] };
-  edits.sort((a, b) => a.start - b.start);
-  let rewritten = '';
-  let at = 0;
-  for (const edit of edits) {
-    rewritten += source.slice(at, edit.start) + edit.text;
-    at = edit.end;
-  }
-  rewritten += source.slice(at);
-  if (parser().importsIn(rewritten, 'module').length > 0) throw new Error('import() could not be replaced');
-  const prefix = `import { dynamicImport as ${DYNAMIC_IMPORT} } from ${JSON.stringify(loader)};`;
-  return { prefix, source: rewritten, edits: movesOf(source, edits) };
-}
-
-interface Rewritten {
-  readonly prefix: string;
-  readonly source: string;
-  readonly edits: readonly Edit[];
-}
-
-/** The edits as places of the rewritten text: no replacement has a line break. `edits` in the order of the source. */
-function movesOf(source: string, edits: readonly { start: number; end: number; text: string }[]): Edit[] {
-  const moves: Edit[] = [];
-  let line = 1;
-  let lineStart = 0;
-  let moved = 0;
-  const lineEnds = source.matchAll(/\r\n?|[\n\u2028\u2029]/g);
-  let lineEnd = lineEnds.next().value;
-  for (const { start, end, text } of edits) {
-    for (; lineEnd !== undefined && lineEnd.index < end; lineEnd = lineEnds.next().value) {
-      line++;
-      lineStart = lineEnd.index + lineEnd[0].length;
-      moved = 0;
-    }
-    moved += text.length - (end - start);
-    moves.push({ line, column: end - lineStart + 1 + moved, moved });
-  }
-  return moves;
-}
-
-/**
- * Whether there can be an import() or import.meta in the text, so that most scripts need no parser. The keyword cannot be written with
- * escapes; between it and its `(` or `.` there is only white space (JavaScript's is that of `\s`) or a comment, and a comment begins with
- * `/`, or in a classic script with `<` or `-`.
- */
-export function mayImport(source: string): boolean {
-  return /import\s*[(./<-]/.test(source);
 }
 
 /** Classic scripts have no modules to import. */

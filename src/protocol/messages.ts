@@ -51,6 +51,11 @@ export interface ModuleHead {
   readonly kind: ModuleKind;
   /** Length of its bytes in the body. */
   readonly bytes: number;
+  /**
+   * How each text that looks like import() is used, a letter each (isolate/imports/import-scan.ts): a guess, which the engine checks. Absent
+   * when there is none to make.
+   */
+  readonly imports?: string;
 }
 
 export interface LoadHead {

@@ -1,8 +1,12 @@
 /**
- * Forgives occasional overruns of the CPU limit and no consistent ones (specification: Limits, rule 3). Time that an
- * invocation leaves unused is lent to later ones, up to a bound; over many invocations the average cannot pass the
- * limit. Pure arithmetic: the watchdog measures and kills.
+ * Forgives occasional overruns of the CPU limit and no consistent ones (specification: Limits, rule 3). A tenth of the time that an
+ * invocation leaves unused is lent to later ones, up to a bound. All of it would be too much: one light request would pay for three that pass
+ * a limit of 10 ms by 3, and a function whose requests are mostly too heavy would be answered for good. Pure arithmetic: the watchdog
+ * measures and kills.
  */
+
+/** The part of unused time that is lent. */
+const LENT = 0.1;
 
 export interface CpuAllowanceOptions {
   /** Most that can be lent at any time, `cpuOverrunMs`. */
@@ -38,13 +42,26 @@ export class CpuAllowance {
     return limitMs + Math.min(limitMs, Math.max(0, this.#balanceMs));
   }
 
-  /** An invocation is over, or was terminated, and has used so much CPU time of its limit. */
+  /**
+   * An invocation is over, or was terminated, and has used so much CPU time of its limit. What can be lent, and what is owed, is then at most
+   * that limit: with a small limit and a large `overrunMs` it would take hundreds of overruns until they count as consistent.
+   */
   settle(usedMs: number, limitMs: number): void {
-    this.#balanceMs = this.#bounded(this.#balanceMs + limitMs - usedMs);
+    const leftMs = limitMs - usedMs;
+    this.#balanceMs = this.#bounded(
+      this.#bounded(this.#balanceMs, limitMs) + (leftMs > 0 ? leftMs * LENT : leftMs),
+      limitMs,
+    );
   }
 
-  /** Debts are bounded too: many overruns at once must not count against a function for ever. */
-  #bounded(balanceMs: number): number {
-    return Math.max(-this.#overrunMs, Math.min(this.#overrunMs, balanceMs));
+  /** CPU time that was used and belongs to no invocation. */
+  take(usedMs: number): void {
+    this.#balanceMs = this.#bounded(this.#balanceMs - usedMs);
+  }
+
+  /** Debts are bounded too: many overruns at once must not count against a function indefinitely. */
+  #bounded(balanceMs: number, limitMs = this.#overrunMs): number {
+    const most = Math.min(this.#overrunMs, limitMs);
+    return Math.max(-most, Math.min(most, balanceMs));
   }
 }

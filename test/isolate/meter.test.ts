@@ -51,11 +51,11 @@ test('an overrun is forgiven once, and not again and again', t => {
   t.deepEqual(books.exceeded, [[4, 1900]]);
 });
 
-test('time that is left unused is lent again', t => {
+test('a tenth of the time that is left unused is lent again', t => {
   const books = rig();
   t.true(run(books, 2, 1900));
-  t.true(run(books, 4, 100));
-  t.true(run(books, 6, 1900));
+  for (let id = 4; id < 24; id += 2) t.true(run(books, id, 0));
+  t.true(run(books, 24, 1900));
   t.deepEqual(books.exceeded, []);
 });
 

@@ -1,6 +1,6 @@
 import vm from 'node:vm';
 import test from 'ava';
-import { mayImport } from '../../src/isolate/modules.js';
+import { mayImport } from '../../src/isolate/imports/import-scan.js';
 
 function compiles(source: string): boolean {
   try {

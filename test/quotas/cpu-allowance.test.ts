@@ -24,6 +24,53 @@ test('grant() terminates consistent overruns at the limit', t => {
   for (let i = 0; i < 5; i++) t.deepEqual(run(allowance, 1000), { usedMs: 10, isTerminated: true });
 });
 
+/** How many of the invocations that want so much are answered. */
+function answered(wanted: readonly number[], overrunMs = 10): number {
+  const allowance = new CpuAllowance({ overrunMs });
+  return wanted.filter(wantedMs => !run(allowance, wantedMs).isTerminated).length;
+}
+
+function repeated(times: number, ...pattern: readonly number[]): number[] {
+  return Array.from({ length: times }, () => pattern).flat();
+}
+
+for (const [what, pattern, most] of [
+  ['every invocation overruns by 30 %', [13], 0.05],
+  ['it is 30 % now more, now less', [12, 14, 11, 15], 0.06],
+  ['some seem to have used less than they have, on a machine that is busy', [13, 9.5, 14, 12, 9, 15, 13, 10.5], 0.31],
+  ['three of four overrun', [13, 13, 13, 1], 0.35],
+  ['every other one overruns', [13, 1], 0.7],
+] as const) {
+  test(`consistent overruns end when ${what}`, t => {
+    const wanted = repeated(100, ...pattern);
+    const rate = answered(wanted) / wanted.length;
+    t.true(rate <= most, `${rate} of them were answered`);
+  });
+}
+
+test('overruns by 30 % are forgiven when they are one in five, and by 80 % when they are one in ten', t => {
+  t.is(answered(repeated(100, 13, 1, 1, 1, 1)), 500);
+  t.is(answered(repeated(100, 18, 1, 1, 1, 1, 1, 1, 1, 1, 1)), 1000);
+});
+
+test('a limit that is small beside what may be lent does not make consistent overruns occasional', t => {
+  t.true(answered(repeated(1000, 13), 1000) < 10);
+});
+
+test('settle() has what is owed forgotten when a limit is small beside it', t => {
+  const allowance = new CpuAllowance({ overrunMs: 1000 });
+  allowance.settle(2000, 10);
+  t.is(allowance.balanceMs, -10);
+});
+
+test('take() counts what belongs to no invocation, to a bound', t => {
+  const allowance = new CpuAllowance({ overrunMs: 10 });
+  allowance.take(4);
+  t.is(allowance.balanceMs, 6);
+  allowance.take(1000);
+  t.is(allowance.balanceMs, -10);
+});
+
 test('grant() is the limit alone when nothing is lent', t => {
   t.is(new CpuAllowance({ overrunMs: 0 }).grant(50), 50);
   t.is(new CpuAllowance({ overrunMs: 10, balanceMs: 0 }).grant(50), 50);
@@ -40,10 +87,10 @@ test('grant() goes on from the balance of the isolate before', t => {
   t.is(second.grant(10), 10);
 });
 
-test('settle() fills up with what is unused, to the bound', t => {
+test('settle() fills up with a tenth of what is unused, to the bound', t => {
   const allowance = new CpuAllowance({ overrunMs: 10, balanceMs: 0 });
-  allowance.settle(7, 10);
-  t.is(allowance.grant(10), 13);
+  allowance.settle(5, 10);
+  t.is(allowance.grant(10), 10.5);
   for (let i = 0; i < 10; i++) allowance.settle(0, 10);
   t.is(allowance.grant(10), 20);
 });
@@ -53,10 +100,10 @@ test('settle() remembers what invocations that ran at once have each taken, to a
   for (let i = 0; i < 5; i++) allowance.settle(20, 10);
   t.is(allowance.balanceMs, -10);
   t.is(allowance.grant(10), 10);
-  allowance.settle(0, 10);
+  for (let i = 0; i < 10; i++) allowance.settle(0, 10);
   t.is(allowance.grant(10), 10);
   allowance.settle(5, 10);
-  t.is(allowance.grant(10), 15);
+  t.is(allowance.grant(10), 10.5);
 });
 
 test('grant() is Infinity when the limit is', t => {
@@ -65,8 +112,9 @@ test('grant() is Infinity when the limit is', t => {
   t.is(allowance.grant(Infinity), Infinity);
   t.is(allowance.balanceMs, 10);
   const endless = new CpuAllowance({ overrunMs: Infinity });
-  endless.settle(15, 10);
   t.is(endless.grant(10), 20);
+  endless.settle(15, 10);
+  t.is(endless.grant(10), 15);
 });
 
 test('the average over invocations one after the other never passes the limit by more than one loan', t => {

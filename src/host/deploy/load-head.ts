@@ -19,8 +19,8 @@ export function loadHead(
     limits: {
       startupMs: limits.startupMs,
       memoryBytes: limits.memoryBytes,
-      cpuOverrunMs: limits.cpuOverrunMs,
-      cpuBalanceMs,
+      cpuOverrunMs: Math.min(limits.cpuOverrunMs, Number.MAX_SAFE_INTEGER),
+      cpuBalanceMs: Math.min(cpuBalanceMs, Number.MAX_SAFE_INTEGER),
       cpuMs: {
         fetch: finite(cpuMs.http),
         scheduled: finite(cpuMs.cron),

@@ -1,0 +1,55 @@
+/**
+ * Looks for import() in the modules of a deployment, once for all of its isolates: what is found saves each of them from parsing the text
+ * another time. The work is charged to the account, and other work of the host goes on in between.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { mayImport, scanImports } from '../../isolate/imports/import-scan.js';
+import type { ModuleHead } from '../../protocol/messages.js';
+import type { Deployment } from './deployment.js';
+
+/** What it needs of the account's HostShare. */
+export interface ScanShare {
+  readonly bytes: { countHeap(bytes: number): void };
+  charge(ms: number): void;
+  turn(): Promise<void> | undefined;
+}
+
+export async function scanModules(
+  { modules, body }: Pick<Deployment, 'modules' | 'body'>,
+  share: ScanShare,
+): Promise<ModuleHead[]> {
+  const scanned: ModuleHead[] = [];
+  let at = 0;
+  for (const module of modules) {
+    const bytes = body.subarray(at, at + module.bytes);
+    at += module.bytes;
+    const imports = module.kind === 'esm' || module.kind === 'script' ? await usesIn(bytes, share) : undefined;
+    scanned.push(imports === undefined ? module : { ...module, imports });
+  }
+  return scanned;
+}
+
+async function usesIn(bytes: Uint8Array, share: ScanShare): Promise<string | undefined> {
+  let beganMs = performance.now();
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+  if (!mayImport(text)) {
+    share.charge(performance.now() - beganMs);
+    return undefined;
+  }
+  // Two bytes a character is the most.
+  const heldBytes = text.length * 2;
+  share.bytes.countHeap(heldBytes);
+  try {
+    const scan = scanImports(text);
+    for (;;) {
+      const { done, value } = scan.next();
+      share.charge(performance.now() - beganMs);
+      if (done === true) return value;
+      await setImmediate();
+      await share.turn();
+      beganMs = performance.now();
+    }
+  } finally {
+    share.bytes.countHeap(-heldBytes);
+  }
+}
