@@ -2,6 +2,7 @@
  * Sends bodies of this realm to the host: whole, in one op with their head, where they are small; else piece by piece as fast as the other side
  * takes them. What decides it for calls and for answers alike stands here.
  */
+import { failCall } from './calls.ts';
 import { HostBody, HostSink } from './host-body.ts';
 import { stringSlice, typedArrayLength, typedArraySubarray } from './primordials.ts';
 import { isUint8Array } from './web/base/buffers.ts';
@@ -39,20 +40,30 @@ export function sendBody(body: Uint8Array | HostBody | ReadableStream, exchange:
     body.pipeTo(exchange);
     return undefined;
   }
-  return isUint8Array(body) ? sendBytes(body, exchange) : sendStream(body, exchange);
+  return isUint8Array(body) ? sendBytes(body, exchange) : sendStream(new ByteReader(body), exchange);
 }
 
-/** Writes to the end of the stream. Never rejects: a failure of the stream reaches the other side as one of the body. */
-async function sendStream(stream: ReadableStream, exchange: number): Promise<void> {
+/**
+ * Writes to the end of the stream. Never rejects: a failure of the stream reaches the other side as one of the body, and the call that the
+ * body belongs to fails with what the stream has failed with.
+ */
+async function sendStream(reader: ByteReader, exchange: number): Promise<void> {
   const sink = new HostSink(exchange);
-  const reader = new ByteReader(stream);
   sink.onStop = reason => reader.cancel(reason);
+  let isSource = true;
   try {
-    for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) await writeAll(sink, chunk);
+    for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) {
+      isSource = false;
+      await writeAll(sink, chunk);
+      isSource = true;
+    }
+    isSource = false;
     sink.end();
   } catch (error) {
     fail(sink, error);
-    reader.cancel(error);
+    // Why nothing can be written the host says itself.
+    if (isSource) failCall(exchange, error);
+    else reader.cancel(error);
   }
 }
 

@@ -20,6 +20,12 @@ export function callService(
   if (body === null) return openCall(Op.Call, service, head, undefined, reply);
   if (goesWhole(body)) return openCall(typeof body === 'string' ? Op.Call : Op.CallBytes, service, head, body, reply);
   const call = openCall(Op.CallStream, service, head, undefined, reply);
-  sendBody(body, call.exchange);
+  try {
+    // What fails later is reported to the call by the sender (body-out.ts).
+    sendBody(body, call.exchange);
+  } catch (error) {
+    call.abort(error);
+    throw error;
+  }
   return call;
 }

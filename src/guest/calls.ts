@@ -2,13 +2,14 @@
 import type { ServiceId } from '../bindings/service-id.ts';
 import { BODY_NONE, Ev, Op } from '../isolate/ops/table.ts';
 import { errorFromText, onEvent, op, opNumber } from './bridge.ts';
-import { HostBody } from './host-body.ts';
+import { HostBody, stopSending } from './host-body.ts';
 import { MapCtor, mapDelete, mapGet, mapSet } from './primordials.ts';
 
 export interface CallReply {
   /** `head` is what the service answered; `body` is null when there is none. */
   onReply(head: string, body: HostBody | null): void;
-  onFailed(error: Error): void;
+  /** `error` was made from what the host says, or is whatever the body that was being sent has failed with. */
+  onFailed(error: unknown): void;
 }
 
 export class ServiceCall {
@@ -18,9 +19,10 @@ export class ServiceCall {
     this.exchange = exchange;
   }
 
-  /** Gives the call up; nobody is told of its answer any more. */
-  abort(): void {
+  /** Gives the call up: its answer is dropped, and the source of a body that is being sent is canceled with the reason. */
+  abort(reason: unknown): void {
     mapDelete(open, this.exchange);
+    stopSending(this.exchange, reason);
     try {
       op(Op.CallAbort, this.exchange);
     } catch {
@@ -48,6 +50,13 @@ export function dropCall(exchange: number): void {
   mapDelete(open, exchange);
 }
 
+/** The body that the call was sending has failed. The host does not answer any more; nothing happens when it has already. */
+export function failCall(exchange: number, error: unknown): void {
+  const reply = mapGet(open, exchange);
+  mapDelete(open, exchange);
+  reply?.onFailed(error);
+}
+
 onEvent(Ev.CallReply, (exchange: number, _status: number, head: string, bodySize: number) => {
   const reply = mapGet(open, exchange);
   mapDelete(open, exchange);
@@ -56,8 +65,4 @@ onEvent(Ev.CallReply, (exchange: number, _status: number, head: string, bodySize
   else reply.onReply(head, body);
 });
 
-onEvent(Ev.CallFailed, (exchange: number, text: string) => {
-  const reply = mapGet(open, exchange);
-  mapDelete(open, exchange);
-  reply?.onFailed(errorFromText(text));
-});
+onEvent(Ev.CallFailed, (exchange: number, text: string) => failCall(exchange, errorFromText(text)));

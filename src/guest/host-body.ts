@@ -133,9 +133,9 @@ export class HostBody {
 export class HostSink {
   readonly exchange: number;
   /** Called once when the reader wants no more. */
-  onStop: ((reason: Error) => void) | undefined;
+  onStop: ((reason: unknown) => void) | undefined;
   #waiter: Waiter | undefined;
-  #stopped: Error | undefined;
+  #stopped: { readonly reason: unknown } | undefined;
 
   constructor(exchange: number) {
     this.exchange = exchange;
@@ -144,7 +144,7 @@ export class HostSink {
 
   /** Resolves when the next chunk may be written; rejects when the reader has stopped. */
   write(chunk: Uint8Array): Promise<void> {
-    if (this.#stopped !== undefined) throw this.#stopped;
+    if (this.#stopped !== undefined) throw this.#stopped.reason;
     const credit = opNumber(Op.BodyWrite, this.exchange, chunk);
     if (credit > 0) return promiseResolve(undefined);
     return new PromiseCtor((resolve, reject) => {
@@ -169,8 +169,8 @@ export class HostSink {
     waiter?.resolve();
   }
 
-  stopped(reason: Error): void {
-    this.#stopped = reason;
+  stopped(reason: unknown): void {
+    this.#stopped = { reason };
     mapDelete(writers, this.exchange);
     const waiter = this.#waiter;
     this.#waiter = undefined;
@@ -187,6 +187,11 @@ function wakeReader(exchange: number): boolean {
   return true;
 }
 
+/** The source of the body that goes out on the exchange is canceled, if there is one. */
+export function stopSending(exchange: number, reason: unknown): void {
+  mapGet(writers, exchange)?.stopped(reason);
+}
+
 /** Nothing happens to this exchange any more: whoever waits for it is forgotten. */
 export function dropExchange(exchange: number): void {
   mapDelete(readers, exchange);
@@ -198,4 +203,4 @@ onEvent(Ev.Data, (exchange: number) => {
   if (!wakeReader(exchange)) mapGet(watched, exchange)?.probe();
 });
 onEvent(Ev.Credit, (exchange: number) => mapGet(writers, exchange)?.resume());
-onEvent(Ev.Stopped, (exchange: number, text: string) => mapGet(writers, exchange)?.stopped(errorFromText(text)));
+onEvent(Ev.Stopped, (exchange: number, text: string) => stopSending(exchange, errorFromText(text)));

@@ -20,6 +20,8 @@ export interface PipeSource extends PipeEnd {
 }
 
 export interface PipeTarget extends PipeEnd {
+  /** The body cannot be sent to its end. */
+  failOutgoing(reason: string): void;
   /** All of the body has been sent, or nothing more of it will be. */
   onPipedIn(): void;
 }
@@ -56,7 +58,15 @@ export class BodyPipe {
     this.#state = 'ended';
     this.#source.noteRead();
     if (incoming === 'ended') to.end();
-    else to.fail(from.failReason);
+    else this.#target.failOutgoing(from.failReason);
+    this.#ended();
+  }
+
+  /** The source is read no more, though it was not at its end: what has been sent of it is not a whole body. */
+  abandon(reason: string): void {
+    if (this.#state === 'ended') return;
+    this.#state = 'ended';
+    this.#target.failOutgoing(reason);
     this.#ended();
   }
 

@@ -19,6 +19,8 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   #wantsData = false;
   /** The guest wrote as much as the credit. */
   #wantsCredit = false;
+  /** The guest writes the outgoing body piece by piece, and has not ended it. */
+  isWriting = false;
   /** Takes the incoming body to another exchange. */
   #pipeOut: BodyPipe | undefined;
   /** Brings the outgoing body from another exchange. */
@@ -70,6 +72,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
 
   pipeTo(target: GuestExchange): void {
     const pipe = new BodyPipe(this, target);
+    target.isWriting = false;
     this.#pipeOut = pipe;
     target.#pipeIn = pipe;
     pipe.pump();
@@ -112,13 +115,49 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
 
   onFail(reason: string): void {
     this.#failPipes(reason);
-    // Also unasked: a stream of the guest fails at once, whether it is being read or not.
-    if (this.#wantsData || this.isInvocation || this.exchange.isReplied) this.#reportData();
-    if (this.#wantsCredit) this.#turns.push(this.invocationId, [Ev.Stopped, this.id, errorText(reason)]);
+    this.#reportIncomingFailure();
+    // Also a source that has nothing to write: it is canceled at once, not when it writes the next time.
+    if (this.isWriting) this.#turns.push(this.invocationId, [Ev.Stopped, this.id, errorText(reason)]);
     if (this.isInvocation) this.#turns.push(this.invocationId, [Ev.Abort, this.id]);
-    else if (!this.exchange.isReplied) this.#turns.push(this.invocationId, [Ev.CallFailed, this.id, errorText(reason)]);
-    // A call that was answered stays until the guest has seen that its body failed.
-    if (this.isInvocation || !this.exchange.isReplied) this.#onOver(this);
+    this.#fail(reason);
+  }
+
+  /**
+   * The body that the guest sends has failed, by its own doing or because what is piped into it has. Both directions end, and since the peer
+   * does not answer what this side has ended, those of the guest who wait for the exchange are notified from here.
+   */
+  failOutgoing(reason: string): void {
+    this.isWriting = false;
+    const wasOver = this.exchange.isOver;
+    this.exchange.fail(reason);
+    this.#failPipes(reason);
+    if (wasOver) return;
+    this.#reportIncomingFailure();
+    this.#fail(reason);
+  }
+
+  /** Also unasked: a stream of the guest fails at once, whether it is being read or not. */
+  #reportIncomingFailure(): void {
+    if (this.#wantsData || this.isInvocation || this.exchange.isReplied) this.#reportData();
+  }
+
+  /** A call that was answered stays until the guest has seen that its body failed. */
+  #fail(reason: string): void {
+    if (!this.isInvocation && this.exchange.isReplied) return;
+    if (!this.isInvocation) this.#turns.push(this.invocationId, [Ev.CallFailed, this.id, errorText(reason)]);
+    this.#onOver(this);
+  }
+
+  /** Reads no more. What the body is piped to has not got all of it, and fails. */
+  stopReading(reason: string): void {
+    this.exchange.stopReading(reason);
+    this.#pipeOut?.abandon(reason);
+  }
+
+  /** Its invocation is over: pipes that are left have their other end in another invocation, which goes on. */
+  endPipes(reason: string): void {
+    this.#pipeOut?.abandon(reason);
+    this.#pipeIn?.stop(reason);
   }
 
   /** Ends both directions from this side, also those of the other end of a pipe. */

@@ -382,7 +382,9 @@ export class Isolate implements OpContext, ChannelOwner {
     for (const call of calls) {
       this.#exchanges.delete(call.id);
       call.fail('AbortError\nThe request that this belongs to is over\n');
+      call.endPipes('The request that this belongs to is over');
     }
+    invocation.exchange.endPipes('The invocation is over');
     this.#timers.clearInvocation(id);
     this.#channel?.signal(id, SignalKind.Done, this.#meter.close(id));
   }

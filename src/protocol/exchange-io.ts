@@ -74,9 +74,9 @@ export class ExchangeIo implements ExchangeListener {
    */
   async send(body: AsyncIterable<Uint8Array>): Promise<void> {
     const exchange = this.#exchange;
-    const source = body[Symbol.asyncIterator]();
-    this.#source = source;
     try {
+      const source = body[Symbol.asyncIterator]();
+      this.#source = source;
       for (;;) {
         const left = await this.#sendNext(source);
         if (left === undefined) break;
@@ -143,11 +143,15 @@ export class ExchangeIo implements ExchangeListener {
     this.onCredit();
   }
 
-  /** Nobody waits for how its end goes. */
+  /** Nobody waits for how its end goes. Iterators may be the application's: one that throws must not keep the rest from being notified. */
   #endSource(): void {
     const source = this.#source;
     this.#source = undefined;
-    source?.return?.().catch(() => {});
+    try {
+      source?.return?.()?.catch(() => {});
+    } catch {
+      // It is read no more, whatever it says.
+    }
   }
 }
 

@@ -219,3 +219,39 @@ const TEXTS: readonly [title: string, error: unknown, text: string][] = [
 for (const [title, error, text] of TEXTS) {
   test(`failureText() of ${title}`, t => t.is(failureText(error), text));
 }
+
+/** An iterator as an application may write one: nothing of it is a promise that was made with care. */
+function throwingIn(what: 'iterator' | 'next' | 'return'): AsyncIterable<Uint8Array> {
+  const boom = (): never => {
+    throw new TypeError('boom');
+  };
+  const iterator: AsyncIterator<Uint8Array> = {
+    next: what === 'next' ? boom : () => new Promise(() => {}),
+    return: what === 'return' ? boom : () => Promise.resolve({ done: true, value: undefined }),
+  };
+  return { [Symbol.asyncIterator]: what === 'iterator' ? boom : () => iterator };
+}
+
+for (const what of ['iterator', 'next'] as const) {
+  test(`send() fails the exchange when ${what} throws`, async t => {
+    const { near, io } = await call();
+    await io.send(throwingIn(what));
+    await settle();
+    t.is(near.failReason, 'TypeError\nboom\n');
+  });
+}
+
+test('send() ends with an exchange that fails although return() of its source throws', async t => {
+  const { near, io } = await call();
+  const sent = io.send(throwingIn('return'));
+  let isFailed = false;
+  io.signal.addEventListener('abort', () => {
+    isFailed = true;
+  });
+  near.fail('enough');
+  await settle();
+  t.true(isFailed);
+  t.true(io.isFailed);
+  // Its next chunk never comes, so that the promise is left alone.
+  void sent;
+});

@@ -46,17 +46,27 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
     body: Uint8Array | string | null,
     isComplete: boolean,
   ) => {
-    invocation(id).exchange.reply(
+    const found = invocation(id);
+    found.exchange.reply(
       checkedInteger(status, 200, 599),
       checkedText(head, MAX_REPLY_HEAD_CHARACTERS),
       false,
       body,
       isComplete,
     );
+    found.isWriting = !isComplete;
     return undefined;
   };
-  const call = (service: unknown, head: unknown, body: Uint8Array | string | null, isComplete: boolean): number =>
-    books.call(checkedService(service), callHead(checkedText(head, MAX_CALL_HEAD_BYTES)), body, isComplete).id;
+  const call = (service: unknown, head: unknown, body: Uint8Array | string | null, isComplete: boolean): number => {
+    const made = books.call(
+      checkedService(service),
+      callHead(checkedText(head, MAX_CALL_HEAD_BYTES)),
+      body,
+      isComplete,
+    );
+    made.isWriting = !isComplete;
+    return made.id;
+  };
 
   return {
     [Op.Reply]: (id, status, head, body) => reply(id, status, head, optionalText(body, MAX_WHOLE_BYTES) ?? null, true),
@@ -90,11 +100,13 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
 
     [Op.BodyWrite]: (id, chunk) => exchange(id).write(copyIn(chunk, MAX_CHUNK_BYTES)),
     [Op.BodyEnd]: id => {
-      exchange(id).exchange.end();
+      const found = exchange(id);
+      found.isWriting = false;
+      found.exchange.end();
       return undefined;
     },
     [Op.BodyFail]: (id, message) => {
-      exchange(id).exchange.fail(checkedText(message, MAX_MESSAGE_CHARACTERS).slice(0, MAX_REASON_CHARACTERS));
+      exchange(id).failOutgoing(checkedText(message, MAX_MESSAGE_CHARACTERS).slice(0, MAX_REASON_CHARACTERS));
       return undefined;
     },
     [Op.BodyAvailable]: id => {
@@ -138,7 +150,7 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
     },
     [Op.BodyStop]: id => {
       const found = exchange(id);
-      found.exchange.stopReading('The function reads no more');
+      found.stopReading('The function reads no more');
       found.noteRead();
       if (!found.isInvocation) books.forget(found);
       return undefined;

@@ -75,7 +75,7 @@ function send(request: RequestState): Promise<Response> {
     // 11: abort at any time, also while the answer's body is read.
     const abort = (): void => {
       reject(signal?.reason);
-      call.abort();
+      call.abort(signal?.reason);
       responseBody?.fail(signal?.reason);
     };
     if (signal !== undefined) addAbortAlgorithm(signal, abort);
@@ -107,7 +107,7 @@ async function verified(state: ResponseState, integrity: string): Promise<Respon
   return createResponse(state);
 }
 
-function start(request: RequestState, reply: CallReply): { abort(): void } {
+function start(request: RequestState, reply: CallReply): { abort(reason: unknown): void } {
   const { body } = request;
   const pairs = request.headerPairs();
   if (body === null) return callService(ServiceId.Fetch, 'fetch', '', argumentText(request, pairs), null, reply);
