@@ -22,8 +22,8 @@ export function loadHead(
       cpuOverrunMs: limits.cpuOverrunMs,
       cpuBalanceMs,
       cpuMs: {
-        fetch: finite(cpuMs.http),
-        scheduled: finite(cpuMs.cron),
+        fetch: finite(cpuMs.fetch),
+        scheduled: finite(cpuMs.scheduled),
         queue: finite(cpuMs.queue),
         alarm: finite(cpuMs.alarm),
       },

@@ -73,7 +73,7 @@ for (const [code, outcome] of OUTCOMES) {
       account: 'acme',
       function: 'hello',
       version: 'v1',
-      kind: 'http',
+      kind: 'fetch',
       outcome,
       method: 'GET',
       url: 'http://x/path',

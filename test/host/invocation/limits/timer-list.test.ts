@@ -42,7 +42,7 @@ function rig() {
 const limits = resolveLimits({ plan: 'standard' });
 for (const [name, ms] of [
   ['waitUntil', limits.waitUntilMs],
-  ['cron', limits.wallMs.cron],
+  ['scheduled', limits.wallMs.scheduled],
   ['queue', limits.wallMs.queue],
   ['alarm', limits.wallMs.alarm],
 ] as const) {
