@@ -14,7 +14,7 @@ function figureByKind(row, plan) {
   const byKind = row.values[plan];
   const kinds = new Map();
   for (const kind of INVOCATION_KINDS) kinds.set(byKind[kind], [...(kinds.get(byKind[kind]) ?? []), kind]);
-  if (kinds.size === 1) return figure(byKind.http, row.unit);
+  if (kinds.size === 1) return figure(byKind.fetch, row.unit);
   return [...kinds].map(([value, names]) => `${figure(value, row.unit)} (${names.join(', ')})`).join('; ');
 }
 

@@ -3,7 +3,8 @@
  * through different isolates, whose compiled code differs by more than the accounting costs; here nothing else is measured.
  */
 import process from 'node:process';
-import { Invocation, type InvocationContext } from '../../src/host/invocation/invocation.js';
+import { Invocation } from '../../src/host/invocation/invocation.js';
+import type { InvocationContext } from '../../src/host/invocation/invocation-context.js';
 import { runnerOf } from '../../src/host/invocation/runners.js';
 import type { IsolateHandle } from '../../src/pool/isolate-handle.js';
 import type { Exchange } from '../../src/protocol/exchange.js';

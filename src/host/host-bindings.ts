@@ -3,7 +3,7 @@ import type { AccountContext, BindingBase, BindingHost, FunctionContext, NamedBi
 import { type BindingDirectories, type BindingRegistry, bindingDirectories } from '../bindings/registry.js';
 import type { Service } from '../bindings/service.js';
 import type { BoundBinding } from '../shapes/binding-shapes.js';
-import type { FunctionServices, ServiceEntry } from './invocation/services.js';
+import type { FunctionServices, ServiceEntry } from './invocation/calls/services.js';
 
 /** A context without what only its row knows. */
 type Common<Context> = Omit<Context, 'shared'>;

@@ -1,10 +1,10 @@
 /** The option `limits`, as a schema made from the table of limits. */
 
-import { INVOCATION_KINDS, LIMIT_NAMES, type LimitName, type LimitUnit, limitRow } from './limits.js';
+import { FORMER_KINDS, INVOCATION_KINDS, LIMIT_NAMES, type LimitName, type LimitUnit, limitRow } from './limits.js';
 import type { LimitOverrides } from './resolve-limits.js';
 import {
   type JsonSchema,
-  optional,
+  refined,
   type Schema,
   union,
   wholeNumber,
@@ -54,11 +54,21 @@ function limitSchema(name: LimitName): JsonSchema {
 }
 
 function eitherNumberOrByKind(number: Schema<number>): JsonSchema {
-  const fields = optional(Object.fromEntries(INVOCATION_KINDS.map(kind => [kind, number])));
-  const properties = Object.fromEntries(Object.entries(fields).map(([kind, schema]) => [kind.slice(0, -1), schema]));
-  const kinds = { type: 'object', properties, required: [], additionalProperties: false };
+  const names = [...INVOCATION_KINDS, ...Object.keys(FORMER_KINDS)];
+  const properties = Object.fromEntries(names.map(kind => [kind, number]));
+  const byName = { type: 'object', properties, required: [], additionalProperties: false };
+  const kinds = refined({ ...byName, description: 'figures by kind of invocation' }, namedTwice);
   const description = `${number.description}, or one for each of ${INVOCATION_KINDS.join(', ')}`;
   return union([number, kinds], { description });
+}
+
+/** Which of two figures for one kind is meant is not known. Asked for numbers, too, as all branches of a union are checked. */
+function namedTwice(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const twice = Object.entries(FORMER_KINDS).find(([former, kind]) => former in value && kind in value);
+  return twice === undefined
+    ? undefined
+    : `has figures for ${twice[1]} and ${twice[0]}, which are two names of one kind`;
 }
 
 function numberOf(min: number, max: number, unit: string): Schema<number> {

@@ -14,9 +14,12 @@ export type Plan = (typeof PLANS)[number];
 export const ZONE_PLANS = ['free', 'pro', 'business', 'enterprise'] as const;
 export type ZonePlan = (typeof ZONE_PLANS)[number];
 
-/** What starts an invocation. */
-export const INVOCATION_KINDS = ['http', 'cron', 'queue', 'alarm'] as const;
+/** What starts an invocation, by the name of the handler. */
+export const INVOCATION_KINDS = ['fetch', 'scheduled', 'queue', 'alarm'] as const;
 export type InvocationKind = (typeof INVOCATION_KINDS)[number];
+
+/** The names that two of the kinds had before in the option `limits`, which still takes them. */
+export const FORMER_KINDS = { http: 'fetch', cron: 'scheduled' } as const satisfies Record<string, InvocationKind>;
 
 export type LimitUnit = 'count' | 'bytes' | 'ms';
 
@@ -63,8 +66,8 @@ export const LIMITS = {
     values: {
       free: kinds(10),
       bundled: kinds(50),
-      unbound: { http: 30 * SECOND, cron: 15 * MINUTE, queue: 15 * MINUTE, alarm: 30 * SECOND },
-      standard: { http: 30 * SECOND, cron: 15 * MINUTE, queue: 15 * MINUTE, alarm: 30 * SECOND },
+      unbound: { fetch: 30 * SECOND, scheduled: 15 * MINUTE, queue: 15 * MINUTE, alarm: 30 * SECOND },
+      standard: { fetch: 30 * SECOND, scheduled: 15 * MINUTE, queue: 15 * MINUTE, alarm: 30 * SECOND },
     },
   },
   cpuOverrunMs: {
@@ -88,8 +91,8 @@ export const LIMITS = {
     values: {
       free: kinds(NONE),
       bundled: kinds(NONE),
-      unbound: { http: NONE, cron: 15 * MINUTE, queue: 15 * MINUTE, alarm: 15 * MINUTE },
-      standard: { http: NONE, cron: 15 * MINUTE, queue: 15 * MINUTE, alarm: 15 * MINUTE },
+      unbound: { fetch: NONE, scheduled: 15 * MINUTE, queue: 15 * MINUTE, alarm: 15 * MINUTE },
+      standard: { fetch: NONE, scheduled: 15 * MINUTE, queue: 15 * MINUTE, alarm: 15 * MINUTE },
     },
   },
   waitUntilMs: {
@@ -419,7 +422,7 @@ export function limitRow(name: LimitName): LimitRow {
 }
 
 function kinds(value: number): ByKind<number> {
-  return { http: value, cron: value, queue: value, alarm: value };
+  return { fetch: value, scheduled: value, queue: value, alarm: value };
 }
 
 function plans(free: number, bundled: number, unbound: number, standard: number): ByPlan<number> {

@@ -2,6 +2,7 @@
 
 import {
   type ByKind,
+  FORMER_KINDS,
   INVOCATION_KINDS,
   type InvocationKind,
   isLimitName,
@@ -17,11 +18,19 @@ import {
 /**
  * Figures that replace those of the plan, by the name of the limit: `{ subrequests: 200, cpuMs: 50 }`. Units are in the
  * names. `Infinity` means no limit, where the table of limits allows it. A limit by kind of invocation takes one figure
- * for all kinds, or an object: `{ cpuMs: { http: 50, cron: 1000 } }`.
+ * for all kinds, or an object: `{ cpuMs: { fetch: 50, scheduled: 1000 } }`.
  */
 export type LimitOverrides = { readonly [N in PlainLimitName]?: number } & {
-  readonly [N in KindLimitName]?: number | Partial<ByKind<number>>;
+  readonly [N in KindLimitName]?: number | KindOverrides;
 };
+
+/** Figures by kind of invocation. */
+export interface KindOverrides extends Partial<ByKind<number>> {
+  /** The same as `fetch`, which takes its place. */
+  readonly http?: number;
+  /** The same as `scheduled`, which takes its place. */
+  readonly cron?: number;
+}
 
 /** Every limit of one function with its figure. Frozen, and so are the figures by kind. */
 export type ResolvedLimits = { readonly [N in PlainLimitName]: number } & {
@@ -66,9 +75,17 @@ function planFigure(name: LimitName, plan: Plan, zonePlan: ZonePlan): number | B
   return row.by === 'plan' ? row.values[plan] : { ...row.values[plan] };
 }
 
-function overridden(name: LimitName, current: unknown, value: number | Partial<ByKind<number>>): unknown {
+function overridden(name: LimitName, current: unknown, value: number | KindOverrides): unknown {
   if (limitRow(name).by !== 'kind') return value;
   if (typeof value === 'number') return Object.fromEntries(INVOCATION_KINDS.map(kind => [kind, value]));
   const given = Object.entries(value).filter(([, figure]) => figure !== undefined);
-  return { ...Object(current), ...Object.fromEntries(given) };
+  return { ...Object(current), ...Object.fromEntries(given.map(([kind, figure]) => [presentKind(kind), figure])) };
+}
+
+function presentKind(name: string): string {
+  return isFormerKind(name) ? FORMER_KINDS[name] : name;
+}
+
+function isFormerKind(name: string): name is keyof typeof FORMER_KINDS {
+  return Object.hasOwn(FORMER_KINDS, name);
 }

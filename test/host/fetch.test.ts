@@ -109,7 +109,7 @@ for (const isolation of ISOLATIONS) {
     const log = new Promise(resolve => host.once('log', resolve));
     t.is(await textOf(fn.fetch('http://x/')), 'now');
     t.like(await log, { level: 'warn', message: 'late { a: 1 }', function: 'function', account: 'default' });
-    t.like(await event, { outcome: 'ok', status: 200, logLines: 1, kind: 'http', method: 'GET', url: 'http://x/' });
+    t.like(await event, { outcome: 'ok', status: 200, logLines: 1, kind: 'fetch', method: 'GET', url: 'http://x/' });
   });
 
   test(`a response whose stream fails breaks the body, not the host (${isolation})`, async t => {
@@ -191,5 +191,5 @@ test('scheduled() runs the handler to its end', async t => {
   const event = nextInvocation(host);
   await fn.scheduled({ cron: '* * * * *', scheduledTime: new Date(5) });
   t.like(await log, { message: '* * * * * 5' });
-  t.like(await event, { kind: 'cron', outcome: 'ok' });
+  t.like(await event, { kind: 'scheduled', outcome: 'ok' });
 });

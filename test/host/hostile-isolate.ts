@@ -1,7 +1,7 @@
 /** A function whose isolate has been taken over: the other end of the host's connection is a test that sends whatever it likes. */
 import type { ExecutionContext } from 'ava';
 import { FunctionRunner } from '../../src/host/invocation/function-runner.js';
-import type { InvocationContext } from '../../src/host/invocation/invocation.js';
+import type { InvocationContext } from '../../src/host/invocation/invocation-context.js';
 import { IsolateCache } from '../../src/pool/isolate-cache.js';
 import { IsolateHandle } from '../../src/pool/isolate-handle.js';
 import { FrameReader } from '../../src/protocol/frame-reader.js';

@@ -94,7 +94,7 @@ test('compression, which works in other threads, is charged to the invocation', 
 test('a custom limit of the function replaces that of the plan, and by kind', async t => {
   const host = newHost(t, { plan: 'standard' });
   const fn = await host.load('export default { fetch() { for (;;); }, scheduled() { for (;;); } }', {
-    limits: { cpuMs: { http: 30, cron: 60 } },
+    limits: { cpuMs: { fetch: 30, scheduled: 60 } },
   });
   await t.throwsAsync(fn.fetch('http://x/'), { code: 'EDGE_CPU_LIMIT', message: /limit cpuMs is 30 ms/ });
   await t.throwsAsync(fn.scheduled(), { code: 'EDGE_CPU_LIMIT', message: /limit cpuMs is 60 ms/ });

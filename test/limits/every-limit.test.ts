@@ -211,7 +211,7 @@ const PROBES: Readonly<Record<Exclude<LimitName, keyof typeof ELSEWHERE>, Probe>
 const ELSEWHERE = {
   cpuOverrunMs: 'only ever lent on top of cpuMs: test/quotas/cpu-allowance.test.ts',
   instances: 'one, and no override gives more',
-  cacheCalls: 'no caches yet: test/host/invocation/accounting.test.ts has a scripted one',
+  cacheCalls: 'no caches yet: test/host/invocation/calls/accounting.test.ts has a scripted one',
   cacheObjectBytes: 'no caches yet',
   cacheFileBytes: 'no caches yet',
   addressRequestsPerSecond: 'needs an address: below, through a listener',

@@ -62,7 +62,7 @@ test('an invocation event has every figure', async t => {
     account: 'default',
     function: 'named',
     version: fn.version,
-    kind: 'http',
+    kind: 'fetch',
     outcome: 'ok',
     status: 201,
     method: 'GET',
@@ -264,6 +264,7 @@ test('spans and metrics go to the providers of OpenTelemetry that the applicatio
   t.is(good?.options.kind, SpanKind.SERVER);
   t.like(good?.options.attributes, {
     'faas.name': 'traced',
+    'edgehost.kind': 'fetch',
     'faas.trigger': 'http',
     'http.response.status_code': 200,
     'url.full': 'http://x/good',

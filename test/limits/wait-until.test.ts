@@ -81,6 +81,14 @@ test('waitUntil ends at its limit after the response is complete', async t => {
   t.like(await event, { outcome: 'ok', status: 200 });
 });
 
+test('waitUntil ends at its limit after the handler failed', async t => {
+  const host = newHost(t, { limits: { waitUntilMs: 50 } });
+  const fn = await host.load(handler(`ctx.waitUntil(scheduler.wait(600_000)); throw new Error('no')`));
+  const event = nextInvocation(host);
+  await t.throwsAsync(fn.fetch('http://x/'), { code: 'EDGE_HANDLER_THREW' });
+  t.like(await event, { outcome: 'exception' });
+});
+
 test('what nothing holds ends with the response', async t => {
   const host = newHost(t);
   const fn = await host.load(handler(`setTimeout(() => console.log('late'), 600_000); return new Response('now')`));

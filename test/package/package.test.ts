@@ -83,7 +83,7 @@ test('an application in TypeScript compiles against the installed package', asyn
   writeFileSync(
     join(project, 'app.ts'),
     `import { EdgeError, EdgeHost, type EdgeFunction, type StoreObject } from 'edgehost';
-     const host = new EdgeHost({ storage: ':memory:', limits: { cpuMs: { http: 5 } }, egress: { allow: ['10.0.0.0/8'] } });
+     const host = new EdgeHost({ storage: ':memory:', limits: { cpuMs: { fetch: 5 } }, egress: { allow: ['10.0.0.0/8'] } });
      const fn: EdgeFunction = await host.account('a', { plan: 'free' }).load('', { name: 'b', crons: ['* * * * *'] });
      const object: StoreObject | null = await host.bucket('files').head('key');
      host.on('invocation', event => event.outcome === 'exceededCpu' && object?.etag);

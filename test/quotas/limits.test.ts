@@ -63,15 +63,15 @@ for (const [name, figures] of Object.entries(BY_PLAN)) {
     t.true(isLimitName(name));
     if (!isLimitName(name)) return;
     t.deepEqual(
-      PLANS.map(plan => limitOf(resolveLimits({ plan }), name, 'http')),
+      PLANS.map(plan => limitOf(resolveLimits({ plan }), name, 'fetch')),
       [...figures],
     );
   });
 }
 
-for (const [name, plan, [http, cron, queue]] of BY_KIND) {
+for (const [name, plan, [fetch, scheduled, queue]] of BY_KIND) {
   test(`LIMITS has the figures of the specification for ${name} of ${plan}`, t => {
-    t.like(resolveLimits({ plan })[name], { http, cron, queue });
+    t.like(resolveLimits({ plan })[name], { fetch, scheduled, queue });
   });
 }
 
@@ -126,7 +126,7 @@ for (const name of LIMIT_NAMES) {
     const complaint = (value: number) => complaintAbout(LIMIT_OVERRIDES, { [name]: value });
     t.is(complaint(min), undefined);
     t.is(complaint(max), undefined);
-    t.is(limitOf(resolveLimits({ overrides: [{ [name]: max }] }), name, 'http'), max);
+    t.is(limitOf(resolveLimits({ overrides: [{ [name]: max }] }), name, 'fetch'), max);
     for (const wrong of [min - 1, ...(max === Infinity ? [] : [max + 1]), min + 0.5, Number.NaN]) {
       t.like(complaint(wrong), { kind: 'wrong', path: [name], given: `the number ${wrong}`, isOutOfRange: true });
     }
@@ -134,12 +134,12 @@ for (const name of LIMIT_NAMES) {
 }
 
 test('resolveLimits() is complete and frozen, and does not touch the table', t => {
-  const limits = resolveLimits({ overrides: [{ cpuMs: { http: 1 } }] });
+  const limits = resolveLimits({ overrides: [{ cpuMs: { fetch: 1 } }] });
   t.deepEqual(Object.keys(limits).sort(), [...LIMIT_NAMES, 'plan', 'zonePlan'].sort());
   t.true(Object.isFrozen(limits));
   t.true(Object.isFrozen(limits.cpuMs));
-  t.is(limits.cpuMs.http, 1);
-  t.is(LIMITS.cpuMs.values.standard.http, 30_000);
+  t.is(limits.cpuMs.fetch, 1);
+  t.is(LIMITS.cpuMs.values.standard.fetch, 30_000);
 });
 
 test('resolveLimits() takes the plan standard and the zone plan free when none is given', t => {
@@ -154,15 +154,21 @@ test('resolveLimits() lets function win over account, and account over host', t 
 });
 
 test('resolveLimits() takes one figure for all kinds, or one for some', t => {
-  t.deepEqual(resolveLimits({ overrides: [{ cpuMs: 7 }] }).cpuMs, { http: 7, cron: 7, queue: 7, alarm: 7 });
-  const limits = resolveLimits({ overrides: [{ cpuMs: 7 }, { cpuMs: { cron: 9 } }] });
-  t.deepEqual(limits.cpuMs, { http: 7, cron: 9, queue: 7, alarm: 7 });
+  t.deepEqual(resolveLimits({ overrides: [{ cpuMs: 7 }] }).cpuMs, { fetch: 7, scheduled: 7, queue: 7, alarm: 7 });
+  const limits = resolveLimits({ overrides: [{ cpuMs: 7 }, { cpuMs: { scheduled: 9 } }] });
+  t.deepEqual(limits.cpuMs, { fetch: 7, scheduled: 9, queue: 7, alarm: 7 });
+});
+
+test('resolveLimits() takes http and cron for fetch and scheduled', t => {
+  const { cpuMs } = resolveLimits({ overrides: [{ cpuMs: { http: 8, cron: 9 } }] });
+  t.like(cpuMs, { fetch: 8, scheduled: 9 });
+  t.deepEqual(Object.keys(cpuMs), [...INVOCATION_KINDS]);
 });
 
 test('resolveLimits() leaves a figure alone when an override is undefined', t => {
   // A JavaScript caller may well write { subrequests: undefined }.
-  const overrides: object = { subrequests: undefined, cpuMs: { http: undefined } };
-  t.like(resolveLimits({ plan: 'free', overrides: [overrides] }), { subrequests: 50, cpuMs: { http: 10 } });
+  const overrides: object = { subrequests: undefined, cpuMs: { fetch: undefined } };
+  t.like(resolveLimits({ plan: 'free', overrides: [overrides] }), { subrequests: 50, cpuMs: { fetch: 10 } });
 });
 
 for (const [what, overrides, message] of [
@@ -174,14 +180,19 @@ for (const [what, overrides, message] of [
     /^subrequests is the string "5", expected a whole number of items from 0/,
   ],
   ['null for a number', { subrequests: null }, /^subrequests is null/],
-  ['an object where there is one number', { subrequests: { http: 1 } }, /^subrequests is an object/],
-  ['a kind that does not exist', { cpuMs: { ftp: 1 } }, /^cpuMs has no key "ftp"; its keys are http, cron/],
+  ['an object where there is one number', { subrequests: { fetch: 1 } }, /^subrequests is an object/],
+  ['a kind that does not exist', { cpuMs: { ftp: 1 } }, /^cpuMs has no key "ftp"; its keys are fetch, scheduled/],
   [
     'an array by kind',
     { cpuMs: [1] },
-    /^cpuMs is an array, expected a whole number of ms from 1 on, or Infinity .*http/,
+    /^cpuMs is an array, expected a whole number of ms from 1 on, or Infinity .*fetch/,
   ],
-  ['text by kind', { cpuMs: { http: '1' } }, /^cpuMs\.http is the string "1", expected a whole number of ms/],
+  ['text by kind', { cpuMs: { fetch: '1' } }, /^cpuMs\.fetch is the string "1", expected a whole number of ms/],
+  [
+    'one kind by two names',
+    { cpuMs: { fetch: 1, http: 2 } },
+    /^cpuMs is .*http is a former name of fetch, and both are given/,
+  ],
   ['an array', [], /^ is an array, expected an object/],
 ] as const) {
   test(`LIMIT_OVERRIDES refuses ${what}`, t => {

@@ -22,8 +22,8 @@ export function loadHead(
       cpuOverrunMs: Math.min(limits.cpuOverrunMs, Number.MAX_SAFE_INTEGER),
       cpuBalanceMs: Math.min(cpuBalanceMs, Number.MAX_SAFE_INTEGER),
       cpuMs: {
-        fetch: finite(cpuMs.http),
-        scheduled: finite(cpuMs.cron),
+        fetch: finite(cpuMs.fetch),
+        scheduled: finite(cpuMs.scheduled),
         queue: finite(cpuMs.queue),
         alarm: finite(cpuMs.alarm),
       },

@@ -8,8 +8,9 @@ import { BodyCounter, checkRequestHead } from '../../quotas/request-checks.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
-import type { Invocation, RequestBodySource, ResponseSink } from '../invocation/invocation.js';
+import type { Invocation } from '../invocation/invocation.js';
 import type { InvocationStart } from '../invocation/invocation-start.js';
+import type { RequestBodySource, ResponseSink } from '../invocation/response-sink.js';
 import { BufferedResponse } from './buffered-response.js';
 import { headOfRequest, isNullBodyStatus, parseResponseHead, withoutFragment } from './http-head.js';
 

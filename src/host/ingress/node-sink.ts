@@ -3,7 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Exchange } from '../../protocol/exchange.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { BodyCounter } from '../../quotas/request-checks.js';
-import type { Invocation, InvocationContext, RequestBodySource, ResponseSink } from '../invocation/invocation.js';
+import type { Invocation } from '../invocation/invocation.js';
+import type { InvocationContext } from '../invocation/invocation-context.js';
+import type { RequestBodySource, ResponseSink } from '../invocation/response-sink.js';
 import { type Deadline, TimerList } from '../invocation/timer-list.js';
 import { sendError } from './error-response.js';
 import { isNullBodyStatus, parseResponseHead, type ResponseHead } from './http-head.js';
@@ -80,7 +82,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
       `Function "${name}" of account "${account}" has not begun to answer within ${this.#timeoutMs} ms (option timeoutMs of host.listener())`,
     );
     if (this.#invocation !== undefined) {
-      this.#invocation.end(error, 'exceededWallTime');
+      this.#invocation.refuseAnswer(error, 'exceededWallTime');
       return;
     }
     // It waits for its isolate still; what comes of that has nobody to answer.
@@ -128,7 +130,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     } catch (error) {
       const failure = this.#failureOf(error, parsed);
       if (this.#invocation === undefined) this.fail(failure);
-      else this.#invocation.end(failure, 'exception');
+      else this.#invocation.refuseAnswer(failure, 'exception');
     }
   }
 

@@ -5,7 +5,7 @@ import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { AccountHost } from '../account-host.js';
 import type { ResolvedLoadOptions } from '../options.js';
 import type { FunctionStats } from './function-stats.js';
-import type { InvocationContext } from './invocation.js';
+import type { InvocationContext } from './invocation-context.js';
 
 export interface FunctionParts {
   readonly account: string;

@@ -6,9 +6,11 @@ import type { LoadHead } from '../../protocol/messages.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { limitError } from '../../quotas/limit-error.js';
 import type { Deployment } from '../deploy/deployment.js';
-import { Invocation, type InvocationContext, type ResponseSink } from './invocation.js';
+import { Invocation } from './invocation.js';
+import type { InvocationContext } from './invocation-context.js';
 import type { InvocationStart } from './invocation-start.js';
 import { loadFailure } from './load-failure.js';
+import type { ResponseSink } from './response-sink.js';
 import { traceParent } from './telemetry.js';
 import { reportUnstarted } from './unstarted-invocation.js';
 

@@ -53,12 +53,12 @@ export function wallTimeError(subject: InvocationSubject, kind: InvocationKind, 
 export function idleError({ account, function: name }: InvocationSubject, idleMs: number): EdgeError {
   return new EdgeError(
     'EDGE_WALL_TIME_LIMIT',
-    `Cannot finish the http invocation of function "${name}" of account "${account}": nothing of it has moved for ${idleMs} ms (option idleHttpMs of the host)`,
+    `Cannot finish the fetch invocation of function "${name}" of account "${account}": nothing of it has moved for ${idleMs} ms (option idleHttpMs of the host)`,
   );
 }
 
 export function responseError(subject: InvocationSubject, figure: number): EdgeError {
-  return exceeded(subject, 'EDGE_RESPONSE_STREAM', 'responseBytes', 'http', figure, subject.limits.responseBytes);
+  return exceeded(subject, 'EDGE_RESPONSE_STREAM', 'responseBytes', 'fetch', figure, subject.limits.responseBytes);
 }
 
 export function lossError(

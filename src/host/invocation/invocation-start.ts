@@ -14,8 +14,8 @@ export interface InvocationStart {
 }
 
 export function kindOf({ kind }: InvocationStart): InvocationKind {
-  if (kind === HostOpens.Fetch) return 'http';
-  if (kind === HostOpens.Scheduled) return 'cron';
+  if (kind === HostOpens.Fetch) return 'fetch';
+  if (kind === HostOpens.Scheduled) return 'scheduled';
   return kind === HostOpens.Queue ? 'queue' : 'alarm';
 }
 

@@ -1,7 +1,7 @@
 /** Runs an invocation without a client, scheduled, of a queue or of an alarm, to its end. Answers what the isolate answers, as text. */
 import type { HostOpens } from '../../protocol/messages.js';
 import type { FunctionRunner } from './function-runner.js';
-import type { ResponseSink } from './invocation.js';
+import type { ResponseSink } from './response-sink.js';
 
 export async function runToEnd(
   runner: FunctionRunner,

@@ -43,8 +43,8 @@ export function publish(name: keyof typeof CHANNELS, message: object): void {
 const SCOPE = 'edgehost';
 /** Values of `faas.trigger` in the semantic conventions. */
 const TRIGGERS: Readonly<Record<InvocationKind, string>> = {
-  http: 'http',
-  cron: 'timer',
+  fetch: 'http',
+  scheduled: 'timer',
   queue: 'pubsub',
   alarm: 'timer',
 };
@@ -83,7 +83,12 @@ export function recordInvocation(event: InvocationEvent, parent: TraceParent): v
   if (meters === undefined && spans === undefined) return;
   const { account, function: name, kind, outcome } = event;
   if (meters !== undefined) {
-    const attributes = { 'edgehost.account': account, 'faas.name': name, 'faas.trigger': TRIGGERS[kind] };
+    const attributes = {
+      'edgehost.account': account,
+      'faas.name': name,
+      'edgehost.kind': kind,
+      'faas.trigger': TRIGGERS[kind],
+    };
     meters.invocations.add(1, { ...attributes, 'edgehost.outcome': outcome });
     meters.wallTime.record(event.wallMs, attributes);
     meters.cpuTime.record(event.cpuMs, attributes);
@@ -104,6 +109,7 @@ export function recordInvocation(event: InvocationEvent, parent: TraceParent): v
 function spanAttributes(event: InvocationEvent): Otel.Attributes {
   return {
     'edgehost.account': event.account,
+    'edgehost.kind': event.kind,
     'edgehost.outcome': event.outcome,
     'edgehost.cpu_time_ms': event.cpuMs,
     'edgehost.peak_memory_bytes': event.peakMemoryBytes,

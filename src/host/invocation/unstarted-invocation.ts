@@ -1,7 +1,7 @@
 /** Invocations that came to nothing because their function could not be started: they are told of like all others. */
 import { EdgeError, type EdgeErrorCode } from '../../quotas/errors.js';
 import type { InvocationEvent, InvocationOutcome } from '../events.js';
-import type { InvocationContext } from './invocation.js';
+import type { InvocationContext } from './invocation-context.js';
 import { invocationId } from './invocation-id.js';
 import { type InvocationStart, kindOf, nextSerial, requestLine } from './invocation-start.js';
 import type { TraceParent } from './telemetry.js';

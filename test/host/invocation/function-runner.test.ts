@@ -2,7 +2,7 @@
 import test from 'ava';
 import type { InvocationEvent, InvocationOutcome } from '../../../src/host/events.js';
 import { FunctionRunner } from '../../../src/host/invocation/function-runner.js';
-import type { InvocationContext } from '../../../src/host/invocation/invocation.js';
+import type { InvocationContext } from '../../../src/host/invocation/invocation-context.js';
 import type { InvocationStart } from '../../../src/host/invocation/invocation-start.js';
 import { IsolateCache } from '../../../src/pool/isolate-cache.js';
 import { HostOpens, type LoadHead } from '../../../src/protocol/messages.js';
@@ -73,7 +73,7 @@ for (const [code, outcome] of OUTCOMES) {
       account: 'acme',
       function: 'hello',
       version: 'v1',
-      kind: 'http',
+      kind: 'fetch',
       outcome,
       method: 'GET',
       url: 'http://x/path',

@@ -24,7 +24,7 @@ const CODES: Readonly<Record<LossReason, EdgeErrorCode>> = {
 for (const reason of Object.keys(LOSSES)) {
   test(`lossError() names the function when its isolate ended for the reason ${reason}`, t => {
     const known = reason as LossReason; // keys of LOSSES
-    const error = lossError(SUBJECT, 'http', known, 'the detail', { cpuMs: 30_010, memoryBytes: 200 * 1024 * 1024 });
+    const error = lossError(SUBJECT, 'fetch', known, 'the detail', { cpuMs: 30_010, memoryBytes: 200 * 1024 * 1024 });
     t.is(error.code, CODES[known]);
     t.is(error.code, LOSSES[known].code);
     t.regex(error.message, /function "hello"/i);
@@ -36,7 +36,7 @@ for (const [reason, limit, figure] of [
   ['memory', 'memoryBytes', 128 * 1024 * 1024],
 ] as const) {
   test(`lossError() of ${reason} tells no less than the limit, whatever the isolate says that it used`, t => {
-    const error = lossError(SUBJECT, 'http', reason, '', { cpuMs: 0, memoryBytes: 0 });
+    const error = lossError(SUBJECT, 'fetch', reason, '', { cpuMs: 0, memoryBytes: 0 });
     t.like(error, { limit: { name: limit, figure, allowed: figure } });
     t.regex(error.message, new RegExp(`limit ${limit} is .*plan standard, option limits\\.${limit}`));
   });

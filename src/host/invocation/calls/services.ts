@@ -1,12 +1,12 @@
 /** The joint between the calls of a function and the services of the host process. */
-import { type BindingDefinition, methodOf } from '../../bindings/binding.js';
-import type { Service, ServiceBody, ServiceReply } from '../../bindings/service.js';
-import type { Exchange } from '../../protocol/exchange.js';
-import { ExchangeIo, failureText } from '../../protocol/exchange-io.js';
-import type { Connection } from '../../quotas/connection-limiter.js';
-import { heapBytesOf } from '../../quotas/host/heap-bytes.js';
-import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
-import { CALL_HEAD_BYTES } from '../../quotas/service-calls.js';
+import { type BindingDefinition, methodOf } from '../../../bindings/binding.js';
+import type { Service, ServiceBody, ServiceReply } from '../../../bindings/service.js';
+import type { Exchange } from '../../../protocol/exchange.js';
+import { ExchangeIo, failureText } from '../../../protocol/exchange-io.js';
+import type { Connection } from '../../../quotas/connection-limiter.js';
+import { heapBytesOf } from '../../../quotas/host/heap-bytes.js';
+import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
+import { CALL_HEAD_BYTES } from '../../../quotas/service-calls.js';
 import type { InvocationAccounting } from './accounting.js';
 import { meteredAnswer, meteredUpload } from './metered-bodies.js';
 

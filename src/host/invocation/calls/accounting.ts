@@ -1,15 +1,15 @@
 /** The accounting of one invocation: its subrequests, and the gate of its connections. Made when the function first calls a service. */
-import type { CallWork } from '../../bindings/service.js';
-import { failureText, type Pace } from '../../protocol/exchange-io.js';
-import { type Connection, ConnectionLimiter, type ConnectionSlotRelease } from '../../quotas/connection-limiter.js';
-import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
-import type { HostShare } from '../../quotas/host/host-share.js';
-import { expensiveStructure } from '../../quotas/host/json-structure.js';
-import { limitError } from '../../quotas/limit-error.js';
-import type { LimitWarnings } from '../../quotas/limit-warnings.js';
-import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
-import type { SubrequestKind } from '../../quotas/service-calls.js';
-import { SubrequestMeter } from '../../quotas/subrequest-meter.js';
+import type { CallWork } from '../../../bindings/service.js';
+import { failureText, type Pace } from '../../../protocol/exchange-io.js';
+import { type Connection, ConnectionLimiter, type ConnectionSlotRelease } from '../../../quotas/connection-limiter.js';
+import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
+import type { HostShare } from '../../../quotas/host/host-share.js';
+import { expensiveStructure } from '../../../quotas/host/json-structure.js';
+import { limitError } from '../../../quotas/limit-error.js';
+import type { LimitWarnings } from '../../../quotas/limit-warnings.js';
+import type { ResolvedLimits } from '../../../quotas/resolve-limits.js';
+import type { SubrequestKind } from '../../../quotas/service-calls.js';
+import { SubrequestMeter } from '../../../quotas/subrequest-meter.js';
 
 /** What the accounting needs of the isolate. */
 export interface AccountingPort {

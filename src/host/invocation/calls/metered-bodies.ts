@@ -1,5 +1,5 @@
 /** The bodies of a call, which report to the limiter when something is read or written, so that it can see a deadlock. */
-import type { Connection } from '../../quotas/connection-limiter.js';
+import type { Connection } from '../../../quotas/connection-limiter.js';
 
 /** The body of the answer. No generator, which could not be ended while it waits for a chunk. */
 export function meteredAnswer(body: AsyncIterable<Uint8Array>, connection: Connection): AsyncIterable<Uint8Array> {

@@ -1,8 +1,8 @@
 /** When a connection counts as being read or written. */
 import test from 'ava';
-import { meteredAnswer, meteredUpload } from '../../../src/host/invocation/metered-bodies.js';
-import { ConnectionLimiter } from '../../../src/quotas/connection-limiter.js';
-import { EdgeError } from '../../../src/quotas/errors.js';
+import { meteredAnswer, meteredUpload } from '../../../../src/host/invocation/calls/metered-bodies.js';
+import { ConnectionLimiter } from '../../../../src/quotas/connection-limiter.js';
+import { EdgeError } from '../../../../src/quotas/errors.js';
 
 /** A limiter of one connection, which is answered and idle, and an attempt that waits; `isDeadlocked` is what the limiter thinks. */
 async function rig() {

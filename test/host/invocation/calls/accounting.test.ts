@@ -1,19 +1,19 @@
 /** What counts and what holds a connection, for every row of the registry: with scripted services. */
 import test from 'ava';
-import { methodOf } from '../../../src/bindings/binding.js';
-import { REGISTRY } from '../../../src/bindings/registry.js';
-import type { Service, ServiceCall } from '../../../src/bindings/service.js';
-import { ServiceId } from '../../../src/bindings/service-id.js';
-import { InvocationAccounting } from '../../../src/host/invocation/accounting.js';
-import { answerCall, type ServiceEntry } from '../../../src/host/invocation/services.js';
-import { Channel, type ChannelOwner } from '../../../src/protocol/channel.js';
-import type { Exchange } from '../../../src/protocol/exchange.js';
-import { loopback } from '../../../src/protocol/loopback.js';
-import { LimitWarnings } from '../../../src/quotas/limit-warnings.js';
-import { PLANS } from '../../../src/quotas/limits.js';
-import { type LimitOverrides, resolveLimits } from '../../../src/quotas/resolve-limits.js';
-import { SUBREQUEST_KINDS } from '../../../src/quotas/service-calls.js';
-import { serviceEntry } from '../service-entry.js';
+import { methodOf } from '../../../../src/bindings/binding.js';
+import { REGISTRY } from '../../../../src/bindings/registry.js';
+import type { Service, ServiceCall } from '../../../../src/bindings/service.js';
+import { ServiceId } from '../../../../src/bindings/service-id.js';
+import { InvocationAccounting } from '../../../../src/host/invocation/calls/accounting.js';
+import { answerCall, type ServiceEntry } from '../../../../src/host/invocation/calls/services.js';
+import { Channel, type ChannelOwner } from '../../../../src/protocol/channel.js';
+import type { Exchange } from '../../../../src/protocol/exchange.js';
+import { loopback } from '../../../../src/protocol/loopback.js';
+import { LimitWarnings } from '../../../../src/quotas/limit-warnings.js';
+import { PLANS } from '../../../../src/quotas/limits.js';
+import { type LimitOverrides, resolveLimits } from '../../../../src/quotas/resolve-limits.js';
+import { SUBREQUEST_KINDS } from '../../../../src/quotas/service-calls.js';
+import { serviceEntry } from '../../service-entry.js';
 
 /** The specification's list: Limits, rule 7. */
 const CONNECTIONS: Readonly<Record<string, readonly string[]>> = {

@@ -1,7 +1,7 @@
 /** Deadlines by a clock of the test: the 30 seconds of waitUntil and the 15 minutes of invocations without a client, to the millisecond. */
 import test from 'ava';
-import { type DeadlineClock, TimerList } from '../../../src/host/invocation/timer-list.js';
-import { resolveLimits } from '../../../src/quotas/resolve-limits.js';
+import { type DeadlineClock, TimerList } from '../../../../src/host/invocation/limits/timer-list.js';
+import { resolveLimits } from '../../../../src/quotas/resolve-limits.js';
 
 /** A clock that goes on when it is told to, and calls back in between. */
 class TestClock implements DeadlineClock {
@@ -42,7 +42,7 @@ function rig() {
 const limits = resolveLimits({ plan: 'standard' });
 for (const [name, ms] of [
   ['waitUntil', limits.waitUntilMs],
-  ['cron', limits.wallMs.cron],
+  ['scheduled', limits.wallMs.scheduled],
   ['queue', limits.wallMs.queue],
   ['alarm', limits.wallMs.alarm],
 ] as const) {

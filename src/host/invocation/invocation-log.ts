@@ -1,0 +1,50 @@
+/** What is recorded of one invocation: console output, exceptions, and the head of the request share one limit (specification: Limits, rule 12). */
+import type { LimitWarnings } from '../../quotas/limit-warnings.js';
+import { LogBudget } from '../../quotas/log-budget.js';
+import type { LogLevel } from '../events.js';
+import type { InvocationContext } from './invocation-context.js';
+
+const LEVELS: readonly LogLevel[] = ['debug', 'info', 'log', 'warn', 'error'];
+
+export class InvocationLog {
+  readonly #context: InvocationContext;
+  readonly #id: string;
+  readonly #budget: LogBudget;
+  readonly #warnings: LimitWarnings;
+  #lines = 0;
+
+  constructor(context: InvocationContext, id: string, requestHead: string, warnings: LimitWarnings) {
+    this.#context = context;
+    this.#id = id;
+    this.#warnings = warnings;
+    this.#budget = new LogBudget(context.limits.logBytes);
+    this.#budget.admit(requestHead);
+  }
+
+  /** Lines that were handed on. */
+  get lines(): number {
+    return this.#lines;
+  }
+
+  /** Records a line and hands it on. */
+  write(level: number, message: string): void {
+    const recorded = this.record(message);
+    if (recorded !== null) this.#emit(LEVELS[level] ?? 'log', recorded);
+  }
+
+  /** What is left of a text that counts to the limit; null when nothing of it is. */
+  record(text: string): string | null {
+    const { logBytes } = this.#context.limits;
+    const recorded = this.#budget.admit(text, () => {
+      this.#emit('warn', `Log truncated: limit logBytes is ${logBytes} (option limits.logBytes)`);
+    });
+    this.#warnings.note('logBytes', this.#budget.usedBytes, logBytes);
+    return recorded;
+  }
+
+  #emit(level: LogLevel, message: string): void {
+    this.#lines++;
+    const { account, function: name } = this.#context;
+    this.#context.emitLog({ account, function: name, invocation: this.#id, level, message, time: Date.now() });
+  }
+}

@@ -1,0 +1,87 @@
+/** What is known of one invocation for its event and its log. Most of it is made when there is something to tell. */
+import type { HandlerFailure } from '../../protocol/messages.js';
+import { ProtocolError } from '../../protocol/protocol-error.js';
+import type { EdgeError } from '../../quotas/errors.js';
+import { LimitWarnings } from '../../quotas/limit-warnings.js';
+import type { InvocationOutcome } from '../events.js';
+import { handlerError } from './handler-errors.js';
+import type { InvocationContext } from './invocation-context.js';
+import { invocationId } from './invocation-id.js';
+import { InvocationLog } from './invocation-log.js';
+import { type InvocationStart, nextSerial } from './invocation-start.js';
+
+/** Of what the handler threw, as far as it is recorded. */
+export interface ThrownRecord {
+  readonly name: string;
+  readonly stack: string;
+}
+
+export class InvocationRecord {
+  readonly #context: InvocationContext;
+  readonly #start: InvocationStart;
+  readonly #serial = nextSerial();
+  #outcome: InvocationOutcome = 'ok';
+  #error: EdgeError | undefined;
+  #thrown: ThrownRecord | undefined;
+  #warnings: LimitWarnings | undefined;
+  #log: InvocationLog | undefined;
+  /** Of the response. */
+  status: number | undefined;
+  /** Of a response that came whole. */
+  responseBytes = 0;
+
+  constructor(context: InvocationContext, start: InvocationStart) {
+    this.#context = context;
+    this.#start = start;
+  }
+
+  get id(): string {
+    return invocationId(this.#serial);
+  }
+
+  get outcome(): InvocationOutcome {
+    return this.#outcome;
+  }
+
+  /** What ended it, or what its handler threw. */
+  get error(): EdgeError | undefined {
+    return this.#error;
+  }
+
+  get thrown(): ThrownRecord | undefined {
+    return this.#thrown;
+  }
+
+  get warnings(): LimitWarnings {
+    this.#warnings ??= new LimitWarnings();
+    return this.#warnings;
+  }
+
+  get logLines(): number {
+    return this.#log?.lines ?? 0;
+  }
+
+  log(level: number, message: string): void {
+    this.#recorded().write(level, message);
+  }
+
+  /** What ended it comes first: what fails afterwards is a consequence. */
+  ended(outcome: InvocationOutcome, error?: EdgeError): void {
+    if (error !== undefined && (this.#outcome === 'ok' || this.#error === undefined)) this.#error = error;
+    if (this.#outcome === 'ok') this.#outcome = outcome;
+  }
+
+  /** The handler failed; the answer that says so follows. @throws ProtocolError when it has failed before */
+  handlerFailed(failure: HandlerFailure): void {
+    if (this.#thrown !== undefined) throw new ProtocolError('A handler failed twice');
+    const log = this.#recorded();
+    const message = log.record(failure.message) ?? '';
+    this.#thrown = { name: failure.name, stack: log.record(failure.stack) ?? '' };
+    this.#error = handlerError(this.#context.function, failure, message);
+  }
+
+  #recorded(): InvocationLog {
+    this.#log ??= new InvocationLog(this.#context, this.id, this.#start.head, this.warnings);
+    return this.#log;
+  }
+}

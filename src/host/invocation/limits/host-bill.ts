@@ -1,0 +1,33 @@
+/**
+ * CPU time that the host has used for one invocation. It counts as that of the function, which has made the host work: else a plan's limit would
+ * mean nothing for bodies that are passed on. Made with the first work.
+ */
+import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
+
+export class HostBill {
+  #ms = 0;
+  #receivedBytes = 0;
+  #isPast = false;
+
+  get ms(): number {
+    return this.#ms;
+  }
+
+  add(ms: number): void {
+    this.#ms += ms;
+  }
+
+  /** Adds what has come of the response since the last call. The account was charged when it was read off the connection, by the clock. */
+  received(bytes: number): void {
+    if (bytes <= this.#receivedBytes) return;
+    this.#ms += HOST_COSTS.chunkMs + costOf(bytes - this.#receivedBytes, HOST_COSTS.movedMbMs);
+    this.#receivedBytes = bytes;
+  }
+
+  /** Answers once whether it is past the limit, and past what others have left unused and is lent. */
+  passes(limitMs: number, grant: (limitMs: number) => number): boolean {
+    if (this.#isPast || this.#ms <= limitMs || this.#ms <= grant(limitMs)) return false;
+    this.#isPast = true;
+    return true;
+  }
+}
