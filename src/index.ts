@@ -26,6 +26,7 @@ export type { HostManagement, HostManagementOptions } from './host/management-en
 export type { AccountOptions, LoadOptions, RouteOptions } from './host/options.js';
 export type { HostS3 } from './host/s3-endpoint.js';
 export type { HostS3Credential, HostS3Options } from './host/s3-options.js';
+export { type RepairOptions, type RepairStep, repairStorage } from './host/repair-storage.js';
 export type { SandboxOption } from './pool/sandbox/sandbox.js';
 export type { SandboxLayer, SandboxMode, SandboxState } from './pool/sandbox/state.js';
 export { ABUSE_RULE_ID, type AbuseEvent } from './quotas/abuse-guard.js';
@@ -33,3 +34,4 @@ export { EdgeError, type EdgeErrorCode, type ExceededLimit, type SourceLocation 
 export type { LimitWarning } from './quotas/limit-warnings.js';
 export type { InvocationKind, Plan, ZonePlan } from './quotas/limits.js';
 export type { LimitOverrides } from './quotas/resolve-limits.js';
+export type { RepairedDatabase, StorageRepair } from './storage/storage.js';

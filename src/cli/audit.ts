@@ -1,87 +1,84 @@
 /** `edgehost audit`: arguments in, a report and an exit code out. */
 
 import { readFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
 import { parseDay, type ScheduleOverrides } from '../management/deprecations/deprecation-timeline.js';
 import { DEPRECATIONS, type DeprecationId, isDeprecationId } from '../management/deprecations/deprecations.js';
-import type { CommandIo, ExitCode } from './command.js';
 import { auditPaths } from './deprecation-check/paths.js';
-import { jsonReport, lineReport, tableReport } from './deprecation-check/report.js';
+import { type AuditReport, jsonReport, lineReport, tableReport } from './deprecation-check/report.js';
+import type { Arguments, Syntax } from './terminal/arguments.js';
+import { CommandError, command, textOf } from './terminal/command.js';
 
-export const AUDIT_HELP = `Usage: edgehost audit [options] <path>...
-
-Lists the calls of the management API that are gone or will be, with dates and what to do instead.
-
-A path is one of
-  a HAR file        requests recorded by a browser or a proxy
-  an access log     Common or Combined Log Format, lines of JSON, or lines with "GET /path"
-  source code       a file or a directory, without node_modules, vendor, dist, build and hidden folders
-
-Options
-  --as-of DATE      the date that decides what is gone (YYYY-MM-DD), default today
-  --json            the report as JSON
-  --fail-on WHAT    gone (default): exit with 1 when a call is gone; any: also when one will be; none: never
-  --base-path PATH  what stands before /zones, /accounts, ... in the URLs, default any of /client, /api, /v<n>
-  --host HOST       only requests to this host; may be repeated
-  --ignore ID       leave out a row of the schedule, such as organizations; may be repeated
-  --schedule FILE   JSON with other dates: {"endOfLife": {"rate-limits": "2025-06-30"}}
-  -h, --help        this text
-
-Exit codes
-  0  nothing found that --fail-on names
-  1  found
-  2  the arguments or a file cannot be used
-
-Examples
-  edgehost audit src
-  edgehost audit --as-of 2025-01-15 --json access.log
-`;
-
-const FAIL_ON = ['gone', 'any', 'none'] as const;
-
-/** @returns the exit code */
-export async function runAudit(args: readonly string[], io: CommandIo): Promise<ExitCode> {
-  try {
-    const { values, positionals } = parse(args);
-    if (values.help) {
-      io.out(AUDIT_HELP);
-      return 0;
-    }
-    if (positionals.length === 0) throw new RangeError('a path is needed');
-    const failOn = FAIL_ON.find(choice => choice === (values['fail-on'] ?? 'gone'));
-    if (failOn === undefined)
-      throw new RangeError(`--fail-on must be one of ${FAIL_ON.join(', ')}, got ${values['fail-on']}`);
-    const asOf = values['as-of'] === undefined ? io.now() : new Date(parseDay(values['as-of'], '--as-of'));
-    const report = await auditPaths(positionals, {
-      asOf,
-      ...(values['base-path'] === undefined ? {} : { basePath: values['base-path'].replace(/\/$/, '') }),
-      ...(values.host === undefined ? {} : { hosts: values.host }),
-      ...(values.ignore === undefined ? {} : { ignore: values.ignore.map(checkId) }),
-      ...(values.schedule === undefined ? {} : { schedule: await readSchedule(values.schedule) }),
-    });
-    io.out(values.json ? `${jsonReport(report)}\n` : io.isTerminal ? tableReport(report) : lineReport(report));
-    const found = failOn === 'none' ? 0 : failOn === 'any' ? report.gone + report.ending : report.gone;
-    return found > 0 ? 1 : 0;
-  } catch (error) {
-    io.err(`edgehost audit: ${error instanceof Error ? error.message : String(error)}\nTry edgehost audit --help\n`);
-    return 2;
-  }
-}
-
-function parse(args: readonly string[]) {
-  return parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      'as-of': { type: 'string' },
-      json: { type: 'boolean' },
-      'fail-on': { type: 'string' },
-      'base-path': { type: 'string' },
-      host: { type: 'string', multiple: true },
-      ignore: { type: 'string', multiple: true },
-      schedule: { type: 'string' },
-      help: { type: 'boolean', short: 'h' },
+const SYNTAX = {
+  name: 'audit',
+  paths: '<path>...',
+  count: { min: 1, max: Number.POSITIVE_INFINITY },
+  about: 'Lists the calls of the management API that are gone or will be, with dates and what to do instead.',
+  sections: [
+    [
+      'A path is one of',
+      `HAR file     requests recorded by a browser or a proxy
+access log   Common or Combined Log Format, lines of JSON, or lines with "GET /path"
+source code  a file or a directory, without node_modules, vendor, dist, build and hidden folders`,
+    ],
+    [
+      'Exit codes',
+      `0  nothing found that --fail-on names
+1  found
+2  the arguments or a file cannot be used`,
+    ],
+  ],
+  options: {
+    'as-of': {
+      kind: 'text',
+      value: 'DATE',
+      text: 'the date that decides what is gone (YYYY-MM-DD), default today',
     },
+    json: { kind: 'flag', text: 'the report as JSON' },
+    'fail-on': {
+      kind: 'choice',
+      value: 'WHAT',
+      choices: ['gone', 'any', 'none'],
+      text: 'gone (default): exit with 1 when a call is gone; any: also when one will be; none: never',
+    },
+    'base-path': {
+      kind: 'text',
+      value: 'PATH',
+      text: 'what stands before /zones, /accounts, ... in the URLs, default any of /client, /api, /v<n>',
+    },
+    host: { kind: 'list', value: 'HOST', text: 'only requests to this host; may be repeated' },
+    ignore: {
+      kind: 'list',
+      value: 'ID',
+      text: 'leave out a row of the schedule, such as organizations; may be repeated',
+    },
+    schedule: {
+      kind: 'text',
+      value: 'FILE',
+      text: 'JSON with other dates: {"endOfLife": {"rate-limits": "2025-06-30"}}',
+    },
+  },
+  examples: ['edgehost audit src', 'edgehost audit --as-of 2025-01-15 --json access.log'],
+} as const satisfies Syntax;
+
+export const AUDIT = command(SYNTAX, async ({ values, paths }, io) => {
+  const report = await reportOf(values, paths, io.now()).catch((error: unknown) => {
+    throw new CommandError(2, textOf(error), { cause: error });
+  });
+  io.out(values.json ? `${jsonReport(report)}\n` : io.isTerminal ? tableReport(report) : lineReport(report));
+  const failOn = values['fail-on'] ?? 'gone';
+  const found = failOn === 'none' ? 0 : failOn === 'any' ? report.gone + report.ending : report.gone;
+  return found > 0 ? 1 : 0;
+});
+
+type Values = Arguments<(typeof SYNTAX)['options']>['values'];
+
+async function reportOf(values: Values, paths: readonly string[], now: Date): Promise<AuditReport> {
+  return auditPaths(paths, {
+    asOf: values['as-of'] === undefined ? now : new Date(parseDay(values['as-of'], '--as-of')),
+    ...(values['base-path'] === undefined ? {} : { basePath: values['base-path'].replace(/\/$/, '') }),
+    ...(values.host.length === 0 ? {} : { hosts: values.host }),
+    ...(values.ignore.length === 0 ? {} : { ignore: values.ignore.map(checkId) }),
+    ...(values.schedule === undefined ? {} : { schedule: await readSchedule(values.schedule) }),
   });
 }
 

@@ -28,6 +28,8 @@ export interface AccountHost {
   /** Gives back the zones of the account. */
   releaseNames(): void;
   emitLog(event: LogEvent): void;
+  /** A function has failed and no `invocation` event says so. */
+  noteUnheard(functionName: string): void;
   wantsInvocations(): boolean;
   emitInvocation(event: InvocationEvent, parent: TraceParent): void;
   warn(error: Error): void;

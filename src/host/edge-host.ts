@@ -24,6 +24,7 @@ import { Account, type AccountStatsSnapshot } from './account.js';
 import type { AccountHost } from './account-host.js';
 import type { ScriptSource } from './deploy/deployment.js';
 import type { EdgeFunction } from './edge-function.js';
+import { warnUnheard } from './events/unheard.js';
 import type { HostEvents } from './events.js';
 import { HostBindings } from './host-bindings.js';
 import { type EdgeHostOptions, type ResolvedHostOptions, resolveHostOptions } from './host-options.js';
@@ -390,6 +391,12 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     publish('warning', error);
   }
 
+  #noteUnheard(name: string): void {
+    const isHeard =
+      this.listenerCount('log') > 0 || this.listenerCount('invocation') > 0 || CHANNELS.log.hasSubscribers;
+    if (!isHeard && !CHANNELS.invocation.hasSubscribers && !isRecorded()) warnUnheard(name);
+  }
+
   #openStorage(): Promise<Storage> {
     const access = {
       isStrict: this.#options.sandbox === 'strict',
@@ -428,9 +435,10 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       releaseNames: () => this.#names.releaseAccount(id),
       bindings: this.#bindings,
       emitLog: event => {
-        this.emit('log', event);
+        if (!this.emit('log', event)) this.#noteUnheard(event.function);
         publish('log', event);
       },
+      noteUnheard: name => this.#noteUnheard(name),
       wantsInvocations: () =>
         this.listenerCount('invocation') > 0 || CHANNELS.invocation.hasSubscribers || isRecorded(),
       emitInvocation: (event, parent) => {

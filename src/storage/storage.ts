@@ -11,12 +11,12 @@ import { MemoryBlobStore } from './blobs/memory-blob-store.js';
 import { DiskSpace } from './files/disk-space.js';
 import { type KeyStore, keyFile, memoryKey } from './files/key-file.js';
 import { type DirectoryAccess, PRIVATE_DIRECTORY_MODE } from './files/private-directory.js';
-import { markIndexed, prepareDirectory, readIndexed } from './files/storage-format.js';
+import { checkIsStorage, markIndexed, prepareDirectory, readIndexed } from './files/storage-format.js';
 import { KeyedMutex } from './records/keyed-mutex.js';
 import type { LevelOperation } from './records/level-database.js';
 import { loadLevel } from './records/load-level.js';
 import { openMemoryDatabase } from './records/memory-database.js';
-import { checkNotOpen, openLevel, repairLevel } from './records/open-level.js';
+import { checkNotOpen, databasesIn, openLevel, repairLevel } from './records/open-level.js';
 import { RecordStore } from './records/record-store.js';
 import { type Sublevel, sublevel } from './records/sublevel.js';
 import type { StorageContext } from './storage-context.js';
@@ -35,6 +35,18 @@ export interface StorageOptions {
   readonly sweepIntervalMs?: number;
   /** What to do about a directory that other users can read. @default it is opened without a warning */
   readonly access?: DirectoryAccess;
+}
+
+/** What {@link Storage.repair} did. */
+export interface StorageRepair {
+  readonly databases: readonly RepairedDatabase[];
+}
+
+export interface RepairedDatabase {
+  /** Its folder in the storage directory. */
+  readonly name: string;
+  /** Files that were moved to its folder `lost`: damaged ones, and logs and manifests that were replaced. */
+  readonly movedFiles: readonly string[];
 }
 
 const ANY_ACCESS: DirectoryAccess = { isStrict: false, onWarning: () => {} };
@@ -89,17 +101,25 @@ export class Storage {
   }
 
   /**
-   * Saves what can be read of a storage that opening found damaged. Damaged database files are moved to `level/lost` in the directory and none is
-   * deleted; copy the directory first nevertheless. Records can be lost and deleted ones can reappear; the next opening rebuilds what is derived
-   * from them. Rejects with EDGE_STORAGE_LOCKED or EDGE_STORAGE_FORMAT.
+   * Saves what can be read of a storage that opening found damaged. Damaged database files are moved to `lost` in the folder of their database
+   * (`level/lost`) and none is deleted; copy the directory first nevertheless. Records can be lost and deleted ones can reappear; the next opening
+   * rebuilds what is derived from them. Rejects with EDGE_STORAGE_LOCKED, or with EDGE_STORAGE_FORMAT for what is no storage.
+   *
+   * @param onDatabase called before each database is repaired
    */
-  static async repair(directory: string): Promise<void> {
+  static async repair(directory: string, onDatabase: (name: string) => void = () => {}): Promise<StorageRepair> {
+    await loadLevel();
+    await checkIsStorage(directory);
     const path = await prepareDirectory(directory, ANY_ACCESS);
-    const location = join(path, 'level');
-    await checkNotOpen(location, directory);
+    await checkNotOpen(join(path, 'level'), directory);
     // Before the repair, so that an interrupted one is followed by a rebuild, too.
     await markIndexed(path, false);
-    await repairLevel(location, directory);
+    const databases: RepairedDatabase[] = [];
+    for (const name of await databasesIn(path)) {
+      onDatabase(name);
+      databases.push({ name, movedFiles: await repairLevel(join(path, name), directory) });
+    }
+    return { databases };
   }
 
   /** The records of one part of the host. The same name is the same sublevel. */

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
-import { AUDIT_HELP, runAudit } from '../../src/cli/audit.js';
+import { AUDIT } from '../../src/cli/audit.js';
 import { parseLogLine } from '../../src/cli/deprecation-check/recordings.js';
 import { type AuditedRequest, Auditor, auditRequests } from '../../src/cli/deprecation-check/requests.js';
 import { SourceScanner } from '../../src/cli/deprecation-check/source-code.js';
@@ -23,7 +23,7 @@ async function folder(t: ExecutionContext, files: Readonly<Record<string, string
 
 async function run(args: readonly string[], isTerminal = false) {
   const output = { out: '', err: '' };
-  const code = await runAudit(args, {
+  const code = await AUDIT.run(args, {
     out: text => {
       output.out += text;
     },
@@ -32,6 +32,8 @@ async function run(args: readonly string[], isTerminal = false) {
     },
     isTerminal,
     now: () => new Date('2024-09-01T00:00:00Z'),
+    env: {},
+    stopSignal: () => new AbortController().signal,
   });
   return { code, ...output };
 }
@@ -160,7 +162,7 @@ test('scanText() takes any text, and long hostile lines in one pass', t => {
   t.pass();
 });
 
-test('runAudit() reads a HAR, with the line of each call', async t => {
+test('edgehost audit reads a HAR, with the line of each call', async t => {
   const entry = (method: string, url: string) => ({ request: { method, url, headers: [] }, response: {} });
   const har = {
     log: { entries: [entry('GET', 'https://a/zones/1'), entry('GET', 'https://a/zones/1/settings/minify')] },
@@ -174,7 +176,7 @@ test('runAudit() reads a HAR, with the line of each call', async t => {
   t.is(text.split('\n')[report.findings[0].line - 1]?.includes('minify'), true);
 });
 
-test('runAudit() counts the calls of an access log, and shows each kind once', async t => {
+test('edgehost audit counts the calls of an access log, and shows each kind once', async t => {
   const line = (route: string) => `1.2.3.4 - - [x] "GET ${route} HTTP/1.1" 200 1\n`;
   const root = await folder(t, {
     'access.log': `garbage\n${line('/zones/1/filters').repeat(500)}${line('/user/billing/history')}`,
@@ -186,7 +188,7 @@ test('runAudit() counts the calls of an access log, and shows each kind once', a
   t.regex(out, /501 requests as of 2024-09-01: 1 gone, 500 ending\n$/);
 });
 
-test('runAudit() prints a table on a terminal', async t => {
+test('edgehost audit prints a table on a terminal', async t => {
   const root = await folder(t, { 'src/a.ts': 'fetch("/user/billing/profile")' });
   const { out } = await run([root], true);
   t.regex(
@@ -195,7 +197,7 @@ test('runAudit() prints a table on a terminal', async t => {
   );
 });
 
-test('runAudit() walks source code without dependencies, hidden folders, links and other files', async t => {
+test('edgehost audit walks source code without dependencies, hidden folders, links and other files', async t => {
   const call = 'fetch("/user/billing/profile")';
   const root = await folder(t, {
     'a.ts': call,
@@ -209,7 +211,7 @@ test('runAudit() walks source code without dependencies, hidden folders, links a
   t.like(JSON.parse(out), { gone: 2, files: 2 });
 });
 
-test('runAudit() exits with 0 for what only ends, unless --fail-on any', async t => {
+test('edgehost audit exits with 0 for what only ends, unless --fail-on any', async t => {
   const root = await folder(t, { 'a.ts': 'fetch(`/zones/${z}/rate_limits`)' });
   t.is((await run([root])).code, 0);
   t.is((await run(['--fail-on', 'any', root])).code, 1);
@@ -217,7 +219,7 @@ test('runAudit() exits with 0 for what only ends, unless --fail-on any', async t
   t.is((await run(['--as-of', '2025-01-15', '--fail-on', 'none', root])).code, 0);
 });
 
-test('runAudit() goes by a schedule from a file', async t => {
+test('edgehost audit goes by a schedule from a file', async t => {
   const root = await folder(t, {
     'a.ts': 'fetch("/user/billing/profile")',
     'dates.json': '{"endOfLife":{"billing":"2030-01-01"}}',
@@ -226,14 +228,15 @@ test('runAudit() goes by a schedule from a file', async t => {
 });
 
 for (const [what, args, message] of [
-  ['no path', [], /a path is needed/],
-  ['an unknown option', ['--nope', '.'], /nope/],
+  ['no path', [], /path is needed/],
+  ['an unknown option', ['--nope', '.'], /There is no option --nope/],
+  ['an option that is nearly one', ['--jsn', '.'], /no option --jsn; did you mean --json\?/],
   ['a date that is none', ['--as-of', '2025-02-30', '.'], /YYYY-MM-DD/],
   ['an unknown --fail-on', ['--fail-on', 'x', '.'], /gone, any, none/],
   ['an unknown row', ['--ignore', 'x', '.'], /no row "x"/],
   ['a file that is not there', ['/nowhere/at/all'], /ENOENT/],
 ] as const) {
-  test(`runAudit() exits with 2 and says why for ${what}`, async t => {
+  test(`edgehost audit exits with 2 and says why for ${what}`, async t => {
     const { code, err, out } = await run(args);
     t.is(code, 2);
     t.regex(err, message);
@@ -241,14 +244,14 @@ for (const [what, args, message] of [
   });
 }
 
-test('runAudit() exits with 2 for a file in which no request is recognized', async t => {
+test('edgehost audit exits with 2 for a file in which no request is recognized', async t => {
   const root = await folder(t, { 'notes.txt': 'nothing', 'bad.har': '{"log":' });
   t.regex((await run([path.join(root, 'notes.txt')])).err, /no request was recognized/);
   t.regex((await run([path.join(root, 'bad.har')])).err, /no HAR/);
 });
 
-test('runAudit() explains itself with --help', async t => {
-  t.deepEqual(await run(['--help']), { code: 0, out: AUDIT_HELP, err: '' });
+test('edgehost audit explains itself with --help', async t => {
+  t.deepEqual(await run(['--help']), { code: 0, out: AUDIT.help, err: '' });
 });
 
 test('edgehost runs the audit as a command, and explains unknown ones', async t => {

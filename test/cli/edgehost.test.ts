@@ -1,5 +1,5 @@
 import test from 'ava';
-import { AUDIT_HELP } from '../../src/cli/audit.js';
+import { AUDIT } from '../../src/cli/audit.js';
 import { runEdgehost } from '../../src/cli/edgehost.js';
 
 async function run(...args: string[]) {
@@ -13,6 +13,8 @@ async function run(...args: string[]) {
     },
     isTerminal: false,
     now: () => new Date('2024-09-01T00:00:00Z'),
+    env: {},
+    stopSignal: () => new AbortController().signal,
   });
   return { code, ...output };
 }
@@ -25,7 +27,7 @@ test('runEdgehost() lists the commands when it is asked for help, or for nothing
 });
 
 test('runEdgehost() hands what follows the name to the command, and its exit code back', async t => {
-  const help = { code: 0, out: AUDIT_HELP, err: '' };
+  const help = { code: 0, out: AUDIT.help, err: '' };
   t.deepEqual(await run('audit', '--help'), help);
   t.deepEqual(await run('help', 'audit'), help);
   t.like(await run('audit'), { code: 2, out: '' });

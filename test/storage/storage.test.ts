@@ -147,7 +147,7 @@ for (const [title, damage] of [
     const before = await readdir(join(directory, 'level'));
     await t.throwsAsync(Storage.open(directory), {
       code: 'EDGE_STORAGE_CORRUPT',
-      message: /Storage.repair\(directory\)/,
+      message: /edgehost repair DIR/,
     });
     const data = (files: string[]) => files.filter(file => /\.(ldb|log)$/.test(file)).sort();
     t.deepEqual(data(await readdir(join(directory, 'level'))), data(before));

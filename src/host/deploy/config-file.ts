@@ -13,7 +13,7 @@ import { describe } from '../../quotas/schema/describe.js';
 import type { Schema } from '../../quotas/schema/schema.js';
 import type { BindingShape } from '../../shapes/binding-shapes.js';
 import type { LoadOptions } from '../options.js';
-import { collectModules } from './collect-modules.js';
+import { collectModules, type ModuleRule } from './collect-modules.js';
 import type { ScriptSource } from './deployment.js';
 import { bindingsOfFile, type FileTable, fileSchema, limitsOfFile, routesOfFile, rulesOfFile } from './file-schema.js';
 import { positionOfKey } from './toml-position.js';
@@ -24,6 +24,15 @@ export interface FunctionFile {
   readonly options: LoadOptions;
 }
 
+/** What the modules of a function are collected from. */
+export interface FunctionFiles {
+  /** Folder of the configuration file. */
+  readonly root: string;
+  /** File of the main module. */
+  readonly main: string;
+  readonly rules: readonly ModuleRule[];
+}
+
 const DEFAULT_NAME = 'edgehost.toml';
 const MAX_BYTES = 256 * 1024;
 
@@ -31,23 +40,25 @@ const MAX_BYTES = 256 * 1024;
  * Reads a configuration file and the modules it names.
  *
  * @param path the file, or the folder that has one named `edgehost.toml`
+ * @param collect makes the source of the files. @default the main module, which is JavaScript, and what it imports by relative paths
  * @throws EdgeError EDGE_CONFIG_INVALID with file, line and column; EDGE_SCRIPT_IMPORT; EDGE_SCRIPT_TOO_LARGE
  * @throws TypeError when the path is no string
  */
 export async function readFunctionFile(
   path: string,
   rows: readonly BindingShape[] = REGISTRY.named,
+  collect?: (files: FunctionFiles) => Promise<ScriptSource>,
 ): Promise<FunctionFile> {
   if (typeof path !== 'string') throw new TypeError(`The path of loadFile() is ${describe(path)}, expected a string`);
   const file = await fileOf(path);
-  const reader = new Reader(file, await textOf(file));
+  const reader = new TomlReader(file, await textOf(file));
   const table = reader.check(fileSchema(rows));
   const options = optionsOf(reader, table, rows);
   const root = dirname(resolve(file));
   const { main } = table;
   const mainFile = resolve(root, main);
   if (!(await isFile(mainFile))) throw reader.error(['main'], `main is "${main}", and there is no such file`);
-  if (/\.[cm]?tsx?$/.test(main)) {
+  if (collect === undefined && /\.[cm]?tsx?$/.test(main)) {
     throw reader.error(['main'], `main is "${main}"; TypeScript is compiled to JavaScript before it is loaded`);
   }
   if (
@@ -56,11 +67,13 @@ export async function readFunctionFile(
   ) {
     throw reader.error(['main'], `main is "${main}", which is outside of the folder of the file`);
   }
-  return { source: await collectModules(root, mainFile, rulesOfFile(table)), options };
+  const rules = rulesOfFile(table);
+  const source = collect?.({ root, main: mainFile, rules }) ?? collectModules(root, mainFile, rules);
+  return { source: await source, options };
 }
 
-/** The parsed file, and errors with the place of the key that they are about. */
-class Reader {
+/** A parsed TOML file, and errors with the place of the key that they are about. */
+export class TomlReader {
   readonly file: string;
   readonly #text: string;
   readonly #root: unknown;
@@ -105,7 +118,7 @@ class Reader {
   }
 }
 
-function optionsOf(reader: Reader, table: FileTable, rows: readonly BindingShape[]): LoadOptions {
+function optionsOf(reader: TomlReader, table: FileTable, rows: readonly BindingShape[]): LoadOptions {
   if (table.route !== undefined && table.routes !== undefined) {
     throw reader.error(['route'], 'route and routes are both given; name every route in routes');
   }
@@ -134,7 +147,8 @@ async function isFile(path: string): Promise<boolean> {
   return info?.isFile() === true;
 }
 
-async function textOf(file: string): Promise<string> {
+/** The text of a configuration file. @throws EdgeError EDGE_CONFIG_INVALID when it cannot be read or is too long */
+export async function textOf(file: string): Promise<string> {
   if (!(await isFile(file))) throw unreadable(file, undefined);
   try {
     const handle = await open(file);

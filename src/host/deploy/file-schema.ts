@@ -28,7 +28,7 @@ const MODULE_TYPES = { ESModule: 'esm', Text: 'text', Data: 'data', Json: 'json'
   ModuleKind
 >;
 
-const ROUTE = union(
+export const FILE_ROUTE = union(
   [
     ROUTE_PATTERN,
     object({ pattern: ROUTE_PATTERN, 'mode?': ROUTE_MODE, 'zone_name?': text(), 'custom_domain?': flag() }),
@@ -48,8 +48,8 @@ const FIELDS = {
   main: text({ minLength: 1 }),
   'compatibility_date?': COMPATIBILITY_DATE,
   'compatibility_flags?': COMPATIBILITY_FLAGS,
-  'route?': ROUTE,
-  'routes?': list(ROUTE),
+  'route?': FILE_ROUTE,
+  'routes?': list(FILE_ROUTE),
   'vars?': VARIABLES,
   'limits?': limitsSchema(snakeCase),
   'triggers?': object({ 'crons?': list(CRON) }),
@@ -68,7 +68,7 @@ export function fileSchema(rows: readonly BindingShape[]): Schema<FileTable> {
   return known;
 }
 
-export function routesOfFile({ route, routes = [] }: FileTable): RouteOptions[] {
+export function routesOfFile({ route, routes = [] }: Pick<FileTable, 'route' | 'routes'>): RouteOptions[] {
   return (route === undefined ? routes : [route]).map(each => {
     if (typeof each === 'string') return { pattern: each };
     const { zone_name: zone, custom_domain: customDomain, ...rest } = each;
@@ -101,7 +101,7 @@ export function bindingsOfFile(
   return options;
 }
 
-export function limitsOfFile({ limits }: FileTable): LimitOverrides {
+export function limitsOfFile({ limits }: Pick<FileTable, 'limits'>): LimitOverrides {
   const given = Object.entries(isObject(limits) ? limits : {});
   return Object.fromEntries(given.map(([key, value]) => [LIMIT_OF_KEY.get(key) ?? key, value]));
 }
@@ -120,6 +120,6 @@ function listedIn(table: FileTable, key: string): readonly Readonly<Record<strin
 }
 
 /** `cpuMs` is `cpu_ms` in files. */
-function snakeCase(name: string): string {
+export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
 }

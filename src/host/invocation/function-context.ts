@@ -46,6 +46,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
       if (Number.isFinite(limits.cpuMs[kind])) allowance.settle(cpuMs, limits.cpuMs[kind]);
       stats.record({ outcome, cpuMs, wallMs, peakBytes, subrequests });
       if (host.wantsInvocations()) host.emitInvocation(event(), parent);
+      else if (outcome !== 'ok' && outcome !== 'canceled') host.noteUnheard(options.name);
     },
   };
 }

@@ -12,11 +12,14 @@ export function storageError(act: string, cause: unknown): EdgeError {
 
 type StorageErrorCode = Extract<EdgeErrorCode, `EDGE_STORAGE_${string}` | 'EDGE_INTERNAL' | 'EDGE_CLOSED'>;
 
+/** Without the path of the directory: a function may read it. */
+export const REPAIR_HINT =
+  'copy its directory, then save what can be read: edgehost repair DIR, or repairStorage() in code';
+
 const WHY: Readonly<Record<StorageErrorCode, string>> = {
   EDGE_STORAGE_FULL: 'the disk of the storage is full, free some space and try again',
   EDGE_STORAGE_LOCKED: 'another host has the storage directory open, close it or give this host a directory of its own',
-  EDGE_STORAGE_CORRUPT:
-    'the database is damaged; Storage.repair(directory) saves what can be read, copy the directory first',
+  EDGE_STORAGE_CORRUPT: `the database is damaged; ${REPAIR_HINT}`,
   EDGE_STORAGE_ACCESS: 'other users can read or write the storage directory',
   EDGE_STORAGE_FORMAT: 'the storage has an unknown or newer format',
   EDGE_CLOSED: 'the storage is closed',

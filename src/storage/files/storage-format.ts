@@ -38,6 +38,19 @@ export async function prepareDirectory(directory: string, access: DirectoryAcces
   }
 }
 
+/** Makes nothing. Rejects with EDGE_STORAGE_FORMAT for a directory that is missing, or is no storage. */
+export async function checkIsStorage(directory: string): Promise<void> {
+  try {
+    if ((await readMarker(directory)) !== undefined) return;
+  } catch (error) {
+    throw storageError(`open the storage directory "${directory}"`, error);
+  }
+  throw new EdgeError(
+    'EDGE_STORAGE_FORMAT',
+    `Cannot open the storage directory "${directory}": there is no storage, since it has no file ${MARKER_FILE}`,
+  );
+}
+
 async function readMarker(path: string): Promise<string | undefined> {
   try {
     return await readFile(join(path, MARKER_FILE), 'utf8');

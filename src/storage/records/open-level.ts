@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Level } from 'level';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
-import { storageError } from '../files/storage-error.js';
+import { REPAIR_HINT, storageError } from '../files/storage-error.js';
 import { type LevelDatabase, type LevelOperation, levelDatabase } from './level-database.js';
 import { loadLevel } from './load-level.js';
 
@@ -53,16 +54,40 @@ export async function checkNotOpen(location: string, directory: string): Promise
   }
 }
 
+/** The folders of a storage directory that have a LevelDB, or what is left of one; the one that is always there first. */
+export async function databasesIn(path: string): Promise<string[]> {
+  const names: string[] = [];
+  for (const entry of await readdir(path, { withFileTypes: true })) {
+    if (!entry.isDirectory() || entry.name === 'level') continue;
+    if ((await filesIn(join(path, entry.name))).some(file => DATA_FILE.test(file) || file === 'CURRENT'))
+      names.push(entry.name);
+  }
+  return ['level', ...names.sort()];
+}
+
+/** Tables and logs. */
+const DATA_FILE = /\.(?:ldb|sst|log)$/;
+
+async function filesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  });
+}
+
 /**
  * Saves what can be read of a damaged LevelDB that no process has open. Undamaged tables and logs stay, damaged files are moved to its folder
- * `lost`. Deleted records of damaged files may reappear.
+ * `lost`, and their names are the result. Deleted records of damaged files may reappear.
  */
-export async function repairLevel(location: string, directory: string): Promise<void> {
+export async function repairLevel(location: string, directory: string): Promise<string[]> {
+  const lost = join(location, 'lost');
   try {
+    const before = new Set(await filesIn(lost));
     const Level = await loadLevel();
     // Only the types of classic-level have it; in Node, Level is that class.
     if (!('repair' in Level) || typeof Level.repair !== 'function') throw new Error('LevelDB has no repair here');
     await Level.repair(location);
+    return (await filesIn(lost)).filter(file => !before.has(file)).sort();
   } catch (error) {
     throw storageError(`repair the storage directory "${directory}"`, error);
   }
@@ -79,10 +104,7 @@ async function isFresh(location: string): Promise<boolean> {
   }
   if (files.includes('CURRENT')) return false;
   // The first opening writes CURRENT before any of these.
-  const data = files.find(file => /\.(ldb|sst|log)$/.test(file));
+  const data = files.find(file => DATA_FILE.test(file));
   if (data === undefined) return true;
-  throw new EdgeError(
-    'EDGE_STORAGE_CORRUPT',
-    `its database has data ("${data}") and no file CURRENT; Storage.repair(directory) saves what can be read, copy the directory first`,
-  );
+  throw new EdgeError('EDGE_STORAGE_CORRUPT', `its database has data ("${data}") and no file CURRENT; ${REPAIR_HINT}`);
 }

@@ -1,0 +1,133 @@
+/** A function under development: its last version that loads serves, whatever becomes of its files. */
+import { createHash } from 'node:crypto';
+import type { EdgeFunction } from '../../host/edge-function.js';
+import type { EdgeHost } from '../../host/edge-host.js';
+import type { LoadOptions } from '../../host/options.js';
+import { errorCode } from '../../quotas/errors.js';
+import { type EnvFile, withEnv } from '../functions/env-file.js';
+import type { FunctionPlace } from '../functions/find-functions.js';
+import { locationOf } from '../functions/function-error.js';
+import { FunctionSource, type ReadFunction } from '../functions/function-source.js';
+import type { Report, ServedFunction } from '../serving/server-event.js';
+
+export interface DevFunctionOptions {
+  readonly place: FunctionPlace;
+  readonly host: EdgeHost;
+  readonly report: Report;
+  /** Whether it answers everything: where it is the only one. */
+  readonly isAlone: boolean;
+}
+
+export class DevFunction {
+  readonly #options: DevFunctionOptions;
+  readonly #source: FunctionSource;
+  #loaded: EdgeFunction | undefined;
+  #digest = '';
+  #routes: readonly string[] = [];
+  #failure: string | undefined;
+
+  constructor(options: DevFunctionOptions) {
+    this.#options = options;
+    this.#source = new FunctionSource(options.place, 'development');
+  }
+
+  get place(): FunctionPlace {
+    return this.#options.place;
+  }
+
+  get inputs(): ReadonlySet<string> {
+    return this.#source.inputs;
+  }
+
+  /** Why the files as they are do not load; undefined when they do. */
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  /** Paths that it answers on this server, as patterns: `/hello/*`. */
+  get paths(): readonly string[] {
+    return this.#routes.filter(pattern => pattern.startsWith('*/')).map(pattern => pattern.slice(1));
+  }
+
+  served(url: string): ServedFunction {
+    const { account, name } = this.#loaded ?? { account: 'default', name: this.place.name };
+    const paths = this.#options.isAlone
+      ? ['/']
+      : this.paths.filter(path => path.endsWith('/*')).map(path => path.slice(0, -1));
+    const failed = this.#failure === undefined ? [] : ['(does not load yet)'];
+    return { account, name, urls: [...(failed.length > 0 ? [] : paths.map(path => url + path)), ...failed] };
+  }
+
+  /** Loads what the files say now, unless that is what serves already. Never rejects: what is wrong is reported. */
+  async load(env: EnvFile, sinceMs: number): Promise<void> {
+    const { host, report, place } = this.#options;
+    try {
+      const read = await this.#source.read();
+      const options = withEnv({ ...read.options, routes: this.#routesOf(read.options) }, env);
+      const digest = digestOf(read, options);
+      if (digest === this.#digest && this.#failure === undefined) return;
+      for (const message of read.warnings) report({ type: 'warning', code: undefined, message });
+      const before = this.#loaded;
+      const loaded = await host.load(read.source, options);
+      this.#loaded = loaded;
+      this.#digest = digest;
+      this.#failure = undefined;
+      this.#routes = options.routes.map(route => (typeof route === 'string' ? route : route.pattern));
+      if (before !== undefined && before.name !== loaded.name) this.#forget(before);
+      report({
+        type: 'loaded',
+        account: loaded.account,
+        function: loaded.name,
+        version: loaded.version,
+        isReload: before !== undefined,
+        isBundled: read.isBundled,
+        tookMs: performance.now() - sinceMs,
+        startupMs: loaded.startupTimeMs,
+      });
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      this.#failure = message;
+      report({
+        type: 'error',
+        function: this.#loaded?.name ?? place.name,
+        code: errorCode(error),
+        message,
+        location: locationOf(error),
+        isServing: this.#loaded !== undefined,
+      });
+    }
+  }
+
+  /** Its files are gone. */
+  unload(): void {
+    if (this.#loaded !== undefined) this.#forget(this.#loaded);
+    this.#loaded = undefined;
+  }
+
+  async dispose(): Promise<void> {
+    await this.#source.dispose();
+  }
+
+  #forget(loaded: EdgeFunction): void {
+    const { account, name } = loaded;
+    loaded.unload();
+    this.#options.report({ type: 'unloaded', account, function: name });
+  }
+
+  /** Those of its configuration, and a path of this server. */
+  #routesOf({ name, routes = [] }: LoadOptions & { readonly name: string }): NonNullable<LoadOptions['routes']> {
+    const own = this.#options.isAlone ? ['*/*'] : [`*/${name}`, `*/${name}/*`];
+    const given = new Set(routes.map(route => (typeof route === 'string' ? route : route.pattern)));
+    return [...routes, ...own.filter(pattern => !given.has(pattern))];
+  }
+}
+
+function digestOf({ source }: ReadFunction, options: LoadOptions): string {
+  const hash = createHash('sha256').update(JSON.stringify(options));
+  const modules = typeof source === 'string' ? { '': source } : source.modules;
+  for (const [name, module] of Object.entries(modules)) {
+    const content = typeof module === 'string' || module instanceof Uint8Array ? module : module.source;
+    hash.update(`\0${name}\0${content.length}\0`).update(content);
+  }
+  return hash.digest('hex');
+}

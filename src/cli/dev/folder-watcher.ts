@@ -1,0 +1,114 @@
+/**
+ * Watches folders rather than files: editors replace a file by another of the same name, and a watch of the file would go with the old one.
+ * Changes of a burst are told together.
+ */
+import { type FSWatcher, watch } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** What changed: paths, and for each whether something of that name came, went or was replaced. */
+export type Changes = ReadonlyMap<string, { readonly isRenamed: boolean }>;
+
+export interface FolderWatcherOptions {
+  /** Never called again before it has settled. */
+  readonly onChange: (changes: Changes) => Promise<void>;
+  /** A folder cannot be watched. */
+  readonly onError: (folder: string, error: Error) => void;
+}
+
+/** A change is told when nothing more has come for so long: to write a file takes an editor several steps. */
+const QUIET_MS = 10;
+/** And no later than this after the first. */
+const MAX_WAIT_MS = 50;
+/** What editors and tools write beside the files of their users. */
+const IGNORED = /^(?:\.git|\.edgehost|node_modules|4913|\.#.*|.*~|.*\.sw[a-z])$/;
+
+export class FolderWatcher {
+  readonly #options: FolderWatcherOptions;
+  readonly #watchers = new Map<string, FSWatcher>();
+  #changes = new Map<string, { isRenamed: boolean }>();
+  #firstMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(options: FolderWatcherOptions) {
+    this.#options = options;
+  }
+
+  /** From now on these folders are watched, and no others. One that is gone is left out. */
+  watch(folders: Iterable<string>): void {
+    if (this.#isClosed) return;
+    const wanted = new Set(folders);
+    for (const folder of [...this.#watchers.keys()]) if (!wanted.has(folder)) this.#drop(folder);
+    for (const folder of wanted) if (!this.#watchers.has(folder)) this.#add(folder);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    for (const folder of [...this.#watchers.keys()]) this.#drop(folder);
+    await this.#running;
+  }
+
+  #add(folder: string): void {
+    try {
+      const watcher = watch(folder, (kind, name) => this.#note(folder, kind, name));
+      watcher.on('error', error => {
+        this.#drop(folder);
+        this.#fail(folder, error);
+      });
+      this.#watchers.set(folder, watcher);
+    } catch (error) {
+      this.#fail(folder, error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  #fail(folder: string, error: Error): void {
+    if (!('code' in error) || error.code !== 'ENOENT') this.#options.onError(folder, error);
+  }
+
+  #drop(folder: string): void {
+    this.#watchers.get(folder)?.close();
+    this.#watchers.delete(folder);
+  }
+
+  /** `name` is missing on some systems: then the folder itself has changed. */
+  #note(folder: string, kind: string, name: string | null): void {
+    if (this.#isClosed || (name !== null && IGNORED.test(name))) return;
+    const path = name === null ? folder : join(folder, name);
+    const isRenamed = kind === 'rename' || name === null || this.#changes.get(path)?.isRenamed === true;
+    // A folder that was replaced by another is watched anew.
+    if (isRenamed) this.#drop(path);
+    if (this.#changes.size === 0) this.#firstMs = performance.now();
+    this.#changes.set(path, { isRenamed });
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isClosed || this.#running !== undefined || this.#changes.size === 0) return;
+    clearTimeout(this.#timer);
+    const left = Math.max(0, this.#firstMs + MAX_WAIT_MS - performance.now());
+    this.#timer = setTimeout(() => this.#tell(), Math.min(QUIET_MS, left));
+  }
+
+  #tell(): void {
+    const changes = this.#changes;
+    this.#changes = new Map();
+    this.#running = this.#options.onChange(changes).finally(() => {
+      this.#running = undefined;
+      this.#schedule();
+    });
+  }
+}
+
+/** The folders of files, with those between them and `root`. */
+export function foldersOf(files: Iterable<string>, root: string): Set<string> {
+  const folders = new Set<string>([root]);
+  for (const file of files) {
+    for (let folder = dirname(file); !folders.has(folder); folder = dirname(folder)) {
+      folders.add(folder);
+      if (!folder.startsWith(root)) break;
+    }
+  }
+  return folders;
+}

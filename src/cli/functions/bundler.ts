@@ -1,0 +1,154 @@
+/** A function as one bundle, built anew whenever its files have changed. */
+import { readFile } from 'node:fs/promises';
+import { dirname, join, posix, relative, resolve, sep } from 'node:path';
+import type { ModuleRule } from '../../host/deploy/collect-modules.js';
+import type { FunctionFiles } from '../../host/deploy/config-file.js';
+import type { ModuleSource, ScriptSource } from '../../host/deploy/deployment.js';
+import type { Esbuild } from './esbuild.js';
+import { FunctionError, shownPath } from './function-error.js';
+
+export interface Bundle {
+  readonly source: ScriptSource;
+  /** Files that it was made of, absolute, without those of packages. */
+  readonly inputs: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** What NODE_ENV is in packages that ask for it. */
+export type BundleMode = 'development' | 'production';
+
+/** As when modules are collected without a bundler. */
+const LOADERS = { '.txt': 'text', '.html': 'text', '.css': 'text', '.sql': 'text', '.map': 'text' } as const;
+const LOADER_OF_KIND = { esm: 'js', script: 'js', json: 'json', text: 'text', data: 'binary' } as const;
+/** Modules of the host: `edgehost:workers`, and `node:crypto`, of which load() says that there is none. */
+const EXTERNAL = ['edgehost:*', 'cloudflare:*', 'node:*'];
+/** What packages for edge runtimes and browsers name their builds; there is no Node in a function. */
+const CONDITIONS = ['workerd', 'worker', 'browser'];
+const PACKAGE_FOLDER = `${sep}node_modules${sep}`;
+
+export class Bundler {
+  readonly #root: string;
+  readonly #context: Promise<Esbuild.BuildContext<{ metafile: true; write: false }>>;
+  /** Files that stay modules of their own, by their name: data is not made text. */
+  readonly #data = new Map<string, string>();
+  #rules: readonly ModuleRule[] = [];
+
+  /** `hasRules`: without, the bundler asks for no file what it is. */
+  constructor(esbuild: typeof Esbuild, { root, main }: FunctionFiles, mode: BundleMode, hasRules: boolean) {
+    this.#root = root;
+    this.#context = esbuild.context({
+      absWorkingDir: root,
+      entryPoints: [main],
+      outdir: root,
+      outbase: root,
+      bundle: true,
+      write: false,
+      metafile: true,
+      format: 'esm',
+      platform: 'neutral',
+      mainFields: ['browser', 'module', 'main'],
+      conditions: CONDITIONS,
+      target: 'es2023',
+      charset: 'utf8',
+      sourcemap: 'linked',
+      sourcesContent: false,
+      logLevel: 'silent',
+      external: EXTERNAL,
+      loader: LOADERS,
+      define: { 'process.env.NODE_ENV': JSON.stringify(mode) },
+      plugins: [this.#modulePlugin(main, hasRules)],
+    });
+    // Handled where it is awaited, which may be never.
+    this.#context.catch(() => {});
+  }
+
+  /** @throws FunctionError with the place of each error of the build */
+  async bundle(rules: readonly ModuleRule[]): Promise<Bundle> {
+    this.#rules = rules;
+    this.#data.clear();
+    const context = await this.#context;
+    let result: Awaited<ReturnType<typeof context.rebuild>>;
+    try {
+      result = await context.rebuild();
+    } catch (error) {
+      throw this.#failure(error);
+    }
+    const modules: Record<string, ModuleSource> = {};
+    const main = result.outputFiles.find(({ path }) => path.endsWith('.js'));
+    // As bare text: load() finds out whether the main one is a module or a classic script, and a map is text by its name.
+    for (const { path, text } of result.outputFiles) modules[this.#nameOf(path)] = text;
+    const data = [...this.#data];
+    for (const [name, file] of data) modules[name] = { type: 'data', source: await readFile(file) };
+    const inputs = Object.keys(result.metafile.inputs)
+      .map(input => resolve(this.#root, input))
+      .filter(input => !input.includes(PACKAGE_FOLDER));
+    return {
+      source: { main: main === undefined ? '' : this.#nameOf(main.path), modules },
+      inputs: [...inputs, ...data.map(([, file]) => file)],
+      warnings: result.warnings.map(warning => this.#line(warning)),
+    };
+  }
+
+  async dispose(): Promise<void> {
+    await this.#context.then(
+      context => context.dispose(),
+      () => {},
+    );
+  }
+
+  #nameOf(file: string): string {
+    return relative(this.#root, file).split(sep).join('/');
+  }
+
+  /** Modules that are data by their ending or by a rule stay apart; other rules say how a file is read. */
+  #modulePlugin(main: string, hasRules: boolean): Esbuild.Plugin {
+    const kindOf = (file: string): ModuleRule['kind'] | undefined =>
+      this.#rules.find(rule => rule.matches(this.#nameOf(file)))?.kind ?? (file.endsWith('.bin') ? 'data' : undefined);
+    return {
+      name: 'edgehost-modules',
+      setup: build => {
+        build.onResolve({ filter: hasRules ? /^\.\.?\// : /^\.\.?\/.*\.bin$/ }, ({ path, resolveDir }) => {
+          const file = resolve(resolveDir, path);
+          if (kindOf(file) !== 'data') return undefined;
+          const name = this.#nameOf(file);
+          this.#data.set(name, file);
+          const fromMain = posix.relative(this.#nameOf(dirname(main)), name);
+          return { path: fromMain.startsWith('../') ? fromMain : `./${fromMain}`, external: true };
+        });
+        if (!hasRules) return;
+        build.onLoad({ filter: /.*/, namespace: 'file' }, async ({ path }) => {
+          const kind = path.includes(PACKAGE_FOLDER) ? undefined : kindOf(path);
+          if (kind === undefined || kind === 'data') return undefined;
+          return { contents: await readFile(path), loader: LOADER_OF_KIND[kind] };
+        });
+      },
+    };
+  }
+
+  #failure(error: unknown): FunctionError {
+    if (!isBuildFailure(error)) return new FunctionError(`esbuild failed: ${String(error)}`, { cause: error });
+    const [first] = error.errors;
+    const at = first?.location;
+    const options = {
+      cause: error,
+      ...(at != null && { location: { file: join(this.#root, at.file), line: at.line, column: at.column + 1 } }),
+    };
+    return new FunctionError(error.errors.map(message => this.#line(message)).join('\n'), options);
+  }
+
+  #line({ text, location, notes }: Esbuild.Message): string {
+    const place =
+      location === null
+        ? ''
+        : `${shownPath(join(this.#root, location.file))}:${location.line}:${location.column + 1}: `;
+    const isMissing = /^Could not resolve "[^./]/.test(text);
+    // The notes of other errors are about esbuild's own options.
+    const hint = isMissing ? ' (is the package installed?)' : '';
+    const more = isMissing ? [] : notes.filter(note => note.location !== null).map(note => `\n  ${note.text}`);
+    return `${place}${text}${hint}${more.join('')}`;
+  }
+}
+
+function isBuildFailure(error: unknown): error is Esbuild.BuildFailure {
+  return error instanceof Error && 'errors' in error && Array.isArray(error.errors);
+}

@@ -1,0 +1,25 @@
+/** What keeps a function from being read, for its author. */
+import { relative } from 'node:path';
+import process from 'node:process';
+import { EdgeError, type SourceLocation } from '../../quotas/errors.js';
+
+export class FunctionError extends Error {
+  override readonly name = 'FunctionError';
+  declare readonly location?: SourceLocation;
+
+  constructor(message: string, options: { readonly cause?: unknown; readonly location?: SourceLocation } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    if (options.location !== undefined) this.location = options.location;
+  }
+}
+
+/** Where an error says that something is wrong; undefined when it does not. */
+export function locationOf(error: unknown): SourceLocation | undefined {
+  return error instanceof FunctionError || error instanceof EdgeError ? error.location : undefined;
+}
+
+/** A path as the person who started the command would write it. */
+export function shownPath(path: string): string {
+  const shown = relative(process.cwd(), path);
+  return shown === '' ? '.' : shown.startsWith('..') ? path : shown;
+}

@@ -1,0 +1,55 @@
+/** `edgehost repair`: saves what can be read of a damaged storage directory. */
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type RepairStep, repairStorage } from '../host/repair-storage.js';
+import type { Syntax } from './terminal/arguments.js';
+import { CommandError, command, textOf } from './terminal/command.js';
+
+const SYNTAX = {
+  name: 'repair',
+  paths: 'DIR',
+  count: { min: 1, max: 1 },
+  about: `Saves what can be read of a storage directory that a host refuses to open with EDGE_STORAGE_CORRUPT. No host may have it open.
+Damaged files of its databases are moved to a folder "lost" beside them. Records can be lost, deleted ones can reappear,
+and bodies that no record names any more are removed: copy the directory first, or let --copy do it.`,
+  options: {
+    copy: { kind: 'text', value: 'NEW', text: 'copy the directory to this one first, which must not exist' },
+    json: { kind: 'flag', text: 'the result as JSON' },
+  },
+  examples: ['edgehost repair data --copy data.damaged'],
+} as const satisfies Syntax;
+
+export const REPAIR = command(SYNTAX, async ({ values, paths }, io) => {
+  const directory = paths[0] ?? '';
+  const tell = (text: string): void => {
+    if (!values.json) io.out(`${text}\n`);
+  };
+  if (values.copy !== undefined) {
+    tell(`copying ${directory} to ${values.copy}`);
+    await copyTo(directory, values.copy);
+  }
+  const onStep = (step: RepairStep): void =>
+    tell(
+      step.kind === 'repair'
+        ? `repairing the database ${join(directory, step.database)}`
+        : 'opening it, and rebuilding its indexes',
+    );
+  const { databases } = await repairStorage(directory, { onStep });
+  if (values.json) io.out(`${JSON.stringify({ directory, databases })}\n`);
+  for (const { name, movedFiles } of databases) {
+    if (movedFiles.length > 0)
+      tell(`files of ${name} that are in ${join(directory, name, 'lost')} now: ${movedFiles.join(', ')}`);
+  }
+  tell('done: the directory can be opened');
+  return 0;
+});
+
+async function copyTo(directory: string, copy: string): Promise<void> {
+  try {
+    await cp(directory, copy, { recursive: true, errorOnExist: true, force: false, preserveTimestamps: true });
+  } catch (error) {
+    throw new CommandError(1, `Cannot copy ${directory} to ${copy}, and nothing was repaired: ${textOf(error)}`, {
+      cause: error,
+    });
+  }
+}

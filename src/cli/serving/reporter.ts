@@ -1,0 +1,28 @@
+/** Where the events of a server go: those of its own, and those of its host. */
+import type { EdgeHost } from '../../host/edge-host.js';
+import { errorCode } from '../../quotas/errors.js';
+import type { CommandIo } from '../terminal/command.js';
+import { paintFor } from '../terminal/style.js';
+import { jsonLine, peopleLines } from './lines.js';
+import type { Report } from './server-event.js';
+
+export function reporterFor(
+  io: CommandIo,
+  { isJson, hasAccounts }: { readonly isJson: boolean; readonly hasAccounts: boolean },
+): Report {
+  if (isJson) return event => io.out(jsonLine(event, io.now().getTime()));
+  const options = { paint: paintFor(io), now: io.now, hasAccounts };
+  return event => io.out(peopleLines(event, options));
+}
+
+/** `requests`: also those that went well. Those that did not are always told. */
+export function reportHost(host: EdgeHost, report: Report, { requests }: { readonly requests: boolean }): void {
+  host.on('log', event => report({ type: 'log', ...event }));
+  host.on('warning', error => report({ type: 'warning', code: errorCode(error), message: error.message }));
+  host.on('abuse', event =>
+    report({ type: 'warning', code: undefined, message: `Requests refused as abuse: ${JSON.stringify(event)}` }),
+  );
+  host.on('invocation', event => {
+    if (requests || event.outcome !== 'ok' || event.warnings.length > 0) report({ type: 'invocation', ...event });
+  });
+}

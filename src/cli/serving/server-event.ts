@@ -1,0 +1,50 @@
+/** What `dev` and `serve` tell: one shape for people's lines and for the lines of `--json`. */
+import type { InvocationEvent, LogEvent } from '../../host/events.js';
+import type { SourceLocation } from '../../quotas/errors.js';
+
+export interface ServedFunction {
+  readonly account: string;
+  readonly name: string;
+  /** Where it answers. */
+  readonly urls: readonly string[];
+}
+
+export type ServerEvent =
+  | { readonly type: 'listening'; readonly url: string; readonly functions: readonly ServedFunction[] }
+  | {
+      readonly type: 'loaded';
+      readonly account: string;
+      readonly function: string;
+      readonly version: string;
+      readonly isReload: boolean;
+      readonly isBundled: boolean;
+      /** From the change of a file, or the beginning of the loading, until the version serves. */
+      readonly tookMs: number;
+      /** Of that, the function's own global scope. */
+      readonly startupMs: number;
+    }
+  | { readonly type: 'unloaded'; readonly account: string; readonly function: string }
+  | {
+      readonly type: 'error';
+      readonly function: string;
+      readonly code: string | undefined;
+      readonly message: string;
+      readonly location: SourceLocation | undefined;
+      /** Whether the version before goes on serving. */
+      readonly isServing: boolean;
+    }
+  | ({ readonly type: 'invocation' } & InvocationEvent)
+  | ({ readonly type: 'log' } & LogEvent)
+  /** A request that was answered before any function saw it. */
+  | {
+      readonly type: 'refused';
+      readonly method: string;
+      readonly path: string;
+      readonly status: number;
+      readonly message: string;
+    }
+  | { readonly type: 'warning'; readonly code: string | undefined; readonly message: string }
+  | { readonly type: 'stopping' }
+  | { readonly type: 'stopped' };
+
+export type Report = (event: ServerEvent) => void;

@@ -1,0 +1,20 @@
+/** Functions that log and fail while nobody listens: on the first day that looks like nothing happening at all. */
+import process from 'node:process';
+
+let isWarned = false;
+
+/** Says once in a process, and not in production, how to see what functions log and why they fail. */
+export function warnUnheard(functionName: string): void {
+  if (isWarned || process.env.NODE_ENV === 'production') return;
+  isWarned = true;
+  process.emitWarning(
+    `Function "${functionName}" has logged or failed, and nothing listens to the events of its host`,
+    {
+      type: 'EdgeHostWarning',
+      code: 'EDGEHOST_UNHEARD',
+      detail:
+        "To see it: host.on('log', event => console.log(event.message)), and host.on('invocation', event => event.error && console.error(event.error)). " +
+        'Said once; never with NODE_ENV=production, or with a listener, even an empty one.',
+    },
+  );
+}
