@@ -408,7 +408,7 @@ test('restore() loads what was stored into another host, and reports what does n
   );
   t.deepEqual(await again.restore(), { restored: 2, failed: [] });
   const after = functions.serving.get('acme/hello');
-  t.deepEqual(after?.triggers, { routes: [{ pattern: 'example.com/*', mode: 'fail-open' }], crons: ['0 0 * * *'] });
+  t.deepEqual(after?.triggers, { routes: [{ pattern: 'example.com/*', mode: 'fail-closed' }], crons: ['0 0 * * *'] });
   t.is(after?.version, before.version);
   t.is(after?.secrets.get('S'), 's');
 });
