@@ -24,9 +24,9 @@ export type { FunctionStatsSnapshot, HistogramSnapshot } from './host/invocation
 export type { CellEvent } from './host/invocation/telemetry.js';
 export type { HostManagement, HostManagementOptions } from './host/management-endpoint.js';
 export type { AccountOptions, LoadOptions, RouteOptions } from './host/options.js';
+export { type RepairOptions, type RepairStep, repairStorage } from './host/repair-storage.js';
 export type { HostS3 } from './host/s3-endpoint.js';
 export type { HostS3Credential, HostS3Options } from './host/s3-options.js';
-export { type RepairOptions, type RepairStep, repairStorage } from './host/repair-storage.js';
 export type { SandboxOption } from './pool/sandbox/sandbox.js';
 export type { SandboxLayer, SandboxMode, SandboxState } from './pool/sandbox/state.js';
 export { ABUSE_RULE_ID, type AbuseEvent } from './quotas/abuse-guard.js';

@@ -3,9 +3,9 @@
  * through different isolates, whose compiled code differs by more than the accounting costs; here nothing else is measured.
  */
 import process from 'node:process';
+import { slotOf } from '../../src/host/function-slot.js';
 import { Invocation } from '../../src/host/invocation/invocation.js';
 import type { InvocationContext } from '../../src/host/invocation/invocation-context.js';
-import { runnerOf } from '../../src/host/invocation/runners.js';
 import type { IsolateHandle } from '../../src/pool/isolate-handle.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
 import { HostOpens } from '../../src/protocol/messages.js';
@@ -45,8 +45,8 @@ export async function scriptedAccounting(
   context: Pick<BenchmarkContext, 'defer'>,
 ): Promise<(seconds: number) => Promise<number>> {
   const host = startHost(context, { limits: { requestsPerDay: 1e12, requestsPerMinute: 1e12 } });
-  const kept = runnerOf(await host.load(TEXT_FUNCTION, { name: 'kept' })).context;
-  const off = runnerOf(await host.load(TEXT_FUNCTION, { name: 'off', limits: OFF })).context;
+  const kept = slotOf(await host.load(TEXT_FUNCTION, { name: 'kept' })).runner.context;
+  const off = slotOf(await host.load(TEXT_FUNCTION, { name: 'off', limits: OFF })).runner.context;
   const listener = (): void => {};
   const slice = async (functionContext: InvocationContext, isHeard: boolean): Promise<number> => {
     if (isHeard) host.on('invocation', listener);

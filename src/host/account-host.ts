@@ -3,7 +3,6 @@ import type { IsolateCache } from '../pool/isolate-cache.js';
 import type { Admission } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import type { HostShare } from '../quotas/host/host-share.js';
-import type { LimitOverrides, ResolvedLimits } from '../quotas/resolve-limits.js';
 import type { InvocationEvent, LogEvent } from './events.js';
 import type { HostBindings } from './host-bindings.js';
 import type { Router } from './ingress/router.js';
@@ -11,9 +10,6 @@ import type { FunctionRunner } from './invocation/function-runner.js';
 import type { TraceParent } from './invocation/telemetry.js';
 
 export interface AccountHost {
-  readonly limits: LimitOverrides;
-  readonly plan: ResolvedLimits['plan'];
-  readonly zonePlan: ResolvedLimits['zonePlan'] | undefined;
   readonly connectionSlotRelease: ConnectionSlotRelease;
   readonly admission: Admission;
   /** What the account may take of the host. */

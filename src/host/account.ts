@@ -7,8 +7,10 @@ import type { CellSupervisor } from '../pool/cell-supervisor.js';
 import { CpuAllowance } from '../quotas/cpu-allowance.js';
 import { checkDeployment } from '../quotas/deployment-checks.js';
 import { EdgeError } from '../quotas/errors.js';
-import { type LimitOverrides, type ResolvedLimits, resolveLimits } from '../quotas/resolve-limits.js';
+import type { ResolvedLimits } from '../quotas/resolve-limits.js';
+import { givenOf } from '../quotas/schema/check-options.js';
 import type { AccountHost } from './account-host.js';
+import type { AccountLimits, LimitsAuthor } from './account-limits.js';
 import {
   type AccountUsageSnapshot,
   type CountedFunction,
@@ -23,17 +25,22 @@ import { loadHead } from './deploy/load-head.js';
 import { scanModules } from './deploy/scan-modules.js';
 import { EdgeFunction } from './edge-function.js';
 import { CronTriggers } from './events/cron.js';
+import { FunctionSlot } from './function-slot.js';
 import { functionContext } from './invocation/function-context.js';
-import { FunctionRunner } from './invocation/function-runner.js';
+import { FunctionRunner, unloadedError } from './invocation/function-runner.js';
 import { FunctionStats, type FunctionStatsSnapshot } from './invocation/function-stats.js';
-import { rememberRunner } from './invocation/runners.js';
-import { type AccountOptions, type LoadOptions, type ResolvedLoadOptions, resolveLoadOptions } from './options.js';
+import { type LoadOptions, type ResolvedLoadOptions, resolveLoadOptions } from './options.js';
 
-interface Loaded {
+/** A version that has started, and serves nothing yet. */
+interface Started {
   readonly runner: FunctionRunner;
-  readonly function: EdgeFunction;
   readonly options: ResolvedLoadOptions;
   readonly stats: FunctionStats;
+}
+
+interface Loaded extends Started {
+  readonly slot: FunctionSlot;
+  readonly function: EdgeFunction;
   /** Set when it serves. */
   routes: ResolvedLoadOptions['routes'];
   triggers: CronTriggers | undefined;
@@ -47,46 +54,71 @@ export interface AccountStatsSnapshot extends FunctionStatsSnapshot {
 
 export class Account implements BindingClients {
   readonly id: string;
-  readonly #options: AccountOptions;
+  readonly #limits: AccountLimits;
   readonly #host: AccountHost;
   readonly #supervisor: CellSupervisor;
   readonly #functions = new Map<string, Loaded>();
-  #ownLimits: ResolvedLimits | undefined;
+  /** Loads without a name so far. */
+  #unnamed = 0;
 
   /** Accounts are made by `host.account(id)`. */
-  constructor(id: string, options: AccountOptions, host: AccountHost, supervisor: CellSupervisor) {
+  constructor(id: string, limits: AccountLimits, host: AccountHost, supervisor: CellSupervisor) {
     this.id = id;
-    this.#options = options;
+    this.#limits = limits;
     this.#host = host;
     this.#supervisor = supervisor;
   }
 
   /**
-   * Loads a function, or a new version of one: the old version serves until the new one is ready, and ends what it has begun.
+   * Loads a function, or a new version of one: the old version serves until the new one is ready, and ends what it has begun. Handles that are
+   * there, and listeners made with them, follow: the answer is the same object as before.
    * Rejects with TypeError for a wrong option and EdgeError for what is wrong with the script: EDGE_SCRIPT_SYNTAX, EDGE_SCRIPT_THREW,
-   * EDGE_SCRIPT_IMPORT, EDGE_SCRIPT_NO_HANDLER, EDGE_STARTUP_LIMIT, and for routes with the host names of others, EDGE_NAME_TAKEN and
-   * EDGE_NAME_DENIED; nothing has changed then.
+   * EDGE_SCRIPT_IMPORT, EDGE_SCRIPT_NO_HANDLER, EDGE_STARTUP_LIMIT; EDGE_LIMIT_EXCEEDED for what the account may not have; and for routes with
+   * the host names of others, EDGE_NAME_TAKEN and EDGE_NAME_DENIED, and with a route of another function EDGE_ROUTE_TAKEN; nothing has changed
+   * then.
    */
-  async load(source: ScriptSource, options?: LoadOptions): Promise<EdgeFunction> {
-    const loaded = await this.#prepare(source, options);
-    const { name } = loaded.function;
-    try {
-      // Again: somebody may have taken a name while the script started.
-      this.#checkNames(loaded.options);
-    } catch (error) {
-      loaded.runner.retire();
-      throw error;
-    }
-    const previous = this.#functions.get(name);
-    this.#functions.set(name, loaded);
-    this.#serve(loaded, loaded.options);
-    if (previous !== undefined) this.#retire(previous);
-    return loaded.function;
+  load(source: ScriptSource, options?: LoadOptions): Promise<EdgeFunction> {
+    return this.deploy('owner', source, options);
   }
 
   /** Parses a script and runs its global scope as load() would, without letting it serve. Rejects like {@link load}. */
-  async check(source: ScriptSource, options?: LoadOptions): Promise<{ readonly startupTimeMs: number }> {
-    const { runner } = await this.#prepare(source, options);
+  check(source: ScriptSource, options?: LoadOptions): Promise<{ readonly startupTimeMs: number }> {
+    return this.tryOut('owner', source, options);
+  }
+
+  /**
+   * The same as {@link load}, with limits by another hand than the application's.
+   * @internal
+   */
+  async deploy(author: LimitsAuthor, source: ScriptSource, options?: LoadOptions): Promise<EdgeFunction> {
+    const started = await this.#prepare(author, source, options);
+    const { runner, stats } = started;
+    const { name } = started.options;
+    try {
+      // Again: others may have taken a name, or the last place, while the script started.
+      this.#checkNames(started.options);
+      this.#checkCounts(started.options, runner.context.limits);
+    } catch (error) {
+      runner.retire();
+      throw error;
+    }
+    const previous = this.#functions.get(name);
+    const slot = previous?.slot ?? new FunctionSlot(this.id, name, () => this.#functions.get(name)?.slot);
+    const handle = previous?.function ?? new EdgeFunction(slot, () => this.#unload(name));
+    const loaded: Loaded = { ...started, slot, function: handle, routes: [], triggers: undefined };
+    this.#functions.set(name, loaded);
+    slot.serve(runner, stats);
+    this.#serve(loaded, loaded.options);
+    if (previous !== undefined) this.#retire(previous, runner);
+    return handle;
+  }
+
+  /**
+   * The same as {@link check}, with limits by another hand than the application's.
+   * @internal
+   */
+  async tryOut(author: LimitsAuthor, source: ScriptSource, options?: LoadOptions): Promise<{ startupTimeMs: number }> {
+    const { runner } = await this.#prepare(author, source, options);
     runner.retire();
     return { startupTimeMs: runner.startupTimeMs };
   }
@@ -100,7 +132,7 @@ export class Account implements BindingClients {
     if (loaded === undefined)
       throw new EdgeError('EDGE_CONFIG_INVALID', `Account "${this.id}" has no function "${name}"`);
     const { routes, crons } = this.#resolve({ name, ...triggers });
-    const counted = { name, routes, crons: crons.length, variables: 0 };
+    const counted = { name, routes, crons: crons.length, variables: countVariables(loaded.options) };
     checkCounts(counted, this.#counted(), loaded.runner.context.limits);
     checkHandlers(`set the triggers of function "${name}"`, loaded.runner.handlers, crons);
     this.#checkNames({ name, routes });
@@ -110,12 +142,12 @@ export class Account implements BindingClients {
   }
 
   /** Compiles and starts a deployment; it serves nothing yet. */
-  async #prepare(source: ScriptSource, options?: LoadOptions): Promise<Loaded> {
+  async #prepare(author: LimitsAuthor, source: ScriptSource, options?: LoadOptions): Promise<Started> {
     const resolved = this.#resolve(options);
     await this.#host.namesKnown();
     this.#checkNames(resolved);
     const deployment = readDeployment(source, resolved.name);
-    const limits = this.#limits(resolved.limits, resolved.usageModel);
+    const limits = this.#limits.of(resolved, author, message => this.#host.warn(new Error(message)));
     await checkDeployment(
       {
         name: resolved.name,
@@ -126,8 +158,7 @@ export class Account implements BindingClients {
       },
       limits,
     );
-    const counted = { ...resolved, crons: resolved.crons.length, variables: countVariables(resolved) };
-    checkCounts(counted, this.#counted(), limits);
+    this.#checkCounts(resolved, limits);
     this.#checkMemory(resolved.name, limits);
     const modules = await scanModules(deployment, this.#host.share);
     const stats = new FunctionStats();
@@ -154,9 +185,7 @@ export class Account implements BindingClients {
       runner.retire();
       throw error;
     }
-    const edgeFunction = new EdgeFunction(runner, stats, () => this.#unload(resolved.name, runner));
-    rememberRunner(edgeFunction, runner);
-    return { runner, function: edgeFunction, options: resolved, stats, routes: [], triggers: undefined };
+    return { runner, options: resolved, stats };
   }
 
   #serve(loaded: Loaded, { routes, crons }: Pick<ResolvedLoadOptions, 'routes' | 'crons'>): void {
@@ -173,11 +202,12 @@ export class Account implements BindingClients {
   /**
    * Loads a function from its configuration file: the path of the file, or of the folder that has one named `edgehost.toml`. The file
    * names the main module, and what that imports by relative paths is loaded with it. Options given here replace those of the file;
-   * secrets are given here only. Rejects like {@link load}, and with EDGE_CONFIG_INVALID, which tells file and line.
+   * secrets and `bindings` are given here only. Limits in the file lower those of the account and do not raise them, unless its `caps` say so. Rejects like {@link load}, and with EDGE_CONFIG_INVALID, which tells file and line.
    */
   async loadFile(path: string, options: LoadOptions = {}): Promise<EdgeFunction> {
     const { source, options: configured } = await readFunctionFile(path, this.#host.bindings.registry.named);
-    return this.load(source, { ...configured, ...options });
+    const author = options.limits === undefined ? 'file' : 'owner';
+    return this.deploy(author, source, { ...configured, ...givenOf(options) });
   }
 
   /** The function of this name, if it is loaded. */
@@ -205,8 +235,7 @@ export class Account implements BindingClients {
 
   /** The limits of the account, before those of a function. */
   get limits(): ResolvedLimits {
-    this.#ownLimits ??= this.#limits({});
-    return this.#ownLimits;
+    return this.#limits.own;
   }
 
   /** Figures of the functions that are loaded, each since it was, and of all of them together. */
@@ -232,7 +261,8 @@ export class Account implements BindingClients {
   }
 
   async close(): Promise<void> {
-    for (const loaded of this.#functions.values()) this.#retire(loaded);
+    const error = new EdgeError('EDGE_CLOSED', `Cannot use a function of account "${this.id}": the host is closed`);
+    for (const loaded of this.#functions.values()) this.#end(loaded, error);
     this.#functions.clear();
     this.#host.releaseNames();
     await this.#supervisor.close();
@@ -248,8 +278,23 @@ export class Account implements BindingClients {
     );
   }
 
+  /** @throws EdgeError EDGE_LIMIT_EXCEEDED */
+  #checkCounts(options: ResolvedLoadOptions, limits: ResolvedLimits): void {
+    const counted = { ...options, crons: options.crons.length, variables: countVariables(options) };
+    checkCounts(counted, this.#counted(), limits);
+  }
+
   #resolve(options: LoadOptions | undefined): ResolvedLoadOptions {
-    return resolveLoadOptions(options, this.#host.bindings.registry.named);
+    return resolveLoadOptions(options, this.#host.bindings.registry.named, () => this.#ownName());
+  }
+
+  /** For a load without a name. */
+  #ownName(): string {
+    for (;;) {
+      this.#unnamed++;
+      const name = this.#unnamed === 1 ? 'function' : `function-${this.#unnamed}`;
+      if (!this.#functions.has(name)) return name;
+    }
   }
 
   #counted(): Iterable<CountedFunction> {
@@ -262,32 +307,29 @@ export class Account implements BindingClients {
 
   /** The heap of an isolate is bounded when its thread starts, before it is known whose it will be. */
   #checkMemory(name: string, { memoryBytes }: ResolvedLimits): void {
-    const most = this.#limits({}).memoryBytes;
+    const most = this.#limits.most.memoryBytes;
     if (memoryBytes <= most) return;
     throw new RangeError(
       `Option limits.memoryBytes of function "${name}" is ${memoryBytes}, the isolates of account "${this.id}" have ${most}: give the account or the host so much`,
     );
   }
 
-  #limits(overrides: LimitOverrides, usageModel?: ResolvedLimits['plan']): ResolvedLimits {
-    return resolveLimits({
-      plan: usageModel ?? this.#options.plan ?? this.#host.plan,
-      zonePlan: this.#options.zonePlan ?? this.#host.zonePlan,
-      overrides: [this.#host.limits, this.#options.limits, overrides],
-    });
-  }
-
-  #unload(name: string, runner: FunctionRunner): void {
+  #unload(name: string): void {
     const loaded = this.#functions.get(name);
-    if (loaded?.runner !== runner) return; // replaced or unloaded before
+    if (loaded === undefined) return;
     this.#functions.delete(name);
-    this.#retire(loaded);
+    this.#end(loaded, unloadedError(loaded.runner.context));
   }
 
-  #retire({ runner, triggers }: Loaded): void {
+  #end(loaded: Loaded, error: EdgeError): void {
+    loaded.slot.end(error);
+    this.#retire(loaded, error);
+  }
+
+  #retire({ runner, triggers }: Loaded, successor: FunctionRunner | EdgeError): void {
     triggers?.stop();
     this.#host.router.remove(runner);
-    runner.retire();
+    runner.retire(successor);
   }
 }
 

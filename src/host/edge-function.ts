@@ -1,49 +1,50 @@
-/** A loaded function. */
+/** The handle of a function: it follows the function's name from version to version. */
 import { HostOpens } from '../protocol/messages.js';
 import { createBatch, type QueueMessage, type QueueOutcome, readOutcome } from './events/queue-batch.js';
+import { type FunctionSlot, rememberSlot } from './function-slot.js';
 import { fetchInput, fetchThrough } from './ingress/fetch-adapter.js';
-import type { FunctionRunner } from './invocation/function-runner.js';
-import type { FunctionStats, FunctionStatsSnapshot } from './invocation/function-stats.js';
+import type { FunctionStatsSnapshot } from './invocation/function-stats.js';
 import { runToEnd } from './invocation/run-to-end.js';
 
 export class EdgeFunction {
   readonly name: string;
   readonly account: string;
-  /** A hash of the deployed modules: the same source has the same version. */
-  readonly version: string;
-  readonly #runner: FunctionRunner;
-  readonly #stats: FunctionStats;
+  readonly #slot: FunctionSlot;
   readonly #unload: () => void;
 
   /** Functions are made by `host.load()` and `account.load()`. */
-  constructor(runner: FunctionRunner, stats: FunctionStats, unload: () => void) {
-    this.#runner = runner;
-    this.#stats = stats;
+  constructor(slot: FunctionSlot, unload: () => void) {
+    this.#slot = slot;
     this.#unload = unload;
-    this.name = runner.context.function;
-    this.account = runner.context.account;
-    this.version = runner.context.version;
+    this.name = slot.name;
+    this.account = slot.account;
+    rememberSlot(this, slot);
+  }
+
+  /** A hash of the deployed modules: the same source has the same version. */
+  get version(): string {
+    return this.#slot.details.version;
   }
 
   /** Milliseconds that parsing and the global scope took at the last start. */
   get startupTimeMs(): number {
-    return this.#runner.startupTimeMs;
+    return this.#slot.details.startupTimeMs;
   }
 
   /** Events that the function handles: 'fetch', 'scheduled', 'queue', 'alarm'. */
   get handlers(): readonly string[] {
-    return this.#runner.handlers;
+    return this.#slot.details.handlers;
   }
 
   /**
    * Answers a request. The response's body is a stream, and so may the request's be; `request.signal` cancels.
    * Rejects with EdgeError: EDGE_HANDLER_THREW, EDGE_NO_RESPONSE, EDGE_CPU_LIMIT, EDGE_MEMORY_LIMIT, EDGE_ISOLATE_LOST,
-   * EDGE_CELL_LOST, EDGE_OVERLOADED, EDGE_CLOSED and the codes of loading, when the function had to be started again.
+   * EDGE_CELL_LOST, EDGE_OVERLOADED, EDGE_FUNCTION_UNLOADED, EDGE_CLOSED and the codes of loading, when the function had to be started again.
    */
   fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {
     // Not async: a promise that is handed on by a second one settles three microtasks later.
     try {
-      return fetchThrough(this.#runner, fetchInput(input, init), 'fail-closed');
+      return fetchThrough(this.#slot.runner, fetchInput(input, init), 'fail-closed');
     } catch (error) {
       return Promise.reject(error);
     }
@@ -52,7 +53,7 @@ export class EdgeFunction {
   /** Runs the function's scheduled handler, waitUntil included. Rejects like `fetch`. */
   async scheduled(options: { readonly cron?: string; readonly scheduledTime?: Date } = {}): Promise<void> {
     const time = options.scheduledTime ?? new Date();
-    await runToEnd(this.#runner, HostOpens.Scheduled, `${time.getTime()}\n${options.cron ?? ''}`);
+    await runToEnd(this.#slot.runner, HostOpens.Scheduled, `${time.getTime()}\n${options.cron ?? ''}`);
   }
 
   /**
@@ -69,7 +70,7 @@ export class EdgeFunction {
         `Cannot run the alarm of function "${this.name}": scheduledTime is ${scheduledTime}, retryCount is ${retryCount}, expected a Date and a count from 0 on`,
       );
     }
-    await runToEnd(this.#runner, HostOpens.Alarm, `${scheduledTime.getTime()}\n${retryCount}`);
+    await runToEnd(this.#slot.runner, HostOpens.Alarm, `${scheduledTime.getTime()}\n${retryCount}`);
   }
 
   /**
@@ -81,15 +82,18 @@ export class EdgeFunction {
    */
   async queue(queueName: string, messages: readonly QueueMessage[]): Promise<QueueOutcome> {
     const batch = createBatch(queueName, messages);
-    return readOutcome(batch, await runToEnd(this.#runner, HostOpens.Queue, batch.head));
+    return readOutcome(batch, await runToEnd(this.#slot.runner, HostOpens.Queue, batch.head));
   }
 
-  /** Figures since loading. */
+  /** Figures since this version was loaded. */
   stats(): FunctionStatsSnapshot {
-    return this.#stats.snapshot();
+    return this.#slot.details.stats.snapshot();
   }
 
-  /** Takes the function off the host: no new requests; what runs goes on to its end. */
+  /**
+   * Takes the function off the host: no new requests (EDGE_FUNCTION_UNLOADED); what runs goes on to its end. Loaded again under its name, its
+   * handles work again.
+   */
   unload(): void {
     this.#unload();
   }

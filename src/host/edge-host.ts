@@ -22,17 +22,18 @@ import { lazyCounters, openRedisCounters, type SharedCounters } from '../quotas/
 import { Storage } from '../storage/storage.js';
 import { Account, type AccountStatsSnapshot } from './account.js';
 import type { AccountHost } from './account-host.js';
+import { AccountLimits } from './account-limits.js';
 import type { ScriptSource } from './deploy/deployment.js';
 import type { EdgeFunction } from './edge-function.js';
 import { warnUnheard } from './events/unheard.js';
 import type { HostEvents } from './events.js';
+import { slotOf } from './function-slot.js';
 import { HostBindings } from './host-bindings.js';
 import { type EdgeHostOptions, type ResolvedHostOptions, resolveHostOptions } from './host-options.js';
 import { fetchInput, fetchThrough } from './ingress/fetch-adapter.js';
 import { createListener } from './ingress/listener.js';
 import { Router } from './ingress/router.js';
 import { cachePrefix, type FunctionRunner } from './invocation/function-runner.js';
-import { runnerOf } from './invocation/runners.js';
 import { CHANNELS, isRecorded, loadTelemetry, publish, recordInvocation } from './invocation/telemetry.js';
 import { type HostListenerOptions, LISTENER_OPTIONS } from './listener-options.js';
 import { createManagementEndpoint, type HostManagement, type HostManagementOptions } from './management-endpoint.js';
@@ -179,11 +180,8 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     }
     checkName('an account', id);
     const checked = checkAccountOptions(options);
-    const limits = resolveLimits({
-      plan: checked.plan ?? this.#options.plan,
-      zonePlan: checked.zonePlan ?? this.#options.zonePlan,
-      overrides: [this.#options.limits, checked.limits],
-    });
+    const limits = new AccountLimits(this.#options, checked);
+    const { memoryBytes } = limits.most;
     if (checked.zones !== undefined) this.#names.declare(id, checked.zones);
     const { maxIsolatesPerAccount, spareIsolates } = this.#options;
     const bounds = {
@@ -201,14 +199,14 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       // One more thread than isolates, so that a full account can still replace a function by its new version.
       maxThreads: maxIsolatesPerAccount + spareIsolates + 1,
       spares: spareIsolates,
-      heapBytes: limits.memoryBytes,
-      cellMemoryBytes: CELL_BASE_BYTES + limits.memoryBytes * 2,
+      heapBytes: memoryBytes,
+      cellMemoryBytes: CELL_BASE_BYTES + memoryBytes * 2,
       makeRoom: () => this.#cache.evict(cachePrefix(id)),
       prepare: () => this.#prepareSandbox(),
       create: (cellOptions, events) => this.#createCell(id, share, cellOptions, events),
       onFinding: error => this.#warn(error),
     });
-    const account = new Account(id, checked, this.#accountHost(id, share), supervisor);
+    const account = new Account(id, limits, this.#accountHost(id, share), supervisor);
     this.#accounts.set(id, account);
     return account;
   }
@@ -229,7 +227,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
 
   /**
    * A listener for `http.createServer`, or middleware for Express, Connect and Fastify's raw requests: with `function` everything goes
-   * to that function, else by route; what matches no route goes to `next` where there is one, else is answered with 404. A request whose
+   * to that function, in the version that serves under its name (404 when it is unloaded), else by route; what matches no route goes to `next` where there is one, else is answered with 404. A request whose
    * Host or target could be read in two ways is answered with 400 (EDGE_REQUEST_MALFORMED).
    */
   listener(
@@ -237,8 +235,16 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   ): (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void {
     checkOptions('listener()', options, LISTENER_OPTIONS);
     const { function: fixed, ...listenerOptions } = options;
-    const runner = fixed === undefined ? undefined : runnerOf(fixed);
-    const route = runner === undefined ? undefined : ({ target: runner, mode: 'fail-closed' } as const);
+    const slot = fixed === undefined ? undefined : slotOf(fixed);
+    const route =
+      slot === undefined
+        ? undefined
+        : ({
+            get target() {
+              return slot.runner;
+            },
+            mode: 'fail-closed',
+          } as const);
     return createListener(
       (host, path) => route ?? this.#router.find(host, path),
       listenerOptions,
@@ -423,9 +429,6 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     return {
       share,
       idleHttpMs: this.#options.idleHttpMs,
-      limits: this.#options.limits,
-      plan: this.#options.plan,
-      zonePlan: this.#options.zonePlan,
       connectionSlotRelease: this.#options.connectionSlotRelease,
       admission: this.#admission,
       now: this.#options.now,

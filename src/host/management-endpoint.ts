@@ -87,9 +87,11 @@ function functionPort(host: ManagementHost): FunctionPort {
   };
   return {
     hasAccount: async id => host.account(id) !== undefined,
-    validate: deployment => account(deployment.account).check(sourceOf(deployment), optionsOf(deployment)),
-    activate: async deployment => {
-      const { startupTimeMs } = await account(deployment.account).load(sourceOf(deployment), optionsOf(deployment));
+    validate: deployment => account(deployment.account).tryOut('customer', sourceOf(deployment), optionsOf(deployment)),
+    activate: async (deployment, { isStored = false } = {}) => {
+      const author = isStored ? 'stored' : 'customer';
+      const target = account(deployment.account);
+      const { startupTimeMs } = await target.deploy(author, sourceOf(deployment), optionsOf(deployment));
       return { startupTimeMs };
     },
     setTriggers: async (id, name, triggers) => account(id).setTriggers(name, triggersOf(triggers)),

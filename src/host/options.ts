@@ -26,6 +26,7 @@ import {
   COMPATIBILITY_DATE,
   COMPATIBILITY_FLAGS,
   CRON,
+  DEFAULT_ROUTE_MODE,
   NAME,
   ROUTE_MODE,
   ROUTE_PATTERN,
@@ -41,6 +42,12 @@ export interface AccountOptions {
   /** @default the host's */
   readonly zonePlan?: ZonePlan;
   readonly limits?: LimitOverrides;
+  /**
+   * What limits of functions cannot pass, whoever sets them: `{ cpuMs: 50 }` lets the customer's settings go up to 50 ms where the plan has
+   * 10, and lowers a plan that has more. What is not named here is capped for settings of the customer, which are `edgehost.toml` and the
+   * management API, at what the account has; and not for `load()`, which is the application's own code.
+   */
+  readonly caps?: LimitOverrides;
   /** @default the host's */
   readonly hostBytes?: number;
   /** @default the host's */
@@ -75,7 +82,7 @@ export interface RouteOptions {
 }
 
 export interface LoadOptions extends BindingOptions {
-  /** Names the function within its account; loading the same name again replaces it. @default 'function' */
+  /** Names the function within its account; loading the same name again replaces it. @default a name of its own for each load: `function`, `function-2`, ... */
   readonly name?: string;
   /** Environment variables. */
   readonly vars?: Readonly<Record<string, unknown>>;
@@ -87,7 +94,7 @@ export interface LoadOptions extends BindingOptions {
   readonly routes?: readonly (string | RouteOptions)[];
   /** Cron expressions of five fields, in UTC, that start the scheduled handler. */
   readonly crons?: readonly string[];
-  /** Figures of another plan for this function. @default the account's plan */
+  /** The usage model of this function, where it is not that of the account's plan. @default the account's plan */
   readonly usageModel?: Plan;
   readonly limits?: LimitOverrides;
 }
@@ -96,6 +103,7 @@ export const ACCOUNT_OPTIONS: Schema<AccountOptions> = objectOf<AccountOptions>(
   'plan?': choice(PLANS),
   'zonePlan?': choice(ZONE_PLANS),
   'limits?': LIMIT_OVERRIDES,
+  'caps?': LIMIT_OVERRIDES,
   ...ACCOUNT_BOUNDS,
   'zones?': list(text()),
 });
@@ -156,9 +164,10 @@ export type ResolvedLoadOptions = Readonly<
 export function resolveLoadOptions(
   options: LoadOptions = {},
   rows: readonly NamedBinding[] = REGISTRY.named,
+  ownName: () => string = () => 'function',
 ): ResolvedLoadOptions {
   checkOptions('load()', options, loadOptionsSchema(rows));
-  const { name = 'function', vars = {}, secrets = {} } = options;
+  const { name = ownName(), vars = {}, secrets = {} } = options;
   const bindings = boundBindings(options, rows);
   const names = [...bindings.map(binding => binding.name), ...Object.keys(vars), ...Object.keys(secrets)];
   checkBindingNames(names, `load function "${name}"`);
@@ -180,7 +189,7 @@ export function resolveLoadOptions(
 function resolveRoute(given: string | RouteOptions): Required<RouteOptions> {
   const {
     pattern,
-    mode = 'fail-closed',
+    mode = DEFAULT_ROUTE_MODE,
     zone,
     customDomain = false,
   } = typeof given === 'string' ? { pattern: given } : given;

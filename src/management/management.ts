@@ -210,7 +210,7 @@ export function createManagement(options: ManagementOptions): Management {
     const failed: { account: string; name: string; error: unknown }[] = [];
     for await (const { account, name, load } of functionStore.stored()) {
       try {
-        await options.functions.activate(await load());
+        await options.functions.activate(await load(), { isStored: true });
         restored += 1;
         for (const refused of await functionStore.refusedRoutes(account, name)) onWarning(new Error(refused));
       } catch (error) {

@@ -85,9 +85,13 @@ export interface FunctionPort {
   validate(deployment: FunctionDeployment): Promise<{ readonly startupTimeMs: number }>;
   /**
    * Lets the version serve in place of what served under the name before, configuration and triggers included. When it
-   * rejects, what served before goes on.
+   * rejects, what served before goes on. One that was activated before (`isStored`) gets no more than its account may have by now; else
+   * asking for more is EDGE_LIMIT_EXCEEDED.
    */
-  activate(deployment: FunctionDeployment): Promise<{ readonly startupTimeMs: number }>;
+  activate(
+    deployment: FunctionDeployment,
+    options?: { readonly isStored?: boolean },
+  ): Promise<{ readonly startupTimeMs: number }>;
   /** Replaces routes and cron triggers without touching the isolates. When it rejects, those from before hold. */
   setTriggers(account: string, name: string, triggers: FunctionTriggers): Promise<void>;
   /** Ends the function; no error when it does not serve. */

@@ -26,6 +26,7 @@ import {
   COMPATIBILITY_DATE,
   COMPATIBILITY_FLAGS,
   CRON,
+  DEFAULT_ROUTE_MODE,
   ROUTE_MODE,
   ROUTE_PATTERN,
   SECRET,
@@ -93,8 +94,7 @@ const moduleName = (of: string) =>
   });
 const version = text({ format: 'uuid' });
 const percentage: Schema<number> = { type: 'number', minimum: 0, maximum: 100 };
-/** The default is that of routes of load(). */
-const routeMode: Schema<RouteMode> = { ...ROUTE_MODE, default: 'fail-closed' };
+const routeMode: Schema<RouteMode> = { ...ROUTE_MODE, default: DEFAULT_ROUTE_MODE };
 const message = text({ maxLength: 500 });
 
 const comment: Schema<string | null> = nullable('string', { maxLength: 500 });

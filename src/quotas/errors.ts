@@ -14,9 +14,12 @@ export const EDGE_ERRORS = {
   EDGE_CONFIG_INVALID: { status: 400, text: 'the configuration file is not valid' },
   EDGE_NAME_DENIED: { status: 403, text: 'the account may not serve the host name' },
   EDGE_NAME_TAKEN: { status: 409, text: 'the host name belongs to another account' },
+  EDGE_ROUTE_TAKEN: { status: 409, text: 'another function answers the same route' },
   EDGE_LIMIT_EXCEEDED: { status: 403, text: 'a limit of the plan does not allow it' },
 
   // Running
+  EDGE_FUNCTION_UNLOADED: { status: 404, text: 'the function is no longer loaded' },
+  EDGE_CALLBACK_TIMEOUT: { status: 504, text: 'the application did not answer the function in time' },
   EDGE_HANDLER_THREW: { status: 500, text: 'the handler threw' },
   EDGE_NO_RESPONSE: { status: 500, text: 'the handler returned no Response' },
   EDGE_CPU_LIMIT: { status: 503, text: 'the invocation used more CPU time than its limit' },
@@ -49,6 +52,7 @@ export const EDGE_ERRORS = {
   EDGE_SUBREQUEST_LIMIT: { status: 500, text: 'too many subrequests' },
   EDGE_CONNECTION_CANCELED: { status: 500, text: 'the connection was canceled to break a deadlock' },
   EDGE_EGRESS_DENIED: { status: 502, text: 'the egress policy does not allow the address' },
+  EDGE_LOOP: { status: 508, text: 'functions fetched each other too deeply' },
   EDGE_EGRESS_FAILED: { status: 502, text: 'the outgoing request failed' },
   EDGE_NOT_SUPPORTED: { status: 501, text: 'not supported' },
 

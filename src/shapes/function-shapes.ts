@@ -33,6 +33,9 @@ export const ROUTE_PATTERN: Schema<string> = refined(
 
 export const ROUTE_MODE: Schema<RouteMode> = choice(['fail-open', 'fail-closed']);
 
+/** Of a route that names none, whichever way it is made: a function that protects something is not to be passed by. */
+export const DEFAULT_ROUTE_MODE: RouteMode = 'fail-closed';
+
 export const CRON: Schema<string> = refined(
   text({ maxLength: 200, description: 'a cron expression of five fields' }),
   expression => reasonOf(() => checkCron(expression)),

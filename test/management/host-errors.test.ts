@@ -16,6 +16,7 @@ const ANSWERS: Readonly<Partial<Record<EdgeErrorCode, readonly [number, number]>
   EDGE_LIMIT_EXCEEDED: [403, 4005],
   EDGE_NAME_DENIED: [403, 4006],
   EDGE_NAME_TAKEN: [409, 4007],
+  EDGE_ROUTE_TAKEN: [409, 4002],
   EDGE_NOT_SUPPORTED: [501, 5005],
   EDGE_CELL_LOST: [503, 8001],
   EDGE_CELL_START: [503, 8001],

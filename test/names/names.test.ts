@@ -72,10 +72,10 @@ test('an account cannot take host names of another by load(), setTriggers(), che
 test('two accounts that load one name at once get one of it, and the other changes nothing', async t => {
   const host = newHost(t, { isolation: 'thread' });
   const ask = await asker(t, host);
-  await host.account('b').load(says('b before'), { routes: ['b.example/*'] });
+  await host.account('b').load(says('b before'), { name: 'f', routes: ['b.example/*'] });
   const [a, b] = await Promise.allSettled([
     host.account('a').load(says('a'), { routes: ['race.example/*'] }),
-    host.account('b').load(says('b after'), { routes: ['race.example/*', 'b.example/*'] }),
+    host.account('b').load(says('b after'), { name: 'f', routes: ['race.example/*', 'b.example/*'] }),
   ]);
   t.deepEqual([a.status, b.status].sort(), ['fulfilled', 'rejected']);
   const isFirst = a.status === 'fulfilled';

@@ -4,7 +4,8 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { EdgeError } from '../../quotas/errors.js';
-import type { Invocation, RequestBodySource } from '../invocation/invocation.js';
+import type { Invocation } from '../invocation/invocation.js';
+import type { RequestBodySource } from '../invocation/response-sink.js';
 
 /** Bytes written to the exchange at once. */
 const CHUNK_BYTES = 64 * 1024;

@@ -41,15 +41,28 @@ export class Router<T> {
   /**
    * Whether a function of the account may have these routes.
    *
-   * @throws EdgeError EDGE_NAME_TAKEN, EDGE_NAME_DENIED
+   * @throws EdgeError EDGE_NAME_TAKEN, EDGE_NAME_DENIED, EDGE_ROUTE_TAKEN
    */
   check(account: string, functionName: string, patterns: readonly string[]): void {
+    const seen = new Map<string, string>();
     for (const pattern of patterns) {
-      const refusal = this.#owners.routeRefusal(account, compilePattern(pattern));
-      if (refusal === undefined) continue;
+      const act = `Cannot give function "${functionName}" of account "${account}" the route "${pattern}"`;
+      const compiled = compilePattern(pattern);
+      const refusal = this.#owners.routeRefusal(account, compiled);
+      if (refusal !== undefined) {
+        const code = refusal.kind === 'taken' ? 'EDGE_NAME_TAKEN' : 'EDGE_NAME_DENIED';
+        throw new EdgeError(code, `${act}: ${refusal.message}`);
+      }
+      const key = keyOf(compiled);
+      const twin = seen.get(key);
+      if (twin !== undefined) throw new EdgeError('EDGE_ROUTE_TAKEN', `${act}: its route "${twin}" is the same`);
+      seen.set(key, pattern);
+      const other = this.#twinOf(compiled, account, functionName);
+      if (other === undefined) continue;
+      // Which function of which account it is concerns the owner of the host: the management API tells a tenant of its own functions alone.
       throw new EdgeError(
-        refusal.kind === 'taken' ? 'EDGE_NAME_TAKEN' : 'EDGE_NAME_DENIED',
-        `Cannot give function "${functionName}" of account "${account}" the route "${pattern}": ${refusal.message}`,
+        other.account === account ? 'EDGE_ROUTE_TAKEN' : 'EDGE_NAME_TAKEN',
+        `${act}: function "${other.functionName}" of account "${other.account}" has the same, "${other.pattern}"`,
       );
     }
   }
@@ -105,6 +118,19 @@ export class Router<T> {
       .sort(bySpecificity);
   }
 
+  /** The same route of another function. */
+  #twinOf(pattern: Pattern, account: string, functionName: string): Compiled<T> | undefined {
+    const key = keyOf(pattern);
+    return this.#known(pattern).find(
+      route => keyOf(route) === key && (route.account !== account || route.functionName !== functionName),
+    );
+  }
+
+  #known({ hostKind, name }: Pattern): readonly Compiled<T>[] {
+    if (hostKind === 'any' || hostKind === 'ending') return this.#others;
+    return (hostKind === 'exact' ? this.#byHost : this.#byHostAbove).get(name) ?? [];
+  }
+
   #listOf({ hostKind, name }: Compiled<T>): Compiled<T>[] {
     if (hostKind === 'any' || hostKind === 'ending') return this.#others;
     const lists = hostKind === 'exact' ? this.#byHost : this.#byHostAbove;
@@ -112,6 +138,11 @@ export class Router<T> {
     lists.set(name, list);
     return list;
   }
+}
+
+/** Patterns with the same key match the same URLs. */
+function keyOf({ hostKind, name, port, path, pathKind }: Pattern): string {
+  return `${hostKind} ${name}${port} ${path} ${pathKind}`;
 }
 
 function take<T>(lists: Map<string, Compiled<T>[]>, key: string, list: Compiled<T>[], target: T): Compiled<T>[] {

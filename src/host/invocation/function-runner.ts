@@ -43,7 +43,8 @@ export class FunctionRunner {
   readonly #key: string;
   #loading: Promise<IsolateHandle> | undefined;
   #waiting = 0;
-  #isRetired = false;
+  /** Set when it is retired: the version in its place, or the error of what comes too late. */
+  #successor: FunctionRunner | EdgeError | undefined;
   handlers: readonly string[] = [];
   startupTimeMs = 0;
 
@@ -60,6 +61,8 @@ export class FunctionRunner {
 
   /** Starts an invocation. Rejects when no isolate can be had; everything later is told to the sink. */
   async run(start: InvocationStart, sink: ResponseSink): Promise<Invocation> {
+    // A request that had found this version before another took its place.
+    if (this.#successor instanceof FunctionRunner) return this.#successor.run(start, sink);
     const live = this.live();
     if (live?.isBacklogged === true) {
       throw new EdgeError(
@@ -87,6 +90,7 @@ export class FunctionRunner {
     try {
       isolate = await this.#isolate();
     } catch (error) {
+      if (this.#successor instanceof FunctionRunner) return await this.#successor.run(start, sink);
       reportUnstarted(this.context, start, error, performance.now() - beganMs, parent);
       throw error;
     } finally {
@@ -94,6 +98,8 @@ export class FunctionRunner {
       share.bytes.countHeap(-heldBytes);
       share.endInvocation();
     }
+    // Retired while it loaded.
+    if (this.#successor !== undefined && !isolate.isUsable) return this.run(start, sink);
     return new Invocation(this.context, isolate, start, sink);
   }
 
@@ -109,18 +115,18 @@ export class FunctionRunner {
     return handle?.takesNew === true ? handle : undefined;
   }
 
-  /** No new invocations; the isolate ends with those that run. */
-  retire(): void {
-    this.#isRetired = true;
+  /**
+   * No new invocations; the isolate ends with those that run. What still comes here goes to the successor, or is refused with the error.
+   */
+  retire(successor: FunctionRunner | EdgeError = unloadedError(this.context)): void {
+    this.#successor = successor;
     this.#options.cache.delete(this.#key);
   }
 
   #isolate(): Promise<IsolateHandle> {
     const live = this.live();
     if (live !== undefined) return Promise.resolve(live);
-    if (this.#isRetired) {
-      return Promise.reject(new EdgeError('EDGE_CLOSED', `Function "${this.context.function}" has been unloaded`));
-    }
+    if (this.#successor instanceof EdgeError) return Promise.reject(this.#successor);
     this.#loading ??= this.#load().finally(() => {
       this.#loading = undefined;
     });
@@ -160,10 +166,18 @@ export class FunctionRunner {
     } finally {
       clearTimeout(timer);
     }
-    if (this.#isRetired) handle.end();
+    if (this.#successor !== undefined) handle.end();
     else cache.set(this.#key, handle);
     return handle;
   }
+}
+
+/** What is asked of a function that is no longer loaded. */
+export function unloadedError({ account, function: name }: { account: string; function: string }): EdgeError {
+  return new EdgeError(
+    'EDGE_FUNCTION_UNLOADED',
+    `Function "${name}" of account "${account}" has been unloaded: load it again under its name`,
+  );
 }
 
 /** Of the isolates of an account in the cache. */

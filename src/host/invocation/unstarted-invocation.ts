@@ -11,6 +11,7 @@ const OUTCOMES: Readonly<Partial<Record<EdgeErrorCode, InvocationOutcome>>> = {
   EDGE_STARTUP_LIMIT: 'exceededCpu',
   EDGE_MEMORY_LIMIT: 'exceededMemory',
   EDGE_CLOSED: 'canceled',
+  EDGE_FUNCTION_UNLOADED: 'canceled',
   EDGE_ISOLATE_LOST: 'isolateLost',
   EDGE_CELL_LOST: 'isolateLost',
   EDGE_CELL_START: 'isolateLost',

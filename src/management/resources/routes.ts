@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { compilePattern } from '../../names/route-pattern.js';
+import { DEFAULT_ROUTE_MODE } from '../../shapes/function-shapes.js';
 import { type Context, pageQuery, param, zoneOf } from '../context.js';
 import { ApiError, type Reply } from '../http/envelope.js';
 import { requireMatch } from '../http/preconditions.js';
@@ -126,7 +127,7 @@ function input(context: Context, body: Bodies['RouteInput']): Pick<RouteRecord, 
   return {
     pattern,
     function: body.function,
-    mode: body.mode ?? 'fail-closed',
+    mode: body.mode ?? DEFAULT_ROUTE_MODE,
   };
 }
 

@@ -214,7 +214,7 @@ export class FunctionStore {
       await write(startupTimeMs);
     } catch (error) {
       if (previous === null) await this.#port.remove(account, name);
-      else await this.#port.activate(previous);
+      else await this.#port.activate(previous, { isStored: true });
       throw error;
     }
     return startupTimeMs;

@@ -1,0 +1,125 @@
+/**
+ * The limits of an account's functions. Plan, usage model and caps are the owner's, who has the application's code; what the account's customer
+ * writes, in `edgehost.toml` or over the management API, may only lower.
+ */
+import { EdgeError } from '../quotas/errors.js';
+import { limitError } from '../quotas/limit-error.js';
+import { INVOCATION_KINDS, type InvocationKind, LIMIT_NAMES, type LimitName, type Plan } from '../quotas/limits.js';
+import { type LimitOverrides, type ResolvedLimits, resolveLimits } from '../quotas/resolve-limits.js';
+import type { AccountOptions } from './options.js';
+
+/**
+ * Who has written the limits of a function: `owner`, the application's code; `file`, the customer, in `edgehost.toml`; `customer`, over the
+ * management API; `stored`, the customer, at a time when it may have been allowed more.
+ */
+export type LimitsAuthor = 'owner' | 'file' | 'customer' | 'stored';
+
+export interface FunctionSettings {
+  readonly name: string;
+  readonly limits: LimitOverrides;
+  readonly usageModel: Plan | undefined;
+}
+
+/** What the host gives to every account. */
+export interface HostLimits {
+  readonly plan: Plan;
+  readonly zonePlan: ResolvedLimits['zonePlan'] | undefined;
+  readonly limits: LimitOverrides;
+}
+
+export class AccountLimits {
+  /** Those of a function that has none of its own. */
+  readonly own: ResolvedLimits;
+  /** What the customer's settings reach at most. */
+  readonly most: ResolvedLimits;
+  readonly #choice: HostLimits;
+  readonly #overrides: readonly (LimitOverrides | undefined)[];
+  readonly #caps: LimitOverrides;
+
+  constructor(host: HostLimits, { plan, zonePlan, limits, caps = {} }: AccountOptions) {
+    this.#choice = { plan: plan ?? host.plan, zonePlan: zonePlan ?? host.zonePlan, limits: host.limits };
+    this.#overrides = [host.limits, limits];
+    this.#caps = caps;
+    this.own = within(this.#resolve(undefined), caps);
+    this.most = this.#resolve(undefined, caps);
+  }
+
+  /**
+   * The limits of one function.
+   *
+   * @param onLowered gets a sentence on each setting that is stored and no longer allowed
+   * @throws EdgeError EDGE_LIMIT_EXCEEDED for a setting that its author may not make
+   */
+  of(settings: FunctionSettings, author: LimitsAuthor, onLowered: (message: string) => void): ResolvedLimits {
+    const { name, limits, usageModel } = settings;
+    const { plan } = this.#choice;
+    const isForeignModel = (author === 'customer' || author === 'stored') && (usageModel ?? plan) !== plan;
+    if (isForeignModel) {
+      const why = `the usage model "${usageModel}" is not the plan of its account, "${plan}", which only the owner of the host changes`;
+      if (author === 'customer') throw new EdgeError('EDGE_LIMIT_EXCEEDED', `Cannot load function "${name}": ${why}`);
+      onLowered(`Function "${name}": ${why}`);
+    }
+    const ceiling = this.#ceiling(usageModel, author);
+    for (const [limit, kind, figure] of figuresOf(limits)) {
+      const allowed = figureOf(ceiling, limit, kind);
+      if (allowed === undefined || figure <= allowed) continue;
+      const error = limitError('EDGE_LIMIT_EXCEEDED', {
+        limit,
+        subject: `load function "${name}"`,
+        measured: `its own setting of ${limit}`,
+        figure,
+        allowed,
+        plan,
+        option: `caps.${limit} of the account`,
+      });
+      if (author !== 'stored') throw error;
+      onLowered(`Function "${name}" is loaded with less than it asks for. ${error.message}`);
+    }
+    return within(this.#resolve(usageModel, limits), ceiling);
+  }
+
+  #ceiling(usageModel: Plan | undefined, author: LimitsAuthor): LimitOverrides {
+    if (author === 'owner') return this.#caps;
+    // The usage model of a file is the owner's: files do not name one.
+    return author === 'file' ? this.#resolve(usageModel, this.#caps) : this.most;
+  }
+
+  #resolve(usageModel: Plan | undefined, last?: LimitOverrides): ResolvedLimits {
+    const { plan, zonePlan } = this.#choice;
+    return resolveLimits({ plan: usageModel ?? plan, zonePlan, overrides: [...this.#overrides, last] });
+  }
+}
+
+/** The same limits, each no larger than the ceiling has it. */
+function within(limits: ResolvedLimits, ceiling: LimitOverrides): ResolvedLimits {
+  const lower: Record<string, unknown> = {};
+  for (const [name, kind, figure] of figuresOf(limits)) {
+    const least = Math.min(figure, figureOf(ceiling, name, kind) ?? figure);
+    if (kind === undefined) lower[name] = least;
+    else lower[name] = { ...Object(lower[name]), [kind]: least };
+  }
+  return resolveLimits({ plan: limits.plan, zonePlan: limits.zonePlan, overrides: [lower] });
+}
+
+/** The figures that are given, by kind of invocation where they differ by it. */
+function* figuresOf(limits: LimitOverrides): Generator<[LimitName, InvocationKind | undefined, number]> {
+  for (const name of LIMIT_NAMES) {
+    const given = limits[name];
+    if (typeof given === 'number') yield [name, undefined, given];
+    else if (given !== undefined) {
+      for (const kind of INVOCATION_KINDS) {
+        const figure = given[kind];
+        if (figure !== undefined) yield [name, kind, figure];
+      }
+    }
+  }
+}
+
+/** The figure for one kind, or the largest of those for all kinds where none is named: a setting for all kinds must fit each. */
+function figureOf(limits: LimitOverrides, name: LimitName, kind: InvocationKind | undefined): number | undefined {
+  const given = limits[name];
+  if (given === undefined || typeof given === 'number') return given;
+  if (kind !== undefined) return given[kind];
+  const figures = INVOCATION_KINDS.flatMap(each => given[each] ?? []);
+  return figures.length === 0 ? undefined : Math.min(...figures);
+}
