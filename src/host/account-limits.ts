@@ -5,7 +5,7 @@
 import { EdgeError } from '../quotas/errors.js';
 import { limitError } from '../quotas/limit-error.js';
 import { INVOCATION_KINDS, type InvocationKind, LIMIT_NAMES, type LimitName, type Plan } from '../quotas/limits.js';
-import { type LimitOverrides, type ResolvedLimits, resolveLimits } from '../quotas/resolve-limits.js';
+import { type LimitOverrides, presentKinds, type ResolvedLimits, resolveLimits } from '../quotas/resolve-limits.js';
 import type { AccountOptions } from './options.js';
 
 /**
@@ -107,8 +107,9 @@ function* figuresOf(limits: LimitOverrides): Generator<[LimitName, InvocationKin
     const given = limits[name];
     if (typeof given === 'number') yield [name, undefined, given];
     else if (given !== undefined) {
+      const byKind = presentKinds(given);
       for (const kind of INVOCATION_KINDS) {
-        const figure = given[kind];
+        const figure = byKind[kind];
         if (figure !== undefined) yield [name, kind, figure];
       }
     }
@@ -119,7 +120,8 @@ function* figuresOf(limits: LimitOverrides): Generator<[LimitName, InvocationKin
 function figureOf(limits: LimitOverrides, name: LimitName, kind: InvocationKind | undefined): number | undefined {
   const given = limits[name];
   if (given === undefined || typeof given === 'number') return given;
-  if (kind !== undefined) return given[kind];
-  const figures = INVOCATION_KINDS.flatMap(each => given[each] ?? []);
+  const byKind = presentKinds(given);
+  if (kind !== undefined) return byKind[kind];
+  const figures = INVOCATION_KINDS.flatMap(each => byKind[each] ?? []);
   return figures.length === 0 ? undefined : Math.min(...figures);
 }

@@ -78,12 +78,21 @@ function planFigure(name: LimitName, plan: Plan, zonePlan: ZonePlan): number | B
 function overridden(name: LimitName, current: unknown, value: number | KindOverrides): unknown {
   if (limitRow(name).by !== 'kind') return value;
   if (typeof value === 'number') return Object.fromEntries(INVOCATION_KINDS.map(kind => [kind, value]));
-  const given = Object.entries(value).filter(([, figure]) => figure !== undefined);
-  return { ...Object(current), ...Object.fromEntries(given.map(([kind, figure]) => [presentKind(kind), figure])) };
+  return { ...Object(current), ...presentKinds(value) };
 }
 
-function presentKind(name: string): string {
-  return isFormerKind(name) ? FORMER_KINDS[name] : name;
+/** The same values by the present names of kinds alone. A present name takes the place of a former one. */
+export function presentKinds(given: KindOverrides): Partial<ByKind<number>> {
+  const present: Partial<Record<InvocationKind, number>> = {};
+  for (const [former, kind] of Object.entries(FORMER_KINDS)) {
+    const value = isFormerKind(former) ? given[former] : undefined;
+    if (value !== undefined) present[kind] = value;
+  }
+  for (const kind of INVOCATION_KINDS) {
+    const value = given[kind];
+    if (value !== undefined) present[kind] = value;
+  }
+  return present;
 }
 
 function isFormerKind(name: string): name is keyof typeof FORMER_KINDS {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { AccountLimits } from '../../src/host/account-limits.js';
 import { type AccountOptions, EdgeError, type EdgeHost } from '../../src/index.js';
-import { INVOCATION_KINDS, LIMIT_NAMES, LIMITS, limitRow } from '../../src/quotas/limits.js';
+import { FORMER_KINDS, INVOCATION_KINDS, LIMIT_NAMES, LIMITS, limitRow } from '../../src/quotas/limits.js';
 import type { LimitOverrides } from '../../src/quotas/resolve-limits.js';
 import { handler, newHost, textOf } from './new-host.js';
 
@@ -40,6 +40,10 @@ for (const name of LIMIT_NAMES) {
     }
     if (by === 'kind') {
       for (const kind of INVOCATION_KINDS) {
+        const limits = { [name]: { [kind]: more } };
+        t.throws(() => limitsOf({ plan: 'free' }, limits, 'customer'), { code: 'EDGE_LIMIT_EXCEEDED' });
+      }
+      for (const kind of Object.keys(FORMER_KINDS)) {
         const limits = { [name]: { [kind]: more } };
         t.throws(() => limitsOf({ plan: 'free' }, limits, 'customer'), { code: 'EDGE_LIMIT_EXCEEDED' });
       }
