@@ -373,7 +373,11 @@ test('s3-request-presigner signs URLs that plain fetch can put, get and head wit
 
 test('client-s3 works in virtual-host style', async t => {
   const endpoint = await openDoor(t, { domain: 's3.localhost' });
-  const s3 = new S3Client({ endpoint: `http://s3.localhost:${endpoint.port}`, region: 'us-east-1', credentials: { ...KEYS } });
+  const s3 = new S3Client({
+    endpoint: `http://s3.localhost:${endpoint.port}`,
+    region: 'us-east-1',
+    credentials: { ...KEYS },
+  });
   t.teardown(() => s3.destroy());
   // `files.s3.localhost` needs no name server: the connection goes where the test says.
   const url = new URL(await getSignedUrl(s3, new PutObjectCommand({ Bucket, Key: '/x//y' })));
