@@ -13,11 +13,14 @@ interface Canceller {
   cancel(reason?: unknown): Promise<void>;
 }
 
-/** Cancels the stream that `reader` reads. Never rejects: nobody waits for the stream any more. */
+/**
+ * Cancels the stream that `reader` reads, and does not wait for its source: one that never says that it is done would hold the call that has
+ * failed, or its answer, indefinitely. Never rejects.
+ */
 export async function cancelQuietly(stream: object, reader: Canceller): Promise<void> {
   // False for a stream that cannot be extended, which is none of undici's.
   Reflect.defineProperty(stream, ERRORED, { value: true, configurable: true });
-  await reader.cancel().catch(() => {});
+  void reader.cancel().catch(() => {});
 }
 
 /** The chunks of a stream. Unlike its own iterator, `return()` ends it at once, also while a chunk is awaited. */

@@ -88,11 +88,12 @@ export interface LoadOptions extends BindingOptions {
   readonly vars?: Readonly<Record<string, unknown>>;
   /** Environment variables that no listing shows. */
   readonly secrets?: Readonly<Record<string, string>>;
-  /** `YYYY-MM-DD`. @default today */
+  /** `YYYY-MM-DD`, not in the future. @default today */
   readonly compatibilityDate?: string;
+  /** Those of the documentation; one that changes nothing is refused. @default none */
   readonly compatibilityFlags?: readonly string[];
   readonly routes?: readonly (string | RouteOptions)[];
-  /** Cron expressions of five fields, in UTC, that start the scheduled handler. */
+  /** Cron expressions of five fields, in UTC, that start the scheduled handler, which the script must have then. */
   readonly crons?: readonly string[];
   /** The usage model of this function, where it is not that of the account's plan. @default the account's plan */
   readonly usageModel?: Plan;

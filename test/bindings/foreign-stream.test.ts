@@ -80,6 +80,36 @@ test('cancelQuietly() tells the source, and does not reject when that throws', a
   t.true(isTold);
 });
 
+/** Gives this chunk, and never says that it has ended when it is cancelled. */
+function clinging(chunk: unknown): ReadableStream {
+  return new ReadableStream({
+    pull: controller => controller.enqueue(chunk),
+    cancel: () => new Promise(() => {}),
+  });
+}
+
+test('cancelQuietly() does not wait for a source that never says that it is done', async t => {
+  const stream = clinging('x');
+  await t.notThrowsAsync(cancelQuietly(stream, stream.getReader()));
+  const iterator = chunksOf(clinging('x'))[Symbol.asyncIterator]();
+  await iterator.next();
+  t.deepEqual(await iterator.return?.(), { done: true, value: undefined });
+});
+
+test('put() and uploadPart() of the application reject when a stream is wrong and its source never ends', async t => {
+  const bucket = newHost(t).bucket('files');
+  const upload = await bucket.createMultipartUpload('parts');
+  const message = 'The stream given as the value has a chunk of type string, its chunks must be bytes';
+  await t.throwsAsync(bucket.put('k', clinging('text')), { instanceOf: TypeError, message });
+  await t.throwsAsync(upload.uploadPart(1, clinging('text')), { instanceOf: TypeError, message });
+  const bytes = clinging(new Uint8Array(10));
+  await t.throwsAsync(bucket.put('k', bytes, { onlyIf: { etagMatches: '"quoted"' } }), { instanceOf: TypeError });
+  const failing = new ReadableStream({ pull: controller => controller.error(new Error('boom')) });
+  await t.throwsAsync(bucket.put('k', failing), { message: 'boom' });
+  t.is(await bucket.head('k'), null);
+  t.is((await upload.complete([await upload.uploadPart(1, 'x')])).size, 1);
+});
+
 test('chunksOf() gives every chunk, and ends a stream whose chunk is awaited', async t => {
   const chunks: string[] = [];
   const source = new ReadableStream<string>({

@@ -131,6 +131,8 @@ const SOURCES: readonly (readonly [string, string])[] = [
   ['http.NewRequest("GET", fmt.Sprintf("%s/zones/%s/analytics/dashboard", base, zone), nil)', 'GET zone-analytics'],
   ['/accounts/<account>/images/v1/direct_upload', 'POST image-direct-upload'],
   ['pool.notification_email = "a@example.com"', '* notification-email'],
+  ['await patch(pool, { notification_email: "a@example.com" });', '* notification-email'],
+  ['const body = { "notification_email": address };', '* notification-email'],
 ];
 
 for (const [source, expected] of SOURCES) {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import test, { type ExecutionContext } from 'ava';
 import { EdgeHost } from '../../src/index.js';
+import { signRequest } from '../s3/sign.js';
 import { handler, newHost, textOf } from './new-host.js';
 
 async function listen(t: ExecutionContext, listener: http.RequestListener): Promise<string> {
@@ -48,6 +49,31 @@ test('what an S3 client puts a function gets, and the other way round', async t 
   const { Body } = await client.send(new GetObjectCommand({ Bucket: 'files', Key: 'from-function' }));
   t.is(await Body?.transformToString(), 'two');
   await t.throwsAsync(client.send(new GetObjectCommand({ Bucket: 'other', Key: 'x' })), { name: 'AccessDenied' });
+});
+
+test('s3() has listeners beside the fetch handler, which takes the request target as it came', async t => {
+  const host = newHost(t);
+  await host.bucket('files').put('b', 'other');
+  const key = { accessKeyId: 'key', secretAccessKey: 'secret-of-default' };
+  const s3 = host.s3({ credentials: [{ ...key, buckets: ['files'] }] });
+  const target = '/files/a/../b';
+  const signed = signRequest('PUT', target, { host: 'h', ...key, body: 'x' });
+  const request = () => new Request(`http://h${target}`, { method: 'PUT', headers: signed.headers, body: 'x' });
+  t.is((await s3(request())).status, 403);
+  t.is((await s3(request(), { target })).status, 200);
+  t.is(await (await host.bucket('files').get('a/../b'))?.text(), 'x');
+
+  const server = http.createServer(s3.listener).on('checkContinue', s3.continueListener).listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const headers = { expect: '100-continue', 'content-length': '1', authorization: 'Bearer token' };
+  const upload = http.request({ port, host: '127.0.0.1', method: 'PUT', path: '/files/k', headers, agent: false });
+  upload.on('continue', () => t.fail('the endpoint asked for a body that it refuses'));
+  upload.flushHeaders();
+  const [refused] = await once(upload, 'response');
+  t.is(refused.statusCode, 400);
+  upload.destroy();
 });
 
 test('a listing is what it is when the function has replaced what arrays, strings and objects do', async t => {

@@ -38,7 +38,20 @@ for (const bytes of [10, 300_000]) {
   });
 }
 
-test('a bucket answers a put and a part whose streams fail or give what is no bytes', async t => {
+test('fetch() answers an upload that is longer than announced, whose source never says that it is done', async t => {
+  const endpoint = await openDoor(t);
+  const { headers } = signRequest('PUT', '/files/k', { host: 'h', ...KEYS, payloadHash: 'UNSIGNED-PAYLOAD' });
+  const body = new ReadableStream<Uint8Array>({
+    pull: controller => controller.enqueue(new Uint8Array(100)),
+    cancel: () => new Promise(() => {}),
+  });
+  const init = { method: 'PUT', headers: { ...headers, 'content-length': '150' }, body, duplex: 'half' } as const;
+  const response = await endpoint.handler.fetch(new Request('http://h/files/k', init));
+  t.is(response.status, 400);
+  t.is((await endpoint.send('HEAD', '/files/k')).status, 404);
+});
+
+test('a bucket answers a put and a part whose streams fail', async t => {
   const endpoint = await openDoor(t, { onDisk: true });
   const bucket = await endpoint.buckets.open('files');
   const { uploadId } = await bucket.createUpload('parts', {});

@@ -37,7 +37,8 @@ export function checkKeys(value: unknown): string[] {
   return value.map(key => checkString('delete', 'a key', key));
 }
 
-export function checkPartNumber(method: BucketMethod, value: unknown): number {
+export function checkPartNumber(method: BucketMethod, sent: unknown): number {
+  const value = receivedNumber(sent);
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= BUCKET_LIMITS.partNumber)
     return value;
   throw new TypeError(
@@ -243,12 +244,18 @@ export function checkRange(method: BucketMethod, value: unknown): { range: ByteR
   return { range, isHeader: false };
 }
 
-function checkCount(method: BucketMethod, what: string, value: unknown): number | undefined {
-  if (value === undefined) return undefined;
+function checkCount(method: BucketMethod, what: string, sent: unknown): number | undefined {
+  if (sent === undefined) return undefined;
+  const value = receivedNumber(sent);
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value;
   const message = `${method}: ${what} is ${describe(value)}, it must be a whole number of at least 0`;
-  // NaN and the infinities are null after JSON.
-  throw typeof value === 'number' || value === null ? new RangeError(message) : new TypeError(message);
+  throw typeof value === 'number' ? new RangeError(message) : new TypeError(message);
+}
+
+/** A number as the client sends it: what JSON cannot write comes by its name. */
+export function receivedNumber(value: unknown): unknown {
+  const name = isObject(value) ? value.number : undefined;
+  return name === 'NaN' || name === 'Infinity' || name === '-Infinity' ? Number(name) : value;
 }
 
 /** A date as the client sends it. */

@@ -12,6 +12,7 @@ import {
   checkRange,
   checkString,
   describe,
+  receivedNumber,
   type UncheckedFields,
 } from './check-arguments.js';
 import type { WireList } from './client/calls.js';
@@ -230,12 +231,13 @@ function optionalString(args: UncheckedFields, name: string): string | undefined
   return value === undefined ? undefined : checkString('list', name, value);
 }
 
-function checkLimit(value: unknown, most: number): number {
-  if (value === undefined) return most;
-  if (typeof value !== 'number' && value !== null) {
+function checkLimit(sent: unknown, most: number): number {
+  if (sent === undefined) return most;
+  const value = receivedNumber(sent);
+  if (typeof value !== 'number') {
     throw new TypeError(`list: limit is ${describe(value)}, it must be a whole number from 1 to ${most}`);
   }
-  if (value === null || !Number.isInteger(value) || value < 1 || value > most) {
+  if (!Number.isInteger(value) || value < 1 || value > most) {
     throw new BucketError('list', 10022, `limit is ${describe(value)}, it must be a whole number from 1 to ${most}`);
   }
   return value;

@@ -29,7 +29,10 @@ export interface StoreChecksums {
   toJSON(): Record<string, string>;
 }
 
-/** Preconditions. Every one given must hold. */
+/**
+ * Preconditions. Every one given must hold, but a date is not looked at where the etag of its direction is given beside it and holds:
+ * `uploadedBefore` beside `etagMatches`, `uploadedAfter` beside `etagDoesNotMatch`, as If-Match goes before If-Unmodified-Since (RFC 7232).
+ */
 export interface StoreConditional {
   etagMatches?: string;
   etagDoesNotMatch?: string;

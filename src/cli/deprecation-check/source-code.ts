@@ -79,9 +79,11 @@ export class SourceScanner {
     const findings: AuditFinding[] = [];
     const lines = text.split('\n');
     for (const [index, line] of lines.entries()) {
-      const holes = withHoles(line.slice(0, MAX_LINE_CHARACTERS));
+      const plain = line.slice(0, MAX_LINE_CHARACTERS);
+      const holes = withHoles(plain);
       for (const { expression, row, route, methods } of this.#patterns) {
-        const match = expression.exec(holes);
+        // A word may stand in braces, which are a parameter of a path and the object of a request alike.
+        const match = expression.exec(route === null ? plain : holes);
         if (match === null) continue;
         const method = route === null ? '*' : guessMethod(lines, index, methods);
         const found = match[0].replaceAll(HOLE, '{}');

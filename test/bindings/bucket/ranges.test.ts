@@ -136,3 +136,50 @@ contract('get() returns any range of an object in parts, in records and files', 
   );
   t.pass();
 });
+
+contract(
+  'get(), list() and uploadPart() quote numbers that JSON cannot write as they were given',
+  async (t, { bucket }) => {
+    await bucket.put('key', '0123456789');
+    for (const number of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
+      const ranges: readonly StoreRange[] = [{ offset: number }, { length: number }, { suffix: number }];
+      for (const range of ranges) {
+        const [name] = Object.keys(range);
+        await t.throwsAsync(bucket.get('key', { range }), {
+          instanceOf: RangeError,
+          message: `get: range.${name} is ${number}, it must be a whole number of at least 0`,
+        });
+      }
+      await t.throwsAsync(bucket.list({ limit: number }), {
+        message: `list: limit is ${number}, it must be a whole number from 1 to 1000 (10022)`,
+      });
+      const upload = bucket.resumeMultipartUpload('key', 'none');
+      await t.throwsAsync(upload.uploadPart(number, 'x'), {
+        instanceOf: TypeError,
+        message: new RegExp(`number is ${number},`),
+      });
+      await t.throwsAsync(upload.complete([{ partNumber: number, etag: 'x' }]), {
+        message: new RegExp(`number is ${number},`),
+      });
+    }
+  },
+);
+
+contract('a key that is undefined is refused, and nothing is deleted', async (t, { bucket }) => {
+  await bucket.put('undefined', 'kept');
+  const none: never = undefined as never; // What TypeScript refuses as well.
+  for (const [method, call] of [
+    ['head', () => bucket.head(none)],
+    ['get', () => bucket.get(none)],
+    ['put', () => bucket.put(none, 'x')],
+    ['delete', () => Reflect.apply(bucket.delete, bucket, [])],
+    ['delete', () => bucket.delete(['a', none])],
+    ['createMultipartUpload', () => bucket.createMultipartUpload(none)],
+  ] as const) {
+    await t.throwsAsync(call, {
+      instanceOf: TypeError,
+      message: `${method}: the key is undefined, it must be a string`,
+    });
+  }
+  t.is(await (await bucket.get('undefined'))?.text(), 'kept');
+});

@@ -120,9 +120,20 @@ function plainFields(value: unknown, names: readonly string[]): unknown {
   const plain: Record<string, unknown> = {};
   for (const name of names) {
     const field = value[name];
-    if (field !== undefined) plain[name] = isDate(field) ? { date: field.getTime() } : field;
+    if (field !== undefined) plain[name] = isDate(field) ? { date: field.getTime() } : plainNumber(field);
   }
   return plain;
+}
+
+/** NaN and the infinities by name: JSON has null for them. */
+export function plainNumber(value: unknown): unknown {
+  return typeof value === 'number' && value - value !== 0 ? { number: `${value}` } : value;
+}
+
+/** A key as text. Nobody means the key "undefined", least of all in a delete. */
+export function keyOf(method: string, key: unknown): string {
+  if (key === undefined) throw new TypeError(`${method}: the key is undefined, it must be a string`);
+  return `${key}`;
 }
 
 function isDate(value: unknown): value is Date {
@@ -143,7 +154,7 @@ export function plainHash(value: unknown): unknown {
 /** A part on the wire: a pair, as ten thousand objects take the service long to parse. */
 export function wirePart(part: unknown): unknown {
   if (Array.isArray(part)) return {};
-  return isRecord(part) ? [part.partNumber, part.etag] : part;
+  return isRecord(part) ? [plainNumber(part.partNumber), part.etag] : part;
 }
 
 function hexOf(bytes: Uint8Array): string {

@@ -4,8 +4,10 @@ import {
   badValue,
   bodyOf,
   fields,
+  keyOf,
   plainCondition,
   plainHash,
+  plainNumber,
   plainRange,
   takeMetadata,
   wirePart,
@@ -33,7 +35,7 @@ export function createBucketClient<Stream extends ClientStream, BlobType>(platfo
     async uploadPart(partNumber: unknown, value: unknown) {
       if (value === null || value === undefined) throw new TypeError(`uploadPart: ${badValue(value)}`);
       const body = bodyOf<Stream>('uploadPart', value);
-      const args = { key, uploadId, partNumber };
+      const args = { key, uploadId, partNumber: plainNumber(partNumber) };
       const { head } = await call('uploadPart', args, body instanceof Promise ? await body : body);
       return uncheckedPart(head);
     },
@@ -56,7 +58,7 @@ export function createBucketClient<Stream extends ClientStream, BlobType>(platfo
     key: unknown,
     options?: unknown,
   ): Promise<ClientObjectBody<Stream, BlobType> | ClientObject | null> {
-    const args: WireArguments['get'] = { key: `${key}` };
+    const args: WireArguments['get'] = { key: keyOf('get', key) };
     if (options !== undefined && options !== null) {
       const { onlyIf, range } = fields('get', options);
       if (onlyIf !== undefined) args.onlyIf = plainCondition(onlyIf);
@@ -71,14 +73,14 @@ export function createBucketClient<Stream extends ClientStream, BlobType>(platfo
 
   return {
     async head(key: unknown): Promise<ClientObject | null> {
-      const { head } = await call('head', { key: `${key}` }, null);
+      const { head } = await call('head', { key: keyOf('head', key) }, null);
       return head === null ? null : new ClientObject(uncheckedObject(head));
     },
 
     get,
 
     async put(key: unknown, value: unknown, options?: unknown): Promise<ClientObject | null> {
-      const args: WireArguments['put'] = { key: `${key}` };
+      const args: WireArguments['put'] = { key: keyOf('put', key) };
       if (options !== undefined && options !== null) {
         const given = fields('put', options);
         if (given.onlyIf !== undefined) args.onlyIf = plainCondition(given.onlyIf);
@@ -94,7 +96,8 @@ export function createBucketClient<Stream extends ClientStream, BlobType>(platfo
     },
 
     async delete(keys: unknown): Promise<void> {
-      await call('delete', { keys: Array.isArray(keys) ? keys.map(key => `${key}`) : [`${keys}`] }, null);
+      const all = Array.isArray(keys) ? keys.map(key => keyOf('delete', key)) : [keyOf('delete', keys)];
+      await call('delete', { keys: all }, null);
     },
 
     async list(options?: unknown): Promise<ClientList> {
@@ -102,7 +105,7 @@ export function createBucketClient<Stream extends ClientStream, BlobType>(platfo
       if (options !== undefined && options !== null) {
         const given = fields('list', options);
         for (const name of LIST_OPTIONS) {
-          if (given[name] !== undefined) args[name] = given[name];
+          if (given[name] !== undefined) args[name] = plainNumber(given[name]);
         }
       }
       const { head } = await call('list', args, null);
@@ -116,14 +119,14 @@ export function createBucketClient<Stream extends ClientStream, BlobType>(platfo
     },
 
     async createMultipartUpload(key: unknown, options?: unknown): Promise<ClientUpload> {
-      const args: WireArguments['createMultipartUpload'] = { key: `${key}` };
+      const args: WireArguments['createMultipartUpload'] = { key: keyOf('createMultipartUpload', key) };
       if (options !== undefined && options !== null) takeMetadata(args, fields('createMultipartUpload', options));
       const { head } = await call('createMultipartUpload', args, null);
       return upload(args.key, uncheckedUploadId(head));
     },
 
     resumeMultipartUpload(key: unknown, uploadId: unknown): ClientUpload {
-      return upload(`${key}`, `${uploadId}`);
+      return upload(keyOf('resumeMultipartUpload', key), `${uploadId}`);
     },
   };
 }
