@@ -18,6 +18,9 @@ import type { InvocationKind } from '../../quotas/limits.js';
 import { LogBudget } from '../../quotas/log-budget.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent, LogLevel } from '../events.js';
+import { isTraced } from '../telemetry/open-telemetry.js';
+import type { InvocationTrace } from '../telemetry/trace.js';
+import { beginTrace } from '../telemetry/tracing.js';
 import { InvocationAccounting } from './accounting.js';
 import {
   cpuError,
@@ -29,10 +32,10 @@ import {
   wallTimeError,
 } from './invocation-errors.js';
 import { invocationId } from './invocation-id.js';
-import { type InvocationStart, kindOf, nextSerial, requestLine } from './invocation-start.js';
+import { type InvocationStart, kindOf, nextSerial, requestLine, tracedStart } from './invocation-start.js';
 import { noteRequestHead } from './request-warnings.js';
+import { rounded } from './rounded.js';
 import { answerCall, type FunctionServices } from './services.js';
-import { type TraceParent, traceParent } from './telemetry.js';
 import { type Deadline, TimerList } from './timer-list.js';
 
 /** Where the answer goes. One of `respond` and `fail` is called first, once; after `respond`, `fail` breaks the stream. */
@@ -75,7 +78,7 @@ export interface InvocationContext {
     outcome: InvocationOutcome,
     figures: { kind: InvocationKind; cpuMs: number; wallMs: number; peakBytes: number; subrequests: number },
     event: () => InvocationEvent,
-    parent: TraceParent,
+    trace: InvocationTrace | undefined,
   ): void;
 }
 
@@ -100,7 +103,7 @@ export class Invocation implements InvocationPort {
   readonly #sink: ResponseSink;
   readonly #serial = nextSerial();
   readonly #startedMs = performance.now();
-  readonly #parent = traceParent();
+  readonly #trace: InvocationTrace | undefined;
   source: RequestBodySource | undefined;
   /** Bytes of a request body that comes as a stream, told by whoever feeds it. */
   bodyBytes = 0;
@@ -133,6 +136,7 @@ export class Invocation implements InvocationPort {
     this.#isolate = isolate;
     this.#start = start;
     this.#sink = sink;
+    this.#trace = isTraced() ? beginTrace(context, tracedStart(start)) : undefined;
     context.share.beginInvocation();
     this.exchange = isolate.invoke(start.kind, start.head, start.isUtf8, start.body, start.isComplete, this);
     const wallMs = start.kind === HostOpens.Fetch ? Number.POSITIVE_INFINITY : context.limits.wallMs[this.#kind];
@@ -333,7 +337,7 @@ export class Invocation implements InvocationPort {
       },
       share,
     );
-    void answerCall(entry, this.#accounting, exchange, head, isComplete);
+    void answerCall(entry, this.#accounting, exchange, head, isComplete, this.#trace);
   }
 
   onCallRead(call: number): void {
@@ -415,19 +419,19 @@ export class Invocation implements InvocationPort {
   #over(isolateCpuMs: number, peakBytes: number): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const cpuMs = isolateCpuMs + this.#hostMs;
+    const cpuMs = rounded(isolateCpuMs + this.#hostMs);
     this.#context.share.endInvocation();
     if (this.#grace !== undefined) graces.cancel(this.#grace);
     if (this.#wallTime !== undefined) wallTimes.cancel(this.#wallTime);
     this.#accounting?.close();
     const endedMs = performance.now();
-    const wallMs = endedMs - this.#startedMs;
+    const wallMs = rounded(endedMs - this.#startedMs);
     const graceMs = this.#grace === undefined ? 0 : this.#context.limits.waitUntilMs - (this.#grace.atMs - endedMs);
     this.#context.over(
       this.#outcome,
       { kind: this.#kind, cpuMs, wallMs, peakBytes, subrequests: this.#accounting?.subrequests ?? 0 },
       () => this.#event(cpuMs, wallMs, peakBytes, graceMs),
-      this.#parent,
+      this.#trace,
     );
   }
 
