@@ -67,7 +67,7 @@ const otherBindings = path => ({
   name: 'other-bindings',
   setup({ onResolve }) {
     const user = join(root, 'src/guest/env/binding-platform.ts');
-    onResolve({ filter: /^\.\/bindings\.ts$/ }, ({ importer }) => (importer === user ? { path } : undefined));
+    onResolve({ filter: /^\.\.\/bindings\.ts$/ }, ({ importer }) => (importer === user ? { path } : undefined));
   },
 });
 

@@ -21,6 +21,8 @@ export interface ServiceCall {
   readonly body: ServiceBody | null;
   /** Fires when the invocation is over or the function gives the call up. */
   readonly signal: AbortSignal;
+  /** Headers of its trace, for what is sent on: names and values in turn. Undefined while nothing is traced. */
+  readonly traceHeaders?: readonly string[] | undefined;
   /** Counts what the call makes the host do. */
   readonly work: CallWork;
 }

@@ -7,7 +7,7 @@ import type { InvocationEvent, LogEvent } from './events.js';
 import type { HostBindings } from './host-bindings.js';
 import type { Router } from './ingress/router.js';
 import type { FunctionRunner } from './invocation/function-runner.js';
-import type { TraceParent } from './invocation/telemetry.js';
+import type { InvocationTrace } from './telemetry/trace.js';
 
 export interface AccountHost {
   readonly connectionSlotRelease: ConnectionSlotRelease;
@@ -27,6 +27,6 @@ export interface AccountHost {
   /** A function has failed and no `invocation` event says so. */
   noteUnheard(functionName: string): void;
   wantsInvocations(): boolean;
-  emitInvocation(event: InvocationEvent, parent: TraceParent): void;
+  emitInvocation(event: InvocationEvent, trace: InvocationTrace | undefined): void;
   warn(error: Error): void;
 }

@@ -34,13 +34,14 @@ import { fetchInput, fetchThrough } from './ingress/fetch-adapter.js';
 import { createListener } from './ingress/listener.js';
 import { Router } from './ingress/router.js';
 import { cachePrefix, type FunctionRunner } from './invocation/function-runner.js';
-import { CHANNELS, isRecorded, loadTelemetry, publish, recordInvocation } from './invocation/telemetry.js';
+import { CHANNELS, isRecorded, publish, recordInvocation } from './invocation/telemetry.js';
 import { type HostListenerOptions, LISTENER_OPTIONS } from './listener-options.js';
 import { createManagementEndpoint, type HostManagement, type HostManagementOptions } from './management-endpoint.js';
 import { MANAGEMENT_OPTIONS } from './management-options.js';
 import { type AccountOptions, checkAccountOptions, checkName, type LoadOptions } from './options.js';
 import { createS3Endpoint, type HostS3 } from './s3-endpoint.js';
 import type { HostS3Options } from './s3-options.js';
+import { loadTelemetry } from './telemetry/open-telemetry.js';
 
 /** The account of functions that are loaded on the host itself. */
 const DEFAULT_ACCOUNT = 'default';
@@ -444,10 +445,10 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       noteUnheard: name => this.#noteUnheard(name),
       wantsInvocations: () =>
         this.listenerCount('invocation') > 0 || CHANNELS.invocation.hasSubscribers || isRecorded(),
-      emitInvocation: (event, parent) => {
+      emitInvocation: (event, trace) => {
         this.emit('invocation', event);
         publish('invocation', event);
-        recordInvocation(event, parent);
+        recordInvocation(event, trace);
       },
       warn: error => this.#warn(error),
     };

@@ -71,7 +71,7 @@ for (const { place, code } of blocks.filter(({ language }) => language === 'toml
 
 /** Ports that a reader would choose are taken by chance here; what a program leaves open ends with it. */
 function programOf({ before, code, after }: Block): string {
-  const shown = code.replace(/\.listen\(\d+/g, '.listen(0');
+  const shown = code.replace(/(\.listen\((?:\{ port: )?)\d+/g, (_, before: string) => `${before}0`);
   return `import assert from 'node:assert/strict';\n${before}\n${shown}\n${after}\nprocess.exit();\n`;
 }
 

@@ -13,7 +13,7 @@ export function egressService(
   egress: Egress,
   { account, function: name, checkUrl }: Pick<FunctionContext, 'account' | 'function' | 'checkUrl'>,
 ): Service {
-  return async ({ method, args, body, signal, work }) => {
+  return async ({ method, args, body, signal, work, traceHeaders }) => {
     if (method !== 'fetch')
       throw new EdgeError('EDGE_NOT_SUPPORTED', `Cannot call ${method}: outgoing fetch has no such method`);
     const onHop = (url: URL, hop: number): void => {
@@ -21,7 +21,7 @@ export function egressService(
       // The first hop was counted with the call.
       if (hop > 0) work.countRedirect(hop);
     };
-    const request = { account, function: name, head: args, body, signal, work, onHop };
+    const request = { account, function: name, head: args, body, signal, work, onHop, traceHeaders };
     const { body: answer, ...head } = await egress.fetch(request);
     return { head: head satisfies EgressReplyHead, body: answer };
   };

@@ -63,6 +63,8 @@ export interface EgressRequest {
    * subrequests, and to refuse URLs that are routes of the same host.
    */
   readonly onHop?: (url: URL, hop: number) => void;
+  /** Sent where the function has not set them: names in lower case and values in turn. @default none */
+  readonly traceHeaders?: readonly string[] | undefined;
   /** What the request makes the host do is counted here. @default nowhere, the application's own */
   readonly work?: CallWork;
 }
@@ -145,7 +147,7 @@ class OutgoingRequest {
 
   async #follow(): Promise<EgressResponse> {
     const { redirect, ...head } = checkHead(this.#request.head);
-    let hop: Hop = { ...head, headers: withDefaults(head.headers, this.#defaults), body: this.#request.body };
+    let hop: Hop = { ...head, headers: this.#headers(head.headers), body: this.#request.body };
     const maxRedirects = Math.min(this.#request.redirects ?? MAX_REDIRECTS, MAX_REDIRECTS);
     for (let count = 0; ; count++) {
       // First whoever counts: its error says by which limit.
@@ -161,6 +163,12 @@ class OutgoingRequest {
       this.#discard(answer);
       hop = next;
     }
+  }
+
+  #headers(own: string[]): string[] {
+    const { traceHeaders } = this.#request;
+    const headers = withDefaults(own, this.#defaults);
+    return traceHeaders === undefined ? headers : withDefaults(headers, traceHeaders);
   }
 
   #next(hop: Hop, answer: HopAnswer): Hop | undefined {

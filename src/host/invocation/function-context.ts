@@ -41,11 +41,11 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
     emitLog: event => host.emitLog(event),
     connectionSlotRelease: host.connectionSlotRelease,
     admit: (mode, address) => host.admission.check({ account, limits, mode, address }),
-    over: (outcome, { kind, cpuMs, wallMs, peakBytes, subrequests }, event, parent) => {
+    over: (outcome, { kind, cpuMs, wallMs, peakBytes, subrequests }, event, trace) => {
       // The isolate keeps the same account of its CPU time; this one is for the isolate that replaces it.
       if (Number.isFinite(limits.cpuMs[kind])) allowance.settle(cpuMs, limits.cpuMs[kind]);
       stats.record({ outcome, cpuMs, wallMs, peakBytes, subrequests });
-      if (host.wantsInvocations()) host.emitInvocation(event(), parent);
+      if (host.wantsInvocations()) host.emitInvocation(event(), trace);
       else if (outcome !== 'ok' && outcome !== 'canceled') host.noteUnheard(options.name);
     },
   };

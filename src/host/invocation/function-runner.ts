@@ -6,12 +6,13 @@ import type { LoadHead } from '../../protocol/messages.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { limitError } from '../../quotas/limit-error.js';
 import type { Deployment } from '../deploy/deployment.js';
+import { beginTrace } from '../telemetry/tracing.js';
 import { Invocation } from './invocation.js';
 import type { InvocationContext } from './invocation-context.js';
-import type { InvocationStart } from './invocation-start.js';
+import { type InvocationStart, tracedStart } from './invocation-start.js';
 import { loadFailure } from './load-failure.js';
 import type { ResponseSink } from './response-sink.js';
-import { traceParent } from './telemetry.js';
+import { rounded } from './rounded.js';
 import { reportUnstarted } from './unstarted-invocation.js';
 
 export interface RunnerOptions {
@@ -85,13 +86,13 @@ export class FunctionRunner {
     share.bytes.countHeap(heldBytes);
     share.beginInvocation();
     const beganMs = performance.now();
-    const parent = traceParent();
     let isolate: IsolateHandle;
     try {
       isolate = await this.#isolate();
     } catch (error) {
       if (this.#successor instanceof FunctionRunner) return await this.#successor.run(start, sink);
-      reportUnstarted(this.context, start, error, performance.now() - beganMs, parent);
+      const wallMs = rounded(performance.now() - beganMs);
+      reportUnstarted(this.context, start, error, wallMs, beginTrace(this.context, tracedStart(start), wallMs));
       throw error;
     } finally {
       this.#waiting--;
@@ -158,7 +159,7 @@ export class FunctionRunner {
       if (answer.kind === 'failed') throw loadFailure(context, answer.failure);
       if (answer.startupTimeMs > startupMs) throw startupError(context, answer.startupTimeMs);
       this.handlers = answer.handlers;
-      this.startupTimeMs = answer.startupTimeMs;
+      this.startupTimeMs = rounded(answer.startupTimeMs);
     } catch (error) {
       handle.end();
       if (isTooLate) throw startupError(context, performance.now() - beganMs);

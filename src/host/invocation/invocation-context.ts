@@ -4,9 +4,9 @@ import type { ConnectionSlotRelease } from '../../quotas/connection-limiter.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { InvocationKind } from '../../quotas/limits.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
+import type { InvocationTrace } from '../telemetry/trace.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent } from '../events.js';
 import type { FunctionServices } from './calls/services.js';
-import type { TraceParent } from './telemetry.js';
 
 export interface InvocationContext {
   readonly account: string;
@@ -31,6 +31,6 @@ export interface InvocationContext {
     outcome: InvocationOutcome,
     figures: { kind: InvocationKind; cpuMs: number; wallMs: number; peakBytes: number; subrequests: number },
     event: () => InvocationEvent,
-    parent: TraceParent,
+    trace: InvocationTrace | undefined,
   ): void;
 }

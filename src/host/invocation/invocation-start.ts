@@ -2,6 +2,7 @@
 import { HostOpens } from '../../protocol/messages.js';
 import type { InvocationKind } from '../../quotas/limits.js';
 import type { InvocationEvent } from '../events.js';
+import type { TracedStart } from '../telemetry/trace.js';
 
 /** What starts an invocation. */
 export interface InvocationStart {
@@ -27,6 +28,11 @@ export function requestLine({ kind, head }: InvocationStart): Pick<InvocationEve
   const methodEnd = head.indexOf('\n');
   const urlEnd = head.indexOf('\n', methodEnd + 1);
   return { method: head.slice(0, methodEnd), url: head.slice(methodEnd + 1, urlEnd < 0 ? undefined : urlEnd) };
+}
+
+/** What a span says of it. */
+export function tracedStart(start: InvocationStart): TracedStart {
+  return { kind: kindOf(start), head: start.head, ...requestLine(start) };
 }
 
 let serial = 0;

@@ -15,6 +15,9 @@ import { ProtocolError } from '../../protocol/protocol-error.js';
 import type { EdgeError } from '../../quotas/errors.js';
 import type { InvocationKind } from '../../quotas/limits.js';
 import type { InvocationOutcome } from '../events.js';
+import { isTraced } from '../telemetry/open-telemetry.js';
+import type { InvocationTrace } from '../telemetry/trace.js';
+import { beginTrace } from '../telemetry/tracing.js';
 import { InvocationAccounting } from './calls/accounting.js';
 import { answerCall } from './calls/services.js';
 import { brokenBodyError, noAnswerError, refusedAnswer, unexplainedError } from './handler-errors.js';
@@ -30,12 +33,12 @@ import {
 } from './invocation-errors.js';
 import { invocationEvent } from './invocation-event.js';
 import { InvocationRecord } from './invocation-record.js';
-import { type InvocationStart, kindOf } from './invocation-start.js';
+import { type InvocationStart, kindOf, tracedStart } from './invocation-start.js';
 import { HostBill } from './limits/host-bill.js';
 import { InvocationTimes, type TimedInvocation, waitUntilSoon } from './limits/invocation-times.js';
 import { ProgressWatch } from './limits/progress-watch.js';
 import type { RequestBodySource, ResponseSink } from './response-sink.js';
-import { traceParent } from './telemetry.js';
+import { rounded } from './rounded.js';
 
 type State = 'running' | 'responding' | 'finishing' | 'abandoned' | 'over';
 
@@ -46,7 +49,7 @@ export class Invocation implements InvocationPort, TimedInvocation {
   readonly #start: InvocationStart;
   readonly #sink: ResponseSink;
   readonly #startedMs = performance.now();
-  readonly #parent = traceParent();
+  readonly #trace: InvocationTrace | undefined;
   readonly #record: InvocationRecord;
   source: RequestBodySource | undefined;
   /** Bytes of a request body that comes as a stream, counted by the one who feeds it. */
@@ -68,6 +71,7 @@ export class Invocation implements InvocationPort, TimedInvocation {
     this.#start = start;
     this.#sink = sink;
     this.#record = new InvocationRecord(context, start);
+    this.#trace = isTraced() ? beginTrace(context, tracedStart(start)) : undefined;
     context.share.beginInvocation();
     this.exchange = isolate.invoke(start.kind, start.head, start.isUtf8, start.body, start.isComplete, this);
     const wallMs = start.kind === HostOpens.Fetch ? Number.POSITIVE_INFINITY : context.limits.wallMs[this.#kind];
@@ -215,7 +219,7 @@ export class Invocation implements InvocationPort, TimedInvocation {
       },
       this.#context.share,
     );
-    void answerCall(entry, this.#accounting, exchange, head, isComplete);
+    void answerCall(entry, this.#accounting, exchange, head, isComplete, this.#trace);
   }
 
   onCallRead(call: number): void {
@@ -272,12 +276,12 @@ export class Invocation implements InvocationPort, TimedInvocation {
   #finish(isolateCpuMs: number, peakBytes: number): void {
     if (this.#state === 'over') return;
     this.#state = 'over';
-    const cpuMs = isolateCpuMs + (this.#bill?.ms ?? 0);
+    const cpuMs = rounded(isolateCpuMs + (this.#bill?.ms ?? 0));
     this.#context.share.endInvocation();
     this.#times?.cancel();
     this.#accounting?.close();
     const endedMs = performance.now();
-    const wallMs = endedMs - this.#startedMs;
+    const wallMs = rounded(endedMs - this.#startedMs);
     const event = () =>
       invocationEvent(this.#context, {
         start: this.#start,
@@ -292,7 +296,7 @@ export class Invocation implements InvocationPort, TimedInvocation {
       });
     const subrequests = this.#accounting?.subrequests ?? 0;
     const usage = { kind: this.#kind, cpuMs, wallMs, peakBytes, subrequests };
-    this.#context.over(this.#record.outcome, usage, event, this.#parent);
+    this.#context.over(this.#record.outcome, usage, event, this.#trace);
   }
 
   #billed(): HostBill {

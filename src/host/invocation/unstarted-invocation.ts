@@ -1,10 +1,10 @@
 /** Invocations that came to nothing because their function could not be started: they are told of like all others. */
 import { EdgeError, type EdgeErrorCode } from '../../quotas/errors.js';
 import type { InvocationEvent, InvocationOutcome } from '../events.js';
+import type { InvocationTrace } from '../telemetry/trace.js';
 import type { InvocationContext } from './invocation-context.js';
 import { invocationId } from './invocation-id.js';
 import { type InvocationStart, kindOf, nextSerial, requestLine } from './invocation-start.js';
-import type { TraceParent } from './telemetry.js';
 
 /** How it ended, by the error of the start. Others are those of the script. */
 const OUTCOMES: Readonly<Partial<Record<EdgeErrorCode, InvocationOutcome>>> = {
@@ -24,7 +24,7 @@ export function reportUnstarted(
   start: InvocationStart,
   cause: unknown,
   wallMs: number,
-  parent: TraceParent,
+  trace: InvocationTrace | undefined,
 ): void {
   const error = cause instanceof EdgeError ? cause : new EdgeError('EDGE_INTERNAL', String(cause), { cause });
   const kind = kindOf(start);
@@ -52,5 +52,5 @@ export function reportUnstarted(
       error: { code: error.code, name: error.name, message: error.message, stack: '' },
     };
   };
-  context.over(outcome, { kind, cpuMs: 0, wallMs, peakBytes: 0, subrequests: 0 }, event, parent);
+  context.over(outcome, { kind, cpuMs: 0, wallMs, peakBytes: 0, subrequests: 0 }, event, trace);
 }

@@ -1,7 +1,7 @@
 /** The programs of the system that walls are made with, and how they are tried out. */
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { basename, delimiter, isAbsolute, join } from 'node:path';
 import process from 'node:process';
 
 /** Where a program that walls are made of is looked for: not in PATH, which others may have set. */
@@ -10,14 +10,25 @@ const NAMES = ['bwrap', 'unshare', 'setpriv', 'prlimit', 'newuidmap', 'cat'] as 
 const MAX_MESSAGE_CHARACTERS = 200;
 
 /** Programs of the system, by their real paths; undefined when they are not installed. */
-export type Programs = Readonly<Record<(typeof NAMES)[number], string | undefined>>;
+export type Programs = Readonly<Record<(typeof NAMES)[number], string | undefined>> & {
+  /** Whether busybox stands in the place of some of them, which lack the options that walls need: they count as not installed. */
+  readonly isBusybox?: boolean;
+};
 
-export function findPrograms(): Programs {
+/** @param folders for tests */
+export function findPrograms(folders: readonly string[] = SYSTEM_FOLDERS): Programs {
+  let isBusybox = false;
   const found = (name: string): string | undefined => {
-    const path = SYSTEM_FOLDERS.map(folder => join(folder, name)).find(candidate => existsSync(candidate));
-    return path === undefined ? undefined : realpathSync(path);
+    const path = folders.map(folder => join(folder, name)).find(candidate => existsSync(candidate));
+    if (path === undefined) return undefined;
+    const real = realpathSync(path);
+    // One program for many names goes by the name that it is called by.
+    if (name === 'cat') return basename(real) === name ? real : path;
+    if (basename(real) !== 'busybox') return real;
+    isBusybox = true;
+    return undefined;
   };
-  return {
+  const programs = {
     bwrap: found('bwrap'),
     unshare: found('unshare'),
     setpriv: found('setpriv'),
@@ -25,6 +36,7 @@ export function findPrograms(): Programs {
     newuidmap: found('newuidmap'),
     cat: found('cat'),
   };
+  return { ...programs, isBusybox };
 }
 
 /** Whether a command of an owner's own is there: an absolute path, or a name in PATH. */

@@ -28,10 +28,14 @@ function remedyFor(
   failures: readonly string[],
   { isRoot, programs }: { readonly isRoot: boolean; readonly programs: Programs },
 ): string {
-  const { bwrap, unshare, setpriv, prlimit, newuidmap } = programs;
+  const { bwrap, unshare, setpriv, prlimit, newuidmap, isBusybox } = programs;
+  const utilLinux =
+    isBusybox === true
+      ? 'util-linux: apk add util-linux, for what busybox has in its place is not enough'
+      : 'util-linux';
   const refused = [
     failures.length === 0 ? 'the system does not allow it' : `the system does not allow it (${failures[0]})`,
-    isRoot ? `give the right to make namespaces (CAP_SYS_ADMIN), or ${USER_NAMESPACES}` : USER_NAMESPACES,
+    isRoot ? `give the right to make namespaces (CAP_SYS_ADMIN; docker run --cap-add SYS_ADMIN), or ${USER_NAMESPACES}` : USER_NAMESPACES,
     CONTAINER,
   ].join('; ');
   switch (layer) {
@@ -42,21 +46,21 @@ function remedyFor(
       return bwrap === undefined ? 'bubblewrap is not installed (package bubblewrap)' : refused;
     case 'namespaces':
       if (bwrap !== undefined || (unshare !== undefined && setpriv !== undefined)) return refused;
-      return 'neither bubblewrap nor unshare and setpriv are installed (packages bubblewrap and util-linux)';
+      return `neither bubblewrap nor unshare and setpriv are installed (packages bubblewrap and ${utilLinux})`;
     case 'user':
-      return setpriv === undefined && bwrap === undefined ? 'setpriv is not installed (package util-linux)' : refused;
+      return setpriv === undefined && bwrap === undefined ? `setpriv is not installed (package ${utilLinux})` : refused;
     case 'ownUser':
-      if (setpriv === undefined) return 'setpriv is not installed (package util-linux)';
+      if (setpriv === undefined) return `setpriv is not installed (package ${utilLinux})`;
       if (isRoot) {
         const why = reasonOf(failures) ?? failures.at(-1);
         return `the system does not allow it${why === undefined ? '' : ` (${why})`}; give the rights to become another user (CAP_SETUID, CAP_SETGID), and other users the right to read this package`;
       }
       if (newuidmap === undefined || unshare === undefined) {
-        return 'newuidmap or unshare is not installed (packages uidmap and util-linux; and a range for this user in /etc/subuid and /etc/subgid)';
+        return `newuidmap or unshare is not installed (a range for this user in /etc/subuid and /etc/subgid, and packages uidmap and ${utilLinux})`;
       }
       return `no range of users for cells (${reasonOf(failures) ?? failures[0] ?? 'none mapped'}); give this user one in /etc/subuid and /etc/subgid, and other users the right to read this package`;
     case 'resourceLimits':
-      return prlimit === undefined ? 'prlimit is not installed (package util-linux)' : 'the system does not allow it';
+      return prlimit === undefined ? `prlimit is not installed (package ${utilLinux})` : 'the system does not allow it';
   }
 }
 

@@ -1,7 +1,7 @@
 /** Which sandbox is made of what a machine has, and that cells find themselves in it however this package was installed. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -133,6 +133,22 @@ onLinux('sandboxFor() says which package is missing for what', async t => {
   const withoutRoom = await probe({ ...all, bwrap: undefined });
   t.regex(withoutRoom.state.missing.join('\n'), /^root, seccomp: bubblewrap is not installed \(package bubblewrap\)$/m);
   t.false(withoutRoom.state.root);
+});
+
+onLinux('programs of busybox are no programs for walls, and what is missing says what to install', async t => {
+  const folder = installation(t);
+  writeFileSync(join(folder, 'busybox'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
+  for (const name of ['unshare', 'setpriv', 'cat']) symlinkSync('busybox', join(folder, name));
+  const programs = findPrograms([folder]);
+  t.like(programs, { unshare: undefined, setpriv: undefined, prlimit: undefined, isBusybox: true });
+  t.is(programs.cat, join(folder, 'cat'), 'by the name that it goes by');
+  const { state } = await probe(programs);
+  t.deepEqual(
+    LAYERS.filter(layer => state[layer]),
+    [],
+  );
+  t.regex(state.missing.join('\n'), /setpriv is not installed \(package util-linux: apk add util-linux, .*busybox/);
+  t.notRegex(state.missing.join('\n'), /does not allow it/);
 });
 
 onLinux('a program that is there and does not work is no wall, and what it said is the reason', async t => {

@@ -7,6 +7,7 @@ import type { Connection } from '../../../quotas/connection-limiter.js';
 import { heapBytesOf } from '../../../quotas/host/heap-bytes.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import { CALL_HEAD_BYTES } from '../../../quotas/service-calls.js';
+import type { CallTrace, InvocationTrace } from '../../telemetry/trace.js';
 import type { InvocationAccounting } from './accounting.js';
 import { meteredAnswer, meteredUpload } from './metered-bodies.js';
 
@@ -37,11 +38,15 @@ export async function answerCall(
   exchange: Exchange,
   headText: string,
   isComplete: boolean,
+  trace?: InvocationTrace,
 ): Promise<void> {
   const { work } = accounting;
   const io = new ExchangeIo(exchange, accounting.pace);
   let connection: Connection | undefined;
   let heldBytes = CALL_BYTES;
+  let traced: CallTrace | undefined;
+  let failure: unknown;
+  let answer: unknown;
   accounting.countHeld(heldBytes);
   try {
     work.charge(HOST_COSTS.callMs);
@@ -58,15 +63,18 @@ export async function answerCall(
     const argumentBytes = heapBytesOf(args, head.argumentText.length);
     accounting.countHeld(argumentBytes);
     heldBytes += argumentBytes;
+    traced = trace?.beginCall({ service: definition.name, method: head.method, binding: head.binding, args });
     const reply = await service({
       method: head.method,
       args,
+      traceHeaders: traced?.headers,
       body: incomingBody(exchange, io, isComplete, connection),
       get signal() {
         return io.signal;
       },
       work,
     });
+    answer = reply.head;
     connection?.answered();
     if (connection !== undefined && hasBody(reply)) {
       // Before the answer is sent, or the function may have read it before it is known that it must.
@@ -79,7 +87,8 @@ export async function answerCall(
     await send(exchange, io, reply, connection);
     connection?.close();
   } catch (error) {
-    exchange.fail(failureText(connection?.error ?? error));
+    failure = connection?.error ?? error;
+    exchange.fail(failureText(failure));
     accounting.release(exchange.id);
     connection?.close();
   } finally {
