@@ -1,16 +1,40 @@
 /** The errors that end an invocation from outside: limits, and the loss of its isolate. */
+
 import type { LossReason, LossUsage } from '../../pool/isolate-handle.js';
+import type { HandlerFailure } from '../../protocol/messages.js';
 import { EdgeError, type EdgeErrorCode } from '../../quotas/errors.js';
 import { limitError } from '../../quotas/limit-error.js';
 import type { InvocationKind } from '../../quotas/limits.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { InvocationOutcome } from '../events.js';
+import { positionIn } from './load-failure.js';
 
 /** Whose error it is. */
 export interface InvocationSubject {
   readonly account: string;
   readonly function: string;
   readonly limits: ResolvedLimits;
+}
+
+/**
+ * What a handler threw, as the error that ends its invocation. `message` and `stack` are the function's texts, as far as they are recorded; the
+ * stack has the function's own files alone.
+ */
+export function handlerError(
+  functionName: string,
+  { code, name }: Pick<HandlerFailure, 'code' | 'name'>,
+  message: string,
+  stack: string,
+): EdgeError {
+  const cause = new Error(message);
+  cause.name = name;
+  cause.stack = stack === '' ? `${name}: ${message}` : stack;
+  const what = code === 'EDGE_NO_RESPONSE' ? 'returned no Response:' : `threw ${name}:`;
+  const location = positionIn(stack);
+  return new EdgeError(code, `The handler of function "${functionName}" ${what} ${message}`, {
+    cause,
+    ...(location !== undefined && { location }),
+  });
 }
 
 /** How an invocation ends when its isolate does. */

@@ -22,6 +22,7 @@ import { InvocationAccounting } from './accounting.js';
 import {
   cpuError,
   cpuOfReason,
+  handlerError,
   idleError,
   LOSSES,
   lossError,
@@ -298,12 +299,7 @@ export class Invocation implements InvocationPort {
     this.#failureName = failure.name;
     const message = this.#record(failure.message) ?? '';
     this.#failureStack = this.#record(failure.stack) ?? '';
-    this.#failure = new EdgeError(
-      failure.code,
-      failure.code === 'EDGE_NO_RESPONSE'
-        ? `The handler of function "${this.#context.function}" returned no Response: ${message}`
-        : `The handler of function "${this.#context.function}" threw ${failure.name}: ${message}`,
-    );
+    this.#failure = handlerError(this.#context.function, failure, message, this.#failureStack);
   }
 
   onCall(exchange: Exchange, service: number, head: string, _body: Buffer, isComplete: boolean): void {
