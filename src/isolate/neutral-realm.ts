@@ -41,8 +41,8 @@ export function neutralRealm(
   // No error of this realm has a stack, which would be written by the formatter in turn.
   const noStacks = { value: undefined, writable: false, configurable: false, enumerable: false };
   defineProperty(Error, 'stackTraceLimit', noStacks);
-  for (const constructor of [Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError]) {
-    const { prototype } = constructor;
+  for (const kind of [Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError]) {
+    const { prototype } = kind;
     for (const key of ownKeys(prototype)) {
       if (key !== 'name' && key !== 'message') deleteProperty(prototype, key);
     }

@@ -5,7 +5,7 @@
  * that the engine keeps, those included that it throws itself.
  *
  * What replaces the function is internal to Node: `--expose-internals` shows it to this thread alone, and before anything else is done with it
- * all built-in modules are closed again, the public ones too. Where Node has changed, or without the flag, nothing is taken over: the guest
+ * all built-in modules are closed again, the public ones too: whoever got hold of `require` finds none. Where Node has changed, or without the flag, nothing is taken over: the guest
  * realm's errors then keep no native stacks (guest/errors.ts).
  */
 import { createRequire } from 'node:module';
