@@ -226,9 +226,9 @@ export const ABLATIONS: readonly Ablation[] = [
     rule: 'R10',
     without: 'the ban of looking at rejected values',
     file: 'src/isolate/isolate.ts',
-    find: 'this.#turns.push(this.#turns.current, [Ev.UnhandledRejection, reason, promise]);',
+    find: 'this.#turns.push(this.#invocations.has(last) ? last : 0, [Ev.UnhandledRejection, reason, promise]);',
     replace:
-      'this.#log(0, String(reason)); this.#turns.push(this.#turns.current, [Ev.UnhandledRejection, reason, promise]);',
+      'this.#log(0, String(reason)); this.#turns.push(this.#invocations.has(last) ? last : 0, [Ev.UnhandledRejection, reason, promise]);',
     test: ATTACKS,
     title: attackTitle('to be looked at by the host when it rejects'),
   },
