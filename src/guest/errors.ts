@@ -1,7 +1,10 @@
 /**
- * Errors of function code get a `stack` back, as text (rule R4 (a)). The engine captures none in this realm (harden.ts), so each
- * Error constructor is wrapped: it has the host realm remember where it was called, and `stack` is an accessor of
- * Error.prototype that asks for the text when somebody reads it. What the engine itself throws has a name and a message only.
+ * The stacks of errors (rule R4). Where a function of the neutral realm writes them (isolate/stack-formatter.ts) the engine keeps the frames,
+ * and all that is done here is to say how many.
+ *
+ * Where that is not possible the engine captures none in this realm, or Node's own function would write them. Each Error constructor then has
+ * the host realm remember where it was called, and `stack` is an accessor of Error.prototype that asks for the text when somebody reads it.
+ * What the engine itself throws has a name and a message only.
  *
  * Evaluated before everything that captures an Error constructor, so that the errors of the bundle have stacks as well.
  */
@@ -9,7 +12,12 @@
 const { apply, construct, defineProperty, deleteProperty, ownKeys, getOwnPropertyDescriptor, setPrototypeOf } = Reflect;
 const remembered = new WeakMap<object, number>();
 const { get: weakMapGet, set: weakMapSet } = WeakMap.prototype;
-const NativeError = Error;
+/** What V8 adds to the constructor. */
+interface StackApi {
+  stackTraceLimit: number;
+  captureStackTrace(target: object, above?: (...args: never[]) => unknown): void;
+}
+const NativeError = Error as ErrorConstructor & StackApi; // this engine is V8
 const NativeTypeError = TypeError;
 
 /** Asks the host realm to remember the present stack; answers its number, 0 when there is none. Set by bridge.ts. */
@@ -22,8 +30,43 @@ export function setStackSource(capture: typeof remember, frames: typeof framesOf
   framesOf = frames;
 }
 
+/** Frames that the engine keeps of an error that is made by a constructor. Some may be of the bundle, and are not shown. */
+const MADE_FRAMES = 16;
+/**
+ * Of an error that it throws itself. There is nothing to tell the one from the other but the limit at that moment, and a loop that catches such
+ * errors pays for each frame: the engine's own function, if it was one, and where it was called.
+ */
+const THROWN_FRAMES = 2;
+const nativeCapture = NativeError.captureStackTrace;
+let isNative = false;
+
+/** Before function code runs. From then on nothing changes it but the function that the limit is for. */
+export function chooseStacks(hasNativeStacks: boolean): void {
+  isNative = hasNativeStacks;
+  defineProperty(NativeError, 'stackTraceLimit', {
+    __proto__: null,
+    value: hasNativeStacks ? THROWN_FRAMES : undefined,
+    writable: hasNativeStacks,
+    configurable: false,
+    enumerable: false,
+  } as PropertyDescriptor);
+}
+
+function withFrames<T>(make: () => T): T {
+  NativeError.stackTraceLimit = MADE_FRAMES;
+  try {
+    return make();
+  } finally {
+    NativeError.stackTraceLimit = THROWN_FRAMES;
+  }
+}
+
 /** Gives an object its stack: for errors that are not made by a wrapped constructor, such as DOMException. */
 export function rememberStack(error: object): void {
+  if (isNative) {
+    withFrames(() => nativeCapture(error, rememberStack));
+    return;
+  }
   const number = remember();
   if (number > 0) apply(weakMapSet, remembered, [error, number]);
 }
@@ -57,6 +100,10 @@ function stackOf(error: object): string {
   return headline(error) + (number === undefined ? '' : framesOf(number));
 }
 
+function isFunction(value: unknown): value is (...args: never[]) => unknown {
+  return typeof value === 'function';
+}
+
 function setOwn(target: object, key: PropertyKey, value: unknown): void {
   defineProperty(target, key, {
     __proto__: null,
@@ -84,14 +131,27 @@ const stackAccessor = {
   },
 };
 
-function captureStackTrace(target: unknown): void {
+function captureStackTrace(target: unknown, above?: unknown): void {
   if (!isObject(target)) throw new NativeTypeError('Error.captureStackTrace needs an object');
+  if (isNative) {
+    withFrames(() => nativeCapture(target, isFunction(above) ? above : captureStackTrace));
+    return;
+  }
   setOwn(target, 'stack', headline(target) + framesOf(remember()));
 }
 
 function wrap(Native: ErrorConstructor, parent: object | undefined): ErrorConstructor {
   function Wrapped(...args: unknown[]): object {
-    const error: object = construct(Native, args, new.target ?? Wrapped);
+    const made = new.target ?? Wrapped;
+    if (isNative) {
+      NativeError.stackTraceLimit = MADE_FRAMES;
+      try {
+        return construct(Native, args, made);
+      } finally {
+        NativeError.stackTraceLimit = THROWN_FRAMES;
+      }
+    }
+    const error: object = construct(Native, args, made);
     deleteProperty(error, 'stack'); // the engine's, undefined for want of a capture
     const number = remember();
     if (number > 0) apply(weakMapSet, remembered, [error, number]);

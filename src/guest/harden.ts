@@ -5,12 +5,12 @@
 
 const { construct, defineProperty, deleteProperty, getOwnPropertyDescriptor, ownKeys } = Reflect;
 
-// No error of this realm captures a stack from here on, so Node's stack formatter is never called from guest code.
+// No error of this realm captures a stack while the bundle is evaluated; errors.ts decides how that goes on before function code runs.
 defineProperty(Error, 'stackTraceLimit', {
   __proto__: null,
   value: undefined,
   writable: false,
-  configurable: false,
+  configurable: true,
   enumerable: false,
 } as PropertyDescriptor);
 

@@ -4,8 +4,8 @@
  * the errors, which the rest captures.
  */
 import './harden.ts';
-import './errors.ts';
 import { connect, enter } from './bridge.ts';
+import { chooseStacks } from './errors.ts';
 import { installGlobals } from './globals.ts';
 import { dynamicImport, imported, moduleBytes } from './loader.ts';
 import './startup.ts';
@@ -21,7 +21,8 @@ export interface GuestEntry {
   readonly moduleBytes: typeof moduleBytes;
 }
 
-export function install(hostCall: Parameters<typeof connect>[0]): GuestEntry {
+export function install(hostCall: Parameters<typeof connect>[0], hasNativeStacks: boolean): GuestEntry {
+  chooseStacks(hasNativeStacks);
   connect(hostCall);
   startClock();
   return { enter, imported, dynamicImport, moduleBytes };

@@ -21,6 +21,7 @@ import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
 import { Timers } from './ops/timers.js';
 import { createRealm, type Realm } from './realm.js';
 import type { Place } from './source-places.js';
+import { useStackPlaces } from './stack-formatter.js';
 import { TurnQueue } from './turns.js';
 import type { WatchBlock } from './watch-block.js';
 
@@ -153,7 +154,9 @@ export class Isolate implements OpContext, ChannelOwner {
   unhandledRejection(reason: unknown, promise: unknown): void {
     // Of the warm-up: nothing of that realm may come to this one.
     if (this.#modules === undefined) return;
-    this.#turns.push(this.#turns.current, [Ev.UnhandledRejection, reason, promise]);
+    // Node reports behind the last turn, when none is running. Of an invocation that is over the host wants nothing any more.
+    const { last } = this.#turns;
+    this.#turns.push(this.#invocations.has(last) ? last : 0, [Ev.UnhandledRejection, reason, promise]);
   }
 
   /** Somebody listens after all to the rejection of a promise that was reported. */
@@ -314,6 +317,7 @@ export class Isolate implements OpContext, ChannelOwner {
           chargedMs: () => this.#meter.startupChargedMs,
           setModules: modules => {
             this.#modules = modules;
+            useStackPlaces(place => modules.places.find(place));
           },
           whenLoaded: listener => {
             this.#onLoaded = listener;

@@ -6,6 +6,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import vm from 'node:vm';
 import type { GuestFunction, HostCall } from './bridge.js';
+import { hasNativeStacks } from './stack-formatter.js';
 
 /** The context's global object. It is passed to node:vm and to nothing else. */
 export type GuestContext = vm.Context;
@@ -38,7 +39,7 @@ export function createRealm(hostCall: HostCall): Realm {
   bundle ??= new vm.Script(replacement ?? readBundle(), { filename: 'edgehost:guest' });
   const install: GuestFunction = bundle.runInContext(context);
   // Only the bundle has run in this realm so far, so what it returns is as its type says (guest/main.ts).
-  const entry = Reflect.apply(install, undefined, [hostCall]) as Omit<Realm, 'context'>;
+  const entry = Reflect.apply(install, undefined, [hostCall, hasNativeStacks()]) as Omit<Realm, 'context'>;
   const { enter, imported, dynamicImport, moduleBytes } = entry;
   return { context, enter, imported, dynamicImport, moduleBytes };
 }

@@ -40,6 +40,8 @@ interface Turn {
 export class TurnQueue {
   /** The invocation whose turn it is; 0 between turns. */
   current = 0;
+  /** That of the last turn. */
+  last = 0;
   readonly #enter: GuestFunction;
   readonly #meter: TurnMeter;
   #turns: Turn[] = [];
@@ -56,6 +58,7 @@ export class TurnQueue {
   readonly #settled = Promise.resolve();
   readonly #finish = (): void => {
     this.#meter.end(this.current);
+    this.last = this.current;
     this.current = 0;
     this.#next();
   };

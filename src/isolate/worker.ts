@@ -11,6 +11,7 @@ import { IdleMemory } from './idle-memory.js';
 import { Isolate } from './isolate.js';
 import { platformOps } from './ops/platform.js';
 import { useBundle } from './realm.js';
+import { takeOverStacks } from './stack-formatter.js';
 import { ownClockDescriptor, ownThreadId } from './thread-clock.js';
 import { warmUp } from './warm-up.js';
 import { WatchBlock } from './watch-block.js';
@@ -34,6 +35,7 @@ export default function serve(lease: Lease): Promise<never> {
   process.setUncaughtExceptionCaptureCallback(() => {});
   process.on('unhandledRejection', (reason: unknown, promise: unknown) => isolate?.unhandledRejection(reason, promise));
   process.on('rejectionHandled', (promise: unknown) => isolate?.rejectionHandled(promise));
+  takeOverStacks();
   hardenThread();
   if (lease.guestBundle !== undefined) useBundle(lease.guestBundle);
   isolate = new Isolate(watch, platformOps);

@@ -12,12 +12,17 @@ const PERMISSION = process.allowedNodeEnvironmentFlags.has('--permission')
 /** node:sqlite opens files whatever the permissions say. A thread with flags of its own does not inherit the process's. */
 const NO_SQLITE = '--no-experimental-sqlite';
 
+/** Releases of Node that stack-formatter.ts was tested with. In another one its internals may not close again. */
+const KNOWN_INTERNALS: ReadonlySet<number> = new Set([20, 22, 24, 26]);
+
 /** What every thread with a guest realm needs, in a cell or in the host process. The flags of the process do not reach a thread. */
 export const REALM_FLAGS: readonly string[] = [
   '--experimental-vm-modules',
   '--no-warnings',
   // Node reads an asynchronous id off each rejected promise, which function code may answer, and by default aborts over one that is wrong.
   '--no-force-async-hooks-checks',
+  // So that a function of a realm of its own writes the stacks of errors; closed again before the thread does anything else.
+  ...(KNOWN_INTERNALS.has(major) ? ['--expose-internals'] : []),
 ];
 
 function fsRead(paths: readonly string[]): string[] {

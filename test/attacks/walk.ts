@@ -14,6 +14,25 @@ const { forEach: setForEach } = Set.prototype;
 const { then: promiseThen } = Promise.prototype;
 const quiet = () => {};
 
+const { isFrozen } = Object;
+
+/**
+ * Whether it is an error, or an accessor of one, of the realm that writes stacks (rule R4): behind it is nothing but one frozen object without
+ * a prototype, in which there are texts and numbers alone. No object of the host realm is like that.
+ */
+function isNeutral(value) {
+  const prototype = getPrototypeOf(value);
+  if (prototype !== null && getPrototypeOf(prototype) !== null) return false;
+  const base = prototype === null ? value : prototype;
+  if (!isFrozen(base)) return false;
+  const keys = ownKeys(base);
+  for (let i = 0; i < keys.length; i++) {
+    const type = typeof getOwnPropertyDescriptor(base, keys[i]).value;
+    if (type !== 'string' && type !== 'number') return false;
+  }
+  return true;
+}
+
 /** How the host realm shows in a value, or undefined. */
 function inspected(value) {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return undefined;
@@ -24,7 +43,7 @@ function inspected(value) {
     const next = getPrototypeOf(object);
     if (next === null) {
       if (object === ObjectPrototype) return isFunction ? undefined : 'a function without Function.prototype';
-      return hops === 0 && isFunction ? undefined : 'a chain that ends elsewhere';
+      return (hops === 0 && isFunction) || isNeutral(value) ? undefined : 'a chain that ends elsewhere';
     }
     object = next;
   }

@@ -6,6 +6,7 @@ import { Isolate } from '../../src/isolate/isolate.js';
 import { platformOps } from '../../src/isolate/ops/platform.js';
 import { warmUp } from '../../src/isolate/warm-up.js';
 import { WatchBlock } from '../../src/isolate/watch-block.js';
+import { REALM_FLAGS } from '../../src/pool/cell-flags.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
 import { HostOpens, type LoadHead } from '../../src/protocol/messages.js';
@@ -70,7 +71,7 @@ function startThread(t: ExecutionContext, after = ''): { readonly channel: Chann
      import(${JSON.stringify(entry)}).then(entry => { entry.default.default(workerData); setImmediate(() => { ${after} }); });`,
     {
       eval: true,
-      execArgv: ['--experimental-vm-modules', '--no-warnings'],
+      execArgv: [...REALM_FLAGS],
       workerData: { connection: { port }, watch: buffer },
       transferList: [port],
     },
@@ -98,6 +99,41 @@ test('serve() hardens its thread (R22)', async t => {
   await answer(channel.open(HostOpens.Warm, '', true, null, true));
   worker.postMessage('look');
   t.deepEqual(await once(worker, 'message'), [[false, false]]);
+});
+
+test('serve() leaves no module of Node open, whoever has require in hand (R4)', async t => {
+  const ids = [
+    'internal/util',
+    'internal/test/binding',
+    'fs',
+    'node:fs',
+    'child_process',
+    'worker_threads',
+    'net',
+    'inspector',
+  ];
+  ids.push('node:sqlite', 'node:wasi', 'module', 'vm', 'process', 'v8');
+  const { channel, worker } = startThread(
+    t,
+    `const tried = ${JSON.stringify(ids)}.filter(id => { try { require(id); return true; } catch { return false; } });
+     Promise.allSettled(${JSON.stringify(ids)}.map(id => import(id))).then(all => {
+       for (const { status } of all) if (status === 'fulfilled') tried.push('import');
+       parentPort.once('message', () => parentPort.postMessage(tried));
+     });`,
+  );
+  await answer(channel.open(HostOpens.Warm, '', true, null, true));
+  worker.postMessage('look');
+  t.deepEqual(await once(worker, 'message'), [[]]);
+});
+
+test('errors of the engine have stacks in an isolate of every release that is known (R4)', async t => {
+  const { channel } = startThread(t);
+  const source = Buffer.from(
+    'let stack; try { null.x; } catch (error) { ({ stack } = error); } throw new Error(stack);',
+  );
+  const head = JSON.stringify({ ...LOAD, modules: [{ name: 'main.js', kind: 'esm', bytes: source.length }] });
+  const loaded = answer(channel.open(HostOpens.Load, head, true, source, true));
+  t.regex(await loaded, /reading 'x'\)\\n {4}at main\.js:1:23/);
 });
 
 test('warmUp() has its own load and requests answered', async t => {

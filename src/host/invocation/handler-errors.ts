@@ -4,12 +4,27 @@ import type { HandlerFailure } from '../../protocol/messages.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { InvocationContext } from './invocation-context.js';
 import { responseError } from './invocation-errors.js';
+import { positionIn } from './load-failure.js';
 
-/** @param message of what was thrown, as far as it is recorded */
-export function handlerError(name: string, failure: HandlerFailure, message: string): EdgeError {
-  const { code } = failure;
-  const what = code === 'EDGE_NO_RESPONSE' ? 'returned no Response' : `threw ${failure.name}`;
-  return new EdgeError(code, `The handler of function "${name}" ${what}: ${message}`);
+/**
+ * What a handler threw, as the error that ends its invocation. `message` and `stack` are the function's texts, as far as they are recorded; the
+ * stack has the function's own files alone.
+ */
+export function handlerError(
+  functionName: string,
+  { code, name }: Pick<HandlerFailure, 'code' | 'name'>,
+  message: string,
+  stack: string,
+): EdgeError {
+  const cause = new Error(message);
+  cause.name = name;
+  cause.stack = stack === '' ? `${name}: ${message}` : stack;
+  const what = code === 'EDGE_NO_RESPONSE' ? 'returned no Response' : `threw ${name}`;
+  const location = positionIn(stack);
+  return new EdgeError(code, `The handler of function "${functionName}" ${what}: ${message}`, {
+    cause,
+    ...(location !== undefined && { location }),
+  });
 }
 
 /** The handler failed, and the isolate did not say of what. */

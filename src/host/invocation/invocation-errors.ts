@@ -1,4 +1,5 @@
 /** The errors that end an invocation from outside: limits, and the loss of its isolate. */
+
 import type { LossReason, LossUsage } from '../../pool/isolate-handle.js';
 import { EdgeError, type EdgeErrorCode } from '../../quotas/errors.js';
 import { limitError } from '../../quotas/limit-error.js';

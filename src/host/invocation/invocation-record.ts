@@ -76,8 +76,9 @@ export class InvocationRecord {
     if (this.#thrown !== undefined) throw new ProtocolError('A handler failed twice');
     const log = this.#recorded();
     const message = log.record(failure.message) ?? '';
-    this.#thrown = { name: failure.name, stack: log.record(failure.stack) ?? '' };
-    this.#error = handlerError(this.#context.function, failure, message);
+    const stack = log.record(failure.stack) ?? '';
+    this.#thrown = { name: failure.name, stack };
+    this.#error = handlerError(this.#context.function, failure, message, stack);
   }
 
   #recorded(): InvocationLog {

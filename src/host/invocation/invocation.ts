@@ -25,6 +25,7 @@ import type { InvocationContext } from './invocation-context.js';
 import {
   cpuError,
   cpuOfReason,
+  handlerError,
   idleError,
   LOSSES,
   lossError,

@@ -37,8 +37,8 @@ function describe(failure: ScriptFailure): string {
   }
 }
 
-/** The first frame that names a place. */
-function positionIn(stack: string | undefined): { file: string; line: number; column: number } | undefined {
+/** The place of the first frame of a stack. */
+export function positionIn(stack: string | undefined): { file: string; line: number; column: number } | undefined {
   const match = /(?:\(|at )([^\s()]+):(\d+):(\d+)\)?/.exec(stack ?? '');
   if (match?.[1] === undefined) return undefined;
   return { file: match[1], line: Number(match[2]), column: Number(match[3]) };

@@ -93,7 +93,7 @@ class OpenTrace implements InvocationTrace {
 
 /** Of the request's head, which clients write: nothing but what the standard allows is taken. */
 function remoteParent(api: typeof Otel, context: Otel.Context, { kind, head }: TracedStart): Otel.Context {
-  if (kind !== 'http') return context;
+  if (kind !== 'fetch') return context;
   const [, traceparent = ''] = /\ntraceparent\n(.*)/i.exec(head) ?? [];
   // Later versions begin as this one does, and have more behind it.
   const [, version, traceId = '', spanId = '', flags = ''] =

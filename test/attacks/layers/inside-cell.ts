@@ -51,12 +51,14 @@ export async function plunderInside(where: 'thread' | 'main', mode: SandboxMode,
   const sandbox = await sandboxFor(mode);
   const code = plunder(process.pid, port);
   const flags = where === 'thread' ? cellFlags() : cellFlags().filter(flag => flag !== '--allow-worker');
+  // An isolate closes all built-in modules before anything else runs in it, which has a test of its own (test/isolate/isolate.test.ts).
+  const threadFlags = isolateFlags().filter(flag => flag !== '--expose-internals');
   const inMain = `const report = loot => process.stdout.write(JSON.stringify(loot), () => process.exit(0));`;
   const inThread = `const report = loot => require('node:worker_threads').parentPort.postMessage(loot);${code}`;
   const program =
     where === 'main'
       ? `${inMain}${code}`
-      : `${inMain}new (require('node:worker_threads').Worker)(${JSON.stringify(inThread)}, { eval: true, env: {}, execArgv: ${JSON.stringify(isolateFlags())} }).on('message', report).on('error', error => report({ crashed: String(error) }));`;
+      : `${inMain}new (require('node:worker_threads').Worker)(${JSON.stringify(inThread)}, { eval: true, env: {}, execArgv: ${JSON.stringify(threadFlags)} }).on('message', report).on('error', error => report({ crashed: String(error) }));`;
   const { child } = spawnBehind(sandbox, [process.execPath, ...flags, '--eval', program], ['ignore', 'pipe', 'pipe']);
   let text = '';
   let errors = '';

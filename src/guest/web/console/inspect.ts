@@ -257,7 +257,7 @@ function assemble(head: string, items: readonly string[], isList: boolean, depth
   const close = isList ? ']' : '}';
   const prefix = head === '' ? '' : `${head} `;
   if (items.length === 0) {
-    return head === '' || isList || depth > 0 || head[head.length - 1] === ')'
+    return head === '' || isList || depth > 0 || (head[head.length - 1] === ')' && !isHeadAlone(head))
       ? `${prefix}${open}${close}`
       : `${head}${isHeadAlone(head) ? '' : ` ${open}${close}`}`;
   }

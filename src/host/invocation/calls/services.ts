@@ -93,6 +93,7 @@ export async function answerCall(
     connection?.close();
   } finally {
     accounting.countHeld(-heldBytes);
+    traced?.end(failure, answer);
   }
 }
 

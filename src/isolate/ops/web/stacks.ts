@@ -1,9 +1,10 @@
 /**
- * Stacks of the function's code (rule R4 (a)). An error of this realm, made while the guest waits in hostCall, has the guest's
+ * Stacks of the function's code where it has no native ones (rule R4). An error of this realm, made while the guest waits in hostCall, has the guest's
  * frames on its stack; it stays here, and what the guest may ask for is text with the frames of its own files alone.
  */
 import { nextTick } from 'node:process';
 import type { Place } from '../../source-places.js';
+import { FOREIGN, SHOWN_FRAMES } from '../../stack-formatter.js';
 import { checkedInteger } from '../arguments.js';
 import type { OpSet } from '../op-set.js';
 import { Op } from '../table.js';
@@ -12,9 +13,6 @@ import { Op } from '../table.js';
 const MAX_REMEMBERED = 64;
 /** Captured with the frames of the bridge and of the bundle, which are cut away. */
 const CAPTURED_FRAMES = 30;
-const SHOWN_FRAMES = 10;
-/** Places of frames that are not the function's: ours by URL or, with source maps, by path; the engine's and Node's. */
-const FOREIGN = /^(?:edgehost:|node:|file:|<anonymous>|\/|[A-Za-z]:[\\/])/;
 
 // At once, since Error is frozen when the thread is hardened.
 Error.stackTraceLimit = CAPTURED_FRAMES;
