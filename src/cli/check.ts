@@ -20,8 +20,8 @@ const SYNTAX = {
   name: 'check',
   paths: '[FILE|DIR]',
   count: { min: 0, max: 1 },
-  about: `Checks configuration and scripts as loading them would: every key, every import, the syntax, and the global scope, which runs
-under the limits of the plan. Takes what edgehost dev takes, and the configuration file of edgehost serve.`,
+  about: `Checks configuration and scripts as loading them would: every key, every import, the syntax, and the global scope,
+which runs under the limits of the plan. Takes what edgehost dev takes, and the configuration file of edgehost serve.`,
   sections: [
     [
       'Exit codes',
