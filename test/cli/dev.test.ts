@@ -210,23 +210,29 @@ test('edgehost dev gives functions the variables of --env-file, and its buckets 
   await second.stop();
 });
 
-test('edgehost dev finishes what it answers when it is stopped', async t => {
-  const cwd = await folderOf(t, {
-    'index.js': `export default {
-      async fetch() {
-        console.log('begun');
-        await new Promise(resolve => setTimeout(resolve, 300));
-        return new Response('to the end');
-      },
-    };`,
+for (const [how, isGroup] of [
+  ['by a signal', false],
+  ['by Ctrl-C in a terminal, which goes to all its processes', true],
+] as const) {
+  test(`edgehost dev finishes what it answers when it is stopped ${how}`, async t => {
+    const cwd = await folderOf(t, {
+      'index.ts': `export default {
+        async fetch(): Promise<Response> {
+          console.log('begun');
+          await new Promise(resolve => setTimeout(resolve, 300));
+          return new Response('to the end');
+        },
+      };`,
+    });
+    const dev = new Program(t, DEV, { cwd, isGroup });
+    const answer = textOf(await dev.url());
+    await dev.event('log', { message: 'begun' });
+    const stopped = isGroup ? dev.interrupt() : dev.stop();
+    t.is(await answer, 'to the end');
+    const { code, err } = await stopped;
+    t.deepEqual([code, err], [0, '']);
   });
-  const dev = new Program(t, DEV, { cwd });
-  const answer = textOf(await dev.url());
-  await dev.event('log', { message: 'begun' });
-  const stopped = dev.stop();
-  t.is(await answer, 'to the end');
-  t.is((await stopped).code, 0);
-});
+}
 
 test('edgehost dev applies the plan, and prints limits that are passed and requests that are refused', async t => {
   const cwd = await folderOf(t, { 'index.js': 'export default { fetch() { for (;;); } };\n' });

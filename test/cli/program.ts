@@ -15,6 +15,8 @@ export type PrintedEvent = Readonly<Record<string, unknown>> & { readonly type: 
 export interface ProgramOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Whether it leads a group of processes, as what is started in a terminal does. */
+  readonly isGroup?: boolean;
 }
 
 /** What is left of a program that has ended. */
@@ -36,12 +38,13 @@ export class Program {
   #next = 0;
 
   /** With `--json` among the arguments what it prints are events. It is ended with the test, however that ends. */
-  constructor(t: ExecutionContext, args: readonly string[], { cwd, env = {} }: ProgramOptions = {}) {
+  constructor(t: ExecutionContext, args: readonly string[], { cwd, env = {}, isGroup = false }: ProgramOptions = {}) {
     const { NO_COLOR: _, FORCE_COLOR: __, ...inherited } = process.env;
     this.#child = spawn(process.execPath, [MAIN, ...args], {
       cwd,
       env: { ...inherited, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
+      detached: isGroup,
     });
     const isJson = args.includes('--json');
     let rest = '';
@@ -105,6 +108,12 @@ export class Program {
 
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Ended> {
     this.#child.kill(signal);
+    return this.#ended;
+  }
+
+  /** As Ctrl-C does: to every process of its group. */
+  async interrupt(): Promise<Ended> {
+    process.kill(-this.pid, 'SIGINT');
     return this.#ended;
   }
 
