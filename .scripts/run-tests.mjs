@@ -21,6 +21,8 @@ const SLOW = [
   'attacks/hijacked-cell',
   'attacks/hostile-process',
   'docs/snippets',
+  'cli/dev',
+  'cli/serve',
   'limits/attacks',
   'faults/cells',
   'limits/every-limit',
