@@ -9,7 +9,7 @@ import { type EnvFile, readEnvFile, withEnv } from './functions/env-file.js';
 import { CONFIG_NAME, type FunctionPlace, findFunctions } from './functions/find-functions.js';
 import { locationOf } from './functions/function-error.js';
 import { FunctionSource, type ReadFunction } from './functions/function-source.js';
-import { shownMs } from './serving/lines.js';
+import { indented, shownMs } from './serving/lines.js';
 import { forEachFunction } from './serving/load-accounts.js';
 import { isServerFile, readServerFile } from './serving/server-file.js';
 import type { Syntax } from './terminal/arguments.js';
@@ -151,8 +151,8 @@ function failed(account: string | undefined, name: string, error: unknown): Find
 function lineOf(finding: Finding, paint: Paint): string {
   const { account, function: name, isOk, startupMs = 0, code, message = '', warnings } = finding;
   const full = [account, name].filter(part => part !== undefined && part !== '').join('/');
-  const more = warnings.map(warning => `  ${paint('yellow', 'warning')} ${warning}\n`).join('');
+  const more = warnings.map(warning => `  ${paint('yellow', 'warning')} ${indented(warning).trim()}\n`).join('');
   if (isOk) return `${paint('green', 'ok   ')} ${paint('bold', full)} (global scope ${shownMs(startupMs)})\n${more}`;
   const shownCode = code === undefined ? '' : paint('gray', ` (${code})`);
-  return `${paint('red', 'error')} ${paint('bold', full)}${shownCode}\n  ${message.replaceAll('\n', '\n  ')}\n`;
+  return `${paint('red', 'error')} ${paint('bold', full)}${shownCode}\n${indented(message)}\n`;
 }
