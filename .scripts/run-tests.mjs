@@ -22,6 +22,8 @@ const SLOW = [
   'limits/every-limit',
   'host/containment',
   'attacks/hijacked-cell',
+  'cli/dev',
+  'cli/serve',
   'limits/deployment',
   'clients/programs',
   'faults/cells',

@@ -9,7 +9,7 @@ import { type EnvFile, readEnvFile, withEnv } from './functions/env-file.js';
 import { CONFIG_NAME, type FunctionPlace, findFunctions } from './functions/find-functions.js';
 import { locationOf } from './functions/function-error.js';
 import { FunctionSource, type ReadFunction } from './functions/function-source.js';
-import { shownMs } from './serving/lines.js';
+import { indented, shownMs } from './serving/lines.js';
 import { forEachFunction } from './serving/load-accounts.js';
 import { isServerFile, readServerFile } from './serving/server-file.js';
 import type { Syntax } from './terminal/arguments.js';
@@ -20,8 +20,8 @@ const SYNTAX = {
   name: 'check',
   paths: '[FILE|DIR]',
   count: { min: 0, max: 1 },
-  about: `Checks configuration and scripts as loading them would: every key, every import, the syntax, and the global scope, which runs
-under the limits of the plan. Takes what edgehost dev takes, and the configuration file of edgehost serve.`,
+  about: `Checks configuration and scripts as loading them would: every key, every import, the syntax, and the global scope,
+which runs under the limits of the plan. Takes what edgehost dev takes, and the configuration file of edgehost serve.`,
   sections: [
     [
       'Exit codes',
@@ -151,8 +151,8 @@ function failed(account: string | undefined, name: string, error: unknown): Find
 function lineOf(finding: Finding, paint: Paint): string {
   const { account, function: name, isOk, startupMs = 0, code, message = '', warnings } = finding;
   const full = [account, name].filter(part => part !== undefined && part !== '').join('/');
-  const more = warnings.map(warning => `  ${paint('yellow', 'warning')} ${warning}\n`).join('');
+  const more = warnings.map(warning => `  ${paint('yellow', 'warning')} ${indented(warning).trim()}\n`).join('');
   if (isOk) return `${paint('green', 'ok   ')} ${paint('bold', full)} (global scope ${shownMs(startupMs)})\n${more}`;
   const shownCode = code === undefined ? '' : paint('gray', ` (${code})`);
-  return `${paint('red', 'error')} ${paint('bold', full)}${shownCode}\n  ${message.replaceAll('\n', '\n  ')}\n`;
+  return `${paint('red', 'error')} ${paint('bold', full)}${shownCode}\n${indented(message)}\n`;
 }

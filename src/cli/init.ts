@@ -11,8 +11,9 @@ const SYNTAX = {
   name: 'init',
   paths: '[DIR]',
   count: { min: 0, max: 1 },
-  about: `Writes a small function: its script, ${CONFIG_NAME}, and the types of what a function has. Overwrites nothing: when the script
-or ${CONFIG_NAME} is there already, it writes no file at all; a package.json, tsconfig.json or .gitignore that is there stays as it is.`,
+  about: `Writes a small function: its script, ${CONFIG_NAME}, and the types of what a function has. Overwrites nothing: when
+the script or ${CONFIG_NAME} is there already, it writes no file at all; a package.json, tsconfig.json or .gitignore
+that is there stays as it is.`,
   options: {
     name: { kind: 'text', value: 'NAME', text: 'name of the function, default that of the folder' },
     javascript: { kind: 'flag', text: 'JavaScript, which needs no bundler, in place of TypeScript' },

@@ -9,9 +9,10 @@ const SYNTAX = {
   name: 'repair',
   paths: 'DIR',
   count: { min: 1, max: 1 },
-  about: `Saves what can be read of a storage directory that a host refuses to open with EDGE_STORAGE_CORRUPT. No host may have it open.
-Damaged files of its databases are moved to a folder "lost" beside them. Records can be lost, deleted ones can reappear,
-and bodies that no record names any more are removed: copy the directory first, or let --copy do it.`,
+  about: `Saves what can be read of a storage directory that a host refuses to open with EDGE_STORAGE_CORRUPT. No host may
+have it open. Files of its databases that are damaged or replaced are moved to a folder "lost" beside them. Records
+can be lost, deleted ones can reappear, and bodies that no record names any more are removed: copy the directory
+first, or let --copy do it.`,
   options: {
     copy: { kind: 'text', value: 'NEW', text: 'copy the directory to this one first, which must not exist' },
     json: { kind: 'flag', text: 'the result as JSON' },

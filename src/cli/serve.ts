@@ -15,8 +15,9 @@ const SYNTAX = {
   name: 'serve',
   paths: 'FILE',
   count: { min: 1, max: 1 },
-  about: `Serves the accounts and functions of a configuration file until it gets SIGINT or SIGTERM: then it takes no new connection,
-finishes what runs for up to drain_ms, and ends. Prints what functions log, invocations that fail, and limits that are near.`,
+  about: `Serves the accounts and functions of a configuration file until it gets SIGINT or SIGTERM: then it takes no new
+connection, finishes what runs for up to drain_ms, and ends. Prints what functions log, invocations that fail, and
+limits that are near.`,
   sections: [
     [
       'The file, for example (docs/cli.md has every key)',

@@ -10,6 +10,7 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import PQueue from 'p-queue';
+import { readServerFile } from '../../src/cli/serving/server-file.js';
 import { readFunctionFile } from '../../src/host/deploy/config-file.js';
 import { type Block, blocksOf, documents, ROOT } from './markdown.js';
 
@@ -65,7 +66,9 @@ for (const { place, code } of blocks.filter(({ language }) => language === 'toml
     mkdirSync(dirname(join(cwd, main)), { recursive: true });
     writeFileSync(join(cwd, main), 'export default { fetch: () => new Response() };');
     writeFileSync(join(cwd, 'edgehost.toml'), code);
-    await t.notThrowsAsync(readFunctionFile(cwd));
+    await t.notThrowsAsync(
+      /^\[\[accounts\]\]/m.test(code) ? readServerFile(join(cwd, 'edgehost.toml')) : readFunctionFile(cwd),
+    );
   });
 }
 

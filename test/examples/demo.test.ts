@@ -19,3 +19,16 @@ test('the demo shows what it promises and leaves nothing behind', async t => {
   t.regex(stdout, /none is left; the folder is gone/);
   t.deepEqual(readdirSync(folder), []);
 });
+
+test('the demo of edgehost dev shows what it promises and leaves nothing behind', async t => {
+  t.timeout(180_000);
+  const folder = mkdtempSync(join(tmpdir(), 'edgehost-demo-test-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const { stdout } = await promisify(execFile)(process.execPath, [join(ROOT, 'examples/dev/demo.js')], {
+    env: { ...process.env, TMPDIR: folder },
+  });
+  t.regex(stdout, /_greeting\.ts is edited: \d+ ms later the new version answers/);
+  t.regex(stdout, /the version before goes on answering/);
+  t.regex(stdout, /stopped, and nothing listens any more/);
+  t.deepEqual(readdirSync(folder), []);
+});

@@ -78,6 +78,23 @@ test('the command edgehost is installed', async t => {
   t.regex(stdout, /Usage: edgehost/);
 });
 
+test('edgehost dev, serve and check say how to install esbuild where it is needed and not there', async t => {
+  const bin = join(project, 'node_modules/.bin/edgehost');
+  writeFileSync(join(project, 'typed.ts'), 'export default { fetch: (): Response => new Response() };');
+  writeFileSync(join(project, 'imports.js'), "import { x } from 'some-package';\nexport default { fetch: () => x };");
+  writeFileSync(join(project, 'plain.js'), 'export default { fetch: () => new Response() };');
+  for (const [file, why] of [
+    ['typed.ts', 'typed\\.ts is TypeScript, which esbuild compiles'],
+    ['imports.js', 'imports\\.js imports the package "some-package", which esbuild bundles'],
+  ]) {
+    const failed = await t.throwsAsync(run(process.execPath, [bin, 'check', `${file}`], { cwd: project }));
+    const output = failed !== undefined && 'stdout' in failed ? String(failed.stdout) : '';
+    t.regex(output, new RegExp(`${why}\\. It is not installed here: npm install --save-dev esbuild\\n`));
+  }
+  const { stdout } = await run(process.execPath, [bin, 'check', 'plain.js'], { cwd: project });
+  t.regex(stdout, /^ok/);
+});
+
 test('an application in TypeScript compiles against the installed package', async t => {
   t.timeout(120_000);
   writeFileSync(

@@ -90,10 +90,8 @@ export class Bundler {
   }
 
   async dispose(): Promise<void> {
-    await this.#context.then(
-      context => context.dispose(),
-      () => {},
-    );
+    // Ctrl-C in a terminal ends the process of the bundler, too: then there is nothing left to dispose of.
+    await this.#context.then(context => context.dispose()).catch(() => {});
   }
 
   #nameOf(file: string): string {

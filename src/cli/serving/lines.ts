@@ -113,10 +113,10 @@ function nameOf(
 }
 
 /** Line by line, without control characters but for the tabs that begin one. */
-function indented(text: string): string {
+export function indented(text: string): string {
   return text
     .split('\n')
-    .map(each => `  ${/^\s*/.exec(each)?.[0].replaceAll('\r', '') ?? ''}${printable(each)}`.trimEnd())
+    .map(each => `  ${/^[ \t]*/.exec(each)?.[0] ?? ''}${printable(each)}`.trimEnd())
     .join('\n');
 }
 

@@ -25,7 +25,6 @@ import type { InvocationContext } from './invocation-context.js';
 import {
   cpuError,
   cpuOfReason,
-  handlerError,
   idleError,
   LOSSES,
   lossError,

@@ -42,7 +42,8 @@ export function spawnBehind(
       cwd: ownFolder(),
       env: {},
       stdio: [...stdio, ...(filterFd === undefined ? [] : ['pipe' as const])],
-      detached: false,
+      // A group of its own: Ctrl-C in a terminal goes to the whole group, and would end cells before the application has finished what runs.
+      detached: process.platform !== 'win32',
     });
   } catch (error) {
     release();

@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import test from 'ava';
+import { answering, edgehost, folderOf } from './program.js';
+
+test('edgehost check says of each function whether it would load, and exits with 1 when one would not', async t => {
+  const cwd = await folderOf(t, {
+    'good.ts': `const text: string = 'x';\n${answering('x')}`,
+    'throws/index.js': 'const nothing = undefined;\nthrow new Error("at the start");\n',
+    'config/edgehost.toml': 'name = "config"\nmain = "index.js"\n\n[vars]\nA = 1\n[limits]\ncpu = 3\n',
+    'config/index.js': answering('x'),
+    'package/index.js': "import { x } from 'not-there';\nexport default { fetch: () => new Response(x) };\n",
+  });
+  const { code, out } = await edgehost(t, ['check', '--json'], { cwd });
+  t.is(code, 1);
+  const findings = Object.fromEntries(
+    out
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
+      .map(finding => [finding.function, finding]),
+  );
+  t.like(findings.good, { isOk: true });
+  t.like(findings.throws, { isOk: false, code: 'EDGE_SCRIPT_THREW' });
+  t.regex(findings.throws.message, /at the start/);
+  t.like(findings.config, {
+    code: 'EDGE_CONFIG_INVALID',
+    location: { file: 'config/edgehost.toml', line: 7, column: 1 },
+  });
+  t.regex(findings.config.message, /^config\/edgehost\.toml:7:1: .*cpu_ms/);
+  t.is(findings.package.message, 'package/index.js:1:19: Could not resolve "not-there" (is the package installed?)');
+  const good = await edgehost(t, ['check', 'good.ts'], { cwd });
+  t.is(good.code, 0);
+  t.regex(good.out, /^ok {4}good \(global scope \d+\.\d ms\)\n$/);
+});
+
+test('edgehost check finds routes of a server that belong to another account', async t => {
+  const cwd = await folderOf(t, {
+    'f.js': answering('f'),
+    'server.toml': `[[accounts]]\nid = "a"\nzones = ["a.test"]\nfunctions = [{ path = "f.js", routes = ["a.test/*"] }]\n
+[[accounts]]\nid = "b"\nfunctions = [{ path = "f.js", routes = ["a.test/b"] }]\n`,
+  });
+  const { code, out } = await edgehost(t, ['check', 'server.toml', '--json'], { cwd });
+  t.is(code, 1);
+  t.like(
+    out
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line)),
+    [
+      { account: 'a', function: 'f', isOk: true },
+      { account: 'b', function: 'f', isOk: false },
+    ],
+  );
+});
+
+test('edgehost check applies the limits of --plan', async t => {
+  // Text that gzip cannot shorten below the megabyte of the free plan.
+  const comment = randomBytes(1_200_000).toString('base64');
+  const cwd = await folderOf(t, { 'big.js': `${answering('big')}//${comment}\n` });
+  t.is((await edgehost(t, ['check', 'big.js'], { cwd })).code, 0);
+  const { code, out } = await edgehost(t, ['check', 'big.js', '--plan', 'free'], { cwd });
+  t.is(code, 1);
+  t.regex(out, /EDGE_SCRIPT_TOO_LARGE/);
+});
