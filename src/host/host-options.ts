@@ -3,6 +3,7 @@
 import { totalmem } from 'node:os';
 import process from 'node:process';
 import { getHeapStatistics } from 'node:v8';
+import type { CallbackOptions } from '../bindings/callbacks/types.js';
 import type { EgressOptions as EgressServiceOptions } from '../bindings/egress/egress.js';
 import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
 import type { SandboxOption } from '../pool/sandbox/sandbox.js';
@@ -86,6 +87,8 @@ export interface EdgeHostOptions {
   readonly egress?: EgressOptions;
   /** Answers every request that functions make, in place of the network and its policy. */
   readonly outbound?: OutboundHandler;
+  /** Bounds of the calls that functions make of the application, option `bindings` of load(). */
+  readonly callbacks?: CallbackOptions;
   /** The clock of request counts, in milliseconds since 1970: minutes and days (UTC) go by it. @default Date.now */
   readonly now?: () => number;
 }
@@ -111,6 +114,11 @@ const EGRESS: Schema<EgressOptions> = objectOf<EgressOptions>({
   'userAgent?': text(),
 });
 
+const CALLBACKS: Schema<CallbackOptions> = objectOf<CallbackOptions>({
+  'timeoutMs?': wholeNumber(1, 2 ** 31 - 1, 'ms'),
+  'concurrency?': wholeNumber(1, 1_000_000),
+});
+
 export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
   'storage?': text(),
   'plan?': choice(PLANS),
@@ -130,6 +138,7 @@ export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
   'quotas?': object({ 'redis?': text() }),
   'egress?': EGRESS,
   'outbound?': native('function'),
+  'callbacks?': CALLBACKS,
   'now?': native('function'),
 });
 
@@ -162,6 +171,7 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     connectionSlotRelease: 'body',
     egress: {},
     outbound: undefined,
+    callbacks: {},
     now: Date.now,
     ...given,
     redisUrl: quotas?.redis,

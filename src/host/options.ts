@@ -28,6 +28,7 @@ import {
   CRON,
   DEFAULT_ROUTE_MODE,
   NAME,
+  PROPS,
   ROUTE_MODE,
   ROUTE_PATTERN,
   SECRETS,
@@ -88,6 +89,8 @@ export interface LoadOptions extends BindingOptions {
   readonly vars?: Readonly<Record<string, unknown>>;
   /** Environment variables that no listing shows. */
   readonly secrets?: Readonly<Record<string, string>>;
+  /** What handlers find as `ctx.props`, and callbacks as `context.props`: what JSON can hold. @default {} */
+  readonly props?: Readonly<Record<string, unknown>>;
   /** `YYYY-MM-DD`. @default today */
   readonly compatibilityDate?: string;
   readonly compatibilityFlags?: readonly string[];
@@ -120,6 +123,7 @@ const LOAD_FIELDS: FieldsOf<Omit<LoadOptions, keyof BindingOptions>> = {
   'name?': NAME,
   'vars?': VARIABLES,
   'secrets?': SECRETS,
+  'props?': PROPS,
   'compatibilityDate?': COMPATIBILITY_DATE,
   'compatibilityFlags?': COMPATIBILITY_FLAGS,
   'routes?': list(union([ROUTE_PATTERN, ROUTE], { description: 'a route pattern, or { pattern, mode }' })),
@@ -177,6 +181,7 @@ export function resolveLoadOptions(
     // As a function gets them: a date is its text.
     vars: Object.fromEntries(Object.entries(vars).map(([key, value]) => [key, JSON.parse(JSON.stringify(value))])),
     secrets: { ...secrets },
+    props: JSON.parse(JSON.stringify(options.props ?? {})),
     compatibilityDate: options.compatibilityDate ?? new Date().toISOString().slice(0, 10),
     compatibilityFlags: [...(options.compatibilityFlags ?? [])],
     routes: (options.routes ?? []).map(resolveRoute),

@@ -26,6 +26,8 @@ export interface FetchInput {
   readonly signal: AbortSignal | undefined;
   /** Held for as long as the signal is wanted: the signal of a request that has been collected does not follow its source any more. */
   readonly request: Request | undefined;
+  /** The head has them too. */
+  readonly props?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
@@ -121,6 +123,7 @@ function run(
       isUtf8: false,
       body: null,
       isComplete: input.body === null,
+      props: input.props,
     };
     const sink = new FetchSink(input, runner.context.limits, resolve, reject);
     const invocation = runner.runNow(start, sink);

@@ -23,6 +23,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
       account,
       function: options.name,
       limits,
+      props: options.props,
       compatibility: { date: options.compatibilityDate, flags: options.compatibilityFlags },
       checkUrl: urlCheck(host, options),
     },

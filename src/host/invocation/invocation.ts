@@ -3,6 +3,7 @@
  * Every policy is kept here, where function code cannot be.
  */
 
+import type { CallOrigin } from '../../bindings/service.js';
 import { MAX_REPLY_HEAD_CHARACTERS } from '../../isolate/ops/table.js';
 import type { InvocationPort, IsolateHandle, LossReason, LossUsage } from '../../pool/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
@@ -92,7 +93,7 @@ function addGraces(): void {
   for (const invocation of all) invocation.addGrace();
 }
 
-export class Invocation implements InvocationPort {
+export class Invocation implements InvocationPort, CallOrigin {
   readonly exchange: Exchange;
   readonly #context: InvocationContext;
   readonly #isolate: IsolateHandle;
@@ -141,6 +142,20 @@ export class Invocation implements InvocationPort {
 
   get id(): string {
     return invocationId(this.#serial);
+  }
+
+  // --- CallOrigin ---
+
+  get invocation(): string {
+    return this.id;
+  }
+
+  get props(): CallOrigin['props'] {
+    return this.#start.props;
+  }
+
+  get chain(): CallOrigin['chain'] {
+    return this.#start.chain;
   }
 
   /** The function asked that errors of its own hand the request on to what is behind it. */
@@ -324,6 +339,7 @@ export class Invocation implements InvocationPort {
         charge: ms => this.#bill(ms),
       },
       share,
+      this,
     );
     void answerCall(entry, this.#accounting, exchange, head, isComplete);
   }

@@ -66,6 +66,7 @@ export async function answerCall(
         return io.signal;
       },
       work,
+      origin: accounting.origin,
     });
     connection?.answered();
     if (connection !== undefined && hasBody(reply)) {
