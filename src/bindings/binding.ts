@@ -7,7 +7,8 @@ import type { JsonSchema } from '../quotas/schema/schema.js';
 import type { SubrequestKind } from '../quotas/service-calls.js';
 import type { Storage } from '../storage/storage.js';
 import type { StorageOwner } from '../storage/storage-owner.js';
-import type { Service } from './service.js';
+import type { LocalSend } from './egress/transport.js';
+import type { CallOrigin, Service } from './service.js';
 import type { ServiceId } from './service-id.js';
 
 /** How the host treats the calls of one method. */
@@ -50,6 +51,11 @@ export interface FunctionContext<Shared = unknown> extends AccountContext<Shared
   readonly props: Readonly<Record<string, unknown>>;
   /** @throws EdgeError EDGE_EGRESS_DENIED for a URL that the function may not fetch, though the network would let it */
   checkUrl(url: URL): void;
+  /**
+   * The function of this host that answers the URL when the function fetches it, in place of the network.
+   * @throws EdgeError EDGE_LOOP when functions have fetched each other too deeply
+   */
+  localOf?(url: URL, origin: CallOrigin | undefined): LocalSend | undefined;
 }
 
 export interface BindingBase<Shared = unknown> {

@@ -85,7 +85,10 @@ export interface EdgeHostOptions {
   /** Counters of request rates shared with other hosts: needs the package `redis`. @default counters of this host alone */
   readonly quotas?: { readonly redis?: string };
   readonly egress?: EgressOptions;
-  /** Answers every request that functions make, in place of the network and its policy. */
+  /**
+   * Answers requests that functions make, in place of the network and its policy; one that it answers with undefined goes on as if there was no
+   * handler.
+   */
   readonly outbound?: OutboundHandler;
   /** Bounds of the calls that functions make of the application, option `bindings` of load(). */
   readonly callbacks?: CallbackOptions;

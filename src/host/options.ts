@@ -78,7 +78,10 @@ export interface RouteOptions {
    * @default the last two labels of the host
    */
   readonly zone?: string;
-  /** The host is a custom domain of the function: other functions of the zone may fetch it by URL. @default false */
+  /**
+   * The host, one name without `*`, is a custom domain of the function: other functions may fetch it by URL, also of the same zone. Those of its
+   * account, and of all accounts where the name is in `zones` of its own, reach it through this host and not through the network. @default false
+   */
   readonly customDomain?: boolean;
 }
 

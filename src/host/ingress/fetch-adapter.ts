@@ -1,5 +1,6 @@
 /** The endpoint of fetch(): a standard Request in, a standard Response out, bodies streamed with backpressure both ways. */
 import { cancelQuietly } from '../../bindings/external-stream.js';
+import type { FetchChain } from '../../bindings/service.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { HostOpens } from '../../protocol/messages.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
@@ -28,6 +29,8 @@ export interface FetchInput {
   readonly request: Request | undefined;
   /** The head has them too. */
   readonly props?: Readonly<Record<string, unknown>> | undefined;
+  /** Of a function's request to another one. */
+  readonly chain?: FetchChain | undefined;
 }
 
 /**
@@ -124,6 +127,7 @@ function run(
       body: null,
       isComplete: input.body === null,
       props: input.props,
+      chain: input.chain,
     };
     const sink = new FetchSink(input, runner.context.limits, resolve, reject);
     const invocation = runner.runNow(start, sink);
@@ -209,8 +213,8 @@ class FetchSink implements ResponseSink {
   }
 
   bodyReady(): void {
-    // Nobody but the application decides when it is read, if ever.
-    if (this.#exchange?.hasWholeBody === true) this.#exchange.giveAway();
+    // Nobody but the application decides when it is read, if ever. What another function asks for counts until that one has read it.
+    if (this.#exchange?.hasWholeBody === true && this.#input.chain === undefined) this.#exchange.giveAway();
     const wake = this.#wake;
     this.#wake = undefined;
     wake?.();
