@@ -77,7 +77,8 @@ test('what goes wrong at the other function is a page, as for any client', async
 test('a redirect to a custom domain is followed there, and counts', async t => {
   const host = newHost(t, {
     ...THREADS,
-    outbound: request => (request.url.includes('away') ? Response.redirect('https://api.example.com/', 302) : undefined),
+    outbound: request =>
+      request.url.includes('away') ? Response.redirect('https://api.example.com/', 302) : undefined,
   });
   await host.load(handler('return new Response("here")'), custom('api.example.com'));
   const fn = await host.load(fetching('https://away.example/'));
