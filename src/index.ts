@@ -1,4 +1,10 @@
 export type * from './bindings/bucket/types.js';
+export type {
+  ApplicationCallback,
+  ApplicationCallbacks,
+  CallbackContext,
+  CallbackOptions,
+} from './bindings/callbacks/types.js';
 export type { OutboundHandler } from './bindings/egress/outbound-transport.js';
 export {
   type AuditedRequest,
@@ -8,7 +14,7 @@ export {
 } from './cli/deprecation-check/requests.js';
 export type { Account, AccountStatsSnapshot } from './host/account.js';
 export type { ModuleSource, ScriptSource } from './host/deploy/deployment.js';
-export type { EdgeFunction } from './host/edge-function.js';
+export type { EdgeFunction, FunctionFetchOptions } from './host/edge-function.js';
 export { EdgeHost, type HostCell, type HostHealth, type HostWatch } from './host/edge-host.js';
 export type { QueueMessage, QueueOutcome, QueueRetry } from './host/events/queue-batch.js';
 export type {

@@ -50,16 +50,28 @@ declare global {
     /** Undefined for a request that did not come over HTTP: of the application's own, or made by a function. */
     readonly client: RequestClient | undefined;
   }
+  /**
+   * A callback binding, `env.APP`, by the type of what the application gave to `load()`: `CallbackBinding<typeof callbacks>`, or by a type of your own:
+   * `CallbackBinding<{ lookup(args: { id: number }): Promise<Customer> }>`.
+   */
+  type CallbackBinding<Callbacks> = {
+    readonly [Name in keyof Callbacks]: Callbacks[Name] extends (...args: infer Args) => infer Result
+      ? Args extends readonly []
+        ? () => Promise<Awaited<Result>>
+        : (args: Args[0]) => Promise<Awaited<Result>>
+      : never;
+  };
 
   // Handlers and their arguments.
 
   /** The third argument of handlers. */
-  interface ExecutionContext {
+  interface ExecutionContext<Props = object> {
     /** Keeps the invocation open until the promise settles, also when the answer has been sent: for 30 seconds at most after the client has gone. */
     waitUntil(promise: Promise<unknown>): void;
     /** When the handler fails, the request goes on to the application instead of becoming an error. */
     passThroughOnException(): void;
-    readonly props: object;
+    /** What the application has given to `load()`, or along with this request: a copy. */
+    readonly props: Props;
   }
 
   /** Why a scheduled handler runs. */

@@ -7,7 +7,8 @@ import type { JsonSchema } from '../quotas/schema/schema.js';
 import type { SubrequestKind } from '../quotas/service-calls.js';
 import type { Storage } from '../storage/storage.js';
 import type { StorageOwner } from '../storage/storage-owner.js';
-import type { Service } from './service.js';
+import type { LocalSend } from './egress/transport.js';
+import type { CallOrigin, Service } from './service.js';
 import type { ServiceId } from './service-id.js';
 
 /** How the host treats the calls of one method. */
@@ -46,8 +47,15 @@ export interface FunctionContext<Shared = unknown> extends AccountContext<Shared
     readonly date: string;
     readonly flags: readonly string[];
   };
+  /** What was given to load() for it. */
+  readonly props: Readonly<Record<string, unknown>>;
   /** @throws EdgeError EDGE_EGRESS_DENIED for a URL that the function may not fetch, though the network would let it */
   checkUrl(url: URL): void;
+  /**
+   * The function of this host that answers the URL when the function fetches it, in place of the network.
+   * @throws EdgeError EDGE_LOOP when functions have fetched each other too deeply
+   */
+  localOf?(url: URL, origin: CallOrigin | undefined): LocalSend | undefined;
 }
 
 export interface BindingBase<Shared = unknown> {
@@ -90,13 +98,16 @@ export interface NamedBinding<Config = unknown, Shared = unknown, Client extends
   readonly implicit?: never;
   /** The option of load(): an object from binding names to configurations. */
   readonly option: string;
-  readonly toml: BindingTable;
-  /** The type of such a binding in the management API: `store_bucket`. */
-  readonly managementType: string;
+  /** Absent when only the application's code can give a configuration. */
+  readonly toml?: BindingTable;
+  /** The type of such a binding in the management API: `store_bucket`. Absent like `toml`. */
+  readonly managementType?: string;
   /** JSON schema of one configuration. What comes to the methods below has been checked by it. */
   readonly schema: JsonSchema;
-  /** Opens it for one function. */
+  /** Opens it for one function. @throws TypeError for a configuration that the schema cannot refuse */
   open(context: FunctionContext<Shared>, config: Config): Service;
+  /** What the client in the function's realm has to know of the configuration: what JSON can hold. */
+  guestConfig?(config: Config): unknown;
   /** Rejects while the function is being loaded, for what its first call would find out too late. */
   prepare?(context: AccountContext<Shared>, config: Config): Promise<void>;
   /** What the application itself gets. */

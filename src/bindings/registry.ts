@@ -7,14 +7,21 @@ import { bucketBinding } from './bucket/bucket-binding.js';
 import type { BucketDirectory } from './bucket/engine.js';
 import type { StoreBucket } from './bucket/types.js';
 import { cacheBinding } from './cache/cache-binding.js';
+import { callbackBinding } from './callbacks/callback-binding.js';
+import type { ApplicationCallbacks } from './callbacks/types.js';
 import { egressBinding } from './egress/egress-binding.js';
 
-const BINDINGS: readonly BindingDefinition[] = [egressBinding, bucketBinding, cacheBinding];
+const BINDINGS: readonly BindingDefinition[] = [egressBinding, bucketBinding, cacheBinding, callbackBinding];
 
 /** The options of load() that bind names: that of each row, by its `option`. */
 export interface BindingOptions {
   /** Binding name to bucket name. */
   readonly buckets?: Readonly<Record<string, string>>;
+  /**
+   * Functions of the application that the function calls, by the name of the binding: `{ APP: { async lookup(args, context) { ... } } }` is
+   * `await env.APP.lookup(args)` there.
+   */
+  readonly bindings?: Readonly<Record<string, ApplicationCallbacks>>;
 }
 
 /** What the application gets of bindings: a method for each row that has a client. */
@@ -48,8 +55,9 @@ export class BindingRegistry {
     checkDistinct('number', rows, row => row.id);
     checkDistinct('name', rows, row => row.name);
     checkDistinct('option', this.named, row => row.option);
-    checkDistinct('table', this.named, row => row.toml.table);
-    checkDistinct('managementType', this.named, row => row.managementType);
+    const configurable = this.named.filter(row => row.toml !== undefined);
+    checkDistinct('table', configurable, row => row.toml?.table);
+    checkDistinct('managementType', configurable, row => row.managementType);
     for (const { name, methods } of rows) {
       for (const [method, { headBytes = 0 }] of Object.entries(methods)) {
         if (headBytes > MAX_CALL_HEAD_BYTES) {

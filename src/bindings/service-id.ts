@@ -6,6 +6,7 @@ export enum ServiceId {
   Fetch = 0,
   Bucket = 1,
   Cache = 2,
+  Callback = 6,
   /** For bindings that are tried out or tested: the package has no service of this number. */
   Experimental = 255,
 }

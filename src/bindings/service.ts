@@ -13,6 +13,23 @@ export { type CallWork, OWN_WORK } from '../quotas/host/call-work.js';
  */
 export type ServiceBody = Uint8Array | AsyncIterable<Uint8Array>;
 
+/** The invocation that a call was made by. */
+export interface CallOrigin {
+  /** Its id, as in its event. */
+  readonly invocation: string;
+  /** What was given with the call that began it. */
+  readonly props: Readonly<Record<string, unknown>> | undefined;
+  /** The fetches between functions of this host that have led to it; undefined when there was none. */
+  readonly chain: FetchChain | undefined;
+}
+
+/** Fetches of functions by each other, which stay within the host. */
+export interface FetchChain {
+  readonly depth: number;
+  /** Of all that began with the same request. */
+  readonly total: { count: number };
+}
+
 /** One call of a function to a service. Everything in `args` was written by the function: check it before use. */
 export interface ServiceCall {
   /** What the function wants done, a name of the service's own table. */
@@ -25,6 +42,8 @@ export interface ServiceCall {
   readonly traceHeaders?: readonly string[] | undefined;
   /** Counts what the call makes the host do. */
   readonly work: CallWork;
+  /** Undefined for a call of the application itself. */
+  readonly origin?: CallOrigin | undefined;
 }
 
 export interface ServiceReply {

@@ -2,14 +2,21 @@
 import { createBucketClient } from '../bindings/bucket/client/client.ts';
 import type { ClientPlatform } from '../bindings/client-platform.ts';
 import { ServiceId } from '../bindings/service-id.ts';
+import { createCallbacks } from './callbacks/client.ts';
 import type { Blob } from './web/file/blob.ts';
 import type { ReadableStream } from './web/streams/streams.ts';
 
 export interface GuestBinding {
   /** The `id` of its row on the host's side. */
   readonly service: ServiceId;
-  /** Makes what the function finds in its environment, once for each name. */
-  create(platform: ClientPlatform<ReadableStream, Blob>): object;
+  /**
+   * Makes what the function finds in its environment, once for each name.
+   * @param config what the row on the host's side says of the configuration (`guestConfig`)
+   */
+  create(platform: ClientPlatform<ReadableStream, Blob>, name: string, config: unknown): object;
 }
 
-export const BINDINGS: readonly GuestBinding[] = [{ service: ServiceId.Bucket, create: createBucketClient }];
+export const BINDINGS: readonly GuestBinding[] = [
+  { service: ServiceId.Bucket, create: createBucketClient },
+  { service: ServiceId.Callback, create: createCallbacks },
+];

@@ -3,6 +3,7 @@ import { Ev, Op } from '../isolate/ops/table.ts';
 import { onEvent, op } from './bridge.ts';
 import { createBinding } from './env/binding-platform.ts';
 import { createEnv, parseSetup } from './env/env.ts';
+import { setProps } from './events/execution-context.ts';
 import { type Handlers, handlersOfModule, handlersOfScript, kindsOf } from './events/handlers.ts';
 import { serve } from './events/invocation.ts';
 import { describeFailure } from './failure.ts';
@@ -13,7 +14,9 @@ import { leaveGlobalScope } from './scope.ts';
 let env: object = {};
 
 onEvent(Ev.Setup, (json: string) => {
-  env = createEnv(parseSetup(json), createBinding);
+  const setup = parseSetup(json);
+  setProps(setup.props ?? '');
+  env = createEnv(setup, createBinding);
 });
 
 onMainModule(

@@ -1,4 +1,6 @@
 /** What an account has from its host. */
+import type { LocalSend } from '../bindings/egress/transport.js';
+import type { CallOrigin } from '../bindings/service.js';
 import type { IsolateCache } from '../pool/isolate-cache.js';
 import type { Admission } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
@@ -21,6 +23,8 @@ export interface AccountHost {
   readonly bindings: HostBindings;
   /** Resolves when it is known which names the management API has given to accounts. */
   namesKnown(): Promise<void>;
+  /** The function of this host that answers when a function of the account fetches the URL; undefined where the network does. */
+  localSend(account: string, url: URL, origin: CallOrigin | undefined): LocalSend | undefined;
   /** Gives back the zones of the account. */
   releaseNames(): void;
   emitLog(event: LogEvent): void;

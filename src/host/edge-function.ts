@@ -2,9 +2,16 @@
 import { HostOpens } from '../protocol/messages.js';
 import { createBatch, type QueueMessage, type QueueOutcome, readOutcome } from './events/queue-batch.js';
 import { type FunctionSlot, rememberSlot } from './function-slot.js';
-import { fetchInput, fetchThrough } from './ingress/fetch-adapter.js';
+import { type FetchInput, fetchInput, fetchThrough } from './ingress/fetch-adapter.js';
+import { withProps } from './ingress/fetch-props.js';
 import type { FunctionStatsSnapshot } from './invocation/function-stats.js';
 import { runToEnd } from './invocation/run-to-end.js';
+
+/** What `fn.fetch()` takes beside the request. */
+export interface FunctionFetchOptions extends RequestInit {
+  /** What the handler finds as `ctx.props`, and callbacks as `context.props`: what JSON can hold, up to 64 KiB. @default those of load() */
+  readonly props?: Readonly<Record<string, unknown>>;
+}
 
 export class EdgeFunction {
   readonly name: string;
@@ -37,14 +44,15 @@ export class EdgeFunction {
   }
 
   /**
-   * Answers a request. The response's body is a stream, and so may the request's be; `request.signal` cancels.
+   * Answers a request. The response's body is a stream, and so may the request's be; `request.signal` cancels. `init` is that of
+   * `new Request()`, and `props` beside it: what the handler finds as `ctx.props` in place of what was given to load(), up to 64 KiB of JSON.
    * Rejects with EdgeError: EDGE_HANDLER_THREW, EDGE_NO_RESPONSE, EDGE_CPU_LIMIT, EDGE_MEMORY_LIMIT, EDGE_ISOLATE_LOST,
    * EDGE_CELL_LOST, EDGE_OVERLOADED, EDGE_FUNCTION_UNLOADED, EDGE_CLOSED and the codes of loading, when the function had to be started again.
    */
-  fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {
+  fetch(input: Request | string | URL, init?: FunctionFetchOptions): Promise<Response> {
     // Not async: a promise that is handed on by a second one settles three microtasks later.
     try {
-      return fetchThrough(this.#slot.runner, fetchInput(input, init), 'fail-closed');
+      return fetchThrough(this.#slot.runner, requestOf(input, init), 'fail-closed');
     } catch (error) {
       return Promise.reject(error);
     }
@@ -97,4 +105,10 @@ export class EdgeFunction {
   unload(): void {
     this.#unload();
   }
+}
+
+function requestOf(input: Request | string | URL, init: FunctionFetchOptions | undefined): FetchInput {
+  if (init?.props === undefined) return fetchInput(input, init);
+  const { props, ...rest } = init;
+  return withProps(fetchInput(input, Object.keys(rest).length === 0 ? undefined : rest), props);
 }

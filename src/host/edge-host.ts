@@ -3,7 +3,9 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import process from 'node:process';
 import type { StoreBucket } from '../bindings/bucket/types.js';
+import type { LocalSend } from '../bindings/egress/transport.js';
 import { type BindingClients, type BindingRegistry, REGISTRY } from '../bindings/registry.js';
+import type { CallOrigin } from '../bindings/service.js';
 import { NameOwners } from '../names/name-owners.js';
 import type { Cell, CellEvents, CellOptions } from '../pool/cell.js';
 import { type CellState, CellSupervisor } from '../pool/cell-supervisor.js';
@@ -32,6 +34,7 @@ import { HostBindings } from './host-bindings.js';
 import { type EdgeHostOptions, type ResolvedHostOptions, resolveHostOptions } from './host-options.js';
 import { fetchInput, fetchThrough } from './ingress/fetch-adapter.js';
 import { createListener } from './ingress/listener.js';
+import { localSend } from './ingress/local-fetch.js';
 import { Router } from './ingress/router.js';
 import { cachePrefix, type FunctionRunner } from './invocation/function-runner.js';
 import { CHANNELS, isRecorded, publish, recordInvocation } from './invocation/telemetry.js';
@@ -426,6 +429,17 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     return this.#storage;
   }
 
+  /**
+   * Of another account only what the owner of the host has given it: a route alone may name any domain, and would else get the requests that other
+   * accounts mean for the true one.
+   */
+  #localSend(account: string, url: URL, origin: CallOrigin | undefined): LocalSend | undefined {
+    const route = this.#router.find(url.host, url.pathname);
+    if (route === undefined || !route.customDomain || route.hostKind !== 'exact') return undefined;
+    if (route.account !== account && !this.#names.isGranted(route.account, route.name)) return undefined;
+    return localSend(route, origin);
+  }
+
   #accountHost(id: string, share: HostShare): AccountHost {
     return {
       share,
@@ -437,6 +451,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       router: this.#router,
       namesKnown: () => this.#namesKnown,
       releaseNames: () => this.#names.releaseAccount(id),
+      localSend: (account, url, origin) => this.#localSend(account, url, origin),
       bindings: this.#bindings,
       emitLog: event => {
         if (!this.emit('log', event)) this.#noteUnheard(event.function);

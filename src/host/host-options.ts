@@ -3,6 +3,7 @@
 import { totalmem } from 'node:os';
 import process from 'node:process';
 import { getHeapStatistics } from 'node:v8';
+import type { CallbackOptions } from '../bindings/callbacks/types.js';
 import type { EgressOptions as EgressServiceOptions } from '../bindings/egress/egress.js';
 import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
 import type { SandboxOption } from '../pool/sandbox/sandbox.js';
@@ -87,8 +88,13 @@ export interface EdgeHostOptions {
   /** Counters of request rates shared with other hosts: needs the package `redis`. @default counters of this host alone */
   readonly quotas?: { readonly redis?: string };
   readonly egress?: EgressOptions;
-  /** Answers every request that functions make, in place of the network and its policy. */
+  /**
+   * Answers requests that functions make, in place of the network and its policy; one that it answers with undefined goes on as if there was no
+   * handler.
+   */
   readonly outbound?: OutboundHandler;
+  /** Bounds of the calls that functions make of the application, option `bindings` of load(). */
+  readonly callbacks?: CallbackOptions;
   /** The clock of request counts, in milliseconds since 1970: minutes and days (UTC) go by it. @default Date.now */
   readonly now?: () => number;
 }
@@ -114,6 +120,11 @@ const EGRESS: Schema<EgressOptions> = objectOf<EgressOptions>({
   'userAgent?': text(),
 });
 
+const CALLBACKS: Schema<CallbackOptions> = objectOf<CallbackOptions>({
+  'timeoutMs?': wholeNumber(1, 2 ** 31 - 1, 'ms'),
+  'concurrency?': wholeNumber(1, 1_000_000),
+});
+
 export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
   'storage?': text(),
   'plan?': choice(PLANS),
@@ -133,6 +144,7 @@ export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
   'quotas?': object({ 'redis?': text() }),
   'egress?': EGRESS,
   'outbound?': native('function'),
+  'callbacks?': CALLBACKS,
   'now?': native('function'),
 });
 
@@ -166,6 +178,7 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     connectionSlotRelease: 'body',
     egress: {},
     outbound: undefined,
+    callbacks: {},
     now: Date.now,
     ...given,
     redisUrl: quotas?.redis,

@@ -28,6 +28,7 @@ import {
   CRON,
   DEFAULT_ROUTE_MODE,
   NAME,
+  PROPS,
   ROUTE_MODE,
   ROUTE_PATTERN,
   SECRETS,
@@ -77,7 +78,10 @@ export interface RouteOptions {
    * @default the last two labels of the host
    */
   readonly zone?: string;
-  /** The host is a custom domain of the function: other functions of the zone may fetch it by URL. @default false */
+  /**
+   * The host, one name without `*`, is a custom domain of the function: other functions may fetch it by URL, also of the same zone. Those of its
+   * account, and of all accounts where the name is in `zones` of its own, reach it through this host and not through the network. @default false
+   */
   readonly customDomain?: boolean;
 }
 
@@ -88,6 +92,8 @@ export interface LoadOptions extends BindingOptions {
   readonly vars?: Readonly<Record<string, unknown>>;
   /** Environment variables that no listing shows. */
   readonly secrets?: Readonly<Record<string, string>>;
+  /** What handlers find as `ctx.props`, and callbacks as `context.props`: what JSON can hold. @default {} */
+  readonly props?: Readonly<Record<string, unknown>>;
   /** `YYYY-MM-DD`, not in the future. @default today */
   readonly compatibilityDate?: string;
   /** Those of the documentation; one that changes nothing is refused. @default none */
@@ -121,6 +127,7 @@ const LOAD_FIELDS: FieldsOf<Omit<LoadOptions, keyof BindingOptions>> = {
   'name?': NAME,
   'vars?': VARIABLES,
   'secrets?': SECRETS,
+  'props?': PROPS,
   'compatibilityDate?': COMPATIBILITY_DATE,
   'compatibilityFlags?': COMPATIBILITY_FLAGS,
   'routes?': list(union([ROUTE_PATTERN, ROUTE], { description: 'a route pattern, or { pattern, mode }' })),
@@ -178,6 +185,7 @@ export function resolveLoadOptions(
     // As a function gets them: a date is its text.
     vars: Object.fromEntries(Object.entries(vars).map(([key, value]) => [key, JSON.parse(JSON.stringify(value))])),
     secrets: { ...secrets },
+    props: JSON.parse(JSON.stringify(options.props ?? {})),
     compatibilityDate: options.compatibilityDate ?? new Date().toISOString().slice(0, 10),
     compatibilityFlags: [...(options.compatibilityFlags ?? [])],
     routes: (options.routes ?? []).map(resolveRoute),

@@ -43,6 +43,7 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
       env: load.env,
       bindings: load.bindings,
       flags: load.flags,
+      props: load.props,
       isScript: main.kind === 'script',
     }),
   ]);

@@ -55,7 +55,7 @@ export interface SecretBinding {
 
 /** A binding to a service of the host, of the type and with the key that its row of the registry has. */
 export interface ServiceBinding {
-  readonly type: NamedBinding['managementType'];
+  readonly type: string;
   readonly name: string;
   readonly [key: string]: unknown;
 }

@@ -106,6 +106,15 @@ export class NameOwners {
     return false;
   }
 
+  /** Whether the owner of the host has given the name to the account, by a zone: that the account has routes there is not enough. */
+  isGranted(account: string, name: string): boolean {
+    for (const key of [name, ...[...namesAbove(name)].flatMap(above => [`*.${above}`, above])]) {
+      const claim = this.#zones.get(key);
+      if (claim !== undefined) return claim.account === account && claim.approval !== 'none';
+    }
+    return false;
+  }
+
   /**
    * Takes a zone of the management API for an account. What is declared for the account is its own without: such a zone takes nothing,
    * and goes with the declaration.

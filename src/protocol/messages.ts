@@ -65,6 +65,8 @@ export interface LoadHead {
   readonly env: Readonly<Record<string, unknown>>;
   readonly bindings: readonly BindingHead[];
   readonly flags: readonly string[];
+  /** JSON of what handlers find as `ctx.props` unless their event has its own; empty or absent for nothing. */
+  readonly props?: string;
   readonly limits: IsolateLimits;
 }
 
@@ -72,6 +74,8 @@ export interface LoadHead {
 export interface BindingHead {
   readonly name: string;
   readonly service: ServiceId;
+  /** What the client has to know of it. */
+  readonly config?: unknown;
 }
 
 /** What the isolate and its watchdog keep to; everything else is enforced by the host. */

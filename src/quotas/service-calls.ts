@@ -15,6 +15,8 @@ export const SUBREQUEST_KINDS = {
   queue: 'internalSubrequests',
   sql: 'internalSubrequests',
   stateful: 'internalSubrequests',
+  /** A call of a function of the application. */
+  callback: 'internalSubrequests',
 } as const;
 
 export type SubrequestKind = keyof typeof SUBREQUEST_KINDS;

@@ -7,10 +7,13 @@ import { constant, type JsonSchema, list, object, record } from '../quotas/schem
 export interface BindingShape {
   /** The option of `load()`: an object of configurations by the name of the binding. */
   readonly option: string;
-  /** The table of `edgehost.toml` that is written once for each binding, and the key of the configuration in it and in the management API. */
-  readonly toml: { readonly table: string; readonly nameKey: string };
+  /**
+   * The table of `edgehost.toml` that is written once for each binding, and the key of the configuration in it and in the management API. Absent
+   * where only the application's code can give a configuration.
+   */
+  readonly toml?: { readonly table: string; readonly nameKey: string };
   /** The type of the binding in the management API. */
-  readonly managementType: string;
+  readonly managementType?: string;
   /** Of the configuration of one binding. */
   readonly schema: JsonSchema;
 }
@@ -32,17 +35,20 @@ export function bindingFields(rows: readonly BindingShape[]): OptionalFields {
 /** The arrays of tables of `edgehost.toml`. */
 export function bindingTables(rows: readonly BindingShape[]): OptionalFields {
   return Object.fromEntries(
-    rows.map(({ toml: { table, nameKey }, schema }) => [
-      `${table}?`,
-      list(object({ binding: BINDING_NAME, [nameKey]: schema })),
-    ]),
+    rows.flatMap(({ toml, schema }) =>
+      toml === undefined
+        ? []
+        : [[`${toml.table}?`, list(object({ binding: BINDING_NAME, [toml.nameKey]: schema }))] as const],
+    ),
   );
 }
 
 /** The types of bindings in the management API. */
 export function managedBindings(rows: readonly BindingShape[]): JsonSchema[] {
-  return rows.map(({ managementType, toml: { nameKey }, schema }) =>
-    object({ type: constant(managementType), name: BINDING_NAME, [nameKey]: schema }),
+  return rows.flatMap(({ managementType, toml, schema }) =>
+    managementType === undefined || toml === undefined
+      ? []
+      : [object({ type: constant(managementType), name: BINDING_NAME, [toml.nameKey]: schema })],
   );
 }
 

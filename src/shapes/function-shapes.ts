@@ -55,6 +55,9 @@ export const SECRET: Schema<string> = secret(text());
 
 export const SECRETS: Schema<Readonly<Record<string, string>>> = record(SECRET, BINDING_NAME);
 
+/** What the application passes along with an event. */
+export const PROPS: Schema<Readonly<Record<string, unknown>>> = refined(record(anything()), whyNotJson);
+
 function whyNotJson(value: unknown): string | undefined {
   return reasonOf(() => {
     const json: string | undefined = JSON.stringify(value);

@@ -11,9 +11,10 @@ export type EgressReplyHead = Omit<EgressResponse, 'body'>;
 /** Outgoing fetch for the invocations of one function. */
 export function egressService(
   egress: Egress,
-  { account, function: name, checkUrl }: Pick<FunctionContext, 'account' | 'function' | 'checkUrl'>,
+  context: Pick<FunctionContext, 'account' | 'function' | 'checkUrl' | 'localOf'>,
 ): Service {
-  return async ({ method, args, body, signal, work, traceHeaders }) => {
+  const { account, function: name, checkUrl } = context;
+  return async ({ method, args, body, signal, work, traceHeaders, origin }) => {
     if (method !== 'fetch')
       throw new EdgeError('EDGE_NOT_SUPPORTED', `Cannot call ${method}: outgoing fetch has no such method`);
     const onHop = (url: URL, hop: number): void => {
@@ -21,7 +22,8 @@ export function egressService(
       // The first hop was counted with the call.
       if (hop > 0) work.countRedirect(hop);
     };
-    const request = { account, function: name, head: args, body, signal, work, onHop, traceHeaders };
+    const localOf = (url: URL) => context.localOf?.(url, origin);
+    const request = { account, function: name, head: args, body, signal, work, onHop, traceHeaders, localOf };
     const { body: answer, ...head } = await egress.fetch(request);
     return { head: head satisfies EgressReplyHead, body: answer };
   };

@@ -18,10 +18,10 @@ import { NetworkTransport } from './network-transport.js';
 import { type OutboundHandler, OutboundTransport } from './outbound-transport.js';
 import { type Hop, isBadPort, isRedirect, nextHop } from './redirect.js';
 import { checkHead, headerValue } from './request-head.js';
-import type { HopAnswer, Transport } from './transport.js';
+import type { HopAnswer, LocalSend, Transport } from './transport.js';
 
 export interface EgressOptions extends AddressPolicyOptions {
-  /** Answers every request in place of the network. Then no address policy applies. */
+  /** Asked about every request before anything else. What it answers is the answer, to which no address policy applies. */
   readonly outbound?: OutboundHandler;
   /** Finds the addresses of a host name. @default DNS, without /etc/hosts */
   readonly resolve?: ResolveHost;
@@ -65,6 +65,8 @@ export interface EgressRequest {
   readonly onHop?: (url: URL, hop: number) => void;
   /** Sent where the function has not set them: names in lower case and values in turn. @default none */
   readonly traceHeaders?: readonly string[] | undefined;
+  /** What answers the URL in place of the network; undefined where nothing does. Called before each hop. */
+  readonly localOf?: ((url: URL) => LocalSend | undefined) | undefined;
   /** What the request makes the host do is counted here. @default nowhere, the application's own */
   readonly work?: CallWork;
 }
@@ -102,13 +104,14 @@ export interface Egress {
  * @throws TypeError or RangeError for an option that is not what it must be
  */
 export function createEgress(options: EgressOptions = {}): Egress {
-  const transport = options.outbound === undefined ? network(options) : new OutboundTransport(options.outbound);
+  const outbound = options.outbound === undefined ? undefined : new OutboundTransport(options.outbound);
+  const transport = network(options);
   const defaults = ['accept', '*/*', 'accept-encoding', ACCEPT_ENCODING, 'user-agent', options.userAgent ?? 'edgehost'];
   let isClosed = false;
   return {
     async fetch(request) {
       if (isClosed) throw new EdgeError('EDGE_CLOSED', 'Cannot fetch: the host is closed');
-      return new OutgoingRequest(transport, request, defaults).run();
+      return new OutgoingRequest(outbound, transport, request, defaults).run();
     },
     async close() {
       isClosed = true;
@@ -119,6 +122,7 @@ export function createEgress(options: EgressOptions = {}): Egress {
 
 /** One call of fetch, through all its hops. */
 class OutgoingRequest {
+  readonly #outbound: OutboundTransport | undefined;
   readonly #transport: Transport;
   readonly #request: EgressRequest;
   readonly #work: CallWork;
@@ -127,7 +131,13 @@ class OutgoingRequest {
   readonly #leftovers: Readable[] = [];
   #isBodyTaken = false;
 
-  constructor(transport: Transport, request: EgressRequest, defaults: readonly string[]) {
+  constructor(
+    outbound: OutboundTransport | undefined,
+    transport: Transport,
+    request: EgressRequest,
+    defaults: readonly string[],
+  ) {
+    this.#outbound = outbound;
     this.#transport = transport;
     this.#request = request;
     this.#work = request.work ?? OWN_WORK;
@@ -191,10 +201,14 @@ class OutgoingRequest {
     this.#work.charge(HOST_COSTS.hopMs);
     const body = this.#upload(hop.body);
     try {
-      return await this.#transport.send({ ...hop, body, account, function: name, signal, work: this.#work });
+      const request = { ...hop, body, account, function: name, signal, work: this.#work };
+      const answer = await this.#outbound?.send(request);
+      if (answer !== undefined) return answer;
+      const local = this.#request.localOf?.(hop.url);
+      return await (local === undefined ? this.#transport.send(request) : local(request));
     } catch (error) {
       // The policy does not know the URL, and a function must not learn what a name resolves to inside: no cause text.
-      if (errorCode(error) === 'EDGE_EGRESS_DENIED' || errorCode(error) === 'EDGE_OVERLOADED') throw error;
+      if (PASSED_ON.has(errorCode(error))) throw error;
       throw failed(hop.url, reasonOf(error), error);
     }
   }
@@ -330,6 +344,9 @@ function endBody(body: ServiceBody | null): void {
     .return?.()
     ?.catch(() => {});
 }
+
+/** Errors that say all that a function may know. */
+const PASSED_ON: ReadonlySet<unknown> = new Set(['EDGE_EGRESS_DENIED', 'EDGE_OVERLOADED', 'EDGE_LOOP']);
 
 /** The longest time that a timer of Node takes. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -1,11 +1,11 @@
-/** Hops answered by the application's own handler, which then stands for the whole outside world. */
+/** Hops answered by the application's own handler. */
 
 import { Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 
 import { EdgeError } from '../../quotas/errors.js';
 import { chunksOf } from '../external-stream.js';
-import type { HopAnswer, HopRequest, Transport } from './transport.js';
+import type { HopAnswer, HopRequest } from './transport.js';
 
 /** Whose request it is. */
 export interface OutboundContext {
@@ -15,44 +15,102 @@ export interface OutboundContext {
 
 /**
  * Answers an outgoing request of a function in the application's process. It sees every hop of a redirect as a request of
- * its own; no address policy applies, as nothing is connected to. The body of the answer is taken as it is.
+ * its own; no address policy applies, as nothing is connected to. The body of the answer is taken as it is. Answers nothing (undefined) for a
+ * request that is to go on as if there was no handler: to a function of this host, or to the network under its policy. Then it must have left the
+ * body of the request alone.
  */
-export type OutboundHandler = (request: Request, context: OutboundContext) => Response | Promise<Response>;
+export type OutboundHandler = (
+  request: Request,
+  context: OutboundContext,
+) => Response | undefined | Promise<Response | undefined>;
 
-export class OutboundTransport implements Transport {
+export class OutboundTransport {
   readonly #handler: OutboundHandler;
 
   constructor(handler: OutboundHandler) {
     this.#handler = handler;
   }
 
-  async send({ account, function: name, method, url, headers, body, signal }: HopRequest): Promise<HopAnswer> {
+  /** Undefined when the request is to go on; its body is untouched then. */
+  async send({
+    account,
+    function: name,
+    method,
+    url,
+    headers,
+    body,
+    signal,
+  }: HopRequest): Promise<HopAnswer | undefined> {
+    const upload = body === null || body instanceof Uint8Array ? undefined : new Upload(body);
     const request = new Request(url, {
       method,
       headers: pairs(headers),
-      body: body === null || body instanceof Uint8Array ? body : ReadableStream.from(body),
+      body: upload?.stream ?? (body instanceof Uint8Array ? body : null),
       duplex: 'half',
       redirect: 'manual',
       signal,
     });
-    const response = await this.#handler(request, { account, function: name });
+    const response: unknown = await this.#handler(request, { account, function: name });
+    if (response === undefined) {
+      if (upload?.handOn() === false) {
+        const message = 'the handler of option outbound has read the body of a request that it did not answer';
+        throw new EdgeError('EDGE_EGRESS_FAILED', message);
+      }
+      return undefined;
+    }
     if (!isResponse(response)) {
-      const message = `the handler of option egress.outbound answered with ${typeof response}, expected a Response`;
+      const message = `the handler of option outbound answered with ${typeof response}, expected a Response, or undefined to let the request go on`;
       throw new EdgeError('EDGE_EGRESS_FAILED', message);
     }
-    const answer = response.body === null ? null : Readable.from(chunksOf(response.body), { objectMode: false });
-    // The signal that ends a hop on the network ends the body here.
-    if (answer !== null) endWith(answer, signal);
-    return {
-      status: response.status,
-      statusText: response.statusText,
-      headers: [...response.headers].flat(),
-      body: answer,
-      isEncoded: false,
+    return answerOf(response, signal);
+  }
+}
+
+/** A Response as the answer of a hop. The signal that ends a hop on the network ends the body here. */
+export function answerOf(response: Response, signal: AbortSignal, isEncoded = false): HopAnswer {
+  const body = response.body === null ? null : Readable.from(chunksOf(response.body), { objectMode: false });
+  if (body !== null) endWith(body, signal);
+  return {
+    status: response.status,
+    statusText: response.statusText,
+    headers: [...response.headers].flat(),
+    body,
+    isEncoded,
+  };
+}
+
+/** The body of a request as the handler sees it: its source is not touched before the handler reads. */
+class Upload {
+  readonly stream: ReadableStream<Uint8Array>;
+  #source: AsyncIterator<Uint8Array> | undefined;
+  #isHandedOn = false;
+
+  constructor(body: AsyncIterable<Uint8Array>) {
+    const source = (): AsyncIterator<Uint8Array> => {
+      this.#source ??= body[Symbol.asyncIterator]();
+      return this.#source;
     };
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        pull: async controller => {
+          if (this.#isHandedOn) throw new TypeError('The body of the request has gone on without the handler');
+          const { done, value } = await source().next();
+          if (done === true) controller.close();
+          else controller.enqueue(value);
+        },
+        cancel: async () => {
+          if (!this.#isHandedOn) await source().return?.();
+        },
+      },
+      { highWaterMark: 0 },
+    );
   }
 
-  async close(): Promise<void> {}
+  /** Whether the source is untouched; from here on the stream has nothing of it. */
+  handOn(): boolean {
+    this.#isHandedOn = this.#source === undefined && !this.stream.locked;
+    return this.#isHandedOn;
+  }
 }
 
 function endWith(stream: Readable, signal: AbortSignal): void {

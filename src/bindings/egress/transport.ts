@@ -33,6 +33,9 @@ export interface HopAnswer {
   readonly isEncoded: boolean;
 }
 
+/** Answers a hop without the network: a function of the same host does. */
+export type LocalSend = (request: HopRequest) => Promise<HopAnswer>;
+
 export interface Transport {
   send(request: HopRequest): Promise<HopAnswer>;
   /** Ends every socket. What is under way fails. */

@@ -21,10 +21,10 @@ interface Reply {
 }
 
 /** What the function finds in its environment under the name of the binding. */
-export function createBinding(service: ServiceId, name: string): object {
+export function createBinding(service: ServiceId, name: string, config: unknown): object {
   for (let i = 0; i < BINDINGS.length; i++) {
     const row = BINDINGS[i];
-    if (row?.service === service) return row.create(platformOf(service, name));
+    if (row?.service === service) return row.create(platformOf(service, name), name, config);
   }
   throw new ErrorCtor(`There are no bindings of service ${service} in this realm`);
 }

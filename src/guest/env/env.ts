@@ -7,14 +7,19 @@ export interface Setup {
   readonly name: string;
   /** Variables and secrets: text, or anything that JSON can hold. */
   readonly env: Readonly<Record<string, unknown>>;
-  readonly bindings: readonly { readonly name: string; readonly service: ServiceId }[];
+  readonly bindings: readonly { readonly name: string; readonly service: ServiceId; readonly config?: unknown }[];
+  /** JSON of `ctx.props`, unless an event has its own; '' or absent for nothing. */
+  readonly props?: string;
   readonly flags: readonly string[];
   /** Whether the main file is a classic script, which finds its env in global variables. */
   readonly isScript?: boolean;
 }
 
 /** Made once for each isolate, and the same for all of its events: so nobody changes it. */
-export function createEnv(setup: Setup, createBinding: (service: ServiceId, name: string) => object): object {
+export function createEnv(
+  setup: Setup,
+  createBinding: (service: ServiceId, name: string, config: unknown) => object,
+): object {
   const env = {};
   const names = objectKeys(setup.env);
   for (let i = 0; i < names.length; i++) {
@@ -23,7 +28,7 @@ export function createEnv(setup: Setup, createBinding: (service: ServiceId, name
   }
   for (let i = 0; i < setup.bindings.length; i++) {
     const binding = setup.bindings[i];
-    if (binding !== undefined) define(env, binding.name, createBinding(binding.service, binding.name));
+    if (binding !== undefined) define(env, binding.name, createBinding(binding.service, binding.name, binding.config));
   }
   if (setup.isScript === true) defineGlobals(env);
   return objectFreeze(env);

@@ -1,11 +1,20 @@
 /** The third argument of handlers. */
-import { defineProperty, TypeErrorCtor } from '../primordials.ts';
+import { defineProperty, jsonParse, TypeErrorCtor } from '../primordials.ts';
 import { defineInterface, requireArguments } from '../web/base/idl.ts';
 
 /** What a context does for function code; the invocation behind it. */
 export interface ContextOwner {
   waitUntil(promise: unknown): void;
   passThroughOnException(): void;
+  /** JSON of the props of this event; undefined for those of the function. */
+  readonly propsText: string | undefined;
+}
+
+let functionProps = '{}';
+
+/** JSON of what handlers find as `ctx.props` unless their event has its own; '' for nothing. */
+export function setProps(text: string): void {
+  if (text !== '') functionProps = text;
 }
 
 let token: ContextOwner | undefined;
@@ -30,10 +39,9 @@ export class ExecutionContext {
     this.#owner.passThroughOnException();
   }
 
-  /** What whoever deployed the function passes along: nothing, but an object of its own for each event. */
+  /** What the application passes along: an object of its own for each event. */
   get props(): object {
-    void this.#owner;
-    const props = {};
+    const props: object = jsonParse(this.#owner.propsText ?? functionProps);
     defineProperty(this, 'props', {
       __proto__: null,
       value: props,

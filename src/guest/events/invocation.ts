@@ -17,6 +17,7 @@ import {
   mapGet,
   mapSet,
   RangeErrorCtor,
+  stringCharCodeAt,
   stringIndexOf,
   stringSlice,
   stringSplit,
@@ -53,6 +54,7 @@ export class Invocation implements ContextOwner {
   #held = 0;
   #isAbandoned = false;
   request: RequestState | undefined = undefined;
+  propsText: string | undefined = undefined;
 
   constructor(id: number) {
     this.id = id;
@@ -259,6 +261,13 @@ function answerOther(invocation: Invocation, outcome: string | undefined): void 
   invocation.endTask();
 }
 
+const LINE_FEED = 10;
+
+function indexOfLineEnd(text: string, from: number): number {
+  const at = stringIndexOf(text, '\n', from);
+  return at < 0 ? text.length : at;
+}
+
 onEvent(Ev.Fetch, (id: number, head: string, bodySize: number) => {
   const invocation = new Invocation(id);
   const state = new RequestState();
@@ -269,8 +278,13 @@ onEvent(Ev.Fetch, (id: number, head: string, bodySize: number) => {
   if (urlEnd < 0) state.url = stringSlice(head, methodEnd + 1);
   else {
     state.url = stringSlice(head, methodEnd + 1, urlEnd);
-    state.headText = stringSlice(head, urlEnd + 1);
-    state.clientText = state.headText;
+    // A pair without a name, which no client can send, has the props of the event.
+    const propsEnd = stringCharCodeAt(head, urlEnd + 1) === LINE_FEED ? indexOfLineEnd(head, urlEnd + 2) : urlEnd;
+    if (propsEnd !== urlEnd) invocation.propsText = stringSlice(head, urlEnd + 2, propsEnd);
+    if (propsEnd < head.length) {
+      state.headText = stringSlice(head, propsEnd + 1);
+      state.clientText = state.headText;
+    }
   }
   state.redirect = 'manual';
   state.isImmutable = true;

@@ -85,6 +85,7 @@ export function bindingsOfFile(
   const tables = new Map<string, string>();
   const options: Record<string, Record<string, unknown>> = {};
   for (const { option, toml } of rows) {
+    if (toml === undefined) continue;
     const configurations: Record<string, unknown> = {};
     for (const [index, listed] of listedIn(table, toml.table).entries()) {
       const name = String(listed.binding);

@@ -14,8 +14,12 @@ export function loadHead(
     name: options.name,
     modules,
     env: { ...options.vars, ...options.secrets },
-    bindings: options.bindings.map(({ name, row }) => ({ name, service: row.id })),
+    bindings: options.bindings.map(({ name, row, config }) => {
+      const guestConfig = row.guestConfig?.(config);
+      return { name, service: row.id, ...(guestConfig !== undefined && { config: guestConfig }) };
+    }),
     flags: options.compatibilityFlags,
+    props: propsText(options.props),
     limits: {
       startupMs: limits.startupMs,
       memoryBytes: limits.memoryBytes,
@@ -29,6 +33,10 @@ export function loadHead(
       },
     },
   };
+}
+
+function propsText(props: Readonly<Record<string, unknown>>): string {
+  return Object.keys(props).length === 0 ? '' : JSON.stringify(props);
 }
 
 /** JSON has no infinity. */

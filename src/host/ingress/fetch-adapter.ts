@@ -1,5 +1,6 @@
 /** The endpoint of fetch(): a standard Request in, a standard Response out, bodies streamed with backpressure both ways. */
 import { cancelQuietly } from '../../bindings/external-stream.js';
+import type { FetchChain } from '../../bindings/service.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { HostOpens } from '../../protocol/messages.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
@@ -27,6 +28,10 @@ export interface FetchInput {
   readonly signal: AbortSignal | undefined;
   /** Held for as long as the signal is wanted: the signal of a request that has been collected does not follow its source any more. */
   readonly request: Request | undefined;
+  /** The head has them too. */
+  readonly props?: Readonly<Record<string, unknown>> | undefined;
+  /** Of a function's request to another one. */
+  readonly chain?: FetchChain | undefined;
 }
 
 /**
@@ -122,6 +127,8 @@ function run(
       isUtf8: false,
       body: null,
       isComplete: input.body === null,
+      props: input.props,
+      chain: input.chain,
     };
     const sink = new FetchSink(input, runner.context.limits, resolve, reject);
     const invocation = runner.runNow(start, sink);
@@ -207,8 +214,8 @@ class FetchSink implements ResponseSink {
   }
 
   bodyReady(): void {
-    // Nobody but the application decides when it is read, if ever.
-    if (this.#exchange?.hasWholeBody === true) this.#exchange.giveAway();
+    // Nobody but the application decides when it is read, if ever. What another function asks for counts until that one has read it.
+    if (this.#exchange?.hasWholeBody === true && this.#input.chain === undefined) this.#exchange.giveAway();
     const wake = this.#wake;
     this.#wake = undefined;
     wake?.();

@@ -19,7 +19,7 @@ export interface Route<T> {
   readonly target: T;
 }
 
-type Compiled<T> = Route<T> & Pattern;
+export type Compiled<T> = Route<T> & Pattern;
 
 /** Hosts whose routes are kept at hand; a host that is asked for again costs one look-up. */
 const HOSTS_KEPT = 1000;
@@ -92,7 +92,7 @@ export class Router<T> {
   }
 
   /** `host` may have a port, which a pattern without one ignores; `path` is without query. Both are as the URL parser writes them. */
-  find(host: string, path: string): Route<T> | undefined {
+  find(host: string, path: string): Compiled<T> | undefined {
     let routes = this.#kept.get(host);
     if (routes === undefined) {
       routes = this.#routesOf(host);

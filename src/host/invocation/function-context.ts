@@ -23,8 +23,10 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
       account,
       function: options.name,
       limits,
+      props: options.props,
       compatibility: { date: options.compatibilityDate, flags: options.compatibilityFlags },
       checkUrl: urlCheck(host, options),
+      localOf: (url, origin) => host.localSend(account, url, origin),
     },
     options.bindings,
   );
@@ -53,7 +55,8 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
 
 /** A function may not fetch another function of the same zone by URL without a service binding, and there are none (specification: Errors). */
 function urlCheck(host: AccountHost, { routes }: ResolvedLoadOptions): (url: URL) => void {
-  const zones = new Set(routes.map(route => route.zone));
+  // A route of any host is in no zone.
+  const zones = new Set(routes.map(route => route.zone).filter(zone => zone !== ''));
   return url => {
     const route = host.router.find(url.host, url.pathname);
     if (route === undefined || route.customDomain || !zones.has(route.zone)) return;

@@ -1,4 +1,5 @@
 /** How invocations begin: what starts one, of what kind it is, and its number. */
+import type { FetchChain } from '../../bindings/service.js';
 import { HostOpens } from '../../protocol/messages.js';
 import type { InvocationKind } from '../../quotas/limits.js';
 import type { InvocationEvent } from '../events.js';
@@ -12,6 +13,10 @@ export interface InvocationStart {
   readonly body: Uint8Array | string | null;
   /** The body is all of it; else it is written to the exchange by its source. */
   readonly isComplete: boolean;
+  /** What came with the call that begins it, in place of what was given to load(). */
+  readonly props?: Readonly<Record<string, unknown>> | undefined;
+  /** The fetches of other functions of this host that begin it. */
+  readonly chain?: FetchChain | undefined;
 }
 
 export function kindOf({ kind }: InvocationStart): InvocationKind {

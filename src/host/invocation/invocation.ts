@@ -8,6 +8,7 @@
  *     any --the isolate says that it is over, or is lost--> over
  */
 
+import type { CallOrigin } from '../../bindings/service.js';
 import type { InvocationPort, IsolateHandle, LossReason, LossUsage } from '../../pool/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { type HandlerFailure, HostOpens } from '../../protocol/messages.js';
@@ -42,7 +43,7 @@ import { rounded } from './rounded.js';
 
 type State = 'running' | 'responding' | 'finishing' | 'abandoned' | 'over';
 
-export class Invocation implements InvocationPort, TimedInvocation {
+export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
   readonly exchange: Exchange;
   readonly #context: InvocationContext;
   readonly #isolate: IsolateHandle;
@@ -76,6 +77,20 @@ export class Invocation implements InvocationPort, TimedInvocation {
     this.exchange = isolate.invoke(start.kind, start.head, start.isUtf8, start.body, start.isComplete, this);
     const wallMs = start.kind === HostOpens.Fetch ? Number.POSITIVE_INFINITY : context.limits.wallMs[this.#kind];
     if (wallMs !== Number.POSITIVE_INFINITY) this.#timed().startWall(wallMs);
+  }
+
+  // --- CallOrigin ---
+
+  get invocation(): string {
+    return this.#record.id;
+  }
+
+  get props(): CallOrigin['props'] {
+    return this.#start.props;
+  }
+
+  get chain(): CallOrigin['chain'] {
+    return this.#start.chain;
   }
 
   // --- the client ---
@@ -218,6 +233,7 @@ export class Invocation implements InvocationPort, TimedInvocation {
         },
       },
       this.#context.share,
+      this,
     );
     void answerCall(entry, this.#accounting, exchange, head, isComplete, this.#trace);
   }

@@ -121,7 +121,7 @@ export class FunctionStore {
 
   #bound(binding: ServiceBinding): DeployedBinding {
     const row = this.#bindings.named.find(({ managementType }) => managementType === binding.type);
-    if (row === undefined)
+    if (row?.toml === undefined)
       throw new ApiError('NOT_SUPPORTED', `This host has no bindings of type ${JSON.stringify(binding.type)}`);
     return { name: binding.name, option: row.option, config: binding[row.toml.nameKey] };
   }

@@ -278,7 +278,7 @@ function cloneError(memory: Memory, value: object): object {
 }
 
 /** Objects with internal slots that no clone could have: of the platform, or of the language. */
-function refusePlatformObject(value: object): void {
+export function refusePlatformObject(value: object): void {
   let prototype = getPrototypeOf(value);
   for (let hops = 0; prototype !== null && hops < 64; hops++) {
     if (prototype === ObjectPrototype) return;
@@ -313,7 +313,8 @@ function globalsNamed<T>(names: readonly string[]): { readonly [name: string]: T
   return table;
 }
 
-const typedArrayConstructors = globalsNamed<Constructor>([
+/** By name, as they were before function code ran. */
+export const typedArrayConstructors = globalsNamed<Constructor>([
   'Uint8Array',
   'Uint8ClampedArray',
   'Uint16Array',
@@ -328,7 +329,7 @@ const typedArrayConstructors = globalsNamed<Constructor>([
   'Float64Array',
 ]);
 
-const errorConstructors = globalsNamed<ErrorConstructor>([
+export const errorConstructors = globalsNamed<ErrorConstructor>([
   'EvalError',
   'RangeError',
   'ReferenceError',

@@ -1,5 +1,5 @@
 /** The accounting of one invocation: its subrequests, and the gate of its connections. Made when the function first calls a service. */
-import type { CallWork } from '../../../bindings/service.js';
+import type { CallOrigin, CallWork } from '../../../bindings/service.js';
 import { failureText, type Pace } from '../../../protocol/exchange-io.js';
 import { type Connection, ConnectionLimiter, type ConnectionSlotRelease } from '../../../quotas/connection-limiter.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
@@ -22,6 +22,8 @@ export interface AccountingPort {
 
 export class InvocationAccounting {
   readonly gate: ConnectionLimiter;
+  /** The invocation itself, as services see it. */
+  readonly origin: CallOrigin | undefined;
   readonly #meter: SubrequestMeter;
   readonly #limits: ResolvedLimits;
   readonly #warnings: LimitWarnings;
@@ -43,7 +45,9 @@ export class InvocationAccounting {
     warnings: LimitWarnings,
     port: AccountingPort,
     share?: HostShare,
+    origin?: CallOrigin,
   ) {
+    this.origin = origin;
     this.#limits = limits;
     this.#warnings = warnings;
     this.#port = port;

@@ -73,6 +73,7 @@ export async function answerCall(
         return io.signal;
       },
       work,
+      origin: accounting.origin,
     });
     answer = reply.head;
     connection?.answered();

@@ -173,6 +173,7 @@ test('a call of a cache, which is not there, fails and says so', async t => {
     limits: resolveLimits(),
     shared: undefined,
     compatibility: { date: '2024-01-01', flags: [] },
+    props: {},
     checkUrl() {},
   };
   const service = row?.open(context) ?? new ScriptedService().service;

@@ -1,0 +1,163 @@
+/** The body of a call: byte sequences one after the other, then the bytes of a stream. */
+import { Readable } from 'node:stream';
+import { chunksOf } from '../external-stream.js';
+import type { ServiceBody } from '../service.js';
+import type { ByteStream } from './encode.js';
+
+/** The body of a call, taken apart. */
+export interface CallBody {
+  readonly bytes: readonly Uint8Array<ArrayBuffer>[];
+  readonly stream: ReadableStream<Uint8Array> | undefined;
+  /** Ends what nobody has read of the stream. */
+  end(): void;
+}
+
+/** @throws TypeError when the body is not as long as the lengths say */
+export async function takeApart(
+  body: ServiceBody | null,
+  lengths: readonly number[],
+  hasStream: boolean,
+): Promise<CallBody> {
+  const source = new ByteSource(body);
+  const bytes: Uint8Array<ArrayBuffer>[] = [];
+  try {
+    for (const length of lengths) bytes.push(await source.take(length));
+    if (hasStream) return { bytes, stream: source.rest(), end: () => source.end() };
+    if (!(await source.isAtEnd())) throw tooLong();
+    return { bytes, stream: undefined, end: () => {} };
+  } catch (error) {
+    source.end();
+    throw error;
+  }
+}
+
+class ByteSource {
+  readonly #chunks: AsyncIterator<Uint8Array> | undefined;
+  #chunk: Uint8Array;
+  #isOver = false;
+
+  constructor(body: ServiceBody | null) {
+    const isWhole = body === null || body instanceof Uint8Array;
+    this.#chunk = body instanceof Uint8Array ? body : new Uint8Array();
+    this.#chunks = isWhole ? undefined : body[Symbol.asyncIterator]();
+  }
+
+  /** Exactly so many bytes, in memory of their own. */
+  async take(length: number): Promise<Uint8Array<ArrayBuffer>> {
+    const bytes = new Uint8Array(length);
+    for (let at = 0; at < length; ) {
+      const chunk = await this.#next();
+      if (chunk === undefined) throw tooShort();
+      const part = chunk.subarray(0, length - at);
+      bytes.set(part, at);
+      at += part.length;
+      this.#chunk = chunk.subarray(part.length);
+    }
+    return bytes;
+  }
+
+  async isAtEnd(): Promise<boolean> {
+    return (await this.#next()) === undefined;
+  }
+
+  /** What is left, as a stream that reads when it is read. */
+  rest(): ReadableStream<Uint8Array> {
+    return new ReadableStream(
+      {
+        type: 'bytes',
+        pull: async (controller: ReadableByteStreamController) => {
+          const chunk = await this.#next();
+          this.#chunk = new Uint8Array();
+          if (chunk !== undefined) {
+            // A copy: the stream takes the memory of its chunks away, and this may be part of a larger one.
+            controller.enqueue(new Uint8Array(chunk));
+            return;
+          }
+          controller.close();
+          controller.byobRequest?.respond(0);
+        },
+        cancel: () => this.end(),
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  /** No more is read. How the source takes it is its own matter. */
+  end(): void {
+    this.#isOver = true;
+    this.#chunks?.return?.()?.then(undefined, () => {});
+  }
+
+  /** What has come and is not taken yet, without the empty chunks; undefined at the end. */
+  async #next(): Promise<Uint8Array | undefined> {
+    while (this.#chunk.length === 0) {
+      if (this.#isOver || this.#chunks === undefined) return undefined;
+      const { done, value } = await this.#chunks.next();
+      if (done === true) {
+        this.#isOver = true;
+        return undefined;
+      }
+      this.#chunk = value;
+    }
+    return this.#chunk;
+  }
+}
+
+/** The body of an answer; null when there is nothing to send. `onEnd` is called when a stream of it is over. */
+export function putTogether(
+  bytes: readonly Uint8Array[],
+  stream: ByteStream | undefined,
+  onEnd: () => void,
+): ServiceBody | null {
+  if (stream === undefined) return bytes.length === 0 ? null : Buffer.concat(bytes);
+  const chunks = stream instanceof Readable ? readableChunks(stream) : chunksOf(stream)[Symbol.asyncIterator]();
+  const waiting = bytes.filter(({ byteLength }) => byteLength > 0);
+  const iterator: AsyncIterator<Uint8Array> = {
+    async next() {
+      const first = waiting.shift();
+      if (first !== undefined) return { done: false, value: first };
+      try {
+        const { done, value } = await chunks.next();
+        if (done !== true) return { done: false, value: bytesOf(value) };
+      } catch (error) {
+        await iterator.return?.();
+        throw error;
+      }
+      onEnd();
+      return { done: true, value: undefined };
+    },
+    async return() {
+      onEnd();
+      await chunks.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
+}
+
+/** Unlike the stream's own iterator, `return()` ends it at once, also while a chunk is awaited. */
+function readableChunks(stream: Readable): AsyncIterator<unknown> {
+  const source = stream[Symbol.asyncIterator]();
+  return {
+    next: () => source.next(),
+    async return() {
+      // What it says of its end is nobody's concern any more.
+      stream.on('error', () => {}).destroy();
+      return { done: true, value: undefined };
+    },
+  };
+}
+
+function bytesOf(chunk: unknown): Uint8Array {
+  if (chunk instanceof Uint8Array) return chunk;
+  if (typeof chunk === 'string') return Buffer.from(chunk);
+  throw new TypeError(`The stream that the application answered has a chunk of type ${typeof chunk}, expected bytes`);
+}
+
+function tooShort(): TypeError {
+  return new TypeError('The body of the call is shorter than its arguments say');
+}
+
+function tooLong(): TypeError {
+  return new TypeError('The body of the call is longer than its arguments say');
+}

@@ -1,0 +1,51 @@
+/** Functions of the application as a binding: `load(source, { bindings: { APP: { async lookup(args, context) { ... } } } })`. */
+import { native, record } from '../../quotas/schema/schema.js';
+import type { BindingHost, NamedBinding } from '../binding.js';
+import { ServiceId } from '../service-id.js';
+import { CallbackGate } from './callback-gate.js';
+import { callbackService, callbacksOf } from './callback-service.js';
+import { CALL, MAX_VALUE_BYTES } from './calls.js';
+import type { ApplicationCallbacks, CallbackOptions } from './types.js';
+
+/** What it reads of the options of the host. */
+interface CallbackHostOptions {
+  readonly callbacks: CallbackOptions;
+}
+
+interface CallbackShare {
+  readonly timeoutMs: number;
+  readonly concurrency: number;
+  /** Of the accounts that have calls under way. */
+  readonly gates: Map<string, CallbackGate>;
+}
+
+/** The configuration is the object of functions itself: only the application's code can give it, no file and no API. */
+export const callbackBinding: NamedBinding<ApplicationCallbacks, CallbackShare> = {
+  id: ServiceId.Callback,
+  name: 'callback',
+  subrequest: 'callback',
+  methods: { [CALL]: { headBytes: MAX_VALUE_BYTES } },
+  option: 'bindings',
+  schema: record(native('function')),
+  share: ({ options }: BindingHost<CallbackHostOptions>) => {
+    const { timeoutMs = 30_000, concurrency = 100 } = options.callbacks;
+    return { timeoutMs, concurrency, gates: new Map() };
+  },
+  guestConfig: config => [...callbacksOf(config).keys()],
+  open({ account, function: name, props, shared: { timeoutMs, concurrency, gates } }, config) {
+    return callbackService(config, {
+      account,
+      function: name,
+      props,
+      timeoutMs,
+      gate: () => {
+        const gate = gates.get(account) ?? new CallbackGate(account, concurrency);
+        gates.set(account, gate);
+        return gate;
+      },
+      left: gate => {
+        if (gate.isIdle) gates.delete(account);
+      },
+    });
+  },
+};

@@ -1,0 +1,260 @@
+/** Calls of the application's functions: arguments are decoded, the function runs within its bounds, and what it answers is encoded. */
+import { EdgeError } from '../../quotas/errors.js';
+import { describe, isObject } from '../../quotas/schema/describe.js';
+import type { CallWork, Service, ServiceCall, ServiceReply } from '../service.js';
+import { type CallBody, putTogether, takeApart } from './call-body.js';
+import type { CallbackGate } from './callback-gate.js';
+import { CALL, type CallbackCall, type CallbackReply, MAX_BYTES, MAX_SEQUENCES, MAX_VALUE_BYTES } from './calls.js';
+import { decodeValue } from './decode.js';
+import { encodeValue } from './encode.js';
+import type { ApplicationCallback, ApplicationCallbacks, CallbackContext } from './types.js';
+
+/** Whose calls they are, and what bounds them. */
+export interface CallbackOwner {
+  readonly account: string;
+  readonly function: string;
+  /** Those given to load(). */
+  readonly props: Readonly<Record<string, unknown>>;
+  readonly timeoutMs: number;
+  /** Made when it is first needed, and let go when nothing of it is left. */
+  gate(): CallbackGate;
+  /** A call has left the gate. */
+  left(gate: CallbackGate): void;
+}
+
+/** Names that a function may call: what every JavaScript file can write behind a dot. */
+const NAME = /^[A-Za-z_$][A-Za-z0-9_$]{0,62}$/;
+const MAX_NAME = 100;
+const MAX_MESSAGE = 8192;
+
+/**
+ * The functions of a binding, as they are now: what the application changes of the object later does not count.
+ *
+ * @throws TypeError for what functions cannot call
+ */
+export function callbacksOf(given: ApplicationCallbacks): ReadonlyMap<string, ApplicationCallback> {
+  const prototype: unknown = Object.getPrototypeOf(given);
+  // By shape: the application may be in a realm of its own, as in some test runners.
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    throw new TypeError(
+      'The callbacks of option bindings are an instance of a class, expected a plain object of functions',
+    );
+  }
+  const callbacks = new Map<string, ApplicationCallback>();
+  for (const name of Object.keys(given)) {
+    // An object with a method `then` is taken for a promise wherever it is awaited.
+    if (!NAME.test(name) || name === 'then' || name === '__proto__') {
+      throw new TypeError(
+        `Option bindings has a callback named ${JSON.stringify(name.slice(0, MAX_NAME))}, expected a name of up to 63 letters, digits, "_" and "$", not "then" or "__proto__"`,
+      );
+    }
+    const callback: unknown = given[name];
+    if (!isCallback(callback)) {
+      throw new TypeError(`The callback ${name} of option bindings is ${describe(callback)}, expected a function`);
+    }
+    callbacks.set(name, callback);
+  }
+  return callbacks;
+}
+
+function isCallback(value: unknown): value is ApplicationCallback {
+  return typeof value === 'function';
+}
+
+export function callbackService(given: ApplicationCallbacks, owner: CallbackOwner): Service {
+  const callbacks = callbacksOf(given);
+  return async call => {
+    const { method, args, body, work } = call;
+    if (method !== CALL)
+      throw new EdgeError('EDGE_NOT_SUPPORTED', `Callbacks have no method ${JSON.stringify(method)}`);
+    const { f, v, b, s } = checkCall(args);
+    const callback = callbacks.get(f);
+    if (callback === undefined)
+      throw new TypeError(`The application has no callback ${JSON.stringify(f)} for the function`);
+    const gate = owner.gate();
+    gate.enter();
+    const heldBytes = b.reduce((sum, length) => sum + length, 0);
+    work.countBytes(heldBytes);
+    const running = new RunningCall(gate, owner, work, heldBytes);
+    let parts: CallBody | undefined;
+    try {
+      parts = await takeApart(body, b, s);
+      const value = measured(work, () => decodeValue(v, parts ?? NO_PARTS));
+      const context = contextOf(owner, call, running.signal);
+      // `this` is the object that was given, so that its functions may call each other.
+      const outcome = await running.wait(() => Reflect.apply(callback, given, [value, context]), call.signal, f);
+      if (outcome.kind === 'threw') {
+        parts.end();
+        running.leave();
+        return { head: { e: nameAndMessage(outcome.error) } satisfies CallbackReply };
+      }
+      return replyOf(outcome.value, f, running, parts, work);
+    } catch (error) {
+      parts?.end();
+      running.leave();
+      throw error;
+    }
+  };
+}
+
+const NO_PARTS = { bytes: [], stream: undefined };
+
+function replyOf(value: unknown, name: string, running: RunningCall, parts: CallBody, work: CallWork): ServiceReply {
+  const { json, bytes, stream } = measured(work, () => encodeValue(value, `The result of ${name}()`));
+  const head = {
+    v: json,
+    b: bytes.map(({ byteLength }) => byteLength),
+    s: stream !== undefined,
+  } satisfies CallbackReply;
+  // Most are short, and need no writing out to be seen to be.
+  const size = measured(work, () => JSON.stringify(json)?.length ?? 0);
+  if (size > MAX_VALUE_BYTES) {
+    throw new RangeError(
+      `The result of ${name}() has ${size} characters as JSON, at most ${MAX_VALUE_BYTES} are passed: answer with bytes or a stream`,
+    );
+  }
+  const end = (): void => {
+    parts.end();
+    running.leave();
+  };
+  // The call is under way for as long as its stream is; what it reads of its argument may be what it answers.
+  if (stream === undefined) end();
+  return { head, body: putTogether(bytes, stream, end) };
+}
+
+type Outcome =
+  | { readonly kind: 'value'; readonly value: unknown }
+  | { readonly kind: 'threw'; readonly error: unknown };
+
+/** A call that has passed the gate, until it leaves it once. */
+class RunningCall {
+  readonly #gate: CallbackGate;
+  readonly #owner: CallbackOwner;
+  readonly #work: CallWork;
+  readonly #controller = new AbortController();
+  #heldBytes: number;
+  #isPending = false;
+  #hasLeft = false;
+
+  constructor(gate: CallbackGate, owner: CallbackOwner, work: CallWork, heldBytes: number) {
+    this.#gate = gate;
+    this.#owner = owner;
+    this.#work = work;
+    this.#heldBytes = heldBytes;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** @throws EdgeError EDGE_CALLBACK_TIMEOUT; the reason of the signal when the caller ends */
+  wait(run: () => unknown, callerSignal: AbortSignal, name: string): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      const { timeoutMs } = this.#owner;
+      const stop = (error: unknown): void => {
+        clearTimeout(timer);
+        callerSignal.removeEventListener('abort', onAbort);
+        this.#controller.abort(error);
+        reject(error);
+      };
+      const onAbort = (): void => stop(callerSignal.reason);
+      const timer = setTimeout(() => {
+        const message = `The application did not answer ${name}() within ${timeoutMs} ms (option callbacks.timeoutMs of the host)`;
+        stop(new EdgeError('EDGE_CALLBACK_TIMEOUT', message));
+      }, timeoutMs);
+      callerSignal.addEventListener('abort', onAbort, { once: true });
+      const settle = (outcome: Outcome): void => {
+        this.#isPending = false;
+        clearTimeout(timer);
+        callerSignal.removeEventListener('abort', onAbort);
+        if (this.#hasLeft) this.#settledLate();
+        else resolve(outcome);
+      };
+      this.#isPending = true;
+      // The executor may run after the signal has fired.
+      if (callerSignal.aborted) {
+        this.#isPending = false;
+        onAbort();
+        return;
+      }
+      runAsync(run).then(
+        value => settle({ kind: 'value', value }),
+        (error: unknown) => settle({ kind: 'threw', error }),
+      );
+    });
+  }
+
+  /** Nobody waits for it any more: it is over, or what the application does on counts as abandoned until it settles. */
+  leave(): void {
+    if (this.#hasLeft) return;
+    this.#hasLeft = true;
+    if (this.#isPending) this.#gate.abandon();
+    else {
+      this.#gate.leave();
+      this.#giveBack();
+    }
+  }
+
+  #settledLate(): void {
+    this.#gate.settled();
+    this.#giveBack();
+  }
+
+  #giveBack(): void {
+    this.#work.countBytes(-this.#heldBytes);
+    this.#heldBytes = 0;
+    this.#owner.left(this.#gate);
+  }
+}
+
+/** What it throws at once is a rejection like any other. */
+async function runAsync(run: () => unknown): Promise<unknown> {
+  return await run();
+}
+
+function contextOf(
+  { account, function: name, props }: CallbackOwner,
+  call: ServiceCall,
+  signal: AbortSignal,
+): CallbackContext {
+  const { invocation = '', props: own } = call.origin ?? {};
+  return { account, function: name, invocation, props: own ?? props, signal };
+}
+
+/** @throws TypeError for what no client of ours sends */
+function checkCall(args: unknown): CallbackCall {
+  if (isObject(args)) {
+    const { f, v, b, s } = args;
+    if (typeof f === 'string' && typeof s === 'boolean' && areLengths(b)) return { f, v, b, s };
+  }
+  throw new TypeError('The call is malformed');
+}
+
+function areLengths(value: unknown): value is readonly number[] {
+  if (!Array.isArray(value) || value.length > MAX_SEQUENCES) return false;
+  let sum = 0;
+  for (const length of value) {
+    if (!Number.isSafeInteger(length) || length < 0) return false;
+    sum += length;
+  }
+  return sum <= MAX_BYTES;
+}
+
+function measured<T>(work: CallWork, run: () => T): T {
+  const began = performance.now();
+  try {
+    return run();
+  } finally {
+    work.charge(performance.now() - began);
+  }
+}
+
+/** What a function is told of an error of the application: no stack, no cause, no properties. */
+function nameAndMessage(error: unknown): readonly [string, string] {
+  try {
+    if (error instanceof Error) return [`${error.name}`.slice(0, MAX_NAME), `${error.message}`.slice(0, MAX_MESSAGE)];
+    return ['Error', `${error}`.slice(0, MAX_MESSAGE)];
+  } catch {
+    return ['Error', 'The application threw what has no text'];
+  }
+}

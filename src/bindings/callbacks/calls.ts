@@ -1,0 +1,46 @@
+/**
+ * How values travel between a function and the application: as JSON with tags for what JSON has not, with bytes and at most one stream as the body
+ * of the call.
+ */
+
+/** The method on the wire. */
+export const CALL = 'call';
+
+/** A value as it travels. */
+export interface EncodedValue {
+  /** JSON, or an array whose first item is a tag. */
+  readonly v: unknown;
+  /** The lengths of the byte sequences at the start of the body, in the order in which `v` has them. */
+  readonly b: readonly number[];
+  /** Whether the rest of the body is the stream of `v`. */
+  readonly s: boolean;
+}
+
+/** The arguments on the wire. */
+export interface CallbackCall extends EncodedValue {
+  /** The name of the callback. */
+  readonly f: string;
+}
+
+/** The answer on the wire: a value, or the name and the message of what the callback threw. */
+export type CallbackReply = EncodedValue | { readonly e: readonly [name: string, message: string] };
+
+/**
+ * First items of the arrays that stand for values. Objects are numbered as they come, for references.
+ *
+ *     ['a', ...items]  ['o', name, value, ...]  ['m', key, value, ...]  ['s', ...items]  ['e', name, message, cause?]
+ *     ['b', class]  ['t']  ['d', milliseconds | null]  ['r', number of an object]  ['u']  ['n', text]  ['i', hexadecimal digits]
+ */
+export type Tag = 'a' | 'o' | 'm' | 's' | 'e' | 'b' | 't' | 'd' | 'r' | 'u' | 'n' | 'i';
+
+export const MAX_DEPTH = 100;
+/** Of a value as JSON, each way. */
+export const MAX_VALUE_BYTES = 1024 * 1024;
+/** Of the bytes beside it. A stream has no bound. */
+export const MAX_BYTES = 16 * 1024 * 1024;
+/** Byte sequences of one value. */
+export const MAX_SEQUENCES = 1000;
+/** Hexadecimal digits of a BigInt. */
+export const MAX_BIGINT_DIGITS = 4096;
+/** The longest array. */
+export const MAX_ITEMS = 100_000;

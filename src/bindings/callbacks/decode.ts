@@ -1,0 +1,179 @@
+/** Values of functions, decoded in the application's process. Everything in them was written by a function. */
+import { isObject } from '../../quotas/schema/describe.js';
+import { MAX_BIGINT_DIGITS, MAX_DEPTH } from './calls.js';
+
+/** What a value refers to beside its JSON. */
+export interface ValueParts {
+  /** In the order in which the value has them. The value gets their memory. */
+  readonly bytes: readonly Uint8Array<ArrayBuffer>[];
+  readonly stream: ReadableStream<Uint8Array> | undefined;
+}
+
+type View = new (buffer: ArrayBuffer) => ArrayBufferView;
+
+const VIEWS: ReadonlyMap<string, View> = new Map<string, View>(
+  [
+    DataView,
+    Uint8Array,
+    Uint8ClampedArray,
+    Uint16Array,
+    Uint32Array,
+    Int8Array,
+    Int16Array,
+    Int32Array,
+    BigInt64Array,
+    BigUint64Array,
+    Float32Array,
+    Float64Array,
+  ].map(view => [view.name, view]),
+);
+
+const NUMBERS: ReadonlyMap<unknown, number> = new Map([
+  ['NaN', Number.NaN],
+  ['Infinity', Number.POSITIVE_INFINITY],
+  ['-Infinity', Number.NEGATIVE_INFINITY],
+  ['-0', -0],
+]);
+
+/** @throws TypeError for what no function of this package sends, and for a property named `__proto__` */
+export function decodeValue(encoded: unknown, parts: ValueParts): unknown {
+  return new Decoder(parts).value(encoded, 0);
+}
+
+class Decoder {
+  readonly #parts: ValueParts;
+  /** By their numbers. */
+  readonly #objects: unknown[] = [];
+  #bytesRead = 0;
+  #isStreamRead = false;
+
+  constructor(parts: ValueParts) {
+    this.#parts = parts;
+  }
+
+  value(encoded: unknown, depth: number): unknown {
+    if (!Array.isArray(encoded)) {
+      if (isObject(encoded)) throw malformed();
+      return encoded;
+    }
+    if (depth > MAX_DEPTH) throw malformed();
+    const [tag, ...rest]: unknown[] = encoded;
+    const [first] = rest;
+    switch (tag) {
+      case 'a':
+        return this.#array(rest, depth + 1);
+      case 'o':
+        return this.#object(rest, depth + 1);
+      case 'm':
+        return this.#map(rest, depth + 1);
+      case 's':
+        return this.#set(rest, depth + 1);
+      case 'e':
+        return this.#error(rest, depth + 1);
+      case 'b':
+        return this.#keep(this.#bytes(first));
+      case 't':
+        return this.#keep(this.#stream());
+      case 'd':
+        return this.#keep(new Date(typeof first === 'number' ? first : Number.NaN));
+      case 'r':
+        return this.#known(first);
+      case 'u':
+        return undefined;
+      case 'n':
+        return NUMBERS.get(first);
+      case 'i':
+        return bigintOf(first);
+      default:
+        throw malformed();
+    }
+  }
+
+  #keep<T>(object: T): T {
+    this.#objects.push(object);
+    return object;
+  }
+
+  #known(number: unknown): unknown {
+    if (typeof number !== 'number' || !(number in this.#objects)) throw malformed();
+    return this.#objects[number];
+  }
+
+  #array(items: readonly unknown[], depth: number): unknown[] {
+    const array: unknown[] = this.#keep([]);
+    for (const item of items) array.push(this.value(item, depth));
+    return array;
+  }
+
+  #object(pairs: readonly unknown[], depth: number): object {
+    const object = this.#keep({});
+    for (const [name, item] of pairsOf(pairs)) {
+      if (typeof name !== 'string') throw malformed();
+      // As an own property it would become the prototype of whatever an application copies it to.
+      if (name === '__proto__') throw new TypeError('A property named "__proto__" cannot be passed to the application');
+      Object.defineProperty(object, name, {
+        value: this.value(item, depth),
+        writable: true,
+        enumerable: true,
+        configurable: true,
+      });
+    }
+    return object;
+  }
+
+  #map(pairs: readonly unknown[], depth: number): Map<unknown, unknown> {
+    const map = this.#keep(new Map<unknown, unknown>());
+    for (const [key, item] of pairsOf(pairs)) map.set(this.value(key, depth), this.value(item, depth));
+    return map;
+  }
+
+  #set(items: readonly unknown[], depth: number): Set<unknown> {
+    const set = this.#keep(new Set<unknown>());
+    for (const item of items) set.add(this.value(item, depth));
+    return set;
+  }
+
+  #error([name, message, ...rest]: readonly unknown[], depth: number): Error {
+    if (typeof name !== 'string' || typeof message !== 'string') throw malformed();
+    // Without the stack of this process, which says nothing of where it came from.
+    const error = this.#keep(new Error(message));
+    Object.defineProperty(error, 'name', { value: name, writable: true, configurable: true });
+    error.stack = `${name}: ${message}`;
+    if (rest.length > 0) error.cause = this.value(rest[0], depth);
+    return error;
+  }
+
+  #bytes(kind: unknown): ArrayBuffer | ArrayBufferView {
+    const bytes = this.#parts.bytes[this.#bytesRead++];
+    if (bytes === undefined || typeof kind !== 'string') throw malformed();
+    const { buffer } = bytes;
+    if (kind === 'ArrayBuffer') return buffer;
+    const view = VIEWS.get(kind);
+    if (view === undefined) throw malformed();
+    // A RangeError for a length that is no multiple of its elements.
+    return new view(buffer);
+  }
+
+  #stream(): ReadableStream<Uint8Array> {
+    const { stream } = this.#parts;
+    if (stream === undefined || this.#isStreamRead) throw malformed();
+    this.#isStreamRead = true;
+    return stream;
+  }
+}
+
+function* pairsOf(items: readonly unknown[]): Generator<[unknown, unknown]> {
+  if (items.length % 2 !== 0) throw malformed();
+  for (let at = 0; at < items.length; at += 2) yield [items[at], items[at + 1]];
+}
+
+function bigintOf(digits: unknown): bigint {
+  if (typeof digits !== 'string' || digits.length > MAX_BIGINT_DIGITS || !/^-?[0-9a-f]+$/.test(digits)) {
+    throw malformed();
+  }
+  return digits.startsWith('-') ? -BigInt(`0x${digits.slice(1)}`) : BigInt(`0x${digits}`);
+}
+
+function malformed(): TypeError {
+  return new TypeError('The arguments of the call are malformed');
+}

@@ -1,0 +1,129 @@
+/** What callbacks answer, decoded. It was encoded by the host, of values of the application. */
+import {
+  arrayPush,
+  construct,
+  DataViewCtor,
+  defineProperty,
+  ErrorCtor,
+  MapCtor,
+  mapSet,
+  SetCtor,
+  setAdd,
+  stringSlice,
+  typedArrayBuffer,
+} from '../primordials.ts';
+import { defineValue } from '../web/base/idl.ts';
+import { errorConstructors, typedArrayConstructors } from '../web/messaging/structured-clone.ts';
+import type { ReadableStream } from '../web/streams/streams.ts';
+
+export interface Parts {
+  /** Each in memory of its own. */
+  readonly bytes: readonly Uint8Array[];
+  readonly stream: ReadableStream | undefined;
+}
+
+interface State extends Parts {
+  /** By their numbers. */
+  readonly objects: unknown[];
+  bytesRead: number;
+}
+
+export function decodeValue(json: unknown, parts: Parts): unknown {
+  return decode({ bytes: parts.bytes, stream: parts.stream, objects: [], bytesRead: 0 }, json);
+}
+
+function decode(state: State, json: unknown): unknown {
+  if (typeof json !== 'object' || json === null) return json;
+  const list = json as readonly unknown[]; // the host sends no other objects
+  const first = list[1];
+  switch (list[0]) {
+    case 'a':
+      return decodeItems(state, list);
+    case 'o':
+      return decodeProperties(state, list);
+    case 'm': {
+      const map = keep(state, new MapCtor<unknown, unknown>());
+      for (let i = 1; i + 1 < list.length; i += 2) mapSet(map, decode(state, list[i]), decode(state, list[i + 1]));
+      return map;
+    }
+    case 's': {
+      const set = keep(state, new SetCtor<unknown>());
+      for (let i = 1; i < list.length; i++) setAdd(set, decode(state, list[i]));
+      return set;
+    }
+    case 'e': {
+      const error = keep(state, makeError(`${first}`, `${list[2]}`));
+      if (list.length > 3) defineValue(error, 'cause', decode(state, list[3]));
+      return error;
+    }
+    case 'b':
+      return keep(state, decodeBytes(state, `${first}`));
+    case 't':
+      return keep(state, state.stream);
+    case 'd':
+      return keep(state, new DateCtor(first === null ? NOT_A_NUMBER : (first as number)));
+    case 'r':
+      return state.objects[first as number];
+    case 'n':
+      return toNumber(first);
+    case 'i':
+      return decodeBigint(`${first}`);
+    default:
+      return undefined;
+  }
+}
+
+function keep<T>(state: State, object: T): T {
+  arrayPush(state.objects, object);
+  return object;
+}
+
+function decodeItems(state: State, list: readonly unknown[]): unknown[] {
+  const items = keep<unknown[]>(state, []);
+  for (let i = 1; i < list.length; i++) arrayPush(items, decode(state, list[i]));
+  return items;
+}
+
+function decodeProperties(state: State, list: readonly unknown[]): object {
+  const object = keep(state, {});
+  for (let i = 1; i + 1 < list.length; i += 2) {
+    defineProperty(
+      object,
+      list[i] as string,
+      {
+        __proto__: null,
+        value: decode(state, list[i + 1]),
+        writable: true,
+        enumerable: true,
+        configurable: true,
+      } as PropertyDescriptor,
+    );
+  }
+  return object;
+}
+
+function decodeBytes(state: State, kind: string): object {
+  const bytes = state.bytes[state.bytesRead++];
+  const buffer = bytes === undefined ? undefined : typedArrayBuffer(bytes);
+  if (bytes === undefined || buffer === undefined || kind === 'Uint8Array') return bytes ?? {};
+  if (kind === 'ArrayBuffer') return buffer;
+  if (kind === 'DataView') return new DataViewCtor(buffer);
+  const constructor = typedArrayConstructors[kind];
+  return constructor === undefined ? bytes : construct(constructor, [buffer]);
+}
+
+function decodeBigint(digits: string): bigint {
+  return digits[0] === '-' ? -toBigint(`0x${stringSlice(digits, 1)}`) : toBigint(`0x${digits}`);
+}
+
+/** An error of this realm. One of a class that this realm does not have is an Error of that name. */
+export function makeError(name: string, message: string): Error {
+  const error = new (errorConstructors[name] ?? ErrorCtor)(message);
+  if (name !== 'Error' && errorConstructors[name] === undefined) defineValue(error, 'name', name);
+  return error;
+}
+
+const DateCtor = Date;
+const NOT_A_NUMBER = 0 / 0;
+const toNumber = Number;
+const toBigint = BigInt;

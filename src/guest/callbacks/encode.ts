@@ -1,0 +1,184 @@
+/** Arguments of callbacks, encoded as bindings/callbacks/calls.ts says. Whatever a value does while it is read, it does to its own function. */
+import { MAX_BIGINT_DIGITS, MAX_BYTES, MAX_DEPTH, MAX_ITEMS, MAX_SEQUENCES } from '../../bindings/callbacks/calls.ts';
+import { brandOf, isError } from '../brands.ts';
+import {
+  arrayPush,
+  getOwnPropertyDescriptor,
+  isArray,
+  MapCtor,
+  mapForEach,
+  mapGet,
+  mapSet,
+  numberIsNaN,
+  objectKeys,
+  RangeErrorCtor,
+  setForEach,
+  typedArrayLength,
+  typedArrayName,
+  uncurry,
+} from '../primordials.ts';
+import { copyOf } from '../web/base/buffers.ts';
+import { toDOMString } from '../web/base/idl.ts';
+import { dataCloneError, refusePlatformObject } from '../web/messaging/structured-clone.ts';
+import { isDisturbed, isLocked, isReadableStream, type ReadableStream } from '../web/streams/streams.ts';
+
+export interface Encoded {
+  readonly json: unknown;
+  readonly bytes: readonly Uint8Array[];
+  readonly stream: ReadableStream | undefined;
+}
+
+interface State {
+  /** Objects by their numbers. */
+  readonly numbers: Map<object, number>;
+  readonly bytes: Uint8Array[];
+  objects: number;
+  byteCount: number;
+  stream: ReadableStream | undefined;
+}
+
+/** @throws DOMException DataCloneError for what cannot be passed, RangeError for what is too large or nested too deeply */
+export function encodeValue(value: unknown): Encoded {
+  const state: State = { numbers: new MapCtor(), bytes: [], objects: 0, byteCount: 0, stream: undefined };
+  const json = encode(state, value, 0);
+  return { json, bytes: state.bytes, stream: state.stream };
+}
+
+function encode(state: State, value: unknown, depth: number): unknown {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value;
+    case 'undefined':
+      return ['u'];
+    case 'number':
+      return encodeNumber(value);
+    case 'bigint':
+      return ['i', digitsOf(value)];
+    case 'object':
+      return value === null ? null : encodeObject(state, value, depth);
+    default:
+      throw dataCloneError(`A ${typeof value} cannot be passed to the application`);
+  }
+}
+
+function encodeNumber(value: number): unknown {
+  if (value === 0) return 1 / value < 0 ? ['n', '-0'] : 0;
+  return value - value === 0 ? value : ['n', `${value}`];
+}
+
+function digitsOf(value: bigint): string {
+  const digits = bigintToString(value, 16);
+  if (digits.length <= MAX_BIGINT_DIGITS) return digits;
+  throw new RangeErrorCtor(`A BigInt of more than ${MAX_BIGINT_DIGITS} hexadecimal digits cannot be passed`);
+}
+
+function encodeObject(state: State, value: object, depth: number): unknown {
+  const known = mapGet(state.numbers, value);
+  if (known !== undefined) return ['r', known];
+  if (depth > MAX_DEPTH) throw new RangeErrorCtor(`A value nested more than ${MAX_DEPTH} levels deep cannot be passed`);
+  mapSet(state.numbers, value, state.objects++);
+  if (isArray(value)) return encodeArray(state, value, depth + 1);
+  if (isReadableStream(value)) return encodeStream(state, value);
+  if (isError(value)) return encodeError(state, value, depth + 1);
+  switch (brandOf(value)) {
+    case 'Object':
+      refusePlatformObject(value);
+      return encodeProperties(state, value, depth + 1);
+    case 'Date': {
+      const time = dateGetTime(value);
+      return ['d', numberIsNaN(time) ? null : time];
+    }
+    case 'Map': {
+      const items: unknown[] = [];
+      // Read first: what encoding an item runs must not change the map that is being gone through.
+      mapForEach(value as Map<unknown, unknown>, (item, key) => {
+        arrayPush(items, key);
+        arrayPush(items, item);
+      });
+      return encodeItems(state, 'm', items, depth + 1);
+    }
+    case 'Set': {
+      const items: unknown[] = [];
+      setForEach(value as Set<unknown>, item => {
+        arrayPush(items, item);
+      });
+      return encodeItems(state, 's', items, depth + 1);
+    }
+    case 'ArrayBuffer':
+      return encodeBytes(state, 'ArrayBuffer', value as ArrayBuffer);
+    case 'DataView':
+      return encodeBytes(state, 'DataView', value as DataView);
+    case 'TypedArray':
+      return encodeBytes(state, typedArrayName(value) ?? '', value as ArrayBufferView);
+    default:
+      throw dataCloneError(`A ${brandOf(value)} cannot be passed to the application`);
+  }
+}
+
+/** Holes are undefined, and properties beside the items are left out. */
+function encodeArray(state: State, array: readonly unknown[], depth: number): unknown {
+  const { length } = array;
+  if (!(length <= MAX_ITEMS)) throw tooManyItems();
+  const items: unknown[] = ['a'];
+  for (let i = 0; i < length; i++) arrayPush(items, encode(state, array[i], depth));
+  return items;
+}
+
+function encodeItems(state: State, tag: 'm' | 's', items: readonly unknown[], depth: number): unknown {
+  if (items.length > MAX_ITEMS) throw tooManyItems();
+  const encoded: unknown[] = [tag];
+  for (let i = 0; i < items.length; i++) arrayPush(encoded, encode(state, items[i], depth));
+  return encoded;
+}
+
+function tooManyItems(): RangeError {
+  return new RangeErrorCtor(`A list of more than ${MAX_ITEMS} items cannot be passed`);
+}
+
+function encodeProperties(state: State, object: object, depth: number): unknown {
+  const keys = objectKeys(object);
+  if (keys.length > MAX_ITEMS) throw tooManyItems();
+  const encoded: unknown[] = ['o'];
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i];
+    if (key === undefined) continue;
+    if (key === '__proto__') throw dataCloneError('A property named "__proto__" cannot be passed to the application');
+    arrayPush(encoded, key);
+    arrayPush(encoded, encode(state, (object as { [name: string]: unknown })[key], depth)); // every object can be read from
+  }
+  return encoded;
+}
+
+function encodeError(state: State, error: object, depth: number): unknown {
+  const { name, message } = error as { name: unknown; message: unknown }; // read as unknown, made text
+  const encoded: unknown[] = ['e', toDOMString(name), toDOMString(message)];
+  const cause = getOwnPropertyDescriptor(error, 'cause');
+  if (cause !== undefined && 'value' in cause) arrayPush(encoded, encode(state, cause.value, depth));
+  return encoded;
+}
+
+function encodeBytes(state: State, kind: string, source: ArrayBuffer | ArrayBufferView): unknown {
+  if (kind === 'Float16Array') throw dataCloneError('A Float16Array cannot be passed to the application');
+  const bytes = copyOf(source);
+  state.byteCount += typedArrayLength(bytes);
+  if (state.byteCount > MAX_BYTES || state.bytes.length >= MAX_SEQUENCES) {
+    throw new RangeErrorCtor(
+      `The arguments have ${state.bytes.length + 1} byte sequences of ${state.byteCount} bytes, at most ${MAX_SEQUENCES} of ${MAX_BYTES} bytes can be passed: pass a stream`,
+    );
+  }
+  arrayPush(state.bytes, bytes);
+  return ['b', kind];
+}
+
+function encodeStream(state: State, stream: ReadableStream): unknown {
+  if (state.stream !== undefined) throw dataCloneError('Only one stream can be passed in a call');
+  if (isLocked(stream) || isDisturbed(stream)) {
+    throw dataCloneError('A stream that is locked or has been read from cannot be passed');
+  }
+  state.stream = stream;
+  return ['t'];
+}
+
+const bigintToString = uncurry(BigInt.prototype.toString) as (self: bigint, radix: number) => string;
+const dateGetTime = uncurry(Date.prototype.getTime) as (self: unknown) => number;

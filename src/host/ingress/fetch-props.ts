@@ -1,0 +1,34 @@
+/** Props of one request: what the application hands to a function along with it. */
+import { complaintAbout } from '../../quotas/schema/check.js';
+import { sentence } from '../../quotas/schema/complaint.js';
+import { PROPS } from '../../shapes/function-shapes.js';
+import type { FetchInput } from './fetch-adapter.js';
+
+/** With everything else they have to fit the frame of a request's head. */
+const MAX_CHARACTERS = 64 * 1024;
+
+/**
+ * The same request with props: as a pair behind the URL whose name is empty, which no client can send.
+ *
+ * @throws TypeError for what JSON cannot hold, RangeError for more than 64 KiB of it
+ */
+export function withProps(input: FetchInput, props: unknown): FetchInput {
+  const complaint = complaintAbout(PROPS, props);
+  if (complaint !== undefined) {
+    const place = 'Option props of fetch()';
+    throw new TypeError(sentence(complaint, { place: () => place, owner: place, member: 'key' }));
+  }
+  // Heads are Latin-1.
+  const text = JSON.stringify(props).replace(/[\u0080-\uffff]/g, escaped);
+  if (text.length > MAX_CHARACTERS) {
+    throw new RangeError(
+      `Option props of fetch() has ${text.length} characters as JSON, at most ${MAX_CHARACTERS} are allowed`,
+    );
+  }
+  const [method = '', url = '', ...headers] = input.head.split('\n');
+  return { ...input, head: [method, url, '', text, ...headers].join('\n'), props: JSON.parse(text) };
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}

@@ -1,0 +1,86 @@
+/**
+ * A function fetches a custom domain that another function of this host serves: the request goes through the router, not through the network, and is
+ * treated as that of any HTTP client. It has the same limits and admission; what goes wrong is an error page and no error of the caller's.
+ */
+import { STATUS_CODES } from 'node:http';
+import { answerOf } from '../../bindings/egress/outbound-transport.js';
+import type { HopAnswer, HopRequest, LocalSend } from '../../bindings/egress/transport.js';
+import type { CallOrigin, FetchChain } from '../../bindings/service.js';
+import type { RouteMode } from '../../quotas/admission.js';
+import { errorPage } from '../../quotas/error-pages.js';
+import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
+import type { FunctionRunner } from '../invocation/function-runner.js';
+import { fetchThrough } from './fetch-adapter.js';
+import { headOfRaw } from './http-head.js';
+
+/** Functions that fetch each other, one inside the other. */
+const MAX_DEPTH = 16;
+/** Invocations that one fetch may begin in all. */
+const MAX_INVOCATIONS = 100;
+
+/** @throws EdgeError EDGE_LOOP */
+export function localSend(
+  route: { readonly target: FunctionRunner; readonly mode: RouteMode },
+  origin: CallOrigin | undefined,
+): LocalSend {
+  const chain = nextOf(origin?.chain);
+  return request => send(route.target, route.mode, request, chain);
+}
+
+function nextOf(before: FetchChain | undefined): FetchChain {
+  const { depth = 0, total = { count: 0 } } = before ?? {};
+  if (depth < MAX_DEPTH && total.count < MAX_INVOCATIONS) {
+    total.count++;
+    return { depth: depth + 1, total };
+  }
+  throw new EdgeError(
+    'EDGE_LOOP',
+    `Cannot fetch: functions of this host have fetched each other ${depth} times one inside the other, and ${total.count} times in all; at most ${MAX_DEPTH} and ${MAX_INVOCATIONS} are allowed`,
+  );
+}
+
+async function send(
+  runner: FunctionRunner,
+  mode: RouteMode,
+  { method, url, headers, body, signal }: HopRequest,
+  chain: FetchChain,
+): Promise<HopAnswer> {
+  const all = ['host', url.host, ...headers];
+  const input = {
+    method,
+    url: url.href,
+    headers: pairsOf(all),
+    head: headOfRaw(method, url.href, all),
+    body: body === null ? null : ReadableStream.from<Uint8Array>(body instanceof Uint8Array ? [body] : body),
+    signal,
+    request: undefined,
+    chain,
+  };
+  let response: Response;
+  try {
+    response = await fetchThrough(runner, input, mode);
+  } catch (error) {
+    signal.throwIfAborted();
+    response = pageOf(error, all);
+  }
+  if (method === 'HEAD' && response.body !== null) {
+    await response.body.cancel();
+    response = new Response(null, response);
+  }
+  // What a function has encoded is decoded for the caller, as if it had come over the network.
+  return answerOf(response, signal, true);
+}
+
+function pageOf(error: unknown, headers: readonly string[]): Response {
+  const code = errorCode(error) ?? '';
+  const accept = pairsOf(headers).find(([name]) => name === 'accept')?.[1];
+  const page = errorPage({ code: isEdgeErrorCode(code) ? code : 'EDGE_INTERNAL', accept });
+  const statusText = STATUS_CODES[page.status] ?? '';
+  return new Response(page.body, { status: page.status, statusText, headers: pairsOf(page.headers) });
+}
+
+function pairsOf(list: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let at = 0; at + 1 < list.length; at += 2) pairs.push([list[at] ?? '', list[at + 1] ?? '']);
+  return pairs;
+}
