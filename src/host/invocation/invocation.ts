@@ -25,6 +25,8 @@ import {
   idleError,
   LOSSES,
   lossError,
+  memoryError,
+  memoryOfReason,
   responseError,
   wallTimeError,
 } from './invocation-errors.js';
@@ -239,8 +241,13 @@ export class Invocation implements InvocationPort {
     // The isolate's end is told by onLost, which knows why.
     if (!this.#isolate.isUsable) return;
     const cpuMs = cpuOfReason(reason);
+    const memoryBytes = cpuMs === undefined ? memoryOfReason(reason) : undefined;
     if (cpuMs !== undefined) this.#fail(cpuError(this.#context, this.#kind, cpuMs), 'exceededCpu');
-    else if (this.#isAnswered)
+    else if (memoryBytes !== undefined) {
+      // Its isolate is about to end: what comes next goes to another one.
+      this.#isolate.leave();
+      this.#fail(memoryError(this.#context, this.#kind, memoryBytes), 'exceededMemory');
+    } else if (this.#isAnswered)
       this.#fail(
         new EdgeError(
           'EDGE_RESPONSE_STREAM',

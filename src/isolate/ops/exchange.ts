@@ -14,6 +14,8 @@ export interface ExchangeBooks {
   call(service: ServiceId, head: string, body: Uint8Array | string | null, isComplete: boolean): GuestExchange;
   /** The guest has no more use for the call. */
   forget(exchange: GuestExchange): void;
+  /** An answer is about to go out; the invocation may be ended for it. */
+  beforeReply(invocation: GuestExchange): void;
   failed(invocation: GuestExchange, failure: string): void;
   passThrough(invocation: GuestExchange): void;
   handled(invocation: GuestExchange): void;
@@ -46,7 +48,9 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
     body: Uint8Array | string | null,
     isComplete: boolean,
   ) => {
-    invocation(id).exchange.reply(
+    const found = invocation(id);
+    books.beforeReply(found);
+    found.exchange.reply(
       checkedInteger(status, 200, 599),
       checkedText(head, MAX_REPLY_HEAD_CHARACTERS),
       false,
