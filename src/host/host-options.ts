@@ -56,9 +56,15 @@ export interface EdgeHostOptions {
    * absolute path or a name in PATH; the descriptors 0 to 35 have to reach the cell. See `host.health().sandbox`. @default 'auto'
    */
   readonly sandbox?: SandboxOption;
-  /** Isolates alive at once on this host, all accounts together. The least recently used idle one goes first. @default 256 */
+  /**
+   * Isolates kept at once on this host, all accounts together, spares not counted. When there is one more, the least recently used one goes; while invocations run
+   * in it, it goes when they are over, so that as many more are alive as are busy. `host.health().isolates` counts these, too. @default 256
+   */
   readonly maxIsolates?: number;
-  /** Isolates alive at once in one account. @default 16 */
+  /**
+   * Isolates alive at once in one process of an account, spares not counted, and one more for the new version of a function. What needs another one waits until one
+   * of them is idle, at most 30 seconds, then EDGE_OVERLOADED. @default 16
+   */
   readonly maxIsolatesPerAccount?: number;
   /** Isolates kept warm and empty for each account that is in use. @default 1 */
   readonly spareIsolates?: number;

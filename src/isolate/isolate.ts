@@ -49,6 +49,10 @@ function cpuLimitReason(cpuMs: number): string {
   return `EDGE_CPU_LIMIT ${cpuMs.toFixed(3)}`;
 }
 
+function memoryLimitReason(bytes: number): string {
+  return `EDGE_MEMORY_LIMIT ${Math.round(bytes)}`;
+}
+
 export class Isolate implements OpContext, ChannelOwner {
   readonly #realm: Realm;
   readonly #turns: TurnQueue;
@@ -62,6 +66,8 @@ export class Isolate implements OpContext, ChannelOwner {
   #nextOp = 1;
   #modules: ModuleGraph | undefined;
   #isLoading = false;
+  /** The invocation that the isolate is about to end for. */
+  #ending = 0;
   #onLoaded: ((answer: { handlers: readonly string[] } | { failure: ScriptFailure }) => void) | undefined;
   readonly #forget = (exchange: GuestExchange): void => {
     if (exchange.isInvocation) {
@@ -112,6 +118,7 @@ export class Isolate implements OpContext, ChannelOwner {
           find: id => this.#exchanges.get(id),
           call: (service, head, body, isComplete) => this.#call(service, head, body, isComplete),
           forget: this.#forget,
+          beforeReply: exchange => this.#meter.beforeReply(exchange.id),
           failed: (exchange, failure) => this.#channel?.signal(exchange.id, SignalKind.HandlerFailed, failure),
           passThrough: exchange => this.#channel?.signal(exchange.id, SignalKind.PassThrough, ''),
           handled: exchange => {
@@ -132,6 +139,7 @@ export class Isolate implements OpContext, ChannelOwner {
         this.#channel?.flushMany();
       },
       onCpuExceeded: (invocation, cpuMs) => this.#fail(invocation, cpuLimitReason(cpuMs)),
+      onMemoryExceeded: (invocation, bytes) => this.#exceedMemory(invocation, bytes),
     });
     this.#turns = new TurnQueue(this.#realm.enter, this.#meter);
   }
@@ -363,10 +371,17 @@ export class Isolate implements OpContext, ChannelOwner {
     this.#finish(id);
   }
 
+  /** One that is answered by now stays open until the isolate ends: the host then hears that it was the one. */
+  #exceedMemory(id: number, bytes: number): void {
+    if (this.#invocations.get(id)?.exchange.exchange.isOver === true) this.#ending = id;
+    else this.#fail(id, memoryLimitReason(bytes));
+  }
+
   /** The invocation is over once it is handled and its answer has been sent. */
   #finishIfOver(id: number): void {
     const invocation = this.#invocations.get(id);
-    if (invocation?.isHandled === true && invocation.exchange.exchange.isOutgoingOver) this.#finish(id);
+    if (id !== this.#ending && invocation?.isHandled === true && invocation.exchange.exchange.isOutgoingOver)
+      this.#finish(id);
   }
 
   #finish(id: number): void {

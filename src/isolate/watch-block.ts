@@ -15,8 +15,11 @@ enum Word {
   Clock = 3,
   /** The system's number of the thread, 0 when it is not known. */
   Thread = 4,
+  /** Who is to blame when the memory is over its limit. */
+  Blamed = 5,
 }
 
+/** Of eight bytes each, behind the six words. */
 enum Figure {
   /** CPU milliseconds that the current turn may take. */
   BudgetMs = 3,
@@ -37,7 +40,7 @@ export class WatchBlock {
 
   constructor(buffer = new SharedArrayBuffer(BYTES)) {
     this.buffer = buffer;
-    this.#words = new Int32Array(buffer, 0, 5);
+    this.#words = new Int32Array(buffer, 0, 6);
     this.#figures = new Float64Array(buffer);
   }
 
@@ -64,7 +67,8 @@ export class WatchBlock {
     Atomics.store(this.#words, Word.Thread, id);
   }
 
-  giveKillReason(): void {
+  giveKillReason(blamed: number): void {
+    this.#words[Word.Blamed] = blamed;
     Atomics.store(this.#words, Word.KillReason, 1);
   }
 
@@ -106,6 +110,11 @@ export class WatchBlock {
 
   get isOverMemory(): boolean {
     return Atomics.load(this.#words, Word.KillReason) === 1;
+  }
+
+  /** The invocation that took the memory; it may be over by now. 0 for none. */
+  get memoryTaker(): number {
+    return this.#words[Word.Blamed] ?? 0;
   }
 
   get budgetMs(): number {

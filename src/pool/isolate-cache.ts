@@ -9,6 +9,8 @@ const MAX_SWEEP_MS = 60_000;
 
 export class IsolateCache {
   readonly #handles: LRUCache<string, IsolateHandle>;
+  /** Those that have left and end when what runs in them is over. */
+  readonly #leaving = new Set<IsolateHandle>();
   readonly #sweep: NodeJS.Timeout | undefined;
 
   constructor(options: { readonly max: number; readonly idleMs: number }) {
@@ -18,7 +20,10 @@ export class IsolateCache {
       max,
       ...(hasIdleLimit && { ttl: idleMs, updateAgeOnGet: true, ttlResolution: Math.min(1000, idleMs / 4) }),
       // After the cache has changed, since the end of an isolate deletes its entry.
-      disposeAfter: handle => handle.retire(),
+      disposeAfter: handle => {
+        if (handle.inFlight > 0) this.#leaving.add(handle);
+        handle.retire();
+      },
     });
     if (hasIdleLimit) {
       this.#sweep = setInterval(() => this.#evictIdle(), Math.min(MAX_SWEEP_MS, Math.max(1, idleMs / 4)));
@@ -26,8 +31,9 @@ export class IsolateCache {
     }
   }
 
+  /** Isolates that are alive, those included that have left and are busy. */
   get size(): number {
-    return this.#handles.size;
+    return this.#handles.size + this.#leaving.size;
   }
 
   /** Invocations that are not over, of all isolates. */
@@ -45,6 +51,7 @@ export class IsolateCache {
   set(key: string, handle: IsolateHandle): void {
     this.#handles.set(key, handle);
     handle.onGone = () => {
+      this.#leaving.delete(handle);
       if (this.#handles.peek(key) === handle) this.#handles.delete(key);
     };
   }

@@ -341,8 +341,9 @@ export class IsolateHandle implements ChannelOwner {
     clearTimeout(this.#closeTimer);
     for (const [id, port] of lost) {
       if (id === invocation) port.onLost(reason, detail, figures);
-      // Who only shared the isolate with a loop has not used up its own time.
-      else port.onLost(reason === 'cpu' && invocation > 0 ? 'bystander' : reason, detail, share);
+      // Who only shared the isolate with it has not used up its own time or memory.
+      else
+        port.onLost((reason === 'cpu' || reason === 'memory') && invocation > 0 ? 'bystander' : reason, detail, share);
     }
     for (const listener of this.#waiting) listener();
     this.#onGone(reason, detail);

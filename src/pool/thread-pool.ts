@@ -10,7 +10,7 @@ import { monotonicMs, WatchBlock } from '../isolate/watch-block.js';
 import type { Lease } from '../isolate/worker.js';
 import { errorCode } from '../quotas/errors.js';
 import type { ThreadPriority } from './thread-priority.js';
-import { type KillReason, Watchdog } from './watchdog.js';
+import { type KillReason, type Verdict, Watchdog } from './watchdog.js';
 
 /** Why a lease is over. */
 export type LeaseEnd = KillReason | 'closed' | 'exit' | 'failed';
@@ -82,10 +82,10 @@ export class ThreadPool {
     const block = new WatchBlock();
     const controller = new AbortController();
     this.#running.set(lease, { controller, block });
-    let blamedMs: number | undefined;
-    this.#watchdog.watch(lease, block, (reason, cpuMs) => {
-      blamedMs ??= cpuMs;
-      this.end(lease, reason);
+    let first: Verdict | undefined;
+    this.#watchdog.watch(lease, block, verdict => {
+      first ??= verdict;
+      this.end(lease, verdict.reason);
     });
     const { guestBundle } = this.#options;
     const task: Lease = { connection, watch: block.buffer, ...(guestBundle !== undefined && { guestBundle }) };
@@ -96,7 +96,7 @@ export class ThreadPool {
       const reason = this.#ends.get(lease);
       this.#ends.delete(lease);
       const message = error instanceof Error ? error.message : '';
-      this.#options.onEnd(lease, reason ?? endOf(error), `${blame(block, blamedMs)}${message}`);
+      this.#options.onEnd(lease, reason ?? endOf(error), `${blame(block, first)}${message}`);
     });
   }
 
@@ -139,14 +139,15 @@ export class ThreadPool {
 }
 
 /**
- * Which invocation was in its turn at the end, the CPU milliseconds that it has used in all, and the bytes that the isolate held when last
- * seen: "id ms bytes\n". Read back by {@link parseBlame}.
+ * Which invocation has ended the isolate, the CPU milliseconds that it has used in all, and the bytes that the isolate held when last
+ * seen: "id ms bytes\n". Read back by {@link parseBlame}. By the verdict of the watchdog, since the turn may be over by now; where there is
+ * none, it is the invocation in whose turn the thread has ended.
  */
-function blame(block: WatchBlock, blamedMs: number | undefined): string {
-  if (!block.isInTurn) return '';
-  // The watchdog has seen the thread's clock; without its reason the time on the wall has to do.
-  const cpuMs = blamedMs ?? block.usedMs + Math.max(0, monotonicMs() - block.startedMs);
-  return `${block.invocation} ${cpuMs.toFixed(3)} ${Math.round(block.memoryBytes)}\n`;
+function blame(block: WatchBlock, verdict: Verdict | undefined): string {
+  if (verdict === undefined && !block.isInTurn) return '';
+  // The watchdog has seen the thread's clock; without it the time on the wall has to do.
+  const cpuMs = verdict?.cpuMs ?? block.usedMs + (block.isInTurn ? Math.max(0, monotonicMs() - block.startedMs) : 0);
+  return `${verdict?.invocation ?? block.invocation} ${cpuMs.toFixed(3)} ${Math.round(block.memoryBytes)}\n`;
 }
 
 function endOf(error: unknown): LeaseEnd {

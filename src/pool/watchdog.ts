@@ -18,9 +18,18 @@ const LONG_TURN_MS = 30;
 const TOLERATED_MS = 5000;
 const TOLERATED_GROWTH_BYTES = 128 * 1024 * 1024;
 
+/** Who has used up what, as far as the watchdog knows. */
+export interface Verdict {
+  readonly reason: KillReason;
+  /** The invocation that is to blame, which may be over; 0 for none. */
+  readonly invocation: number;
+  /** CPU milliseconds that it has used, when that is what ends it. */
+  readonly cpuMs?: number;
+}
+
 interface Watched {
   readonly block: WatchBlock;
-  readonly end: (reason: KillReason, cpuMs?: number) => void;
+  readonly end: (verdict: Verdict) => void;
   /** The turn seen at the last poll, and the thread's CPU time then. */
   seenSequence: number;
   clockAtFirstSight: number;
@@ -53,8 +62,7 @@ export class Watchdog {
     this.#options = options;
   }
 
-  /** `end` is told the CPU milliseconds that the invocation has used, when that is what ends it. */
-  watch(lease: number, block: WatchBlock, end: (reason: KillReason, cpuMs?: number) => void): void {
+  watch(lease: number, block: WatchBlock, end: (verdict: Verdict) => void): void {
     this.#watched.set(lease, {
       block,
       end,
@@ -87,7 +95,7 @@ export class Watchdog {
     let isBusy = false;
     for (const [lease, watched] of this.#watched) {
       if (watched.block.sequence !== watched.seenSequence) this.#turnIsOver(lease, watched);
-      if (watched.block.isOverMemory) watched.end('memory');
+      if (watched.block.isOverMemory) watched.end({ reason: 'memory', invocation: watched.block.memoryTaker });
       else if (watched.block.isInTurn) {
         isBusy = true;
         this.#checkTurn(lease, watched);
@@ -135,8 +143,11 @@ export class Watchdog {
       priority.lower(block.thread);
     }
     if (usedMs <= block.budgetMs) return;
+    const { invocation } = block;
+    const reason = block.isStarting ? 'startup' : 'cpu';
+    const spentMs = block.usedMs + usedMs;
     // The turn may have ended meanwhile, and the figures belong to the next one.
-    if (block.sequence === sequence) watched.end(block.isStarting ? 'startup' : 'cpu', block.usedMs + usedMs);
+    if (block.sequence === sequence) watched.end({ reason, invocation, cpuMs: spentMs });
   }
 
   #turnIsOver(lease: number, watched: Watched): void {
@@ -157,6 +168,6 @@ export class Watchdog {
       if (!watched.block.isInTurn) continue;
       if (largest === undefined || watched.block.memoryBytes > largest.block.memoryBytes) largest = watched;
     }
-    largest?.end('memory');
+    largest?.end({ reason: 'memory', invocation: largest.block.invocation });
   }
 }

@@ -1,7 +1,8 @@
 /** CPU time through a real host: who pays for what, what is forgiven, and what is stopped. */
 import test from 'ava';
 import type { InvocationEvent } from '../../src/index.js';
-import { handler, ISOLATIONS, newHost, nextInvocation } from '../host/new-host.js';
+import { errorCode } from '../../src/quotas/errors.js';
+import { handler, ISOLATIONS, newHost, nextInvocation, textOf } from '../host/new-host.js';
 
 /** By rounds: the clock that a function sees does not move while it computes. */
 const SPIN = `function spin(rounds) { let sum = 0; for (let at = 0; at < rounds; at++) sum = (sum * 31 + at) % 1000003; return sum; }`;
@@ -39,7 +40,7 @@ test('a loop ends the invocation that runs it with exceededCpu, and those that s
   );
   const waiting = t.throwsAsync(fn.fetch('http://x/wait'), {
     code: 'EDGE_ISOLATE_LOST',
-    message: /another request of the function used more CPU time/,
+    message: /another request of the function used more CPU time or memory/,
   });
   const looped = nextInvocation(host, ({ url }) => url?.endsWith('loop') === true);
   const lost = nextInvocation(host, ({ url }) => url?.endsWith('wait') === true);
@@ -106,4 +107,12 @@ test('an invocation that used 80 % of its CPU time has a warning', async t => {
   const event = nextInvocation(host);
   await fn.fetch('http://x/').catch(() => {});
   t.true((await event).warnings.some(({ limit }) => limit === 'cpuMs'));
+});
+
+test('consistent overruns end, also those that are over before the watchdog looks', async t => {
+  const host = newHost(t, { limits: { cpuMs: 2, cpuOverrunMs: 0 } });
+  const fn = await host.load(`${SPIN} export default { fetch() { spin(5_000_000); return new Response('answered') } }`);
+  const codes = new Set<unknown>();
+  for (let n = 0; n < 20; n++) codes.add(await textOf(fn.fetch('http://x/')).catch(errorCode));
+  t.deepEqual([...codes], ['EDGE_CPU_LIMIT']);
 });

@@ -44,3 +44,34 @@ test('memory kept over many requests ends the isolate when it passes the limit, 
   t.true(most <= 20, `${most} times 16 MB were kept`);
   t.true(Number(await textOf(fn.fetch('http://x/'))) <= most);
 });
+
+for (const isolation of ['process', 'thread'] as const) {
+  test(`memory that is taken at once and answered in the same turn is on the bill of its request alone (${isolation})`, async t => {
+    const host = newHost(t, { isolation, limits: { cpuMs: 20_000 } });
+    const fn = await host.load(`let kept; export default { async fetch(request) {
+      if (request.url.endsWith('take')) { kept = new Uint8Array(220 << 20); return new Response('taken'); }
+      if (request.url.endsWith('wait')) await scheduler.wait(600_000);
+      return new Response(String(kept));
+    } }`);
+    const waiting = t.throwsAsync(fn.fetch('http://x/wait'), { code: 'EDGE_ISOLATE_LOST', message: /another request/ });
+    const taken = nextInvocation(host, ({ url }) => url?.endsWith('take') === true);
+    const lost = nextInvocation(host, ({ url }) => url?.endsWith('wait') === true);
+    await t.throwsAsync(fn.fetch('http://x/take'), { code: 'EDGE_MEMORY_LIMIT', message: /option limits.memoryBytes/ });
+    t.is((await taken).outcome, 'exceededMemory');
+    await waiting;
+    t.is((await lost).outcome, 'isolateLost');
+    t.is(await textOf(fn.fetch('http://x/')), 'undefined');
+    t.is(fn.stats().outcomes.exceededMemory, 1);
+  });
+}
+
+test('memory that is taken behind the answer is seen as exceededMemory, too', async t => {
+  const host = newHost(t, { limits: { cpuMs: 20_000 } });
+  const fn = await host.load(`let kept; export default { async fetch(request, env, ctx) {
+    ctx.waitUntil((async () => { await scheduler.wait(1); kept = new Uint8Array(220 << 20); })());
+    return new Response('answered');
+  } }`);
+  const event = nextInvocation(host);
+  t.is(await textOf(fn.fetch('http://x/')), 'answered');
+  t.is((await event).outcome, 'exceededMemory');
+});

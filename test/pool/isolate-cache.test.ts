@@ -40,6 +40,16 @@ test('delete() ends an isolate when its last invocation is over, and not before'
   t.true(isolate?.isEnded());
 });
 
+test('size counts isolates that have left and are busy, until they end', t => {
+  const cache = cacheOf(t, 1);
+  const isolates = fill(cache, ['a']);
+  const over = isolates.get('a')?.begin();
+  cache.set('b', fakeIsolate().handle);
+  t.is(cache.size, 2);
+  over?.();
+  t.is(cache.size, 1);
+});
+
 test('evict() lets the least recently used idle isolate of the account go, however recently busy ones were used', t => {
   const cache = cacheOf(t, 10);
   const isolates = fill(cache, ['acme\0a', 'acme\0b', 'acme\0c', 'other\0a']);
@@ -58,9 +68,10 @@ test('evict() lets the least recently used one finish and go when all are busy, 
   cache.evict('nobody\0');
   t.is(cache.size, 2);
   cache.evict('acme\0');
-  t.is(cache.size, 1);
+  t.is(cache.size, 2);
   t.deepEqual(endedOf(isolates), []);
   over?.();
+  t.is(cache.size, 1);
   t.deepEqual(endedOf(isolates), ['acme\0a']);
 });
 

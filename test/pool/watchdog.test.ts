@@ -43,7 +43,7 @@ function turn(block: WatchBlock, agoMs: number, budgetMs: number): void {
 test('poll() ends the isolate whose turn has outlasted its budget', t => {
   const { watchdog, told } = rig();
   const block = new WatchBlock();
-  watchdog.watch(1, block, verdict => told.push(verdict));
+  watchdog.watch(1, block, ({ reason }) => told.push(reason));
   turn(block, 50, 40);
   watchdog.poll();
   t.deepEqual(told, ['cpu']);
@@ -55,7 +55,7 @@ test('poll() holds no more against a turn than its thread has used since the tur
   const block = new WatchBlock();
   const clock = ownClockDescriptor();
   block.clock = clock;
-  watchdog.watch(1, block, verdict => told.push(verdict));
+  watchdog.watch(1, block, ({ reason }) => told.push(reason));
   // For 50 ms the thread has waited for a CPU.
   block.beginTurn(2, monotonicMs() - 50, 40, 0, (clockMs(clock) ?? 0) + 1);
   watchdog.poll();
@@ -67,7 +67,7 @@ test('poll() lowers the thread of a turn that goes on, and raises it when the tu
   const { watchdog, told } = rig();
   const block = new WatchBlock();
   block.thread = 71;
-  watchdog.watch(1, block, verdict => told.push(verdict));
+  watchdog.watch(1, block, ({ reason }) => told.push(reason));
   turn(block, 50, 1000);
   watchdog.poll();
   watchdog.poll();
@@ -85,19 +85,33 @@ test('poll() ends the largest isolate inside a turn when the process has too muc
   large.memoryBytes = 20;
   idle.memoryBytes = 30;
   for (const [lease, block] of [small, large, idle].entries()) {
-    it.watchdog.watch(lease, block, verdict => it.told.push(`lease ${lease} ${verdict}`));
+    it.watchdog.watch(lease, block, ({ reason, invocation }) =>
+      it.told.push(`lease ${lease} ${reason} of ${invocation}`),
+    );
   }
   for (const block of [small, large]) turn(block, 0, 1000);
   it.residentBytes = 101;
   it.watchdog.poll();
-  t.deepEqual(it.told, ['lease 1 memory']);
+  t.deepEqual(it.told, ['lease 1 memory of 2']);
   for (const lease of [0, 1, 2]) it.watchdog.forget(lease);
+});
+
+test('poll() blames the invocation that the isolate says took the memory, also when its turn is over', t => {
+  const { watchdog, told } = rig();
+  const block = new WatchBlock();
+  watchdog.watch(1, block, ({ reason, invocation }) => told.push(`${reason} of ${invocation}`));
+  turn(block, 0, 1000);
+  block.giveKillReason(8);
+  block.endTurn();
+  watchdog.poll();
+  t.deepEqual(told, ['memory of 8']);
+  watchdog.forget(1);
 });
 
 test('poll() ends nobody for the memory of a thread that is on its way out', t => {
   const it = rig();
   const block = new WatchBlock();
-  it.watchdog.watch(1, block, verdict => it.told.push(verdict));
+  it.watchdog.watch(1, block, ({ reason }) => it.told.push(reason));
   turn(block, 0, 1000);
   it.isEnding = true;
   it.residentBytes = 1e9;

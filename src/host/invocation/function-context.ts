@@ -3,9 +3,13 @@ import type { CpuAllowance } from '../../quotas/cpu-allowance.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { AccountHost } from '../account-host.js';
+import type { InvocationOutcome } from '../events.js';
 import type { ResolvedLoadOptions } from '../options.js';
 import type { FunctionStats } from './function-stats.js';
 import type { InvocationContext } from './invocation-context.js';
+
+/** Outcomes of invocations that may have ended with their isolate. */
+const LOST: ReadonlySet<InvocationOutcome> = new Set(['exceededCpu', 'exceededMemory', 'isolateLost']);
 
 export interface FunctionParts {
   readonly account: string;
@@ -45,7 +49,9 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
     admit: (mode, address) => host.admission.check({ account, limits, mode, address }),
     over: (outcome, { kind, cpuMs, wallMs, peakBytes, subrequests }, event, trace) => {
       // The isolate keeps the same account of its CPU time; this one is for the isolate that replaces it.
-      if (Number.isFinite(limits.cpuMs[kind])) allowance.settle(cpuMs, limits.cpuMs[kind]);
+      const limitMs = limits.cpuMs[kind];
+      // Of one that was ended with its isolate it is not always known what it had used: it has left nothing for others.
+      if (Number.isFinite(limitMs)) allowance.settle(LOST.has(outcome) ? Math.max(cpuMs, limitMs) : cpuMs, limitMs);
       stats.record({ outcome, cpuMs, wallMs, peakBytes, subrequests });
       if (host.wantsInvocations()) host.emitInvocation(event(), trace);
       else if (outcome !== 'ok' && outcome !== 'canceled') host.noteUnheard(options.name);

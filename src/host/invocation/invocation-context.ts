@@ -4,8 +4,8 @@ import type { ConnectionSlotRelease } from '../../quotas/connection-limiter.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { InvocationKind } from '../../quotas/limits.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
-import type { InvocationTrace } from '../telemetry/trace.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent } from '../events.js';
+import type { InvocationTrace } from '../telemetry/trace.js';
 import type { FunctionServices } from './calls/services.js';
 
 export interface InvocationContext {

@@ -40,6 +40,21 @@ export function cpuOfReason(reason: string): number | undefined {
   return figure === undefined ? undefined : Number(figure);
 }
 
+/** The same for memory: the code, and the bytes that the isolate held. */
+const MEMORY_REASON = /^EDGE_MEMORY_LIMIT (\d{1,15})$/;
+
+/** The bytes that a reason of failure tells; undefined when it is about something else. */
+export function memoryOfReason(reason: string): number | undefined {
+  const [, figure] = MEMORY_REASON.exec(reason) ?? [];
+  return figure === undefined ? undefined : Number(figure);
+}
+
+/** `figure` is what was last seen: a bomb is seen when it has gone off, so it held more. */
+export function memoryError(subject: InvocationSubject, kind: InvocationKind, figure: number): EdgeError {
+  const allowed = subject.limits.memoryBytes;
+  return exceeded(subject, 'EDGE_MEMORY_LIMIT', 'memoryBytes', kind, Math.max(figure, allowed), allowed);
+}
+
 /** `figure` is what the isolate said: when that is not past the limit, nothing is known but that it was passed. */
 export function cpuError(subject: InvocationSubject, kind: InvocationKind, figure: number): EdgeError {
   const allowed = subject.limits.cpuMs[kind];
@@ -70,11 +85,7 @@ export function lossError(
   { cpuMs, memoryBytes }: LossUsage,
 ): EdgeError {
   if (reason === 'cpu') return cpuError(subject, kind, cpuMs);
-  if (reason === 'memory') {
-    const allowed = subject.limits.memoryBytes;
-    // A bomb is seen when it has gone off: what it held then is more than what was last seen of it.
-    return exceeded(subject, 'EDGE_MEMORY_LIMIT', 'memoryBytes', kind, Math.max(memoryBytes, allowed), allowed);
-  }
+  if (reason === 'memory') return memoryError(subject, kind, memoryBytes);
   return new EdgeError(
     LOSSES[reason].code,
     `Function "${subject.function}" was interrupted: ${WHAT[reason] ?? `its isolate ended (${reason})`}${detail === '' ? '' : `: ${detail}`}`,
@@ -84,7 +95,7 @@ export function lossError(
 const WHAT: Readonly<Partial<Record<LossReason, string>>> = {
   cell: 'the process of its account ended',
   hoard: 'the process of its account was ended',
-  bystander: 'another request of the function used more CPU time than its limit, which ended the isolate',
+  bystander: 'another request of the function used more CPU time or memory than its limit, which ended the isolate',
   silent: 'its time was up, and its isolate did not say that it had ended',
 };
 

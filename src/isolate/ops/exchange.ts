@@ -14,6 +14,8 @@ export interface ExchangeBooks {
   call(service: ServiceId, head: string, body: Uint8Array | string | null, isComplete: boolean): GuestExchange;
   /** The guest has no more use for the call. */
   forget(exchange: GuestExchange): void;
+  /** An answer is about to go out; the invocation may be ended for it. */
+  beforeReply(invocation: GuestExchange): void;
   failed(invocation: GuestExchange, failure: string): void;
   passThrough(invocation: GuestExchange): void;
   handled(invocation: GuestExchange): void;
@@ -47,6 +49,10 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
     isComplete: boolean,
   ) => {
     const found = invocation(id);
+<<<<<<< HEAD
+=======
+    books.beforeReply(found);
+>>>>>>> engine
     found.exchange.reply(
       checkedInteger(status, 200, 599),
       checkedText(head, MAX_REPLY_HEAD_CHARACTERS),

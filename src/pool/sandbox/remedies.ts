@@ -35,7 +35,9 @@ function remedyFor(
       : 'util-linux';
   const refused = [
     failures.length === 0 ? 'the system does not allow it' : `the system does not allow it (${failures[0]})`,
-    isRoot ? `give the right to make namespaces (CAP_SYS_ADMIN; docker run --cap-add SYS_ADMIN), or ${USER_NAMESPACES}` : USER_NAMESPACES,
+    isRoot
+      ? `give the right to make namespaces (CAP_SYS_ADMIN; docker run --cap-add SYS_ADMIN), or ${USER_NAMESPACES}`
+      : USER_NAMESPACES,
     CONTAINER,
   ].join('; ');
   switch (layer) {
