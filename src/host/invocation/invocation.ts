@@ -201,61 +201,11 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
     const cpuMs = cpuOfReason(reason);
     const memoryBytes = cpuMs === undefined ? memoryOfReason(reason) : undefined;
     if (cpuMs !== undefined) this.#fail(cpuError(this.#context, this.#kind, cpuMs), 'exceededCpu');
-<<<<<<< HEAD
-    else this.#fail(this.#isAnswered ? brokenBodyError(name, reason) : noAnswerError(name, reason), 'exception');
-=======
     else if (memoryBytes !== undefined) {
       // Its isolate is about to end: what comes next goes to another one.
       this.#isolate.leave();
       this.#fail(memoryError(this.#context, this.#kind, memoryBytes), 'exceededMemory');
-    } else if (this.#isAnswered)
-      this.#fail(
-        new EdgeError(
-          'EDGE_RESPONSE_STREAM',
-          `The response body of function "${this.#context.function}" failed: ${inWords(reason)}`,
-        ),
-        'exception',
-      );
-    else
-      this.#fail(
-        new EdgeError(
-          'EDGE_HANDLER_THREW',
-          `Function "${this.#context.function}" ended without an answer: ${inWords(reason)}`,
-        ),
-        'exception',
-      );
-  }
-
-  onLog(level: number, message: string): void {
-    const recorded = this.#record(message);
-    if (recorded !== null) this.#emitLog(LEVELS[level] ?? 'log', recorded);
-  }
-
-  /** What is recorded of a text: console output, exceptions, and the head of the request share one limit (specification: Limits, rule 12). */
-  #record(text: string): string | null {
-    const { logBytes } = this.#context.limits;
-    if (this.#logs === undefined) {
-      this.#logs = new LogBudget(logBytes);
-      this.#logs.admit(this.#start.head);
-    }
-    const recorded = this.#logs.admit(text, () => {
-      this.#emitLog('warn', `Log truncated: limit logBytes is ${logBytes} (option limits.logBytes)`);
-    });
-    this.#warnings.note('logBytes', this.#logs.usedBytes, logBytes);
-    return recorded;
-  }
-
-  #emitLog(level: LogLevel, message: string): void {
-    this.#logLines++;
-    this.#context.emitLog({
-      account: this.#context.account,
-      function: this.#context.function,
-      invocation: this.id,
-      level,
-      message,
-      time: Date.now(),
-    });
->>>>>>> engine
+    } else this.#fail(this.#isAnswered ? brokenBodyError(name, reason) : noAnswerError(name, reason), 'exception');
   }
 
   onPassThrough(): void {

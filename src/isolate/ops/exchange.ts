@@ -7,7 +7,7 @@ import type { OpSet } from './op-set.js';
 import { BODY_ENDED, MAX_REPLY_HEAD_CHARACTERS, Op } from './table.js';
 
 /** What these ops need of the isolate. */
-export interface ExchangeBooks {
+export interface ExchangeHost {
   /** The exchange, if it is the guest's to use. */
   find(id: number): GuestExchange | undefined;
   /** Opens a call on behalf of the invocation whose turn it is; OpError when there is none. */
@@ -30,9 +30,9 @@ const MAX_CHUNK_BYTES = 1024 * 1024;
 /** A whole body may be as large as the isolate's memory: it is in there already. */
 const MAX_WHOLE_BYTES = 512 * 1024 * 1024;
 
-export function exchangeOps(books: ExchangeBooks): OpSet {
+export function exchangeOps(host: ExchangeHost): OpSet {
   const exchange = (id: unknown): GuestExchange => {
-    const found = books.find(checkedInteger(id, 1, 0xffff_ffff));
+    const found = host.find(checkedInteger(id, 1, 0xffff_ffff));
     if (found === undefined) throw new OpError('Error', 'The request that this belongs to is over');
     return found;
   };
@@ -49,10 +49,7 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
     isComplete: boolean,
   ) => {
     const found = invocation(id);
-<<<<<<< HEAD
-=======
-    books.beforeReply(found);
->>>>>>> engine
+    host.beforeReply(found);
     found.exchange.reply(
       checkedInteger(status, 200, 599),
       checkedText(head, MAX_REPLY_HEAD_CHARACTERS),
@@ -64,7 +61,7 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
     return undefined;
   };
   const call = (service: unknown, head: unknown, body: Uint8Array | string | null, isComplete: boolean): number => {
-    const made = books.call(
+    const made = host.call(
       checkedService(service),
       callHead(checkedText(head, MAX_CALL_HEAD_BYTES)),
       body,
@@ -80,16 +77,16 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
     [Op.ReplyStream]: (id, status, head) => reply(id, status, head, null, false),
     [Op.ReplyFailed]: (id, failure) => {
       const found = invocation(id);
-      books.failed(found, checkedText(failure, MAX_FAILURE_CHARACTERS));
+      host.failed(found, checkedText(failure, MAX_FAILURE_CHARACTERS));
       found.exchange.reply(0, '', false, null, true);
       return undefined;
     },
     [Op.PassThrough]: id => {
-      books.passThrough(invocation(id));
+      host.passThrough(invocation(id));
       return undefined;
     },
     [Op.Done]: id => {
-      books.handled(invocation(id));
+      host.handled(invocation(id));
       return undefined;
     },
 
@@ -100,7 +97,7 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
       const found = exchange(id);
       found.fail('AbortError\nThe call was aborted\n');
       found.noteRead();
-      books.forget(found);
+      host.forget(found);
       return undefined;
     },
 
@@ -122,7 +119,7 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
       const { incoming } = found.exchange;
       if (incoming === 'open') return 0;
       found.noteRead();
-      if (!found.isInvocation) books.forget(found);
+      if (!found.isInvocation) host.forget(found);
       if (incoming === 'ended') return BODY_ENDED;
       throw failure(found);
     },
@@ -151,14 +148,14 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
         piece = found.exchange.read(MAX_WHOLE_BYTES);
       }
       found.noteRead();
-      if (!found.isInvocation) books.forget(found);
+      if (!found.isInvocation) host.forget(found);
       return withoutBom(pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces));
     },
     [Op.BodyStop]: id => {
       const found = exchange(id);
       found.stopReading('The function reads no more');
       found.noteRead();
-      if (!found.isInvocation) books.forget(found);
+      if (!found.isInvocation) host.forget(found);
       return undefined;
     },
     [Op.BodyPipe]: (from, to) => {
