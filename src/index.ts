@@ -8,7 +8,7 @@ export {
 } from './cli/deprecation-check/requests.js';
 export type { Account, AccountStatsSnapshot } from './host/account.js';
 export type { ModuleSource, ScriptSource } from './host/deploy/deployment.js';
-export type { EdgeFunction } from './host/edge-function.js';
+export type { EdgeFunction, FunctionFetchInit } from './host/edge-function.js';
 export { EdgeHost, type HostCell, type HostHealth, type HostWatch } from './host/edge-host.js';
 export type { QueueMessage, QueueOutcome, QueueRetry } from './host/events/queue-batch.js';
 export type {

@@ -4,7 +4,17 @@ import { createBatch, type QueueMessage, type QueueOutcome, readOutcome } from '
 import { fetchInput, fetchThrough } from './ingress/fetch-adapter.js';
 import type { FunctionRunner } from './invocation/function-runner.js';
 import type { FunctionStats, FunctionStatsSnapshot } from './invocation/function-stats.js';
+import { checkTimeoutMs } from './invocation/invocation-start.js';
 import { runToEnd } from './invocation/run-to-end.js';
+
+/** What `EdgeFunction.fetch` takes beside a request. */
+export interface FunctionFetchInit extends RequestInit {
+  /**
+   * How long to wait for the answer and all of its body, in milliseconds from the call on, the start of the function included: from 1 on, or Infinity.
+   * What waitUntil holds goes on. @default Infinity
+   */
+  readonly timeoutMs?: number;
+}
 
 export class EdgeFunction {
   readonly name: string;
@@ -36,20 +46,22 @@ export class EdgeFunction {
   }
 
   /**
-   * Answers a request. The response's body is a stream, and so may the request's be; `request.signal` cancels.
-   * Rejects with EdgeError: EDGE_HANDLER_THREW, EDGE_NO_RESPONSE, EDGE_CPU_LIMIT, EDGE_MEMORY_LIMIT, EDGE_ISOLATE_LOST,
+   * Answers a request. The response's body is a stream, and so may the request's be; `signal`, of the request or of `init`, cancels.
+   * Rejects with EdgeError: EDGE_HANDLER_THREW, EDGE_NO_RESPONSE, EDGE_HANDLER_STALLED, EDGE_CPU_LIMIT, EDGE_MEMORY_LIMIT,
+   * EDGE_WALL_TIME_LIMIT (after `timeoutMs`, `limits.wallMs`, or `idleHttpMs` of the host), EDGE_ISOLATE_LOST,
    * EDGE_CELL_LOST, EDGE_OVERLOADED, EDGE_CLOSED and the codes of loading, when the function had to be started again.
+   * With TypeError or RangeError for a `timeoutMs` that is none.
    */
-  fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {
+  fetch(input: Request | string | URL, init?: FunctionFetchInit): Promise<Response> {
     // Not async: a promise that is handed on by a second one settles three microtasks later.
     try {
-      return fetchThrough(this.#runner, fetchInput(input, init), 'fail-closed');
+      return fetchThrough(this.#runner, fetchInput(input, init), 'fail-closed', checkTimeoutMs(init?.timeoutMs));
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  /** Runs the function's scheduled handler, waitUntil included. Rejects like `fetch`. */
+  /** Runs the function's scheduled handler, waitUntil included. Rejects like `fetch`, and with EDGE_CANCELED when waitUntil takes longer than `waitUntilMs`. */
   async scheduled(options: { readonly cron?: string; readonly scheduledTime?: Date } = {}): Promise<void> {
     const time = options.scheduledTime ?? new Date();
     await runToEnd(this.#runner, HostOpens.Scheduled, `${time.getTime()}\n${options.cron ?? ''}`);
@@ -60,7 +72,7 @@ export class EdgeFunction {
    * @param options.scheduledTime what the alarm was set for. @default now
    * @param options.retryCount deliveries before this one. @default 0
    *
-   * Rejects with RangeError for a time or a count that is none, and like `fetch`; EDGE_WALL_TIME_LIMIT after `wallMs`.
+   * Rejects with RangeError for a time or a count that is none, and like `scheduled`; EDGE_WALL_TIME_LIMIT after `wallMs`.
    */
   async alarm(options: { readonly scheduledTime?: Date; readonly retryCount?: number } = {}): Promise<void> {
     const { scheduledTime = new Date(), retryCount = 0 } = options;

@@ -1,11 +1,13 @@
 /** Runs one function: has its isolate, loads it when there is none, and starts invocations in it. */
 
+import { abortable, delay, race } from 'abort-controller-x';
 import type { IsolateCache } from '../../pool/isolate-cache.js';
 import { IsolateGone, type IsolateHandle } from '../../pool/isolate-handle.js';
 import type { LoadHead } from '../../protocol/messages.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { limitError } from '../../quotas/limit-error.js';
 import type { Deployment } from '../deploy/deployment.js';
+import { timeoutError } from './handler-errors.js';
 import { Invocation } from './invocation.js';
 import type { InvocationContext } from './invocation-context.js';
 import type { InvocationStart } from './invocation-start.js';
@@ -85,7 +87,7 @@ export class FunctionRunner {
     const parent = traceParent();
     let isolate: IsolateHandle;
     try {
-      isolate = await this.#isolate();
+      isolate = await within(this.#isolate(), start.timeoutMs, this.context.function);
     } catch (error) {
       reportUnstarted(this.context, start, error, performance.now() - beganMs, parent);
       throw error;
@@ -94,7 +96,8 @@ export class FunctionRunner {
       share.bytes.countHeap(-heldBytes);
       share.endInvocation();
     }
-    return new Invocation(this.context, isolate, start, sink);
+    const late = start.timeoutMs === undefined ? start : { ...start, waitedMs: performance.now() - beganMs };
+    return new Invocation(this.context, isolate, late, sink);
   }
 
   /** The same without a promise, when the isolate is there and has room. */
@@ -164,6 +167,20 @@ export class FunctionRunner {
     else cache.set(this.#key, handle);
     return handle;
   }
+}
+
+/** Timers cannot be set for longer. */
+const MAX_TIMEOUT_MS = 0x7fff_ffff;
+
+/** What is awaited, for as long as the caller wants to wait. It goes on by itself: others may wait for it too. */
+function within<T>(work: Promise<T>, timeoutMs: number | undefined, name: string): Promise<T> {
+  if (timeoutMs === undefined) return work;
+  return race(new AbortController().signal, signal => [
+    abortable(signal, work),
+    delay(signal, Math.min(timeoutMs, MAX_TIMEOUT_MS)).then(() => {
+      throw timeoutError(name, timeoutMs);
+    }),
+  ]);
 }
 
 /** Of the isolates of an account in the cache. */

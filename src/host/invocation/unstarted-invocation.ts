@@ -15,6 +15,7 @@ const OUTCOMES: Readonly<Partial<Record<EdgeErrorCode, InvocationOutcome>>> = {
   EDGE_CELL_LOST: 'isolateLost',
   EDGE_CELL_START: 'isolateLost',
   EDGE_OVERLOADED: 'isolateLost',
+  EDGE_WALL_TIME_LIMIT: 'exceededWallTime',
 };
 
 /** @param wallMs how long it has waited for the start */

@@ -17,6 +17,10 @@ export interface ExchangeBooks {
   failed(invocation: GuestExchange, failure: string): void;
   passThrough(invocation: GuestExchange): void;
   handled(invocation: GuestExchange): void;
+  /** waitUntil was called; OpError when its promise may not be held any more. */
+  hold(invocation: GuestExchange): void;
+  /** Only what waitUntil was given goes on. */
+  abandon(invocation: GuestExchange): void;
 }
 
 /** Of the failure of a handler, whose texts the guest cuts. */
@@ -74,6 +78,14 @@ export function exchangeOps(books: ExchangeBooks): OpSet {
     },
     [Op.Done]: id => {
       books.handled(invocation(id));
+      return undefined;
+    },
+    [Op.Hold]: id => {
+      books.hold(invocation(id));
+      return undefined;
+    },
+    [Op.Abandon]: id => {
+      books.abandon(invocation(id));
       return undefined;
     },
 
