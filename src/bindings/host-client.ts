@@ -2,9 +2,10 @@
 import { setMaxListeners } from 'node:events';
 import * as streams from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
+import { OWN_WORK } from '../quotas/host/call-work.js';
 import type { ClientPlatform, ClientStream } from './client-platform.js';
 import { cancelQuietly } from './external-stream.js';
-import { OWN_WORK, type Service, type ServiceBody } from './service.js';
+import type { Service, ServiceBody } from './service.js';
 
 /** Up to this many bytes are copied at once; more go piece by piece. */
 const WHOLE_BYTES = 64 * 1024;

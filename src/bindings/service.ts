@@ -5,8 +5,6 @@
 
 import type { CallWork } from '../quotas/host/call-work.js';
 
-export { type CallWork, OWN_WORK } from '../quotas/host/call-work.js';
-
 /**
  * Bytes on their way: all of them, or a stream. A stream is read once, chunk by chunk, with backpressure (the producer
  * is not asked for the next chunk before the consumer wants it); `return()` on its iterator cancels it.

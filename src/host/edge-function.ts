@@ -5,12 +5,18 @@ import { type FunctionSlot, rememberSlot } from './function-slot.js';
 import { type FetchInput, fetchInput, fetchThrough } from './ingress/fetch-adapter.js';
 import { withProps } from './ingress/fetch-props.js';
 import type { FunctionStatsSnapshot } from './invocation/function-stats.js';
+import { checkTimeoutMs } from './invocation/invocation-start.js';
 import { runToEnd } from './invocation/run-to-end.js';
 
 /** What `fn.fetch()` takes beside the request. */
 export interface FunctionFetchOptions extends RequestInit {
   /** What the handler finds as `ctx.props`, and callbacks as `context.props`: what JSON can hold, up to 64 KiB. @default those of load() */
   readonly props?: Readonly<Record<string, unknown>>;
+  /**
+   * How long to wait for the answer and all of its body, in milliseconds from the call on, the start of the function included: from 1 on, or Infinity.
+   * What waitUntil holds goes on. @default Infinity
+   */
+  readonly timeoutMs?: number;
 }
 
 export class EdgeFunction {
@@ -44,21 +50,23 @@ export class EdgeFunction {
   }
 
   /**
-   * Answers a request. The response's body is a stream, and so may the request's be; `request.signal` cancels. `init` is that of
-   * `new Request()`, and `props` beside it: what the handler finds as `ctx.props` in place of what was given to load(), up to 64 KiB of JSON.
-   * Rejects with EdgeError: EDGE_HANDLER_THREW, EDGE_NO_RESPONSE, EDGE_CPU_LIMIT, EDGE_MEMORY_LIMIT, EDGE_ISOLATE_LOST,
-   * EDGE_CELL_LOST, EDGE_OVERLOADED, EDGE_FUNCTION_UNLOADED, EDGE_CLOSED and the codes of loading, when the function had to be started again.
+   * Answers a request. The response's body is a stream, and so may the request's be; `signal`, of the request or of `init`, cancels. `init` is that of
+   * `new Request()`, with `props` and `timeoutMs` beside it.
+   * Rejects with EdgeError: EDGE_HANDLER_THREW, EDGE_NO_RESPONSE, EDGE_HANDLER_STALLED, EDGE_CPU_LIMIT, EDGE_MEMORY_LIMIT, EDGE_TIMEOUT (after `timeoutMs`),
+   * EDGE_WALL_TIME_LIMIT (after `limits.wallMs`, or `idleHttpMs` of the host), EDGE_ISOLATE_LOST, EDGE_CELL_LOST, EDGE_OVERLOADED,
+   * EDGE_FUNCTION_UNLOADED, EDGE_CLOSED and the codes of loading, when the function had to be started again. With TypeError or RangeError for a
+   * `timeoutMs` that is none.
    */
   fetch(input: Request | string | URL, init?: FunctionFetchOptions): Promise<Response> {
     // Not async: a promise that is handed on by a second one settles three microtasks later.
     try {
-      return fetchThrough(this.#slot.runner, requestOf(input, init), 'fail-closed');
+      return fetchThrough(this.#slot.runner, requestOf(input, init), 'fail-closed', checkTimeoutMs(init?.timeoutMs));
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  /** Runs the function's scheduled handler, waitUntil included. Rejects like `fetch`. */
+  /** Runs the function's scheduled handler, waitUntil included. Rejects like `fetch`, and with EDGE_CANCELED when waitUntil takes longer than `waitUntilMs`. */
   async scheduled(options: { readonly cron?: string; readonly scheduledTime?: Date } = {}): Promise<void> {
     const time = options.scheduledTime ?? new Date();
     await runToEnd(this.#slot.runner, HostOpens.Scheduled, `${time.getTime()}\n${options.cron ?? ''}`);
@@ -69,7 +77,7 @@ export class EdgeFunction {
    * @param options.scheduledTime what the alarm was set for. @default now
    * @param options.retryCount deliveries before this one. @default 0
    *
-   * Rejects with RangeError for a time or a count that is none, and like `fetch`; EDGE_WALL_TIME_LIMIT after `wallMs`.
+   * Rejects with RangeError for a time or a count that is none, and like `scheduled`; EDGE_WALL_TIME_LIMIT after `wallMs`.
    */
   async alarm(options: { readonly scheduledTime?: Date; readonly retryCount?: number } = {}): Promise<void> {
     const { scheduledTime = new Date(), retryCount = 0 } = options;

@@ -5,6 +5,7 @@
 
 import type { Exchange, ExchangeListener } from '../protocol/exchange.js';
 import { BodyPipe, type PipeSource, type PipeTarget } from './body-pipe.js';
+import { OWN } from './held-work.js';
 import { OpError } from './ops/arguments.js';
 import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
 import type { TurnQueue } from './turns.js';
@@ -13,6 +14,8 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   readonly exchange: Exchange;
   /** The invocation that it is, or that made the call. */
   readonly invocationId: number;
+  /** See held-work.ts. */
+  readonly serial: number;
   readonly #turns: TurnQueue;
   readonly #onOver: (exchange: GuestExchange) => void;
   /** The guest asked for more and there was none. */
@@ -30,7 +33,8 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
 
   /**
    * `onOver`: a call has nothing more for the guest; or the answer to an invocation has been sent, or has failed.
-   * `onRead`, once: the guest has read the body of a call's answer to its end, or wants no more of it.
+   * `onRead`, once: the guest has read the body of a call's answer to its end, or wants no more of it. Of an invocation: all of the request's body
+   * has come, and nobody waits for it.
    */
   constructor(
     exchange: Exchange,
@@ -42,6 +46,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
     this.exchange = exchange;
     this.invocationId = invocationId;
     this.#turns = turns;
+    this.serial = exchange.id === invocationId ? OWN : turns.held.begin();
     this.#onOver = onOver;
     this.#onRead = onRead;
     exchange.listener = this;
@@ -70,6 +75,16 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
     return credit;
   }
 
+  /** Something that comes by it may still go on with function code, or does not need function code to go on. */
+  get isPending(): boolean {
+    if (this.#pipeOut !== undefined || this.#pipeIn !== undefined) return true;
+    const { exchange } = this;
+    if (this.#wantsCredit && !exchange.isOutgoingOver) return true;
+    if (!this.isInvocation && !exchange.isReplied) return true;
+    // Also of a body that nobody reads: that it fails is told all the same.
+    return exchange.incoming === 'open' && !exchange.hasWholeBody;
+  }
+
   pipeTo(target: GuestExchange): void {
     const pipe = new BodyPipe(this, target);
     target.isWriting = false;
@@ -88,19 +103,20 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   onReply(status: number, head: string, body: Buffer, isComplete: boolean): void {
     if (isComplete) this.exchange.buffer(body);
     const size = isComplete ? (body.length > 0 ? body.length : BODY_NONE) : BODY_STREAM;
-    this.#turns.push(this.invocationId, [Ev.CallReply, this.id, status, head, size]);
+    this.#push([Ev.CallReply, this.id, status, head, size]);
   }
 
   onData(): void {
     if (this.#pipeOut !== undefined) this.#pipeOut.pump();
     else if (this.#wantsData) this.#reportData();
+    else if (this.isInvocation && this.exchange.hasWholeBody) this.#onRead(this);
   }
 
   onCredit(): void {
     if (this.#pipeIn !== undefined) this.#pipeIn.pump();
     else if (this.#wantsCredit) {
       this.#wantsCredit = false;
-      this.#turns.push(this.invocationId, [Ev.Credit, this.id]);
+      this.#push([Ev.Credit, this.id]);
     }
   }
 
@@ -110,15 +126,15 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
 
   onStop(reason: string): void {
     if (this.#pipeIn !== undefined) this.#pipeIn.stop(reason);
-    else this.#turns.push(this.invocationId, [Ev.Stopped, this.id, `Error\n${reason}\n`]);
+    else this.#push([Ev.Stopped, this.id, `Error\n${reason}\n`]);
   }
 
   onFail(reason: string): void {
     this.#failPipes(reason);
     this.#reportIncomingFailure();
     // Also a source that has nothing to write: it is canceled at once, not when it writes the next time.
-    if (this.isWriting) this.#turns.push(this.invocationId, [Ev.Stopped, this.id, errorText(reason)]);
-    if (this.isInvocation) this.#turns.push(this.invocationId, [Ev.Abort, this.id]);
+    if (this.isWriting) this.#push([Ev.Stopped, this.id, errorText(reason)]);
+    if (this.isInvocation) this.#push([Ev.Abort, this.id]);
     this.#fail(reason);
   }
 
@@ -144,7 +160,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   /** A call that was answered stays until the guest has seen that its body failed. */
   #fail(reason: string): void {
     if (!this.isInvocation && this.exchange.isReplied) return;
-    if (!this.isInvocation) this.#turns.push(this.invocationId, [Ev.CallFailed, this.id, errorText(reason)]);
+    if (!this.isInvocation) this.#push([Ev.CallFailed, this.id, errorText(reason)]);
     this.#onOver(this);
   }
 
@@ -172,9 +188,13 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
     this.#pipeIn?.stop(reason);
   }
 
+  #push(args: readonly [Ev, ...unknown[]]): void {
+    this.#turns.push(this.invocationId, args, undefined, this.serial);
+  }
+
   #reportData(): void {
     this.#wantsData = false;
-    this.#turns.push(this.invocationId, [Ev.Data, this.id]);
+    this.#push([Ev.Data, this.id]);
   }
 
   /** All that was to be read of a call has been; the body of an invocation is not all there is to it. */

@@ -5,13 +5,22 @@
 import type { ServiceId } from '../bindings/service-id.js';
 import { Channel, type ChannelOwner } from '../protocol/channel.js';
 import type { Exchange } from '../protocol/exchange.js';
-import { HostOpens, type LoadAnswer, type LoadHead, type ScriptFailure, SignalKind } from '../protocol/messages.js';
+import {
+  HostOpens,
+  type LoadAnswer,
+  type LoadHead,
+  type ScriptFailure,
+  SignalKind,
+  STALLED_REASON,
+} from '../protocol/messages.js';
 import type { Transport } from '../protocol/transport.js';
 import { createHostCall } from './bridge.js';
 import { GuestExchange } from './guest-exchange.js';
+import { HeldWork, OWN } from './held-work.js';
 import { loadModules } from './load.js';
 import { InvocationMeter } from './meter.js';
 import type { ModuleGraph } from './modules.js';
+import { NO_CALLS, OpenInvocation } from './open-invocation.js';
 import { OpError } from './ops/arguments.js';
 import { basicOps } from './ops/basics.js';
 import { exchangeOps } from './ops/exchange.js';
@@ -22,6 +31,7 @@ import { Timers } from './ops/timers.js';
 import { createRealm, type Realm } from './realm.js';
 import type { Place } from './source-places.js';
 import { useStackPlaces } from './stack-formatter.js';
+import { StalledInvocations } from './stalled-invocations.js';
 import { TurnQueue } from './turns.js';
 import type { WatchBlock } from './watch-block.js';
 
@@ -34,15 +44,8 @@ const MAX_PENDING_OPS = 4096;
  */
 const FAILED_CALL_MS = 0.05;
 
-const NO_CALLS: ReadonlySet<GuestExchange> = new Set();
-
-interface Invocation {
-  readonly exchange: GuestExchange;
-  /** Made with the first call. */
-  calls: Set<GuestExchange> | undefined;
-  /** The handler has answered and everything given to waitUntil has settled. */
-  isHandled: boolean;
-}
+/** What the handler is told that goes on after its client. */
+const GONE = 'The client has disconnected, and only what waitUntil was given goes on';
 
 /** Told to the host as the reason of a failure: what was used, or asked for, in milliseconds. */
 function cpuLimitReason(cpuMs: number): string {
@@ -59,10 +62,12 @@ export class Isolate implements OpContext, ChannelOwner {
   readonly #meter: InvocationMeter;
   readonly #timers: Timers;
   readonly #exchanges = new Map<number, GuestExchange>();
-  readonly #invocations = new Map<number, Invocation>();
+  readonly #invocations = new Map<number, OpenInvocation>();
+  readonly #stalled: StalledInvocations;
   #channel: Channel | undefined;
   #left: Uint8Array | undefined;
   #pendingOps = 0;
+  #pendingImports = 0;
   #nextOp = 1;
   #modules: ModuleGraph | undefined;
   #isLoading = false;
@@ -80,6 +85,10 @@ export class Isolate implements OpContext, ChannelOwner {
   };
 
   readonly #read = (exchange: GuestExchange): void => {
+    if (exchange.isInvocation) {
+      this.#stalled.turnEnded(exchange.id);
+      return;
+    }
     const payload = Buffer.allocUnsafe(4);
     payload.writeUInt32LE(exchange.id);
     this.#channel?.signal(exchange.invocationId, SignalKind.CallRead, payload);
@@ -87,8 +96,9 @@ export class Isolate implements OpContext, ChannelOwner {
 
   /** Builds the realm; the function comes later, so a spare can wait warm. `platformOps` are those of the web platform. */
   constructor(watch: WatchBlock, platformOps: (context: OpContext) => readonly OpSet[]) {
+    const held = new HeldWork();
     this.#timers = new Timers(
-      (invocation, id) => this.#turns.push(invocation, [Ev.Timer, id]),
+      (invocation, id, serial) => this.#turns.push(invocation, [Ev.Timer, id], undefined, serial),
       id => this.#turns.push(0, [Ev.TimerDropped, id]),
     );
     this.#realm = createRealm(
@@ -113,6 +123,12 @@ export class Isolate implements OpContext, ChannelOwner {
           loaded: handlers => this.#onLoaded?.({ handlers }),
           failed: failure => this.#onLoaded?.({ failure }),
           modules: () => this.#modules,
+          importing: work => {
+            this.#pendingImports++;
+            void work.then(() => {
+              this.#pendingImports--;
+            });
+          },
         }),
         exchangeOps({
           find: id => this.#exchanges.get(id),
@@ -128,20 +144,34 @@ export class Isolate implements OpContext, ChannelOwner {
             // Its own turn ends by asking this; a promise that it waited for may also settle in the turn of another.
             if (exchange.id !== this.currentInvocation()) this.#finishIfOver(exchange.id);
           },
+          hold: ({ id }) => {
+            if (!this.#turns.held.mayBegin(id)) throw new OpError('Error', GONE);
+            this.#turns.held.hold(id);
+          },
+          abandon: ({ id }) => this.#abandon(id),
         }),
-        this.#timers.ops(this),
+        this.#timers.ops(this, held),
         ...platformOps(this),
       ]),
     );
     this.#meter = new InvocationMeter(watch, {
       onTurnEnd: invocation => {
         this.#finishIfOver(invocation);
+        this.#stalled.turnEnded(invocation);
         this.#channel?.flushMany();
       },
       onCpuExceeded: (invocation, cpuMs) => this.#fail(invocation, cpuLimitReason(cpuMs)),
       onMemoryExceeded: (invocation, bytes) => this.#exceedMemory(invocation, bytes),
     });
-    this.#turns = new TurnQueue(this.#realm.enter, this.#meter);
+    this.#turns = new TurnQueue(this.#realm.enter, this.#meter, held);
+    const isBusy = (): boolean => !this.#turns.isIdle || this.#pendingOps + this.#pendingImports > 0;
+    this.#stalled = new StalledInvocations({
+      open: this.#invocations,
+      get isBusy() {
+        return isBusy();
+      },
+      onStalled: invocation => this.#fail(invocation, STALLED_REASON),
+    });
   }
 
   /** Starts to listen to the host; `onClose` when the connection has ended. A spare is told to `warmUp`. */
@@ -194,6 +224,7 @@ export class Isolate implements OpContext, ChannelOwner {
       throw new OpError('Error', `More than ${MAX_PENDING_OPS} operations are under way`);
     }
     const invocation = this.currentInvocation();
+    const serial = this.#turns.held.begin();
     const id = this.#nextOp++;
     this.#pendingOps++;
     work.then(
@@ -201,9 +232,9 @@ export class Isolate implements OpContext, ChannelOwner {
         this.#pendingOps--;
         if (value instanceof Uint8Array) {
           const before = (): boolean => this.leaveBytes(value) >= 0;
-          this.#turns.push(invocation, [Ev.Settle, id, 1, undefined, value.length], before);
+          this.#turns.push(invocation, [Ev.Settle, id, 1, undefined, value.length], before, serial);
         } else {
-          this.#turns.push(invocation, [Ev.Settle, id, 1, value, -1]);
+          this.#turns.push(invocation, [Ev.Settle, id, 1, value, -1], undefined, serial);
         }
       },
       (error: unknown) => {
@@ -212,7 +243,7 @@ export class Isolate implements OpContext, ChannelOwner {
           error instanceof OpError
             ? `${error.name}\n${error.message}\n${error.code}`
             : 'OperationError\nThe operation failed\n';
-        this.#turns.push(invocation, [Ev.Settle, id, 0, text, -1]);
+        this.#turns.push(invocation, [Ev.Settle, id, 0, text, -1], undefined, serial);
       },
     );
     return id;
@@ -248,27 +279,29 @@ export class Isolate implements OpContext, ChannelOwner {
     }
     const guest = new GuestExchange(exchange, exchange.id, this.#turns, this.#forget, this.#read);
     this.#exchanges.set(exchange.id, guest);
-    this.#invocations.set(exchange.id, { exchange: guest, calls: undefined, isHandled: false });
+    this.#invocations.set(exchange.id, new OpenInvocation(guest, this.#stalled.opened(), this.#timers));
     this.#meter.open(exchange.id, kind);
     switch (kind) {
       case HostOpens.Fetch: {
         if (isComplete) exchange.buffer(body);
         const size = isComplete ? (body.length > 0 ? body.length : BODY_NONE) : BODY_STREAM;
-        this.#turns.push(exchange.id, [Ev.Fetch, exchange.id, head, size]);
+        this.#turns.push(exchange.id, [Ev.Fetch, exchange.id, head, size], undefined, OWN);
         return;
       }
       case HostOpens.Scheduled: {
         const at = head.indexOf('\n');
-        this.#turns.push(exchange.id, [Ev.Scheduled, exchange.id, head.slice(at + 1), Number(head.slice(0, at))]);
+        const scheduled = [Ev.Scheduled, exchange.id, head.slice(at + 1), Number(head.slice(0, at))] as const;
+        this.#turns.push(exchange.id, scheduled, undefined, OWN);
         return;
       }
       case HostOpens.Alarm: {
         const at = head.indexOf('\n');
-        this.#turns.push(exchange.id, [Ev.Alarm, exchange.id, Number(head.slice(0, at)), Number(head.slice(at + 1))]);
+        const alarm = [Ev.Alarm, exchange.id, Number(head.slice(0, at)), Number(head.slice(at + 1))] as const;
+        this.#turns.push(exchange.id, alarm, undefined, OWN);
         return;
       }
       case HostOpens.Queue:
-        this.#turns.push(exchange.id, [Ev.Queue, exchange.id, head]);
+        this.#turns.push(exchange.id, [Ev.Queue, exchange.id, head], undefined, OWN);
         return;
       default:
         exchange.fail('Not supported');
@@ -351,6 +384,7 @@ export class Isolate implements OpContext, ChannelOwner {
         'Services cannot be called outside of a request; the global scope may only prepare what handlers use',
       );
     }
+    if (!this.#turns.held.mayBegin(invocation.exchange.id)) throw new OpError('AbortError', GONE);
     const exchange = this.#channel.open(service, `${invocation.exchange.id}\n${head}`, true, body, isComplete);
     const guest = new GuestExchange(exchange, invocation.exchange.id, this.#turns, this.#forget, this.#read);
     this.#exchanges.set(guest.id, guest);
@@ -364,6 +398,20 @@ export class Isolate implements OpContext, ChannelOwner {
     const id = this.currentInvocation();
     if (!this.#invocations.has(id)) return;
     this.#channel?.signal(id, SignalKind.Log, String.fromCharCode(level) + text);
+  }
+
+  /** The client is gone: what the handler has under way by itself is over, and it begins nothing more. */
+  #abandon(id: number): void {
+    const { held } = this.#turns;
+    held.abandon(id);
+    const isHeld = (serial: number): boolean => held.isHeld(id, serial);
+    this.#timers.clearInvocation(id, isHeld);
+    for (const call of [...(this.#invocations.get(id)?.calls ?? NO_CALLS)]) {
+      if (isHeld(call.serial)) continue;
+      const reason = `AbortError\n${GONE}\n`;
+      call.exchange.fail(reason);
+      call.onFail(reason);
+    }
   }
 
   #fail(id: number, code: string): void {
@@ -405,6 +453,8 @@ export class Isolate implements OpContext, ChannelOwner {
     }
     invocation.exchange.endPipes('The invocation is over');
     this.#timers.clearInvocation(id);
+    this.#turns.held.forget(id);
+    this.#stalled.ended(id);
     this.#channel?.signal(id, SignalKind.Done, this.#meter.close(id));
   }
 }

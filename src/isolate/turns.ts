@@ -8,6 +8,7 @@
  */
 import { nextTick } from 'node:process';
 import { callGuest, type GuestFunction } from './bridge.js';
+import { HELD, HeldWork } from './held-work.js';
 import { Ev } from './ops/table.js';
 
 /** Turns that are done are cut off the front of the queue in steps of this many. */
@@ -31,6 +32,8 @@ interface Turn {
   /** What the guest's `enter` is called with. */
   readonly args: readonly [Ev, ...unknown[]] | undefined;
   readonly before: (() => boolean) | undefined;
+  /** Of what it comes from, see held-work.ts. */
+  readonly serial: number;
   /** In place of `args`. */
   readonly enter: (() => void) | undefined;
   readonly resolve: (() => void) | undefined;
@@ -42,6 +45,7 @@ export class TurnQueue {
   current = 0;
   /** That of the last turn. */
   last = 0;
+  readonly held: HeldWork;
   readonly #enter: GuestFunction;
   readonly #meter: TurnMeter;
   #turns: Turn[] = [];
@@ -63,7 +67,8 @@ export class TurnQueue {
     this.#next();
   };
 
-  constructor(enter: GuestFunction, meter: TurnMeter) {
+  constructor(enter: GuestFunction, meter: TurnMeter, held = new HeldWork()) {
+    this.held = held;
     this.#enter = enter;
     this.#meter = meter;
   }
@@ -78,13 +83,13 @@ export class TurnQueue {
    */
   run(invocation: number, enter: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#add({ invocation, args: undefined, before: undefined, enter, resolve, reject });
+      this.#add({ invocation, args: undefined, before: undefined, serial: HELD, enter, resolve, reject });
     });
   }
 
-  /** `before` runs in the host realm just before the guest is entered; when it answers false the turn is skipped. */
-  push(invocation: number, args: readonly [Ev, ...unknown[]], before?: () => boolean): void {
-    this.#add({ invocation, args, before, enter: undefined, resolve: undefined, reject: undefined });
+  /** `before` runs in the host realm just before the guest is entered; when it answers false the turn is skipped. `serial`: see held-work.ts. */
+  push(invocation: number, args: readonly [Ev, ...unknown[]], before?: () => boolean, serial: number = HELD): void {
+    this.#add({ invocation, args, before, serial, enter: undefined, resolve: undefined, reject: undefined });
   }
 
   #add(turn: Turn): void {
@@ -113,8 +118,10 @@ export class TurnQueue {
       if (turn.before !== undefined && !turn.before()) continue;
       this.current = turn.invocation;
       this.#meter.begin(turn.invocation);
+      this.held.enter(turn.invocation, turn.serial);
       if (turn.args !== undefined) callGuest(this.#enter, turn.args);
       else this.#runEntering(turn);
+      this.held.entered();
       void this.#settled.then(this.#afterMicrotasks);
       return;
     }

@@ -32,7 +32,7 @@ export class Exchange implements BodyOwner {
   #wentWithHead = false;
   /** Undefined while the exchange has not failed. */
   #failReason: string | undefined;
-  /** Set when the answer has come. */
+  /** Set when the answer has come, or has been sent. */
   isReplied = false;
   /** What the channel counts for its head, which the owner may hold until the exchange is over. */
   headBytes = 0;
@@ -144,6 +144,7 @@ export class Exchange implements BodyOwner {
   /** The answer. With `isComplete` the body is all of it, else it follows by `write` and `end`. */
   reply(status: number, head: string, isUtf8: boolean, body: Uint8Array | string | null, isComplete: boolean): void {
     if (this.isOutgoingOver) return;
+    this.isReplied = true;
     const { writer } = this.carrier;
     if (isComplete && body !== null && body.length > INLINE_BODY_BYTES) {
       writer.reply(this.id, status, head, isUtf8, null, false);
@@ -167,7 +168,8 @@ export class Exchange implements BodyOwner {
   /** Ends both directions with an error. */
   fail(reason: string): void {
     if (this.isOver) {
-      // What has come of the body may still wait for a reader that is gone.
+      // What has come of the body may still wait for a reader: it gets a part of it, and is not to take that for all.
+      if (this.queuedBytes > 0) this.#failReason ??= reason;
       this.#incoming?.abandon();
       return;
     }

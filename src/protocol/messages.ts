@@ -40,6 +40,9 @@ export enum SignalKind {
   Pong = 9,
 }
 
+/** The reason with which an isolate fails an invocation whose handler can never answer. */
+export const STALLED_REASON = 'EDGE_HANDLER_STALLED';
+
 /** What a function may export to handle events. */
 export const HANDLERS: readonly string[] = ['fetch', 'scheduled', 'queue', 'alarm'];
 

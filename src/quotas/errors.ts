@@ -22,6 +22,7 @@ export const EDGE_ERRORS = {
   EDGE_CALLBACK_TIMEOUT: { status: 504, text: 'the application did not answer the function in time' },
   EDGE_HANDLER_THREW: { status: 500, text: 'the handler threw' },
   EDGE_NO_RESPONSE: { status: 500, text: 'the handler returned no Response' },
+  EDGE_HANDLER_STALLED: { status: 500, text: 'the handler waits for what can never come' },
   EDGE_CPU_LIMIT: { status: 503, text: 'the invocation used more CPU time than its limit' },
   EDGE_MEMORY_LIMIT: { status: 503, text: 'the isolate used more memory than its limit' },
   EDGE_WALL_TIME_LIMIT: { status: 503, text: 'the invocation took longer than its limit' },

@@ -1,5 +1,5 @@
-import type { CallWork } from '../../src/bindings/service.js';
 import { EdgeError } from '../../src/quotas/errors.js';
+import type { CallWork } from '../../src/quotas/host/call-work.js';
 
 /** The work of an account that a test looks at. */
 export interface CountedWork extends CallWork {

@@ -1,6 +1,7 @@
 /** A guest realm without an isolate around it: the test is the host, keeps the time and fires the timers. */
 import vm from 'node:vm';
 import { createHostCall, type HostCall } from '../../src/isolate/bridge.js';
+import { HeldWork } from '../../src/isolate/held-work.js';
 import { OpError } from '../../src/isolate/ops/arguments.js';
 import { basicOps } from '../../src/isolate/ops/basics.js';
 import type { OpContext } from '../../src/isolate/ops/op-set.js';
@@ -47,7 +48,7 @@ export class TestRealm {
       log: (level, text) => this.#log(level, text),
       takeBytes: () => this.#left,
     });
-    this.hostCall = createHostCall([basics, this.timers.ops(context), ...platformOps(context)]);
+    this.hostCall = createHostCall([basics, this.timers.ops(context, new HeldWork()), ...platformOps(context)]);
     this.realm = createRealm(this.hostCall);
   }
 

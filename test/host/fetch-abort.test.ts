@@ -8,7 +8,7 @@ const collect: unknown = runInNewContext('gc');
 
 test('fetch() rejects when the signal of its request fires, also when garbage was collected meanwhile', async t => {
   const host = newHost(t);
-  const fn = await host.load(handler('await new Promise(() => {})'));
+  const fn = await host.load(handler('await scheduler.wait(600_000)'));
   const controller = new AbortController();
   const answer = fn.fetch('http://x/', { signal: controller.signal });
   await new Promise(resolve => setImmediate(resolve));

@@ -84,7 +84,8 @@ for (const isolation of ISOLATIONS) {
     const host = newHost(t, { isolation });
     const fn = await host.load(
       handler(
-        `await new Promise(resolve => request.signal.addEventListener('abort', resolve)); console.log('aborted')`,
+        `setTimeout(() => {}, 600_000);
+          await new Promise(resolve => request.signal.addEventListener('abort', resolve)); console.log('aborted')`,
       ),
     );
     const controller = new AbortController();

@@ -62,6 +62,96 @@ for (const isolation of ISOLATIONS) {
   });
 }
 
+/** A handler that goes on by itself beside what waitUntil holds, in more than one way. */
+const GOES_ON = `
+  ctx.waitUntil((async () => {
+    await null;
+    console.log('held: ' + (await (await fetch(env.ORIGIN + 'held')).text()));
+    await scheduler.wait(1);
+    await import('./more.js');
+    await crypto.subtle.digest('SHA-256', new Uint8Array(1));
+    console.log('held: ' + (await (await fetch(env.ORIGIN + 'more')).text()));
+  })());
+  setTimeout(() => console.log('own timer'), 600_000);
+  const own = async () => {
+    try {
+      await fetch(env.ORIGIN + 'own');
+    } catch (error) {
+      console.log('own: ' + error.name);
+      await fetch(env.ORIGIN + 'again').catch(error => console.log('again: ' + error.name));
+      try {
+        ctx.waitUntil(scheduler.wait(1));
+      } catch (error) {
+        console.log('late: ' + error.name);
+      }
+      await scheduler.wait(1);
+      console.log('own goes on');
+    }
+  };
+  await own();
+  return new Response('too late');`;
+
+for (const isolation of ISOLATIONS) {
+  test(`a disconnect ends what the handler has begun beside a promise of waitUntil, which goes on (${isolation})`, async t => {
+    const paths: string[] = [];
+    let answerHeld: () => void = () => {};
+    let isOwnOver: () => void = () => {};
+    const ownOver = new Promise<void>(resolve => {
+      isOwnOver = resolve;
+    });
+    let arrived: () => void = () => {};
+    const bothArrived = new Promise<void>(resolve => {
+      arrived = resolve;
+    });
+    const origin = await listen(t, (request, response) => {
+      paths.push(request.url ?? '');
+      if (request.url === '/held') answerHeld = () => response.end('first');
+      else if (request.url === '/own') response.on('close', isOwnOver);
+      else response.end('second');
+      if (paths.length === 2) arrived();
+    });
+    const host = newHost(t, { isolation, egress: { allow: ['127.0.0.0/8'] } });
+    const main = handler(GOES_ON);
+    const source = { main: 'main.js', modules: { 'main.js': main, 'more.js': 'export const more = 1' } };
+    const fn = await host.load(source, { vars: { ORIGIN: `${origin}/` } });
+    const logs: string[] = [];
+    host.on('log', ({ message }) => logs.push(message));
+    const event = nextInvocation(host);
+    const controller = new AbortController();
+    const answer = fn.fetch('http://x/', { signal: controller.signal });
+    await bothArrived;
+    controller.abort();
+    await t.throwsAsync(answer, { any: true });
+    await ownOver;
+    answerHeld();
+    t.like(await event, { outcome: 'canceled' });
+    t.deepEqual(logs, ['own: TypeError', 'again: AbortError', 'late: TypeError', 'held: first', 'held: second']);
+    t.deepEqual(paths.sort(), ['/held', '/more', '/own']);
+  });
+}
+
+test('a listener of the abort event may still give waitUntil a promise, and nothing later may', async t => {
+  const host = newHost(t, { outbound: () => new Response('stored') });
+  const fn = await host.load(
+    handler(`console.log('started');
+      request.signal.addEventListener('abort', () => {
+        ctx.waitUntil(fetch('http://x/').then(r => r.text()).then(text => console.log(text)));
+      });
+      await scheduler.wait(600_000)`),
+  );
+  const logs: string[] = [];
+  host.on('log', ({ message }) => logs.push(message));
+  const started = once(host, 'log');
+  const event = nextInvocation(host);
+  const controller = new AbortController();
+  const answer = fn.fetch('http://x/', { signal: controller.signal });
+  await started;
+  controller.abort();
+  await t.throwsAsync(answer, { any: true });
+  t.like(await event, { outcome: 'canceled' });
+  t.deepEqual(logs, ['started', 'stored']);
+});
+
 test('waitUntil ends at its limit after a disconnect', async t => {
   const host = newHost(t, { limits: { waitUntilMs: 50 } });
   const fn = await host.load(handler(`ctx.waitUntil(scheduler.wait(600_000)); await new Promise(() => {})`));
@@ -109,8 +199,8 @@ test('a client that closes its connection ends the invocation', async t => {
   t.is((await event).outcome, 'canceled');
 });
 
-test('an HTTP invocation has no limit on wall time while its client stays', async t => {
-  const host = newHost(t, { limits: { wallMs: 20 } });
+test('an HTTP invocation has no limit on wall time while its client stays, unless one is set', async t => {
+  const host = newHost(t, { limits: { wallMs: { scheduled: 20, queue: 20, alarm: 20 } } });
   const fn = await host.load(handler(`await scheduler.wait(1200); return new Response('done')`));
   t.is(await (await fn.fetch('http://x/')).text(), 'done');
 });

@@ -130,7 +130,7 @@ test('fail() ends both bodies and drops what they hold, once', t => {
   t.deepEqual(owner.reports(), ['data'], 'the side that failed it knows');
 });
 
-test('fail() of an exchange that is over drops what was not read, and says nothing', t => {
+test('fail() of an exchange that is over drops what was not read, which then is no end, and says nothing', t => {
   const { exchange, owner } = rig();
   exchange.receiveData(Buffer.alloc(1000));
   exchange.receiveEnd();
@@ -138,6 +138,18 @@ test('fail() of an exchange that is over drops what was not read, and says nothi
   exchange.fail('late');
   t.is(owner.queuedBytes, 0);
   t.deepEqual(owner.frames(), []);
+  t.is(exchange.incoming, 'failed');
+  t.is(exchange.failReason, 'late');
+});
+
+test('fail() of an exchange that is over changes nothing of a body that was read', t => {
+  const { exchange } = rig();
+  exchange.receiveData(Buffer.alloc(1000));
+  exchange.receiveEnd();
+  exchange.read(1000);
+  exchange.markSent();
+  exchange.fail('late');
+  t.is(exchange.incoming, 'ended');
   t.is(exchange.failReason, '');
 });
 

@@ -1,9 +1,9 @@
 /** Answers the fetches of tests by the service that answers those of functions, over the network to the tests' server. */
 import { createEgress, type Egress } from '../../src/bindings/egress/egress.js';
 import { egressService } from '../../src/bindings/egress/egress-service.js';
-import { OWN_WORK } from '../../src/bindings/service.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
 import { ExchangeIo, failureText } from '../../src/protocol/exchange-io.js';
+import { OWN_WORK } from '../../src/quotas/host/call-work.js';
 import { HOST } from './program.js';
 
 /** The world of a test: the tests' server and nothing else. */

@@ -1,7 +1,8 @@
 /** Calls of the application's functions: arguments are decoded, the function runs within its bounds, and what it answers is encoded. */
 import { EdgeError } from '../../quotas/errors.js';
+import type { CallWork } from '../../quotas/host/call-work.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
-import type { CallWork, Service, ServiceCall, ServiceReply } from '../service.js';
+import type { Service, ServiceCall, ServiceReply } from '../service.js';
 import { type CallBody, putTogether, takeApart } from './call-body.js';
 import type { CallbackGate } from './callback-gate.js';
 import { CALL, type CallbackCall, type CallbackReply, MAX_BYTES, MAX_SEQUENCES, MAX_VALUE_BYTES } from './calls.js';

@@ -10,9 +10,9 @@ import { finished } from 'node:stream';
 import * as zlib from 'node:zlib';
 
 import { EdgeError } from '../../quotas/errors.js';
+import type { CallWork } from '../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { threadQueue } from '../../quotas/host/threads.js';
-import type { CallWork } from '../service.js';
 
 /** More codings than this on one body serve to exhaust the receiver (as GHSA-gm62-xv2j-4w53). */
 const MAX_CODINGS = 5;

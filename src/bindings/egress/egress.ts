@@ -6,10 +6,11 @@
 import type { Readable } from 'node:stream';
 
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
+import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { LIMITS } from '../../quotas/limits.js';
 import { chargedBody } from '../charged-body.js';
-import { type CallWork, OWN_WORK, type ServiceBody } from '../service.js';
+import type { ServiceBody } from '../service.js';
 import { AddressPolicy, type AddressPolicyOptions } from './address-policy.js';
 import { bodyStream, destroyQuietly } from './body-stream.js';
 import { createConnector, createResolver, type ResolveHost } from './connector.js';

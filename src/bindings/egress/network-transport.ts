@@ -8,8 +8,9 @@ import { LRUCache } from 'lru-cache';
 import { type buildConnector, Pool } from 'undici';
 
 import { EdgeError } from '../../quotas/errors.js';
+import type { CallWork } from '../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
-import type { CallWork, ServiceBody } from '../service.js';
+import type { ServiceBody } from '../service.js';
 import type { HopAnswer, HopRequest, Transport } from './transport.js';
 
 export interface NetworkOptions {

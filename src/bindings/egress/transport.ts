@@ -2,7 +2,8 @@
 
 import type { Readable } from 'node:stream';
 
-import type { CallWork, ServiceBody } from '../service.js';
+import type { CallWork } from '../../quotas/host/call-work.js';
+import type { ServiceBody } from '../service.js';
 
 /** One request as it is sent: no redirects, no policy but that of the address. */
 export interface HopRequest {

@@ -69,6 +69,7 @@ export class Invocation implements ContextOwner {
   abandon(): void {
     this.#isAbandoned = true;
     if (this.#held === 0) this.#end();
+    else tell(Op.Abandon, this.id);
   }
 
   #release(): void {
@@ -84,6 +85,7 @@ export class Invocation implements ContextOwner {
 
   waitUntil(promise: unknown): void {
     if (this.tasks === 0) throw new TypeErrorCtor('waitUntil() was called after the end of its event');
+    if (!tell(Op.Hold, this.id)) throw new TypeErrorCtor('waitUntil() was called after the client had disconnected');
     this.tasks++;
     this.#held++;
     observe(promise, () => this.#release());

@@ -95,12 +95,17 @@ function bareGet(url: URL): FetchInput {
  * Rejects with the EdgeError that refused the request or ended the invocation, or with the reason of the request's signal. A request
  * that a fail-open route lets pass beyond the daily limit has no function to go to: EDGE_NO_ROUTE.
  */
-export function fetchThrough(runner: FunctionRunner, input: FetchInput, mode: RouteMode): Promise<Response> {
+export function fetchThrough(
+  runner: FunctionRunner,
+  input: FetchInput,
+  mode: RouteMode,
+  timeoutMs?: number,
+): Promise<Response> {
   try {
     checkRequestHead(input, runner.context.limits);
     const decision = runner.context.admit(mode, undefined);
-    if ('then' in decision) return decision.then(known => run(runner, input, mode, known));
-    return run(runner, input, mode, decision);
+    if ('then' in decision) return decision.then(known => run(runner, input, mode, known, timeoutMs));
+    return run(runner, input, mode, decision, timeoutMs);
   } catch (error) {
     return Promise.reject(error);
   }
@@ -111,6 +116,7 @@ function run(
   input: FetchInput,
   mode: RouteMode,
   decision: AdmissionDecision,
+  timeoutMs: number | undefined,
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
     if (decision.kind !== 'admit') {
@@ -129,6 +135,7 @@ function run(
       isComplete: input.body === null,
       props: input.props,
       chain: input.chain,
+      timeoutMs,
     };
     const sink = new FetchSink(input, runner.context.limits, resolve, reject);
     const invocation = runner.runNow(start, sink);

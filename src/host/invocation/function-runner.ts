@@ -1,5 +1,6 @@
 /** Runs one function: has its isolate, loads it when there is none, and starts invocations in it. */
 
+import { abortable, delay, race } from 'abort-controller-x';
 import type { IsolateCache } from '../../pool/isolate-cache.js';
 import { IsolateGone, type IsolateHandle } from '../../pool/isolate-handle.js';
 import type { LoadHead } from '../../protocol/messages.js';
@@ -7,6 +8,7 @@ import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { limitError } from '../../quotas/limit-error.js';
 import type { Deployment } from '../deploy/deployment.js';
 import { beginTrace } from '../telemetry/tracing.js';
+import { timeoutError } from './handler-errors.js';
 import { Invocation } from './invocation.js';
 import type { InvocationContext } from './invocation-context.js';
 import { type InvocationStart, tracedStart } from './invocation-start.js';
@@ -88,9 +90,11 @@ export class FunctionRunner {
     const beganMs = performance.now();
     let isolate: IsolateHandle;
     try {
-      isolate = await this.#isolate();
+      isolate = await within(this.#isolate(), start.timeoutMs, this.context.function);
     } catch (error) {
-      if (this.#successor instanceof FunctionRunner) return await this.#successor.run(start, sink);
+      // What a caller no longer waits for does not begin anew.
+      const isWanted = errorCode(error) !== 'EDGE_TIMEOUT';
+      if (isWanted && this.#successor instanceof FunctionRunner) return await this.#successor.run(start, sink);
       const wallMs = rounded(performance.now() - beganMs);
       reportUnstarted(this.context, start, error, wallMs, beginTrace(this.context, tracedStart(start), wallMs));
       throw error;
@@ -101,7 +105,8 @@ export class FunctionRunner {
     }
     // Retired while it loaded.
     if (this.#successor !== undefined && !isolate.isUsable) return this.run(start, sink);
-    return new Invocation(this.context, isolate, start, sink);
+    const late = start.timeoutMs === undefined ? start : { ...start, waitedMs: performance.now() - beganMs };
+    return new Invocation(this.context, isolate, late, sink);
   }
 
   /** The same without a promise, when the isolate is there and has room. */
@@ -179,6 +184,20 @@ export function unloadedError({ account, function: name }: { account: string; fu
     'EDGE_FUNCTION_UNLOADED',
     `Function "${name}" of account "${account}" has been unloaded: load it again under its name`,
   );
+}
+
+/** Timers cannot be set for longer. */
+const MAX_TIMEOUT_MS = 0x7fff_ffff;
+
+/** What is awaited, for as long as the caller wants to wait. It goes on by itself: others may wait for it too. */
+function within<T>(work: Promise<T>, timeoutMs: number | undefined, name: string): Promise<T> {
+  if (timeoutMs === undefined) return work;
+  return race(new AbortController().signal, signal => [
+    abortable(signal, work),
+    delay(signal, Math.min(timeoutMs, MAX_TIMEOUT_MS)).then(() => {
+      throw timeoutError(name, timeoutMs);
+    }),
+  ]);
 }
 
 /** Of the isolates of an account in the cache. */

@@ -1,9 +1,11 @@
 /** The errors of what a function itself did: what its handler threw, and answers that are none. */
 import { MAX_REPLY_HEAD_CHARACTERS } from '../../isolate/ops/table.js';
-import type { HandlerFailure } from '../../protocol/messages.js';
+import { type HandlerFailure, STALLED_REASON } from '../../protocol/messages.js';
 import { EdgeError } from '../../quotas/errors.js';
+import type { InvocationKind } from '../../quotas/limits.js';
+import type { InvocationOutcome } from '../events.js';
 import type { InvocationContext } from './invocation-context.js';
-import { responseError } from './invocation-errors.js';
+import { cpuError, cpuOfReason, memoryError, memoryOfReason, responseError } from './invocation-errors.js';
 import { positionIn } from './load-failure.js';
 
 /**
@@ -38,7 +40,40 @@ export function noAnswerError(name: string, reason?: string): EdgeError {
   return new EdgeError('EDGE_HANDLER_THREW', `Function "${name}" ended without an answer${why}`);
 }
 
-export function brokenBodyError(name: string, reason: string): EdgeError {
+/** Nothing is pending that could settle what the handler waits for. */
+function stalledError(name: string): EdgeError {
+  return new EdgeError(
+    'EDGE_HANDLER_STALLED',
+    `The handler of function "${name}" can never answer: it waits for a promise, and no timer, call or other work is pending that could settle it`,
+  );
+}
+
+/** The caller has waited as long as it wanted to. */
+export function timeoutError(name: string, timeoutMs: number): EdgeError {
+  return new EdgeError(
+    'EDGE_TIMEOUT',
+    `Cannot wait longer for function "${name}": it has not answered within ${timeoutMs} ms (option timeoutMs)`,
+  );
+}
+
+/** What the isolate gives as the reason for which it fails an invocation. */
+export function isolateFailure(
+  context: InvocationContext,
+  kind: InvocationKind,
+  reason: string,
+  isAnswered: boolean,
+): { readonly error: EdgeError; readonly outcome: InvocationOutcome } {
+  const { function: name } = context;
+  const cpuMs = cpuOfReason(reason);
+  if (cpuMs !== undefined) return { error: cpuError(context, kind, cpuMs), outcome: 'exceededCpu' };
+  const memoryBytes = memoryOfReason(reason);
+  if (memoryBytes !== undefined) return { error: memoryError(context, kind, memoryBytes), outcome: 'exceededMemory' };
+  return { error: failureError(name, reason, isAnswered), outcome: 'exception' };
+}
+
+function failureError(name: string, reason: string, isAnswered: boolean): EdgeError {
+  if (reason === STALLED_REASON) return stalledError(name);
+  if (!isAnswered) return noAnswerError(name, reason);
   return new EdgeError('EDGE_RESPONSE_STREAM', `The response body of function "${name}" failed: ${inWords(reason)}`);
 }
 

@@ -65,6 +65,12 @@ export function wallTimeError(subject: InvocationSubject, kind: InvocationKind, 
   return exceeded(subject, 'EDGE_WALL_TIME_LIMIT', 'wallMs', kind, figure, subject.limits.wallMs[kind]);
 }
 
+/** waitUntil of an invocation that no client waits for was not done in its time. */
+export function waitUntilError(subject: InvocationSubject, kind: InvocationKind): EdgeError {
+  const { waitUntilMs } = subject.limits;
+  return exceeded(subject, 'EDGE_CANCELED', 'waitUntilMs', kind, waitUntilMs, waitUntilMs);
+}
+
 /** @param idleMs what the owner of the host allows, option `idleHttpMs` */
 export function idleError({ account, function: name }: InvocationSubject, idleMs: number): EdgeError {
   return new EdgeError(
@@ -102,7 +108,7 @@ const WHAT: Readonly<Partial<Record<LossReason, string>>> = {
 function exceeded(
   { account, function: name, limits }: InvocationSubject,
   code: EdgeErrorCode,
-  limit: 'cpuMs' | 'wallMs' | 'memoryBytes' | 'responseBytes',
+  limit: 'cpuMs' | 'wallMs' | 'waitUntilMs' | 'memoryBytes' | 'responseBytes',
   kind: InvocationKind,
   figure: number,
   allowed: number,

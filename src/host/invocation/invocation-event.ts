@@ -1,14 +1,16 @@
 /** The event of an invocation that is over. Made only when somebody listens. */
 import { HostOpens } from '../../protocol/messages.js';
+import type { InvocationKind } from '../../quotas/limits.js';
 import type { InvocationEvent } from '../events.js';
 import type { InvocationAccounting } from './calls/accounting.js';
 import type { InvocationContext } from './invocation-context.js';
 import type { InvocationRecord } from './invocation-record.js';
-import { type InvocationStart, kindOf, requestLine } from './invocation-start.js';
+import { type InvocationStart, requestLine } from './invocation-start.js';
 import { noteRequestHead } from './request-warnings.js';
 
 /** What is known at the end of an invocation beside its record. */
 export interface EndedInvocation {
+  readonly kind: InvocationKind;
   readonly start: InvocationStart;
   readonly record: InvocationRecord;
   readonly cpuMs: number;
@@ -18,13 +20,14 @@ export interface EndedInvocation {
   readonly waitUntilMs: number;
   readonly requestBytes: number;
   readonly responseBytes: number;
+  readonly subrequests: number;
   /** Undefined when no service was called. */
   readonly accounting: InvocationAccounting | undefined;
 }
 
 export function invocationEvent(context: InvocationContext, ended: EndedInvocation): InvocationEvent {
   noteLimits(context, ended);
-  const { start, record, accounting } = ended;
+  const { kind, start, record, accounting } = ended;
   const { error, thrown } = record;
   const { method, url } = requestLine(start);
   return {
@@ -32,7 +35,7 @@ export function invocationEvent(context: InvocationContext, ended: EndedInvocati
     function: context.function,
     version: context.version,
     invocation: record.id,
-    kind: kindOf(start),
+    kind,
     outcome: record.outcome,
     status: record.status,
     method,
@@ -40,7 +43,7 @@ export function invocationEvent(context: InvocationContext, ended: EndedInvocati
     cpuMs: ended.cpuMs,
     wallMs: ended.wallMs,
     peakMemoryBytes: ended.peakBytes,
-    subrequests: accounting?.subrequests ?? 0,
+    subrequests: ended.subrequests,
     connectionsWaited: accounting?.gate.waitedCount ?? 0,
     logLines: record.logLines,
     warnings: record.warnings.all,
@@ -59,17 +62,14 @@ export function invocationEvent(context: InvocationContext, ended: EndedInvocati
 /** Limits that are looked at when the invocation is over, and only when somebody gets its event. */
 function noteLimits(context: InvocationContext, ended: EndedInvocation): void {
   const { limits } = context;
-  const { start } = ended;
+  const { kind, start } = ended;
   const { warnings } = ended.record;
-  const kind = kindOf(start);
   warnings.note('cpuMs', ended.cpuMs, limits.cpuMs[kind]);
   warnings.note('memoryBytes', ended.peakBytes, limits.memoryBytes);
   warnings.note('waitUntilMs', ended.waitUntilMs, limits.waitUntilMs);
   if (ended.accounting !== undefined) warnings.note('connections', ended.accounting.gate.mostOpen, limits.connections);
-  if (start.kind !== HostOpens.Fetch) {
-    warnings.note('wallMs', ended.wallMs, limits.wallMs[kind]);
-    return;
-  }
+  warnings.note('wallMs', ended.wallMs, limits.wallMs[kind]);
+  if (start.kind !== HostOpens.Fetch) return;
   noteRequestHead(warnings, start.head, limits);
   warnings.note('bodyBytes', ended.requestBytes, limits.bodyBytes);
   warnings.note('responseBytes', ended.responseBytes, limits.responseBytes);

@@ -17,6 +17,19 @@ export interface InvocationStart {
   readonly props?: Readonly<Record<string, unknown>> | undefined;
   /** The fetches of other functions of this host that begin it. */
   readonly chain?: FetchChain | undefined;
+  /** How long the caller waits for all of the answer, from the call on, in milliseconds. @default without end */
+  readonly timeoutMs?: number | undefined;
+  /** How much of that has gone by before the invocation begins. @default 0 */
+  readonly waitedMs?: number;
+}
+
+/** @throws TypeError or RangeError for a timeout that is none */
+export function checkTimeoutMs(value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'number')
+    throw new TypeError(`Option timeoutMs is ${typeof value}, expected a number of milliseconds`);
+  if (!(value >= 1)) throw new RangeError(`Option timeoutMs is ${value}, expected a number of milliseconds from 1 on`);
+  return value === Number.POSITIVE_INFINITY ? undefined : value;
 }
 
 export function kindOf({ kind }: InvocationStart): InvocationKind {

@@ -11,7 +11,7 @@
 import type { CallOrigin } from '../../bindings/service.js';
 import type { InvocationPort, IsolateHandle, LossReason, LossUsage } from '../../pool/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
-import { type HandlerFailure, HostOpens } from '../../protocol/messages.js';
+import type { HandlerFailure } from '../../protocol/messages.js';
 import { ProtocolError } from '../../protocol/protocol-error.js';
 import type { EdgeError } from '../../quotas/errors.js';
 import type { InvocationKind } from '../../quotas/limits.js';
@@ -21,20 +21,18 @@ import type { InvocationTrace } from '../telemetry/trace.js';
 import { beginTrace } from '../telemetry/tracing.js';
 import { InvocationAccounting } from './calls/accounting.js';
 import { answerCall } from './calls/services.js';
-import { brokenBodyError, noAnswerError, refusedAnswer, unexplainedError } from './handler-errors.js';
+import { isolateFailure, noAnswerError, refusedAnswer, timeoutError, unexplainedError } from './handler-errors.js';
 import type { InvocationContext } from './invocation-context.js';
 import {
   cpuError,
-  cpuOfReason,
   idleError,
   LOSSES,
   lossError,
-  memoryError,
-  memoryOfReason,
   responseError,
+  waitUntilError,
   wallTimeError,
 } from './invocation-errors.js';
-import { invocationEvent } from './invocation-event.js';
+import { type EndedInvocation, invocationEvent } from './invocation-event.js';
 import { InvocationRecord } from './invocation-record.js';
 import { type InvocationStart, kindOf, tracedStart } from './invocation-start.js';
 import { HostBill } from './limits/host-bill.js';
@@ -50,6 +48,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
   readonly #context: InvocationContext;
   readonly #isolate: IsolateHandle;
   readonly #start: InvocationStart;
+  readonly #kind: InvocationKind;
   readonly #sink: ResponseSink;
   readonly #startedMs = performance.now();
   readonly #trace: InvocationTrace | undefined;
@@ -72,13 +71,15 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
     this.#context = context;
     this.#isolate = isolate;
     this.#start = start;
+    this.#kind = kindOf(start);
     this.#sink = sink;
     this.#record = new InvocationRecord(context, start);
     this.#trace = isTraced() ? beginTrace(context, tracedStart(start)) : undefined;
     context.share.beginInvocation();
     this.exchange = isolate.invoke(start.kind, start.head, start.isUtf8, start.body, start.isComplete, this);
-    const wallMs = start.kind === HostOpens.Fetch ? Number.POSITIVE_INFINITY : context.limits.wallMs[this.#kind];
+    const wallMs = context.limits.wallMs[this.#kind];
     if (wallMs !== Number.POSITIVE_INFINITY) this.#timed().startWall(wallMs);
+    if (start.timeoutMs !== undefined) this.#timed().startTimeout(start.timeoutMs - (start.waitedMs ?? 0));
   }
 
   // --- CallOrigin ---
@@ -124,8 +125,6 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
     this.#isolate.closeInvocation(this.exchange.id);
   }
 
-  // --- its time ---
-
   startWaitUntil(): void {
     if (this.#state !== 'over') this.#timed().startWaitUntil(this.#context.limits.waitUntilMs);
   }
@@ -133,10 +132,18 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
   exceedWaitUntil(): void {
     const { waitUntilMs } = this.#context.limits;
     this.#record.warnings.note('waitUntilMs', waitUntilMs, waitUntilMs);
+    // A client has its answer, or is gone; others wait for the end.
+    if (this.#kind !== 'fetch') this.#record.ended('canceled', waitUntilError(this.#context, this.#kind));
     this.close();
   }
 
-  /** Invocations without a client may not go on indefinitely (specification: Usage models, Duration). */
+  /** The caller waits no longer: for the function that is the same as a client that is gone. */
+  exceedTimeout(): void {
+    this.#fail(timeoutError(this.#context.function, this.#start.timeoutMs ?? 0), 'exceededWallTime');
+    this.abort();
+  }
+
+  /** Invocations without a client may not go on indefinitely (specification: Usage models, Duration); others have this limit where it is set. */
   exceedWallTime(): void {
     const tookMs = performance.now() - this.#startedMs;
     this.#end(wallTimeError(this.#context, this.#kind, tookMs), 'exceededWallTime');
@@ -144,17 +151,15 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
 
   /** Without a client that waits there may be a limit of wall time; with one there is this. */
   checkProgress(nowMs: number): void {
-    if (this.#start.kind !== HostOpens.Fetch || this.#state === 'over') return;
+    if (this.#kind !== 'fetch' || this.#state === 'over') return;
     const { receivedBytes, takenBytes, sentBytes } = this.exchange;
     const events = this.#record.logLines + (this.#accounting?.subrequests ?? 0);
     const moved = receivedBytes + takenBytes + sentBytes + events + (this.#bill?.ms ?? 0);
     this.#progress ??= new ProgressWatch(moved, nowMs);
     const { idleHttpMs } = this.#context;
-    if (this.#progress.idleMs(moved, nowMs) < idleHttpMs) return;
-    this.#end(idleError(this.#context, idleHttpMs), 'exceededWallTime');
+    const isIdle = this.#progress.idleMs(moved, nowMs) >= idleHttpMs;
+    if (isIdle) this.#end(idleError(this.#context, idleHttpMs), 'exceededWallTime');
   }
-
-  // --- the answer ---
 
   onReply(status: number, head: string, body: Buffer, isComplete: boolean): void {
     this.#isAnswered = true;
@@ -177,8 +182,9 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
 
   onData(): void {
     const { receivedBytes } = this.exchange;
-    this.#billed().received(receivedBytes);
-    this.#checkBill();
+    this.#bill ??= new HostBill();
+    this.#bill.received(receivedBytes);
+    this.#checkBill(this.#bill);
     if (receivedBytes <= this.#context.limits.responseBytes) this.#sink.bodyReady();
     else this.#end(responseError(this.#context, receivedBytes), 'exception');
   }
@@ -197,15 +203,10 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
     this.source?.stop();
     // The isolate's end is reported by onLost, which knows why.
     if (!this.#isolate.isUsable) return;
-    const { function: name } = this.#context;
-    const cpuMs = cpuOfReason(reason);
-    const memoryBytes = cpuMs === undefined ? memoryOfReason(reason) : undefined;
-    if (cpuMs !== undefined) this.#fail(cpuError(this.#context, this.#kind, cpuMs), 'exceededCpu');
-    else if (memoryBytes !== undefined) {
-      // Its isolate is about to end: what comes next goes to another one.
-      this.#isolate.leave();
-      this.#fail(memoryError(this.#context, this.#kind, memoryBytes), 'exceededMemory');
-    } else this.#fail(this.#isAnswered ? brokenBodyError(name, reason) : noAnswerError(name, reason), 'exception');
+    const { error, outcome } = isolateFailure(this.#context, this.#kind, reason, this.#isAnswered);
+    // Its isolate is about to end: what comes next goes to another one.
+    if (outcome === 'exceededMemory') this.#isolate.leave();
+    this.#fail(error, outcome);
   }
 
   onPassThrough(): void {
@@ -220,8 +221,6 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
     this.#record.log(level, message);
   }
 
-  // --- its calls ---
-
   onCall(exchange: Exchange, service: number, head: string, body: Buffer, isComplete: boolean): void {
     const entry = this.#context.services.get(service);
     // No isolate that keeps to its own table sends that.
@@ -234,10 +233,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
       {
         ping: () => this.#isolate.ping(this.exchange.id),
         cancelCall: (call, reason) => this.#isolate.cancelCall(call, reason),
-        charge: ms => {
-          this.#billed().add(ms);
-          this.#checkBill();
-        },
+        charge: ms => this.#charge(ms),
       },
       this.#context.share,
       this,
@@ -252,8 +248,6 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
   onPong(): void {
     this.#accounting?.ponged();
   }
-
-  // --- the end ---
 
   onDone(cpuMs: number, peakBytes: number): void {
     if (!this.#isAnswered && this.#record.outcome === 'ok')
@@ -271,11 +265,16 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
     this.#finish(cpuMs, peakBytes);
   }
 
-  #checkBill(): void {
-    if (this.#state === 'over' || this.#bill === undefined) return;
+  #charge(ms: number): void {
+    this.#bill ??= new HostBill();
+    this.#bill.add(ms);
+    this.#checkBill(this.#bill);
+  }
+
+  #checkBill(bill: HostBill): void {
     const limitMs = this.#context.limits.cpuMs[this.#kind];
-    if (this.#bill.passes(limitMs, this.#context.cpuGrant))
-      this.#end(cpuError(this.#context, this.#kind, this.#bill.ms), 'exceededCpu');
+    if (this.#state === 'over' || !bill.passes(limitMs, this.#context.cpuGrant)) return;
+    this.#end(cpuError(this.#context, this.#kind, bill.ms), 'exceededCpu');
   }
 
   /** Ends it with an error, in the isolate too. */
@@ -293,6 +292,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
   #leaveAnswering(state: 'finishing' | 'abandoned'): void {
     if (this.#state === 'abandoned') return;
     this.#state = state;
+    this.#times?.cancelTimeout();
     if (this.#context.limits.waitUntilMs !== Number.POSITIVE_INFINITY) waitUntilSoon(this);
   }
 
@@ -304,35 +304,26 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
     this.#times?.cancel();
     this.#accounting?.close();
     const endedMs = performance.now();
-    const wallMs = rounded(endedMs - this.#startedMs);
-    const event = () =>
-      invocationEvent(this.#context, {
-        start: this.#start,
-        record: this.#record,
-        cpuMs,
-        wallMs,
-        peakBytes,
-        waitUntilMs: this.#times?.waitUntilTookMs(endedMs) ?? 0,
-        requestBytes: this.#start.body?.length ?? this.bodyBytes,
-        responseBytes: this.#record.responseBytes || this.exchange.receivedBytes,
-        accounting: this.#accounting,
-      });
-    const subrequests = this.#accounting?.subrequests ?? 0;
-    const usage = { kind: this.#kind, cpuMs, wallMs, peakBytes, subrequests };
-    this.#context.over(this.#record.outcome, usage, event, this.#trace);
-  }
-
-  #billed(): HostBill {
-    this.#bill ??= new HostBill();
-    return this.#bill;
+    const ended: EndedInvocation = {
+      kind: this.#kind,
+      start: this.#start,
+      record: this.#record,
+      cpuMs,
+      wallMs: rounded(endedMs - this.#startedMs),
+      peakBytes,
+      waitUntilMs: this.#times?.waitUntilTookMs(endedMs) ?? 0,
+      requestBytes: this.#start.body?.length ?? this.bodyBytes,
+      responseBytes: this.#record.responseBytes || this.exchange.receivedBytes,
+      subrequests: this.#accounting?.subrequests ?? 0,
+      accounting: this.#accounting,
+    };
+    const { outcome, error } = this.#record;
+    this.#context.over(outcome, ended, () => invocationEvent(this.#context, ended), this.#trace);
+    this.#sink.ended?.(outcome === 'ok' ? undefined : (error ?? noAnswerError(this.#context.function)));
   }
 
   #timed(): InvocationTimes {
     this.#times ??= new InvocationTimes(this);
     return this.#times;
-  }
-
-  get #kind(): InvocationKind {
-    return kindOf(this.#start);
   }
 }

@@ -8,6 +8,8 @@ export interface ResponseSink {
   respond(status: number, head: string, body: Buffer, isComplete: boolean, exchange: Exchange): void;
   bodyReady(): void;
   fail(error: EdgeError): void;
+  /** All of the invocation is over, waitUntil included; `error` is what ended it. */
+  ended?(error: EdgeError | undefined): void;
 }
 
 /** What feeds the request body, when it is a stream. */

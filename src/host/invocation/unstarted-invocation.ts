@@ -16,6 +16,8 @@ const OUTCOMES: Readonly<Partial<Record<EdgeErrorCode, InvocationOutcome>>> = {
   EDGE_CELL_LOST: 'isolateLost',
   EDGE_CELL_START: 'isolateLost',
   EDGE_OVERLOADED: 'isolateLost',
+  EDGE_WALL_TIME_LIMIT: 'exceededWallTime',
+  EDGE_TIMEOUT: 'exceededWallTime',
 };
 
 /** @param wallMs how long it has waited for the start */

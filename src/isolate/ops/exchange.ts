@@ -19,6 +19,10 @@ export interface ExchangeHost {
   failed(invocation: GuestExchange, failure: string): void;
   passThrough(invocation: GuestExchange): void;
   handled(invocation: GuestExchange): void;
+  /** waitUntil was called; OpError when its promise may not be held any more. */
+  hold(invocation: GuestExchange): void;
+  /** Only what waitUntil was given goes on. */
+  abandon(invocation: GuestExchange): void;
 }
 
 /** Of the failure of a handler, whose texts the guest cuts. */
@@ -61,12 +65,7 @@ export function exchangeOps(host: ExchangeHost): OpSet {
     return undefined;
   };
   const call = (service: unknown, head: unknown, body: Uint8Array | string | null, isComplete: boolean): number => {
-    const made = host.call(
-      checkedService(service),
-      callHead(checkedText(head, MAX_CALL_HEAD_BYTES)),
-      body,
-      isComplete,
-    );
+    const made = host.call(checkedService(service), callHead(checkedText(head, MAX_CALL_HEAD_BYTES)), body, isComplete);
     made.isWriting = !isComplete;
     return made.id;
   };
@@ -87,6 +86,14 @@ export function exchangeOps(host: ExchangeHost): OpSet {
     },
     [Op.Done]: id => {
       host.handled(invocation(id));
+      return undefined;
+    },
+    [Op.Hold]: id => {
+      host.hold(invocation(id));
+      return undefined;
+    },
+    [Op.Abandon]: id => {
+      host.abandon(invocation(id));
       return undefined;
     },
 

@@ -11,6 +11,8 @@ export interface LoadingOwner {
   loaded(handlers: readonly string[]): void;
   failed(failure: ScriptFailure): void;
   modules(): ModuleGraph | undefined;
+  /** import() has been called; `work` settles when the module has been evaluated as far as it goes at once. Never rejects. */
+  importing(work: Promise<void>): void;
 }
 
 const MAX_TEXT = 64 * 1024;
@@ -45,7 +47,7 @@ export function loadingOps(owner: LoadingOwner): OpSet {
       }
       const id = nextImport++;
       const invocation = owner.context.currentInvocation();
-      modules.evaluate(name, id, invocation).catch(() => modules.reportFailure(invocation, id));
+      owner.importing(modules.evaluate(name, id, invocation).catch(() => modules.reportFailure(invocation, id)));
       return id;
     },
   };

@@ -52,6 +52,10 @@ export enum Op {
   PassThrough,
   /** (invocation): all that waitUntil was given has settled. */
   Done,
+  /** (invocation): waitUntil was called, see held-work.ts. Fails for the handler of a client that is gone. */
+  Hold,
+  /** (invocation): the client is gone, and only what waitUntil was given goes on. */
+  Abandon,
 
   /** (ServiceId, head text: "method\nbinding\narguments as JSON", body text or undefined) => exchange */
   Call,

@@ -7,7 +7,8 @@ import { hostBucket } from '../../../src/bindings/bucket/host-bucket.js';
 import { BUCKET_LIMITS } from '../../../src/bindings/bucket/limits.js';
 import { bucketBehaviour, bucketService } from '../../../src/bindings/bucket/service.js';
 import { receiveBody } from '../../../src/bindings/bucket/store/receive-body.js';
-import { OWN_WORK, type ServiceBody } from '../../../src/bindings/service.js';
+import type { ServiceBody } from '../../../src/bindings/service.js';
+import { OWN_WORK } from '../../../src/quotas/host/call-work.js';
 import { contract, sampleBytes, streamOf } from './stores.js';
 
 const METHODS = [

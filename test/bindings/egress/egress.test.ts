@@ -5,8 +5,8 @@ import test from 'ava';
 
 import { createEgress } from '../../../src/bindings/egress/egress.js';
 import { egressService } from '../../../src/bindings/egress/egress-service.js';
-import { OWN_WORK } from '../../../src/bindings/service.js';
 import { EdgeError } from '../../../src/quotas/errors.js';
+import { OWN_WORK } from '../../../src/quotas/host/call-work.js';
 import {
   addressOf,
   headerOf,

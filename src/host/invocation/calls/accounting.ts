@@ -1,7 +1,8 @@
 /** The accounting of one invocation: its subrequests, and the gate of its connections. Made when the function first calls a service. */
-import type { CallOrigin, CallWork } from '../../../bindings/service.js';
+import type { CallOrigin } from '../../../bindings/service.js';
 import { failureText, type Pace } from '../../../protocol/exchange-io.js';
 import { type Connection, ConnectionLimiter, type ConnectionSlotRelease } from '../../../quotas/connection-limiter.js';
+import type { CallWork } from '../../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
 import { expensiveStructure } from '../../../quotas/host/json-structure.js';
@@ -164,6 +165,11 @@ export class InvocationAccounting {
     }
     const tooMuch = expensiveStructure(argumentText);
     if (tooMuch !== undefined) throw new TypeError(`The arguments of ${method} have ${tooMuch} are allowed`);
+  }
+
+  /** Work that is done while the call is being read, for which the account is charged by the clock. */
+  bill(ms: number): void {
+    this.#port.charge(ms);
   }
 
   /** Counts what is held of a call while it runs; a negative number gives it back. */

@@ -57,8 +57,13 @@ export async function answerCall(
     accounting.checkHead(head.method, head.argumentText, headBytes);
     const service = services.get(head.binding);
     if (service === undefined) throw new TypeError(`The function has no binding ${JSON.stringify(head.binding)}`);
-    if (holdsConnection === true) connection = accounting.gate.tryOpen() ?? (await accounting.gate.open(io.signal));
-    work.charge(costOf(head.argumentText.length, HOST_COSTS.jsonMbMs));
+    const parsingMs = costOf(head.argumentText.length, HOST_COSTS.jsonMbMs);
+    if (holdsConnection === true) connection = accounting.gate.tryOpen();
+    if (holdsConnection !== true || connection !== undefined) accounting.bill(parsingMs);
+    else {
+      connection = await accounting.gate.open(io.signal);
+      work.charge(parsingMs);
+    }
     const args: unknown = JSON.parse(head.argumentText);
     const argumentBytes = heapBytesOf(args, head.argumentText.length);
     accounting.countHeld(argumentBytes);

@@ -1,15 +1,18 @@
-/** When the time of an invocation is up. All that run in this process are on two timers. */
+/** When the time of an invocation is up. All that run in this process are on three timers. */
 import { type Deadline, TimerList } from './timer-list.js';
 
 /** What is called when a time is up. */
 export interface TimedInvocation {
   exceedWallTime(): void;
+  /** Its caller waits no longer. */
+  exceedTimeout(): void;
   exceedWaitUntil(): void;
   /** Its response has ended or its client is gone, and that round of the event loop has ended too. */
   startWaitUntil(): void;
 }
 
 const wallTimes = new TimerList<TimedInvocation>(invocation => invocation.exceedWallTime());
+const timeouts = new TimerList<TimedInvocation>(invocation => invocation.exceedTimeout());
 const waitUntilTimes = new TimerList<TimedInvocation>(invocation => invocation.exceedWaitUntil());
 /** Answered in this round of the event loop. Nearly all are over by its end: a deadline for each would cost more than the rest of their accounting. */
 let answered: TimedInvocation[] = [];
@@ -29,6 +32,7 @@ function startAll(): void {
 export class InvocationTimes {
   readonly #invocation: TimedInvocation;
   #wall: Deadline<TimedInvocation> | undefined;
+  #timeout: Deadline<TimedInvocation> | undefined;
   #waitUntil: Deadline<TimedInvocation> | undefined;
   #waitUntilMs = 0;
 
@@ -38,6 +42,15 @@ export class InvocationTimes {
 
   startWall(ms: number): void {
     this.#wall = wallTimes.add(this.#invocation, ms);
+  }
+
+  startTimeout(ms: number): void {
+    this.#timeout = timeouts.add(this.#invocation, ms);
+  }
+
+  /** The caller has all that it waited for. */
+  cancelTimeout(): void {
+    if (this.#timeout !== undefined) timeouts.cancel(this.#timeout);
   }
 
   startWaitUntil(ms: number): void {
@@ -52,6 +65,7 @@ export class InvocationTimes {
   }
 
   cancel(): void {
+    this.cancelTimeout();
     if (this.#wall !== undefined) wallTimes.cancel(this.#wall);
     if (this.#waitUntil !== undefined) waitUntilTimes.cancel(this.#waitUntil);
   }

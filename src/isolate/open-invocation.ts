@@ -1,0 +1,32 @@
+/** An invocation that is open in this isolate, with the calls that it has made. */
+import type { GuestExchange } from './guest-exchange.js';
+import type { Timers } from './ops/timers.js';
+import type { StallSubject } from './stalled-invocations.js';
+
+export const NO_CALLS: ReadonlySet<GuestExchange> = new Set();
+
+export class OpenInvocation implements StallSubject {
+  readonly exchange: GuestExchange;
+  readonly order: number;
+  readonly #timers: Timers;
+  /** Made with the first call. */
+  calls: Set<GuestExchange> | undefined;
+  /** The handler has answered and everything given to waitUntil has settled. */
+  isHandled = false;
+
+  constructor(exchange: GuestExchange, order: number, timers: Timers) {
+    this.exchange = exchange;
+    this.order = order;
+    this.#timers = timers;
+  }
+
+  get isAnswered(): boolean {
+    return this.isHandled || this.exchange.exchange.isReplied;
+  }
+
+  get isPending(): boolean {
+    if (this.#timers.isPending(this.exchange.id) || this.exchange.isPending) return true;
+    for (const call of this.calls ?? NO_CALLS) if (call.isPending) return true;
+    return false;
+  }
+}
