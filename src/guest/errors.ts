@@ -1,5 +1,5 @@
 /**
- * The stacks of errors (rule R4). Where a function of the neutral realm writes them (isolate/stack-formatter.ts) the engine keeps the frames,
+ * The stacks of errors (rule R4). Where a function of the neutral realm writes them (isolate/stacks/stack-formatter.ts) the engine keeps the frames,
  * and all that is done here is to say how many.
  *
  * Where that is not possible the engine captures none in this realm, or Node's own function would write them. Each Error constructor then has

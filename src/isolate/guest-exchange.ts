@@ -5,7 +5,7 @@
 
 import type { Exchange, ExchangeListener } from '../protocol/exchange.js';
 import { BodyPipe, type PipeSource, type PipeTarget } from './body-pipe.js';
-import { OWN } from './held-work.js';
+import { OWN } from './invocations/held-work.js';
 import { OpError } from './ops/arguments.js';
 import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
 import type { TurnQueue } from './turns.js';

@@ -16,11 +16,12 @@ import {
 import type { Transport } from '../protocol/transport.js';
 import { createHostCall } from './bridge.js';
 import { GuestExchange } from './guest-exchange.js';
-import { HeldWork, OWN } from './held-work.js';
+import { HeldWork, OWN } from './invocations/held-work.js';
+import { NO_CALLS, OpenInvocation } from './invocations/open-invocation.js';
+import { StalledInvocations } from './invocations/stalled-invocations.js';
 import { loadModules } from './load.js';
 import { InvocationMeter } from './meter.js';
 import type { ModuleGraph } from './modules.js';
-import { NO_CALLS, OpenInvocation } from './open-invocation.js';
 import { OpError } from './ops/arguments.js';
 import { basicOps } from './ops/basics.js';
 import { exchangeOps } from './ops/exchange.js';
@@ -29,9 +30,8 @@ import type { OpContext, OpSet } from './ops/op-set.js';
 import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
 import { Timers } from './ops/timers.js';
 import { createRealm, type Realm } from './realm.js';
-import type { Place } from './source-places.js';
-import { useStackPlaces } from './stack-formatter.js';
-import { StalledInvocations } from './stalled-invocations.js';
+import type { Place } from './stacks/source-places.js';
+import { useStackPlaces } from './stacks/stack-formatter.js';
 import { TurnQueue } from './turns.js';
 import type { WatchBlock } from './watch-block.js';
 

@@ -12,7 +12,7 @@ import { rewriteImports, withoutImports } from './imports/rewrite-imports.js';
 import { parser } from './lazy-parser.js';
 import { Ev } from './ops/table.js';
 import type { Realm } from './realm.js';
-import { SourcePlaces } from './source-places.js';
+import { SourcePlaces } from './stacks/source-places.js';
 import { threadCpuMs } from './thread-clock.js';
 import type { TurnQueue } from './turns.js';
 

@@ -6,7 +6,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import vm from 'node:vm';
 import type { GuestFunction, HostCall } from './bridge.js';
-import { hasNativeStacks } from './stack-formatter.js';
+import { hasNativeStacks } from './stacks/stack-formatter.js';
 
 /** The context's global object. It is passed to node:vm and to nothing else. */
 export type GuestContext = vm.Context;

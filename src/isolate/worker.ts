@@ -11,7 +11,7 @@ import { IdleMemory } from './idle-memory.js';
 import { Isolate } from './isolate.js';
 import { platformOps } from './ops/platform.js';
 import { useBundle } from './realm.js';
-import { takeOverStacks } from './stack-formatter.js';
+import { takeOverStacks } from './stacks/stack-formatter.js';
 import { ownClockDescriptor, ownThreadId } from './thread-clock.js';
 import { warmUp } from './warm-up.js';
 import { WatchBlock } from './watch-block.js';

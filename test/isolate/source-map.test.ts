@@ -1,6 +1,6 @@
 import test from 'ava';
 import { transform } from 'esbuild';
-import { SourceMap } from '../../src/isolate/source-map.js';
+import { SourceMap } from '../../src/isolate/stacks/source-map.js';
 
 const mapOf = (fields: object): SourceMap =>
   new SourceMap(JSON.stringify({ version: 3, sources: ['a.ts'], ...fields }));

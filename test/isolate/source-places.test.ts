@@ -1,5 +1,5 @@
 import test from 'ava';
-import { SourcePlaces } from '../../src/isolate/source-places.js';
+import { SourcePlaces } from '../../src/isolate/stacks/source-places.js';
 
 const START = { file: 'dist/out.js', line: 1, column: 1 };
 

@@ -3,7 +3,7 @@
  * own hook can give hands out a host object (rule R12). In any text that leaves here nothing is left that could be the keyword.
  */
 import { parser } from '../lazy-parser.js';
-import type { Edit } from '../source-places.js';
+import type { Edit } from '../stacks/source-places.js';
 import { candidates, ImportUse, mayImport, metaAt } from './import-scan.js';
 
 /** Names that the rewriting puts into a module's scope. An author's own use of them does not compile, which is as it should be. */

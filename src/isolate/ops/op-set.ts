@@ -1,4 +1,4 @@
-import type { Place } from '../source-places.js';
+import type { Place } from '../stacks/source-places.js';
 import type { Op } from './table.js';
 
 /** What an op answers: nothing else may cross to the guest. */

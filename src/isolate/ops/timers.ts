@@ -1,5 +1,5 @@
 /** Timers of the guest. The host never hands a guest function to setTimeout (rule R7): a timer is a number that comes back in a turn. */
-import type { HeldWork } from '../held-work.js';
+import type { HeldWork } from '../invocations/held-work.js';
 import { checkedInteger, OpError } from './arguments.js';
 import type { OpContext, OpSet } from './op-set.js';
 import { Op } from './table.js';

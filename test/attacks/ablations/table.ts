@@ -98,7 +98,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     rule: 'R4',
     without: 'the cut of foreign frames from stacks',
-    file: 'src/isolate/neutral-realm.ts',
+    file: 'src/isolate/stacks/neutral-realm.ts',
     find: `if (apply(exec, foreign, [file]) !== null) return '';`,
     replace: '',
     test: ATTACKS,
@@ -107,7 +107,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     rule: 'R4',
     without: 'the formatter of a realm of its own',
-    file: 'src/isolate/stack-formatter.ts',
+    file: 'src/isolate/stacks/stack-formatter.ts',
     find: 'internals.setFormatter(createFormatter());',
     replace: '',
     test: ATTACKS,
@@ -116,7 +116,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     rule: 'R4',
     without: 'the prototypes of errors that lead to nothing',
-    file: 'src/isolate/neutral-realm.ts',
+    file: 'src/isolate/stacks/neutral-realm.ts',
     find: 'setPrototypeOf(prototype, null);',
     replace: '',
     test: ATTACKS,

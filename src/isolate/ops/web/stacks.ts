@@ -3,8 +3,8 @@
  * frames on its stack; it stays here, and what the guest may ask for is text with the frames of its own files alone.
  */
 import { nextTick } from 'node:process';
-import type { Place } from '../../source-places.js';
-import { FOREIGN, SHOWN_FRAMES } from '../../stack-formatter.js';
+import type { Place } from '../../stacks/source-places.js';
+import { FOREIGN, SHOWN_FRAMES } from '../../stacks/stack-formatter.js';
 import { checkedInteger } from '../arguments.js';
 import type { OpSet } from '../op-set.js';
 import { Op } from '../table.js';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import test from 'ava';
-import { handler, ISOLATIONS, newHost } from './new-host.js';
+import { handler, ISOLATIONS, newHost } from '../new-host.js';
 
 for (const isolation of ISOLATIONS) {
   test(`fetch() of a function sends and receives header bytes as they are (${isolation})`, async t => {

@@ -1,18 +1,18 @@
 /** A function whose isolate has been taken over: the other end of the host's connection is a test that sends whatever it likes. */
 import type { ExecutionContext } from 'ava';
-import { FunctionRunner } from '../../src/host/invocation/function-runner.js';
-import type { InvocationContext } from '../../src/host/invocation/invocation-context.js';
-import { IsolateCache } from '../../src/pool/isolate-cache.js';
-import { IsolateHandle } from '../../src/pool/isolate-handle.js';
-import { FrameReader } from '../../src/protocol/frame-reader.js';
-import { FrameWriter } from '../../src/protocol/frame-writer.js';
-import { HostOpens, SignalKind } from '../../src/protocol/messages.js';
-import type { TransportReader } from '../../src/protocol/transport.js';
-import { resolveLimits } from '../../src/quotas/resolve-limits.js';
-import { LOAD_HEAD } from '../pool/fake-isolate.js';
-import { SILENT_TRANSPORT } from '../protocol/silent-transport.js';
-import { everyService } from './service-entry.js';
-import { wideShare } from './wide-share.js';
+import { FunctionRunner } from '../../../src/host/invocation/function-runner.js';
+import type { InvocationContext } from '../../../src/host/invocation/invocation-context.js';
+import { IsolateCache } from '../../../src/pool/isolate-cache.js';
+import { IsolateHandle } from '../../../src/pool/isolate-handle.js';
+import { FrameReader } from '../../../src/protocol/frame-reader.js';
+import { FrameWriter } from '../../../src/protocol/frame-writer.js';
+import { HostOpens, SignalKind } from '../../../src/protocol/messages.js';
+import type { TransportReader } from '../../../src/protocol/transport.js';
+import { resolveLimits } from '../../../src/quotas/resolve-limits.js';
+import { LOAD_HEAD } from '../../pool/fake-isolate.js';
+import { SILENT_TRANSPORT } from '../../protocol/silent-transport.js';
+import { everyService } from '../service-entry.js';
+import { wideShare } from '../wide-share.js';
 
 export interface HostileIsolate {
   readonly runner: FunctionRunner;

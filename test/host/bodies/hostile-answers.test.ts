@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { fetchInput, fetchThrough } from '../../src/host/ingress/fetch-adapter.js';
-import { createListener } from '../../src/host/ingress/listener.js';
-import type { FrameWriter } from '../../src/protocol/frame-writer.js';
+import { fetchInput, fetchThrough } from '../../../src/host/ingress/fetch-adapter.js';
+import { createListener } from '../../../src/host/ingress/listener.js';
+import type { FrameWriter } from '../../../src/protocol/frame-writer.js';
 import { hostileIsolate } from './hostile-isolate.js';
 
 type Answer = (writer: FrameWriter, id: number) => void;

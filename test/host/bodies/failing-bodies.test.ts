@@ -1,8 +1,8 @@
 /** A body that does not come to its end ends what it was sent by: nobody waits for an answer that will not be given. */
 import test, { type ExecutionContext } from 'ava';
-import { EdgeHost, type LogEvent } from '../../src/index.js';
-import { startOrigin } from '../bindings/egress/origin-server.js';
-import { handler, ISOLATIONS, type Isolation, nextInvocation, textOf } from './new-host.js';
+import { EdgeHost, type LogEvent } from '../../../src/index.js';
+import { startOrigin } from '../../bindings/egress/origin-server.js';
+import { handler, ISOLATIONS, type Isolation, nextInvocation, textOf } from '../new-host.js';
 
 /** One for all tests of an isolation mode: each uses functions of its own. */
 const hosts = new Map<Isolation, EdgeHost>();

@@ -1,6 +1,6 @@
 /** An invocation that is open in this isolate, with the calls that it has made. */
-import type { GuestExchange } from './guest-exchange.js';
-import type { Timers } from './ops/timers.js';
+import type { GuestExchange } from '../guest-exchange.js';
+import type { Timers } from '../ops/timers.js';
 import type { StallSubject } from './stalled-invocations.js';
 
 export const NO_CALLS: ReadonlySet<GuestExchange> = new Set();

@@ -2,9 +2,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
-import type { EdgeHost, EdgeHostOptions } from '../../src/index.js';
-import { startOrigin } from '../bindings/egress/origin-server.js';
-import { handler, ISOLATIONS, newHost, nextInvocation } from './new-host.js';
+import type { EdgeHost, EdgeHostOptions } from '../../../src/index.js';
+import { startOrigin } from '../../bindings/egress/origin-server.js';
+import { handler, ISOLATIONS, newHost, nextInvocation } from '../new-host.js';
 
 const LONG = randomBytes(8 * 1024 * 1024);
 const LOCAL: EdgeHostOptions = { egress: { allow: ['127.0.0.1'] } };
