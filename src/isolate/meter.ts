@@ -5,7 +5,7 @@
 import { getHeapStatistics } from 'node:v8';
 import { HostOpens, type IsolateLimits } from '../protocol/messages.js';
 import { CpuAllowance } from '../quotas/cpu-allowance.js';
-import { collectGarbage } from './collect-garbage.js';
+import { collectGarbage } from './memory/collect-garbage.js';
 import { threadCpuMs } from './thread-clock.js';
 import type { TurnMeter } from './turns.js';
 import { ORIGIN_MS, type WatchBlock } from './watch-block.js';

@@ -5,10 +5,10 @@
 import process from 'node:process';
 import type { MessagePort } from 'node:worker_threads';
 import { descriptorTransport, portTransport } from '../protocol/transport.js';
-import { collectGarbage } from './collect-garbage.js';
 import { hardenThread } from './harden-thread.js';
-import { IdleMemory } from './idle-memory.js';
 import { Isolate } from './isolate.js';
+import { collectGarbage } from './memory/collect-garbage.js';
+import { IdleMemory } from './memory/idle-memory.js';
 import { platformOps } from './ops/platform.js';
 import { useBundle } from './realm.js';
 import { takeOverStacks } from './stacks/stack-formatter.js';
