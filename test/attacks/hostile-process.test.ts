@@ -180,7 +180,9 @@ test('an honest function that computes for longer than every slack, and within i
     return (await event).cpuMs;
   };
   const probeMs = Math.max(1, await computing(PROBE_ROUNDS));
-  t.true((await computing(Math.ceil((PROBE_ROUNDS * 1.25 * SLACK_MS) / probeMs))) > SLACK_MS);
+  // The machine may be faster the next time: then once more, with twice as many.
+  let rounds = Math.ceil((PROBE_ROUNDS * 1.25 * SLACK_MS) / probeMs);
+  while ((await computing(rounds)) <= SLACK_MS) rounds *= 2;
   t.deepEqual(warnings, []);
 });
 

@@ -190,7 +190,10 @@ test('load() checks the option of the row, prepares the binding, and knows nothi
 for (const row of REGISTRY.named) {
   test(`the guest realm of the package makes bindings of type ${row.name}`, async t => {
     const script = `addEventListener('fetch', event => event.respondWith(new Response(typeof NAME)));`;
-    const guest = await createGuest(t, script, { bindings: [{ name: 'NAME', service: row.id }] });
+    // A row that gives the guest a configuration has it checked there: names of methods, for callbacks.
+    const config = row.guestConfig?.({});
+    const binding = { name: 'NAME', service: row.id, ...(config !== undefined && { config }) };
+    const guest = await createGuest(t, script, { bindings: [binding] });
     t.is((await guest.fetch()).body, 'object');
   });
 }

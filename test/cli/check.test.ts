@@ -3,6 +3,7 @@ import test from 'ava';
 import { answering, edgehost, folderOf } from './program.js';
 
 test('edgehost check says of each function whether it would load, and exits with 1 when one would not', async t => {
+  t.timeout(240_000);
   const cwd = await folderOf(t, {
     'good.ts': `const text: string = 'x';\n${answering('x')}`,
     'throws/index.js': 'const nothing = undefined;\nthrow new Error("at the start");\n',
@@ -34,6 +35,7 @@ test('edgehost check says of each function whether it would load, and exits with
 });
 
 test('edgehost check finds routes of a server that belong to another account', async t => {
+  t.timeout(240_000);
   const cwd = await folderOf(t, {
     'f.js': answering('f'),
     'server.toml': `[[accounts]]\nid = "a"\nzones = ["a.test"]\nfunctions = [{ path = "f.js", routes = ["a.test/*"] }]\n
@@ -54,6 +56,7 @@ test('edgehost check finds routes of a server that belong to another account', a
 });
 
 test('edgehost check applies the limits of --plan', async t => {
+  t.timeout(240_000);
   // Text that gzip cannot shorten below the megabyte of the free plan.
   const comment = randomBytes(1_200_000).toString('base64');
   const cwd = await folderOf(t, { 'big.js': `${answering('big')}//${comment}\n` });

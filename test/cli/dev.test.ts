@@ -27,6 +27,7 @@ const PROJECT = {
 };
 
 test('edgehost dev bundles TypeScript and packages, reloads what is changed, and keeps the version that loads', async t => {
+  t.timeout(240_000);
   const cwd = await folderOf(t, PROJECT);
   const dev = new Program(t, DEV, { cwd });
   t.like(await dev.event('loaded'), { isReload: false, isBundled: true });
@@ -53,6 +54,7 @@ test('edgehost dev bundles TypeScript and packages, reloads what is changed, and
 });
 
 test('edgehost dev shows where in the source a function has thrown', async t => {
+  t.timeout(240_000);
   const cwd = await folderOf(t, PROJECT);
   const dev = new Program(t, ['dev', '--port', '0'], { cwd });
   const [, url = ''] = await dev.printed(/Listening on (\S+)/);
@@ -80,6 +82,7 @@ for (const [env, isColoured] of [
 }
 
 test('edgehost dev loses no request while versions change', async t => {
+  t.timeout(240_000);
   const cwd = await folderOf(t, { 'index.js': answering('0') });
   const dev = new Program(t, DEV, { cwd });
   const url = await dev.url();
@@ -107,6 +110,7 @@ test('edgehost dev loses no request while versions change', async t => {
 });
 
 test('edgehost dev serves a folder of functions, each below its name and by its routes, and sees them come and go', async t => {
+  t.timeout(240_000);
   const cwd = await folderOf(t, {
     'hello.js': answering('hello'),
     'notes/edgehost.toml': 'name = "notes"\nmain = "main.js"\nroutes = ["*/api/*", "notes.localhost/*"]\n',
@@ -144,6 +148,7 @@ test('edgehost dev serves a folder of functions, each below its name and by its 
 });
 
 test('edgehost dev waits for a function that does not load, and says meanwhile why', async t => {
+  t.timeout(240_000);
   const cwd = await folderOf(t, { 'edgehost.toml': 'name = "late"\nmain = "src/main.js"\n', 'src/other.js': '' });
   const dev = new Program(t, DEV, { cwd });
   t.like(await dev.event('error'), {
@@ -165,6 +170,7 @@ test('edgehost dev waits for a function that does not load, and says meanwhile w
 });
 
 test('edgehost dev sees a file that an import lacked, in a folder that is new, and a folder that was replaced', async t => {
+  t.timeout(240_000);
   const cwd = await folderOf(t, {
     'index.js': "import { text } from './lib/text.js';\nexport default { fetch: () => new Response(text) };\n",
   });
@@ -185,6 +191,7 @@ test('edgehost dev sees a file that an import lacked, in a folder that is new, a
 });
 
 test('edgehost dev gives functions the variables of --env-file, and its buckets are there the next time', async t => {
+  t.timeout(240_000);
   const script = `export default {
     async fetch(request, env) {
       if (request.method === 'PUT') await env.FILES.put('key', request.body);
@@ -235,6 +242,7 @@ for (const [how, isGroup] of [
 }
 
 test('edgehost dev applies the plan, and prints limits that are passed and requests that are refused', async t => {
+  t.timeout(240_000);
   const cwd = await folderOf(t, { 'index.js': 'export default { fetch() { for (;;); } };\n' });
   const dev = new Program(t, [...DEV, '--plan', 'free'], { cwd });
   const url = await dev.url();
@@ -246,6 +254,7 @@ test('edgehost dev applies the plan, and prints limits that are passed and reque
 });
 
 test('edgehost dev says what is wrong with its arguments, and leaves nothing running', async t => {
+  t.timeout(240_000);
   const cwd = await folderOf(t, {
     'index.js': answering('x'),
     'notes.txt': '',

@@ -35,6 +35,7 @@ functions = ["globex"]
 };
 
 test('edgehost serve serves accounts from a file by their routes, and finishes what it answers when it is stopped', async t => {
+  t.timeout(240_000);
   const cwd = await folderOf(t, FILES);
   const serve = new Program(t, ['serve', 'server.toml', '--json'], { cwd });
   t.regex(
@@ -54,6 +55,7 @@ test('edgehost serve serves accounts from a file by their routes, and finishes w
 });
 
 test('edgehost serve takes the host name from a proxy with trust_proxy, and prints requests with log_requests', async t => {
+  t.timeout(240_000);
   const cwd = await folderOf(t, FILES);
   await put(join(cwd, 'server.toml'), `trust_proxy = true\nlog_requests = true\n${FILES['server.toml']}`);
   const serve = new Program(t, ['serve', 'server.toml', '--json'], { cwd });
@@ -66,6 +68,7 @@ test('edgehost serve takes the host name from a proxy with trust_proxy, and prin
 });
 
 test('edgehost serve serves nothing when a function does not load, and the others with --keep-going', async t => {
+  t.timeout(240_000);
   const cwd = await folderOf(t, { ...FILES, 'acme/index.js': 'export default {' });
   const refused = await edgehost(t, ['serve', 'server.toml'], { cwd });
   t.is(refused.code, 1);

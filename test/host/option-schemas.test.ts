@@ -83,7 +83,8 @@ test('account(), listener() and management() refuse options that they do not hav
   });
   t.throws(() => host.listener(wrong({ trustproxy: true })), {
     instanceOf: TypeError,
-    message: 'listener() has no option "trustproxy"; its options are function, trustProxy (did you mean trustProxy?)',
+    message:
+      'listener() has no option "trustproxy"; its options are function, trustProxy, timeoutMs (did you mean trustProxy?)',
   });
   t.throws(() => host.management(wrong({ datePin: 'on' })), {
     instanceOf: TypeError,

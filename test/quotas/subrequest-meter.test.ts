@@ -16,6 +16,7 @@ const KINDS: readonly SubrequestKind[] = [
   'queue',
   'sql',
   'stateful',
+  'callback',
 ];
 
 function countMany(meter: SubrequestMeter, kind: SubrequestKind, times: number): void {

@@ -101,8 +101,8 @@ test('poll() ends a cell that stays past its slack, at the second poll in a row'
   });
 });
 
-test('poll() ends a cell without invocations that burns: one thread within 1.5 s, two within 1, a fifth more than its share in a minute', t => {
-  t.is(new Rig().pollsUntilFound(6, POLL_MS), 5);
+test('poll() ends a cell without invocations that burns: one thread within 1.25 s, two within 1, a fifth more than its share in a minute', t => {
+  t.is(new Rig().pollsUntilFound(6, POLL_MS), 4);
   t.is(new Rig().pollsUntilFound(4, 2 * POLL_MS), 3);
   const polls = new Rig().pollsUntilFound(240, SHARE_MS * 1.2) ?? 0;
   t.true(polls > 40);
