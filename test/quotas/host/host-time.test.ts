@@ -31,7 +31,7 @@ test('AccountTime that is alone owes nothing, whatever it uses', t => {
   t.is(account.spentMs, 5000);
 });
 
-test('AccountTime owes what is beyond its share while another is at work, until a third of the time has paid for it', async t => {
+test('AccountTime owes what is beyond its share while another is at work, until a sixth of the time has paid for it', async t => {
   const { clock, make } = rig();
   const busy = make();
   const other = make();
@@ -39,8 +39,8 @@ test('AccountTime owes what is beyond its share while another is at work, until 
   busy.account.charge(10);
   t.deepEqual(busy.changes, [true]);
   t.deepEqual(other.changes, []);
-  // Two of the ten were there from the beginning: eight are owed, and a third of twenty-four pays them.
-  clock.ms += 23;
+  // Two of the ten were there from the beginning: eight are owed, and a sixth of forty-eight pays them.
+  clock.ms += 47;
   other.account.charge(0.1);
   await nextRound();
   t.true(busy.account.isInDebt);
@@ -64,10 +64,10 @@ test('AccountTime owes nothing any more when the others have stopped', async t =
 test('HostTime pays debtors alike: each earns less when there are more of them', t => {
   const { all, make } = rig();
   make().account.charge(0.1);
-  const debtors = Array.from({ length: 4 }, make);
-  t.is(all.rate, 1 / 3);
+  const debtors = Array.from({ length: 8 }, make);
+  t.is(all.rate, 1 / 6);
   for (const { account } of debtors) account.charge(10);
-  t.is(all.rate, 3 / 16);
+  t.is(all.rate, 3 / 32);
   for (const { account } of debtors) account.close();
-  t.is(all.rate, 1 / 3);
+  t.is(all.rate, 1 / 6);
 });
