@@ -14,8 +14,8 @@ export const CPU = {
    * that collect their garbage after work.
    */
   idleShare: 0.2,
-  /** So much may be used ahead of that share: it is used up in 0.4 seconds by a thread that burns. */
-  slackMs: 400,
+  /** So much may be used ahead of that share: it is used up in 0.35 seconds by a thread that burns. */
+  slackMs: 350,
   /** On top of the slack for each isolate: all may collect garbage at once (50 to 90 ms each). */
   isolateSlackMs: 150,
   /**
@@ -39,7 +39,7 @@ export const CPU = {
   /** A mebibyte that is moved in or out. Seen: 1 to 6 ms. */
   mebibyteMs: 20,
   /** A thread, its realm and its warm-up. Seen: 170 ms. */
-  isolateMs: 300,
+  isolateMs: 250,
   /**
    * A thread that was told to end may be inside something native, for which nobody pays: the collection of a heap that is full, with the threads of
    * V8's pool. Seen: 1.1 s on the wall, and 3.2 s of CPU time. After 3 s its cell is replaced anyway (thread-pool.ts).
