@@ -183,7 +183,7 @@ export class ModuleGraph {
     const respelled = this.#timed(() => withoutImports(source, imports));
     try {
       if (respelled !== undefined) {
-        const script = new vm.Script(prefix + respelled.source, options);
+        const script = new vm.Script(behind(prefix, respelled.source), options);
         if (respelled.edits.length > 0) this.places.setEdits(name, respelled.edits);
         return script;
       }
@@ -192,7 +192,7 @@ export class ModuleGraph {
     }
     try {
       this.#timed(() => refuseImports(source, name));
-      return new vm.Script(prefix + source, options);
+      return new vm.Script(behind(prefix, source), options);
     } catch (error) {
       throw compileFailure(error, name, source);
     }
@@ -210,7 +210,7 @@ export class ModuleGraph {
       for (let next = this.#timed(() => texts.next()); !next.done; next = this.#timed(() => texts.next())) {
         const { prefix, source: text, edits } = next.value;
         try {
-          const module = new vm.SourceTextModule(prefix + text, { ...options, columnOffset: -prefix.length });
+          const module = new vm.SourceTextModule(behind(prefix, text), { ...options, columnOffset: -prefix.length });
           if (edits.length > 0) this.places.setEdits(name, edits);
           return module;
         } catch (error) {
@@ -277,6 +277,11 @@ function candidates(specifier: string, referrer: string): string[] {
     name = parts.join('/');
   }
   return [name, `./${name}`, `${name}.js`, `${name}.mjs`];
+}
+
+/** A line for a shell may only be the very first: behind something else it is a comment. */
+function behind(prefix: string, source: string): string {
+  return prefix !== '' && source.startsWith('#!') ? `${prefix}//${source.slice(2)}` : prefix + source;
 }
 
 /** The hook is never reached by rewritten code. A primitive, so that nothing of this realm is thrown into the guest. */

@@ -1,3 +1,4 @@
+import { access, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { answering, edgehost, folderOf, Program, put, textOf } from './program.js';
@@ -147,3 +148,71 @@ for (const [what, file, message] of [
     }
   });
 }
+
+/** An account whose folder has what its customer wrote, beside the folder of another account. */
+function ofCustomer(files: Readonly<Record<string, string>>): Record<string, string> {
+  const written = Object.entries(files).map(([name, text]) => [`customer/${name}`, text]);
+  return {
+    'server.toml': 'storage = ":memory:"\n[[accounts]]\nid = "acme"\nfunctions = ["customer"]\n',
+    'other/secret.json': '{ "key": "other" }',
+    'other/secret.txt': 'other',
+    'other/secret.bin': 'other',
+    'other/index.js': answering('other'),
+    ...Object.fromEntries(written),
+  };
+}
+
+test('a bundler in the folder of a function is not run by edgehost serve and edgehost check', async t => {
+  const evil = `import { writeFileSync } from 'node:fs'; writeFileSync('taken', ''); export default {};`;
+  const files = {
+    'index.ts': 'export default { fetch: (): Response => new Response("own") };',
+    'node_modules/esbuild/package.json': '{ "name": "esbuild", "type": "module", "main": "main.js" }',
+    'node_modules/esbuild/main.js': evil,
+  };
+  const cwd = await folderOf(t, ofCustomer(files));
+  const { code, out } = await edgehost(t, ['check', 'server.toml'], { cwd });
+  t.is(code, 0, out);
+  await t.throwsAsync(access(join(cwd, 'taken')));
+});
+
+for (const [what, files] of Object.entries({
+  JSON: {
+    'index.js': 'import secret from "../other/secret.json"; export default { fetch: () => Response.json(secret) };',
+  },
+  text: {
+    'index.ts': 'import secret from "../other/secret.txt"; export default { fetch: () => new Response(secret) };',
+  },
+  data: {
+    'index.ts': 'import secret from "../other/secret.bin"; export default { fetch: () => new Response(secret) };',
+  },
+  'any file by an attribute': {
+    'index.ts':
+      'import s from "../server.toml" with { type: "text" }; export default { fetch: () => new Response(s) };',
+  },
+  'any file by a rule': {
+    'edgehost.toml': 'name = "rule"\nmain = "index.ts"\n[[rules]]\ntype = "Text"\nglobs = ["**/*.toml"]\n',
+    'index.ts': 'import secret from "../server.toml"; export default { fetch: () => new Response(secret) };',
+  },
+})) {
+  test(`a function that is bundled reads nothing outside of its folder: ${what}`, async t => {
+    const cwd = await folderOf(t, ofCustomer(files));
+    const { code, out } = await edgehost(t, ['check', 'server.toml'], { cwd });
+    t.is(code, 1, out);
+    t.regex(out, /is outside of the folder of the function/);
+  });
+}
+
+test('links in the folder of an account lead to no file of another one', async t => {
+  const bundled =
+    'import s from "./link.json"; const f: string = s.key; export default { fetch: () => new Response(f) };';
+  const cwd = await folderOf(t, ofCustomer({ 'a/index.ts': bundled, 'b/index.ts': bundled }));
+  await symlink(join(cwd, 'other/secret.json'), join(cwd, 'customer/a/link.json'));
+  await symlink(join(cwd, 'other/secret.json'), join(cwd, 'customer/b/link.json'));
+  const files = await edgehost(t, ['check', 'server.toml'], { cwd });
+  t.is(files.code, 1);
+  t.is(files.out.match(/link|secret.json is outside of the folder/g)?.length ?? 0, 2, files.out);
+  await symlink(join(cwd, 'other'), join(cwd, 'customer/c'));
+  const folders = await edgehost(t, ['check', 'server.toml'], { cwd });
+  t.is(folders.code, 1);
+  t.regex(folders.out, /c\/index\.js is outside of the folder/);
+});

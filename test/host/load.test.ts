@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { transform } from 'esbuild';
-import { handler, newHost, textOf } from './new-host.js';
+import { handler, ISOLATIONS, newHost, textOf } from './new-host.js';
 
 const failing: readonly { name: string; source: unknown; code: string; at?: [string, number, number]; text: RegExp }[] =
   [
@@ -271,3 +271,20 @@ test('load() refuses cron triggers of a function without a scheduled handler, an
   await t.throwsAsync(host.account('default').check(fetches, { crons }), { code: 'EDGE_SCRIPT_NO_HANDLER' });
   await t.notThrowsAsync(host.load('addEventListener("scheduled", () => {})', { name: 'classic', crons }));
 });
+
+for (const isolation of ISOLATIONS) {
+  test(`load() takes modules that begin with a line for a shell, whatever they import (${isolation})`, async t => {
+    const host = newHost(t, { isolation });
+    const line = '#!/usr/bin/env edge `import("x")`\n';
+    for (const [source, text] of [
+      ['export default { fetch: () => new Response("plain") };', 'plain'],
+      ['export default { fetch: async () => new Response((await import("./b.js")).default) };', 'imported'],
+      ['export default { fetch: () => new Response(import.meta.url) };', 'file:///a.js'],
+      ['addEventListener("fetch", event => event.respondWith(new Response("script")));', 'script'],
+    ] as const) {
+      const modules = { 'a.js': `${line}${source}`, 'b.js': `${line}export default "imported";` };
+      const fn = await host.load(text === 'script' ? modules['a.js'] : { main: 'a.js', modules });
+      t.is(await textOf(fn.fetch('http://x/')), text);
+    }
+  });
+}

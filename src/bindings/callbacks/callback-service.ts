@@ -74,13 +74,13 @@ export function callbackService(given: ApplicationCallbacks, owner: CallbackOwne
       throw new TypeError(`The application has no callback ${JSON.stringify(f)} for the function`);
     const gate = owner.gate();
     gate.enter();
-    const heldBytes = b.reduce((sum, length) => sum + length, 0);
-    work.countBytes(heldBytes);
-    const running = new RunningCall(gate, owner, work, heldBytes);
+    const running = new RunningCall(gate, owner, work);
+    running.hold(b.reduce((sum, length) => sum + length, 0));
     let parts: CallBody | undefined;
     try {
       parts = await takeApart(body, b, s);
-      const value = measured(work, () => decodeValue(v, parts ?? NO_PARTS));
+      const { value, heapBytes } = measured(work, () => decodeValue(v, parts ?? NO_PARTS));
+      running.hold(heapBytes);
       const context = contextOf(owner, call, running.signal);
       // `this` is the object that was given, so that its functions may call each other.
       const outcome = await running.wait(() => Reflect.apply(callback, given, [value, context]), call.signal, f);
@@ -133,19 +133,24 @@ class RunningCall {
   readonly #owner: CallbackOwner;
   readonly #work: CallWork;
   readonly #controller = new AbortController();
-  #heldBytes: number;
+  #heldBytes = 0;
   #isPending = false;
   #hasLeft = false;
 
-  constructor(gate: CallbackGate, owner: CallbackOwner, work: CallWork, heldBytes: number) {
+  constructor(gate: CallbackGate, owner: CallbackOwner, work: CallWork) {
     this.#gate = gate;
     this.#owner = owner;
     this.#work = work;
-    this.#heldBytes = heldBytes;
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal;
+  }
+
+  /** Of what the callback gets, until it has settled. */
+  hold(bytes: number): void {
+    this.#heldBytes += bytes;
+    this.#work.countBytes(bytes);
   }
 
   /** @throws EdgeError EDGE_CALLBACK_TIMEOUT; the reason of the signal when the caller ends */

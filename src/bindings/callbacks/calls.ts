@@ -44,3 +44,8 @@ export const MAX_SEQUENCES = 1000;
 export const MAX_BIGINT_DIGITS = 4096;
 /** The longest array. */
 export const MAX_ITEMS = 100_000;
+/**
+ * Numbers and BigInts that may be keys of Maps and items of Sets, in one value. The engine hashes them without a secret: many that were chosen to
+ * have the same hash would hold the application's process for seconds.
+ */
+export const MAX_NUMERIC_KEYS = 2000;

@@ -4,7 +4,8 @@ import { dirname, join, posix, relative, resolve, sep } from 'node:path';
 import type { ModuleRule } from '../../host/deploy/collect-modules.js';
 import type { FunctionFiles } from '../../host/deploy/config-file.js';
 import type { ModuleSource, ScriptSource } from '../../host/deploy/deployment.js';
-import type { Esbuild } from './esbuild.js';
+import { Confinement } from './confinement.js';
+import type { BundleMode, Esbuild } from './esbuild.js';
 import { FunctionError, shownPath } from './function-error.js';
 
 export interface Bundle {
@@ -13,9 +14,6 @@ export interface Bundle {
   readonly inputs: readonly string[];
   readonly warnings: readonly string[];
 }
-
-/** What NODE_ENV is in packages that ask for it. */
-export type BundleMode = 'development' | 'production';
 
 /** As when modules are collected without a bundler. */
 const LOADERS = { '.txt': 'text', '.html': 'text', '.css': 'text', '.sql': 'text', '.map': 'text' } as const;
@@ -28,6 +26,7 @@ const PACKAGE_FOLDER = `${sep}node_modules${sep}`;
 
 export class Bundler {
   readonly #root: string;
+  readonly #confinement: Confinement | undefined;
   readonly #context: Promise<Esbuild.BuildContext<{ metafile: true; write: false }>>;
   /** Files that stay modules of their own, by their name: data is not made text. */
   readonly #data = new Map<string, string>();
@@ -36,6 +35,8 @@ export class Bundler {
   /** `hasRules`: without, the bundler asks for no file what it is. */
   constructor(esbuild: typeof Esbuild, { root, main }: FunctionFiles, mode: BundleMode, hasRules: boolean) {
     this.#root = root;
+    // In development the function is the person's own, and so is what it imports.
+    this.#confinement = mode === 'production' ? new Confinement(root) : undefined;
     this.#context = esbuild.context({
       absWorkingDir: root,
       entryPoints: [main],
@@ -56,7 +57,10 @@ export class Bundler {
       external: EXTERNAL,
       loader: LOADERS,
       define: { 'process.env.NODE_ENV': JSON.stringify(mode) },
-      plugins: [this.#modulePlugin(main, hasRules)],
+      plugins: [
+        ...(this.#confinement === undefined ? [] : [confining(this.#confinement)]),
+        this.#modulePlugin(main, hasRules),
+      ],
     });
     // Handled where it is awaited, which may be never.
     this.#context.catch(() => {});
@@ -78,6 +82,10 @@ export class Bundler {
     // As bare text: load() finds out whether the main one is a module or a classic script, and a map is text by its name.
     for (const { path, text } of result.outputFiles) modules[this.#nameOf(path)] = text;
     const data = [...this.#data];
+    for (const [, file] of data) {
+      const refusal = await this.#confinement?.refusal(file);
+      if (refusal !== undefined) throw new FunctionError(refusal);
+    }
     for (const [name, file] of data) modules[name] = { type: 'data', source: await readFile(file) };
     const inputs = Object.keys(result.metafile.inputs)
       .map(input => resolve(this.#root, input))
@@ -145,6 +153,18 @@ export class Bundler {
     const more = isMissing ? [] : notes.filter(note => note.location !== null).map(note => `\n  ${note.text}`);
     return `${place}${text}${hint}${more.join('')}`;
   }
+}
+
+/** Files that are outside are an error of the build before they are read. */
+function confining(confinement: Confinement): Esbuild.Plugin {
+  return {
+    name: 'edgehost-confinement',
+    setup: build =>
+      build.onLoad({ filter: /.*/, namespace: 'file' }, async ({ path }) => {
+        const refusal = await confinement.refusal(path);
+        return refusal === undefined ? undefined : { errors: [{ text: refusal }] };
+      }),
+  };
 }
 
 function isBuildFailure(error: unknown): error is Esbuild.BuildFailure {

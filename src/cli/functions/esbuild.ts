@@ -1,19 +1,26 @@
-/** The bundler, which is an optional peer dependency: that of the function's own project, or the one beside this package. */
+/**
+ * The bundler, which is an optional peer dependency. It runs in this process, with all of its rights: in development that of the function's own
+ * project comes first; in production functions may be those of customers, and nothing that lies in their folders is run.
+ */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import type * as Esbuild from 'esbuild';
 import { FunctionError } from './function-error.js';
 
 export type { Esbuild };
 
+/** What NODE_ENV is in packages that ask for it. */
+export type BundleMode = 'development' | 'production';
+
 /**
  * @param root the function's folder
  * @param why what it is needed for, as a sentence
  * @throws FunctionError when it is not installed, or does not load
  */
-export async function loadEsbuild(root: string, why: string): Promise<typeof Esbuild> {
-  for (const from of [join(root, 'noop.js'), import.meta.url]) {
+export async function loadEsbuild(root: string, why: string, mode: BundleMode): Promise<typeof Esbuild> {
+  for (const from of [join(mode === 'development' ? root : process.cwd(), 'noop.js'), import.meta.url]) {
     let path: string;
     try {
       path = createRequire(from).resolve('esbuild');

@@ -5,8 +5,8 @@ import { type FunctionFiles, readFunctionFile } from '../../host/deploy/config-f
 import type { ScriptSource } from '../../host/deploy/deployment.js';
 import type { LoadOptions } from '../../host/options.js';
 import { errorCode } from '../../quotas/errors.js';
-import { type BundleMode, Bundler } from './bundler.js';
-import { loadEsbuild } from './esbuild.js';
+import { Bundler } from './bundler.js';
+import { type BundleMode, loadEsbuild } from './esbuild.js';
 import type { FunctionPlace } from './find-functions.js';
 import { locationOf, shownPath } from './function-error.js';
 import { importedPackage } from './package-imports.js';
@@ -101,7 +101,7 @@ export class FunctionSource {
     if (this.#bundler?.of === of) return this.#bundler.bundler;
     await this.#bundler?.bundler.dispose();
     this.#bundler = undefined;
-    const bundler = new Bundler(await loadEsbuild(files.root, why), files, this.#mode, hasRules);
+    const bundler = new Bundler(await loadEsbuild(files.root, why, this.#mode), files, this.#mode, hasRules);
     this.#bundler = { bundler, of };
     return bundler;
   }

@@ -2,6 +2,7 @@
 import PQueue from 'p-queue';
 import type { Account } from '../../host/account.js';
 import type { EdgeHost } from '../../host/edge-host.js';
+import { Confinement } from '../functions/confinement.js';
 import { readEnvFile, withEnv } from '../functions/env-file.js';
 import { type FunctionPlace, findFunctions } from '../functions/find-functions.js';
 import { FunctionSource, type ReadFunction } from '../functions/function-source.js';
@@ -71,6 +72,12 @@ async function placesOf({ path, name, routes, error }: ServerFunction): Promise<
   const { places } = await findFunctions(path).catch((cause: unknown) => {
     throw error(cause instanceof Error ? cause.message : String(cause));
   });
+  // A folder that a customer writes may have links to those of others.
+  const confinement = new Confinement(path);
+  for (const { file } of places) {
+    const refusal = file === path ? undefined : await confinement.refusal(file);
+    if (refusal !== undefined) throw error(refusal);
+  }
   if (places.length > 1 && (name !== undefined || routes !== undefined))
     throw error(`${path} has ${places.length} functions: name and routes are for one`);
   return places;

@@ -1,5 +1,12 @@
 /** Arguments of callbacks, encoded as bindings/callbacks/calls.ts says. Whatever a value does while it is read, it does to its own function. */
-import { MAX_BIGINT_DIGITS, MAX_BYTES, MAX_DEPTH, MAX_ITEMS, MAX_SEQUENCES } from '../../bindings/callbacks/calls.ts';
+import {
+  MAX_BIGINT_DIGITS,
+  MAX_BYTES,
+  MAX_DEPTH,
+  MAX_ITEMS,
+  MAX_NUMERIC_KEYS,
+  MAX_SEQUENCES,
+} from '../../bindings/callbacks/calls.ts';
 import { brandOf, isError } from '../brands.ts';
 import {
   arrayPush,
@@ -33,13 +40,21 @@ interface State {
   readonly numbers: Map<object, number>;
   readonly bytes: Uint8Array[];
   objects: number;
+  numericKeys: number;
   byteCount: number;
   stream: ReadableStream | undefined;
 }
 
 /** @throws DOMException DataCloneError for what cannot be passed, RangeError for what is too large or nested too deeply */
 export function encodeValue(value: unknown): Encoded {
-  const state: State = { numbers: new MapCtor(), bytes: [], objects: 0, byteCount: 0, stream: undefined };
+  const state: State = {
+    numbers: new MapCtor(),
+    bytes: [],
+    objects: 0,
+    numericKeys: 0,
+    byteCount: 0,
+    stream: undefined,
+  };
   const json = encode(state, value, 0);
   return { json, bytes: state.bytes, stream: state.stream };
 }
@@ -93,6 +108,7 @@ function encodeObject(state: State, value: object, depth: number): unknown {
       const items: unknown[] = [];
       // Read first: what encoding an item runs must not change the map that is being gone through.
       mapForEach(value as Map<unknown, unknown>, (item, key) => {
+        countKey(state, key);
         arrayPush(items, key);
         arrayPush(items, item);
       });
@@ -101,6 +117,7 @@ function encodeObject(state: State, value: object, depth: number): unknown {
     case 'Set': {
       const items: unknown[] = [];
       setForEach(value as Set<unknown>, item => {
+        countKey(state, item);
         arrayPush(items, item);
       });
       return encodeItems(state, 's', items, depth + 1);
@@ -130,6 +147,14 @@ function encodeItems(state: State, tag: 'm' | 's', items: readonly unknown[], de
   const encoded: unknown[] = [tag];
   for (let i = 0; i < items.length; i++) arrayPush(encoded, encode(state, items[i], depth));
   return encoded;
+}
+
+function countKey(state: State, key: unknown): void {
+  if (typeof key !== 'number' && typeof key !== 'bigint') return;
+  if (++state.numericKeys <= MAX_NUMERIC_KEYS) return;
+  throw new RangeErrorCtor(
+    `Maps and Sets with more than ${MAX_NUMERIC_KEYS} numbers as keys cannot be passed: pass an array, or texts as keys`,
+  );
 }
 
 function tooManyItems(): RangeError {

@@ -182,18 +182,3 @@ function importsOf(text: string): Import[] {
   }
   return imports.map(found => ({ ...found, column: found.column + 1 }));
 }
-
-/**
- * A glob of the configuration file: `*` is anything but a slash, `**` anything at all, `?` one character. Without a slash it is about
- * the file's own name.
- */
-export function globMatcher(glob: string): (name: string) => boolean {
-  const source = glob.replace(/\*\*\/|\*\*|[*?]|[\\^$.|+()[\]{}]/g, part => {
-    if (part === '**/') return '(?:.*/)?';
-    if (part === '**') return '.*';
-    if (part === '*') return '[^/]*';
-    return part === '?' ? '[^/]' : `\\${part}`;
-  });
-  const pattern = new RegExp(`^${source}$`);
-  return glob.includes('/') ? name => pattern.test(name) : name => pattern.test(posix.basename(name));
-}

@@ -21,7 +21,8 @@ import {
   VARIABLES,
 } from '../../shapes/function-shapes.js';
 import type { RouteOptions } from '../options.js';
-import { globMatcher, type ModuleRule } from './collect-modules.js';
+import type { ModuleRule } from './collect-modules.js';
+import { globMatcher } from './glob.js';
 
 const MODULE_TYPES = { ESModule: 'esm', Text: 'text', Data: 'data', Json: 'json' } as const satisfies Record<
   string,
@@ -38,7 +39,7 @@ export const FILE_ROUTE = union(
 
 const RULE = object({
   type: choice(['ESModule', 'Text', 'Data', 'Json']),
-  globs: list(text({ minLength: 1 }), { minItems: 1 }),
+  globs: list(text({ minLength: 1, maxLength: 256 }), { minItems: 1 }),
 });
 
 const LIMIT_OF_KEY = new Map(LIMIT_NAMES.map(name => [snakeCase(name), name]));

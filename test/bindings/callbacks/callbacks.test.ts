@@ -500,3 +500,19 @@ test('props that JSON cannot hold, or that are too long, are refused', async t =
   await t.throwsAsync(fetch({ a: 'x'.repeat(70_000) }), { instanceOf: RangeError, message: /at most 65536/ });
   await t.throwsAsync(host.load(handler(''), { props: { a: Number.NaN } }), { message: /props/ });
 });
+
+test('Maps and Sets with more numbers as keys than may be are refused, before they are sent', async t => {
+  const host = newHost(t, THREADS);
+  const bindings = { APP: { run: (value: Set<unknown>) => value.size } };
+  for (const [value, message] of [
+    ['new Set(Array.from({ length: 2000 }, (_, i) => i))', undefined],
+    ['new Set(Array.from({ length: 2001 }, (_, i) => i))', /more than 2000 numbers as keys/],
+    ['new Map(Array.from({ length: 2001 }, (_, i) => [BigInt(i), i]))', /more than 2000 numbers as keys/],
+    ['new Set(Array.from({ length: 20000 }, (_, i) => "k" + i))', undefined],
+  ] as const) {
+    const fn = await host.load(calling(value, 'result => Response.json({ message: "" })'), { bindings });
+    const { message: given } = JSON.parse(await textOf(fn.fetch('http://x/')));
+    if (message === undefined) t.is(given, '', value);
+    else t.regex(given, message, value);
+  }
+});
