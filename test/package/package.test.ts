@@ -1,8 +1,8 @@
 /** The package as it would be published: packed, installed into an empty project, used. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import anyTest, { type TestFn } from 'ava';
@@ -144,6 +144,58 @@ for (const lib of ['webworker', 'dom']) {
     await t.notThrowsAsync(compile('function.ts', ['es2023', lib], 'edgehost/worker'));
     await t.notThrowsAsync(compile('script.ts', ['es2023', lib], 'edgehost/worker'));
   });
+}
+
+const FRAMEWORKS = join(ROOT, 'test/package/frameworks');
+/** Those that the programs import, from the repository. */
+const PACKAGES = [
+  '@hono/node-server',
+  '@nestjs/common',
+  '@nestjs/core',
+  'express',
+  'fastify',
+  'hono',
+  'jest',
+  'koa',
+  'reflect-metadata',
+  'vitest',
+];
+
+for (const name of ['express', 'fastify', 'hono', 'koa', 'nest']) {
+  test(`the installed package serves behind ${name}: bodies, cookies, streams`, async t => {
+    t.timeout(120_000);
+    const { stdout } = await run(process.execPath, [`${name}.mjs`], { cwd: frameworks(), timeout: 60_000 });
+    t.is(stdout, 'ok\n');
+  });
+}
+
+test('functions are tested by jest, as modules, with the installed package', async t => {
+  t.timeout(120_000);
+  const cwd = join(frameworks(), 'jest');
+  const jest = [join(ROOT, 'node_modules/jest/bin/jest.js'), '--rootDir', cwd, '--config', '{"transform":{}}'];
+  const { stderr } = await run(process.execPath, ['--experimental-vm-modules', ...jest], { cwd, timeout: 100_000 });
+  t.regex(stderr, /Tests: +2 passed, 2 total/);
+});
+
+test('functions are tested by vitest with the installed package', async t => {
+  t.timeout(120_000);
+  const cwd = join(frameworks(), 'vitest');
+  const args = [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--root', cwd, '--no-color', '--configLoader', 'native'];
+  const { stdout } = await run(process.execPath, args, { cwd, timeout: 100_000 });
+  t.regex(stdout, /Tests +2 passed/);
+});
+
+/** The programs within the project, which has the tarball; other packages are links. */
+function frameworks(): string {
+  const folder = join(project, 'frameworks');
+  if (existsSync(folder)) return folder;
+  cpSync(FRAMEWORKS, folder, { recursive: true });
+  for (const name of PACKAGES) {
+    const link = join(folder, 'node_modules', name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules', name), link, 'dir');
+  }
+  return folder;
 }
 
 function quickStart(): string {
