@@ -12,6 +12,7 @@ const run = promisify(execFile);
 const test = anyTest.serial as TestFn<never>; // no context; one project, made once
 const project = mkdtempSync(join(tmpdir(), 'edgehost-package-'));
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
+const APP_LIB = ['es2023', 'esnext.disposable'];
 const MAX_TARBALL_BYTES = 1024 * 1024;
 
 interface Packed {
@@ -29,6 +30,9 @@ test.before('pack and install', async t => {
   writeFileSync(join(project, 'package.json'), '{"name":"app","private":true,"type":"module"}');
   const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${packed.filename}`];
   await run('npm', install, { cwd: project });
+  // What applications in TypeScript have besides.
+  mkdirSync(join(project, 'node_modules/@types'), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules/@types/node'), join(project, 'node_modules/@types/node'), 'dir');
 });
 
 test.after.always(() => rmSync(project, { recursive: true, force: true }));
@@ -39,6 +43,8 @@ test('the tarball has what runs and what documents it, and no more', t => {
   const paths = packed.files.map(({ path }) => path);
   for (const path of [
     'dist/src/index.js',
+    'dist/src/index.cjs',
+    'dist/src/index.d.cts',
     'dist/src/index.d.ts',
     'dist/src/worker.d.ts',
     'dist/src/isolate/guest.bundle.js',
@@ -95,7 +101,7 @@ test('edgehost dev, serve and check say how to install esbuild where it is neede
   t.regex(stdout, /^ok/);
 });
 
-test('an application in TypeScript compiles against the installed package', async t => {
+test('an application in TypeScript compiles against the installed package, with skipLibCheck: false', async t => {
   t.timeout(120_000);
   writeFileSync(
     join(project, 'app.ts'),
@@ -109,7 +115,48 @@ test('an application in TypeScript compiles against the installed package', asyn
      new EdgeHost({ store: './data' });
     `,
   );
-  await t.notThrowsAsync(compile('app.ts', ['es2023', 'esnext.disposable'], join(ROOT, 'node_modules/@types/node')));
+  for (const lib of [APP_LIB, [...APP_LIB, 'dom']]) {
+    await t.notThrowsAsync(compile('app.ts', lib, 'node'));
+  }
+});
+
+for (const module of ['node16', 'nodenext']) {
+  test(`an application in CommonJS compiles under module ${module}, and runs`, async t => {
+    t.timeout(120_000);
+    writeFileSync(
+      join(project, 'app.cts'),
+      `import { EdgeError, EdgeHost, type EdgeFunction, type LimitOverrides } from 'edgehost';
+       const limits: LimitOverrides = { cpuMs: 50 };
+       async function main(): Promise<void> {
+         const host: EdgeHost = new EdgeHost({ storage: ':memory:', limits });
+         host.on('invocation', event => event.outcome satisfies string);
+         const fn: EdgeFunction = await host.load('export default { fetch() { throw new Error("no"); } };');
+         const error: unknown = await fn.fetch('https://a/').catch((reason: unknown) => reason);
+         console.log(error instanceof EdgeError && error.code);
+         await host.close();
+         // @ts-expect-error there is no such option
+         new EdgeHost({ store: './data' });
+       }
+       main().catch(error => console.log(error instanceof TypeError));
+      `,
+    );
+    await t.notThrowsAsync(compile('app.cts', APP_LIB, 'node', { module, noEmit: false }));
+    const { stdout, stderr } = await run(process.execPath, [join(project, 'app.cjs')], { cwd: project });
+    t.deepEqual([stdout, stderr], ['EDGE_HANDLER_THREW\ntrue\n', '']);
+  });
+}
+
+test('import and require() give the same, and the types of both name every value', async t => {
+  const program = `const required = require('edgehost');
+    import('edgehost').then(imported => {
+      const names = Object.keys(imported).filter(name => imported[name] === required[name]);
+      console.log(JSON.stringify([Object.keys(imported), names]));
+    });`;
+  const { stdout } = await run(process.execPath, ['--input-type=commonjs', '--eval', program], { cwd: project });
+  const [all, same]: string[][] = JSON.parse(stdout);
+  t.deepEqual(same, all);
+  const types = readFileSync(join(project, 'node_modules/edgehost/dist/src/index.d.cts'), 'utf8');
+  t.deepEqual([...types.matchAll(/declare const (\w+)/g)].map(match => match[1] ?? '').sort(), all?.sort());
 });
 
 for (const lib of ['webworker', 'dom']) {
@@ -180,7 +227,15 @@ test('functions are tested by jest, as modules, with the installed package', asy
 test('functions are tested by vitest with the installed package', async t => {
   t.timeout(120_000);
   const cwd = join(frameworks(), 'vitest');
-  const args = [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--root', cwd, '--no-color', '--configLoader', 'native'];
+  const args = [
+    join(ROOT, 'node_modules/vitest/vitest.mjs'),
+    'run',
+    '--root',
+    cwd,
+    '--no-color',
+    '--configLoader',
+    'native',
+  ];
   const { stdout } = await run(process.execPath, args, { cwd, timeout: 100_000 });
   t.regex(stdout, /Tests +2 passed/);
 });
@@ -203,18 +258,24 @@ function quickStart(): string {
 }
 
 /** The compiler says what is wrong on its standard output. */
-async function compile(file: string, lib: readonly string[], types: string): Promise<void> {
+async function compile(
+  file: string,
+  lib: readonly string[],
+  types: string,
+  options: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
   const folder = join(project, `ts-${file}`);
   mkdirSync(folder, { recursive: true });
   const compilerOptions = {
     strict: true,
     exactOptionalPropertyTypes: true,
     noEmit: true,
-    skipLibCheck: types !== 'edgehost/worker',
+    skipLibCheck: false,
     target: 'es2022',
     module: 'nodenext',
     lib,
     types: [types],
+    ...options,
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [`../${file}`] }));
   try {
@@ -226,8 +287,9 @@ async function compile(file: string, lib: readonly string[], types: string): Pro
 }
 
 test('package.json names a home for every export', t => {
-  const { exports, bin } = JSON.parse(readFileSync(join(project, 'node_modules/edgehost/package.json'), 'utf8'));
-  const targets = [exports['.'].types, exports['.'].default, exports['./worker'].types, `./${bin.edgehost}`];
+  const { exports, bin, main } = JSON.parse(readFileSync(join(project, 'node_modules/edgehost/package.json'), 'utf8'));
+  const { types, require, default: file } = exports['.'];
+  const targets = [types, file, require.types, require.default, main, exports['./worker'].types, `./${bin.edgehost}`];
   const paths = packed.files.map(({ path }) => `./${path}`);
   t.deepEqual(
     targets.filter(target => !paths.includes(target)),

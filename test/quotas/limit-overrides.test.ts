@@ -14,10 +14,9 @@ const text = readFileSync(join(ROOT, 'src/quotas/limit-overrides.ts'), 'utf8');
 test('every limit has a text in the types, which names the code of its error', t => {
   t.deepEqual(KEYS, {});
   const described = new Map(
-    [...text.matchAll(/^ {2}\/\*\* (.+) \*\/\n {2}readonly (\w+)\?: (.+);$/gm)].map(([, doc = '', name = '', type = '']) => [
-      name,
-      { doc, type },
-    ]),
+    [...text.matchAll(/^ {2}\/\*\* (.+) \*\/\n {2}readonly (\w+)\?: (.+);$/gm)].map(
+      ([, doc = '', name = '', type = '']) => [name, { doc, type }],
+    ),
   );
   for (const name of LIMIT_NAMES) {
     const { doc = '', type } = described.get(name) ?? {};

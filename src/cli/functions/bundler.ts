@@ -144,7 +144,8 @@ export class Bundler {
     const [, missing] = /^Could not resolve "([^./"][^"]*)"/.exec(text) ?? [];
     const isMissing = missing !== undefined;
     // The notes of other errors are about esbuild's own options.
-    const remark = isMissing && isBuiltin(missing) ? 'a module of Node, which functions do not have' : 'is the package installed?';
+    const remark =
+      isMissing && isBuiltin(missing) ? 'a module of Node, which functions do not have' : 'is the package installed?';
     const hint = isMissing ? ` (${remark})` : '';
     const more = isMissing ? [] : notes.filter(note => note.location !== null).map(note => `\n  ${note.text}`);
     return `${place}${text}${hint}${more.join('')}`;
