@@ -48,7 +48,7 @@ module.exports = {
     {
       name: 'nothing-imports-the-entry',
       severity: 'error',
-      from: { path: '^src/' },
+      from: { path: '^src/', pathNot: '^src/index[.]cjs$' },
       to: { path: '^src/index[.]ts$' },
     },
     {

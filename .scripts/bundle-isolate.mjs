@@ -41,5 +41,5 @@ for (const name of ['worker', 'parser']) {
   });
 }
 
-// tsc leaves declarations that are written by hand where they are.
-copyFileSync('src/worker.d.ts', 'dist/src/worker.d.ts');
+// tsc leaves what is written by hand where it is.
+for (const name of ['worker.d.ts', 'index.cjs', 'index.d.cts']) copyFileSync(`src/${name}`, `dist/src/${name}`);

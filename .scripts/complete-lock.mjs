@@ -2,7 +2,14 @@
 // refuses the file. Run it after each `npm install` that changes the lock; a test says when it is needed.
 import { readFileSync, writeFileSync } from 'node:fs';
 
-const SYSTEMS = { android: 'android', darwin: 'darwin', freebsd: 'freebsd', linux: 'linux', win32: 'win32' };
+const SYSTEMS = {
+  android: 'android',
+  darwin: 'darwin',
+  freebsd: 'freebsd',
+  linux: 'linux',
+  openharmony: 'openharmony',
+  win32: 'win32',
+};
 const CPUS = ['arm64', 'x64', 'ia32', 'arm', 'ppc64', 's390x', 'riscv64', 'loong64', 'mips64el'];
 
 const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));

@@ -8,6 +8,7 @@ import vm from 'node:vm';
 import type { ModuleKind, ScriptFailure } from '../protocol/messages.js';
 import { callGuest, type GuestFunction } from './bridge.js';
 import { mayImport } from './imports/import-scan.js';
+import { hintAboutMissing } from './imports/missing-module.js';
 import { rewriteImports, withoutImports } from './imports/rewrite-imports.js';
 import { parser } from './lazy-parser.js';
 import { Ev } from './ops/table.js';
@@ -152,10 +153,11 @@ export class ModuleGraph {
   #resolve(specifier: string, referrer: string): string {
     const name = this.find(specifier, referrer);
     if (name !== undefined) return name;
+    const hint = hintAboutMissing(specifier);
     throw new LoadError({
       code: 'EDGE_SCRIPT_IMPORT',
       name: 'Error',
-      message: `"${referrer}" imports "${specifier}", which is not among the modules of the deployment (${[...this.#deployed.keys()].join(', ')})`,
+      message: `"${referrer}" imports "${specifier}", which is not among the modules of the deployment${hint || ` (${[...this.#deployed.keys()].join(', ')})`}`,
       file: referrer,
       ...positionOf(this.#deployed.get(referrer)?.bytes.toString('utf8') ?? '', specifier),
     });

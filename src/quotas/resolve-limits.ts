@@ -1,5 +1,6 @@
 /** Turns a plan and the overrides of host, account and function into the complete, frozen limits of one function. */
 
+import type { KindOverrides, LimitOverrides } from './limit-overrides.js';
 import {
   type ByKind,
   FORMER_KINDS,
@@ -10,31 +11,15 @@ import {
   LIMIT_NAMES,
   type LimitName,
   limitRow,
-  type PlainLimitName,
   type Plan,
   type ZonePlan,
 } from './limits.js';
 
-/**
- * Figures that replace those of the plan, by the name of the limit: `{ subrequests: 200, cpuMs: 50 }`. Units are in the
- * names. `Infinity` means no limit, where the table of limits allows it. A limit by kind of invocation takes one figure
- * for all kinds, or an object: `{ cpuMs: { fetch: 50, scheduled: 1000 } }`.
- */
-export type LimitOverrides = { readonly [N in PlainLimitName]?: number } & {
-  readonly [N in KindLimitName]?: number | KindOverrides;
-};
-
-/** Figures by kind of invocation. */
-export interface KindOverrides extends Partial<ByKind<number>> {
-  /** The same as `fetch`, which takes its place. */
-  readonly http?: number;
-  /** The same as `scheduled`, which takes its place. */
-  readonly cron?: number;
-}
+export type { LimitOverrides } from './limit-overrides.js';
 
 /** Every limit of one function with its figure. Frozen, and so are the figures by kind. */
-export type ResolvedLimits = { readonly [N in PlainLimitName]: number } & {
-  readonly [N in KindLimitName]: ByKind<number>;
+export type ResolvedLimits = {
+  readonly [N in keyof LimitOverrides]-?: N extends KindLimitName ? ByKind<number> : number;
 } & { readonly plan: Plan; readonly zonePlan: ZonePlan };
 
 export interface LimitChoice {

@@ -65,3 +65,24 @@ test('edgehost check applies the limits of --plan', async t => {
   t.is(code, 1);
   t.regex(out, /EDGE_SCRIPT_TOO_LARGE/);
 });
+
+test('edgehost check bundles what packages have for browsers, and says of Node modules that there are none', async t => {
+  const cwd = await folderOf(t, {
+    'replaced.js': `import random from 'random-package';\n${answering('x')}\nrandom();\n`,
+    'needs-node.js': `import random from 'node-package';\n${answering('x')}\nrandom();\n`,
+    'bare.mjs': `import { readFile } from 'node:fs';\n${answering('x')}\nreadFile;\n`,
+    'node_modules/random-package/package.json': '{ "main": "index.js", "browser": { "crypto": false } }',
+    'node_modules/random-package/index.js': "const crypto = require('crypto');\nmodule.exports = () => crypto;\n",
+    'node_modules/node-package/package.json': '{ "main": "index.js" }',
+    'node_modules/node-package/index.js': "const crypto = require('crypto');\nmodule.exports = () => crypto;\n",
+  });
+  const { out } = await edgehost(t, ['check', '--json'], { cwd });
+  const [bare, needsNode, replaced] = out
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line))
+    .sort((a, b) => (a.function < b.function ? -1 : 1));
+  t.like(replaced, { function: 'replaced', isOk: true });
+  t.regex(needsNode.message, /Could not resolve "crypto" \(a module of Node, which functions do not have\)/);
+  t.regex(bare.message, /imports "node:fs", .*: Node's own modules are not available in functions/);
+});

@@ -1,8 +1,8 @@
 /** The package as it would be published: packed, installed into an empty project, used. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import anyTest, { type TestFn } from 'ava';
@@ -12,6 +12,7 @@ const run = promisify(execFile);
 const test = anyTest.serial as TestFn<never>; // no context; one project, made once
 const project = mkdtempSync(join(tmpdir(), 'edgehost-package-'));
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
+const APP_LIB = ['es2023', 'esnext.disposable'];
 const MAX_TARBALL_BYTES = 1024 * 1024;
 
 interface Packed {
@@ -29,6 +30,9 @@ test.before('pack and install', async t => {
   writeFileSync(join(project, 'package.json'), '{"name":"app","private":true,"type":"module"}');
   const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${packed.filename}`];
   await run('npm', install, { cwd: project });
+  // What applications in TypeScript have besides.
+  mkdirSync(join(project, 'node_modules/@types'), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules/@types/node'), join(project, 'node_modules/@types/node'), 'dir');
 });
 
 test.after.always(() => rmSync(project, { recursive: true, force: true }));
@@ -39,6 +43,8 @@ test('the tarball has what runs and what documents it, and no more', t => {
   const paths = packed.files.map(({ path }) => path);
   for (const path of [
     'dist/src/index.js',
+    'dist/src/index.cjs',
+    'dist/src/index.d.cts',
     'dist/src/index.d.ts',
     'dist/src/worker.d.ts',
     'dist/src/isolate/guest.bundle.js',
@@ -95,7 +101,7 @@ test('edgehost dev, serve and check say how to install esbuild where it is neede
   t.regex(stdout, /^ok/);
 });
 
-test('an application in TypeScript compiles against the installed package', async t => {
+test('an application in TypeScript compiles against the installed package, with skipLibCheck: false', async t => {
   t.timeout(120_000);
   writeFileSync(
     join(project, 'app.ts'),
@@ -109,7 +115,48 @@ test('an application in TypeScript compiles against the installed package', asyn
      new EdgeHost({ store: './data' });
     `,
   );
-  await t.notThrowsAsync(compile('app.ts', ['es2023', 'esnext.disposable'], join(ROOT, 'node_modules/@types/node')));
+  for (const lib of [APP_LIB, [...APP_LIB, 'dom']]) {
+    await t.notThrowsAsync(compile('app.ts', lib, 'node'));
+  }
+});
+
+for (const module of ['node16', 'nodenext']) {
+  test(`an application in CommonJS compiles under module ${module}, and runs`, async t => {
+    t.timeout(120_000);
+    writeFileSync(
+      join(project, 'app.cts'),
+      `import { EdgeError, EdgeHost, type EdgeFunction, type LimitOverrides } from 'edgehost';
+       const limits: LimitOverrides = { cpuMs: 50 };
+       async function main(): Promise<void> {
+         const host: EdgeHost = new EdgeHost({ storage: ':memory:', limits });
+         host.on('invocation', event => event.outcome satisfies string);
+         const fn: EdgeFunction = await host.load('export default { fetch() { throw new Error("no"); } };');
+         const error: unknown = await fn.fetch('https://a/').catch((reason: unknown) => reason);
+         console.log(error instanceof EdgeError && error.code);
+         await host.close();
+         // @ts-expect-error there is no such option
+         new EdgeHost({ store: './data' });
+       }
+       main().catch(error => console.log(error instanceof TypeError));
+      `,
+    );
+    await t.notThrowsAsync(compile('app.cts', APP_LIB, 'node', { module, noEmit: false }));
+    const { stdout, stderr } = await run(process.execPath, [join(project, 'app.cjs')], { cwd: project });
+    t.deepEqual([stdout, stderr], ['EDGE_HANDLER_THREW\ntrue\n', '']);
+  });
+}
+
+test('import and require() give the same, and the types of both name every value', async t => {
+  const program = `const required = require('edgehost');
+    import('edgehost').then(imported => {
+      const names = Object.keys(imported).filter(name => imported[name] === required[name]);
+      console.log(JSON.stringify([Object.keys(imported), names]));
+    });`;
+  const { stdout } = await run(process.execPath, ['--input-type=commonjs', '--eval', program], { cwd: project });
+  const [all, same]: string[][] = JSON.parse(stdout);
+  t.deepEqual(same, all);
+  const types = readFileSync(join(project, 'node_modules/edgehost/dist/src/index.d.cts'), 'utf8');
+  t.deepEqual([...types.matchAll(/declare const (\w+)/g)].map(match => match[1] ?? '').sort(), all?.sort());
 });
 
 for (const lib of ['webworker', 'dom']) {
@@ -146,23 +193,89 @@ for (const lib of ['webworker', 'dom']) {
   });
 }
 
+const FRAMEWORKS = join(ROOT, 'test/package/frameworks');
+/** Those that the programs import, from the repository. */
+const PACKAGES = [
+  '@hono/node-server',
+  '@nestjs/common',
+  '@nestjs/core',
+  'express',
+  'fastify',
+  'hono',
+  'jest',
+  'koa',
+  'reflect-metadata',
+  'vitest',
+];
+
+for (const name of ['express', 'fastify', 'hono', 'koa', 'nest']) {
+  test(`the installed package serves behind ${name}: bodies, cookies, streams`, async t => {
+    t.timeout(120_000);
+    const { stdout } = await run(process.execPath, [`${name}.mjs`], { cwd: frameworks(), timeout: 60_000 });
+    t.is(stdout, 'ok\n');
+  });
+}
+
+test('functions are tested by jest, as modules, with the installed package', async t => {
+  t.timeout(120_000);
+  const cwd = join(frameworks(), 'jest');
+  const jest = [join(ROOT, 'node_modules/jest/bin/jest.js'), '--rootDir', cwd, '--config', '{"transform":{}}'];
+  const { stderr } = await run(process.execPath, ['--experimental-vm-modules', ...jest], { cwd, timeout: 100_000 });
+  t.regex(stderr, /Tests: +2 passed, 2 total/);
+});
+
+test('functions are tested by vitest with the installed package', async t => {
+  t.timeout(120_000);
+  const cwd = join(frameworks(), 'vitest');
+  const args = [
+    join(ROOT, 'node_modules/vitest/vitest.mjs'),
+    'run',
+    '--root',
+    cwd,
+    '--no-color',
+    '--configLoader',
+    'native',
+  ];
+  const { stdout } = await run(process.execPath, args, { cwd, timeout: 100_000 });
+  t.regex(stdout, /Tests +2 passed/);
+});
+
+/** The programs within the project, which has the tarball; other packages are links. */
+function frameworks(): string {
+  const folder = join(project, 'frameworks');
+  if (existsSync(folder)) return folder;
+  cpSync(FRAMEWORKS, folder, { recursive: true });
+  for (const name of PACKAGES) {
+    const link = join(folder, 'node_modules', name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules', name), link, 'dir');
+  }
+  return folder;
+}
+
 function quickStart(): string {
   return blocksOf('README.md').find(({ language }) => language === 'js')?.code ?? '';
 }
 
 /** The compiler says what is wrong on its standard output. */
-async function compile(file: string, lib: readonly string[], types: string): Promise<void> {
+async function compile(
+  file: string,
+  lib: readonly string[],
+  types: string,
+  options: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
   const folder = join(project, `ts-${file}`);
   mkdirSync(folder, { recursive: true });
   const compilerOptions = {
     strict: true,
     exactOptionalPropertyTypes: true,
     noEmit: true,
-    skipLibCheck: types !== 'edgehost/worker',
+    skipLibCheck: false,
     target: 'es2022',
     module: 'nodenext',
     lib,
     types: [types],
+    ...options,
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [`../${file}`] }));
   try {
@@ -174,8 +287,9 @@ async function compile(file: string, lib: readonly string[], types: string): Pro
 }
 
 test('package.json names a home for every export', t => {
-  const { exports, bin } = JSON.parse(readFileSync(join(project, 'node_modules/edgehost/package.json'), 'utf8'));
-  const targets = [exports['.'].types, exports['.'].default, exports['./worker'].types, `./${bin.edgehost}`];
+  const { exports, bin, main } = JSON.parse(readFileSync(join(project, 'node_modules/edgehost/package.json'), 'utf8'));
+  const { types, require, default: file } = exports['.'];
+  const targets = [types, file, require.types, require.default, main, exports['./worker'].types, `./${bin.edgehost}`];
   const paths = packed.files.map(({ path }) => `./${path}`);
   t.deepEqual(
     targets.filter(target => !paths.includes(target)),

@@ -1,5 +1,6 @@
 /** A function as one bundle, built anew whenever its files have changed. */
 import { readFile } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
 import { dirname, join, posix, relative, resolve, sep } from 'node:path';
 import type { ModuleRule } from '../../host/deploy/collect-modules.js';
 import type { FunctionFiles } from '../../host/deploy/config-file.js';
@@ -46,7 +47,8 @@ export class Bundler {
       write: false,
       metafile: true,
       format: 'esm',
-      platform: 'neutral',
+      // Only for this one does esbuild heed what packages replace by their field "browser", such as { "crypto": false }.
+      platform: 'browser',
       mainFields: ['browser', 'module', 'main'],
       conditions: CONDITIONS,
       target: 'es2023',
@@ -147,9 +149,12 @@ export class Bundler {
       location === null
         ? ''
         : `${shownPath(join(this.#root, location.file))}:${location.line}:${location.column + 1}: `;
-    const isMissing = /^Could not resolve "[^./]/.test(text);
+    const [, missing] = /^Could not resolve "([^./"][^"]*)"/.exec(text) ?? [];
+    const isMissing = missing !== undefined;
     // The notes of other errors are about esbuild's own options.
-    const hint = isMissing ? ' (is the package installed?)' : '';
+    const remark =
+      isMissing && isBuiltin(missing) ? 'a module of Node, which functions do not have' : 'is the package installed?';
+    const hint = isMissing ? ` (${remark})` : '';
     const more = isMissing ? [] : notes.filter(note => note.location !== null).map(note => `\n  ${note.text}`);
     return `${place}${text}${hint}${more.join('')}`;
   }

@@ -1,6 +1,7 @@
 /** Ops of the loader: what the guest tells of its start, and what it asks for while it runs. */
 
 import { HANDLERS, type ScriptFailure } from '../../protocol/messages.js';
+import { hintAboutMissing } from '../imports/missing-module.js';
 import type { ModuleGraph } from '../modules.js';
 import { checkedInteger, checkedText, OpError } from './arguments.js';
 import type { OpContext, OpSet } from './op-set.js';
@@ -43,7 +44,8 @@ export function loadingOps(owner: LoadingOwner): OpSet {
       const modules = owner.modules();
       const name = modules?.find(wanted, from);
       if (modules === undefined || name === undefined) {
-        throw new OpError('TypeError', `import("${wanted}"): it is not among the modules of the deployment`);
+        const hint = hintAboutMissing(wanted);
+        throw new OpError('TypeError', `import("${wanted}"): it is not among the modules of the deployment${hint}`);
       }
       const id = nextImport++;
       const invocation = owner.context.currentInvocation();

@@ -1,0 +1,16 @@
+/** What an author does about an import of a module that the deployment does not have. */
+
+const PACKAGE = /^[\w@#]/;
+const SCHEME = /^([a-z][a-z0-9+.-]*):/i;
+
+/** The end of a sentence such as `"a.js" imports "node:fs", which is not among the modules of the deployment`. */
+export function hintAboutMissing(specifier: string): string {
+  const scheme = SCHEME.exec(specifier)?.[1]?.toLowerCase();
+  if (scheme === 'node') return ": Node's own modules are not available in functions";
+  if (scheme === 'http' || scheme === 'https') return ': nothing is imported over the network';
+  if (scheme !== undefined) return `: there are no modules ${scheme}: in functions`;
+  if (specifier.endsWith('.wasm')) return ': WebAssembly is not available in functions';
+  if (PACKAGE.test(specifier))
+    return ": packages have to be bundled with the function, for example by esbuild, and Node's own modules are not available";
+  return '';
+}

@@ -1,0 +1,22 @@
+import { once } from 'node:events';
+import { EdgeHost } from 'edgehost';
+import express from 'express';
+import { checkEcho, checkJson, checkRefusal, ECHO } from './checks.mjs';
+
+const host = new EdgeHost({ storage: ':memory:' });
+const listener = host.listener({ function: await host.load(ECHO) });
+const app = express();
+app.use('/before', listener);
+const keepBytes = (request, _response, bytes) => Object.assign(request, { rawBody: bytes });
+app.use('/kept', express.json({ verify: keepBytes }), listener);
+app.use('/parsed', express.json(), listener);
+const server = app.listen(0, '127.0.0.1');
+await once(server, 'listening');
+const origin = `http://127.0.0.1:${server.address().port}`;
+await checkEcho(`${origin}/before/a`);
+await checkJson(`${origin}/kept/a`);
+await checkRefusal(`${origin}/parsed/a`);
+server.close();
+server.closeAllConnections();
+await host.close();
+console.log('ok');

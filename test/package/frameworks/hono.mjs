@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { serve } from '@hono/node-server';
+import { EdgeHost } from 'edgehost';
+import { Hono } from 'hono';
+import { checkEcho, ECHO } from './checks.mjs';
+
+const host = new EdgeHost({ storage: ':memory:' });
+host.on('invocation', () => {});
+const fn = await host.load(ECHO);
+const broken = await host.load('export default { fetch() { throw new Error("broken"); } };');
+const app = new Hono();
+app.all('/plugins/*', context => fn.fetch(context.req.raw));
+app.get('/broken', context => broken.fetch(context.req.raw));
+app.onError((error, context) => context.text(error.code, 502));
+const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 });
+await once(server, 'listening');
+const origin = `http://127.0.0.1:${server.address().port}`;
+await checkEcho(`${origin}/plugins/a`);
+const failed = await fetch(`${origin}/broken`);
+assert.deepEqual([failed.status, await failed.text()], [502, 'EDGE_HANDLER_THREW']);
+server.close();
+server.closeAllConnections();
+await host.close();
+console.log('ok');
