@@ -1,72 +1,298 @@
 /**
  * The one table of error codes. A code never changes its meaning and a retired one is never used again;
- * messages may improve at any time. `status` is what an HTTP endpoint answers when the error ends a request.
+ * messages may improve at any time. `status` is what an HTTP endpoint answers when the error ends a request;
+ * `text` says what happened and `remedy` what the owner or the author does about it, in Markdown with links as of docs/errors.md.
  */
 
 export const EDGE_ERRORS = {
   // Deploying
-  EDGE_SCRIPT_SYNTAX: { status: 400, text: 'the script does not parse' },
-  EDGE_SCRIPT_THREW: { status: 400, text: 'the global scope of the script threw' },
-  EDGE_SCRIPT_IMPORT: { status: 400, text: 'an import names what is not in the deployment' },
-  EDGE_SCRIPT_NO_HANDLER: { status: 400, text: 'the script exports no handler' },
-  EDGE_SCRIPT_TOO_LARGE: { status: 413, text: 'the script is larger than the plan allows' },
-  EDGE_STARTUP_LIMIT: { status: 400, text: 'parsing and running the global scope took too long' },
-  EDGE_CONFIG_INVALID: { status: 400, text: 'the configuration file is not valid' },
-  EDGE_NAME_DENIED: { status: 403, text: 'the account may not serve the host name' },
-  EDGE_NAME_TAKEN: { status: 409, text: 'the host name belongs to another account' },
-  EDGE_ROUTE_TAKEN: { status: 409, text: 'another function answers the same route' },
-  EDGE_LIMIT_EXCEEDED: { status: 403, text: 'a limit of the plan does not allow it' },
+  EDGE_SCRIPT_SYNTAX: {
+    status: 400,
+    text: 'the script does not parse',
+    remedy:
+      'Mend the place that the message names. TypeScript and JSX are compiled and `require()` is bundled first: `edgehost dev`, or esbuild with `format: "esm"`.',
+  },
+  EDGE_SCRIPT_THREW: {
+    status: 400,
+    text: 'the global scope of the script threw',
+    remedy:
+      'Read the `cause` and the place in `location`. Requests, timers and random values belong into handlers, not into the global scope.',
+  },
+  EDGE_SCRIPT_IMPORT: {
+    status: 400,
+    text: 'an import names what is not in the deployment',
+    remedy:
+      'Add the module to `modules`, correct the name, or bundle the package. Modules of Node (`node:*`) do not exist in functions.',
+  },
+  EDGE_SCRIPT_NO_HANDLER: {
+    status: 400,
+    text: 'the script exports no handler',
+    remedy:
+      'Export an object with the handler that the event needs as the default, `export default { fetch() { ... } }`, or call `addEventListener("fetch", ...)`.',
+  },
+  EDGE_SCRIPT_TOO_LARGE: {
+    status: 413,
+    text: 'the script is larger than the plan allows',
+    remedy: 'Minify the bundle, leave `sourcesContent` out of the source map, or raise `limits.scriptBytes`.',
+  },
+  EDGE_STARTUP_LIMIT: {
+    status: 400,
+    text: 'parsing and running the global scope took too long',
+    remedy:
+      'Move work out of the global scope into the first request; import less. `fn.startupTimeMs` has the usual value.',
+  },
+  EDGE_CONFIG_INVALID: {
+    status: 400,
+    text: 'the configuration file is not valid',
+    remedy:
+      'Correct the key at the line and column that the message names. `edgehost check` reads the file without loading it.',
+  },
+  EDGE_NAME_DENIED: {
+    status: 403,
+    text: 'the account may not serve the host name',
+    remedy: 'Give the account the host name: option `zones` of `host.account()`.',
+  },
+  EDGE_NAME_TAKEN: {
+    status: 409,
+    text: 'the host name belongs to another account',
+    remedy: 'Choose another host name, or remove it from the account that has it.',
+  },
+  EDGE_ROUTE_TAKEN: {
+    status: 409,
+    text: 'another function answers the same route',
+    remedy: 'Change one of the two routes; the message names the other function.',
+  },
+  EDGE_LIMIT_EXCEEDED: {
+    status: 403,
+    text: 'a limit of the plan does not allow it',
+    remedy:
+      'Use less of what the message names, or let the owner of the host raise the limit (`limits`, or `caps` for what customers set).',
+  },
 
   // Running
-  EDGE_FUNCTION_UNLOADED: { status: 404, text: 'the function is no longer loaded' },
-  EDGE_CALLBACK_TIMEOUT: { status: 504, text: 'the application did not answer the function in time' },
-  EDGE_HANDLER_THREW: { status: 500, text: 'the handler threw' },
-  EDGE_NO_RESPONSE: { status: 500, text: 'the handler returned no Response' },
-  EDGE_HANDLER_STALLED: { status: 500, text: 'the handler waits for what can never come' },
-  EDGE_CPU_LIMIT: { status: 503, text: 'the invocation used more CPU time than its limit' },
-  EDGE_MEMORY_LIMIT: { status: 503, text: 'the isolate used more memory than its limit' },
-  EDGE_WALL_TIME_LIMIT: { status: 503, text: 'the invocation took longer than its limit' },
-  EDGE_ISOLATE_LOST: { status: 503, text: 'the isolate ended while the invocation was running' },
-  EDGE_CELL_LOST: { status: 503, text: 'the process of the account ended while the invocation was running' },
-  EDGE_CELL_START: { status: 503, text: 'the process of the account could not be started' },
-  EDGE_OVERLOADED: { status: 503, text: 'too much work is waiting' },
-  EDGE_PROTOCOL: { status: 502, text: 'the isolate broke the protocol' },
-  EDGE_CANCELED: { status: 499, text: 'the invocation was canceled' },
-  EDGE_TIMEOUT: { status: 504, text: 'the function did not answer in time' },
-  EDGE_RESPONSE_HEADER: { status: 502, text: 'the function answered with a header that HTTP does not allow' },
-  EDGE_RESPONSE_STREAM: { status: 502, text: 'the body of the response ended with an error' },
+  EDGE_FUNCTION_UNLOADED: {
+    status: 404,
+    text: 'the function is no longer loaded',
+    remedy: 'Load the function again by its name, or stop using its handle.',
+  },
+  EDGE_CALLBACK_TIMEOUT: {
+    status: 504,
+    text: 'the application did not answer the function in time',
+    remedy: 'Answer faster in the application, or raise `callbacks.timeoutMs`.',
+  },
+  EDGE_HANDLER_THREW: {
+    status: 500,
+    text: 'the handler threw',
+    remedy:
+      'Read the `cause` (name, message, stack of the function) and `location`; the `invocation` event has the same.',
+  },
+  EDGE_NO_RESPONSE: {
+    status: 500,
+    text: 'the handler returned no Response',
+    remedy: 'Return a `Response` from `fetch()` on every path.',
+  },
+  EDGE_HANDLER_STALLED: {
+    status: 500,
+    text: 'the handler waits for what can never come',
+    remedy: 'Look for a promise that nothing settles: a missing `resolve()`, or a wait for another request.',
+  },
+  EDGE_CPU_LIMIT: {
+    status: 503,
+    text: 'the invocation used more CPU time than its limit',
+    remedy:
+      'Do less for one request, or raise `limits.cpuMs`. Occasional overruns are allowed up to `limits.cpuOverrunMs`.',
+  },
+  EDGE_MEMORY_LIMIT: {
+    status: 503,
+    text: 'the isolate used more memory than its limit',
+    remedy:
+      'Stream bodies in place of reading them whole, keep less in global variables, or raise `limits.memoryBytes`.',
+  },
+  EDGE_WALL_TIME_LIMIT: {
+    status: 503,
+    text: 'the invocation took longer than its limit',
+    remedy: 'Finish earlier, or raise `limits.wallMs`; for requests in which nothing moves, `idleHttpMs`.',
+  },
+  EDGE_ISOLATE_LOST: {
+    status: 503,
+    text: 'the isolate ended while the invocation was running',
+    remedy:
+      'Retry where that is safe. Another invocation of the same isolate passed a limit; its own event says which.',
+  },
+  EDGE_CELL_LOST: {
+    status: 503,
+    text: 'the process of the account ended while the invocation was running',
+    remedy:
+      'Retry where that is safe. When it comes again, the message and the `warning` event say why the process ended.',
+  },
+  EDGE_CELL_START: {
+    status: 503,
+    text: 'the process of the account could not be started',
+    remedy:
+      'Read the reason in the message: memory, the number of processes, or a sandbox command that does not work. EdgeHost needs Node.js itself, not Bun or Deno.',
+  },
+  EDGE_OVERLOADED: {
+    status: 503,
+    text: 'too much work is waiting',
+    remedy:
+      'Retry later. The message names the bound (`hostBytes`, `openInvocations`, `openDescriptors`, `maxIsolatesPerAccount`, `callbacks.concurrency`); raise it if the machine can take more.',
+  },
+  EDGE_PROTOCOL: {
+    status: 502,
+    text: 'the isolate broke the protocol',
+    remedy:
+      'Treat the function as hostile when it comes again. If it does so with a harmless function, it is a defect of EdgeHost: report it.',
+  },
+  EDGE_CANCELED: {
+    status: 499,
+    text: 'the invocation was canceled',
+    remedy: 'None when the client left. Where `waitUntil` was cut off, finish sooner or raise `limits.waitUntilMs`.',
+  },
+  EDGE_TIMEOUT: {
+    status: 504,
+    text: 'the function did not answer in time',
+    remedy: 'Raise `timeoutMs` of `fn.fetch()` or `host.listener()`, or make the function answer sooner.',
+  },
+  EDGE_RESPONSE_HEADER: {
+    status: 502,
+    text: 'the function answered with a header that HTTP does not allow',
+    remedy: 'Take line breaks and control characters out of the header that the message names.',
+  },
+  EDGE_RESPONSE_STREAM: {
+    status: 502,
+    text: 'the body of the response ended with an error',
+    remedy: 'Look at what writes the body: its stream failed, or `limits.responseBytes` was passed.',
+  },
 
   // Requests
-  EDGE_BODY_TOO_LARGE: { status: 413, text: 'Request entity too large' },
-  EDGE_URL_TOO_LONG: { status: 414, text: 'the URL is too long' },
-  EDGE_HEADERS_TOO_LARGE: { status: 431, text: 'the request headers are too large' },
-  EDGE_REQUEST_MALFORMED: { status: 400, text: 'the request is malformed' },
+  EDGE_BODY_TOO_LARGE: {
+    status: 413,
+    text: 'Request entity too large',
+    remedy: 'Send less, upload in parts, or raise `limits.bodyBytes`, which goes by the zone plan.',
+  },
+  EDGE_URL_TOO_LONG: {
+    status: 414,
+    text: 'the URL is too long',
+    remedy: 'Send parameters in the body, or raise `limits.urlBytes`.',
+  },
+  EDGE_HEADERS_TOO_LARGE: {
+    status: 431,
+    text: 'the request headers are too large',
+    remedy:
+      'Send fewer or shorter headers (cookies are usual), or raise `limits.headersBytes` and the `maxHeaderSize` of `http.createServer()`.',
+  },
+  EDGE_REQUEST_MALFORMED: {
+    status: 400,
+    text: 'the request is malformed',
+    remedy: 'Correct what the message names: the URL, the `Host` header, or a header that contradicts another.',
+  },
   EDGE_BODY_READ: {
     status: 500,
     text: 'the application has read the body of the request before the function could: host.listener() has to come before what parses bodies, or request.rawBody has to be a Buffer of all of it',
+    remedy: 'Put `host.listener()` before the body parser, or keep the bytes: [frameworks](frameworks.md).',
   },
-  EDGE_RATE_LIMITED: { status: 429, text: 'too many requests' },
-  EDGE_DAILY_LIMIT: { status: 429, text: 'the daily request limit is reached' },
-  EDGE_NO_ROUTE: { status: 404, text: 'no function is attached to the URL' },
+  EDGE_RATE_LIMITED: {
+    status: 429,
+    text: 'too many requests',
+    remedy:
+      'Wait for `Retry-After`. The limits are `requestsPerMinute` and `addressRequestsPerSecond`; behind a proxy the latter needs `trustProxy`.',
+  },
+  EDGE_DAILY_LIMIT: {
+    status: 429,
+    text: 'the daily request limit is reached',
+    remedy:
+      'Wait until midnight UTC, or choose another plan or `limits.requestsPerDay`. A fail-open route goes on without the function.',
+  },
+  EDGE_NO_ROUTE: {
+    status: 404,
+    text: 'no function is attached to the URL',
+    remedy: 'Add a route for the URL, or pass `function` or a `next` callback to the listener.',
+  },
 
   // What a function asks of the host
-  EDGE_SUBREQUEST_LIMIT: { status: 500, text: 'too many subrequests' },
-  EDGE_CONNECTION_CANCELED: { status: 500, text: 'the connection was canceled to break a deadlock' },
-  EDGE_EGRESS_DENIED: { status: 502, text: 'the egress policy does not allow the address' },
-  EDGE_LOOP: { status: 508, text: 'functions fetched each other too deeply' },
-  EDGE_EGRESS_FAILED: { status: 502, text: 'the outgoing request failed' },
-  EDGE_NOT_SUPPORTED: { status: 501, text: 'not supported' },
+  EDGE_SUBREQUEST_LIMIT: {
+    status: 500,
+    text: 'too many subrequests',
+    remedy:
+      'Make fewer calls for one request (redirects count), or raise `limits.subrequests` or `limits.internalSubrequests`.',
+  },
+  EDGE_CONNECTION_CANCELED: {
+    status: 500,
+    text: 'the connection was canceled to break a deadlock',
+    remedy: 'Read or cancel the body of each response before opening more than six connections.',
+  },
+  EDGE_EGRESS_DENIED: {
+    status: 502,
+    text: 'the egress policy does not allow the address',
+    remedy:
+      'If the function may reach the address, allow it: option `egress.allow`. By default only the public internet is allowed.',
+  },
+  EDGE_LOOP: {
+    status: 508,
+    text: 'functions fetched each other too deeply',
+    remedy: 'Find the functions that fetch each other; the message names how deep they went.',
+  },
+  EDGE_EGRESS_FAILED: {
+    status: 502,
+    text: 'the outgoing request failed',
+    remedy:
+      'Read the message: the name did not resolve, the server did not answer, or it broke HTTP. Handle it in the function with `try`.',
+  },
+  EDGE_NOT_SUPPORTED: {
+    status: 501,
+    text: 'not supported',
+    remedy: 'Do without what the message names: [what functions have](functions.md).',
+  },
 
   // The host itself
-  EDGE_CLOSED: { status: 503, text: 'the host is closed' },
-  EDGE_STORAGE_LOCKED: { status: 503, text: 'another host uses the storage directory' },
-  EDGE_STORAGE_CORRUPT: { status: 500, text: 'the storage is damaged' },
-  EDGE_STORAGE_FORMAT: { status: 500, text: 'the storage has a foreign or newer format' },
-  EDGE_STORAGE_ACCESS: { status: 503, text: 'others can read or write the storage directory' },
-  EDGE_STORAGE_FULL: { status: 507, text: 'the disk is full' },
-  EDGE_SECRETS_KEY: { status: 500, text: 'the key of the stored secrets is missing or another one' },
-  EDGE_SANDBOX: { status: 503, text: 'the sandbox asked for is not available' },
-  EDGE_INTERNAL: { status: 500, text: 'internal error' },
+  EDGE_CLOSED: {
+    status: 503,
+    text: 'the host is closed',
+    remedy: 'Make a new `EdgeHost`. At a shutdown stop accepting requests before `host.close()`.',
+  },
+  EDGE_STORAGE_LOCKED: {
+    status: 503,
+    text: 'another host uses the storage directory',
+    remedy:
+      'Give each process a storage directory of its own, or run one process: [several processes](deploying.md#several-processes).',
+  },
+  EDGE_STORAGE_CORRUPT: {
+    status: 500,
+    text: 'the storage is damaged',
+    remedy: 'Stop the host, then `edgehost repair DIR --copy BACKUP`: [repair](cli.md#edgehost-repair).',
+  },
+  EDGE_STORAGE_FORMAT: {
+    status: 500,
+    text: 'the storage has a foreign or newer format',
+    remedy: 'Check the path; open the directory with the version of EdgeHost that wrote it, or a newer one.',
+  },
+  EDGE_STORAGE_ACCESS: {
+    status: 503,
+    text: 'others can read or write the storage directory',
+    remedy: 'Give the directory to the user of the application and take the rights of others away: `chmod 700 DIR`.',
+  },
+  EDGE_STORAGE_FULL: {
+    status: 507,
+    text: 'the disk is full',
+    remedy: 'Free space on the disk of the storage directory. Reading and deleting go on working.',
+  },
+  EDGE_SECRETS_KEY: {
+    status: 500,
+    text: 'the key of the stored secrets is missing or another one',
+    remedy: 'Give the `secretsKey` with which the secrets were stored, or restore its file from a backup.',
+  },
+  EDGE_SANDBOX: {
+    status: 503,
+    text: 'the sandbox asked for is not available',
+    remedy:
+      'Install or allow what the message names: [containers](deploying.md#containers). `sandbox: "auto"` runs with what there is.',
+  },
+  EDGE_INTERNAL: {
+    status: 500,
+    text: 'internal error',
+    remedy:
+      'Read the `cause`. If it is neither the disk nor the installation (Node, native builds), it is a defect of EdgeHost: report it.',
+  },
 } as const;
 
 export type EdgeErrorCode = keyof typeof EDGE_ERRORS;

@@ -27,12 +27,12 @@ export type ByPlan<T> = Readonly<Record<Plan, T>>;
 export type ByZonePlan<T> = Readonly<Record<ZonePlan, T>>;
 export type ByKind<T> = Readonly<Record<InvocationKind, T>>;
 
-/** One row: what is limited, in what unit, by how much, and the words of the specification it comes from. */
+/** One row: what is limited, in what unit, by how much, and where the value comes from. */
 export type LimitRow = {
   /** What is measured, as messages name it. */
   readonly label: string;
   readonly unit: LimitUnit;
-  /** Where the figure comes from: the specification's section "Limits", or the reason for a figure of our own. */
+  /** Where the value comes from, for the documentation: the published limits of hosted platforms, a standard, or this project; then what else is to be known. */
   readonly source: string;
   /** The code of the error that ends what went past the limit; null where the limit shapes an answer instead. */
   readonly code: EdgeErrorCode | null;
@@ -58,7 +58,7 @@ export const LIMITS = {
   cpuMs: {
     label: 'CPU time',
     unit: 'ms',
-    source: 'Usage models, CPU time; rule 3. Kinds without a figure take the one of an HTTP request',
+    source: 'Platform. Kinds without a published value have that of fetch',
     code: 'EDGE_CPU_LIMIT',
     min: 1,
     max: NONE,
@@ -73,7 +73,7 @@ export const LIMITS = {
   cpuOverrunMs: {
     label: 'CPU time that unused time of earlier invocations can lend',
     unit: 'ms',
-    source: 'Rule 3 gives no figure; never more than cpuMs is lent',
+    source: 'Own: platforms publish no value. Never more than cpuMs is lent',
     code: 'EDGE_CPU_LIMIT',
     min: 0,
     max: NONE,
@@ -83,7 +83,7 @@ export const LIMITS = {
   wallMs: {
     label: 'wall time',
     unit: 'ms',
-    source: 'Usage models, Duration; rule 1',
+    source: 'Platform',
     code: 'EDGE_WALL_TIME_LIMIT',
     min: 1,
     max: NONE,
@@ -98,7 +98,7 @@ export const LIMITS = {
   waitUntilMs: {
     label: 'time that waitUntil adds',
     unit: 'ms',
-    source: 'Rule 2',
+    source: 'Platform',
     code: 'EDGE_CANCELED',
     min: 0,
     max: NONE,
@@ -108,7 +108,7 @@ export const LIMITS = {
   memoryBytes: {
     label: 'memory',
     unit: 'bytes',
-    source: 'Usage models, Memory; rule 13. Below 16 MB an isolate does not start',
+    source: 'Platform. Below 16 MB an isolate does not start',
     code: 'EDGE_MEMORY_LIMIT',
     min: 16 * MB,
     max: 4 * GB,
@@ -118,7 +118,7 @@ export const LIMITS = {
   instances: {
     label: 'instances of one function on one host',
     unit: 'count',
-    source: 'Rule 13',
+    source: 'Platform',
     code: null,
     min: 1,
     max: 1,
@@ -128,7 +128,7 @@ export const LIMITS = {
   startupMs: {
     label: 'startup time',
     unit: 'ms',
-    source: 'Per plan, Startup time; rule 15',
+    source: 'Platform',
     code: 'EDGE_STARTUP_LIMIT',
     min: 1,
     max: 10 * MINUTE,
@@ -138,7 +138,7 @@ export const LIMITS = {
   subrequests: {
     label: 'number of subrequests',
     unit: 'count',
-    source: 'Per plan, Subrequests per request; rule 6: each redirect hop counts, cache calls share it',
+    source: 'Platform. Each redirect counts',
     code: 'EDGE_SUBREQUEST_LIMIT',
     min: 0,
     max: NONE,
@@ -148,7 +148,7 @@ export const LIMITS = {
   internalSubrequests: {
     label: 'number of subrequests to internal services',
     unit: 'count',
-    source: 'Rule 6',
+    source: 'Platform',
     code: 'EDGE_SUBREQUEST_LIMIT',
     min: 0,
     max: NONE,
@@ -158,7 +158,7 @@ export const LIMITS = {
   cacheCalls: {
     label: 'number of cache calls',
     unit: 'count',
-    source: 'Rule 6: within subrequests, not beside them',
+    source: 'Platform. They count as subrequests, too',
     code: 'EDGE_SUBREQUEST_LIMIT',
     min: 0,
     max: NONE,
@@ -168,7 +168,7 @@ export const LIMITS = {
   connections: {
     label: 'number of open connections',
     unit: 'count',
-    source: 'Per plan, Simultaneous outgoing connections; rule 7: more attempts wait',
+    source: 'Platform. More attempts wait',
     code: null,
     min: 1,
     max: NONE,
@@ -188,7 +188,7 @@ export const LIMITS = {
   logBytes: {
     label: 'recorded data',
     unit: 'bytes',
-    source: 'Rule 12: beyond it nothing more is recorded',
+    source: 'Platform',
     code: null,
     min: 0,
     max: NONE,
@@ -200,7 +200,7 @@ export const LIMITS = {
   requestsPerDay: {
     label: 'number of requests today (UTC)',
     unit: 'count',
-    source: 'Usage models, Requests; rule 4',
+    source: 'Platform',
     code: 'EDGE_DAILY_LIMIT',
     min: 0,
     max: NONE,
@@ -210,7 +210,7 @@ export const LIMITS = {
   requestsPerMinute: {
     label: 'number of requests this minute',
     unit: 'count',
-    source: 'Usage models, Requests; rule 4',
+    source: 'Platform',
     code: 'EDGE_RATE_LIMITED',
     min: 0,
     max: NONE,
@@ -220,7 +220,7 @@ export const LIMITS = {
   addressRequestsPerSecond: {
     label: 'number of requests this second from one client address',
     unit: 'count',
-    source: 'Rule 5: "many thousands of requests per second". Only where zonePlan or the limit is given',
+    source: 'Own: platforms say "many thousands". Only where zonePlan or the limit is given',
     code: 'EDGE_RATE_LIMITED',
     min: 1,
     max: NONE,
@@ -230,7 +230,7 @@ export const LIMITS = {
   urlBytes: {
     label: 'the URL',
     unit: 'bytes',
-    source: 'Rule 8',
+    source: 'Platform',
     code: 'EDGE_URL_TOO_LONG',
     min: 1,
     max: NONE,
@@ -240,7 +240,7 @@ export const LIMITS = {
   headersBytes: {
     label: 'the headers together',
     unit: 'bytes',
-    source: 'Rule 8',
+    source: 'Platform',
     code: 'EDGE_HEADERS_TOO_LARGE',
     min: 0,
     max: NONE,
@@ -250,7 +250,7 @@ export const LIMITS = {
   headerBytes: {
     label: 'a header',
     unit: 'bytes',
-    source: 'Rule 8',
+    source: 'Platform',
     code: 'EDGE_HEADERS_TOO_LARGE',
     min: 0,
     max: NONE,
@@ -260,7 +260,7 @@ export const LIMITS = {
   bodyBytes: {
     label: 'the request body',
     unit: 'bytes',
-    source: 'Rule 9',
+    source: 'Platform',
     code: 'EDGE_BODY_TOO_LARGE',
     min: 0,
     max: NONE,
@@ -270,7 +270,7 @@ export const LIMITS = {
   responseBytes: {
     label: 'the response',
     unit: 'bytes',
-    source: 'Rule 10: not limited',
+    source: 'Platform: not limited',
     code: 'EDGE_RESPONSE_STREAM',
     min: 0,
     max: NONE,
@@ -282,7 +282,7 @@ export const LIMITS = {
   scriptBytes: {
     label: 'the source after gzip',
     unit: 'bytes',
-    source: 'Per plan, Function size',
+    source: 'Platform',
     code: 'EDGE_SCRIPT_TOO_LARGE',
     min: 1,
     max: NONE,
@@ -292,7 +292,7 @@ export const LIMITS = {
   envVars: {
     label: 'number of environment variables',
     unit: 'count',
-    source: 'Per plan, Environment variables per function: secret and text together',
+    source: 'Platform. Secrets and text together',
     code: 'EDGE_LIMIT_EXCEEDED',
     min: 0,
     max: NONE,
@@ -302,7 +302,7 @@ export const LIMITS = {
   envVarBytes: {
     label: 'an environment variable',
     unit: 'bytes',
-    source: 'Per plan, Environment variable size',
+    source: 'Platform',
     code: 'EDGE_LIMIT_EXCEEDED',
     min: 0,
     max: NONE,
@@ -312,7 +312,7 @@ export const LIMITS = {
   envVarsPerAccount: {
     label: 'number of environment variables of the account',
     unit: 'count',
-    source: 'Per plan, below the table: no limit',
+    source: 'Platform: not limited',
     code: 'EDGE_LIMIT_EXCEEDED',
     min: 0,
     max: NONE,
@@ -322,7 +322,7 @@ export const LIMITS = {
   functions: {
     label: 'number of functions of the account',
     unit: 'count',
-    source: 'Per plan, Functions per account',
+    source: 'Platform',
     code: 'EDGE_LIMIT_EXCEEDED',
     min: 0,
     max: NONE,
@@ -332,7 +332,7 @@ export const LIMITS = {
   cronTriggers: {
     label: 'number of cron triggers of the account',
     unit: 'count',
-    source: 'Per plan, Cron triggers per account',
+    source: 'Platform',
     code: 'EDGE_LIMIT_EXCEEDED',
     min: 0,
     max: NONE,
@@ -342,7 +342,7 @@ export const LIMITS = {
   routesPerZone: {
     label: 'number of routes of the zone',
     unit: 'count',
-    source: 'Rule 11',
+    source: 'Platform',
     code: 'EDGE_LIMIT_EXCEEDED',
     min: 0,
     max: NONE,
@@ -352,7 +352,7 @@ export const LIMITS = {
   zonesPerFunction: {
     label: 'number of zones of the function',
     unit: 'count',
-    source: 'Rule 11',
+    source: 'Platform',
     code: 'EDGE_LIMIT_EXCEEDED',
     min: 0,
     max: NONE,
@@ -364,7 +364,7 @@ export const LIMITS = {
   cacheObjectBytes: {
     label: 'a cached object',
     unit: 'bytes',
-    source: 'Rule 6',
+    source: 'Platform',
     code: 'EDGE_LIMIT_EXCEEDED',
     min: 0,
     max: NONE,
@@ -374,7 +374,7 @@ export const LIMITS = {
   cacheFileBytes: {
     label: 'a file in the cache before the function',
     unit: 'bytes',
-    source: 'Rule 10',
+    source: 'Platform',
     code: null,
     min: 0,
     max: NONE,
@@ -384,7 +384,7 @@ export const LIMITS = {
   listEntries: {
     label: 'number of entries of one list call',
     unit: 'count',
-    source: 'Rule 14',
+    source: 'Platform',
     code: null,
     min: 1,
     max: 1000,
@@ -394,7 +394,7 @@ export const LIMITS = {
   multipartUploadMs: {
     label: 'age of an uncompleted multipart upload',
     unit: 'ms',
-    source: 'Rule 14',
+    source: 'Platform',
     code: null,
     min: 1,
     max: NONE,

@@ -17,14 +17,32 @@ import { type Block, blocksOf, documents, ROOT } from './markdown.js';
 const run = promisify(execFile);
 const queue = new PQueue({ concurrency: Math.max(1, Math.floor(cpus().length / 2)) });
 const blocks = documents().flatMap(blocksOf);
-const PACKAGES = ['esbuild', 'express', 'fastify', 'redis'];
+const PACKAGES = [
+  'esbuild',
+  'express',
+  'fastify',
+  'redis',
+  '@hono/node-server',
+  '@jest/globals',
+  '@nestjs/common',
+  '@nestjs/core',
+  'hono',
+  'koa',
+  'reflect-metadata',
+  'vitest',
+];
+/** Programs for test runners have another name for the language, so that they are told apart. */
+const isForRunner = ({ language }: Block): boolean => language === 'javascript';
 
 function folder(t: ExecutionContext): string {
   const path = mkdtempSync(join(tmpdir(), 'edgehost-docs-'));
   t.teardown(() => rmSync(path, { recursive: true, force: true }));
   mkdirSync(join(path, 'node_modules'));
   symlinkSync(ROOT, join(path, 'node_modules/edgehost'));
-  for (const name of PACKAGES) symlinkSync(join(ROOT, 'node_modules', name), join(path, 'node_modules', name));
+  for (const name of PACKAGES) {
+    mkdirSync(dirname(join(path, 'node_modules', name)), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules', name), join(path, 'node_modules', name));
+  }
   return path;
 }
 
@@ -35,6 +53,21 @@ for (const block of blocks.filter(({ language }) => language === 'js')) {
     writeFileSync(join(cwd, 'snippet.mjs'), programOf(block));
     const { stdout } = await queue.add(() => run(process.execPath, ['snippet.mjs'], { cwd, timeout: 60_000 }));
     t.deepEqual(stdout.split('\n').slice(0, -1), promisedLines(block.code));
+  });
+}
+
+for (const block of blocks.filter(isForRunner)) {
+  const isVitest = block.code.includes("from 'vitest'");
+  test(`the tests at ${block.place} pass in ${isVitest ? 'vitest' : 'jest'}`, async t => {
+    t.timeout(120_000);
+    const cwd = folder(t);
+    writeFileSync(join(cwd, 'package.json'), '{"type":"module","jest":{"transform":{}}}');
+    writeFileSync(join(cwd, 'plugin.test.js'), block.code);
+    const args = isVitest
+      ? [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--root', cwd, '--no-color']
+      : ['--experimental-vm-modules', join(ROOT, 'node_modules/jest/bin/jest.js'), '--rootDir', cwd, '--ci'];
+    const { stdout, stderr } = await queue.add(() => run(process.execPath, args, { cwd, timeout: 100_000 }));
+    t.regex(stdout + stderr, /Tests:? +1 passed/);
   });
 }
 

@@ -1,0 +1,161 @@
+/** What docs/from-workers.md and docs/functions.md say that code gets when it uses what is not there. */
+import test from 'ava';
+import { EdgeError, EdgeHost } from '../../src/index.js';
+import { textOf } from './markdown.js';
+
+const WORKERS = 'docs/from-workers.md';
+const AUTHORS = 'docs/functions.md';
+
+const inFetch = (code: string): string => `export default { async fetch(request, env) { ${code} } };`;
+
+/** The source, the pages that have the text, and the text. */
+const MISSING = [
+  [
+    `import c from 'node:crypto'; ${inFetch('')}`,
+    [WORKERS],
+    '"index.js" imports "node:crypto", which is not among the modules of the deployment',
+    'EDGE_SCRIPT_IMPORT',
+  ],
+  [
+    `import { env } from 'cloudflare:workers'; ${inFetch('')}`,
+    [WORKERS],
+    '"index.js" imports "cloudflare:workers", which is not among the modules of the deployment',
+    'EDGE_SCRIPT_IMPORT',
+  ],
+  [
+    `const x = require('x'); ${inFetch('')}`,
+    [WORKERS],
+    'its global scope threw ReferenceError: require is not defined',
+    'EDGE_SCRIPT_THREW',
+  ],
+  ['export default { email() {} };', [WORKERS], 'The function has no handler', 'EDGE_SCRIPT_NO_HANDLER'],
+  [inFetch('Buffer.from("a");'), [WORKERS], 'ReferenceError: Buffer is not defined', 'EDGE_HANDLER_THREW'],
+  [inFetch('process.env;'), [WORKERS], 'ReferenceError: process is not defined', 'EDGE_HANDLER_THREW'],
+  [
+    inFetch('env.KV.get("a");'),
+    [WORKERS],
+    "TypeError: Cannot read properties of undefined (reading 'get')",
+    'EDGE_HANDLER_THREW',
+  ],
+  [
+    inFetch('env.DB.prepare("a");'),
+    [WORKERS],
+    "TypeError: Cannot read properties of undefined (reading 'prepare')",
+    'EDGE_HANDLER_THREW',
+  ],
+  [
+    inFetch('env.ROOM.idFromName("a");'),
+    [WORKERS],
+    "TypeError: Cannot read properties of undefined (reading 'idFromName')",
+    'EDGE_HANDLER_THREW',
+  ],
+  [
+    inFetch('env.JOBS.send("a");'),
+    [WORKERS],
+    "TypeError: Cannot read properties of undefined (reading 'send')",
+    'EDGE_HANDLER_THREW',
+  ],
+  [
+    inFetch('env.AUTH.fetch(request);'),
+    [WORKERS],
+    "TypeError: Cannot read properties of undefined (reading 'fetch')",
+    'EDGE_HANDLER_THREW',
+  ],
+  [
+    inFetch('await caches.default.match(request);'),
+    [WORKERS, AUTHORS],
+    'Caches are not supported by this version of EdgeHost',
+    'EDGE_HANDLER_THREW',
+  ],
+  [
+    inFetch('await (await caches.open("a")).put(request, new Response());'),
+    [WORKERS],
+    'Caches are not supported by this version of EdgeHost',
+    'EDGE_HANDLER_THREW',
+  ],
+  [inFetch('new WebSocketPair();'), [WORKERS], 'ReferenceError: WebSocketPair is not defined', 'EDGE_HANDLER_THREW'],
+  [inFetch('new WebSocket("wss://a/");'), [WORKERS], 'ReferenceError: WebSocket is not defined', 'EDGE_HANDLER_THREW'],
+  [inFetch('new HTMLRewriter();'), [WORKERS], 'ReferenceError: HTMLRewriter is not defined', 'EDGE_HANDLER_THREW'],
+  [inFetch('WebAssembly.Module;'), [WORKERS], 'ReferenceError: WebAssembly is not defined', 'EDGE_HANDLER_THREW'],
+  [
+    inFetch('eval("1");'),
+    [AUTHORS],
+    'EvalError: Code generation from strings disallowed for this context',
+    'EDGE_HANDLER_THREW',
+  ],
+  [
+    inFetch('new Function("return 1");'),
+    [AUTHORS],
+    'EvalError: Code generation from strings disallowed for this context',
+    'EDGE_HANDLER_THREW',
+  ],
+  [
+    inFetch('new ArrayBuffer(1, { maxByteLength: 2 });'),
+    [AUTHORS],
+    'TypeError: A resizable ArrayBuffer is not supported',
+    'EDGE_HANDLER_THREW',
+  ],
+] as const;
+
+const host = new EdgeHost({ storage: ':memory:' });
+test.after.always(() => host.close());
+
+for (const [source, pages, text, code] of MISSING) {
+  test(`what is documented of ${source} is what it gets`, async t => {
+    const error = await failureOf(source);
+    t.is(error.code, code);
+    t.true(error.message.includes(text), error.message);
+    for (const page of pages) t.true(textOf(page).includes(text), `${page} does not have: ${text}`);
+  });
+}
+
+test('every name of which docs/functions.md says that it is not defined is not', async t => {
+  const names = [
+    'Buffer',
+    'process',
+    'require',
+    'WebAssembly',
+    'SharedArrayBuffer',
+    'Atomics',
+    'FinalizationRegistry',
+    'WebSocket',
+    'EventSource',
+    'HTMLRewriter',
+    'setImmediate',
+  ];
+  for (const name of names) t.true(textOf(AUTHORS).includes(`\`${name}\``), name);
+  t.deepEqual(await definedOf(names), []);
+});
+
+test('every name of which docs/functions.md says that it is there is defined', async t => {
+  const [, section = ''] = /## What there is\n(.*?)\n## /s.exec(textOf(AUTHORS)) ?? [];
+  const names = [...section.matchAll(/`(\w+)`/g)]
+    .map(match => match[1] ?? '')
+    .filter(name => !['browser', 'worker', 'workerd'].includes(name));
+  t.true(names.length > 15);
+  t.deepEqual(await definedOf(names), names);
+});
+
+test('a flag of Workers is refused as docs/from-workers.md says', async t => {
+  const text = 'Option compatibilityFlags[0] of load() is the string "nodejs_compat", expected one of';
+  t.true(textOf(WORKERS).includes(text));
+  // A name that the type does not have, as JavaScript would give it.
+  const options: object = { compatibilityFlags: ['nodejs_compat'] };
+  const error = await t.throwsAsync(host.load(inFetch(''), options));
+  t.true(error?.message.startsWith(text), error?.message);
+});
+
+async function failureOf(source: string): Promise<EdgeError> {
+  const failure: unknown = await host
+    .load({ main: 'index.js', modules: { 'index.js': source } })
+    .then(fn => fn.fetch('https://example.com/'))
+    .catch((error: unknown) => error);
+  if (failure instanceof EdgeError) return failure;
+  throw new Error(`It got ${String(failure)}`);
+}
+
+async function definedOf(names: readonly string[]): Promise<unknown> {
+  const code = `return Response.json(${JSON.stringify(names)}.filter(name => globalThis[name] !== undefined));`;
+  const fn = await host.load(inFetch(code));
+  return (await fn.fetch('https://example.com/')).json();
+}
