@@ -1,5 +1,5 @@
-// Runs the same benchmarks in two built checkouts by turns, before after after before ..., so that a drift of the machine meets both, and
-// prints each figure's medians, the median of the ratios of neighbouring runs, and how far those ratios lie apart.
+// Runs the same benchmarks in two built checkouts alternately, before after after before ..., so that a drift of the machine affects both,
+// and prints each value's medians, the median of the ratios of neighbouring runs, and how far those ratios lie apart.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -113,7 +113,7 @@ async function measure({ checkouts, pairs, args }) {
   return { reports, troubles };
 }
 
-/** One row for each figure that both checkouts have measured, in a pair at least. */
+/** One row for each value that both checkouts have measured, in at least one pair. */
 function compare({ before, after }) {
   const found = new Map();
   for (const [pair, report] of before.entries()) {

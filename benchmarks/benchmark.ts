@@ -1,9 +1,9 @@
 /** What a benchmark is, and what it hands to the report. */
 
-/** Units of figures, as the report shows them. */
+/** Units of values, as the report shows them. */
 export type Unit = 'us' | 'ms' | 'calls/s' | 'requests/s' | 'MB/s' | 'MB' | 'x' | '%' | 'count';
 
-/** What a figure should reach: its own median, or the median of its ratio to the floor. */
+/** The target of a value: for its own median, or for the median of its ratio to the floor. */
 export type Target =
   | { readonly of: 'value' | 'ratio'; readonly atLeast: number }
   | {
@@ -34,7 +34,7 @@ export interface BenchmarkContext {
   readonly programs: readonly string[];
   /** An empty folder on the disk that is measured; removed afterwards. */
   readonly folder: string;
-  /** A line for whoever watches. */
+  /** Prints a line about the progress. */
   progress(text: string): void;
   /** Runs at the end, the last one first, however the benchmark ended. */
   defer(close: () => unknown): void;

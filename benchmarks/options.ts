@@ -23,7 +23,7 @@ export interface BenchmarkOptions {
 /** What the command line has to know of a benchmark. */
 type Choice = Pick<Benchmark, 'name' | 'isOptional' | 'programs'>;
 
-/** undefined when help is asked for. @throws TypeError for an unknown option, RangeError for a figure out of bounds */
+/** undefined when help is requested. @throws TypeError for an unknown option, RangeError for a number out of bounds */
 export function parseOptions(args: readonly string[], benchmarks: readonly Choice[]): BenchmarkOptions | undefined {
   const { values } = parseArgs({
     args: [...args],

@@ -11,7 +11,7 @@ export interface BenchmarkResult {
   readonly figures: readonly Figure[];
   /** Processes that wanted to run, averaged over the minute before its end. */
   readonly load: number;
-  /** Why there are no figures, or not all. */
+  /** The reason why all or some values are missing. */
   readonly error?: string;
 }
 

@@ -30,8 +30,8 @@ declare global {
   // Requests.
 
   /**
-   * Whose request it is. Not of the standard. The same is in the headers `edge-client-ip`, `edge-client-proxy-ip`, `edge-client-http`,
-   * `edge-client-tls-version` and `edge-client-tls-cipher`; a caller can set none that begin with `edge-client-`.
+   * The client of a request. It is not part of the standard. The headers `edge-client-ip`, `edge-client-proxy-ip`, `edge-client-http`,
+   * `edge-client-tls-version` and `edge-client-tls-cipher` have the same values; a caller cannot set headers that begin with `edge-client-`.
    */
   interface RequestClient {
     /** The visitor's IP address, as the owner of the host knows it: behind proxies by its option `trustProxy`. */
@@ -70,7 +70,7 @@ declare global {
     waitUntil(promise: Promise<unknown>): void;
     /** When the handler fails, the request goes on to the application instead of becoming an error. */
     passThroughOnException(): void;
-    /** What the application has given to `load()`, or along with this request: a copy. */
+    /** The props of `load()`, or those that the application gave with this request: a copy. */
     readonly props: Props;
   }
 
@@ -96,7 +96,7 @@ declare global {
     /** 1 at the first delivery. */
     readonly attempts: number;
     readonly body: Body;
-    /** The message is done, whatever becomes of the rest of the batch. */
+    /** The message is done, independent of the rest of the batch. */
     ack(): void;
     /** The message is delivered again. */
     retry(options?: QueueRetryOptions): void;
@@ -155,7 +155,7 @@ declare global {
     passThroughOnException(): void;
   }
 
-  /** What a classic script gets: `addEventListener('scheduled', event => ...)`. */
+  /** The event that a classic script receives: `addEventListener('scheduled', event => ...)`. */
   interface ScheduledEvent extends ExtendableEvent {
     readonly cron: string;
     /** Milliseconds since the epoch. */
@@ -185,7 +185,7 @@ declare global {
   }
   var IdentityTransformStream: { prototype: IdentityTransformStream; new (): IdentityTransformStream };
 
-  /** Exactly so many bytes in and out; fewer or more are an error. As a body, it is sent with its length. */
+  /** Exactly the given number of bytes in and out; fewer or more are an error. As a body, it is sent with its length. */
   interface FixedLengthStream {
     readonly readable: ReadableStream<Uint8Array>;
     readonly writable: WritableStream<ArrayBuffer | ArrayBufferView>;
@@ -217,7 +217,7 @@ declare global {
   type DigestAlgorithm = 'MD5' | 'SHA-1' | 'SHA-256' | 'SHA-384' | 'SHA-512' | (string & {});
 
   interface SubtleCrypto {
-    /** Whether two buffers of one length have the same bytes, in a time that does not tell where they differ. */
+    /** Whether two buffers of one length have the same bytes, in a time that does not depend on where they differ. */
     timingSafeEqual(a: ArrayBuffer | ArrayBufferView, b: ArrayBuffer | ArrayBufferView): boolean;
   }
 

@@ -1,6 +1,6 @@
 import type { Holdings } from './holdings.js';
 
-/** What the host of a hoard tells of a stretch of time (servers/hoarded.ts). */
+/** The report of the host of a hoard about a period of time (servers/hoarded.ts). */
 export interface HoardReport {
   /** Requests of other accounts without their answer. */
   readonly lost: number;

@@ -21,7 +21,7 @@ export interface Hoard {
 /** Bytes of the object `large`. */
 export const LARGE_BYTES = 8 * 1000 * 1000;
 
-/** A body of which nothing but the beginning ever comes. */
+/** A body that stops after its beginning. */
 const STALLED =
   'new ReadableStream({ start(controller) { controller.enqueue(new Uint8Array(32_768)); }, pull: () => new Promise(() => {}) })';
 

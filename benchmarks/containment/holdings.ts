@@ -1,4 +1,4 @@
-/** What a process and all below it hold, as Linux tells it to root or to their owner. */
+/** The resources that a process and its descendants hold, as Linux reports them to root or to their owner. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { cpuMsOf } from '../measuring/process-cpu.js';
 import { residentNow } from '../measuring/process-memory.js';

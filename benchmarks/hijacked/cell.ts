@@ -246,7 +246,7 @@ const FLOODS: Readonly<Record<string, (flooding: Flooding) => Promise<void>>> = 
     await flooding.over();
   },
 
-  /** Pieces of bodies behind large frames for nobody: they may be kept as views of the buffer that held both. */
+  /** Chunks of bodies behind large frames of no exchange: they may be kept as views of the buffer that held both. */
   async 'pinned-buffers'(flooding) {
     const large = frame(FrameType.Signal, NOBODY, Buffer.alloc(LONGEST));
     const piece = Buffer.alloc(PIECE_BYTES / 4);

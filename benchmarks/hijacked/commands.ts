@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import process from 'node:process';
 
-/** A program that is no Node program, by its path, and its arguments. */
+/** A program that is not a Node program, by its path, and its arguments. */
 export interface NativeProgram {
   readonly path: string;
   readonly args: readonly string[];

@@ -5,7 +5,7 @@ import { compileC, missingCompiler } from './compile-c.js';
 
 const SOURCE = fileURLToPath(new URL('../../../test/fixtures/hostile-cell.c', import.meta.url));
 
-/** Its path, in a folder that any user may read; or why there is none. */
+/** Its path, in a folder that any user may read, or the reason why it is missing. */
 export function compileNative(folder: string): { readonly path: string } | { readonly missing: string } {
   const missing = existsSync(SOURCE) ? missingCompiler() : `there is no ${SOURCE}`;
   return missing === undefined ? { path: compileC(SOURCE, folder) } : { missing };

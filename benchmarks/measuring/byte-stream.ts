@@ -2,7 +2,7 @@
 
 const CHUNK = new Uint8Array(64 * 1024).fill(0x61);
 
-/** A stream of so many bytes, in chunks of 64 KiB. `onAsked` is told of each. */
+/** A stream of `bytes` bytes, in chunks of 64 KiB. `onAsked` is called for each. */
 export function byteStream(bytes: number, onAsked: (bytes: number) => void = () => {}): ReadableStream<Uint8Array> {
   let left = bytes;
   return new ReadableStream<Uint8Array>({

@@ -19,7 +19,7 @@ export interface HttpLoad {
   readonly folder: string;
 }
 
-/** Answered requests a second. Rejects when an answer was none of 2xx, or a connection failed. */
+/** Answered requests a second. Rejects when a status was not 2xx, or a connection failed. */
 export function requestsPerSecond(load: HttpLoad): Promise<number> {
   return hasWrk() ? withWrk(load) : withAutocannon(load);
 }

@@ -1,4 +1,4 @@
-/** CPU time of processes as Linux counts it. Elsewhere there are no figures. */
+/** CPU time of processes as Linux counts it. It is unavailable on other systems. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** CPU milliseconds that a process and all of its threads have used. */

@@ -1,4 +1,4 @@
-/** Memory of processes as Linux counts it, in MB of 1,000,000 bytes. Elsewhere there are no figures. */
+/** Memory of processes as Linux counts it, in MB of 1,000,000 bytes. It is unavailable on other systems. */
 import { readFileSync, writeFileSync } from 'node:fs';
 
 export interface ProcessMemory {
@@ -10,7 +10,7 @@ export interface ProcessMemory {
 
 const KIBIBYTE_IN_MB = 1024 / 1e6;
 
-/** Throws where /proc does not tell. */
+/** Throws where /proc does not have it. */
 export function memoryOf(pid: number): ProcessMemory {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
   return { rss: field(text, 'Rss'), pss: field(text, 'Pss') };

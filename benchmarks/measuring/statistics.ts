@@ -1,4 +1,4 @@
-/** The few figures that describe a row of samples. */
+/** The statistics that describe a series of samples. */
 
 /** The value below which the share `q` (0 to 1) of the samples lies, interpolated. NaN without samples. */
 export function percentile(samples: readonly number[], q: number): number {

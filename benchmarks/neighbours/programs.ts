@@ -102,7 +102,7 @@ export const FLOODS = [
   { name: 'waiting-calls', does: 'once, 1,000 calls that wait with 64 KiB each' },
 ] as const;
 
-/** The text of a program's function. Requests are told apart by `?slot=`; without one it answers at once, so that it can be started. */
+/** The text of a program's function. `?slot=` distinguishes requests; without one it answers at once, so that it can be started. */
 export function sourceOf({ body, setup = '' }: Pick<Program, 'body' | 'setup'>): string {
   return `${setup}
 export default {

@@ -1,4 +1,4 @@
-/** What the host of the neighbours tells of one slice of time (servers/neighbourhood.ts). */
+/** The report of the host of the neighbours about one slice of time (servers/neighbourhood.ts). */
 export interface SliceReport {
   /** Milliseconds that good requests took from the moment they were due: of functions that compute, and of those that put and get. */
   readonly callsMs: readonly number[];

@@ -1,6 +1,6 @@
 /**
- * Calls of a well-behaved function, one after the other, while a function of another account spins: in slices of 250 ms by turns with
- * slices in which the spinning process is stopped. And what this machine does to a bare server beside a bare loop.
+ * Calls of a well-behaved function, one after the other, while a function of another account spins: in slices of 250 ms, alternating with
+ * slices in which the spinning process is stopped. For comparison, the same with a bare server beside a bare loop.
  */
 import { Agent, request } from 'node:http';
 import process from 'node:process';

@@ -1,4 +1,4 @@
-/** Other runtimes that run someone's functions, brought into one shape. They are installed for the measurement and are no dependency. */
+/** Other runtimes that run someone's functions, brought into one shape. They are installed for the measurement and are not dependencies. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
@@ -15,7 +15,7 @@ export interface Peer {
   readonly name: string;
   /** What npm installs. */
   readonly packages: readonly string[];
-  /** What to know of its figures. */
+  /** A note about its values. */
   readonly note: string;
   /** Whether it has a bucket that `BUCKET_FUNCTION` can use as FILES. */
   readonly hasBucket: boolean;

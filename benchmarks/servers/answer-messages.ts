@@ -1,4 +1,4 @@
-/** Common to programs that are told what to do by messages: `[name, ...arguments]`, answered by `{ answer }` with JSON, or `{ error }`. */
+/** Shared by programs that are controlled by messages: `[name, ...arguments]`, answered by `{ answer }` with JSON, or `{ error }`. */
 import process from 'node:process';
 
 type Action = (...args: readonly unknown[]) => Promise<unknown>;

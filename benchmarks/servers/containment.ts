@@ -1,5 +1,5 @@
 /**
- * A host on which several accounts set off bombs at once while others are asked at a steady rate. Told the number of a round it sets off
+ * A host on which several accounts set off bombs at once while others are asked at a steady rate. For the number of a round it sets off
  * every bomb once, and sends a {@link BombReport} for each and a {@link RoundReport} at the end.
  */
 import process from 'node:process';

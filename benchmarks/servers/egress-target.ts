@@ -15,7 +15,7 @@ if (kind === 'sink') {
     request.on('end', () => response.end('done'));
   });
 } else if (kind === 'source') {
-  // The same piece again and again, so that this process is not what slows the host down.
+  // The same chunk again and again, so that this process does not slow the host down.
   const piece = Buffer.alloc(PIECE_BYTES, 'a');
   listen((_request, response) => {
     const send = (): void => {

@@ -22,7 +22,7 @@ const ANSWERED_WITHIN_MS = 5000;
 const LOOK_EVERY_MS = 10;
 const GOOD = 'export default { fetch() { return new Response("fine") } };';
 const HOARDER = 'hoarder';
-/** Honest requests before anything is measured: what the heap and the allocator grow to with them is no hoard. */
+/** Honest requests before anything is measured: what the heap and the allocator grow to with them is not a hoard. */
 const VISITS = 300;
 const VISITS_AT_ONCE = 50;
 const VISITED = `export default {
@@ -53,7 +53,7 @@ async function playVisits(): Promise<void> {
   fn.unload();
 }
 
-/** What makes the hoard begin, once it has been prepared. It is told how requests of the hoarder ended. */
+/** Starts the hoard, once it has been prepared. Its argument is called with the outcomes of the hoarder's requests. */
 type Begin = (count: (end: string) => void) => Promise<void>;
 
 function prepare(): Promise<Begin> {
@@ -90,7 +90,7 @@ async function prepareHijacked(): Promise<Begin> {
   return async count => count(await endOf(fn, `http://hoarder/?flood=${name}`));
 }
 
-/** It begins with its first lease, and never answers. */
+/** The hoard begins with its first lease and never answers. */
 async function prepareNative(): Promise<Begin> {
   const native = NATIVE_HOARDS.find(known => known.name === name);
   if (native === undefined) throw new Error(`There is no hoard "${name}"`);

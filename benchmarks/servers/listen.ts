@@ -1,8 +1,8 @@
-/** Common to the server programs: listens, tells the harness the port, ends with it. */
+/** Shared by the server programs: listens, reports the port to the harness, and ends with it. */
 import { createServer, type RequestListener } from 'node:http';
 import process from 'node:process';
 
-/** `children`: processes that the server has started, told when it listens. `close` runs before the end. */
+/** `children`: processes that the server has started, reported when it listens. `close` runs before the end. */
 export function listen(
   listener: RequestListener,
   { children = () => [], close }: { children?: () => readonly number[]; close?: () => Promise<void> } = {},

@@ -1,6 +1,6 @@
 /**
- * A host with 20 good accounts, which are asked in turn at a steady rate, and one that offends. Told by messages to play slices with and
- * without the offender; answers a {@link SliceReport} for each. Arguments: the folder of the storage, the URLs of the egress targets.
+ * A host with 20 good accounts, which are asked in turn at a steady rate, and one that offends. Messages request slices with and without
+ * the offender; it answers a {@link SliceReport} for each. Arguments: the folder of the storage, the URLs of the egress targets.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import process from 'node:process';
@@ -77,7 +77,7 @@ function loadOffender(name: string, plan: Plan): Promise<Offender> {
   return loadFlood(name, plan);
 }
 
-/** One connection. The function's text is nobody's concern: the cell runs another program. */
+/** One connection. The function's text does not matter: the cell runs another program. */
 async function loadFlood(name: string, plan: Plan): Promise<Offender> {
   const account = host.account(`${name}-${plan}`, { plan, limits: { waitUntilMs: 0 } });
   const fn = await account.load(COMPUTES, { buckets: { FILES: 'files' } });

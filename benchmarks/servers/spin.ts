@@ -1,9 +1,9 @@
-/** Uses a core for ever. */
+/** Uses a core indefinitely. */
 import process from 'node:process';
 
 process.once('disconnect', () => process.exit(0));
 process.send?.({ port: 0 });
-// In pieces, so that the end of the connection is noticed.
+// In short steps, so that the end of the connection is noticed.
 setInterval(() => {
   for (const until = Date.now() + 200; Date.now() < until; );
 }, 0);

@@ -45,7 +45,7 @@ const WARM_UP_SECONDS = 1;
 export const accounting: Benchmark = {
   name: 'accounting',
   measures:
-    'What accounting costs, with all limits and a listener for every invocation: the accounting of the host alone, with limits and listener on and off by turns, and the metering of turns alone, as a share of the CPU time of a call; and how well the accounted CPU time agrees with the clock of the thread (Linux).',
+    'What accounting costs, with all limits and a listener for every invocation: the accounting of the host alone, with limits and listener alternately on and off, and the metering of turns alone, as a share of the CPU time of a call; and how well the accounted CPU time agrees with the clock of the thread (Linux).',
   floor: 'the CPU time of a call in both processes, with 64 in flight; the clock of the thread.',
   async run(context) {
     const { seconds } = context;

@@ -14,7 +14,7 @@ const TRANSFERS_PER_ROUND = 4;
 
 export const bucketLarge: Benchmark = {
   name: 'bucket-large',
-  measures: `An object of 64 MiB, streamed into a bucket on disk and out of it, through a function and from the application; the mean of ${TRANSFERS_PER_ROUND} in each round. Memory is watched in transfers of their own, since reading its figures takes time.`,
+  measures: `An object of 64 MiB, streamed into a bucket on disk and out of it, through a function and from the application; the mean of ${TRANSFERS_PER_ROUND} in each round. Memory is watched in transfers of their own, since reading it takes time.`,
   floor: 'the same bytes written to a file with fsync, and read from it.',
   async run(context) {
     const host = startHost(context, { storage: join(context.folder, 'host') });

@@ -11,7 +11,7 @@ export const neighbours: Benchmark = {
   measures:
     'What good accounts notice of an offending one. First, calls one after the other while a function of another account spins. Then 20 good accounts, asked in turn at 200 requests a second, half of which compute and half put and get a byte, beside 4 functions of one account with 4 requests each that make the host work, or beside one whose cell was taken over and floods the host on one connection; latencies are counted from when a request was due.',
   floor:
-    'the same in slices without the offender, by turns; for the spinning function also what this machine does to a bare server beside a bare loop.',
+    'the same in alternating slices without the offender; for the spinning function also a bare server beside a bare loop on this machine.',
   programs: [SPINNING, ...[...PROGRAMS, ...FLOODS].map(({ name }) => name)],
   async run(context) {
     const programs = context.programs;

@@ -64,7 +64,7 @@ export default {
 
 export const slowReaders: Benchmark = {
   name: 'slow-readers',
-  measures: `Bodies whose reader is slower than their writer: how many bytes are on their way, in both processes and between them, while nobody reads; and, while 1 GiB goes through with pauses of ${PAUSE_MS} ms every ${STEP_BYTES / MEBIBYTE} MiB, what the application still holds after a forced collection and how much each process grows at its peak, garbage included (Linux).`,
+  measures: `Bodies whose reader is slower than their writer: how many bytes are on their way, in both processes and between them, without a reader; and, while 1 GiB goes through with pauses of ${PAUSE_MS} ms every ${STEP_BYTES / MEBIBYTE} MiB, what the application still holds after a forced collection and how much each process grows at its peak, garbage included (Linux).`,
   floor: 'for what processes grow by: a bare `node:http` server and its slow reader.',
   async run(context) {
     const host = startHost(context, {
@@ -134,7 +134,7 @@ async function uploadHeld(fn: EdgeFunction): Promise<number> {
   return held / 1e6;
 }
 
-/** MB that the function wrote while nobody read them. */
+/** MB that the function wrote while its body was not read. */
 async function downloadHeld(fn: EdgeFunction): Promise<number> {
   const { body } = await fn.fetch('https://example.com/endless');
   const written = async (): Promise<number> => Number(await (await fn.fetch('https://example.com/written')).text());
@@ -143,7 +143,7 @@ async function downloadHeld(fn: EdgeFunction): Promise<number> {
   return held / 1e6;
 }
 
-/** The figure once it has stopped to change. */
+/** The value once it has stopped changing. */
 async function quiet(figure: () => Promise<number>): Promise<number> {
   for (let last = -1; ; ) {
     const now = await figure();

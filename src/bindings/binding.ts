@@ -1,6 +1,7 @@
 /**
- * What a binding is to the host: a service that functions call, and a row of the registry (registry.ts) that says how it is configured, what its
- * calls count as and what it shares. Everything around a binding reads the row: options, `edgehost.toml`, the management API, accounting.
+ * Defines a binding for the host: a service that functions call, and a row of the registry (registry.ts) that says how it is configured,
+ * what its calls count as and what it shares. Everything around a binding reads the row: options, `edgehost.toml`, the management API,
+ * accounting.
  */
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import type { JsonSchema } from '../quotas/schema/schema.js';
@@ -22,7 +23,7 @@ export interface BindingMethod {
   readonly headBytes?: number;
 }
 
-/** What bindings share of a host, for as long as it lives. */
+/** The parts of a host that bindings share while it lives. */
 export interface BindingHost<Options = unknown> {
   /** The options of `new EdgeHost()`, checked, with their defaults. */
   readonly options: Options;
@@ -30,16 +31,16 @@ export interface BindingHost<Options = unknown> {
   storage(): Promise<Storage>;
 }
 
-/** What a binding has of the account that it is opened for. */
+/** The account that a binding is opened for, as the binding uses it. */
 export interface AccountContext<Shared = unknown> {
   readonly account: string;
-  /** Those of the function that the binding is opened for; else those of the account. */
+  /** The limits of the function that the binding is opened for; without one, those of the account. */
   readonly limits: ResolvedLimits;
-  /** What the row's own `share` has made. */
+  /** The result of the row's own `share`. */
   readonly shared: Shared;
 }
 
-/** What a binding has of the function that it is opened for. */
+/** The function that a binding is opened for, as the binding uses it. */
 export interface FunctionContext<Shared = unknown> extends AccountContext<Shared> {
   readonly function: string;
   readonly compatibility: {
@@ -47,7 +48,7 @@ export interface FunctionContext<Shared = unknown> extends AccountContext<Shared
     readonly date: string;
     readonly flags: readonly string[];
   };
-  /** What was given to load() for it. */
+  /** The option `props` of load(). */
   readonly props: Readonly<Record<string, unknown>>;
   /** @throws EdgeError EDGE_EGRESS_DENIED for a URL that the function may not fetch, though the network would let it */
   checkUrl(url: URL): void;
@@ -61,7 +62,7 @@ export interface FunctionContext<Shared = unknown> extends AccountContext<Shared
 export interface BindingBase<Shared = unknown> {
   /** Its number on the wire. */
   readonly id: ServiceId;
-  /** What it is in texts: 'bucket'. */
+  /** Its name in texts: 'bucket'. */
   readonly name: string;
   /** What a call counts as. */
   readonly subrequest: SubrequestKind;
@@ -73,7 +74,7 @@ export interface BindingBase<Shared = unknown> {
   share?(host: BindingHost): Shared;
   /** Ends what `share` has made, with the host. */
   closeShared?(shared: Shared): Promise<void>;
-  /** The HTTP status of an error that is one of this binding; 500 for one that is no concern of the caller. */
+  /** The HTTP status of an error that is one of this binding; 500 for one that does not concern the caller. */
   errorStatus?(error: unknown): number | undefined;
 }
 
@@ -106,11 +107,11 @@ export interface NamedBinding<Config = unknown, Shared = unknown, Client extends
   readonly schema: JsonSchema;
   /** Opens it for one function. @throws TypeError for a configuration that the schema cannot refuse */
   open(context: FunctionContext<Shared>, config: Config): Service;
-  /** What the client in the function's realm has to know of the configuration: what JSON can hold. */
+  /** The part of the configuration that the client in the function's realm needs, as a JSON value. */
   guestConfig?(config: Config): unknown;
   /** Rejects while the function is being loaded, for what its first call would find out too late. */
   prepare?(context: AccountContext<Shared>, config: Config): Promise<void>;
-  /** What the application itself gets. */
+  /** Creates the client for the application itself. */
   client?(context: AccountContext<Shared>, config: Config): Client;
 }
 

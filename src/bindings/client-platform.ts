@@ -1,6 +1,6 @@
-/** What the client of a binding needs of the realm that it is in: the function's own, or the application's. */
+/** The parts of its realm, the function's or the application's, that the client of a binding uses. */
 
-/** What a client needs of a ReadableStream. */
+/** The part of a ReadableStream that clients use. */
 export interface ClientStream {
   readonly locked: boolean;
   getReader(): {

@@ -1,14 +1,15 @@
 /**
  * Streams that the application hands over: bodies of its Requests and Responses. Ended early, they are cancelled here and nowhere else.
  *
- * From undici 7.20 on, the one in Node 24 and 26, the body that a Request or Response makes of a FormData goes on enqueuing after it was
- * cancelled. That throws where nobody can catch it, and the unhandled rejection ends the application. Undici looks before each chunk
- * whether the stream is errored, by the property that `stream.isErrored()` reads: so it is set before the stream is cancelled.
+ * From undici 7.20 on, the one in Node 24 and 26, the body that a Request or Response makes of a FormData goes on
+ * enqueuing after it was cancelled. That throws where it cannot be caught, and the unhandled rejection ends the
+ * application. Undici looks before each chunk whether the stream is errored, by the property that `stream.isErrored()`
+ * reads: so it is set before the stream is cancelled.
  */
 
 const ERRORED = Symbol.for('nodejs.stream.errored');
 
-/** What is used of a ReadableStreamDefaultReader. */
+/** The part of a ReadableStreamDefaultReader that is used here. */
 interface Canceller {
   cancel(reason?: unknown): Promise<void>;
 }
@@ -18,7 +19,7 @@ interface Canceller {
  * failed, or its answer, indefinitely. Never rejects.
  */
 export async function cancelQuietly(stream: object, reader: Canceller): Promise<void> {
-  // False for a stream that cannot be extended, which is none of undici's.
+  // Answers false for a stream that is not extensible; those of undici are.
   Reflect.defineProperty(stream, ERRORED, { value: true, configurable: true });
   void reader.cancel().catch(() => {});
 }

@@ -7,7 +7,7 @@ import type { ClientPlatform, ClientStream } from './client-platform.js';
 import { cancelQuietly } from './external-stream.js';
 import type { Service, ServiceBody } from './service.js';
 
-/** Up to this many bytes are copied at once; more go piece by piece. */
+/** Up to this many bytes are copied at once; larger buffers are copied in chunks. */
 const WHOLE_BYTES = 64 * 1024;
 
 export function hostPlatform(service: Service): ClientPlatform<ReadableStream<Uint8Array>, Blob> {
@@ -28,7 +28,7 @@ export function hostPlatform(service: Service): ClientPlatform<ReadableStream<Ui
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
 
-/** What is read while the application may change its buffer is read from a copy. */
+/** The application may change its buffer while it is read, so it is read from a copy. */
 function ownedBody(body: string | Uint8Array | ClientStream): ServiceBody {
   if (typeof body === 'string') return Buffer.from(body);
   if (!(body instanceof Uint8Array)) return chunksOf(body);

@@ -24,13 +24,16 @@ export interface BindingOptions {
   readonly bindings?: Readonly<Record<string, ApplicationCallbacks>>;
 }
 
-/** What the application gets of bindings: a method for each row that has a client. */
+/** The bindings of the application: a method for each row that has a client. */
 export interface BindingClients {
   /** A bucket, for the application itself. It is made when it is first used. */
   bucket(name: string): StoreBucket;
 }
 
-/** What is administered beside functions, by the management API and by endpoints of its own: the things of an account that a row names. */
+/**
+ * Objects that are administered beside functions, by the management API and by endpoints of their own: the objects of an account that a row
+ * names.
+ */
 export interface BindingDirectories {
   buckets(account: string): BucketDirectory;
 }
@@ -42,9 +45,9 @@ export function bindingDirectories(shared: <Shared>(row: BindingBase<Shared>) =>
 
 export class BindingRegistry {
   readonly rows: readonly BindingDefinition[];
-  /** Those that a function's configuration names. */
+  /** Bindings that the configuration of a function names. */
   readonly named: readonly NamedBinding[];
-  /** Those that every function has. */
+  /** Bindings that every function has. */
   readonly implicit: readonly ImplicitBinding[];
 
   /** @throws TypeError when two rows have the same number or name, RangeError when a method's arguments would be too large */
@@ -78,7 +81,7 @@ export class BindingRegistry {
     return undefined;
   }
 
-  /** Who keeps records in the storage of the host. */
+  /** The owners of records in the storage of the host. */
   get storageOwners(): readonly StorageOwner[] {
     return this.rows.flatMap(({ storage }) => (storage === undefined ? [] : [storage]));
   }

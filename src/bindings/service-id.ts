@@ -7,7 +7,7 @@ export enum ServiceId {
   Bucket = 1,
   Cache = 2,
   Callback = 6,
-  /** For bindings that are tried out or tested: the package has no service of this number. */
+  /** Reserved for experiments and tests: no service of the package has this number. */
   Experimental = 255,
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a service of the host process looks like to the isolate channel. A function reaches buckets, outgoing fetch and
- * every other service by a call: a head (JSON, untrusted), at most one body, and the answer in the same form.
+ * The interface of a service of the host process to the isolate channel. A function reaches buckets, outgoing fetch and every other service
+ * by a call: a head (JSON, untrusted), at most one body, and the answer in the same form.
  */
 
 import type { CallWork } from '../quotas/host/call-work.js';
@@ -15,7 +15,7 @@ export type ServiceBody = Uint8Array | AsyncIterable<Uint8Array>;
 export interface CallOrigin {
   /** Its id, as in its event. */
   readonly invocation: string;
-  /** What was given with the call that began it. */
+  /** The props of the call that began the invocation. */
   readonly props: Readonly<Record<string, unknown>> | undefined;
   /** The fetches between functions of this host that have led to it; undefined when there was none. */
   readonly chain: FetchChain | undefined;
@@ -24,13 +24,13 @@ export interface CallOrigin {
 /** Fetches of functions by each other, which stay within the host. */
 export interface FetchChain {
   readonly depth: number;
-  /** Of all that began with the same request. */
+  /** Shared by all fetches that began with the same request. */
   readonly total: { count: number };
 }
 
 /** One call of a function to a service. Everything in `args` was written by the function: check it before use. */
 export interface ServiceCall {
-  /** What the function wants done, a name of the service's own table. */
+  /** The operation, by its name in the table of the service. */
   readonly method: string;
   readonly args: unknown;
   readonly body: ServiceBody | null;

@@ -31,7 +31,7 @@ source code  a file or a directory, without node_modules, vendor, dist, build an
     'as-of': {
       kind: 'text',
       value: 'DATE',
-      text: 'the date that decides what is gone (YYYY-MM-DD), default today',
+      text: 'the date by which routes are counted as removed (YYYY-MM-DD), default today',
     },
     json: { kind: 'flag', text: 'the report as JSON' },
     'fail-on': {
@@ -43,7 +43,7 @@ source code  a file or a directory, without node_modules, vendor, dist, build an
     'base-path': {
       kind: 'text',
       value: 'PATH',
-      text: 'what stands before /zones, /accounts, ... in the URLs, default any of /client, /api, /v<n>',
+      text: 'the prefix of /zones, /accounts, ... in the URLs, default any of /client, /api, /v<n>',
     },
     host: { kind: 'list', value: 'HOST', text: 'only requests to this host; may be repeated' },
     ignore: {

@@ -43,7 +43,7 @@ which runs under the limits of the plan. Takes what edgehost dev takes, and the 
   examples: ['edgehost check', 'edgehost check functions', 'edgehost check server.toml --json'],
 } as const satisfies Syntax;
 
-/** What is known of one function, or of a file that keeps all of them from being read. */
+/** The result for one function, or for a file that prevents all of them from being read. */
 interface Finding {
   readonly account: string | undefined;
   readonly function: string;

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** What `edgehost` starts in a terminal. */
+/** The executable `edgehost`. */
 import process from 'node:process';
 import { runEdgehost } from './edgehost.js';
 

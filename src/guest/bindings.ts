@@ -10,8 +10,8 @@ export interface GuestBinding {
   /** The `id` of its row on the host's side. */
   readonly service: ServiceId;
   /**
-   * Makes what the function finds in its environment, once for each name.
-   * @param config what the row on the host's side says of the configuration (`guestConfig`)
+   * Creates the object that the function finds in its environment, once for each name.
+   * @param config the result of `guestConfig` of the row on the host's side
    */
   create(platform: ClientPlatform<ReadableStream, Blob>, name: string, config: unknown): object;
 }

@@ -1,6 +1,6 @@
 /**
- * Sends bodies of this realm to the host: whole, in one op with their head, where they are small; else piece by piece as fast as the other side
- * takes them. What decides it for calls and for answers alike stands here.
+ * Sends bodies of this realm to the host: small ones whole, in one op with their head, and others in chunks as fast as the other side takes
+ * them. Calls and answers use the same rule, which is in this file.
  */
 import { failCall } from './calls.ts';
 import { HostBody, HostSink } from './host-body.ts';
@@ -16,7 +16,7 @@ const MAX_WHOLE_BYTES = 1024 * 1024;
 /** The most that one write carries. */
 const MAX_PIECE_BYTES = 128 * 1024;
 
-/** A body on its way out. Its bytes are nobody else's to change, unless it goes whole. */
+/** A body to be sent. Its bytes must not be shared with code that could change them, unless it is sent whole. */
 export type OutgoingBody = string | Uint8Array | HostBody | ReadableStream;
 
 /** Takes what a body is made of; the caller has checked that it is usable. */
@@ -93,7 +93,7 @@ function fail(sink: HostSink, error: unknown): void {
   try {
     sink.fail(describeBriefly(error));
   } catch {
-    // The exchange is over; nobody is left to be told.
+    // The exchange is over, so the failure can no longer be sent.
   }
 }
 

@@ -1,4 +1,4 @@
-/** What kind of object a value is, by its internal slots. */
+/** Determines the kind of an object by its internal slots. */
 import {
   arrayBufferByteLength,
   getPrototypeOf,
@@ -58,7 +58,7 @@ const probes: readonly (readonly [ProbedBrand, Probe])[] = [
   ['WeakRef', uncurry(WeakRef.prototype.deref) as Probe],
 ];
 
-/** By what the value says of itself: tried first, so that most values take one probe. */
+/** The probe that the value's own tag suggests is tried first, so that most values take one probe. */
 const likelyKinds: { readonly [tag: string]: (typeof probes)[number] | undefined } = Object.assign(
   Object.create(null),
   ...probes.map(entry => ({ [`[object ${entry[0]}]`]: entry })),
@@ -66,7 +66,7 @@ const likelyKinds: { readonly [tag: string]: (typeof probes)[number] | undefined
 
 export function brandOf(value: object): Brand {
   if (isArray(value)) return 'Array';
-  // From Node 24 on the engine writes the message of an error out in what a probe throws, whatever its length.
+  // From Node 24 on the exception of a probe contains the message of an error, which can have any length.
   if (hasErrorSlot?.(value) === true) return 'Object';
   if (isView(value)) return typedArrayName(value) === undefined ? 'DataView' : 'TypedArray';
   const tag = tagOf(value);

@@ -21,7 +21,7 @@ export function callService(
   if (goesWhole(body)) return openCall(typeof body === 'string' ? Op.Call : Op.CallBytes, service, head, body, reply);
   const call = openCall(Op.CallStream, service, head, undefined, reply);
   try {
-    // What fails later is reported to the call by the sender (body-out.ts).
+    // A later failure is reported to the call by the sender (body-out.ts).
     sendBody(body, call.exchange);
   } catch (error) {
     call.abort(error);

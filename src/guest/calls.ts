@@ -8,7 +8,7 @@ import { MapCtor, mapDelete, mapGet, mapSet } from './primordials.ts';
 export interface CallReply {
   /** `head` is what the service answered; `body` is null when there is none. */
   onReply(head: string, body: HostBody | null): void;
-  /** `error` was made from what the host says, or is whatever the body that was being sent has failed with. */
+  /** `error` was made from the host's report, or is the failure of the body that was being sent. */
   onFailed(error: unknown): void;
 }
 
@@ -45,7 +45,7 @@ export function openCall(
   return new ServiceCall(exchange);
 }
 
-/** Nobody is told of the answer any more. */
+/** The answer of this call will not be delivered any more. */
 export function dropCall(exchange: number): void {
   mapDelete(open, exchange);
 }

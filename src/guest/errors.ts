@@ -2,8 +2,8 @@
  * The stacks of errors (rule R4). Where a function of the neutral realm writes them (isolate/stacks/stack-formatter.ts) the engine keeps the frames,
  * and all that is done here is to say how many.
  *
- * Where that is not possible the engine captures none in this realm, or Node's own function would write them. Each Error constructor then has
- * the host realm remember where it was called, and `stack` is an accessor of Error.prototype that asks for the text when somebody reads it.
+ * Where that is not possible the engine captures none in this realm, or Node's own function would write them. Each Error constructor then
+ * has the host realm remember where it was called, and `stack` is an accessor of Error.prototype that asks for the text when it is read.
  * What the engine itself throws has a name and a message only.
  *
  * Evaluated before everything that captures an Error constructor, so that the errors of the bundle have stacks as well.
@@ -12,7 +12,7 @@
 const { apply, construct, defineProperty, deleteProperty, ownKeys, getOwnPropertyDescriptor, setPrototypeOf } = Reflect;
 const remembered = new WeakMap<object, number>();
 const { get: weakMapGet, set: weakMapSet } = WeakMap.prototype;
-/** What V8 adds to the constructor. */
+/** The properties that V8 adds to the constructor. */
 interface StackApi {
   stackTraceLimit: number;
   captureStackTrace(target: object, above?: (...args: never[]) => unknown): void;
@@ -33,8 +33,9 @@ export function setStackSource(capture: typeof remember, frames: typeof framesOf
 /** Frames that the engine keeps of an error that is made by a constructor. Some may be of the bundle, and are not shown. */
 const MADE_FRAMES = 16;
 /**
- * Of an error that it throws itself. There is nothing to tell the one from the other but the limit at that moment, and a loop that catches such
- * errors pays for each frame: the engine's own function, if it was one, and where it was called.
+ * Frames that the engine keeps of an error that it throws itself. Only the limit at that moment distinguishes the two cases, and a loop
+ * that catches such errors pays for each frame. Two frames are enough: the engine's own function, if one threw, and the place that called
+ * it.
  */
 const THROWN_FRAMES = 2;
 const nativeCapture = NativeError.captureStackTrace;
@@ -72,12 +73,12 @@ export function rememberStack(error: object): void {
 }
 
 /**
- * Of a longer text only the length is told. To read from one that was put together of others makes the engine write it out whole, and a
- * text of hundreds of megabytes then ends the process.
+ * Only the length of a longer text is reported. Reading from a concatenated text makes the engine flatten it, and a text of hundreds of
+ * megabytes then ends the process.
  */
 const MAX_TEXT = 1_048_576;
 
-/** The text, or what is told in place of one that is too long. */
+/** The text, or its length in words when it is too long. */
 export function shortened(text: string): string {
   return text.length > MAX_TEXT ? `(a text of ${text.length} characters)` : text;
 }
@@ -85,7 +86,7 @@ export function shortened(text: string): string {
 /** "Name: message", as Error.prototype.toString has it, for anything. Never throws. */
 export function headline(error: object): string {
   try {
-    const { name, message } = error as Error; // both are read as unknown: the template makes text of whatever they are
+    const { name, message } = error as Error; // both are read as unknown: the template makes them text
     const title = name === undefined ? 'Error' : shortened(`${name}`);
     const text = message === undefined ? '' : shortened(`${message}`);
     if (title === '') return text;

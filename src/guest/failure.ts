@@ -1,4 +1,6 @@
-/** What function code threw, as bounded text for the host: read with care, since every getter of it may be function code. */
+/**
+ * Turns an exception of function code into bounded text for the host. It is read with care, since every getter of it may be function code.
+ */
 import { shortened } from './errors.ts';
 import { jsonStringify, stringSlice } from './primordials.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What function code finds on globalThis beside the language itself: the one table of it, in alphabetical order. Interfaces,
- * namespaces and objects are not enumerable, operations are, as in browsers.
+ * The one table of the properties of globalThis beside the language itself, in alphabetical order. Interfaces, namespaces and objects are
+ * not enumerable, operations are, as in browsers.
  */
 
 import { fetchClasses, fetchFunctions } from './fetch-globals.ts';

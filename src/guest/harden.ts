@@ -52,9 +52,9 @@ function lock(target: object, key: PropertyKey): void {
 }
 
 /**
- * Node awaits the promise of a module's evaluation in the host realm: it reads `constructor` and `then` of a promise of this
- * realm and calls the `then` it finds with functions of the host realm. So both must be the engine's own, whatever function
- * code does before, and so must the species that `then` looks up.
+ * Node awaits the promise of a module's evaluation in the host realm: it reads `constructor` and `then` of a promise of this realm and
+ * calls the `then` it finds with functions of the host realm. So both must be the engine's own even after function code has run, and so
+ * must the species that `then` looks up.
  */
 lock(Promise.prototype, 'then');
 lock(Promise.prototype, 'constructor');
@@ -64,7 +64,7 @@ defineProperty(Promise, Symbol.species, {
   configurable: false,
 } as PropertyDescriptor);
 
-/** Resizable buffers are not counted as external memory by the engine, and node APIs read past their end: there are none. */
+/** Resizable buffers are not counted as external memory by the engine, and Node APIs read past their end, so they are unavailable here. */
 function replaceArrayBuffer(): void {
   const Native = ArrayBuffer;
   const NativeTypeError = TypeError;

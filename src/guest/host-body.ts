@@ -17,7 +17,7 @@ interface Waiter {
 const asItIs = (error: unknown): unknown => error;
 
 const readers = new MapCtor<number, Waiter>();
-/** Bodies whose failure somebody waits for without reading. */
+/** Bodies whose failure is awaited without reading them. */
 const watched = new MapCtor<number, HostBody>();
 const writers = new MapCtor<number, HostSink>();
 
@@ -28,7 +28,7 @@ export class HostBody {
   readonly size: number;
   #failure: { readonly reason: unknown } | undefined;
   #onFail: ((reason: unknown) => void) | undefined;
-  /** What a failure is to whoever reads: an answer of the network fails with a TypeError, for one. */
+  /** Makes the error that readers receive: for example, a response of fetch() fails with a TypeError. */
   toError: (error: unknown) => unknown = asItIs;
 
   constructor(exchange: number, size: number) {
@@ -78,7 +78,7 @@ export class HostBody {
     if (this.#failure !== undefined) throw this.#failure.reason;
   }
 
-  /** Calls back once, when it fails: also while nobody reads it. */
+  /** Calls back once, when the body fails, even if it is not being read. */
   watch(onFail: (reason: unknown) => void): void {
     this.#onFail = onFail;
     mapSet(watched, this.exchange, this);
@@ -89,7 +89,7 @@ export class HostBody {
     try {
       this.#available();
     } catch {
-      // Whoever watches has been told.
+      // The watcher has been notified by `#available()`.
     }
   }
 
@@ -115,7 +115,7 @@ export class HostBody {
     wakeReader(this.exchange);
   }
 
-  /** Whoever reads it finds that it has failed. */
+  /** Wakes the reader, which then finds the failure. */
   fail(reason: unknown): void {
     this.#failure ??= { reason };
     mapDelete(watched, this.exchange);
@@ -162,7 +162,7 @@ export class HostSink {
     if (this.#stopped === undefined) op(Op.BodyFail, this.exchange, message);
   }
 
-  /** For the events below. */
+  /** Called by the event for new credit. */
   resume(): void {
     const waiter = this.#waiter;
     this.#waiter = undefined;
@@ -192,7 +192,7 @@ export function stopSending(exchange: number, reason: unknown): void {
   mapGet(writers, exchange)?.stopped(reason);
 }
 
-/** Nothing happens to this exchange any more: whoever waits for it is forgotten. */
+/** The exchange has ended: its waiting reader, watcher and writer are dropped. */
 export function dropExchange(exchange: number): void {
   mapDelete(readers, exchange);
   mapDelete(watched, exchange);

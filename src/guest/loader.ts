@@ -1,6 +1,6 @@
 /**
- * The guest's side of module loading: what the synthetic module "edgehost:loader" exports to the trampolines that the host realm
- * writes around the deployment's modules. The host cannot await an evaluation (rule R9), so a trampoline's body tells.
+ * The guest's side of module loading: what the synthetic module "edgehost:loader" exports to the trampolines that the host realm writes
+ * around the deployment's modules. The host cannot await an evaluation (rule R9), so the body of a trampoline reports it.
  */
 import { Ev, Op } from '../isolate/ops/table.ts';
 import { onEvent, opBytes, opNumber } from './bridge.ts';
@@ -15,7 +15,7 @@ const importing = new MapCtor<number, Importing>();
 let onMain: (namespace: object | undefined) => void;
 let onMainFailed: (error: unknown) => void;
 
-/** What happens when the main module has been evaluated, or has failed. */
+/** Sets the callbacks for the main module: it has been evaluated, or has failed. */
 export function onMainModule(evaluated: typeof onMain, failed: typeof onMainFailed): void {
   onMain = evaluated;
   onMainFailed = failed;
@@ -33,7 +33,7 @@ export function imported(id: number, namespace: object): void {
   entry?.resolve(namespace);
 }
 
-/** What the keyword of import() has been rewritten to: it answers with the import() of the module that it stands in. */
+/** The replacement of the keyword in import(): it returns the import() of the module that it is written in. */
 export function dynamicImport(referrer: string): (specifier: unknown) => Promise<unknown> {
   return specifier =>
     new PromiseCtor((resolve, reject) => {

@@ -13,7 +13,7 @@ import { startClock } from './web/base/clock.ts';
 
 installGlobals();
 
-/** What the host realm holds of the guest: functions that it calls, or gives to the trampolines of modules. */
+/** The guest's functions that the host realm holds: it calls them, or gives them to the trampolines of modules. */
 export interface GuestEntry {
   readonly enter: typeof enter;
   readonly imported: typeof imported;

@@ -8,7 +8,7 @@ export function leaveGlobalScope(): void {
   isInHandler = true;
 }
 
-/** Throws in the global scope, where nobody would pay for it and the result would be the same for every invocation. */
+/** Throws in the global scope, where the cost could be charged to no invocation and the result would be the same for all of them. */
 export function requireHandler(what: string): void {
   if (isInHandler) return;
   throw new ErrorCtor(

@@ -33,7 +33,7 @@ onMainModule(
       const advice =
         namespace === undefined
           ? "Add a listener: addEventListener('fetch', event => event.respondWith(...))"
-          : 'Export an object with a fetch, scheduled or queue method as default';
+          : 'Export an object with a fetch, scheduled, queue or alarm method as default';
       const error = new ErrorCtor(`The function has no handler. ${advice}`);
       op(Op.LoadFailed, describeFailure(error, 'EDGE_SCRIPT_NO_HANDLER'));
       return;

@@ -1,4 +1,4 @@
-/** What one account may hold of the host: options of the host, for every account, and of an account. */
+/** The bounds of what the host holds for one account: options of the host, for every account, and of a single account. */
 
 import type { HostShareLimits } from '../quotas/host/host-share.js';
 import { type FieldsOf, wholeNumber } from '../quotas/schema/schema.js';

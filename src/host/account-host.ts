@@ -1,4 +1,4 @@
-/** What an account has from its host. */
+/** The parts of a host that its accounts use. */
 import type { LocalSend } from '../bindings/egress/transport.js';
 import type { CallOrigin } from '../bindings/service.js';
 import type { IsolateCache } from '../pool/isolate-cache.js';
@@ -14,7 +14,7 @@ import type { InvocationTrace } from './telemetry/trace.js';
 export interface AccountHost {
   readonly connectionSlotRelease: ConnectionSlotRelease;
   readonly admission: Admission;
-  /** What the account may take of the host. */
+  /** The account's share of the host. */
   readonly share: HostShare;
   readonly idleHttpMs: number;
   readonly now: () => number;

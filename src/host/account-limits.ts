@@ -9,7 +9,7 @@ import { type LimitOverrides, presentKinds, type ResolvedLimits, resolveLimits }
 import type { AccountOptions } from './options.js';
 
 /**
- * Who has written the limits of a function: `owner`, the application's code; `file`, the customer, in `edgehost.toml`; `customer`, over the
+ * The author of a function's limits: `owner`, the application's code; `file`, the customer, in `edgehost.toml`; `customer`, over the
  * management API; `stored`, the customer, at a time when it may have been allowed more.
  */
 export type LimitsAuthor = 'owner' | 'file' | 'customer' | 'stored';
@@ -20,7 +20,7 @@ export interface FunctionSettings {
   readonly usageModel: Plan | undefined;
 }
 
-/** What the host gives to every account. */
+/** The limits that the host sets for every account. */
 export interface HostLimits {
   readonly plan: Plan;
   readonly zonePlan: ResolvedLimits['zonePlan'] | undefined;
@@ -28,9 +28,9 @@ export interface HostLimits {
 }
 
 export class AccountLimits {
-  /** Those of a function that has none of its own. */
+  /** The limits of a function that sets none. */
   readonly own: ResolvedLimits;
-  /** What the customer's settings reach at most. */
+  /** The highest limits that the customer's settings can reach. */
   readonly most: ResolvedLimits;
   readonly #choice: HostLimits;
   readonly #overrides: readonly (LimitOverrides | undefined)[];
@@ -101,7 +101,7 @@ function within(limits: ResolvedLimits, ceiling: LimitOverrides): ResolvedLimits
   return resolveLimits({ plan: limits.plan, zonePlan: limits.zonePlan, overrides: [lower] });
 }
 
-/** The figures that are given, by kind of invocation where they differ by it. */
+/** The values that are set, by kind of invocation where they differ by it. */
 function* figuresOf(limits: LimitOverrides): Generator<[LimitName, InvocationKind | undefined, number]> {
   for (const name of LIMIT_NAMES) {
     const given = limits[name];
@@ -116,7 +116,7 @@ function* figuresOf(limits: LimitOverrides): Generator<[LimitName, InvocationKin
   }
 }
 
-/** The figure for one kind, or the largest of those for all kinds where none is named: a setting for all kinds must fit each. */
+/** The value for one kind; without a kind, the largest of all kinds, since a setting for all kinds must fit each. */
 function figureOf(limits: LimitOverrides, name: LimitName, kind: InvocationKind | undefined): number | undefined {
   const given = limits[name];
   if (given === undefined || typeof given === 'number') return given;

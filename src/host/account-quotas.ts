@@ -1,10 +1,10 @@
-/** What an account may have loaded at once, and what it has used of what its plan allows. */
+/** The quotas of an account: how much it may have loaded at once, and its usage of the plan. */
 import { checkCount } from '../quotas/deployment-checks.js';
 import { DAY_MS, MINUTE_MS } from '../quotas/request-counts.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import type { ResolvedLoadOptions } from './options.js';
 
-/** What of a function counts. */
+/** The parts of a function that count. */
 export interface CountedFunction {
   readonly name: string;
   readonly routes: ResolvedLoadOptions['routes'];
@@ -43,7 +43,7 @@ function sum(functions: readonly CountedFunction[], what: 'crons' | 'variables')
 
 type CountedQuota = 'requestsPerDay' | 'requestsPerMinute' | 'functions' | 'cronTriggers';
 
-/** What an account has used of what its plan allows. */
+/** The usage of an account beside the limits of its plan. */
 export interface AccountUsageSnapshot {
   readonly plan: string;
   readonly quotas: readonly {

@@ -8,9 +8,11 @@ import type { FunctionStatsSnapshot } from './invocation/function-stats.js';
 import { checkTimeoutMs } from './invocation/invocation-start.js';
 import { runToEnd } from './invocation/run-to-end.js';
 
-/** What `fn.fetch()` takes beside the request. */
+/** The options of `fn.fetch()` beside the request. */
 export interface FunctionFetchOptions extends RequestInit {
-  /** What the handler finds as `ctx.props`, and callbacks as `context.props`: what JSON can hold, up to 64 KiB. @default those of load() */
+  /**
+   * The value of `ctx.props` for the handler, and of `context.props` for callbacks: a JSON object of up to 64 KiB. @default those of load()
+   */
   readonly props?: Readonly<Record<string, unknown>>;
   /**
    * How long to wait for the answer and all of its body, in milliseconds from the call on, the start of the function included: from 1 on, or Infinity.
@@ -50,12 +52,11 @@ export class EdgeFunction {
   }
 
   /**
-   * Answers a request. The response's body is a stream, and so may the request's be; `signal`, of the request or of `init`, cancels. `init` is that of
-   * `new Request()`, with `props` and `timeoutMs` beside it.
-   * Rejects with EdgeError: EDGE_HANDLER_THREW, EDGE_NO_RESPONSE, EDGE_HANDLER_STALLED, EDGE_CPU_LIMIT, EDGE_MEMORY_LIMIT, EDGE_TIMEOUT (after `timeoutMs`),
-   * EDGE_WALL_TIME_LIMIT (after `limits.wallMs`, or `idleHttpMs` of the host), EDGE_ISOLATE_LOST, EDGE_CELL_LOST, EDGE_OVERLOADED,
-   * EDGE_FUNCTION_UNLOADED, EDGE_CLOSED and the codes of loading, when the function had to be started again. With TypeError or RangeError for a
-   * `timeoutMs` that is none.
+   * Answers a request. The response's body is a stream, and so may the request's be; `signal`, of the request or of `init`, cancels. `init`
+   * is that of `new Request()`, with `props` and `timeoutMs` beside it. Rejects with EdgeError: EDGE_HANDLER_THREW, EDGE_NO_RESPONSE,
+   * EDGE_HANDLER_STALLED, EDGE_CPU_LIMIT, EDGE_MEMORY_LIMIT, EDGE_TIMEOUT (after `timeoutMs`), EDGE_WALL_TIME_LIMIT (after `limits.wallMs`,
+   * or `idleHttpMs` of the host), EDGE_ISOLATE_LOST, EDGE_CELL_LOST, EDGE_OVERLOADED, EDGE_FUNCTION_UNLOADED, EDGE_CLOSED and the codes of
+   * loading, when the function had to be started again. With TypeError or RangeError for an invalid `timeoutMs`.
    */
   fetch(input: Request | string | URL, init?: FunctionFetchOptions): Promise<Response> {
     // Not async: a promise that is handed on by a second one settles three microtasks later.
@@ -77,7 +78,7 @@ export class EdgeFunction {
    * @param options.scheduledTime what the alarm was set for. @default now
    * @param options.retryCount deliveries before this one. @default 0
    *
-   * Rejects with RangeError for a time or a count that is none, and like `scheduled`; EDGE_WALL_TIME_LIMIT after `wallMs`.
+   * Rejects with RangeError for an invalid time or count, and like `scheduled`; EDGE_WALL_TIME_LIMIT after `wallMs`.
    */
   async alarm(options: { readonly scheduledTime?: Date; readonly retryCount?: number } = {}): Promise<void> {
     const { scheduledTime = new Date(), retryCount = 0 } = options;
@@ -94,14 +95,14 @@ export class EdgeFunction {
    * has, with what is to be delivered again; storing and delivering messages is the caller's. When the handler throws, none of
    * the batch is done.
    *
-   * Rejects with TypeError or RangeError for a batch that is none, and like `fetch`.
+   * Rejects with TypeError or RangeError for an invalid batch, and like `fetch`.
    */
   async queue(queueName: string, messages: readonly QueueMessage[]): Promise<QueueOutcome> {
     const batch = createBatch(queueName, messages);
     return readOutcome(batch, await runToEnd(this.#slot.runner, HostOpens.Queue, batch.head));
   }
 
-  /** Figures since this version was loaded. */
+  /** Statistics since this version was loaded. */
   stats(): FunctionStatsSnapshot {
     return this.#slot.details.stats.snapshot();
   }

@@ -1,4 +1,4 @@
-/** What a host tells its application. */
+/** The events of a host. */
 import type { AbuseEvent } from '../quotas/abuse-guard.js';
 import type { EdgeErrorCode } from '../quotas/errors.js';
 import type { LimitWarning } from '../quotas/limit-warnings.js';
@@ -24,7 +24,7 @@ export interface InvocationEvent {
   readonly invocation: string;
   readonly kind: InvocationKind;
   readonly outcome: InvocationOutcome;
-  /** Of the response; undefined when there was none. */
+  /** The status of the response; undefined when there was none. */
   readonly status: number | undefined;
   readonly method: string | undefined;
   readonly url: string | undefined;
@@ -39,7 +39,7 @@ export interface InvocationEvent {
   readonly logLines: number;
   /** Limits of which 80 % or more were used. */
   readonly warnings: readonly LimitWarning[];
-  /** What ended it, unless the outcome is ok. `stack` has the function's own files and lines. */
+  /** The error that ended it, unless the outcome is ok. `stack` has the function's own files and lines. */
   readonly error:
     | { readonly code: EdgeErrorCode; readonly name: string; readonly message: string; readonly stack: string }
     | undefined;

@@ -3,7 +3,7 @@ import type { EdgeError } from '../quotas/errors.js';
 import { type FunctionRunner, unloadedError } from './invocation/function-runner.js';
 import { FunctionStats } from './invocation/function-stats.js';
 
-/** What is known of the version that serves, or of the last one that did. */
+/** Details of the version that serves, or of the last one that did. */
 export interface FunctionDetails {
   readonly version: string;
   readonly startupTimeMs: number;
@@ -35,7 +35,7 @@ export class FunctionSlot {
     this.#stats = stats;
   }
 
-  /** Nothing serves any more, for the reason of the error. The script is let go; what is known of it stays. */
+  /** No version serves any more, because of the error. The script is released; its details are kept. */
   end(error: EdgeError): void {
     this.#last = this.details;
     this.#runner = undefined;

@@ -10,7 +10,7 @@ type Common<Context> = Omit<Context, 'shared'>;
 
 export class HostBindings {
   readonly registry: BindingRegistry;
-  /** What is administered beside functions, of every account. */
+  /** The objects of every account that are administered beside functions. */
   readonly directories: BindingDirectories = bindingDirectories(row => this.shared(row));
   readonly #shared = new Map<BindingBase, unknown>();
 
@@ -20,7 +20,7 @@ export class HostBindings {
     for (const row of registry.rows) this.#shared.set(row, row.share?.(host));
   }
 
-  /** What a function may call: services that every function has, and those that it is bound to. By number. */
+  /** The services that a function may call, by number: those of every function, and those that it is bound to. */
   services(context: Common<FunctionContext>, bound: readonly BoundBinding<NamedBinding>[]): FunctionServices {
     const entries = new Map<number, ServiceEntry>();
     for (const row of this.registry.implicit) {
@@ -42,7 +42,7 @@ export class HostBindings {
     for (const { row, config } of bound) await row.prepare?.(this.#contextOf(row, context), config);
   }
 
-  /** What the application gets of a binding. @throws TypeError when it has nothing for the application */
+  /** The application's client of a binding. @throws TypeError when the binding has none */
   client<Config, Shared, Client extends object>(
     row: NamedBinding<Config, Shared, Client>,
     context: Common<AccountContext>,
@@ -57,7 +57,7 @@ export class HostBindings {
     for (const [row, shared] of this.#shared) await row.closeShared?.(shared);
   }
 
-  /** What the row shares among the accounts. */
+  /** The value that the row shares among the accounts. */
   shared<Shared>(row: BindingBase<Shared>): Shared {
     return this.#shared.get(row) as Shared; // made by the row itself
   }

@@ -40,7 +40,7 @@ export interface ManagementHost {
   warn(error: Error): void;
 }
 
-/** The storage opens now; what fails in that is told by each call. */
+/** The storage opens now; if that fails, every call reports it. */
 export function createManagementEndpoint(options: HostManagementOptions, host: ManagementHost): HostManagement {
   if (options.now !== undefined) checkDateClock('management()', options.now);
   const ready = host.storage().then(async ({ storage, keyStore }) => {
@@ -59,7 +59,7 @@ export function createManagementEndpoint(options: HostManagementOptions, host: M
     await management.start();
     return management;
   });
-  // Each call tells what fails here; that an option is wrong is told also when none comes.
+  // Each call reports this failure; a wrong option is reported even when no call comes.
   ready.catch((error: unknown) => {
     if (error instanceof TypeError || error instanceof RangeError) host.warn(error);
   });

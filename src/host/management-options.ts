@@ -1,6 +1,7 @@
 /**
- * The options of `host.management()`, checked when they are given: the API itself starts later, when the storage is open. What needs its
- * tables (the ids of families and of rows of the schedule, schemas of zone settings) it checks then, and a `warning` event tells.
+ * The options of `host.management()`, checked when they are given: the API itself starts later, when the storage is open. Options that need
+ * its tables (the ids of families and of rows of the schedule, schemas of zone settings) are checked then, and a mistake is reported by a
+ * `warning` event.
  */
 
 import { MANAGEMENT_LIMITS } from '../management/limits.js';
@@ -33,7 +34,7 @@ const NULL: Schema<null> = { type: 'null' };
 const DAY: Schema<string> = text({ format: 'date' });
 
 const EXPIRY: Schema<Date> = refined<Date>(native('object', 'a Date, or null'), date =>
-  date instanceof Date && !Number.isNaN(date.getTime()) ? undefined : 'it is no valid Date',
+  date instanceof Date && !Number.isNaN(date.getTime()) ? undefined : 'it is not a valid Date',
 );
 
 const TOKEN: Schema<Token> = objectOf<Token>({

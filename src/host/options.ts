@@ -44,9 +44,9 @@ export interface AccountOptions {
   readonly zonePlan?: ZonePlan;
   readonly limits?: LimitOverrides;
   /**
-   * What limits of functions cannot pass, whoever sets them: `{ cpuMs: 50 }` lets the customer's settings go up to 50 ms where the plan has
-   * 10, and lowers a plan that has more. What is not named here is capped for settings of the customer, which are `edgehost.toml` and the
-   * management API, at what the account has; and not for `load()`, which is the application's own code.
+   * The caps of functions' limits, wherever they are set: `{ cpuMs: 50 }` lets the customer's settings go up to 50 ms where the plan has
+   * 10, and lowers a plan that has more. A limit without a cap is capped at the account's value for settings of the customer, which are
+   * `edgehost.toml` and the management API, but not for `load()`, which is the application's own code.
    */
   readonly caps?: LimitOverrides;
   /** @default the host's */
@@ -56,10 +56,10 @@ export interface AccountOptions {
   /** @default the host's */
   readonly openDescriptors?: number;
   /**
-   * The host names that functions of the account may answer: `example.com` is that name and all below it, `*.example.com` what is below.
-   * Of zones of several accounts the most specific owns a name. Routes elsewhere are refused then (EDGE_NAME_DENIED), those of any host
-   * too. A zone that another account has, or whose names its functions serve, is refused with EDGE_NAME_TAKEN; what is no host name
-   * with TypeError, and a public suffix such as `co.uk` with RangeError.
+   * The host names that functions of the account may answer: `example.com` is that name and all below it, `*.example.com` what is below. Of
+   * zones of several accounts the most specific owns a name. Routes elsewhere are refused then (EDGE_NAME_DENIED), those of any host too. A
+   * zone that another account has, or whose names its functions serve, is refused with EDGE_NAME_TAKEN; text that is not a host name with
+   * TypeError, and a public suffix such as `co.uk` with RangeError.
    * @default any name that no other account has, for routes that the application loads
    */
   readonly zones?: readonly string[];
@@ -71,7 +71,7 @@ export interface RouteOptions {
    * belong to no account, and for those of their own.
    */
   readonly pattern: string;
-  /** What happens beyond the daily limit: as if no function were attached, or an error page. @default 'fail-closed' */
+  /** How requests beyond the daily limit are answered: as if no function were attached, or with an error page. @default 'fail-closed' */
   readonly mode?: 'fail-open' | 'fail-closed';
   /**
    * The zone that the route counts to, and within which functions may not fetch each other by URL.
@@ -92,11 +92,11 @@ export interface LoadOptions extends BindingOptions {
   readonly vars?: Readonly<Record<string, unknown>>;
   /** Environment variables that no listing shows. */
   readonly secrets?: Readonly<Record<string, string>>;
-  /** What handlers find as `ctx.props`, and callbacks as `context.props`: what JSON can hold. @default {} */
+  /** The value of `ctx.props` for handlers, and of `context.props` for callbacks: a JSON object. @default {} */
   readonly props?: Readonly<Record<string, unknown>>;
   /** `YYYY-MM-DD`, not in the future. @default today */
   readonly compatibilityDate?: string;
-  /** Those of the documentation; one that changes nothing is refused. @default none */
+  /** The flags of the documentation; a flag without an effect is refused. @default none */
   readonly compatibilityFlags?: readonly string[];
   readonly routes?: readonly (string | RouteOptions)[];
   /** Cron expressions of five fields, in UTC, that start the scheduled handler, which the script must have then. */
@@ -182,7 +182,7 @@ export function resolveLoadOptions(
   return Object.freeze({
     name,
     bindings,
-    // As a function gets them: a date is its text.
+    // The values as a function receives them: a date becomes its text.
     vars: Object.fromEntries(Object.entries(vars).map(([key, value]) => [key, JSON.parse(JSON.stringify(value))])),
     secrets: { ...secrets },
     props: JSON.parse(JSON.stringify(options.props ?? {})),

@@ -5,7 +5,7 @@ import { describe } from '../quotas/schema/describe.js';
 import { native, objectOf, type Schema } from '../quotas/schema/schema.js';
 import { Storage, type StorageRepair } from '../storage/storage.js';
 
-/** What a repair begins with now. */
+/** A step of a repair, which begins now. */
 export type RepairStep =
   | { readonly kind: 'repair' /** Its folder in the storage directory. */; readonly database: string }
   /** The storage is opened, and what is derived from its records is made anew. */
@@ -23,8 +23,8 @@ const REPAIR_OPTIONS: Schema<RepairOptions> = objectOf<RepairOptions>({ 'onStep?
  * and removes bodies that no record names. Copy the directory first: records can be lost, and deleted ones can reappear. No host may have it
  * open.
  *
- * Rejects with TypeError for wrong arguments, EDGE_STORAGE_LOCKED while a host has it open, EDGE_STORAGE_FORMAT for a directory that is no
- * storage, EDGE_STORAGE_FULL, and EDGE_STORAGE_CORRUPT when it cannot be opened even then.
+ * Rejects with TypeError for wrong arguments, EDGE_STORAGE_LOCKED while a host has it open, EDGE_STORAGE_FORMAT for a directory that is not
+ * a storage, EDGE_STORAGE_FULL, and EDGE_STORAGE_CORRUPT when it cannot be opened even then.
  *
  * @returns which files could not be kept, by database; all of them are in the folder `lost` of their database
  */

@@ -8,7 +8,7 @@ import { createS3Handler } from '../s3/handler.js';
 import type { S3Credential } from '../s3/options.js';
 import { HOST_S3_OPTIONS, type HostS3Options } from './s3-options.js';
 
-/** The fetch handler of the S3-compatible API, and the listeners that lose nothing of a request. */
+/** The fetch handler of the S3-compatible API, and the listeners, which pass requests on unchanged. */
 export interface HostS3 {
   /**
    * `Request.url` has been through a URL parser, which removes dot segments and turns `\\` to `/`: requests for such keys are refused
@@ -21,7 +21,7 @@ export interface HostS3 {
   readonly continueListener: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
-/** What the endpoint needs of the accounts, by id. */
+/** The data of the accounts that the endpoint uses, by id. */
 export interface S3EndpointAccounts {
   readonly directories: BindingDirectories;
   limits(account: string): BucketPlanLimits;

@@ -25,7 +25,7 @@ export function callGuest(guestFunction: GuestFunction, args: readonly unknown[]
 
 export type HostCall = (op: unknown, a: unknown, b: unknown, c: unknown, d: unknown) => OpResult;
 
-/** Makes the host function from the ops of the isolate; ops that nobody provides are refused. */
+/** Makes the host function from the ops of the isolate; an op without an implementation is refused. */
 export function createHostCall(sets: readonly OpSet[]): HostCall {
   const table: OpFunction[] = new Array(Op.Count).fill(refuse);
   for (const set of sets) {

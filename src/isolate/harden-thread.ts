@@ -167,7 +167,7 @@ function hiddenPrototypes(): object[] {
   ].map(prototypeOf);
 }
 
-/** From Node 22 on: what `map()` and the like of an iterator make, and `Iterator.from()` of an object that is none. */
+/** The prototypes of what `Iterator.prototype.map()` and `Iterator.from()` of a plain object create, from Node 22 on. */
 function iteratorHelpers(): object[] {
   const from: unknown = getProperty(Object(getProperty(globalThis, 'Iterator')), 'from');
   if (typeof from !== 'function') return [];

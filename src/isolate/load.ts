@@ -1,4 +1,7 @@
-/** Loads a deployment into a fresh realm: collects its modules, hands the configuration to the guest, evaluates, and waits to be told. */
+/**
+ * Loads a deployment into a fresh realm: collects its modules, hands the configuration to the guest, evaluates, and waits for the guest's
+ * report.
+ */
 
 import type { Exchange } from '../protocol/exchange.js';
 import type { LoadAnswer, LoadHead, ScriptFailure } from '../protocol/messages.js';
@@ -62,7 +65,8 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
   }
   const result = await Promise.race([outcome, request.quiet().then(() => NEVER_SETTLES)]);
   if ('failure' in result) return { kind: 'failed', failure: result.failure };
-  // The rest is on the author's bill: no script may make this cost more than it may cost itself.
+  // Rewriting is not charged to the script up to the time that it may use itself. The rest is, so that no script can make rewriting cost
+  // more.
   const rewritingMs = Math.min(graph.rewritingMs, load.limits.startupMs);
   const startupTimeMs = Math.max(0, nowMs() - startedMs - rewritingMs) + request.chargedMs();
   return { kind: 'loaded', handlers: result.handlers, startupTimeMs };
@@ -77,7 +81,7 @@ const NEVER_SETTLES: { readonly failure: ScriptFailure } = {
   },
 };
 
-/** CPU time of the thread where it can be had: a busy machine is not the function's fault. */
+/** CPU time of the thread where it is available, so that contention on the machine is not charged to the function. */
 function nowMs(): number {
   return threadCpuMs() ?? performance.now();
 }

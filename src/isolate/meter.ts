@@ -1,6 +1,6 @@
 /**
- * CPU time and memory of each invocation, taken turn by turn. A turn's time on the wall stands for its CPU time as long as it is short;
- * the thread's own clock is asked when it is not, so that a busy machine is not put on the bill.
+ * CPU time and memory of each invocation, measured turn by turn. The wall time of a short turn stands for its CPU time; for a longer one
+ * the thread's own clock is read, so that contention on the machine is not charged to the function.
  */
 import { getHeapStatistics } from 'node:v8';
 import { HostOpens, type IsolateLimits } from '../protocol/messages.js';
@@ -59,8 +59,8 @@ export class InvocationMeter implements TurnMeter {
   readonly #collect: () => void;
   readonly #accounts = new Map<number, Account>();
   /**
-   * Who pays for turns of invocations that are over, and of none: promises that they left behind may go on, but not for ever. From the
-   * start-up on; begins anew with each invocation, which has less to borrow for it.
+   * Turns of finished invocations, and turns that belong to none, are charged to this budget: promises that were left behind may go on, but
+   * not indefinitely. It exists from the end of the start-up on and begins anew with each invocation, which can borrow less for it.
    */
   #background: Account | undefined;
   readonly #spent = new Set<number>();
@@ -73,7 +73,7 @@ export class InvocationMeter implements TurnMeter {
   #wallSinceMs = 0;
   #memoryBytesBefore = 0;
   #isOverMemory = false;
-  /** Of the turn that is running. */
+  /** The budget of the turn that is running. */
   #account: Account | undefined;
   #invocation = 0;
   /** Between begin() and leave(). */
@@ -163,7 +163,7 @@ export class InvocationMeter implements TurnMeter {
     const account = this.#accounts.get(invocation);
     if (account === undefined) return;
     if (this.#memoryBytes() > this.#limits.memoryBytes && !this.#isOverMemory && account === this.#account) {
-      // The collection has a bill of its own, and begins the measuring anew.
+      // The collection is charged separately and restarts the measurement.
       account.usedMs += this.#cpuOf(now() - this.#startedMs, threadCpuMs());
       this.#checkMemory(invocation, account);
       this.#startedMs = now();
@@ -185,7 +185,7 @@ export class InvocationMeter implements TurnMeter {
     const usedMs = isLong ? this.#longTurnMs(wallMs) : wallMs;
     if (!isLong) this.#wallSinceMs += wallMs;
     const account = this.#account;
-    // In every turn, or a large buffer would be found in the turn of somebody else: 0.3 us (Node 20.20).
+    // Checked in every turn, or a large buffer would be found in a turn of another invocation. It takes 0.3 us (Node 20.20).
     this.#checkMemory(invocation, account);
     this.#use(invocation, account, usedMs);
     this.#events.onTurnEnd(invocation);
@@ -196,11 +196,11 @@ export class InvocationMeter implements TurnMeter {
     this.#isWatched = false;
     this.#watch.endTurn();
     const wallMs = now() - this.#endedMs;
-    // What is short is the host realm's own.
+    // A short interval is work of the host realm.
     if (wallMs > LONG_TURN_MS) this.#use(this.#invocation, this.#payer(), this.#longTurnMs(wallMs));
   }
 
-  /** What other threads were asked to do by code that belongs to no invocation: the global scope. */
+  /** CPU time of other threads for code that belongs to no invocation: the global scope. */
   get startupChargedMs(): number {
     return this.#startupChargedMs;
   }
@@ -220,7 +220,10 @@ export class InvocationMeter implements TurnMeter {
     return true;
   }
 
-  /** What finished work has cost beside its charge. Seen at the end of the next turn, which is that of its result. */
+  /**
+   * The difference between the cost of finished work and its charge. The limit is checked at the end of the next turn, which delivers the
+   * result.
+   */
   settle(invocation: number, cpuMs: number): void {
     const account = this.#accounts.get(invocation) ?? this.#background;
     if (account !== undefined) account.usedMs += cpuMs;
@@ -231,13 +234,13 @@ export class InvocationMeter implements TurnMeter {
     this.#heldBytes += bytes;
   }
 
-  /** CPU time that has gone by since the last turn is on nobody's bill. */
+  /** Excludes the CPU time since the last turn from all accounting. */
   skip(): void {
     this.#clockMs = threadCpuMs();
     this.#wallSinceMs = 0;
   }
 
-  /** Who pays for what runs behind the last turn: its invocation may be over by now. */
+  /** The budget for code that runs after the last turn: its invocation may be over by now. */
   #payer(): Account | undefined {
     return this.#accounts.get(this.#invocation) ?? this.#background;
   }
@@ -257,15 +260,15 @@ export class InvocationMeter implements TurnMeter {
     if (this.#spent.size > MAX_SPENT) this.#spent.delete(oldest);
   }
 
-  /** What unused time of earlier invocations lends comes on top of the limit. */
+  /** Time that earlier invocations left unused can be borrowed on top of the limit. */
   #grant(account: Account): number {
     if (account === this.#background) return account.limitMs;
     return account.limitMs === Number.POSITIVE_INFINITY ? account.limitMs : this.#allowance.grant(account.limitMs);
   }
 
   /**
-   * About what the thread's clock shows at the start of a turn. Were it asked long before, the time that a turn waits on a busy machine
-   * could not be told from what the host realm has worked since.
+   * About what the thread's clock shows at the start of a turn. An older reading would not distinguish the time that a turn waits on a busy
+   * machine from the work of the host realm since then.
    */
   #clockBefore(): number | undefined {
     this.#startedMs = now();
@@ -311,7 +314,7 @@ export class InvocationMeter implements TurnMeter {
     if (grownBytes > account.grownBytes) account.grownBytes = grownBytes;
   }
 
-  /** Of the invocations that are open, the one that took the most at once is to blame, whosever turn it is. */
+  /** Attributes the excess to the open invocation that allocated most in one turn, even when another one's turn is running. */
   #exceedMemory(invocation: number, bytes: number): void {
     this.#isOverMemory = true;
     let blamed = invocation;
@@ -331,8 +334,8 @@ export class InvocationMeter implements TurnMeter {
   }
 
   /**
-   * Buffers are garbage for long before V8 collects them, since what is outside of its heap hardly presses it. Only what is still there
-   * afterwards is held. Whoever made so much of it pays.
+   * Buffers are garbage for long before V8 collects them, since memory outside of its heap hardly triggers collections. Only what remains
+   * afterwards counts as held. The collection is charged to the invocation that allocated so much.
    */
   #collectFor(account: Account | undefined): void {
     const beforeMs = threadCpuMs() ?? now();

@@ -25,7 +25,7 @@ export interface DeployedModule {
   readonly imports?: string;
 }
 
-/** What ends loading before function code could tell: the deployment itself is at fault. */
+/** A failure of loading that is the fault of the deployment, found before function code runs. */
 export class LoadError {
   readonly failure: ScriptFailure;
   readonly #isOurs = true;
@@ -49,14 +49,14 @@ export class ModuleGraph {
   readonly #onFailed: EvaluationFailed;
   readonly #deployed = new Map<string, DeployedModule>();
   readonly #modules = new Map<string, vm.Module>();
-  /** For the stacks of its errors. */
+  /** The places of the modules' code, for the stacks of errors. */
   readonly places = new SourcePlaces((name, maxBytes) => {
     const bytes = this.#deployed.get(name)?.bytes;
     return bytes === undefined || bytes.length > maxBytes ? undefined : bytes.toString('utf8');
   });
   readonly #loader: vm.SyntheticModule;
   #rewritingMs = 0;
-  /** Nobody can guess it, so only what this file wrote can import the loader; and no deployed module has it as a name. */
+  /** The name cannot be guessed, so only code that this file generates can import the loader, and no deployed module has the same name. */
   readonly #loaderName = `edgehost:loader/${randomUUID()}`;
 
   constructor(realm: Realm, modules: readonly DeployedModule[], turns: TurnQueue, onFailed: EvaluationFailed) {
@@ -87,17 +87,19 @@ export class ModuleGraph {
     return [...this.#deployed.values()][index]?.bytes;
   }
 
-  /** The guest is told that an import of a module of the deployment came to nothing. */
+  /** Reports to the guest that an import of a deployed module has failed. */
   reportFailure(invocation: number, importId: number): void {
     this.#onFailed(invocation, importId, undefined);
   }
 
-  /** Runs a classic script: strict, and without import(). What it throws is a guest value, and answered unseen. */
+  /**
+   * Runs a classic script: strict, and without import(). An exception of it is a guest value, which is returned without being looked at.
+   */
   runScript(script: DeployedModule): { readonly error: unknown } | undefined {
     const compiled = this.#compileScript(script);
     try {
-      // To display an error Node would read its stack and write it, both of which are function code; and a text that has grown too long by
-      // that ends the process.
+      // To display an error Node would read and write its `stack`, and both can call function code. A text that becomes too long by that
+      // ends the process.
       compiled.runInContext(this.#realm.context, { displayErrors: false });
       return undefined;
     } catch (error) {
@@ -106,7 +108,7 @@ export class ModuleGraph {
   }
 
   /**
-   * Compiles and links all of the graph, then evaluates it in a turn of the invocation. The guest's `imported(importId, namespace)` tells
+   * Compiles and links all of the graph, then evaluates it in a turn of the invocation. The guest calls `imported(importId, namespace)`
    * when it is done.
    */
   async evaluate(name: string, importId: number, invocation: number): Promise<void> {
@@ -335,8 +337,8 @@ function compileFailure(error: unknown, file: string, source: string): LoadError
 }
 
 /**
- * Of an error that Node or the engine made while compiling or linking, which may be one of the guest realm: an ordinary object, of which
- * only data properties of its own are read.
+ * A property of an error that Node or the engine created while compiling or linking. The error may be of the guest realm, so only own data
+ * properties of objects that are not proxies are read.
  */
 function ownValue(error: unknown, key: 'cause' | 'message' | 'stack'): unknown {
   if (typeof error !== 'object' || error === null || types.isProxy(error)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * What is asked of a JavaScript parser. A file of its own beside the bundle of the thread (see lazy-parser.ts): most scripts never need it,
- * and it is two thirds of the thread's code.
+ * The uses of a JavaScript parser. This file has a bundle of its own (see lazy-parser.ts), because most scripts never need the parser, and
+ * it is two thirds of the thread's code.
  */
 import { type Node, parse } from 'acorn';
 import { simple } from 'acorn-walk';

@@ -15,7 +15,7 @@ export interface Realm {
   readonly context: GuestContext;
   /** The guest's `enter(ev, a, b, c, d)`. */
   readonly enter: GuestFunction;
-  /** For the trampolines of modules only, see modules.ts. */
+  /** Used by the trampolines of modules only, see modules.ts. */
   readonly imported: GuestFunction;
   readonly dynamicImport: GuestFunction;
   readonly moduleBytes: GuestFunction;
@@ -25,7 +25,7 @@ const bundleUrl = new URL('./guest.bundle.js', import.meta.url);
 /** Less than the 128 KiB from which on glibc maps a block of its own. */
 const PIECE_BYTES = 64 * 1024;
 
-/** What is compiled of it is there for every realm of the thread: that of the function, and that of the warm-up. */
+/** Its compiled code is shared by all realms of the thread: that of the function, and that of the warm-up. */
 let bundle: vm.Script | undefined;
 let replacement: string | undefined;
 
@@ -45,8 +45,8 @@ export function createRealm(hostCall: HostCall): Realm {
 }
 
 /**
- * The text of the bundle, which is ASCII. In pieces: when glibc frees a larger block it raises, for the whole process, what every thread
- * keeps of freed memory, and a collection would then leave each isolate 2.2 MB larger (measured on Node 20.20).
+ * The text of the bundle, which is ASCII. It is read in small chunks: when glibc frees a larger block it raises, for the whole process, how
+ * much freed memory every thread keeps, and a collection would then leave each isolate 2.2 MB larger (measured on Node 20.20).
  */
 function readBundle(): string {
   const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);

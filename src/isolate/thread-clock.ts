@@ -1,4 +1,4 @@
-/** CPU time of threads, by whatever this Node and this system have. */
+/** CPU time of threads, by the best clock that this version of Node and this system have. */
 import { openSync, readFileSync, readSync } from 'node:fs';
 import process from 'node:process';
 
@@ -20,7 +20,7 @@ export function ownClockDescriptor(): number {
   return ownSchedstat ?? 0;
 }
 
-/** The system's number of the calling thread; 0 where the system does not tell. */
+/** The system's number of the calling thread; 0 where the system does not provide it. */
 export function ownThreadId(): number {
   try {
     return Number.parseInt(readFileSync('/proc/thread-self/stat', 'latin1'), 10) || 0;
@@ -29,16 +29,16 @@ export function ownThreadId(): number {
   }
 }
 
-/** CPU milliseconds of the calling thread; undefined where the system does not tell. */
+/** CPU milliseconds of the calling thread; undefined where the system does not provide them. */
 export function threadCpuMs(): number | undefined {
   if (ownSchedstat === undefined) {
     if (threadCpuUsage === undefined) return undefined;
     const { user, system } = threadCpuUsage();
     return (user + system) / 1000;
   }
-  // On Linux the figure in /proc, like that of threadCpuUsage(), is brought up to date at scheduler ticks and lags by up to 4 ms: a short
-  // invocation seemed to cost nothing. getrusage(2) of the process makes the kernel bring that of the calling thread up to date now
-  // (thread_group_cputime in kernel/sched/cputime.c), so the reading after it is exact to microseconds.
+  // On Linux the value in /proc, like that of threadCpuUsage(), is updated at scheduler ticks and lags by up to 4 ms: a short invocation
+  // seemed to cost nothing. getrusage(2) of the process makes the kernel update that of the calling thread now (thread_group_cputime in
+  // kernel/sched/cputime.c), so the reading after it is exact to microseconds.
   cpuUsage();
   return readSchedstat(ownSchedstat);
 }
@@ -51,7 +51,7 @@ function openQuietly(path: string): number | undefined {
   }
 }
 
-/** CPU milliseconds by the first figure of a schedstat line, which is in nanoseconds. */
+/** CPU milliseconds from the first number of a schedstat line, which is in nanoseconds. */
 function readSchedstat(fd: number): number | undefined {
   try {
     const length = readSync(fd, line, 0, line.length, 0);
@@ -64,7 +64,7 @@ function readSchedstat(fd: number): number | undefined {
 
 /**
  * CPU milliseconds of the thread whose clock this descriptor is, for the watchdog; undefined when the thread has ended or the system does
- * not tell. The thread has opened it, since a cell's main thread may read nothing in /proc: that leads to every file.
+ * not provide it. The thread itself has opened it, since a cell's main thread may not read /proc, which leads to every file.
  */
 export function clockMs(descriptor: number): number | undefined {
   return descriptor > 0 ? readSchedstat(descriptor) : undefined;

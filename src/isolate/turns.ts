@@ -14,7 +14,7 @@ import { Ev } from './ops/table.js';
 /** Turns that are done are cut off the front of the queue in steps of this many. */
 const COMPACT_AT = 1024;
 
-/** Events in which nothing of the function runs. They are never left out, or what they tidy up would stay for ever. */
+/** Events in which nothing of the function runs. They are never skipped, or what they clean up would stay indefinitely. */
 const TIDYING: ReadonlySet<Ev> = new Set([Ev.Over, Ev.TimerDropped]);
 
 export interface TurnMeter {
@@ -29,10 +29,10 @@ export interface TurnMeter {
 
 interface Turn {
   readonly invocation: number;
-  /** What the guest's `enter` is called with. */
+  /** The arguments for the guest's `enter`. */
   readonly args: readonly [Ev, ...unknown[]] | undefined;
   readonly before: (() => boolean) | undefined;
-  /** Of what it comes from, see held-work.ts. */
+  /** The number of its origin, see held-work.ts. */
   readonly serial: number;
   /** In place of `args`. */
   readonly enter: (() => void) | undefined;

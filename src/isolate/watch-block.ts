@@ -15,11 +15,11 @@ enum Word {
   Clock = 3,
   /** The system's number of the thread, 0 when it is not known. */
   Thread = 4,
-  /** Who is to blame when the memory is over its limit. */
+  /** The invocation that an excess of memory is attributed to. */
   Blamed = 5,
 }
 
-/** Of eight bytes each, behind the six words. */
+/** Values of eight bytes each, behind the six words. */
 enum Figure {
   /** CPU milliseconds that the current turn may take. */
   BudgetMs = 3,
@@ -29,7 +29,7 @@ enum Figure {
   MemoryBytes = 5,
   /** CPU milliseconds that the invocation had used before the current turn. */
   UsedMs = 6,
-  /** About what the thread's CPU clock showed at the start of the turn; 0 when there is none. */
+  /** The approximate value of the thread's CPU clock at the start of the turn; 0 when there is none. */
   ClockMs = 7,
 }
 
@@ -134,7 +134,7 @@ export class WatchBlock {
   }
 }
 
-/** What `performance.now()` of this thread begins at. Kept, since the getter costs more than the clock. */
+/** The time at which `performance.now()` of this thread begins. It is kept, since the getter costs more than the clock. */
 export const ORIGIN_MS = performance.timeOrigin;
 
 /** The same clock in every thread of the process. */

@@ -1,6 +1,6 @@
 /**
- * What runs in an isolate thread: Piscina loads its bundle. One task is one lease: it opens its connection, builds the realm and serves one
- * function until the connection or the thread ends. Nothing is ever returned, and a thread never serves a second lease.
+ * The program of an isolate thread; Piscina loads its bundle. One task is one lease: it opens its connection, builds the realm and serves
+ * one function until the connection or the thread ends. A task never returns, and a thread never serves a second lease.
  */
 import process from 'node:process';
 import type { MessagePort } from 'node:worker_threads';

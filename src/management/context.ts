@@ -1,4 +1,4 @@
-/** What a handler of a route gets. */
+/** The argument of a route's handler. */
 
 import type PQueue from 'p-queue';
 import type { BindingDirectories, BindingRegistry } from '../bindings/registry.js';
@@ -24,7 +24,7 @@ export interface Services {
   readonly functions: FunctionPort;
   readonly functionStore: FunctionStore;
   readonly bindings: BindingRegistry;
-  /** Of the accounts that `FunctionPort.hasAccount` knows. */
+  /** The directories of the accounts that `FunctionPort.hasAccount` knows. */
   readonly directories: BindingDirectories;
   readonly limits: ManagementLimits;
   readonly zoneOwners: ZoneOwners;

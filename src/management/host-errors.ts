@@ -6,7 +6,7 @@ import { storageError } from '../storage/files/storage-error.js';
 import type { ApiCode } from './http/codes.js';
 import { ApiError } from './http/envelope.js';
 
-/** Codes that are not here are no concern of the caller: internal errors. */
+/** Other codes do not concern the caller: they are internal errors. */
 const BY_EDGE_CODE: Readonly<Partial<Record<EdgeErrorCode, ApiCode>>> = {
   EDGE_SCRIPT_SYNTAX: 'SCRIPT_INVALID',
   EDGE_SCRIPT_THREW: 'SCRIPT_INVALID',

@@ -1,4 +1,4 @@
-/** What the API itself allows. The limits of functions are the host's, see `FunctionPort`. */
+/** The limits of the API itself. The limits of functions belong to the host, see `FunctionPort`. */
 
 import { LIMITS } from '../quotas/limits.js';
 import { checkOptions, givenOf } from '../quotas/schema/check-options.js';

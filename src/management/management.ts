@@ -33,7 +33,7 @@ export interface ManagementOptions {
   /** A Level database, or a sublevel that nothing else writes to. It is the caller's to open and to close. */
   readonly storage: ManagementStorage;
   readonly functions: FunctionPort;
-  /** What the bindings of the host administer, of the accounts that `functions.hasAccount` knows. */
+  /** The directories of the host's bindings, for the accounts that `functions.hasAccount` knows. */
   readonly directories: BindingDirectories;
   /** @default the bindings of the package */
   readonly bindings?: BindingRegistry;
@@ -77,12 +77,12 @@ export interface ManagementOptions {
   readonly keyStore?: KeyStore;
   /** Gets every error that was answered as 8000, Internal error; must not throw. @default nothing is done */
   readonly onError?: (error: unknown) => void;
-  /** Is told of zones and routes that are stored and do not serve. @default nothing is done */
+  /** Called for zones and routes that are stored and do not serve. @default nothing is done */
   readonly onWarning?: (error: Error) => void;
 }
 
 export interface RequestInfo {
-  /** For the audit log and for counting failed authentications. */
+  /** The address of the client, for the audit log and for counting failed authentications. */
   readonly clientAddress?: string;
 }
 

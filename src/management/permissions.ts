@@ -1,4 +1,4 @@
-/** What a token can be allowed. `x:edit` includes `x:read`. */
+/** The permissions of tokens. `x:edit` includes `x:read`. */
 
 export const PERMISSIONS = [
   'zones:read',

@@ -1,4 +1,4 @@
-/** What happens to every request, in this order: date, framing, route, token, end of life, permission, scope, body, handler. */
+/** The steps of every request, in this order: date, framing, route, token, end of life, permission, scope, body, handler. */
 
 import type { Context, Services } from './context.js';
 import { parseDay } from './deprecations/deprecation-timeline.js';
@@ -33,7 +33,7 @@ export interface PipelineParts {
   readonly onError: (error: unknown) => void;
 }
 
-/** Of the public routes. */
+/** The principal of requests to public routes. */
 const NOBODY: Principal = { tokenId: 'none', tokenName: 'none', account: '', permissions: new Set(), expiresOn: null };
 
 const DATE_HEADER = 'edge-api-date';
@@ -80,7 +80,7 @@ export class Pipeline {
     try {
       this.#parts.onError(error);
     } catch {
-      // There is nobody left to tell.
+      // The error of the callback itself cannot be reported anywhere.
     }
   }
 
@@ -173,7 +173,7 @@ export class Pipeline {
 }
 
 /**
- * Whose account the path is about. A zone of another account is answered as one that is not there.
+ * The account that the path is about. A zone of another account is answered like one that does not exist.
  * @throws ApiError PERMISSION, NOT_FOUND
  */
 async function scopeOf(

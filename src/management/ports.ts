@@ -1,4 +1,4 @@
-/** What the management API needs of the host around it; the host implements these few methods. */
+/** The interface of the host to the management API; the host implements these few methods. */
 
 import type { ModuleKind } from '../protocol/messages.js';
 import type { Plan } from '../quotas/limits.js';
@@ -75,18 +75,18 @@ export interface FunctionUsage {
 }
 
 /**
- * The functions of the host. Errors that a caller of the API can mend are `EdgeError`s (see quotas/errors.ts) or carry
- * such a code: EDGE_SCRIPT_*, EDGE_STARTUP_LIMIT, EDGE_CONFIG_INVALID, EDGE_LIMIT_EXCEEDED, EDGE_NOT_SUPPORTED,
- * EDGE_OVERLOADED; every other error is answered as an internal one, without its text.
+ * The functions of the host. Errors that a caller of the API can correct are `EdgeError`s (see quotas/errors.ts) or carry such a code:
+ * EDGE_SCRIPT_*, EDGE_STARTUP_LIMIT, EDGE_CONFIG_INVALID, EDGE_LIMIT_EXCEEDED, EDGE_NOT_SUPPORTED, EDGE_OVERLOADED; every other error is
+ * answered as an internal one, without its text.
  */
 export interface FunctionPort {
   hasAccount(account: string): Promise<boolean>;
   /** Parses the script and runs its global scope under the limits of its account, without letting it serve. */
   validate(deployment: FunctionDeployment): Promise<{ readonly startupTimeMs: number }>;
   /**
-   * Lets the version serve in place of what served under the name before, configuration and triggers included. When it
-   * rejects, what served before goes on. One that was activated before (`isStored`) gets no more than its account may have by now; else
-   * asking for more is EDGE_LIMIT_EXCEEDED.
+   * Activates the version in place of the one that served under the name before, configuration and triggers included. When it rejects, the
+   * previous version goes on serving. One that was activated before (`isStored`) gets no more than its account may have by now; else asking
+   * for more is EDGE_LIMIT_EXCEEDED.
    */
   activate(
     deployment: FunctionDeployment,

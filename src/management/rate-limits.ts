@@ -30,7 +30,7 @@ const FAILURE_SLOTS = 4096;
 export class RateLimits {
   readonly #requests: RateLimiterMemory;
   readonly #failures: RateLimiterMemory;
-  /** Secret, so that nobody can choose whose counter to share. */
+  /** Secret, so that a client cannot choose an address that shares the counter of another one. */
   readonly #salt = randomBytes(16);
 
   constructor(options: RateLimitOptions) {
@@ -45,7 +45,7 @@ export class RateLimits {
     return consume(this.#requests, tokenId);
   }
 
-  /** Counts a failure. A valid token is served however many failures its address has, so nobody can lock others out. */
+  /** Counts a failure. A valid token is served however many failures its address has, so a client cannot lock others out. */
   async failure(clientAddress: string | null): Promise<void> {
     if (clientAddress === null) return;
     const hash = createHmac('sha256', this.#salt).update(clientAddress).digest();

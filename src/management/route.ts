@@ -18,7 +18,7 @@ export type Answer =
   | { readonly kind: 'list'; readonly schema: ResultName; readonly paged: 'pages' | 'cursor' | 'no' }
   /** A body without envelope. */
   | { readonly kind: 'raw'; readonly mediaType: string }
-  /** Whatever the owner's handler answers. */
+  /** Any result of the owner's handler. */
   | { readonly kind: 'family' };
 
 export interface Route {
@@ -38,7 +38,7 @@ export interface Route {
 
 export type Handler =
   | { readonly kind: 'resource'; readonly run: (context: Context, body: unknown) => Promise<Reply> }
-  /** `route` is the pattern that the owner's handler is told. */
+  /** `route` is the pattern that the owner's handler receives. */
   | { readonly kind: 'family'; readonly family: FamilyId; readonly route: string };
 
 interface Spec extends Pick<Route, 'method' | 'path' | 'id' | 'access' | 'summary' | 'answer'> {
@@ -67,7 +67,7 @@ export function routeWithBody<N extends BodyName>(
   return { query: {}, ...spec, body: schema, handler: { kind: 'resource', run: checked } };
 }
 
-/** What the pages of a list are asked for with. */
+/** The query parameters of lists with pages. */
 export function pageParameters(paged: 'pages' | 'cursor' | 'no'): Readonly<Record<string, JsonSchema>> {
   if (paged === 'no') return {};
   const perPage = { type: 'integer', minimum: 1, maximum: 1000, default: 100 };

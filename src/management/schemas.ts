@@ -80,7 +80,7 @@ const shortText = (maxLength: number) => text({ minLength: 1, maxLength });
 const dateTime = text({ format: 'date-time' });
 const nullable = (type: string, rest: JsonSchema = {}) => ({ type: [type, 'null'], ...rest });
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-/** An object of whatever its user checks. */
+/** An object whose members the code that uses it checks. */
 const openObject: Schema<Readonly<Record<string, unknown>>> = { type: 'object' };
 
 const zoneId = text({ pattern: '^[0-9a-f]{32}$' });
@@ -111,7 +111,7 @@ const recordInput = {
   'comment?': comment,
   'tags?': list(shortText(100), { maxItems: 20, uniqueItems: true }),
 };
-/** What a record carries in answers: ignored when it comes back, so that what was read can be sent. */
+/** Read-only fields of a record: they are ignored in requests, so that a record can be sent as it was read. */
 const recordReadOnly = {
   'id?': anything(),
   'zone_id?': anything(),

@@ -16,7 +16,7 @@ const MODULE_TYPES: Readonly<Record<string, ModuleType>> = {
   'text/javascript': 'script',
   'application/json': 'json',
   'text/plain': 'text',
-  // For the stacks of errors; a module that names it in its last line finds it.
+  // Used for the stacks of errors: a module names its source map in its last line.
   'application/source-map': 'text',
   'application/octet-stream': 'data',
 };

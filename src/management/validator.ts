@@ -68,7 +68,7 @@ export function compileQuery(
   compiledQueries.set(key, validate);
   return values => {
     if (!validate(values)) return { problems: [problemOf(validate.errors, QUERY)] };
-    // Ajv takes 1e400 for an integer and compares what is not finite with no bound.
+    // Ajv accepts 1e400 as an integer, and does not compare values that are not finite with bounds.
     const endless = Object.entries(values).find(([, value]) => typeof value === 'number' && !Number.isFinite(value));
     return endless === undefined
       ? { query: values }
@@ -76,7 +76,7 @@ export function compileQuery(
   };
 }
 
-/** For a schema that is not in the table, such as those of the owner's zone settings. @throws Error it is no schema */
+/** Compiles a schema that is not in the table, such as those of the owner's zone settings. @throws Error it is not a schema */
 export function compileSchema(schema: JsonSchema): (value: unknown) => string[] {
   ownersAjv ??= makeAjv();
   const validate = ownersAjv.compile(schema);

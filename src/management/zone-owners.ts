@@ -7,12 +7,12 @@ import type { Stores, ZoneRecord } from './state/stores.js';
 import type { Principal } from './state/tokens.js';
 
 /**
- * Whether an account may have a zone that nobody has declared for it: true allows. The name is ASCII in lower case, without the final
- * dot. What another account has, and public suffixes, are refused without asking.
+ * Whether an account may have a zone that was not declared for it: true allows it. The name is ASCII in lower case, without the final dot.
+ * Names of other accounts and public suffixes are refused without a call.
  */
 export type ZoneOwnership = (account: string, zone: string) => boolean | Promise<boolean>;
 
-/** Who has allowed a zone: the owner's token, the callback, or the account's option `zones`. */
+/** The source of the permission for a zone: the owner's token, the callback, or the account's option `zones`. */
 export type ZoneApprover = 'owner' | 'callback' | 'declaration';
 
 export class ZoneOwners {
@@ -27,7 +27,7 @@ export class ZoneOwners {
   }
 
   /**
-   * Who allows the zone for a request.
+   * Finds the permission for a zone of a request.
    *
    * @throws ApiError NAME_DENIED
    */
@@ -67,8 +67,8 @@ export class ZoneOwners {
   }
 
   /**
-   * Takes the zones that are stored. Those that were allowed go first, then the earlier before the later; one that cannot be had is left
-   * as it is, inactive, and told by a warning.
+   * Takes the zones that are stored. Those that were allowed go first, then the earlier before the later; a zone that is refused stays
+   * stored and inactive, and a warning reports it.
    */
   async claimStored(stores: Stores): Promise<void> {
     const zones: ZoneRecord[] = [];
@@ -76,7 +76,7 @@ export class ZoneOwners {
     const isOpen = (zone: ZoneRecord): number => (zone.approved_by === undefined ? 1 : 0);
     zones.sort((a, b) => isOpen(a) - isOpen(b) || compareText(a.created_on, b.created_on) || compareText(a.id, b.id));
     for (const { account, name, approved_by = 'none' } of zones) {
-      // What is declared needs no other claim, and the account may not have been named yet.
+      // A declared zone needs no other claim, and its account may not have been named yet.
       if (approved_by === 'declaration') continue;
       const refusal = this.#names.claimZone(account, name, approved_by);
       if (refusal === undefined) continue;
@@ -85,7 +85,7 @@ export class ZoneOwners {
   }
 }
 
-/** Tells whose a name is to the owner of the host alone. */
+/** Only the owner of the host learns to whom a name belongs. */
 function refused({ account }: Principal, what: string, { kind, message }: NameRefusal): ApiError {
   const code = kind === 'taken' ? 'NAME_TAKEN' : 'NAME_DENIED';
   if (account === '*' || kind !== 'taken') return new ApiError(code, `The account may not have ${what}: ${message}`);

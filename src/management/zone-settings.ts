@@ -5,7 +5,7 @@ import type { JsonSchema } from './dns/record-types.js';
 import { compileSchema } from './validator.js';
 
 export interface ZoneSettingDefinition {
-  /** Of the value; JSON Schema 2020-12. */
+  /** The schema of the value; JSON Schema 2020-12. */
   readonly schema: JsonSchema;
   readonly default: unknown;
 }
@@ -40,7 +40,7 @@ const DEPRECATED: Readonly<Record<string, ZoneSettingDefinition & { readonly dep
   privacy_pass: { schema: onOff, default: 'on', deprecation: 'setting-privacy-pass' },
 };
 
-/** @throws RangeError a name that cannot stand in a path or is taken; Error a schema that is none */
+/** @throws RangeError a name that cannot be part of a path or is taken; Error an invalid schema */
 export function resolveZoneSettings(own: Readonly<Record<string, ZoneSettingDefinition>> = {}): ZoneSettings {
   const settings = new Map<string, ZoneSetting>();
   for (const [name, { schema, default: value, deprecation }] of Object.entries(DEPRECATED)) {

@@ -1,15 +1,15 @@
 /**
  * Which account a host name belongs to. A zone is a name and all names below it, or only those below it (`*.example.com`); the most
- * specific zone owns a name. The owner of the host declares zones for accounts; the management API adds those that it was allowed to
- * make; and a route that the application's code loads takes its host for its account, as long as nobody else has it.
+ * specific zone owns a name. The owner of the host declares zones for accounts; the management API adds those that it was allowed to make;
+ * and a route that the application's code loads takes its host for its account, as long as it belongs to no other account.
  */
 import { EdgeError } from '../quotas/errors.js';
 import { namesAbove, normalName } from './host-names.js';
 import { publicSuffixKind } from './public-suffixes.js';
 
 /**
- * Who has allowed a zone of the management API: `owner`, a token for all accounts; `callback`, the option zoneOwnership; `declaration`,
- * the zones of the account; `none`, for zones that were made before anybody was asked.
+ * The source of the permission for a zone of the management API: `owner`, a token for all accounts; `callback`, the option zoneOwnership;
+ * `declaration`, the zones of the account; `none`, for zones of releases without such a check.
  */
 export type ZoneApproval = 'owner' | 'callback' | 'declaration' | 'none';
 
@@ -30,7 +30,7 @@ export interface RouteHost {
 
 interface Claim {
   readonly account: string;
-  /** What has it, for messages. */
+  /** The function or zone that holds the name, for messages. */
   readonly holder: string;
   readonly approval: ZoneApproval;
 }
@@ -48,12 +48,12 @@ export class NameOwners {
   readonly #zones = new Map<string, Claim>();
   /** By account, as declared. */
   readonly #declared = new Map<string, readonly string[]>();
-  /** Of the hosts of routes: a name is that name alone, `*.name` what is below. */
+  /** Claims of the hosts of routes: `name` is that name alone, `*.name` all names below it. */
   readonly #routes = new Map<string, RouteClaim>();
   readonly #onChange: () => void;
   readonly #onInactive: (message: string) => void;
 
-  /** `onInactive` is told of a zone of the management API that no longer owns its names. */
+  /** `onInactive` is called for a zone of the management API that no longer owns its names. */
   constructor(options: { onChange: () => void; onInactive: (message: string) => void }) {
     this.#onChange = options.onChange;
     this.#onInactive = options.onInactive;
@@ -62,7 +62,7 @@ export class NameOwners {
   /**
    * The zones that the owner of the host gives an account: it may then serve names in these alone. Nothing changes when it throws.
    *
-   * @throws TypeError a zone that is no host name
+   * @throws TypeError a zone that is not a host name
    * @throws RangeError a public suffix of a registry
    * @throws EdgeError EDGE_NAME_TAKEN another account has the zone declared, or functions of another account serve names in it
    */
@@ -146,7 +146,7 @@ export class NameOwners {
     this.#onChange();
   }
 
-  /** Who owns a name; undefined when nobody does. */
+  /** The account that owns a name; undefined when there is none. */
   ownerOf(name: string): string | undefined {
     return this.#claimOf(name)?.account;
   }
@@ -181,7 +181,7 @@ export class NameOwners {
     return { kind: 'denied', message: `route "${host.pattern}" is in no active zone of account "${account}"` };
   }
 
-  /** Of a route that begins to serve; it must not be refused. */
+  /** Adds the claims of a route that begins to serve; the route must not be refused. */
   addRoute(account: string, functionName: string, host: RouteHost): void {
     for (const key of routeKeys(host)) {
       const known = this.#routes.get(key);
@@ -274,7 +274,7 @@ function parseZone(account: string, text: string): string {
   const name = normalName(isBelow ? text.slice(2) : text);
   if (name === undefined) {
     throw new TypeError(
-      `The zone ${JSON.stringify(text)} of account "${account}" is no host name, expected one such as "example.com" or "*.example.com"`,
+      `The zone ${JSON.stringify(text)} of account "${account}" is not a host name, expected one such as "example.com" or "*.example.com"`,
     );
   }
   if (publicSuffixKind(name) === 'registry') {

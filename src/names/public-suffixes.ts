@@ -7,7 +7,7 @@ export type SuffixKind = 'registry' | 'private';
 
 let list: typeof Tldts | undefined;
 
-/** Undefined for a name that is no public suffix. */
+/** Undefined for a name that is not a public suffix. */
 export function publicSuffixKind(name: string): SuffixKind | undefined {
   // Not import(): names are checked where nothing can wait, between the check of a route and its use.
   list ??= createRequire(import.meta.url)('tldts') as typeof Tldts; // what the package exports

@@ -1,4 +1,4 @@
-/** What the two bodies of an exchange need of it and of its channel, and the sizes of their credit windows. */
+/** The parts of an exchange and of its channel that its two bodies use, and the sizes of their credit windows. */
 import type { FrameWriter } from './frame-writer.js';
 
 /** How many bytes of one body may be under way before its reader has taken any: many clients that read nothing hold little. */
@@ -9,12 +9,12 @@ export const FIRST_WINDOW_BYTES = 64 * 1024;
  */
 export const WINDOW_BYTES = 256 * 1024;
 
-/** What a body needs of the channel. */
+/** The part of the channel that a body uses. */
 export interface BodyCarrier {
   readonly writer: FrameWriter;
-  /** So much waits to be written to the connection that bodies should wait. */
+  /** Whether so many bytes wait to be written to the connection that bodies should wait. */
   readonly isBackpressured: boolean;
-  /** All exchanges together hold so much that each should hold little. */
+  /** Whether all exchanges together hold so many bytes that each should hold few. */
   readonly isUnderMemoryPressure: boolean;
   scheduleFlush(): void;
   /** Counts the buffers that are held of incoming bodies. @throws ProtocolError when that is too much */
@@ -23,7 +23,7 @@ export interface BodyCarrier {
   countBacklog(bytes: number): void;
 }
 
-/** What happens to an exchange, reported to the side that holds it. Methods are called inside the read of the connection. */
+/** Notifies the holder of an exchange of its events. Methods are called inside the read of the connection. */
 export interface ExchangeListener {
   /** Opener only. `body` is a view that is valid during the call when `isComplete`; else the body comes by `onData`. */
   onReply(status: number, head: string, body: Buffer, isComplete: boolean): void;

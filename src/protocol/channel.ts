@@ -18,13 +18,13 @@ const MAX_EXCHANGES = 16_384;
 const MAX_QUEUED_BYTES = 128 * 1024 * 1024;
 /** From here on windows stay small, so that it takes thousands of clients that do not read to come there. */
 const PRESSURE_BYTES = MAX_QUEUED_BYTES / 8;
-/** What this end keeps for an exchange that the peer opens, whatever is in it. */
+/** The memory that this end needs for an exchange of the peer beside its contents. */
 const EXCHANGE_BYTES = 1024;
-/** An honest peer sends a few frames to what is over already; one that sends so many in a second keeps this end busy for nothing. */
+/** An honest peer sends a few frames for exchanges that have just ended. One that sends this many in a second only keeps this end busy. */
 const MAX_FUTILE_FRAMES = 10_000;
 const FUTILE_WITHIN_MS = 1000;
 const MAX_ID = 0xffff_fffe;
-/** So many frames are worth a write of their own. */
+/** From this number of frames on they are written at once. */
 const MANY_FRAMES = 16;
 
 export interface ChannelOwner {
@@ -35,7 +35,7 @@ export interface ChannelOwner {
   onClose(error: ProtocolError | undefined): void;
 }
 
-/** What the host's end of a connection is held to. */
+/** The bounds that the host sets for a connection. */
 export interface ChannelBounds {
   readonly frames: FrameBounds;
   /** The account that everything of the connection is counted to. */
@@ -50,14 +50,14 @@ export class Channel implements FrameSink, ExchangeCarrier {
   readonly #owner: ChannelOwner;
   readonly #share: HostShare | undefined;
   readonly #reader: GatedReader;
-  /** What is counted to the account of what waits to be written. */
+  /** The bytes waiting to be written that are counted to the account. */
   #countedUnwrittenBytes = 0;
   #futileFrames = 0;
   #futileSinceMs = 0;
   /** Ids of the peer grow, so that one is never used again while its frames may be on their way. */
   #lastPeerId = 0;
   readonly #exchanges = new Map<number, Exchange>();
-  /** Those whose writers wait until the connection takes more. */
+  /** Exchanges whose writers wait until the connection takes more. */
   #backpressured = new Set<Exchange>();
   readonly #peerParity: number;
   readonly #firstId: 1 | 2;
@@ -87,7 +87,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#peerParity = side === 'host' ? 1 : 0;
     transport.start({
       onRead: bytes => this.#reader.read(bytes),
-      // Nothing that waits to be read is of use any more.
+      // Data that has not been read is of no use any more.
       onClose: () => this.#close(undefined),
       onDrain: () => this.#drained(),
     });
@@ -164,14 +164,14 @@ export class Channel implements FrameSink, ExchangeCarrier {
     if (this.#framesWaiting >= MANY_FRAMES) this.#writeOut();
   }
 
-  /** Keeps count of what the exchanges hold, so that a peer cannot fill this side's memory with many of them. */
+  /** Counts the bytes that the exchanges hold, so that a peer cannot fill this side's memory with many of them. */
   countQueued(bytes: number): void {
     if (this.#share !== undefined) {
       this.#share.bytes.countBuffers(bytes);
       return;
     }
     this.#queuedBytes += bytes;
-    // Never for what is given back: that happens while a connection is being closed for holding too much.
+    // Released bytes are never refused: they are released while a connection is being closed for holding too much.
     if (bytes > 0 && this.#queuedBytes > MAX_QUEUED_BYTES) throw new ProtocolError('Too much data is queued');
   }
 
@@ -193,8 +193,8 @@ export class Channel implements FrameSink, ExchangeCarrier {
   }
 
   /**
-   * A frame belongs to nothing that is open, as its exchange may have ended while it was on its way.
-   * @throws ProtocolError when there are so many that nothing explains them
+   * Counts a frame without an open exchange, which may have ended while the frame was on its way.
+   * @throws ProtocolError when there are too many of them
    */
   futileFrame(): void {
     if (++this.#futileFrames <= MAX_FUTILE_FRAMES) return;

@@ -1,4 +1,4 @@
-/** What has arrived of a body and has not been read. */
+/** The chunks of a body that have arrived and have not been read. */
 import { ownView } from './buffer-views.js';
 
 /** A chunk that is this small is gathered with others. */

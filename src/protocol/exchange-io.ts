@@ -20,9 +20,9 @@ export class ExchangeIo implements ExchangeListener {
   #wakeWriter: (() => void) | undefined;
   #controller: AbortController | undefined;
   #failReason: string | undefined;
-  /** Of the body that is being sent. */
+  /** The source of the body that is being sent. */
   #source: AsyncIterator<Uint8Array> | undefined;
-  /** Of its last chunk. */
+  /** The length of its last chunk. */
   #chunkBytes = 0;
 
   constructor(exchange: Exchange, pace?: Pace) {
@@ -143,14 +143,16 @@ export class ExchangeIo implements ExchangeListener {
     this.onCredit();
   }
 
-  /** Nobody waits for how its end goes. Iterators may be the application's: one that throws must not keep the rest from being notified. */
+  /**
+   * The result of ending it is not needed. Iterators may be the application's: one that throws must not keep the rest from being notified.
+   */
   #endSource(): void {
     const source = this.#source;
     this.#source = undefined;
     try {
       source?.return?.()?.catch(() => {});
     } catch {
-      // It is read no more, whatever it says.
+      // It is not read any more, so its result is ignored.
     }
   }
 }

@@ -11,7 +11,7 @@ import { Splice } from './splice.js';
 
 export type { ExchangeListener } from './body-owner.js';
 
-/** What an exchange needs of its channel. */
+/** The part of the channel that an exchange uses. */
 export interface ExchangeCarrier extends BodyCarrier {
   forgetIfOver(exchange: Exchange): void;
   /** `resume` the exchange when the connection is no longer backpressured. */
@@ -34,7 +34,7 @@ export class Exchange implements BodyOwner {
   #failReason: string | undefined;
   /** Set when the answer has come, or has been sent. */
   isReplied = false;
-  /** What the channel counts for its head, which the owner may hold until the exchange is over. */
+  /** The bytes that the channel counts for its head, which the owner may hold until the exchange is over. */
   headBytes = 0;
 
   constructor(carrier: ExchangeCarrier, id: number) {
@@ -63,12 +63,12 @@ export class Exchange implements BodyOwner {
     return this.#failReason ?? '';
   }
 
-  /** Of the body that comes in frames of its own, read or not. */
+  /** The bytes of the body that have arrived in frames of its own, read or not. */
   get receivedBytes(): number {
     return this.#incoming?.receivedBytes ?? 0;
   }
 
-  /** Of the incoming body, read. */
+  /** The bytes of the incoming body that have been read. */
   get takenBytes(): number {
     return this.#incoming?.takenBytes ?? 0;
   }
@@ -78,7 +78,7 @@ export class Exchange implements BodyOwner {
     return this.#incoming?.read(maxBytes);
   }
 
-  /** What is queued is not counted any more: all of the body has come, and belongs to its reader. */
+  /** Queued bytes are not counted any more: the whole body has arrived, and belongs to its reader. */
   giveAway(): void {
     this.#incoming?.giveAway();
   }
@@ -113,7 +113,7 @@ export class Exchange implements BodyOwner {
     return this.#failReason !== undefined || this.#wentWithHead || this.#outgoing?.state === 'over';
   }
 
-  /** Of the outgoing body that goes in frames of its own. */
+  /** The bytes of the outgoing body that have been sent in frames of its own. */
   get sentBytes(): number {
     return this.#outgoing?.sentBytes ?? 0;
   }
@@ -132,8 +132,8 @@ export class Exchange implements BodyOwner {
   }
 
   /**
-   * What follows of the outgoing body is the rest of the incoming one of `from`, which is paused: the peer moves it, as the bytes are all on
-   * its side. How that one goes on, ends or fails is reported to `from`, and to be passed on by `end` or `fail` here.
+   * The rest of the outgoing body is the rest of the incoming one of `from`, which is paused: the peer moves it, since all of its bytes are
+   * on that side. Progress, end and failure of that body are reported to `from`; the caller passes them on by `end` or `fail` here.
    */
   splice(from: Exchange): void {
     if (this.isOutgoingOver) return;
@@ -168,7 +168,7 @@ export class Exchange implements BodyOwner {
   /** Ends both directions with an error. */
   fail(reason: string): void {
     if (this.isOver) {
-      // What has come of the body may still wait for a reader: it gets a part of it, and is not to take that for all.
+      // Bytes that have arrived may still wait for a reader, which must not take this part of the body for all of it.
       if (this.queuedBytes > 0) this.#failReason ??= reason;
       this.#incoming?.abandon();
       return;

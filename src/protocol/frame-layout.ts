@@ -12,7 +12,7 @@ export enum FrameType {
   Data = 3,
   /** The sender's body is complete. */
   End = 4,
-  /** u32: so many more bytes may be sent. */
+  /** u32: how many more bytes may be sent. */
   Credit = 5,
   /** UTF-8 reason. The sender's side of the exchange has failed; both bodies are over. */
   Reset = 6,

@@ -1,11 +1,11 @@
-/** Cuts what is read from a connection into frames. Nothing is taken on trust: the peer of the host is a process that may have been taken over. */
+/** Cuts the bytes of a connection into frames. No byte is trusted: the peer of the host is a process that may have been taken over. */
 import { ownView } from './buffer-views.js';
 import { FLAG_END, FLAG_UTF8, FrameType, HEADER_BYTES, MAX_DATA_BYTES } from './frame-layout.js';
 import { ProtocolError } from './protocol-error.js';
 
 /**
- * What a reader takes of its peer. A frame other than Data is held until it is whole, so its length is bounded before anything of it is kept, and the
- * head of an Open before it is decoded. The chunks of Data frames are handed on as they arrive.
+ * The bounds of the frames that a reader accepts. A frame other than Data is held until it is whole, so its length is bounded before
+ * anything of it is kept, and the head of an Open before it is decoded. The chunks of Data frames are handed on as they arrive.
  */
 export interface FrameBounds {
   /** The largest payload, by type of frame. */
@@ -20,7 +20,7 @@ export interface FrameBounds {
 
 const MAX_TRUSTED_BYTES = 8 * 1024 * 1024;
 
-/** For what the host sends: the head of a load may have all variables of a function. */
+/** Bounds for frames of the host: the head of a load may have all variables of a function. */
 export const TRUSTED_BOUNDS: FrameBounds = {
   payload: () => MAX_TRUSTED_BYTES,
   openHead: () => MAX_TRUSTED_BYTES,
@@ -28,7 +28,7 @@ export const TRUSTED_BOUNDS: FrameBounds = {
   parsedBytesAtOnce: Number.POSITIVE_INFINITY,
 };
 
-/** Gets the frames of one connection. Buffers are views of what was read: copy what must outlive the call. */
+/** Receives the frames of one connection. Buffers are views of the bytes that were read: copy those that must outlive the call. */
 export interface FrameSink {
   onOpen(id: number, kind: number, head: string, body: Buffer, isComplete: boolean): void;
   onReply(id: number, status: number, head: string, body: Buffer, isComplete: boolean): void;
@@ -55,7 +55,7 @@ export class FrameReader {
   #partialBytes = 0;
   /** How many bytes `#partial` must reach before it is looked at again. */
   #needed = 0;
-  /** What has been read and may not be handed on before the next call. */
+  /** Bytes that have been read and may not be handed on before the next call. */
   #rest: Buffer = NOTHING;
   /** While inside a Data frame: its id and how much of it is still to come. */
   #dataId = 0;
@@ -77,10 +77,10 @@ export class FrameReader {
     return this.#rest.length > 0;
   }
 
-  /** Takes what was read, once nothing is left of what came before. The buffer may be kept. */
+  /** Takes bytes that were read, once all earlier ones have been handed on. The buffer may be kept. */
   push(bytes: Buffer): void {
     let rest = bytes;
-    // What is gathered is one frame and nothing behind it: a view of what follows would hold the whole buffer.
+    // Exactly one frame is gathered: a view of the bytes behind it would keep the whole buffer alive.
     while (this.#partialBytes > 0) {
       rest = this.#gather(rest);
       if (this.#partialBytes < this.#needed) return;

@@ -15,7 +15,7 @@ const NO_FRAME = -1;
 export class FrameWriter {
   #parts: Buffer[] = [];
   #slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
-  /** Of the slab: numbers are written through it, which the engine compiles to plain stores. */
+  /** A view of the slab for writing numbers, which the engine compiles to plain stores. */
   #numbers = new DataView(this.#slab.buffer);
   #start = 0;
   #end = 0;
@@ -29,7 +29,7 @@ export class FrameWriter {
     return this.#end === this.#start && this.#parts.length === 0;
   }
 
-  /** What has been gathered since the last call. */
+  /** The frames that have been gathered since the last call. */
   take(): Buffer[] {
     this.#seal();
     this.#dataId = NO_FRAME;

@@ -18,9 +18,9 @@ export class GatedReader {
   readonly #share: HostShare | undefined;
   readonly #onBroken: (error: ProtocolError) => void;
   #state: State = 'reading';
-  /** What was read while the account may not be read. */
+  /** Bytes that were read while reading for the account is suspended. */
   #unread: Buffer[] = [];
-  /** What is counted of the buffers that `frames` holds. */
+  /** The counted bytes of the buffers that `frames` holds. */
   #countedBytes = 0;
   readonly #proceed = (): void => this.#goOn();
 
@@ -53,7 +53,7 @@ export class GatedReader {
     if (this.#is('reading')) this.#wait();
   }
 
-  /** Nothing more is handed on, and nothing is counted any more. */
+  /** Hands nothing more on, and releases all counted bytes. */
   close(): void {
     if (this.#is('closed')) return;
     this.#state = 'closed';
@@ -63,7 +63,7 @@ export class GatedReader {
     this.#share?.bytes.countBuffers(-bytes);
   }
 
-  /** `undefined`: what is left of the bytes before. */
+  /** `undefined`: the rest of the earlier bytes. */
   #consume(bytes: Buffer | undefined): void {
     const share = this.#share;
     const beganMs = share === undefined ? 0 : performance.now();

@@ -27,7 +27,7 @@ export class IncomingBody implements SpliceTarget {
   #splice: Splice | undefined;
   /** Made with the first chunk. */
   #queue: ChunkQueue | undefined;
-  /** What is counted of the queue: the buffers that it keeps alive. */
+  /** The counted bytes of the queue: those of the buffers that it keeps alive. */
   #countedBytes = 0;
   #isGivenAway = false;
   #windowBytes = FIRST_WINDOW_BYTES;
@@ -35,7 +35,7 @@ export class IncomingBody implements SpliceTarget {
   #grantedBytes = FIRST_WINDOW_BYTES;
   /** Bytes that were read and not yet given back as credit. */
   #uncreditedBytes = 0;
-  /** Of the body that comes in frames of its own, read or not. */
+  /** The bytes that have arrived in frames of its own, read or not. */
   receivedBytes = 0;
   /** Read. */
   takenBytes = 0;
@@ -70,7 +70,7 @@ export class IncomingBody implements SpliceTarget {
     return chunk;
   }
 
-  /** What is queued is not counted any more: all of the body has come, and belongs to its reader. */
+  /** Queued bytes are not counted any more: the whole body has arrived, and belongs to its reader. */
   giveAway(): void {
     this.#owner.carrier.countQueued(-this.#countedBytes);
     this.#countedBytes = 0;
@@ -122,7 +122,7 @@ export class IncomingBody implements SpliceTarget {
     if (this.#state === 'open') this.#receive(asBuffer(bytes));
   }
 
-  /** Of a body that is spliced the end comes twice: from its source, and from the peer, which hears of it. */
+  /** The end of a spliced body is received twice: from its source, and from the peer, which is notified of it. */
   receiveEnd(): void {
     if (this.#state === 'ended' && this.#supply !== 'spliced') throw new ProtocolError('A body ended twice');
     const wasOpen = this.#state === 'open';
@@ -176,7 +176,7 @@ export class IncomingBody implements SpliceTarget {
     const { id, carrier } = this.#owner;
     const windowBytes = carrier.isUnderMemoryPressure ? FIRST_WINDOW_BYTES : WINDOW_BYTES;
     const bytes = this.#uncreditedBytes + windowBytes - this.#windowBytes;
-    // The window shrinks by what is not given back; there is something to give at the latest when all of it was read.
+    // The window shrinks by the credit that is withheld. Credit is due at the latest when the whole window was read.
     if (bytes <= 0) return;
     this.#uncreditedBytes = 0;
     this.#windowBytes = windowBytes;

@@ -1,6 +1,6 @@
 /**
- * What the host takes of an isolate: for each type of frame as much as an honest one needs. Nothing of a frame is decoded or parsed before its length
- * was compared with these, since a megabyte of JSON can cost a second.
+ * The bounds of the frames that the host accepts from an isolate: for each type as much as an honest one needs. No part of a frame is
+ * decoded or parsed before its length has been compared with these, since a megabyte of JSON can cost a second.
  */
 import { MAX_CALL_HEAD_BYTES } from '../quotas/service-calls.js';
 import { FrameType } from './frame-layout.js';

@@ -1,4 +1,4 @@
-/** What the two ends of an isolate channel send each other, beyond frames. JSON shapes here are checked by the reader. */
+/** The messages between the two ends of an isolate channel, inside frames. JSON shapes here are checked by the reader. */
 
 import type { ServiceId } from '../bindings/service-id.js';
 
@@ -12,7 +12,7 @@ export enum HostOpens {
   Scheduled = 2,
   /** Head: JSON of the batch. */
   Queue = 3,
-  /** To a spare, before its load: it takes the way of a load and of a request once (warm-up.ts), and answers when it has. */
+  /** To a spare isolate, before its load: it runs a load and a request once (warm-up.ts), and answers when that is done. */
   Warm = 4,
   /** Head: "scheduled time in ms\nretry count". */
   Alarm = 5,
@@ -28,7 +28,7 @@ export enum SignalKind {
   PassThrough = 2,
   /** Isolate to host: the handler failed; JSON of HandlerFailure. The reply that follows has status 0. */
   HandlerFailed = 3,
-  /** Host to isolate: the invocation's time is up; nothing of it goes on. */
+  /** Host to isolate: the invocation has timed out; all of its work ends. */
   Close = 5,
   /** Isolate to host, by invocation: the body of a call's answer has been read to its end, or is not wanted. u32 call id. */
   CallRead = 6,
@@ -43,7 +43,7 @@ export enum SignalKind {
 /** The reason with which an isolate fails an invocation whose handler can never answer. */
 export const STALLED_REASON = 'EDGE_HANDLER_STALLED';
 
-/** What a function may export to handle events. */
+/** The handlers of events that a function may export. */
 export const HANDLERS: readonly string[] = ['fetch', 'scheduled', 'queue', 'alarm'];
 
 export type ModuleKind = 'esm' | 'script' | 'json' | 'text' | 'data';
@@ -55,8 +55,8 @@ export interface ModuleHead {
   /** Length of its bytes in the body. */
   readonly bytes: number;
   /**
-   * How each text that looks like import() is used, a letter each (isolate/imports/import-scan.ts): a guess, which the engine checks. Absent
-   * when there is none to make.
+   * How each text that looks like import() is used, a letter each (isolate/imports/import-scan.ts): a guess, which the engine checks.
+   * Absent when there is no such text.
    */
   readonly imports?: string;
 }
@@ -68,20 +68,20 @@ export interface LoadHead {
   readonly env: Readonly<Record<string, unknown>>;
   readonly bindings: readonly BindingHead[];
   readonly flags: readonly string[];
-  /** JSON of what handlers find as `ctx.props` unless their event has its own; empty or absent for nothing. */
+  /** JSON of `ctx.props` for handlers whose event has no props of its own; empty or absent for none. */
   readonly props?: string;
   readonly limits: IsolateLimits;
 }
 
-/** A name in the environment of the function whose calls go to a service. What it is bound to is known to the host alone. */
+/** A name in the environment of the function whose calls go to a service. The target of the binding is known to the host alone. */
 export interface BindingHead {
   readonly name: string;
   readonly service: ServiceId;
-  /** What the client has to know of it. */
+  /** The configuration that its client needs. */
   readonly config?: unknown;
 }
 
-/** What the isolate and its watchdog keep to; everything else is enforced by the host. */
+/** The limits that the isolate and its watchdog enforce; the host enforces all others. */
 export interface IsolateLimits {
   readonly startupMs: number;
   readonly memoryBytes: number;

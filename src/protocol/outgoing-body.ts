@@ -57,14 +57,14 @@ export class OutgoingBody implements SpliceSource {
       this.#backlog ??= [];
       this.#backlog.push(bytes);
       this.#backlogBytes += bytes.length;
-      // What is sent of it gives nothing back before all of it is: the rest keeps the whole buffer.
+      // The buffer is counted as a whole until all of it has been sent, since the rest keeps it alive.
       this.#owner.carrier.countBacklog(bytes.buffer.byteLength);
       this.#sendBacklog();
     } else {
       this.#send(bytes);
     }
     const left = this.#credit - this.#backlogBytes;
-    // What is spliced never reaches the connection.
+    // A spliced body never reaches the connection.
     if (left <= 0 || this.#route === 'spliced' || !this.#owner.carrier.isBackpressured) return left;
     this.#owner.resumeWhenDrained();
     return 0;
@@ -175,7 +175,7 @@ export class OutgoingBody implements SpliceSource {
     this.#backlogBytes = 0;
   }
 
-  /** The peer hears of the end of a spliced body too, of which it sees nothing else. */
+  /** The peer is notified of the end of a spliced body too, although it sees none of its bytes. */
   #finish(): void {
     const { id, carrier } = this.#owner;
     this.#state = 'over';

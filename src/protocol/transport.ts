@@ -1,4 +1,4 @@
-/** What carries the bytes of a channel: an inherited socket pair, or a MessagePort when isolates run in the host process. */
+/** The transport of a channel: an inherited socket pair, or a MessagePort when isolates run in the host process. */
 import { Socket } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 
@@ -6,7 +6,7 @@ export interface TransportReader {
   onRead(chunk: Buffer): void;
   /** Called once, however the connection ended. */
   onClose(): void;
-  /** What waited to be written has been written. */
+  /** The bytes that waited to be written have been written. */
   onDrain(): void;
 }
 
@@ -14,7 +14,7 @@ export interface Transport {
   start(reader: TransportReader): void;
   /** The buffers must stay unchanged. */
   write(parts: readonly Buffer[]): void;
-  /** So much waits to be written that writers should wait for `onDrain`. */
+  /** Whether so many bytes wait to be written that writers should wait for `onDrain`. */
   readonly isBackpressured: boolean;
   /** Bytes that wait to be written. */
   readonly unwrittenBytes: number;
@@ -25,8 +25,8 @@ export interface Transport {
 }
 
 /**
- * When more than this waits to be written, the host reads no more from a cell and hands it no more of bodies: one that only asks and
- * never reads waits for itself, and an isolate that is busy for long does not fill the host's memory with what it is sent meanwhile.
+ * When more than this waits to be written, the host reads no more from a cell and hands it no more of bodies: a cell that only sends
+ * requests and never reads delays itself alone, and the data for an isolate that is busy for long does not fill the host's memory.
  */
 const MAX_UNWRITTEN_BYTES = 8 * 1024 * 1024;
 
@@ -60,7 +60,7 @@ export function socketTransport(socket: Socket, isBounded: boolean): Transport {
     get isBackpressured() {
       return isBackpressured;
     },
-    // What is less than the socket's own mark is gone a moment later, and nothing would tell.
+    // Fewer bytes than the socket's high-water mark count as none: they are written a moment later, and no event would report that.
     get unwrittenBytes() {
       return socket.writableNeedDrain ? socket.writableLength : 0;
     },

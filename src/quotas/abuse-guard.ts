@@ -11,7 +11,7 @@ import { ipv6Groups } from './ip-address.js';
 /** The rule that security events of the anti-abuse limit name. It never changes. */
 export const ABUSE_RULE_ID = 'edgehost-functions-anti-abuse';
 
-/** A client address passed the anti-abuse limit: told once for each address and second, at the first request refused. */
+/** A client address passed the anti-abuse limit: reported once for each address and second, at the first request that is refused. */
 export interface AbuseEvent {
   readonly ruleId: typeof ABUSE_RULE_ID;
   readonly account: string;
@@ -65,7 +65,7 @@ export class AbuseGuard {
   }
 }
 
-/** Whoever has one IPv6 address has the 2^64 of its network: they count as one. */
+/** A client with one IPv6 address has all 2^64 addresses of its network, so they count as one. */
 function networkOf(address: string): string {
   if (!address.includes(':')) return address;
   // Most addresses have their four first groups written out: no need to parse the rest.

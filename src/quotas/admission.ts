@@ -11,14 +11,17 @@ import { type AccountCounts, type CountStore, DAY_MS, MINUTE_MS, RequestCounts }
 import type { ResolvedLimits } from './resolve-limits.js';
 import type { SharedCounters } from './shared-counters.js';
 
-/** What becomes of requests to a route when the day's requests are used up. */
+/** The treatment of requests to a route when the day's requests are used up. */
 export type RouteMode = 'fail-open' | 'fail-closed';
 
 export interface AdmissionRequest {
   readonly account: string;
   readonly limits: AdmissionLimits;
   readonly mode: RouteMode;
-  /** The client's address, where it is known: behind a proxy the one that the proxy tells, or every client is the proxy. */
+  /**
+   * The client's address, where it is known: behind a proxy it must be the one that the proxy reports, or all clients would share the
+   * proxy's address.
+   */
   readonly address?: string | undefined;
 }
 
@@ -47,7 +50,7 @@ export interface Refusal {
 export interface AdmissionOptions {
   /** Keeps the day's counts over a restart. @default none: they begin anew */
   readonly store?: CountStore;
-  /** Counters shared with other hosts. While they cannot be reached, each host goes by its own counts. */
+  /** Counters shared with other hosts. While they cannot be reached, each host uses its own counts. */
   readonly shared?: SharedCounters;
   /** Milliseconds since 1970. @default Date.now */
   readonly now?: () => number;
@@ -56,7 +59,7 @@ export interface AdmissionOptions {
   /** Client addresses remembered at once. @default 10,000 */
   readonly maxAddresses?: number;
   readonly onAbuse?: (event: AbuseEvent) => void;
-  /** Told when the store fails. Admission goes on. Shared counters tell by themselves. */
+  /** Called when the store fails. Admission goes on. Shared counters report their own failures. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -125,7 +128,7 @@ export class Admission {
     return this.#shared === undefined ? ADMIT : this.#checkShared(request, counts, this.#shared);
   }
 
-  /** Writes the counts. The shared counters are closed by whoever opened them. */
+  /** Writes the counts. The shared counters are closed by the code that opened them. */
   close(): Promise<void> {
     return this.#counts.close();
   }
@@ -140,7 +143,7 @@ export class Admission {
     const { minute, day } = counts;
     const dayKey = `day:${day}:${account}`;
     try {
-      // Both at once: the way to the counters is paid once.
+      // Both at once, so that they take one round trip.
       const [minuteFigure, dayFigure] = await Promise.all([
         limits.requestsPerMinute === Number.POSITIVE_INFINITY
           ? 0
@@ -153,7 +156,7 @@ export class Admission {
         return this.#dayIsOver(request, dayFigure);
       }
       if (minuteFigure > limits.requestsPerMinute) {
-        // A request that the minute refuses is none of the day's. Whoever waits for the answer need not wait for that.
+        // A request that the limit by the minute refuses does not count for the day. The caller need not wait for the correction.
         if (counts.day === day) counts.dayRequests = Math.max(counts.dayRequests, dayFigure) - 1;
         if (dayFigure > 0) void shared.decrement(dayKey, DAY_LIFE_SECONDS).catch(() => {});
         return this.#minuteIsOver(request, minuteFigure);
@@ -188,7 +191,7 @@ function refusal(limit: Refusal['limit'], figure: number, limits: AdmissionLimit
   return { kind: 'refuse', code, limit, figure, allowed: limits[limit], retryAfterMs };
 }
 
-/** Of counters, from their first use: past the end of their minute or day on any host's clock. */
+/** The lifetime of counters from their first use: past the end of their minute or day on any host's clock. */
 const MINUTE_LIFE_SECONDS = 120;
 const DAY_LIFE_SECONDS = 2 * (DAY_MS / 1000);
 

@@ -2,7 +2,7 @@
 
 import { type Schema, text } from './schema/schema.js';
 
-/** Whether a name can stand as a variable in JavaScript modules: an identifier that is no reserved word. */
+/** Whether a name can stand as a variable in JavaScript modules: an identifier that is not a reserved word. */
 export function isBindingName(name: string): boolean {
   return name.length <= MAX_NAME_LENGTH && IDENTIFIER.test(name) && !RESERVED.has(name);
 }

@@ -38,11 +38,11 @@ export class ConnectionLimiter {
   readonly #schedule: (check: () => void, delayMs: number) => () => void;
   readonly #slots: Slots;
   readonly #open = new Set<OpenConnection>();
-  /** What is open, by use. Undefined while no two connections have been open at once. */
+  /** Open connections, the least recently used first. Undefined while no two connections have been open at once. */
   #recency: LRUCache<OpenConnection, true> | undefined;
   /** The attempts that wait: the task of each takes one slot, one task after the other. */
   #queue: PQueue | undefined;
-  /** Of each attempt that waits, to give it up. */
+  /** The controllers of waiting attempts, which cancel them. */
   #waiting: Set<AbortController> | undefined;
   /** Takes a slot for the attempt whose turn it is, if there is one. */
   #takeSlot: (() => void) | undefined;
@@ -231,7 +231,9 @@ export interface Connection {
   /** Bytes of the request are on their way. Call `endWrite` when they are taken. @throws EdgeError when canceled */
   beginWrite(): void;
   endWrite(): void;
-  /** The body is read or canceled, or there is none, or the request failed. May be called at any time, and again. */
+  /**
+   * Called when the body has been read or canceled, when there is none, or when the request failed. May be called at any time, and again.
+   */
   close(): void;
 }
 
@@ -318,11 +320,11 @@ class OpenConnection implements Connection {
   }
 }
 
-/** What a connection reports to its limiter. One object for all connections of the limiter. */
+/** The events of a connection for its limiter. One object for all connections of the limiter. */
 interface Slots {
   /** It was used now. */
   used(connection: OpenConnection): void;
-  /** So many more reads and writes are in progress. */
+  /** The number of reads and writes in progress has changed by `change`. */
   operations(change: number): void;
   /** Its slot is free. */
   released(connection: OpenConnection): void;

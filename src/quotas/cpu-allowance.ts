@@ -12,8 +12,8 @@ export interface CpuAllowanceOptions {
   /** Most that can be lent at any time, `cpuOverrunMs`. */
   readonly overrunMs: number;
   /**
-   * What can be lent from the start. An isolate that replaces one that was terminated gets the balance of its
-   * predecessor, or each new isolate would overrun anew. @default overrunMs, for a function's first isolate
+   * The time that can be lent from the start. An isolate that replaces one that was terminated gets the balance of its predecessor, or each
+   * new isolate would overrun anew. @default overrunMs, for a function's first isolate
    */
   readonly balanceMs?: number;
 }
@@ -27,7 +27,7 @@ export class CpuAllowance {
     this.#balanceMs = this.#bounded(balanceMs);
   }
 
-  /** What can be lent; below zero when invocations that ran at once have each taken it. For a successor's `balanceMs`. */
+  /** The time that can be lent; below zero when concurrent invocations have each borrowed it. For a successor's `balanceMs`. */
   get balanceMs(): number {
     return this.#balanceMs;
   }
@@ -43,8 +43,8 @@ export class CpuAllowance {
   }
 
   /**
-   * An invocation is over, or was terminated, and has used so much CPU time of its limit. What can be lent, and what is owed, is then at most
-   * that limit: with a small limit and a large `overrunMs` it would take hundreds of overruns until they count as consistent.
+   * An invocation is over, or was terminated, and has used `usedMs` of its limit. The time that can be lent, and the time that is owed, is
+   * then at most that limit: with a small limit and a large `overrunMs` it would take hundreds of overruns until they count as consistent.
    */
   settle(usedMs: number, limitMs: number): void {
     const leftMs = limitMs - usedMs;

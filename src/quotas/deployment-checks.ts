@@ -1,4 +1,4 @@
-/** What a deployment must keep to before it is loaded (specification: Limits, Per plan and rule 11; Bucket binding). */
+/** Checks a deployment before it is loaded (specification: Limits, Per plan and rule 11; Bucket binding). */
 
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -22,16 +22,16 @@ export interface DeploymentToCheck {
   readonly bindings?: readonly string[];
 }
 
-/** What checking found out. */
+/** The results of the check. */
 export interface CheckedDeployment {
-  /** The size of the script after gzip, the figure that the limit is about; undefined when it passes uncompressed already. */
+  /** The size of the script after gzip, which the limit is about; undefined when it is below the limit without compression. */
   readonly scriptBytes: number | undefined;
 }
 
 /**
  * Checks a deployment against the limits of its plan.
  *
- * @throws TypeError for a binding that is no valid JavaScript identifier, or that stands twice
+ * @throws TypeError for a binding that is not a valid JavaScript identifier, or that is listed twice
  * @throws EdgeError EDGE_SCRIPT_TOO_LARGE, EDGE_LIMIT_EXCEEDED
  */
 export async function checkDeployment(
@@ -89,7 +89,7 @@ export function checkCount(limit: CountLimitName, figure: number, limits: Resolv
   throw limitError('EDGE_LIMIT_EXCEEDED', { limit, subject, figure, allowed, plan: limits.plan });
 }
 
-/** @throws TypeError for a binding that is no valid JavaScript identifier, or that stands twice */
+/** @throws TypeError for a binding that is not a valid JavaScript identifier, or that is listed twice */
 export function checkBindingNames(names: readonly string[], subject: string): void {
   const seen = new Set<string>();
   for (const name of names) {
@@ -98,7 +98,7 @@ export function checkBindingNames(names: readonly string[], subject: string): vo
         `Cannot ${subject}: the binding ${JSON.stringify(name.slice(0, 100))} is not a valid JavaScript identifier`,
       );
     }
-    if (seen.has(name)) throw new TypeError(`Cannot ${subject}: the binding ${JSON.stringify(name)} stands twice`);
+    if (seen.has(name)) throw new TypeError(`Cannot ${subject}: the binding ${JSON.stringify(name)} is listed twice`);
     seen.add(name);
   }
 }
@@ -106,7 +106,9 @@ export function checkBindingNames(names: readonly string[], subject: string): vo
 function envValueBytes(value: EnvValue, variable: string, subject: string): number {
   const text = typeof value === 'string' ? value : toJson(value);
   if (text !== undefined) return Buffer.byteLength(text);
-  throw new TypeError(`Cannot ${subject}: environment variable ${JSON.stringify(variable)} is no text and no JSON`);
+  throw new TypeError(
+    `Cannot ${subject}: environment variable ${JSON.stringify(variable)} is neither a string nor a JSON value`,
+  );
 }
 
 function toJson(value: unknown): string | undefined {

@@ -1,6 +1,6 @@
 /**
- * What visitors and programs see when a request ends with an error: an HTML page with the code, or JSON. It says what
- * the code means and nothing of what happened inside.
+ * The response to visitors and programs when a request ends with an error: an HTML page with the code, or JSON. It explains the code and
+ * reveals nothing about the cause inside the host.
  */
 
 import { EDGE_ERRORS, type EdgeErrorCode } from './errors.js';
@@ -23,7 +23,7 @@ export interface ErrorPageOptions {
   readonly accept?: string | null | undefined;
   /** Shown, so that a visitor can name it: the invocation's id. */
   readonly id?: string;
-  /** Told to the client as Retry-After, rounded up to seconds. */
+  /** Sent to the client as Retry-After, rounded up to seconds. */
   readonly retryAfterMs?: number;
 }
 

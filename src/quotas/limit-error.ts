@@ -1,19 +1,19 @@
-/** The one place where the text of a limit error is made, so that each names the limit, the figure, and the option. */
+/** The one place that makes the texts of limit errors, so that each names the limit, the value and the option. */
 
 import { EdgeError, type EdgeErrorCode } from './errors.js';
 import { type LimitName, type LimitUnit, limitRow, type Plan, type ZonePlan } from './limits.js';
 
-/** A figure past its limit. Figures are in the unit of the limit's row. */
+/** A value that exceeds its limit. Values are in the unit of the limit's row. */
 export interface LimitBreach {
   readonly limit: LimitName;
-  /** What cannot be done: `load function "hello"`. */
+  /** The operation that failed: `load function "hello"`. */
   readonly subject: string;
-  /** What was found. */
+  /** The value that was found. */
   readonly figure: number;
-  /** What is allowed. */
+  /** The value that is allowed. */
   readonly allowed: number;
   readonly plan: Plan | ZonePlan;
-  /** What was measured, when the label of the limit is too general: `environment variable "TOKEN"`. */
+  /** The subject of the measurement, when the label of the limit is too general: `environment variable "TOKEN"`. */
   readonly measured?: string;
   /** @default `limits.` and the name of the limit */
   readonly option?: string;
@@ -35,7 +35,7 @@ function limitMessage({ limit, subject, figure, allowed, plan, measured, option 
   return `Cannot ${subject}: ${measured ?? label} is ${found}, limit ${limit} is ${bound} (${where})`;
 }
 
-/** A figure with its unit: `10 MiB`, `1.5 s`, `50`. */
+/** A value with its unit: `10 MiB`, `1.5 s`, `50`. */
 export function formatFigure(figure: number, unit: LimitUnit): string {
   if (figure === Number.POSITIVE_INFINITY) return 'none';
   if (unit === 'count') return grouped(figure);
@@ -44,14 +44,14 @@ export function formatFigure(figure: number, unit: LimitUnit): string {
   return `${Number((figure / factor).toFixed(factor === 1 ? 3 : 1))} ${name}`;
 }
 
-/** Both figures, exact where rounding would make them look alike. */
+/** Both values, exact where rounding would make them look equal. */
 function formatPair(figure: number, allowed: number, unit: LimitUnit): [string, string] {
   const pair: [string, string] = [formatFigure(figure, unit), formatFigure(allowed, unit)];
   if (pair[0] !== pair[1] || unit === 'count') return pair;
   return [`${grouped(figure)} ${unit}`, `${grouped(allowed)} ${unit}`];
 }
 
-/** As in `12,345.678`. Not by Intl, whose first use in a process holds up everything else for 10 ms and more. */
+/** Formats a number like `12,345.678`. Intl is not used, since its first use in a process blocks the thread for 10 ms and more. */
 function grouped(value: number): string {
   const [whole = '', fraction] = String(Math.round(value * 1000) / 1000).split('.');
   const thousands = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');

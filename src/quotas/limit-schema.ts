@@ -62,7 +62,7 @@ function eitherNumberOrByKind(number: Schema<number>): JsonSchema {
   return union([number, kinds], { description });
 }
 
-/** Which of two figures for one kind is meant is not known. Asked for numbers, too, as all branches of a union are checked. */
+/** Refuses an object with two values for one kind. Called for numbers as well, since all branches of a union are checked. */
 function namedTwice(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const twice = Object.entries(FORMER_KINDS).find(([former, kind]) => former in value && kind in value);

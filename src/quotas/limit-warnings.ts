@@ -6,10 +6,10 @@ import { type LimitName, limitRow } from './limits.js';
 /** From this share of a limit on, an invocation's event carries a warning. */
 export const WARNING_SHARE = 0.8;
 
-/** An invocation that used most of a limit. Figures are in the unit of the limit's row. */
+/** An invocation that used most of a limit. Values are in the unit of the limit's row. */
 export interface LimitWarning {
   readonly limit: LimitName;
-  /** The figure when 80 % were reached. */
+  /** The value when 80 % were reached. */
   readonly figure: number;
   readonly allowed: number;
   /** `number of subrequests is 40 of 50, option limits.subrequests` */

@@ -23,9 +23,9 @@ export class LogBudget {
   }
 
   /**
-   * What is to be recorded of a text: all of it; its beginning, when it is the one that passes the limit; and null for
-   * everything after that. Bytes are those of UTF-8, and no character is cut in two. An empty text counts as one byte, or there would
-   * be no end to them.
+   * The part of a text that is to be recorded: all of it; its beginning, when it is the one that passes the limit; and null for everything
+   * after that. Bytes are those of UTF-8, and no character is cut in two. An empty text counts as one byte, or their number would be
+   * unlimited.
    *
    * @param onTruncated called once, when the limit is passed: record that something is missing
    */
@@ -45,7 +45,7 @@ export class LogBudget {
   }
 }
 
-/** The longest beginning of a text that has at most so many bytes in UTF-8. */
+/** The longest beginning of a text that has at most `bytes` bytes in UTF-8. */
 function cut(text: string, bytes: number): string {
   // encodeInto() stops before the first character that does not fit.
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));

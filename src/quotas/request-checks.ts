@@ -1,4 +1,4 @@
-/** What an incoming request must keep to before a function sees it (specification: Limits, rules 8 and 9; Errors). */
+/** Checks an incoming request before a function sees it (specification: Limits, rules 8 and 9; Errors). */
 
 import { EdgeError } from './errors.js';
 import { limitError } from './limit-error.js';
@@ -6,7 +6,7 @@ import type { ResolvedLimits } from './resolve-limits.js';
 
 export interface RequestHeadToCheck {
   readonly method: string;
-  /** As received: absolute, or the path with the query. */
+  /** The target as received: absolute, or the path with the query. */
   readonly url: string;
   /** Names and values in turn (`rawHeaders` of `node:http`), or pairs (a `Headers` object). */
   readonly headers: readonly string[] | Iterable<readonly [string, string]>;
@@ -18,7 +18,7 @@ export type RequestLimits = Pick<
   'plan' | 'zonePlan' | 'urlBytes' | 'headersBytes' | 'headerBytes' | 'bodyBytes'
 >;
 
-/** What is known of a request once its head has passed. */
+/** The results of checking the head of a request. */
 export interface CheckedRequestHead {
   /** The body's length in bytes, when the head says it. */
   readonly contentLength: number | undefined;
@@ -28,11 +28,11 @@ export interface CheckedRequestHead {
  * Checks the head of a request. The bytes of a header are those of its name and its value.
  *
  * @throws EdgeError EDGE_URL_TOO_LONG, EDGE_HEADERS_TOO_LARGE, EDGE_BODY_TOO_LARGE when Content-Length says so already,
- *   EDGE_REQUEST_MALFORMED for Transfer-Encoding with Content-Length or a Content-Length that is no length
+ *   EDGE_REQUEST_MALFORMED for Transfer-Encoding with Content-Length or an invalid Content-Length
  */
 export function checkRequestHead(head: RequestHeadToCheck, limits: RequestLimits): CheckedRequestHead {
   const subject = `serve the ${head.method} request`;
-  // What came over HTTP has one character for each byte, in the URL and in the headers.
+  // A request over HTTP has one character for each byte, in the URL and in the headers.
   const urlBytes = head.url.length;
   if (urlBytes > limits.urlBytes) {
     throw limitError('EDGE_URL_TOO_LONG', {
@@ -89,10 +89,7 @@ export function checkRequestHead(head: RequestHeadToCheck, limits: RequestLimits
   return { contentLength: length };
 }
 
-/**
- * Counts the bytes of a request body as they pass: for bodies whose length the head does not tell, and those whose head
- * lies. Nothing is kept.
- */
+/** Counts the bytes of a request body as they pass: for bodies whose length the head does not give, or gives wrongly. Nothing is kept. */
 export class BodyCounter {
   readonly #limits: RequestLimits;
   #bytes = 0;

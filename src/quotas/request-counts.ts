@@ -16,11 +16,11 @@ export interface RequestCountsOptions {
   /** The most time between a request and the writing of its count. */
   readonly writeIntervalMs: number;
   readonly now: () => number;
-  /** Told when the store fails. Counting goes on, and the write is tried again. */
+  /** Called when the store fails. Counting goes on, and the write is tried again. */
   readonly onStoreError?: ((error: unknown) => void) | undefined;
 }
 
-/** The counts of one account. `minute` and `day` tell which minute and day since 1970 they are of. */
+/** The counts of one account. `minute` and `day` are the numbers of the minute and day since 1970 that they are for. */
 export interface AccountCounts {
   minute: number;
   minuteRequests: number;
@@ -149,7 +149,7 @@ function keyOf(account: string): string {
   return `requests-today/${account}`;
 }
 
-/** What the store has, unless it is damaged or of another version: then the day counts from here. */
+/** The stored counts; undefined when they are damaged or of another version, so that the day is counted from now on. */
 function parseStored(text: string | undefined): { day: number; requests: number } | undefined {
   if (text === undefined) return undefined;
   try {

@@ -25,7 +25,7 @@ export type ResolvedLimits = {
 export interface LimitChoice {
   /** @default 'standard' */
   readonly plan?: Plan | undefined;
-  /** @default 'free', without the anti-abuse limit: whoever names a zone plan asks for it */
+  /** @default 'free', without the anti-abuse limit, which applies only when a zone plan is named */
   readonly zonePlan?: ZonePlan | undefined;
   /** From the widest to the narrowest: host, account, function. A later one wins. */
   readonly overrides?: readonly (LimitOverrides | undefined)[];
@@ -36,7 +36,7 @@ export function resolveLimits(choice: LimitChoice = {}): ResolvedLimits {
   const { plan = 'standard', zonePlan = 'free', overrides = [] } = choice;
   const values: Record<string, unknown> = { plan, zonePlan };
   for (const name of LIMIT_NAMES) values[name] = planFigure(name, plan, zonePlan);
-  // Behind a reverse proxy every visitor has one address: an owner who has asked for nothing refuses nobody for it.
+  // Behind a reverse proxy all visitors have one address, so without a named zone plan no request is refused for its address.
   if (choice.zonePlan === undefined) values.addressRequestsPerSecond = Number.POSITIVE_INFINITY;
   for (const override of overrides) {
     for (const [name, value] of Object.entries(override ?? {})) {

@@ -1,6 +1,6 @@
-/** What counts as a subrequest, and against which quota (specification: Limits, rule 6); and how large calls may be. */
+/** The operations that count as subrequests, with their quotas (specification: Limits, rule 6); and how large calls may be. */
 
-/** What a function asks for that counts, and against which quota. */
+/** The kinds of operations that count, each against one quota. */
 export const SUBREQUEST_KINDS = {
   /** A request of `fetch`, and each redirect that it follows. */
   fetch: 'subrequests',

@@ -26,7 +26,7 @@ export interface RedisCountersOptions {
   readonly connectTimeoutMs?: number;
   /** This host's clock. @default Date.now */
   readonly now?: () => number;
-  /** Told once when the counters cannot be reached any more, and once when they can again. */
+  /** Called once when the counters become unreachable, and once when they can be reached again. */
   readonly onError?: (error: Error) => void;
 }
 
@@ -64,12 +64,12 @@ export function lazyCounters(open: () => Promise<SharedCounters>, onError: (erro
   };
 }
 
-/** After a failure nothing is asked of Redis for so long: a request that would only wait for another failure does not. */
+/** Redis is not used for this long after a failure, so that requests do not wait for another failure. */
 const RETRY_MS = 1000;
 
 /**
- * Counters in Redis. Needs the package `redis`, an optional peer. A server that cannot be reached is no error here: its
- * counters reject until it can be.
+ * Counters in Redis. Needs the package `redis`, an optional peer. A server that cannot be reached is not an error here: its counters reject
+ * until it can be.
  *
  * @throws TypeError when the package is not installed, or the URL is not one of Redis
  */

@@ -3,9 +3,9 @@ import { invalidArgument, notImplemented, S3Error } from './wire/errors.js';
 import { isFormUpload, type S3Request } from './wire/request.js';
 import { isRequestSignature, type SigningContext, signingContext } from './wire/signature.js';
 
-/** Who sends the request: signature version 4 in the Authorization header or in the query (presigned). */
+/** Authenticates requests: signature version 4 in the Authorization header or in the query (presigned). */
 
-/** What the signature says of the body. */
+/** The statement of the signature about the body. */
 export type Payload =
   | { readonly kind: 'unsigned' }
   | { readonly kind: 'signed'; readonly sha256: string }
@@ -87,7 +87,7 @@ function readClaim(request: S3Request): Claim {
   }
   if (header !== undefined) return readHeaderClaim(header, request);
   if (query.has('AWSAccessKeyId') || query.has('Signature')) throw oldSignature();
-  // Both carry no Authorization header by their nature, so that it is missing is not what is wrong with them.
+  // Neither has an Authorization header by design, so the error must not be about a missing one.
   if (request.method === 'OPTIONS') throw new S3Error('AccessForbidden');
   if (isFormUpload(request)) throw notImplemented('The operation PostObject (an upload by a form)');
   throw new S3Error('AccessDenied', 'Anonymous access is not allowed; sign the request with signature version 4.');
@@ -101,7 +101,7 @@ function readHeaderClaim(header: string, request: S3Request): Claim {
   if (algorithm.startsWith('AWS4-') && algorithm !== ALGORITHM)
     throw notImplemented(`The authorization scheme ${JSON.stringify(algorithm.slice(0, 64))}`);
   if (algorithm !== ALGORITHM) {
-    // Nothing of the header is quoted: what follows an unknown scheme, or stands in its place, may be a secret.
+    // The header is not quoted: the text after an unknown scheme, or in its place, may be a secret.
     throw new S3Error('InvalidArgument', `The authorization scheme is not supported; use ${ALGORITHM}.`, {
       details: { ArgumentName: 'Authorization' },
     });
@@ -189,7 +189,7 @@ function checkTime(claim: Claim, now: number): void {
   }
 }
 
-/** Whoever carries the request may add an ordinary header, but none that changes what S3 does. */
+/** A proxy or a holder of a presigned URL may add ordinary headers, but none that changes what S3 does. */
 function checkSignedHeaders(request: S3Request, claim: Claim): void {
   for (const name of claim.signedHeaders) {
     if (!request.headers.has(name)) {

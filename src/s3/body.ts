@@ -17,15 +17,15 @@ import { parseBase64, parseCount } from './wire/encoding.js';
 import { invalidArgument, notImplemented, S3Error } from './wire/errors.js';
 
 /**
- * The body of a request on its way to the store: decoded, counted, hashed and verified as it flows. It ends with an
- * error instead of its end when anything is wrong, so the store never commits it.
+ * The body of a request on its way to the store: decoded, counted, hashed and verified as it flows. It fails instead of ending when a check
+ * fails, so that the store never commits it.
  */
 
 export interface ReceivedBody {
   readonly body: ServiceBody;
   /** MD5 to be verified by the store, which computes it for the etag anyway; lower-case hex. */
   readonly md5: string | undefined;
-  /** What was verified; settles when the body was read to its end, and rejects when it failed. */
+  /** The verified checksum; settles when the body was read to its end, and rejects when it failed. */
   readonly transferChecksum: () => Promise<TransferChecksum | undefined>;
   /** Why the body failed: more exact than what the store makes of it. */
   readonly failure: () => S3Error | undefined;

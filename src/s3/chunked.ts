@@ -4,16 +4,16 @@ import { S3Error } from './wire/errors.js';
 import { EMPTY_SHA256, isSameSignature, sign } from './wire/signature.js';
 
 /**
- * Decodes `aws-chunked` bodies as they flow. A chunk is passed on before its signature is known; the error at its end
- * fails the whole body, and nothing of a body that fails is ever stored.
- * https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming.html and sigv4-streaming-trailers.html
+ * Decodes `aws-chunked` bodies as they flow. A chunk is passed on before its signature is known; the error at its end fails the whole body,
+ * and no part of a body that fails is ever stored. https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming.html and
+ * sigv4-streaming-trailers.html
  */
 
 export interface ChunkedOptions {
   /** null: chunks are not signed. */
   readonly seed: ChunkSeed | null;
   readonly hasTrailer: boolean;
-  /** Told of the trailer once, before the body ends; names are lower-case. */
+  /** Called with the trailer once, before the body ends; names are in lower case. */
   readonly onTrailer: (trailer: ReadonlyMap<string, string>) => void;
 }
 
@@ -120,7 +120,7 @@ class SignatureChain {
   }
 }
 
-/** Reads lines and counted bytes; holds at most one piece of the source and one line. */
+/** Reads lines and counted bytes; holds at most one chunk of the source and one line. */
 class ChunkReader {
   readonly #source: AsyncIterator<Uint8Array>;
   #piece: Uint8Array = new Uint8Array(0);

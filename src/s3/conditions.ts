@@ -24,7 +24,7 @@ export function parseCondition(headers: ReadonlyMap<string, string>, prefix: Pre
   };
 }
 
-/** What a failed condition answers to GET and HEAD: 412 if it was one on the state wanted, else 304. */
+/** The status of GET and HEAD for a failed condition: 412 if it required a state, else 304. */
 export function failedStatus(condition: Condition, object: ObjectRecord): 304 | 412 {
   if (condition.etagMatches !== undefined) {
     const holds = condition.etagMatches.some(
@@ -38,8 +38,8 @@ export function failedStatus(condition: Condition, object: ObjectRecord): 304 | 
 }
 
 /**
- * What a write answers whose condition failed: 404 where `If-Match` names an object that is not there, else 412. The object is looked up
- * after the write was refused: one that goes in between was not there to be overwritten either.
+ * The status of a write whose condition failed: 404 where `If-Match` names an object that does not exist, else 412. The object is looked up
+ * after the write was refused: one that is deleted in between could not have been overwritten either.
  */
 export async function writeRefused(
   bucket: BucketEngine,

@@ -32,7 +32,7 @@ export type Detected =
   | { readonly level: 'bucket'; readonly operation: OperationName; readonly bucket: string }
   | { readonly level: 'object'; readonly operation: OperationName; readonly bucket: string; readonly key: string };
 
-/** Subresources of S3 that are no operation here, with the noun of their operation's name; `attributes` is one of an object that is read. */
+/** Subresources of S3 without an operation here, with the noun of their operation's name; `attributes` is one of an object that is read. */
 const OTHER_SUBRESOURCES: Readonly<Record<string, string>> = {
   accelerate: 'AccelerateConfiguration',
   acl: 'Acl',

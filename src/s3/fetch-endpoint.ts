@@ -43,7 +43,7 @@ function responseBody(body: ServiceBody | null): Uint8Array | ReadableStream<Uin
         await iterator.return?.();
       },
     },
-    // Nothing is read ahead of the client.
+    // With highWaterMark 0 nothing is read before the client asks.
     { highWaterMark: 0 },
   );
 }

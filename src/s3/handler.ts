@@ -56,7 +56,7 @@ async function answer(raw: S3RawRequest, settings: S3Settings): Promise<S3RawRes
     result = await operate(raw, settings);
   } catch (error) {
     const failure = toS3Error(error);
-    // A client that went away makes errors of all kinds; nobody reads the answer, and nothing is wrong here.
+    // A client that disconnects causes errors of all kinds, which are not failures of the host, so they are not reported.
     const isOurs = failure.status >= 500 && failure.code !== 'NotImplemented';
     if (isOurs && raw.signal?.aborted !== true) settings.onError(failure.cause ?? failure);
     result = errorAnswer(failure, raw, requestId);

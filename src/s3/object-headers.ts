@@ -58,7 +58,7 @@ export function objectHeaders(object: ObjectRecord): Map<string, string> {
   if (object.storageClass !== 'Standard') headers.set('x-amz-storage-class', nameOfClass(object.storageClass));
   let missing = 0;
   for (const [name, value] of Object.entries(object.customMetadata)) {
-    // The binding allows any name; one that is no header name is counted, as S3 does.
+    // The binding allows any name; one that is not a header name is counted, as S3 does.
     if (/^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/.test(name))
       headers.set(META_PREFIX + name.toLowerCase(), encodeMetaValue(value));
     else missing++;
@@ -103,7 +103,7 @@ function readHttpMetadata(headers: ReadonlyMap<string, string>): HttpMetadata {
   };
 }
 
-/** `aws-chunked` is how the body travelled, not what the object is; what is beside it stays as it was sent. */
+/** `aws-chunked` is the encoding of the transfer and not of the object; other codings are kept as they were sent. */
 function contentEncodingOf(text: string | undefined): string | undefined {
   if (text === undefined || !/aws-chunked/i.test(text)) return text;
   const rest = text
@@ -123,7 +123,7 @@ function readCustomMetadata(headers: ReadonlyMap<string, string>): Record<string
   return Object.fromEntries(entries);
 }
 
-/** Bytes that are UTF-8 are text; others stay the characters of their bytes. An empty header is none. */
+/** Bytes that are UTF-8 are text; others stay the characters of their bytes. An empty header counts as absent. */
 function textOf(bytesText: string | undefined): string | undefined {
   return bytesText === undefined || bytesText === '' ? undefined : (utf8OfBytes(bytesText) ?? bytesText);
 }

@@ -9,7 +9,7 @@ import type { ParsedElement } from './wire/parse-xml.js';
 import type { S3Request } from './wire/request.js';
 import { buildXml, type XmlElement, type XmlOptions } from './wire/xml.js';
 
-/** What an operation is given, what it gives back, and what it declares of itself. */
+/** The arguments and results of operations, and their declarations. */
 
 export interface OperationContext {
   readonly request: S3Request;
@@ -21,7 +21,7 @@ export interface OperationContext {
   readonly openBucket: (name: string) => Promise<BucketEngine>;
   /** The body, verified as it flows. Once. */
   readonly receive: (options?: { readonly compute?: ChecksumAlgorithm }) => Promise<ReceivedBody>;
-  /** The body as XML with that root and at most so many elements; undefined: it is empty. Instead of `receive`. */
+  /** The body as XML with `root` and at most `elementsMax` elements; undefined when it is empty. Used instead of `receive`. */
   readonly receiveXml: (root: string, elementsMax: number) => Promise<ParsedElement | undefined>;
 }
 

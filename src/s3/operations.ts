@@ -28,7 +28,7 @@ const READ: Pick<Operation, 'permission' | 'query' | 'headers'> = {
   headers: [...CONDITIONS, 'if-range', 'x-amz-checksum-mode'],
 };
 
-/** What each operation is: an operation of {@link OperationName} that is missing here does not compile. */
+/** The table of operations. If one of {@link OperationName} is missing, this file does not compile. */
 export const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
   ListBuckets: {
     level: 'service',

@@ -15,7 +15,7 @@ import {
   wholeNumberFrom,
 } from '../quotas/schema/schema.js';
 
-/** What a caller may do: `read` gets and lists; `write` also puts, deletes, and makes and removes buckets. */
+/** The permissions of a credential: `read` gets and lists; `write` also puts, deletes, and makes and removes buckets. */
 export type S3Permission = 'read' | 'write';
 
 /** One pair of keys and what it opens. */
@@ -36,7 +36,7 @@ export interface S3Options {
   readonly credentials: readonly S3Credential[];
   /** The buckets behind a credential, one directory for each account. */
   readonly buckets: (credential: S3Credential) => BucketDirectory;
-  /** The limits of whoever a credential stands for. @default those of the specification */
+  /** The limits of the account that a credential belongs to. @default those of the specification */
   readonly limits?: (credential: S3Credential) => BucketPlanLimits;
   /**
    * A region that signatures may name and that is answered as the location, besides `auto`, `us-east-1` and the empty one.
@@ -51,7 +51,7 @@ export interface S3Options {
   readonly now?: () => Date;
   /** Largest XML body of a request, in bytes; it is held in memory. @default 3 MiB, enough for 10,000 parts with checksums */
   readonly xmlBytes?: number;
-  /** Told of each error that is the host's own (status 500, 503, 507); the client does not see its text. @default nothing */
+  /** Called for each error of the host itself (status 500, 503, 507); the client does not see its text. @default nothing */
   readonly onError?: (error: unknown) => void;
 }
 

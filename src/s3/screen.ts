@@ -23,14 +23,14 @@ const COMMON_QUERY: ReadonlySet<string> = new Set([
 ]);
 
 const COMMON_HEADERS: ReadonlySet<string> = new Set([
-  // Of the body and its signature; read before the operation, whatever it is.
+  // Headers of the body and its signature, which are read before every operation.
   'x-amz-content-sha256',
   'x-amz-date',
   'x-amz-decoded-content-length',
   'x-amz-sdk-checksum-algorithm',
   'x-amz-trailer',
   'x-amz-user-agent',
-  // There are no access lists: a bucket is as private as its credentials, whatever is asked for.
+  // Access lists are not supported: a bucket is always as private as its credentials.
   'x-amz-acl',
   ...CHECKSUM_ALGORITHMS.map(algorithm => CHECKSUMS[algorithm].header),
 ]);

@@ -1,4 +1,7 @@
-/** The bindings that a function may have, as its configuration names them: what options, files and the management API read of the registry. */
+/**
+ * The bindings that a function may have, as its configuration names them: the part of the registry that options, files and the management
+ * API read.
+ */
 
 import { BINDING_NAME } from '../quotas/binding-name.js';
 import { isObject } from '../quotas/schema/describe.js';
@@ -14,7 +17,7 @@ export interface BindingShape {
   readonly toml?: { readonly table: string; readonly nameKey: string };
   /** The type of the binding in the management API. */
   readonly managementType?: string;
-  /** Of the configuration of one binding. */
+  /** The schema of the configuration of one binding. */
   readonly schema: JsonSchema;
 }
 

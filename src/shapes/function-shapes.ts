@@ -1,4 +1,4 @@
-/** What a function's configuration is made of. `load()`, `edgehost.toml` and the management API name these fields differently and check each by the same schema. */
+/** The fields of a function's configuration. `load()`, `edgehost.toml` and the management API name these fields differently and check each by the same schema. */
 
 import { COMPATIBILITY_FLAGS as KNOWN_FLAGS } from '../bindings/compatibility-flags.js';
 import { compilePattern } from '../names/route-pattern.js';
@@ -33,7 +33,7 @@ export const ROUTE_PATTERN: Schema<string> = refined(
 
 export const ROUTE_MODE: Schema<RouteMode> = choice(['fail-open', 'fail-closed']);
 
-/** Of a route that names none, whichever way it is made: a function that protects something is not to be passed by. */
+/** The mode of a route that names none, in every interface: a function that protects something must not be bypassed. */
 export const DEFAULT_ROUTE_MODE: RouteMode = 'fail-closed';
 
 export const CRON: Schema<string> = refined(
@@ -55,7 +55,7 @@ export const SECRET: Schema<string> = secret(text());
 
 export const SECRETS: Schema<Readonly<Record<string, string>>> = record(SECRET, BINDING_NAME);
 
-/** What the application passes along with an event. */
+/** The properties that the application passes along with an event. */
 export const PROPS: Schema<Readonly<Record<string, unknown>>> = refined(record(anything()), whyNotJson);
 
 function whyNotJson(value: unknown): string | undefined {
@@ -80,7 +80,7 @@ function endlessNumberIn(value: unknown): number | undefined {
   return undefined;
 }
 
-/** What a check says that throws what it finds. */
+/** The message of a check that throws. */
 function reasonOf(check: () => unknown): string | undefined {
   try {
     check();

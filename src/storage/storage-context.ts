@@ -3,7 +3,7 @@ import type { BlobStore } from './blobs/blob-store.js';
 import type { KeyedMutex } from './records/keyed-mutex.js';
 import type { RecordStore } from './records/record-store.js';
 
-/** What an open storage gives to its owners. */
+/** The parts of an open storage that its owners use. */
 export interface StorageContext {
   readonly records: RecordStore;
   readonly blobs: BlobStore;

@@ -1,13 +1,13 @@
-/** What a part of the host that keeps records in the storage registers when the storage is opened. */
+/** The registration of a part of the host that keeps records in the storage, given when the storage is opened. */
 import { STORAGE_KEYSPACE } from './records/record-keys.js';
 import type { StorageContext } from './storage-context.js';
 
 export interface StorageOwner {
-  /** For error messages. */
+  /** The name of the owner in error messages. */
   readonly name: string;
   /**
-   * What the keys of its records begin with: lower-case letters, one or several. They are on disk, so they never change, and no owner has one that
-   * another one's begins with.
+   * The prefixes of the keys of its records: one or several lower-case letters each. They are on disk, so they never change, and none may
+   * begin with a prefix of another owner.
    */
   readonly keyspace: readonly string[];
   readonly jobs?: readonly StorageJob[];

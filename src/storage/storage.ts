@@ -23,21 +23,21 @@ import type { StorageContext } from './storage-context.js';
 import { checkOwners, type StorageJob, type StorageOwner } from './storage-owner.js';
 
 export interface StorageOptions {
-  /** Who keeps records in the storage. @default nobody: only sublevels and databases can be used */
+  /** The owners of records in the storage. @default none: only sublevels and databases can be used */
   readonly owners?: readonly StorageOwner[];
   /** Milliseconds since the epoch: the time that records carry, and by which they expire. @default Date.now */
   readonly now?: () => number;
   /** Writes that grow the storage are refused with EDGE_STORAGE_FULL when less than this is free on the disk. @default 32 MiB */
   readonly reserveBytes?: number;
-  /** For ':memory:': all blobs together, in bytes. @default 1 GiB */
+  /** The bound of all blobs together with ':memory:', in bytes. @default 1 GiB */
   readonly memoryLimitBytes?: number;
   /** The time between two sweeps while the storage is open, in milliseconds. @default one hour */
   readonly sweepIntervalMs?: number;
-  /** What to do about a directory that other users can read. @default it is opened without a warning */
+  /** How to treat a directory that other users can read. @default it is opened without a warning */
   readonly access?: DirectoryAccess;
 }
 
-/** What {@link Storage.repair} did. */
+/** The result of {@link Storage.repair}. */
 export interface StorageRepair {
   readonly databases: readonly RepairedDatabase[];
 }
@@ -58,7 +58,7 @@ const HOUR_MS = 3_600_000;
  * writes are on disk. It knows what its owners register and nothing else of them: see storage-owner.ts.
  */
 export class Storage {
-  /** For the owners. */
+  /** The interface for the owners of records. */
   readonly context: StorageContext;
   readonly #close: () => Promise<void>;
   readonly #openDatabase: OpenDatabase;
@@ -101,9 +101,10 @@ export class Storage {
   }
 
   /**
-   * Saves what can be read of a storage that opening found damaged. Damaged database files are moved to `lost` in the folder of their database
-   * (`level/lost`) and none is deleted; copy the directory first nevertheless. Records can be lost and deleted ones can reappear; the next opening
-   * rebuilds what is derived from them. Rejects with EDGE_STORAGE_LOCKED, or with EDGE_STORAGE_FORMAT for what is no storage.
+   * Saves what can be read of a storage that opening found damaged. Damaged database files are moved to `lost` in the folder of their
+   * database (`level/lost`) and none is deleted; copy the directory first nevertheless. Records can be lost and deleted ones can reappear;
+   * the next opening rebuilds what is derived from them. Rejects with EDGE_STORAGE_LOCKED, or with EDGE_STORAGE_FORMAT for a directory that
+   * is not a storage.
    *
    * @param onDatabase called before each database is repaired
    */
@@ -232,7 +233,7 @@ async function openDirectory(directory: string, options: StorageOptions, jobs: r
       close: () => close(context, () => blobs.closing()),
       openDatabase: name => {
         const location = join(path, name);
-        // LevelDB would make it readable for everybody.
+        // LevelDB would make it readable for all users.
         mkdirSync(location, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
         return asDatabase(new Level(location));
       },

@@ -25,7 +25,7 @@ const attacks = await Promise.all(
   files.map(async (name): Promise<Attack> => (await import(new URL(name, folder).href)).default),
 );
 
-/** An attack that waits for ever is one whose program is wrong. */
+/** An attack that waits indefinitely has a mistake in its program. */
 const PATIENCE_MS = 30_000;
 
 const FINE = handler('return new Response("fine")');

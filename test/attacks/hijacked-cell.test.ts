@@ -1,7 +1,7 @@
 /**
- * Cells that were taken over, in processes of their own and behind everything that stands around a cell: what they send comes by real sockets,
- * as fast as the host reads. The host's memory stays within bounds, neighbours are answered, and whoever breaks the protocol or makes the host
- * hold what does not fall is ended with a code.
+ * Cells that were taken over, in processes of their own and behind everything that stands around a cell: what they send comes by real
+ * sockets, as fast as the host reads. The host's memory stays within bounds, neighbours are answered, and a cell that breaks the protocol,
+ * or makes the host hold memory that does not fall, is ended with a code.
  */
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
@@ -121,7 +121,7 @@ for (const [what, path] of [
     controller.abort();
     await attacking;
     const after = cellOf(rig);
-    // The filter of system calls refused it, where there is one; else the cell is another one by now, or there is none.
+    // The filter of system calls has refused it, where there is one; otherwise the cell has been replaced by now, or has ended.
     if (after?.pid === before?.pid) {
       t.is(after?.processes, before?.processes);
       t.true((after?.residentBytes ?? 0) < (before?.residentBytes ?? 0) + 64 * MEBIBYTE);

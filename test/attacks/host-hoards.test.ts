@@ -131,7 +131,7 @@ const NOTHING = Buffer.alloc(0);
 
 const nextRound = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
-/** Sends until the host reads no more, in all isolates by turns; answers how much was sent. */
+/** Sends until the host reads no more, in all isolates alternately; answers how much was sent. */
 async function hoard({ peers }: Rig, step: (peer: Peer, n: number) => Buffer | undefined): Promise<number> {
   const steps = new Map(peers.map(each => [each, 0]));
   let sent = 0;

@@ -60,7 +60,7 @@ function walk(roots, rootCount, callsGetters, maxObjects) {
   const add = (value, path) => {
     if ((typeof value !== 'object' && typeof value !== 'function') || value === null || found.count >= maxObjects) return;
     if (apply(mapHas, seen, [value])) return;
-    // A promise that is rejected and that nobody looks at would end a test.
+    // An unhandled rejection would end a test.
     if (callsGetters) try { apply(promiseThen, value, [quiet, quiet]); } catch {}
     apply(mapSet, seen, [value, path]);
     found.objects[found.count] = value;

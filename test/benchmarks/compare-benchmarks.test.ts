@@ -1,4 +1,4 @@
-/** The script that compares two checkouts, with checkouts whose benchmarks tell what the test has written down for them. */
+/** The script that compares two checkouts, with checkouts whose benchmarks report the values that the test has written for them. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -10,7 +10,7 @@ export interface CountedWork extends CallWork {
   /** Files and sockets open now, and the most that were at once. */
   readonly open: number;
   readonly mostOpen: number;
-  /** From now on whoever asks for a turn waits; `go` lets all of them go on. */
+  /** From now on every request for a turn waits; `go` lets all of them go on. */
   hold(): void;
   go(): void;
   /** How many wait for their turn. */

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { cancelQuietly, chunksOf } from '../../src/bindings/external-stream.js';
 import { handler, ISOLATIONS, newHost } from '../host/new-host.js';
 
-/** A file of a form whose last bytes come when it is told, so that the body is still being filled when it is cancelled. */
+/** A file of a form whose last bytes come when the test releases them, so that the body is still being filled when it is cancelled. */
 class SlowFile extends File {
   readonly #end = new AbortController();
 
@@ -41,7 +41,7 @@ function bodyOf(data: FormData): ReadableStream<Uint8Array> {
   return body;
 }
 
-/** What nobody handled, when the form is filled further after it was cancelled. */
+/** The unhandled rejections when the form is filled further after it was cancelled. */
 async function unhandledAfter(t: ExecutionContext, act: (form: FormData) => Promise<unknown>): Promise<unknown[]> {
   const unhandled: unknown[] = [];
   const listener = (reason: unknown): void => {

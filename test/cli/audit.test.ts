@@ -249,7 +249,7 @@ for (const [what, args, message] of [
 test('edgehost audit exits with 2 for a file in which no request is recognized', async t => {
   const root = await folder(t, { 'notes.txt': 'nothing', 'bad.har': '{"log":' });
   t.regex((await run([path.join(root, 'notes.txt')])).err, /no request was recognized/);
-  t.regex((await run([path.join(root, 'bad.har')])).err, /no HAR/);
+  t.regex((await run([path.join(root, 'bad.har')])).err, /not a HAR file/);
 });
 
 test('edgehost audit explains itself with --help', async t => {

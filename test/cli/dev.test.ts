@@ -271,9 +271,9 @@ test('edgehost dev says what is wrong with its arguments, and leaves nothing run
   for (const [args, code, text] of [
     [['--port', port], 1, /^edgehost dev: Cannot listen on 127\.0\.0\.1:\d+: another program listens there/],
     [['nowhere'], 2, /There is no file or folder nowhere/],
-    [['notes.txt'], 2, /notes\.txt is no function/],
+    [['notes.txt'], 2, /notes\.txt is not a function/],
     [['empty'], 2, /There is no function in empty: .*edgehost init/],
-    [['--env-file', 'bad.env'], 2, /bad\.env: "not-a-name" is no name for a variable/],
+    [['--env-file', 'bad.env'], 2, /bad\.env: "not-a-name" is not a name for a variable/],
     [['--plan', 'gold'], 2, /Option --plan is "gold", expected one of free, /],
     [['--alow', '::1'], 2, /There is no option --alow; did you mean --allow\?/],
     [['--allow', 'everything'], 2, /everything/],

@@ -70,7 +70,7 @@ test('docs/cli.md names every option of its commands, and none that there is not
   );
   for (const name of ['dev', 'serve', 'check', 'init', 'repair']) {
     const section = sections.get(name) ?? '';
-    // Those that serve tell of JSON in one place.
+    // Subcommands that serve describe their JSON in one place.
     const own = optionsIn((await run(name, '--help')).out.split('\nOptions\n')[1] ?? '').filter(
       option => option !== '--help' && !(option === '--json' && name === 'serve'),
     );

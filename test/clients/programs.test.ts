@@ -183,7 +183,7 @@ clientTest(
     await aws('s3', 'cp', '--recursive', '--quiet', tree, 's3://second/tree');
     await aws('s3', 'sync', '--quiet', 's3://second/tree', down);
     await checkTree(t, down);
-    // Version 2 asks for the tags of what it copies in parts, unless told not to; there are none here.
+    // Version 2 asks for the tags of objects that it copies in parts, unless an option prevents it; tags are not supported here.
     t.regex(userAgent, /^aws-cli\/\d/);
     const isSecond = userAgent.startsWith('aws-cli/2');
     const copyProps = isSecond ? ['--copy-props', 'metadata-directive'] : [];

@@ -1,4 +1,4 @@
-/** Cells that are killed, stopped or cannot be started: what waits is told, and nothing waits for ever. */
+/** Cells that are killed, stopped or cannot be started: all waiting calls are notified, and none waits indefinitely. */
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import test from 'ava';

@@ -1,5 +1,5 @@
 /**
- * The function that is fuzzed: it finds every function and getter of its own realm, makes the calls that a request tells it, by number, with
+ * The function that is fuzzed: it finds every function and getter of its own realm, makes the calls that a request names, by number, with
  * hostile arguments, and then walks all objects that it can reach, by every getter too. A GET is answered with how many there are to call.
  */
 export const GUEST = String.raw`
@@ -18,7 +18,7 @@ const hidden = [[][Symbol.iterator](), (function* () {})(), (async function* () 
 const reached = walk(hidden, hidden.length, false, 100_000);
 for (let i = 0; i < reached.count; i++) (typeof reached.objects[i] === 'function' ? targets : receivers).push(reached.objects[i]);
 
-// These make objects and functions with any prototype at all, which the search for the host's could not tell apart.
+// These make objects and functions with any prototype at all, which the search could not distinguish from those of the host.
 const blind = [Object.setPrototypeOf, Reflect.setPrototypeOf, Object.create, Proxy, Proxy.revocable];
 for (let i = targets.length - 1; i >= 0; i--) if (blind.includes(targets[i])) targets.splice(i, 1);
 

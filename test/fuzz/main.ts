@@ -1,4 +1,4 @@
-/** `npm run fuzz -- --seconds 60 --seed 1`: fuzzes the guest realm, and prints the seed by which a run can be had again. */
+/** `npm run fuzz -- --seconds 60 --seed 1`: fuzzes the guest realm, and prints the seed by which a run can be repeated. */
 import { parseArgs } from 'node:util';
 import { fuzz } from './fuzz.js';
 

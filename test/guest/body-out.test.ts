@@ -1,4 +1,4 @@
-/** Bodies of the guest realm on their way to the host: pieces, ends, and failures of either side. */
+/** Bodies that the guest realm sends to the host: chunks, ends, and failures of either side. */
 import test from 'ava';
 import { Ev, Op } from '../../src/isolate/ops/table.js';
 import { type GuestModules, guestModules, OpFailure, settled } from './guest-modules.js';

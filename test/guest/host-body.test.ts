@@ -43,7 +43,7 @@ interface WithBody extends GuestModules<Modules> {
   available: number;
 }
 
-/** A body that comes in pieces. Its bytes count up from 0. */
+/** A body that arrives in chunks. Its bytes count up from 0. */
 function streamed(): WithBody {
   const realm = newRealm();
   let at = 0;
@@ -114,7 +114,7 @@ test('next() waits for bytes, and asks again when it is told of some', async t =
   const next = state.body.next();
   await settled();
   t.deepEqual(state.takeOps(), [['BodyAvailable', EXCHANGE]]);
-  // Told of nothing: it goes on waiting.
+  // It is not notified and goes on waiting.
   state.enter(Ev.Data, EXCHANGE);
   await settled();
   t.deepEqual(state.takeOps(), [['BodyAvailable', EXCHANGE]]);

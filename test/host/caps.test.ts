@@ -1,4 +1,4 @@
-/** Whoever writes the settings of a function, they do not pass what the owner of the host allows its account. */
+/** The settings of a function, whatever their source, do not exceed what the owner of the host allows its account. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -56,7 +56,7 @@ for (const isolation of ISOLATIONS) {
     const reader = response.body?.getReader();
     const first = await reader?.read();
     t.is(first?.value?.[0], 1);
-    // Nobody reads on: what is under way fits the windows of the channel and the queues of a few streams.
+    // The body is not read any further: the bytes under way fit the windows of the channel and the queues of a few streams.
     await new Promise(resolve => setTimeout(resolve, 300));
     t.true(produced < 8 * 1024 * 1024, `${produced} bytes were taken from the source`);
     await reader?.cancel();

@@ -87,7 +87,7 @@ const wrongOptions: readonly [string, object, RegExp][] = [
     /vars .* has the key "a-b", expected a JavaScript identifier/,
   ],
   ['a reserved word as binding', { buckets: { class: 'x-y-z' } }, /"class"/],
-  ['a binding given twice', { vars: { A: '1' }, secrets: { A: '2' } }, /"A" stands twice/],
+  ['a binding given twice', { vars: { A: '1' }, secrets: { A: '2' } }, /"A" is listed twice/],
   [
     'a compatibility date that is none',
     { compatibilityDate: '2024-02-31' },

@@ -213,7 +213,7 @@ test('a binding of another list is an option, a table of the file and a type of 
   );
   t.throws(() => resolveLoadOptions(options), { message: /^load\(\) has no option "counters"; its options are name/ });
   const twice: object = { counters: { A: 1 }, vars: { A: '1' } };
-  t.throws(() => resolveLoadOptions(twice, rows), { message: /the binding "A" stands twice/ });
+  t.throws(() => resolveLoadOptions(twice, rows), { message: /the binding "A" is listed twice/ });
 
   const root = mkdtempSync(join(tmpdir(), 'edgehost-counter-'));
   t.teardown(() => rmSync(root, { recursive: true, force: true }));

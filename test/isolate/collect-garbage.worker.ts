@@ -1,4 +1,4 @@
-/** Makes garbage outside of the heap, collects it, and tells how much there was before and after. */
+/** Makes garbage outside of the heap, collects it, and reports how much there was before and after. */
 import { getHeapStatistics } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
 import { collectGarbage } from '../../src/isolate/memory/collect-garbage.js';

@@ -84,7 +84,7 @@ function startThread(t: ExecutionContext, after = ''): { readonly channel: Chann
 test('serve() goes on after an error that nobody has caught (R11)', async t => {
   const { channel, worker } = startThread(t);
   const ended = once(worker, 'exit').then(() => 'the thread has ended');
-  // No honest host sends this: parsing it throws where nobody catches.
+  // An honest host does not send this: parsing it throws where no code catches it.
   channel.open(HostOpens.Load, '{', true, null, true);
   // A message of its own: the rest of the one that it breaks is lost.
   await new Promise(setImmediate);

@@ -1,4 +1,4 @@
-/** The books that an isolate keeps of its invocations, by figures that the test gives: turns here take next to nothing. */
+/** An isolate's accounting of its invocations, with values that the test gives: turns here take next to no time. */
 import test from 'ava';
 import { InvocationMeter } from '../../src/isolate/meter.js';
 import { WatchBlock } from '../../src/isolate/watch-block.js';

@@ -1,4 +1,4 @@
-/** What somebody who wants to get around limits tries: figures at their edges, floods of what is allowed, clients that leave at each moment. */
+/** Attempts to get around limits: values at their bounds, floods of allowed operations, clients that disconnect at each moment. */
 import { once } from 'node:events';
 import net from 'node:net';
 import test, { type ExecutionContext } from 'ava';
@@ -126,7 +126,7 @@ test('a thousand fetches that are given up at once leave no connection behind', 
   t.is(await textOf(fn.fetch('http://x/')), 'fine');
 });
 
-/** A loop that goes on by itself, and tells the host of it by its requests until its invocation is over. */
+/** A loop that goes on by itself, and shows it to the host by its requests until its invocation is over. */
 const GOES_ON: readonly (readonly [string, string])[] = [
   ['digests', `await crypto.subtle.digest('SHA-1', new Uint8Array(1))`],
   ['keys', `await crypto.subtle.importKey('raw', new Uint8Array(16), 'PBKDF2', false, ['deriveBits'])`],

@@ -6,7 +6,7 @@ import type { EdgeHostOptions } from '../../src/index.js';
 import { handler, newHost, nextInvocation } from '../host/new-host.js';
 import { listen, portOf } from './ports.js';
 
-/** Answers when it is told to. */
+/** Answers when the test asks it to. */
 class ScriptedServer {
   readonly arrived: string[] = [];
   readonly #waiting = new Map<string, (body: string) => void>();

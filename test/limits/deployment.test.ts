@@ -9,7 +9,7 @@ const OK = 'export default { fetch: () => new Response("ok"), scheduled() {} };'
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, n) => `V${n}`);
 
-/** What makes a deployment reach a figure of a limit. */
+/** Makes a deployment that reaches a value of a limit. */
 const REACH: Partial<Record<PlainLimitName, (figure: number) => LoadOptions>> = {
   envVars: figure => {
     const all = names(figure);

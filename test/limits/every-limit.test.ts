@@ -1,6 +1,6 @@
 /**
- * Every limit of the table, set by name for the host, an account and a function: the figure holds, one more does not, and the error names
- * the limit, both figures and the option. At 80 % the invocation's event carries a warning, and not before.
+ * Every limit of the table, set by name for the host, an account and a function: the value is allowed, one more is not, and the error names
+ * the limit, both values and the option. At 80 % the invocation's event carries a warning, and not before.
  */
 import { once } from 'node:events';
 import test, { type ExecutionContext } from 'ava';
@@ -25,13 +25,13 @@ interface Probe {
   readonly figure: number;
   /** Uses so much of the limit; rejects when that is not allowed. */
   use(rig: Rig, used: number): Promise<unknown>;
-  /** The use is counted to the last one; else 0 is next to nothing, and one more than the figure without end. @default true */
+  /** The usage is counted exactly; else 0 stands for very little, and one more than the limit for an unlimited amount. @default true */
   readonly isExact?: boolean;
   /** The limit is one of invocations, whose events warn of it. @default false */
   readonly warns?: boolean;
   /** It is the function that gets the error. @default false */
   readonly isGuests?: boolean;
-  /** Going past it is no error: what tells of it. */
+  /** Exceeding it is not an error: this shows that it was exceeded. */
   readonly tells?: (rig: Rig) => boolean;
 }
 

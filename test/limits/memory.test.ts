@@ -1,4 +1,7 @@
-/** Memory beside the heap, by every route: the invocation ends with exceededMemory, a fresh isolate takes over, and nobody else notices. */
+/**
+ * Memory beside the heap, by every route: the invocation ends with exceededMemory, a fresh isolate takes over, and other functions are not
+ * affected.
+ */
 import test from 'ava';
 import { handler, newHost, nextInvocation, textOf } from '../host/new-host.js';
 

@@ -1,4 +1,4 @@
-/** What a host tells of its invocations: events, figures, channels, spans and metrics. */
+/** A host's reports of its invocations: events, statistics, channels, spans and metrics. */
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -119,7 +119,7 @@ test('channels of diagnostics_channel tell of floods and of warnings', async t =
   const warnings = messagesOf(t, 'edgehost:warning');
   const host = newHost(t, { limits: { addressRequestsPerSecond: 1 }, now: () => Date.UTC(2024, 0, 1) });
   const fn = await host.account('flooded').load(handler('return new Response("")'));
-  // With the bound for heads that node:http has by itself, of which the host warns.
+  // With the default bound of node:http for heads, about which the host warns.
   const server = http.createServer(host.listener({ function: fn })).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {

@@ -38,7 +38,7 @@ for (const code of Object.keys(EDGE_ERRORS).filter(isEdgeErrorCode)) {
     );
     t.is(answered, status);
     t.is(body.errors[0]?.code, apiCode);
-    // What the owner of a function can mend is told; the rest is not, nor is whose a name is.
+    // The owner of a function learns of errors that it can correct, but not of other ones, nor of the account that has a name.
     t.is(body.errors[0]?.message.includes('the reason'), apiCode !== 8000 && code !== 'EDGE_NAME_TAKEN');
   });
 }

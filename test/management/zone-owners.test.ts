@@ -178,7 +178,7 @@ test('POST routes refuses a name in the zone that has been given to another acco
 
 // --- What is stored already ---
 
-/** Zones and a route in each, as they were made before anybody was asked: by date, and without who has allowed them. */
+/** Zones and a route in each, as releases without permissions made them: by date, and without the source of the permission. */
 async function storedBefore(): Promise<Api> {
   const api = makeApi({ names: newNames(), tokens: TOKENS });
   const zones = [

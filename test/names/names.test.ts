@@ -11,7 +11,7 @@ import { handler, newHost } from '../host/new-host.js';
 
 const says = (text: string): string => handler(`return new Response('${text}')`);
 
-/** Who answers, by `host.fetch()` and by a listener; undefined for nobody. */
+/** The account that answers, by `host.fetch()` and by a listener; undefined for none. */
 async function asker(
   t: ExecutionContext,
   host: EdgeHost,

@@ -1,4 +1,4 @@
-/** One URL pattern, one function: whoever comes second is refused, and learns no more than concerns it. */
+/** One URL pattern, one function: the second one is refused, and learns no more than concerns it. */
 import test from 'ava';
 import { newHost, textOf } from '../host/new-host.js';
 

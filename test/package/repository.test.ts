@@ -29,7 +29,7 @@ test('package-lock.json has the optional packages of every platform, without whi
 });
 
 test('no file names the host of a package registry', t => {
-  // In two pieces, so that this file does not.
+  // In two parts, so that this file does not contain it.
   const pattern = ['registry[.](npmjs|yarnpkg)', 'npm[.]pkg[.]github', ['npm', 'mirror'].join('')].join('|');
   const files = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' }).split('\0').filter(Boolean);
   const naming = files.filter(file => new RegExp(pattern).test(readFileSync(join(ROOT, file), 'latin1')));

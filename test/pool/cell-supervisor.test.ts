@@ -8,7 +8,7 @@ const SILENT: Transport = {
   ...SILENT_TRANSPORT,
 };
 
-/** Does what it is told, and remembers it. */
+/** Does what the test asks, and records it. */
 class FakeCell implements Cell {
   readonly ready = Promise.resolve();
   readonly pid = undefined;

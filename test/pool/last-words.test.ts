@@ -11,7 +11,7 @@ import { unlessMissing } from '../needs.js';
 const NEVER_MS = 1_000_000_000;
 const PIECE = 64 * 1024;
 
-/** Prints without end; tells how much of it was taken. */
+/** Prints without end; reports how much of it was taken. */
 function endless(): { readonly stream: Readable; taken(): number } {
   let taken = 0;
   const stream = new Readable({

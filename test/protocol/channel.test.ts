@@ -94,7 +94,7 @@ interface Peer {
   readonly channel: Channel;
   readonly opened: Exchange[];
   readonly writer: FrameWriter;
-  /** Sends what the writer has, in one piece. */
+  /** Sends everything that the writer has, in one chunk. */
   send(): void;
   /** How the connection ended. */
   error: string | undefined;

@@ -32,7 +32,7 @@ test('FrameReader keeps the bytes of a frame that comes byte by byte, and no buf
   reader.push(bytes.subarray(0, 1));
   const byte = Buffer.alloc(1);
   for (const value of bytes.subarray(1)) {
-    byte.fill(value); // whoever kept the buffer would find this value for all of them
+    byte.fill(value); // code that kept the buffer would find this value for all of them
     reader.push(byte);
   }
   t.deepEqual(seen, [`stop sending ${bytes.readUInt32LE(5)} ${bytes.toString('utf8', HEADER_BYTES)}`]);

@@ -66,7 +66,7 @@ export class ScriptedOwner implements BodyOwner {
     return this.#reports.splice(0);
   }
 
-  /** The frames written since the last call, each of which is to be flushed. */
+  /** The frames written since the last call; each is to be flushed. */
   frames(): string[] {
     return frameTexts(this.#writer.take());
   }

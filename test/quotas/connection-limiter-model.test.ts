@@ -32,7 +32,7 @@ interface Modelled {
   isAnswered: boolean;
 }
 
-/** The specification's table, told in the plainest way. */
+/** The specification's table as a minimal model. */
 class Model {
   readonly all: Modelled[] = [];
   /** Open ones, the least recently used first. */

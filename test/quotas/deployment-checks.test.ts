@@ -43,12 +43,15 @@ test('checkDeployment() takes an environment variable of 5 KB in UTF-8 and none 
   await t.throwsAsync(deploy({ a: 'b'.repeat(5113) }), { code: 'EDGE_LIMIT_EXCEEDED' });
 });
 
-test('checkDeployment() throws a TypeError when a variable is no text and no JSON', async t => {
+test('checkDeployment() throws a TypeError when a variable is neither a string nor a JSON value', async t => {
   const cycle: Record<string, unknown> = {};
   cycle.self = cycle;
   for (const value of [undefined, () => 1, cycle, 10n]) {
     const checking = checkDeployment({ name: 'a', modules: [''], vars: { V: value } }, resolveLimits());
-    await t.throwsAsync(checking, { instanceOf: TypeError, message: /variable "V" is no text and no JSON/ });
+    await t.throwsAsync(checking, {
+      instanceOf: TypeError,
+      message: /variable "V" is neither a string nor a JSON value/,
+    });
   }
 });
 
@@ -80,9 +83,12 @@ test('checkDeployment() refuses a script that only gzip makes fit', async t => {
   await t.throwsAsync(checking, { code: 'EDGE_SCRIPT_TOO_LARGE', message: /before gzip/ });
 });
 
-test('checkDeployment() throws a TypeError when a name stands twice', async t => {
+test('checkDeployment() throws a TypeError when a name is listed twice', async t => {
   const twice = { name: 'a', modules: [''], vars: { A: '1' }, bindings: ['A'] };
-  await t.throwsAsync(checkDeployment(twice, resolveLimits()), { instanceOf: TypeError, message: /"A" stands twice/ });
+  await t.throwsAsync(checkDeployment(twice, resolveLimits()), {
+    instanceOf: TypeError,
+    message: /"A" is listed twice/,
+  });
 });
 
 for (const name of ['FILES', '_a', '$', 'a1', '\u00e4', 'of', 'async', 'get', 'constructor', 'bucket\u200d']) {

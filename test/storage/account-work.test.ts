@@ -40,7 +40,7 @@ async function openFiles(directory: string): Promise<number> {
   return links.filter(link => /\/bodies\/.*\/\d+( \(deleted\))?$/.test(link) && link.startsWith(directory)).length;
 }
 
-/** The bytes in pieces; with `more`, what happens behind them. */
+/** The bytes in chunks; with `more`, what happens after them. */
 async function* stream(bytes: number, more?: () => Promise<unknown>): AsyncGenerator<Uint8Array> {
   const all = sampleBytes(bytes);
   for (let at = 0; at < bytes; at += 50_000) yield all.subarray(at, at + 50_000);
@@ -152,7 +152,7 @@ for (const [name, way] of Object.entries(WAYS)) {
 
     t.is(work.heldBytes, 0);
     t.is(await openFiles(opened.directory), 0);
-    // What syncs the directory may be under way still, for a body that nobody wants any more.
+    // The sync of the directory may still be under way, for a body that is no longer needed.
     await until(() => threadQueue.running === 0);
   });
 }

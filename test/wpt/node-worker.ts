@@ -6,7 +6,7 @@ import { HOST, type Script } from './program.js';
 
 const scripts: readonly Script[] = workerData;
 
-// Whatever a test leaves behind is no result.
+// Errors that a test leaves behind do not count as results.
 process.on('uncaughtException', () => {});
 process.on('unhandledRejection', () => {});
 // Without results there is nothing to do any more; the runner's timeout says so.

@@ -25,7 +25,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 };
 
-/** What tests of header bytes send to be told again, which the names of a Request would not show. */
+/** Header bytes that tests send to get them back, which the names of a Request would not show. */
 export const ECHO_HEADERS = 'echo-headers.py';
 
 /** What handlers keep between requests, by path and key. */
@@ -33,7 +33,7 @@ const stash = new Map<string, unknown>();
 
 export async function answerTest(checkout: string, request: Request): Promise<Answer> {
   const { pathname, search } = new URL(request.url);
-  // Bytes are characters there: what is no ASCII is not taken for UTF-8.
+  // Bytes are characters there: bytes beyond ASCII are not taken for UTF-8.
   const searchParams = new URLSearchParams(
     search.replace(/%([89a-f][0-9a-f])/gi, (_, hex: string) =>
       encodeURIComponent(String.fromCharCode(Number.parseInt(hex, 16))),
@@ -198,7 +198,7 @@ function pieces(count: number, text: string, delayMs: number): ReadableStream<Ui
   });
 }
 
-/** A body whose last chunk is none. */
+/** A body whose last chunk is invalid. */
 async function* badChunks(count: number, delayMs: number): AsyncGenerator<Uint8Array> {
   yield Buffer.from('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
   await sleep(delayMs);

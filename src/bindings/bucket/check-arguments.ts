@@ -8,8 +8,8 @@ import { BUCKET_LIMITS } from './limits.js';
 import type { StoreStorageClass } from './types.js';
 
 /**
- * The arguments of a bucket's methods, as a function sent them: checked here, whatever the client did. Wrong shapes are
- * TypeErrors, numbers out of bounds RangeErrors, what has a code of its own a BucketError.
+ * Checks the arguments of a bucket's methods as the function sent them, without relying on the client. Wrong shapes are TypeErrors, numbers
+ * out of bounds RangeErrors, and errors with a code of their own BucketErrors.
  */
 
 export type UncheckedFields = Readonly<Record<string, unknown>>;
@@ -134,7 +134,8 @@ function checkHeaderText(method: BucketMethod, what: string, value: unknown): st
 
 function checkExpires(method: BucketMethod, value: unknown): number {
   const date = Date.parse(checkString(method, 'the Expires header', value));
-  if (Number.isNaN(date)) throw new TypeError(`${method}: the Expires header is ${describe(value)}, which is no date`);
+  if (Number.isNaN(date))
+    throw new TypeError(`${method}: the Expires header is ${describe(value)}, which is not a date`);
   return date;
 }
 
@@ -199,7 +200,7 @@ function checkConditionHeaders(method: BucketMethod, headers: UncheckedFields): 
   };
 }
 
-/** RFC 7232 section 3.3 and 3.4: what is no date is ignored. */
+/** RFC 7232 section 3.3 and 3.4: an invalid date is ignored. */
 function headerDate(value: unknown): number | undefined {
   const date = typeof value === 'string' ? Date.parse(value) : Number.NaN;
   return Number.isNaN(date) ? undefined : date;
@@ -267,12 +268,12 @@ function checkDate(method: BucketMethod, what: string, value: unknown): number {
   );
 }
 
-/** Of a Headers object, as the client sends it. */
+/** The fields of a Headers object, in the form in which the client sends it. */
 function headersOf(given: UncheckedFields): UncheckedFields | undefined {
   return isObject(given.headers) ? given.headers : undefined;
 }
 
-/** A value for a message: its type, and what it is when that is short. */
+/** Describes a value for a message: its type, and the value itself when it is short. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}…` : value);
   if (value === null || value === undefined || typeof value === 'number' || typeof value === 'boolean')

@@ -3,8 +3,8 @@ import type { ServiceBody } from '../service.js';
 import type { StoreStorageClass } from './types.js';
 
 /**
- * What a bucket can do, in plain data: the one interface behind the binding, `host.bucket()` and the S3 endpoint.
- * The callers check all arguments. Times are milliseconds since the epoch, hashes and etags are lower-case hex.
+ * The operations of a bucket, on plain data: the one interface behind the binding, `host.bucket()` and the S3 endpoint. The callers check
+ * all arguments. Times are milliseconds since the epoch, hashes and etags are lower-case hex.
  */
 
 export type HashName = 'md5' | 'sha1' | 'sha256' | 'sha384' | 'sha512';
@@ -26,7 +26,7 @@ export interface TransferChecksum {
 }
 
 export interface ObjectRecord {
-  /** As it was last uploaded. */
+  /** A part as it was last uploaded. */
   readonly key: string;
   readonly version: string;
   readonly size: number;

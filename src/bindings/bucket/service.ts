@@ -25,7 +25,7 @@ import { wireColumns, wireObject } from './wire-objects.js';
 
 /** How a bucket behaves for one function. */
 export interface BucketServiceOptions {
-  /** false: list returns both kinds of metadata whatever `include` says. See `listHonorsInclude`. @default true */
+  /** false: list returns both kinds of metadata whatever `include` says. See the flag `store_list_honor_include`. @default true */
   readonly honorsInclude?: boolean;
   /** Whether delimitedPrefixes end with the delimiter (flag `store_list_prefix_keeps_delimiter`). @default false */
   readonly keepsDelimiter?: boolean;
@@ -290,7 +290,7 @@ function withEnd(chunks: AsyncIterable<Uint8Array>, end: () => void): AsyncItera
   };
 }
 
-/** A body nobody reads is cancelled, or its sender would wait for ever. */
+/** A body that stays unread is cancelled: otherwise its sender would wait indefinitely. */
 function cancelBody(body: ServiceBody | null): void {
   if (body === null || body instanceof Uint8Array) return;
   try {

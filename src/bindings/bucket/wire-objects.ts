@@ -47,8 +47,9 @@ export function wireColumns(
 }
 
 /**
- * V8 looks each text of up to 10 characters that JSON has up in a table of all texts there are, which takes longer than
- * everything else about it. From 13 on it cuts by reference: whoever kept one text would keep all of the page.
+ * V8 looks up each JSON string of up to 10 characters in its table of all internalized strings, which takes longer than
+ * the rest of parsing it. Substrings of 13 characters and more refer to the text that they are cut from: one that is
+ * kept would keep the whole page alive.
  */
 const MAX_CUT_CHARACTERS = 12;
 

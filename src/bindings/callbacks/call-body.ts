@@ -8,7 +8,7 @@ import type { ByteStream } from './encode.js';
 export interface CallBody {
   readonly bytes: readonly Uint8Array<ArrayBuffer>[];
   readonly stream: ReadableStream<Uint8Array> | undefined;
-  /** Ends what nobody has read of the stream. */
+  /** Ends the stream, without the part that has not been read. */
   end(): void;
 }
 
@@ -42,7 +42,7 @@ class ByteSource {
     this.#chunks = isWhole ? undefined : body[Symbol.asyncIterator]();
   }
 
-  /** Exactly so many bytes, in memory of their own. */
+  /** Takes exactly `length` bytes, in memory of their own. */
   async take(length: number): Promise<Uint8Array<ArrayBuffer>> {
     const bytes = new Uint8Array(length);
     for (let at = 0; at < length; ) {
@@ -60,7 +60,7 @@ class ByteSource {
     return (await this.#next()) === undefined;
   }
 
-  /** What is left, as a stream that reads when it is read. */
+  /** The rest as a stream, which reads its source only when it is read. */
   rest(): ReadableStream<Uint8Array> {
     return new ReadableStream(
       {
@@ -88,7 +88,7 @@ class ByteSource {
     this.#chunks?.return?.()?.then(undefined, () => {});
   }
 
-  /** What has come and is not taken yet, without the empty chunks; undefined at the end. */
+  /** The bytes that have arrived and have not been taken, without empty chunks; undefined at the end. */
   async #next(): Promise<Uint8Array | undefined> {
     while (this.#chunk.length === 0) {
       if (this.#isOver || this.#chunks === undefined) return undefined;
@@ -141,7 +141,7 @@ function readableChunks(stream: Readable): AsyncIterator<unknown> {
   return {
     next: () => source.next(),
     async return() {
-      // What it says of its end is nobody's concern any more.
+      // The stream has been given up, so an error while it ends is ignored.
       stream.on('error', () => {}).destroy();
       return { done: true, value: undefined };
     },

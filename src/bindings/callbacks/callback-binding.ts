@@ -7,7 +7,7 @@ import { callbackService, callbacksOf } from './callback-service.js';
 import { CALL, MAX_VALUE_BYTES } from './calls.js';
 import type { ApplicationCallbacks, CallbackOptions } from './types.js';
 
-/** What it reads of the options of the host. */
+/** The options of the host that this binding reads. */
 interface CallbackHostOptions {
   readonly callbacks: CallbackOptions;
 }
@@ -15,7 +15,7 @@ interface CallbackHostOptions {
 interface CallbackShare {
   readonly timeoutMs: number;
   readonly concurrency: number;
-  /** Of the accounts that have calls under way. */
+  /** The gates of the accounts that have calls under way. */
   readonly gates: Map<string, CallbackGate>;
 }
 

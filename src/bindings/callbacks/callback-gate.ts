@@ -1,7 +1,10 @@
 /** How many callbacks of one account are under way. */
 import { EdgeError } from '../../quotas/errors.js';
 
-/** Of those that nobody waits for any more, because their time was up or their invocation ended, so many times as many may be unsettled. */
+/**
+ * A call is abandoned when it has timed out or its invocation has ended. This many times `concurrency` abandoned calls
+ * may be unsettled.
+ */
 const ABANDONED_FACTOR = 10;
 
 export class CallbackGate {
@@ -29,7 +32,7 @@ export class CallbackGate {
     const why =
       this.#open >= this.#concurrency
         ? `${this.#open} are under way (option callbacks.concurrency of the host)`
-        : `${this.#abandoned} that nobody waits for have not settled`;
+        : `${this.#abandoned} abandoned calls have not settled`;
     throw new EdgeError('EDGE_OVERLOADED', `Cannot call the application for account "${this.#account}": ${why}`);
   }
 
@@ -37,13 +40,13 @@ export class CallbackGate {
     this.#open--;
   }
 
-  /** Nobody waits for it any more, and it has not settled. */
+  /** The caller has stopped waiting, and the call has not settled. */
   abandon(): void {
     this.#open--;
     this.#abandoned++;
   }
 
-  /** One that was abandoned has settled. */
+  /** An abandoned call has settled. */
   settled(): void {
     this.#abandoned--;
   }

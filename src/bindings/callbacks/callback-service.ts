@@ -10,11 +10,11 @@ import { decodeValue } from './decode.js';
 import { encodeValue } from './encode.js';
 import type { ApplicationCallback, ApplicationCallbacks, CallbackContext } from './types.js';
 
-/** Whose calls they are, and what bounds them. */
+/** The function that the calls come from, and their bounds. */
 export interface CallbackOwner {
   readonly account: string;
   readonly function: string;
-  /** Those given to load(). */
+  /** The props of load(). */
   readonly props: Readonly<Record<string, unknown>>;
   readonly timeoutMs: number;
   /** Made when it is first needed, and let go when nothing of it is left. */
@@ -190,7 +190,10 @@ class RunningCall {
     });
   }
 
-  /** Nobody waits for it any more: it is over, or what the application does on counts as abandoned until it settles. */
+  /**
+   * The caller has stopped waiting: the call is over, or it counts as abandoned until the application's function
+   * settles.
+   */
   leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
@@ -213,7 +216,7 @@ class RunningCall {
   }
 }
 
-/** What it throws at once is a rejection like any other. */
+/** A synchronous exception is treated like a rejection. */
 async function runAsync(run: () => unknown): Promise<unknown> {
   return await run();
 }
@@ -255,7 +258,7 @@ function measured<T>(work: CallWork, run: () => T): T {
   }
 }
 
-/** What a function is told of an error of the application: no stack, no cause, no properties. */
+/** The part of an application's error that a function receives: no stack, no cause, no properties. */
 function nameAndMessage(error: unknown): readonly [string, string] {
   try {
     if (error instanceof Error) return [`${error.name}`.slice(0, MAX_NAME), `${error.message}`.slice(0, MAX_MESSAGE)];

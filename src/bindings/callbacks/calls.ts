@@ -34,9 +34,9 @@ export type CallbackReply = EncodedValue | { readonly e: readonly [name: string,
 export type Tag = 'a' | 'o' | 'm' | 's' | 'e' | 'b' | 't' | 'd' | 'r' | 'u' | 'n' | 'i';
 
 export const MAX_DEPTH = 100;
-/** Of a value as JSON, each way. */
+/** The bound of a value as JSON, in each direction. */
 export const MAX_VALUE_BYTES = 1024 * 1024;
-/** Of the bytes beside it. A stream has no bound. */
+/** The bound of the byte arrays beside it. A stream has none. */
 export const MAX_BYTES = 16 * 1024 * 1024;
 /** Byte sequences of one value. */
 export const MAX_SEQUENCES = 1000;

@@ -2,7 +2,7 @@
 import { isObject } from '../../quotas/schema/describe.js';
 import { MAX_BIGINT_DIGITS, MAX_DEPTH, MAX_NUMERIC_KEYS } from './calls.js';
 
-/** What a value refers to beside its JSON. */
+/** The byte arrays and the stream that a value refers to beside its JSON. */
 export interface ValueParts {
   /** In the order in which the value has them. The value gets their memory. */
   readonly bytes: readonly Uint8Array<ArrayBuffer>[];
@@ -137,7 +137,7 @@ class Decoder {
     const object = this.#keep({});
     for (const [name, item] of pairsOf(pairs)) {
       if (typeof name !== 'string') throw malformed();
-      // As an own property it would become the prototype of whatever an application copies it to.
+      // As an own property it would become the prototype of an object that the application copies it to.
       if (name === '__proto__') throw new TypeError('A property named "__proto__" cannot be passed to the application');
       Object.defineProperty(object, name, {
         value: this.value(item, depth),

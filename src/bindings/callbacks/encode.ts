@@ -4,7 +4,7 @@ import { isAnyArrayBuffer, isDate, isMap, isNativeError, isSet } from 'node:util
 import { describe } from '../../quotas/schema/describe.js';
 import { MAX_BIGINT_DIGITS, MAX_BYTES, MAX_DEPTH, MAX_SEQUENCES } from './calls.js';
 
-/** What the application may answer as a stream of bytes. */
+/** The kinds of streams of bytes that the application may return. */
 export type ByteStream = ReadableStream<Uint8Array> | Readable;
 
 export interface EncodedParts {
@@ -69,7 +69,7 @@ class Encoder {
 
   #view(view: ArrayBufferView, place: string): unknown {
     const { buffer, byteOffset, byteLength } = view;
-    // Of a Buffer it is the class that functions have.
+    // For a Buffer this is Uint8Array, the class that functions have.
     const kind = Object.prototype.toString.call(view).slice('[object '.length, -1);
     return this.#sequence(kind, new Uint8Array(buffer, byteOffset, byteLength), place);
   }

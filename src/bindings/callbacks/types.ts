@@ -1,14 +1,17 @@
 /** Functions of the application that a function calls. */
 
-/** What a callback learns of its caller. */
+/** Describes the caller of a callback. */
 export interface CallbackContext {
   readonly account: string;
   readonly function: string;
   /** The id of the invocation, as in its event. */
   readonly invocation: string;
-  /** What was given with the call of `fn.fetch()`, else what was given to `load()`. */
+  /** The props of the call of `fn.fetch()`, else those of `load()`. */
   readonly props: Readonly<Record<string, unknown>>;
-  /** Fires when nobody waits for the result any more: the invocation has ended, or the time is up (EDGE_CALLBACK_TIMEOUT). */
+  /**
+   * Fires when the result is no longer awaited: the invocation has ended, or the call has timed out
+   * (EDGE_CALLBACK_TIMEOUT).
+   */
   readonly signal: AbortSignal;
 }
 

@@ -57,8 +57,8 @@ export class AddressPolicy {
 }
 
 /**
- * Whether an address is globally reachable (IANA special-purpose address registries). Of IPv6 only 2000::/3 is handed
- * out at all, so what is not in it is not public, whatever it may become.
+ * Whether an address is globally reachable (IANA special-purpose address registries). Only 2000::/3 of IPv6 is allocated for public use, so
+ * other addresses are not public.
  */
 export function isPublic(address: string): boolean {
   if (isIPv4(address)) return !NOT_PUBLIC.check(address, 'ipv4');
@@ -84,7 +84,7 @@ const NOT_PUBLIC = ranges('', [
   '240.0.0.0/4', // reserved, and broadcast
   '2001::/23', // protocol assignments: Teredo, benchmarking, ORCHID
   '2001:db8::/32', // documentation
-  '2002::/16', // 6to4: an IPv4 address in disguise, routed by whoever claims it
+  '2002::/16', // 6to4: an embedded IPv4 address, routed by any relay that announces the prefix
   '3fff::/20', // documentation
 ]);
 

@@ -13,7 +13,7 @@ export function bodyStream(readable: Readable, toError: (error: unknown) => Erro
   return { [Symbol.asyncIterator]: () => body };
 }
 
-/** Ends a stream whose errors nobody waits for any more. */
+/** Ends a stream and ignores its errors from now on. */
 export function destroyQuietly(readable: Readable): void {
   readable.on('error', () => {});
   readable.destroy();
@@ -24,14 +24,14 @@ class BodyIterator implements AsyncIterator<Uint8Array> {
   readonly #toError: (error: unknown) => Error;
   #isListening = false;
   #isCanceled = false;
-  /** What `next()` waits for: the stream has moved. */
+  /** `next()` waits for this: the stream has data, has ended or has failed. */
   #movement: Promise<void> | undefined;
   #moved: (() => void) | undefined;
 
   constructor(readable: Readable, toError: (error: unknown) => Error) {
     this.#readable = readable;
     this.#toError = toError;
-    // An error before the first chunk is asked for is told to whoever asks for it.
+    // An error that comes before the first call of `next()` is kept for that call.
     readable.on('error', () => this.#move());
   }
 

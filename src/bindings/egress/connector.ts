@@ -63,7 +63,7 @@ export function createResolver(): ResolveHost {
   };
 }
 
-/** What resolvers say of a name that does not exist or has no address. */
+/** The codes of resolvers for a name that does not exist or has no address. */
 const NO_ADDRESS: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA', 'ENONAME', 'EAI_NONAME', 'EAI_NODATA']);
 
 function policedLookup(policy: AddressPolicy, resolve: ResolveHost): LookupFunction {

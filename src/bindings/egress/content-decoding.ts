@@ -17,7 +17,7 @@ import { threadQueue } from '../../quotas/host/threads.js';
 /** More codings than this on one body serve to exhaust the receiver (as GHSA-gm62-xv2j-4w53). */
 const MAX_CODINGS = 5;
 
-/** What one step brings, at most. */
+/** The most bytes that one step returns. */
 const STEP_BYTES = 64 * 1024;
 const STEP_MS = costOf(STEP_BYTES, HOST_COSTS.decodedMbMs);
 
@@ -93,7 +93,7 @@ class Decoding implements AsyncIterator<Uint8Array> {
       this.#end();
       throw this.#toError(error);
     }
-    // What stands behind the end of the coded data is nothing to anybody.
+    // Bytes behind the end of the coded data are ignored.
     this.#end();
     return DONE;
   }
@@ -105,7 +105,7 @@ class Decoding implements AsyncIterator<Uint8Array> {
     return DONE;
   }
 
-  /** One step of the decoder: with what it has, or else with the next piece of its source. What came out before is returned. */
+  /** One step of the decoder: with its pending input, or else with the next chunk of its source. Returns the output so far. */
   async #advance(): Promise<Uint8Array | undefined> {
     let decoder = this.#decoder;
     let input: Uint8Array | undefined;
@@ -191,7 +191,7 @@ function createDecoder(coding: Coding, first: number | undefined): Decoder {
     case 'x-gzip':
       return zlib.createGunzip(lenient);
     case 'deflate':
-      // The zlib format, but servers send raw deflate too: the first byte tells.
+      // The standard means the zlib format, but some servers send raw deflate: the first byte distinguishes them.
       return first === undefined || (first & 0x0f) === 8 ? zlib.createInflate(lenient) : zlib.createInflateRaw(lenient);
     case 'br':
       return zlib.createBrotliDecompress({ ...steps, flush, finishFlush: flush });

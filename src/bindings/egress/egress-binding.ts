@@ -7,7 +7,7 @@ import type { OutboundHandler } from './outbound-transport.js';
 
 const KIB = 1024;
 
-/** What it reads of the options of the host. */
+/** The options of the host that this binding reads. */
 interface EgressHostOptions {
   readonly egress: Omit<EgressOptions, 'outbound'>;
   readonly outbound: OutboundHandler | undefined;

@@ -38,7 +38,7 @@ export interface EgressOptions extends AddressPolicyOptions {
   readonly maxHeaderBytes?: number;
   /** Sockets of one account to one origin; more requests wait. @default 100 */
   readonly connectionsPerOrigin?: number;
-  /** Origins of one account whose sockets are kept for later requests; the least recently used are let go. @default 100 */
+  /** Origins of one account whose sockets are kept for later requests; the least recently used are closed. @default 100 */
   readonly originsPerAccount?: number;
   /** Sockets of one account; more requests fail. @default 1,000 */
   readonly socketsPerAccount?: number;
@@ -66,9 +66,9 @@ export interface EgressRequest {
   readonly onHop?: (url: URL, hop: number) => void;
   /** Sent where the function has not set them: names in lower case and values in turn. @default none */
   readonly traceHeaders?: readonly string[] | undefined;
-  /** What answers the URL in place of the network; undefined where nothing does. Called before each hop. */
+  /** The transport that answers the URL in place of the network; undefined for the network. Called before each hop. */
   readonly localOf?: ((url: URL) => LocalSend | undefined) | undefined;
-  /** What the request makes the host do is counted here. @default nowhere, the application's own */
+  /** The host's work for the request is counted here. @default not counted, for the application's own requests */
   readonly work?: CallWork;
 }
 
@@ -80,7 +80,10 @@ export interface EgressResponse {
   /** The URL of the last hop. */
   readonly url: string;
   readonly redirected: boolean;
-  /** Whether content codings were taken off: whoever sends the body on leaves Content-Encoding and Content-Length out. */
+  /**
+   * Whether content codings were removed: a caller that forwards the body must then leave out Content-Encoding and
+   * Content-Length.
+   */
   readonly decoded: boolean;
   /** To be read to its end, or ended by `return()` on its iterator: until then it holds a socket. */
   readonly body: AsyncIterable<Uint8Array> | null;
@@ -161,7 +164,7 @@ class OutgoingRequest {
     let hop: Hop = { ...head, headers: this.#headers(head.headers), body: this.#request.body };
     const maxRedirects = Math.min(this.#request.redirects ?? MAX_REDIRECTS, MAX_REDIRECTS);
     for (let count = 0; ; count++) {
-      // First whoever counts: its error says by which limit.
+      // Counting comes before the check of redirects, because its error names the limit that was passed.
       this.#request.onHop?.(hop.url, count);
       if (count > maxRedirects) throw failed(hop.url, `it goes on after ${maxRedirects} redirects`);
       const answer = await this.#send(hop);
@@ -269,7 +272,7 @@ class OutgoingRequest {
     for (const leftover of this.#leftovers) destroyQuietly(leftover);
   }
 
-  /** What the caller gets: the reason of its own signal when that fired, else the error. */
+  /** The error for the caller: the reason of its own signal when that fired, else the error itself. */
   #toError(error: unknown): Error {
     const { signal } = this.#request;
     const told = signal.aborted ? signal.reason : error;
@@ -326,8 +329,8 @@ function failed(url: URL, why: string, cause?: unknown): EdgeError {
 }
 
 /**
- * What a function is told of an error: our own text, or a code. The text of any other error is the host's: it may name
- * addresses inside, or whatever the application's outbound handler threw.
+ * The part of an error that a function receives: a text of this project, or a code. The text of any other error stays
+ * in the host: it may name internal addresses, or come from the application's outbound handler.
  */
 function reasonOf(error: unknown): string {
   const code = errorCode(error) ?? '';
@@ -340,7 +343,7 @@ function reasonOf(error: unknown): string {
 
 function endBody(body: ServiceBody | null): void {
   if (body === null || body instanceof Uint8Array) return;
-  // Whether the producer can end well is its own matter; nobody waits for it.
+  // An error of the producer while it ends is ignored, because its result is not needed.
   void body[Symbol.asyncIterator]()
     .return?.()
     ?.catch(() => {});

@@ -27,7 +27,7 @@ export interface NetworkOptions {
 export class NetworkTransport implements Transport {
   readonly #options: NetworkOptions;
   readonly #accounts: LRUCache<string, AccountSockets>;
-  /** Pools let go whose last requests are under way. */
+  /** Pools that are being closed and whose last requests are under way. */
   readonly #closing = new Set<Pool>();
 
   constructor(options: NetworkOptions) {

@@ -7,7 +7,7 @@ import { EdgeError } from '../../quotas/errors.js';
 import { chunksOf } from '../external-stream.js';
 import type { HopAnswer, HopRequest } from './transport.js';
 
-/** Whose request it is. */
+/** The account and the function that the request comes from. */
 export interface OutboundContext {
   readonly account: string;
   readonly function: string;
@@ -106,7 +106,7 @@ class Upload {
     );
   }
 
-  /** Whether the source is untouched; from here on the stream has nothing of it. */
+  /** Detaches the stream from its source, and returns whether the source is untouched. */
   handOn(): boolean {
     this.#isHandedOn = this.#source === undefined && !this.stream.locked;
     return this.#isHandedOn;

@@ -26,7 +26,7 @@ export function nextHop(hop: Hop, answer: HopAnswer): Hop | undefined {
   // 3, 4. No Location: the answer is the response.
   const location = headerValue(answer.headers, 'location');
   if (location === undefined) return undefined;
-  // 5, 6, 9, 10. What is no URL of HTTP, or carries credentials, is a network error.
+  // 5, 6, 9, 10. A location that is not an HTTP URL, or has credentials, is a network error.
   const url = locationUrl(hop.url, location);
   // 11. A body that was streamed is gone.
   const isStream = hop.body !== null && !(hop.body instanceof Uint8Array);
@@ -43,7 +43,7 @@ export function nextHop(hop: Hop, answer: HopAnswer): Hop | undefined {
     contentLength = undefined;
     headers = withoutHeaders(headers, REQUEST_BODY_HEADERS);
   }
-  // 13. What is meant for one origin is not told to another.
+  // 13. Headers that are meant for one origin are not sent to another.
   if (url.origin !== hop.url.origin) headers = withoutHeaders(headers, ORIGIN_BOUND_HEADERS);
   return { method, url, headers, body, contentLength };
 }
@@ -64,12 +64,13 @@ function becomesGet(method: string, status: number): boolean {
 }
 
 function locationUrl(base: URL, location: string): URL {
-  // Headers are bytes as characters. What is not ASCII in a Location is UTF-8, which URLs have in this form; and it may be neither.
+  // Headers have one character for each byte. Bytes of a Location that are not ASCII are mostly UTF-8, which URLs have in this escaped
+  // form.
   const text = location.replace(/[\x80-\xff]/g, byte => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
   try {
     return checkUrl(text, base);
   } catch (error) {
-    throw networkError(base, 'it redirects to what is no URL for fetch', error);
+    throw networkError(base, 'it redirects to what is not a URL for fetch', error);
   }
 }
 

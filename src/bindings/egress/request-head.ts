@@ -2,7 +2,7 @@
 
 export type RedirectMode = 'follow' | 'error' | 'manual';
 
-/** What a function may ask for. Everything in it is checked before use. */
+/** The head of a function's request. Everything in it is checked before use. */
 export interface RequestHead {
   readonly method: string;
   /** Absolute, `http:` or `https:`, without credentials. The fragment is not sent. */
@@ -19,7 +19,7 @@ export interface CheckedHead {
   /** Names in lower case and values in turn, without those that belong to the connection. */
   readonly headers: string[];
   readonly redirect: RedirectMode;
-  /** What the function said of the body's length, when it was a whole number of bytes. */
+  /** The length of the body that the function declared, when it was a whole number of bytes. */
   readonly contentLength: number | undefined;
 }
 
@@ -64,7 +64,7 @@ function parseUrl(text: unknown, base: URL | undefined): URL {
   try {
     if (typeof text === 'string' && text.length <= MAX_URL_LENGTH) return new URL(text, base);
   } catch {
-    // Told below, with what was expected.
+    // The error below says what was expected.
   }
   throw new TypeError(`Cannot fetch ${quoted(text)}: expected a URL of at most ${MAX_URL_LENGTH} characters`);
 }
@@ -99,7 +99,7 @@ function checkRedirect(redirect: unknown): RedirectMode {
 
 function checkHeaders(headers: unknown): { list: string[]; contentLength: number | undefined } {
   if (!Array.isArray(headers) || headers.length % 2 !== 0) {
-    throw new TypeError('Cannot fetch: the headers are no list of names and values');
+    throw new TypeError('Cannot fetch: the headers are not a list of names and values');
   }
   const list: string[] = [];
   let contentLength: number | undefined;

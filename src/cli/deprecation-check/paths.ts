@@ -1,4 +1,4 @@
-/** The calls in files and directories, whatever they hold. */
+/** Finds the calls in files and directories of every kind. */
 import { stat } from 'node:fs/promises';
 import { readRecording } from './recordings.js';
 import type { AuditReport, CountedFinding } from './report.js';
@@ -55,7 +55,7 @@ class Findings {
 
   result(): { readonly findings: CountedFinding[]; readonly gone: number; readonly ending: number } {
     const findings = [...this.#kept.values()].map(({ finding, count }) => ({ ...finding, count }));
-    // What is gone first; otherwise the order of the paths.
+    // Removed routes come first; otherwise the order is that of the paths.
     findings.sort((a, b) => Number(b.state === 'gone') - Number(a.state === 'gone'));
     return { findings, ...this.#counts };
   }

@@ -6,10 +6,10 @@ import type { AuditedRequest } from './requests.js';
 
 /** V8 has no longer strings, and a HAR is parsed as one. */
 const MAX_HAR_BYTES = 500 * 1024 ** 2;
-/** What follows in a line is not looked at. */
+/** The rest of a line is ignored. */
 const MAX_LINE_CHARACTERS = 65_536;
 
-/** Every request of a file, in order. @throws Error a HAR that is none */
+/** Every request of a file, in order. @throws Error the file is not a valid HAR */
 export async function* readRecording(file: string): AsyncGenerator<AuditedRequest> {
   if (await looksLikeHar(file)) yield* readHar(file);
   else yield* readLog(file);
@@ -33,7 +33,7 @@ async function* readHar(file: string): AsyncGenerator<AuditedRequest> {
   const text = (await readFile(file, 'utf8')).replace(/^\uFEFF/, '');
   const har = parseJson(text);
   const entries = member(member(har, 'log'), 'entries');
-  if (!Array.isArray(entries)) throw new Error(`${file} is no HAR: it has no log.entries`);
+  if (!Array.isArray(entries)) throw new Error(`${file} is not a HAR file: it has no log.entries`);
   const lines = new LineFinder(text);
   for (const entry of entries) {
     const request = member(entry, 'request');
@@ -130,7 +130,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-/** undefined: it is no JSON. */
+/** undefined when it is not JSON. */
 function parseJson(text: unknown): unknown {
   if (typeof text !== 'string') return undefined;
   try {

@@ -2,7 +2,7 @@
 
 import type { AuditFinding } from './requests.js';
 
-/** What one run looked at and found. */
+/** The inputs and the findings of one run. */
 export interface AuditReport {
   /** `YYYY-MM-DD`. */
   readonly asOf: string;

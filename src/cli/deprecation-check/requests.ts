@@ -42,14 +42,14 @@ export interface AuditFinding {
   readonly state: 'gone' | 'ending';
   /** `YYYY-MM-DD`. */
   readonly endOfLife: string;
-  /** `*` where source code does not tell. */
+  /** `*` where the source code does not show it. */
   readonly method: Method | '*';
-  /** As found. */
+  /** The path as it was found. */
   readonly path: string;
   /** Pattern of the route; null for a finding that is not about one. */
   readonly route: string | null;
   readonly summary: string;
-  /** What to do instead; null where the specification states nothing. */
+  /** The replacement; null where the specification names none. */
   readonly instead: string | null;
   readonly file: string | null;
   /** Counts from 1. */
@@ -165,7 +165,7 @@ export async function auditRequests(
   return findings;
 }
 
-/** For rows that end no route: whether this request or its answer has what they change. */
+/** For rows that do not end a route: whether this request or its response contains what they change. */
 function changesWhatIsSeen({ change }: ScheduledRow, { body, responseBody }: AuditedRequest): boolean {
   switch (change.kind) {
     case 'data-fields-refused':

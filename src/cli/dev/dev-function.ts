@@ -1,4 +1,4 @@
-/** A function under development: its last version that loads serves, whatever becomes of its files. */
+/** A function under development: its last version that has loaded serves, even when its files are broken or removed. */
 import { createHash } from 'node:crypto';
 import type { EdgeFunction } from '../../host/edge-function.js';
 import type { EdgeHost } from '../../host/edge-host.js';
@@ -58,7 +58,7 @@ export class DevFunction {
     return { account, name, urls: [...(failed.length > 0 ? [] : paths.map(path => url + path)), ...failed] };
   }
 
-  /** Loads what the files say now, unless that is what serves already. Never rejects: what is wrong is reported. */
+  /** Loads the present contents of the files, unless that version serves already. Never rejects: errors are reported. */
   async load(env: EnvFile, sinceMs: number): Promise<void> {
     const { host, report, place } = this.#options;
     try {
@@ -114,7 +114,7 @@ export class DevFunction {
     this.#options.report({ type: 'unloaded', account, function: name });
   }
 
-  /** Those of its configuration, and a path of this server. */
+  /** The routes of its configuration, and a path of this server. */
   #routesOf({ name, routes = [] }: LoadOptions & { readonly name: string }): NonNullable<LoadOptions['routes']> {
     const own = this.#options.isAlone ? ['*/*'] : [`*/${name}`, `*/${name}/*`];
     const given = new Set(routes.map(route => (typeof route === 'string' ? route : route.pattern)));

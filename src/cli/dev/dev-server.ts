@@ -134,7 +134,7 @@ export class DevServer {
     this.#watcher.watch([...foldersOf(files, this.#root), ...this.#found.folders]);
   }
 
-  /** Never rejects: what is wrong is reported. */
+  /** Never rejects: errors are reported. */
   async #reload(changes: Changes): Promise<void> {
     const sinceMs = performance.now();
     const { envFile, report, path } = this.#options;

@@ -1,11 +1,11 @@
 /**
  * Watches folders rather than files: editors replace a file by another of the same name, and a watch of the file would go with the old one.
- * Changes of a burst are told together.
+ * Changes of a burst are reported together.
  */
 import { type FSWatcher, watch } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** What changed: paths, and for each whether something of that name came, went or was replaced. */
+/** The changes: paths, and for each whether an entry of that name appeared, disappeared or was replaced. */
 export type Changes = ReadonlyMap<string, { readonly isRenamed: boolean }>;
 
 export interface FolderWatcherOptions {
@@ -15,11 +15,11 @@ export interface FolderWatcherOptions {
   readonly onError: (folder: string, error: Error) => void;
 }
 
-/** A change is told when nothing more has come for so long: to write a file takes an editor several steps. */
+/** A change is reported once this long has passed without another one, because editors write a file in several steps. */
 const QUIET_MS = 10;
 /** And no later than this after the first. */
 const MAX_WAIT_MS = 50;
-/** What editors and tools write beside the files of their users. */
+/** Files that editors and tools write beside those of their users. */
 const IGNORED = /^(?:\.git|\.edgehost|node_modules|4913|\.#.*|.*~|.*\.sw[a-z])$/;
 
 export class FolderWatcher {

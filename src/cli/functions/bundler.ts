@@ -19,9 +19,9 @@ export interface Bundle {
 /** As when modules are collected without a bundler. */
 const LOADERS = { '.txt': 'text', '.html': 'text', '.css': 'text', '.sql': 'text', '.map': 'text' } as const;
 const LOADER_OF_KIND = { esm: 'js', script: 'js', json: 'json', text: 'text', data: 'binary' } as const;
-/** Modules of the host: `edgehost:workers`, and `node:crypto`, of which load() says that there is none. */
+/** Modules that the bundler leaves to the host: `edgehost:workers`, and `node:crypto`, which load() reports as unavailable. */
 const EXTERNAL = ['edgehost:*', 'cloudflare:*', 'node:*'];
-/** What packages for edge runtimes and browsers name their builds; there is no Node in a function. */
+/** Export conditions of packages for edge runtimes and browsers, since functions have no Node API. */
 const CONDITIONS = ['workerd', 'worker', 'browser'];
 const PACKAGE_FOLDER = `${sep}node_modules${sep}`;
 
@@ -33,7 +33,7 @@ export class Bundler {
   readonly #data = new Map<string, string>();
   #rules: readonly ModuleRule[] = [];
 
-  /** `hasRules`: without, the bundler asks for no file what it is. */
+  /** `hasRules`: without rules, the kind of each file follows from its name alone. */
   constructor(esbuild: typeof Esbuild, { root, main }: FunctionFiles, mode: BundleMode, hasRules: boolean) {
     this.#root = root;
     // In development the function is the person's own, and so is what it imports.
@@ -81,7 +81,7 @@ export class Bundler {
     }
     const modules: Record<string, ModuleSource> = {};
     const main = result.outputFiles.find(({ path }) => path.endsWith('.js'));
-    // As bare text: load() finds out whether the main one is a module or a classic script, and a map is text by its name.
+    // Given as strings: load() determines whether the main one is a module or a classic script, and a source map is text by its name.
     for (const { path, text } of result.outputFiles) modules[this.#nameOf(path)] = text;
     const data = [...this.#data];
     for (const [, file] of data) {

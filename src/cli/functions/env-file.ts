@@ -19,7 +19,7 @@ export async function readEnvFile(file: string): Promise<EnvFile> {
   for (const [name, value] of Object.entries(parseEnv(text))) {
     if (!isBindingName(name))
       throw new FunctionError(
-        `${shownPath(file)}: ${JSON.stringify(name)} is no name for a variable, expected a JavaScript identifier that is not a reserved word`,
+        `${shownPath(file)}: ${JSON.stringify(name)} is not a name for a variable, expected a JavaScript identifier that is not a reserved word`,
       );
     variables[name] = String(value);
   }

@@ -15,16 +15,16 @@ export interface FunctionPlace {
 
 export interface FoundFunctions {
   readonly places: readonly FunctionPlace[];
-  /** Whether the path is a folder of functions, of which there can be more later. */
+  /** Whether the path is a folder of functions: more of them can appear later. */
   readonly isFolder: boolean;
   /** Folders in which functions can appear and disappear. */
   readonly folders: readonly string[];
 }
 
 export const CONFIG_NAME = 'edgehost.toml';
-/** The first that there is, in this order. */
+/** The first ending for which a file exists is taken, in this order. */
 const SCRIPT_ENDINGS = ['.ts', '.tsx', '.mts', '.js', '.jsx', '.mjs'];
-/** Of files beside functions that are none. */
+/** Names of files that stand beside functions and are not functions themselves. */
 const NO_FUNCTION = /^[._]|\.d\.[cm]?ts$|\.(?:test|spec|config)\.[^.]+$/;
 
 /** @throws FunctionError when the path leads to no function */
@@ -80,7 +80,7 @@ function placeOfFile(file: string): FunctionPlace {
   if (ending === '.toml') return { kind: 'config', file, name: nameOf(basename(dirname(file))) };
   if (SCRIPT_ENDINGS.includes(ending)) return { kind: 'script', file, name: nameOf(basename(file, ending)) };
   throw new FunctionError(
-    `${shownPath(file)} is no function: a function is a folder, a configuration file (.toml) or a script (${SCRIPT_ENDINGS.join(', ')})`,
+    `${shownPath(file)} is not a function: a function is a folder, a configuration file (.toml) or a script (${SCRIPT_ENDINGS.join(', ')})`,
   );
 }
 

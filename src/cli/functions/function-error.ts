@@ -1,4 +1,4 @@
-/** What keeps a function from being read, for its author. */
+/** An error that prevents a function from being read, with a text for its author. */
 import { relative } from 'node:path';
 import process from 'node:process';
 import { EdgeError, type SourceLocation } from '../../quotas/errors.js';

@@ -14,7 +14,7 @@ import { importedPackage } from './package-imports.js';
 export interface ReadFunction {
   readonly source: ScriptSource;
   readonly options: LoadOptions & { readonly name: string };
-  /** Of the bundler. */
+  /** The warnings of the bundler. */
   readonly warnings: readonly string[];
   readonly isBundled: boolean;
 }
@@ -38,7 +38,7 @@ export class FunctionSource {
     return this.#inputs;
   }
 
-  /** @throws FunctionError, EdgeError with the place of what is wrong */
+  /** @throws FunctionError, EdgeError with the place of the mistake */
   async read(): Promise<ReadFunction> {
     const { kind, file, name } = this.place;
     let collected: Collected | undefined;

@@ -3,14 +3,14 @@
 export interface FunctionTemplate {
   /** The function itself: none of these may be there. */
   readonly own: Readonly<Record<string, string>>;
-  /** Of its project: one that is there stays. */
+  /** Files of the project, by path: existing ones are kept. */
   readonly shared: Readonly<Record<string, string>>;
 }
 
 export interface TemplateOptions {
   readonly name: string;
   readonly language: 'ts' | 'js';
-  /** Of this package. */
+  /** The version of this package. */
   readonly version: string;
 }
 

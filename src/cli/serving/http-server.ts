@@ -15,7 +15,7 @@ const REFUSALS: ReadonlySet<number> = new Set([400, 413, 414, 429, 431]);
 export interface HttpServer {
   /** `http://127.0.0.1:8787` */
   readonly url: string;
-  /** Takes no new connection, and waits for what is being answered for up to so long. */
+  /** Takes no new connection, and waits for open requests for up to this long. */
   close(drainMs: number): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import { EDGE_ERRORS, type EdgeErrorCode } from '../../quotas/errors.js';
 import type { Paint } from '../terminal/style.js';
 import type { ServerEvent } from './server-event.js';
 
-/** One object a line. Times are milliseconds since the epoch in `time`, and milliseconds in whatever ends in `Ms`. */
+/** One object a line. Times are milliseconds since the epoch in `time`, and durations in milliseconds in keys that end in `Ms`. */
 export function jsonLine(event: ServerEvent, nowMs: number): string {
   return `${JSON.stringify({ time: nowMs, ...event })}\n`;
 }
@@ -13,13 +13,13 @@ export function jsonLine(event: ServerEvent, nowMs: number): string {
 export interface LineOptions {
   readonly paint: Paint;
   readonly now: () => Date;
-  /** Whether the account is told: where there are several. */
+  /** Whether lines name the account: only where there are several. */
   readonly hasAccounts: boolean;
 }
 
 const LEVEL_COLOURS = { debug: 'gray', info: 'blue', log: 'cyan', warn: 'yellow', error: 'red' } as const;
 
-/** What a function writes and what a client sends has no control characters of a terminal here. */
+/** Texts of functions and clients are written without the control characters of a terminal. */
 export function peopleLines(event: ServerEvent, options: LineOptions): string {
   const { paint } = options;
   const line = (text: string): string => `${paint('gray', clock(options.now()))} ${text}\n`;
@@ -82,7 +82,10 @@ function invocation(event: Extract<ServerEvent, { type: 'invocation' }>, options
   return `${what} ${times} ${nameOf(event, options)}${outcome}${error}${warnings.join('')}`;
 }
 
-/** What the function threw stands at the top of its stack; what the host ended has none, and a message of the host. */
+/**
+ * An error of the function has its message at the top of its stack; an invocation that the host ended has no stack, but a message of the
+ * host.
+ */
 function failure({ code, message, stack }: NonNullable<InvocationEvent['error']>, paint: Paint): string {
   const lines = stack.split('\n').filter(line => line.trim() !== '');
   const frames = lines.filter(line => /^\s*at /.test(line));
@@ -96,7 +99,7 @@ function request(method: string, path: string, status: number | undefined, paint
   return `${paint('bold', printable(method))} ${printable(path)} ${paint(colour, status === undefined ? '-' : String(status))}`;
 }
 
-/** What the client was answered in place of a response. */
+/** The status that the client received in place of a response. */
 function statusOf(code: EdgeErrorCode | undefined): number | undefined {
   return code === undefined ? undefined : EDGE_ERRORS[code].status;
 }

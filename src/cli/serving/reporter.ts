@@ -15,7 +15,7 @@ export function reporterFor(
   return event => io.out(peopleLines(event, options));
 }
 
-/** `requests`: also those that went well. Those that did not are always told. */
+/** `requests`: also report invocations that succeeded. Those that failed are always reported. */
 export function reportHost(host: EdgeHost, report: Report, { requests }: { readonly requests: boolean }): void {
   host.on('log', event => report({ type: 'log', ...event }));
   host.on('warning', error => report({ type: 'warning', code: errorCode(error), message: error.message }));

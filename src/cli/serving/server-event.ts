@@ -1,4 +1,4 @@
-/** What `dev` and `serve` tell: one shape for people's lines and for the lines of `--json`. */
+/** The events that `dev` and `serve` report: one shape for readable lines and for the lines of `--json`. */
 import type { InvocationEvent, LogEvent } from '../../host/events.js';
 import type { SourceLocation } from '../../quotas/errors.js';
 
@@ -20,7 +20,7 @@ export type ServerEvent =
       readonly isBundled: boolean;
       /** From the change of a file, or the beginning of the loading, until the version serves. */
       readonly tookMs: number;
-      /** Of that, the function's own global scope. */
+      /** The part of it that the function's global scope took. */
       readonly startupMs: number;
     }
   | { readonly type: 'unloaded'; readonly account: string; readonly function: string }

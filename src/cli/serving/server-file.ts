@@ -1,4 +1,4 @@
-/** The configuration file of `edgehost serve`: a host, and its accounts with their functions. Whatever it says wrong is an error with its line. */
+/** The configuration file of `edgehost serve`: a host, and its accounts with their functions. Every mistake in it is an error with its line. */
 import { dirname, resolve } from 'node:path';
 import { TomlReader, textOf } from '../../host/deploy/config-file.js';
 import { FILE_ROUTE, limitsOfFile, routesOfFile, snakeCase } from '../../host/deploy/file-schema.js';
@@ -143,7 +143,7 @@ function accountOf(reader: TomlReader, folder: string, account: Account, index: 
   };
 }
 
-/** Whether a configuration file is one of a server, and not one of a function. Text that is no TOML is neither. */
+/** Whether a configuration file is one of a server, and not one of a function. Text that is not TOML is neither. */
 export async function isServerFile(path: string): Promise<boolean> {
   return /^\s*(?:\[\[\s*accounts\s*\]\]|accounts\s*=)/m.test(await textOf(path));
 }

@@ -1,12 +1,12 @@
 /**
- * The options of a subcommand: one table says what there is, reads the arguments, and makes the help. Values are of the table's types;
- * whatever else is given is a UsageError that names it and what was probably meant.
+ * The options of a subcommand: one table declares them, and both the parsing of the arguments and the help follow from it. Values have the
+ * types of the table; any other argument is a UsageError that names it and the option that was probably meant.
  */
 import { parseArgs } from 'node:util';
 import { nearestOf } from './nearest.js';
 
 interface Described {
-  /** What the help says, in one line or several. */
+  /** The text of the help, in one line or several. */
   readonly text: string;
   /** One letter. */
   readonly short?: string;
@@ -17,7 +17,7 @@ export interface FlagOption extends Described {
 }
 export interface TextOption extends Described {
   readonly kind: 'text';
-  /** What stands for the value in the help: `DIR`. */
+  /** The placeholder of the value in the help: `DIR`. */
   readonly value: string;
 }
 /** May be given several times. */
@@ -51,14 +51,14 @@ export type ValueOf<O> = O extends FlagOption
         ? number | undefined
         : string | undefined;
 
-/** What a subcommand takes. */
+/** The arguments of a subcommand. */
 export interface Syntax<T extends OptionTable = OptionTable> {
   readonly name: string;
-  /** As the help writes it, such as `[DIR|FILE]`; empty when there is none. */
+  /** The positional arguments as the help writes them, such as `[DIR|FILE]`; empty when there are none. */
   readonly paths: string;
   /** How many paths there may be. */
   readonly count: { readonly min: number; readonly max: number };
-  /** What it does, in sentences. */
+  /** Its description, in sentences. */
   readonly about: string;
   readonly options: T;
   /** Further sections of the help, each with its heading. */
@@ -89,7 +89,7 @@ export function readArguments<T extends OptionTable>(
   const options = new Map<string, Option>([...Object.entries(syntax.options), ['help', HELP]]);
   const { tokens } = parseArgs({
     args: [...args],
-    // Unknown options are told below, with the one that was probably meant.
+    // Unknown options are reported below, with the one that was probably meant.
     strict: false,
     allowPositionals: true,
     tokens: true,

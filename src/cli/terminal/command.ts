@@ -1,4 +1,4 @@
-/** What a subcommand of `edgehost` is: arguments in, text and an exit code out. */
+/** A subcommand of `edgehost`: arguments in, text and an exit code out. */
 import { type Arguments, helpOf, type OptionTable, readArguments, type Syntax, UsageError } from './arguments.js';
 
 export interface CommandIo {
@@ -26,7 +26,7 @@ export interface Command {
   readonly run: (args: readonly string[], io: CommandIo) => Promise<ExitCode>;
 }
 
-/** What went wrong is for the caller to see as one text, and ends the command with this code. */
+/** An error whose text is printed and which ends the command with this exit code. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: ExitCode;
@@ -37,7 +37,7 @@ export class CommandError extends Error {
   }
 }
 
-/** A command that reads its arguments by a table. An error of the body that is no CommandError ends it with 1. */
+/** A command that reads its arguments by a table. An error of the body that is not a CommandError ends it with 1. */
 export function command<T extends OptionTable>(
   syntax: Syntax<T>,
   body: (input: Arguments<T>, io: CommandIo) => Promise<ExitCode>,

@@ -1,4 +1,4 @@
-/** Colours, where somebody sees them. */
+/** Colours, for output that goes to a terminal. */
 import { inspect } from 'node:util';
 
 export type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'cyan' | 'gray' | 'bold';

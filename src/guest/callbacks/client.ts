@@ -58,7 +58,7 @@ async function call(platform: Platform, name: string, argument: unknown): Promis
 function bodyOf({ bytes, stream }: Encoded): Payload {
   const whole = concat(bytes);
   if (stream === undefined) return whole;
-  // One that comes from the host goes back to it without passing this realm.
+  // A stream that comes from the host goes back to it without passing through this realm.
   if (whole === null) return stream;
   let reader: ByteReader | undefined;
   let isFirst = true;
@@ -131,7 +131,7 @@ class Source {
     this.#chunk = isStream || body === null ? new Uint8ArrayCtor(0) : body;
   }
 
-  /** So many bytes, in memory of their own. */
+  /** Takes `length` bytes, in memory of their own. */
   async take(length: number): Promise<Uint8Array> {
     const bytes = new Uint8ArrayCtor(length);
     for (let at = 0; at < length; ) {
@@ -151,7 +151,7 @@ class Source {
         const chunk = await this.#next();
         this.#chunk = new Uint8ArrayCtor(0);
         if (chunk === undefined) return undefined;
-        // Of its own: the stream takes the memory of its chunks away.
+        // A copy, because the stream detaches the memory of its chunks.
         const own = new Uint8ArrayCtor(typedArrayLength(chunk));
         typedArraySet(own, chunk);
         return own;

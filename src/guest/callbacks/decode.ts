@@ -1,4 +1,4 @@
-/** What callbacks answer, decoded. It was encoded by the host, of values of the application. */
+/** Decodes the results of callbacks, which the host has encoded from values of the application. */
 import {
   arrayPush,
   construct,

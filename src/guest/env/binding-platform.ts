@@ -1,4 +1,4 @@
-/** What the clients of bindings get of this realm: calls of their service, and the classes that they work with. */
+/** The parts of this realm that the clients of bindings use: calls of their service, and classes. */
 import type { ClientPlatform } from '../../bindings/client-platform.ts';
 import type { ServiceId } from '../../bindings/service-id.ts';
 import { BINDINGS } from '../bindings.ts';
@@ -20,7 +20,7 @@ interface Reply {
   readonly body: Uint8Array | ReadableStream | null;
 }
 
-/** What the function finds in its environment under the name of the binding. */
+/** The object that the function finds in its environment under the name of the binding. */
 export function createBinding(service: ServiceId, name: string, config: unknown): object {
   for (let i = 0; i < BINDINGS.length; i++) {
     const row = BINDINGS[i];

@@ -1,4 +1,4 @@
-/** What a function is configured with, as its handlers see it. */
+/** The configuration of a function, as its handlers see it. */
 import type { ServiceId } from '../../bindings/service-id.ts';
 import { defineProperty, jsonParse, objectFreeze, objectKeys } from '../primordials.ts';
 
@@ -15,7 +15,7 @@ export interface Setup {
   readonly isScript?: boolean;
 }
 
-/** Made once for each isolate, and the same for all of its events: so nobody changes it. */
+/** Created once for each isolate and shared by all of its events, so it is frozen. */
 export function createEnv(
   setup: Setup,
   createBinding: (service: ServiceId, name: string, config: unknown) => object,

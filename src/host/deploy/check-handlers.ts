@@ -1,7 +1,7 @@
 import { EdgeError } from '../../quotas/errors.js';
 
 /**
- * Cron triggers start the handler `scheduled`: without it each of them would be a failed invocation that nobody asked for.
+ * Cron triggers start the handler `scheduled`: without it each of them would only be a failed invocation.
  *
  * @throws EdgeError EDGE_SCRIPT_NO_HANDLER
  */

@@ -10,7 +10,7 @@ import type { ModuleKind } from '../../protocol/messages.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { ModuleSource, ScriptSource } from './deployment.js';
 
-/** What files of these names are, instead of what their endings say. */
+/** The kinds of files of these names, in place of the kinds of their endings. */
 export interface ModuleRule {
   readonly kind: ModuleKind;
   readonly matches: (name: string) => boolean;
@@ -27,7 +27,7 @@ const KIND_OF_ENDING: Readonly<Record<string, ModuleKind>> = {
   '.bin': 'data',
   '.map': 'text',
 };
-/** As an import may leave it out. */
+/** The endings that an import may leave out. */
 const ENDINGS = ['', '.js', '.mjs'];
 /** Together, and for each file. Far above what any plan takes after gzip, and below what would hurt the host. */
 const MAX_BYTES = 256 * 1024 * 1024;
@@ -41,7 +41,7 @@ const MAX_MAP_COMMENT = 4096;
 const RELATIVE_IMPORT = /\b(?:from|import)\b[^'"`;]{0,100}?['"]\.\.?\//;
 
 interface Import {
-  /** As it is written. */
+  /** The specifier as it is written. */
   readonly specifier: string;
   readonly line: number;
   readonly column: number;
@@ -92,7 +92,7 @@ export async function collectModules(
       continue;
     }
     const text = content.toString('utf8');
-    // The main file as bare text: load() finds out whether it is a module or a classic script.
+    // The main file as a string: load() determines whether it is a module or a classic script.
     const source = name === mainName ? text : { type: kind, source: text };
     Object.defineProperty(modules, name, { value: source, enumerable: true });
     const map = await mapFileOf(root, file, text);

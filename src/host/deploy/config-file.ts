@@ -1,6 +1,6 @@
 /**
- * The configuration file of a function, `edgehost.toml`, and the modules that it names. Its keys and what they may be are in
- * `deploy/file-schema.ts`; whatever else a file says is an error with its line.
+ * The configuration file of a function, `edgehost.toml`, and the modules that it names. Its keys and their values are declared in
+ * `deploy/file-schema.ts`; everything else in a file is an error with its line.
  */
 import { open, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -24,7 +24,7 @@ export interface FunctionFile {
   readonly options: LoadOptions;
 }
 
-/** What the modules of a function are collected from. */
+/** The source of the modules of a function. */
 export interface FunctionFiles {
   /** Folder of the configuration file. */
   readonly root: string;
@@ -42,7 +42,7 @@ const MAX_BYTES = 256 * 1024;
  * @param path the file, or the folder that has one named `edgehost.toml`
  * @param collect makes the source of the files. @default the main module, which is JavaScript, and what it imports by relative paths
  * @throws EdgeError EDGE_CONFIG_INVALID with file, line and column; EDGE_SCRIPT_IMPORT; EDGE_SCRIPT_TOO_LARGE
- * @throws TypeError when the path is no string
+ * @throws TypeError when the path is not a string
  */
 export async function readFunctionFile(
   path: string,

@@ -17,7 +17,7 @@ export interface Deployment {
   readonly version: string;
 }
 
-/** They travel in the head of the load, which has the environment too; and an error that names what there is names all of them. */
+/** The names travel in the head of the load, together with the environment, and an error for an unknown module lists all of them. */
 const MAX_NAMES_CHARACTERS = 1024 * 1024;
 
 const KINDS: readonly ModuleKind[] = ['esm', 'script', 'json', 'text', 'data'];
@@ -29,7 +29,7 @@ const MODULE_SYNTAX =
   /(?:^|[;}\n])[^\S\n]*(?:export\s*(?:default\b|\{|\*|(?:async\s+)?function\b|class\b|const\b|let\b|var\b)|import\s*(?:["'{*]|[\w$]+\s*(?:,|from\b)))/;
 const LISTENER_SYNTAX = /\baddEventListener\s*\(/;
 
-/** @throws TypeError when the source is no string and no `{ main, modules }`, RangeError when the names of its modules are too long */
+/** @throws TypeError when the source is neither a string nor `{ main, modules }`, RangeError when the names of its modules are too long */
 export function readDeployment(source: unknown, name: string): Deployment {
   const entries = typeof source === 'string' ? [entryOf('main', `${name}.js`, source)] : modulesOf(source);
   const modules = entries.map(({ name: file, kind, bytes }) => ({ name: file, kind, bytes: bytes.length }));

@@ -1,6 +1,6 @@
 /**
- * What `edgehost.toml` may say: the options of load() in snake case, checked by the same schemas, with each binding as a table of an array;
- * and the main module with the rules for modules.
+ * The schema of `edgehost.toml`: the options of load() in snake case, checked by the same schemas, with each binding as a table of an
+ * array; and the main module with the rules for modules.
  */
 
 import type { ModuleKind } from '../../protocol/messages.js';
@@ -108,7 +108,7 @@ export function limitsOfFile({ limits }: Pick<FileTable, 'limits'>): LimitOverri
   return Object.fromEntries(given.map(([key, value]) => [LIMIT_OF_KEY.get(key) ?? key, value]));
 }
 
-/** What importing a file gives, by its name, besides what is known by the name's ending. */
+/** The kinds of modules by file name, besides those that are known by the ending. */
 export function rulesOfFile({ rules = [] }: FileTable): ModuleRule[] {
   return rules.flatMap(({ type, globs }) =>
     globs.map(glob => ({ kind: MODULE_TYPES[type], matches: globMatcher(glob) })),

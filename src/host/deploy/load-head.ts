@@ -1,4 +1,4 @@
-/** What an isolate is told of the function that it loads. */
+/** The description of a function that its isolate receives to load it. */
 import type { LoadHead } from '../../protocol/messages.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { ResolvedLoadOptions } from '../options.js';

@@ -7,7 +7,7 @@ import { mayImport, scanImports } from '../../isolate/imports/import-scan.js';
 import type { ModuleHead } from '../../protocol/messages.js';
 import type { Deployment } from './deployment.js';
 
-/** What it needs of the account's HostShare. */
+/** The part of the account's HostShare that it uses. */
 export interface ScanShare {
   readonly bytes: { countHeap(bytes: number): void };
   charge(ms: number): void;

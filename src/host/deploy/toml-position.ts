@@ -1,4 +1,4 @@
-/** Finds the line of a TOML file that defines a key. The parser tells positions of syntax errors only. */
+/** Finds the line of a TOML file that defines a key. The parser gives positions of syntax errors only. */
 import { parse } from 'smol-toml';
 
 export type KeyPath = readonly (string | number)[];

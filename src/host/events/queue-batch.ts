@@ -22,9 +22,9 @@ export interface QueueRetry {
   readonly delaySeconds: number;
 }
 
-/** What became of a batch: every message is done but those to retry. */
+/** The outcome of a batch: every message is done except those to retry. */
 export interface QueueOutcome {
-  /** Nothing is to be delivered again. */
+  /** Whether no message is to be delivered again. */
   readonly ackAll: boolean;
   /** In the order of the batch. */
   readonly retries: readonly QueueRetry[];
@@ -57,7 +57,7 @@ export function createBatch(queue: string, messages: readonly QueueMessage[]): Q
   }
   const written = messages.map((message: unknown, index) => {
     if (!isObject(message) || message.body === undefined) {
-      throw new TypeError(`Cannot deliver to queue "${queue}": message ${index} is no object with a body`);
+      throw new TypeError(`Cannot deliver to queue "${queue}": message ${index} is not an object with a body`);
     }
     const { id = randomUUID(), body, timestamp = new Date(), attempts = 1 } = message;
     if (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARACTERS) {
@@ -66,7 +66,7 @@ export function createBatch(queue: string, messages: readonly QueueMessage[]): Q
       );
     }
     if (!(timestamp instanceof Date) || Number.isNaN(timestamp.getTime())) {
-      throw new TypeError(`Cannot deliver to queue "${queue}": the timestamp of message ${index} is no Date`);
+      throw new TypeError(`Cannot deliver to queue "${queue}": the timestamp of message ${index} is not a valid Date`);
     }
     if (typeof attempts !== 'number' || !Number.isSafeInteger(attempts) || attempts < 1) {
       throw new RangeError(
@@ -109,7 +109,7 @@ function retriesOf(answer: string): readonly unknown[] {
     const value: unknown = JSON.parse(answer);
     if (isObject(value) && Array.isArray(value.retries)) return value.retries;
   } catch {
-    // Told below.
+    // The error below reports it.
   }
-  throw new EdgeError('EDGE_ISOLATE_LOST', 'The isolate answered a batch of messages with what is no outcome');
+  throw new EdgeError('EDGE_ISOLATE_LOST', 'The isolate answered a batch of messages with an invalid outcome');
 }

@@ -1,4 +1,4 @@
-/** Functions that log and fail while nobody listens: on the first day that looks like nothing happening at all. */
+/** Warns when functions log or fail while the host has no listeners: without a warning, that looks as if nothing happened at all. */
 import process from 'node:process';
 
 let isWarned = false;

@@ -6,12 +6,15 @@
 
 const decoder = new TextDecoder();
 
-/** What is done anew here. The types of Node have these as properties, which methods cannot override. */
+/**
+ * The members that this class implements. They are left out of the base type, because Node's types declare them as properties, which
+ * methods cannot override.
+ */
 type Own = 'body' | 'bodyUsed' | 'text' | 'json' | 'arrayBuffer' | 'bytes' | 'blob' | 'formData' | 'clone';
 const StandardResponse: new (body: null, init: ResponseInit) => Omit<Response, Own> = Response;
 
 export class BufferedResponse extends StandardResponse {
-  /** What is left to be read here. Of this object alone: arrayBuffer() hands it out. */
+  /** The bytes that have not been read. They belong to this object alone, since arrayBuffer() hands them out. */
   #bytes: Uint8Array<ArrayBuffer> | undefined;
   /** Node's own, once the body has become a stream. */
   #streamed: Response | undefined;

@@ -1,11 +1,11 @@
-/** Whose request it is: the address of its connection, or the one that proxies tell. */
+/** The client of a request: the address of its connection, or the one that proxies report. */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 
 /**
- * Whether X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host are believed. `true`: the first value of each, for proxies that set them in place
- * of what the client sent. A number: so many proxies stand before the server, each of which adds to what it got; the value that the outermost of them
- * has added counts, and what the client wrote before it does not.
+ * Whether X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host are believed. `true`: the first value of each, for proxies that set them
+ * in place of what the client sent. A number: that many proxies stand before the server, and each appends to what it received. The value
+ * that the outermost of them has appended counts, and what the client wrote before it does not.
  */
 export type TrustProxy = boolean | number;
 
@@ -25,7 +25,7 @@ export function clientAddress(request: IncomingMessage, trust: TrustProxy): stri
   return (forwarded === undefined ? undefined : addressIn(forwarded)) ?? request.socket.remoteAddress;
 }
 
-/** Some proxies write the port too. Undefined for what is no address: `unknown`, or a name of a proxy's own. */
+/** Some proxies write the port too. Undefined for a text that is not an address: `unknown`, or a name of a proxy's own. */
 function addressIn(text: string): string | undefined {
   if (isIP(text) !== 0) return text;
   const [, address] =

@@ -1,6 +1,7 @@
 /**
- * What a function is told of whose request it is: headers that begin with `edge-client-`, which are the listener's alone. Those of a caller are left out,
- * whichever way the request comes. The guest makes `request.client` of them (guest/web/fetch/client.ts).
+ * Describes the client of a request to the function: headers that begin with `edge-client-`, which only the listener sets. Headers of that
+ * name that a caller sends are removed, whichever way the request comes. The guest makes `request.client` of them
+ * (guest/web/fetch/client.ts).
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -25,7 +26,7 @@ export function withoutClientHeaders(rawHeaders: readonly string[]): readonly st
   return rawHeaders;
 }
 
-/** Of a TLS connection: it costs some calls of the engine, and stays as it is. */
+/** The headers of a TLS connection, cached: they take some calls of the engine and never change. */
 const tlsHeaders = new WeakMap<Socket, string>();
 
 /** Lines for the head of a request, each after a line feed. `address` is the client's, as clientAddress() gave it. */
@@ -38,7 +39,7 @@ export function clientHeaders({ socket, httpVersion }: IncomingMessage, address:
   return lines;
 }
 
-/** As a server for IPv6 tells the addresses of IPv4. */
+/** An IPv4 address without the prefix by which a server for IPv6 reports it. */
 function plainAddress(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
@@ -53,7 +54,7 @@ function tlsOf(socket: Socket): string {
   return lines;
 }
 
-/** Of a socket of TLS, which a request's own type does not name; empty where it does not tell. */
+/** A text about a TLS socket, whose type the type of a request does not name; empty where the socket does not provide it. */
 function textOf(socket: object, method: 'getProtocol' | 'getCipher'): string {
   const ask: unknown = Reflect.get(socket, method);
   if (typeof ask !== 'function') return '';

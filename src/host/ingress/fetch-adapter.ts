@@ -18,7 +18,7 @@ import { headOfRequest, isNullBodyStatus, parseResponseHead, withoutFragment } f
 /** Chunks of a response body handed to the reader are at most this long. */
 const MAX_PIECE_BYTES = 64 * 1024;
 
-/** What an endpoint asks for, before it has become a frame. */
+/** A request before it becomes a frame. */
 export interface FetchInput {
   readonly method: string;
   readonly url: string;
@@ -30,7 +30,7 @@ export interface FetchInput {
   readonly request: Request | undefined;
   /** The head has them too. */
   readonly props?: Readonly<Record<string, unknown>> | undefined;
-  /** Of a function's request to another one. */
+  /** Set for a function's request to another function. */
   readonly chain?: FetchChain | undefined;
 }
 
@@ -61,7 +61,7 @@ function checkScheme(url: string): void {
   );
 }
 
-/** Undefined for what is no URL, of which `new Request()` says what is wrong. */
+/** Undefined for an invalid URL; the error of `new Request()` says what is wrong. */
 function parsedUrl(text: string): URL | undefined {
   try {
     return new URL(text);
@@ -221,7 +221,8 @@ class FetchSink implements ResponseSink {
   }
 
   bodyReady(): void {
-    // Nobody but the application decides when it is read, if ever. What another function asks for counts until that one has read it.
+    // The application alone decides when the body is read, if ever, so it no longer counts. A response to another function counts until
+    // that one has read it.
     if (this.#exchange?.hasWholeBody === true && this.#input.chain === undefined) this.#exchange.giveAway();
     const wake = this.#wake;
     this.#wake = undefined;
@@ -283,8 +284,8 @@ class FetchSink implements ResponseSink {
 }
 
 /**
- * The stream takes the buffer of a chunk away from whoever else looks into it: others get a copy. Most of a large body was read into
- * buffers that hold nothing else.
+ * The stream detaches the buffer of a chunk from all other views, so a buffer that holds other data as well is copied. Most of a large body
+ * was read into buffers that hold nothing else.
  */
 function ownBytes(piece: Buffer): Uint8Array {
   const { buffer, byteLength } = piece;

@@ -17,7 +17,7 @@ export function headOfRaw(method: string, url: string, rawHeaders: readonly stri
   return own.length === 0 ? `${method}\n${url}${client}` : `${method}\n${url}\n${own.join('\n')}${client}`;
 }
 
-/** Without the fragment, which no client sends, and without what only the listener may say of a client. */
+/** Without the fragment, which clients do not send, and without the headers that only the listener may set. */
 export function headOfRequest(request: Request): string {
   let head = `${request.method}\n${withoutFragment(request.url)}`;
   for (const [name, value] of request.headers) {

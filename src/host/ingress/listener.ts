@@ -22,10 +22,11 @@ import { checkServer, maxHeadersOf, serverOf, tooManyHeaders } from './server-bo
 
 export interface ListenerOptions {
   /**
-   * Take scheme and host of the URL that the function sees from X-Forwarded-Proto and X-Forwarded-Host, and the client's address from X-Forwarded-For.
-   * `true` takes the first value of each: only behind a proxy that sets all of them in place of what the client sent, as one that adds to
-   * X-Forwarded-For leaves the client to choose its address. A number (1 to 100) is that of the proxies in front of the server, each of which adds to
-   * what it got: the value that the outermost of them has added is taken. @default false
+   * Take scheme and host of the URL that the function sees from X-Forwarded-Proto and X-Forwarded-Host, and the client's address from
+   * X-Forwarded-For. `true` takes the first value of each: only behind a proxy that sets all of them in place of what the client sent,
+   * because with one that only appends to X-Forwarded-For the client can choose its address. A number (1 to 100) is that of the proxies in
+   * front of the server, each of which appends to what it received: the value that the outermost of them has appended is taken. @default
+   * false
    */
   readonly trustProxy?: TrustProxy;
   /**
@@ -42,7 +43,7 @@ export type FindRoute = (
   path: string,
 ) => { readonly target: FunctionRunner; readonly mode: RouteMode } | undefined;
 
-/** `onWarning` is told once of each thing that is probably not meant: heads that the server refuses, a proxy that the options do not name, bodies that were read before. */
+/** `onWarning` is called once for each probable mistake: heads that the server refuses, a proxy that the options do not name, bodies that were read before. */
 export function createListener(
   find: FindRoute,
   options: ListenerOptions,
@@ -77,7 +78,7 @@ export function createListener(
         server = own;
         maxRawHeaders = 2 * maxHeadersOf(own);
       }
-      // What is left of headers that were dropped may lack the one that matters.
+      // When headers were dropped, the missing ones may be the ones that matter.
       if (request.rawHeaders.length > maxRawHeaders) throw tooManyHeaders(request, maxRawHeaders);
       if (!isWarned) {
         isWarned = true;
@@ -123,7 +124,7 @@ export function createListener(
   };
 }
 
-/** What no server is. */
+/** Differs from every server. */
 const NO_SERVER = Symbol('no server');
 
 function unknownProxy({ socket, headers }: IncomingMessage): Error {
@@ -133,7 +134,7 @@ function unknownProxy({ socket, headers }: IncomingMessage): Error {
   );
 }
 
-/** As if no function were attached: on to what is behind the listener, or 404. */
+/** Treats the request as if no function were attached: it goes to the next handler, or is answered with 404. */
 function leave(request: IncomingMessage, response: ServerResponse, next: Next | undefined, message: string): void {
   if (next !== undefined) next();
   else sendError(request, response, new EdgeError('EDGE_NO_ROUTE', message));
@@ -155,7 +156,7 @@ function serve(runner: FunctionRunner, request: IncomingMessage, sink: NodeSink,
     begin(runner, sink, { kind: HostOpens.Fetch, head, isUtf8: false, body, isComplete }, read);
     return;
   }
-  // Somebody reads along: nothing may come before the function is there to get it.
+  // The application reads the body as well, so it is paused until the function can receive it.
   if (request.readableFlowing === true) request.pause();
   if (Number(length) <= INLINE_BODY_BYTES) {
     // A small body mostly comes with the head, and is there a tick later: then it travels in the same frame.

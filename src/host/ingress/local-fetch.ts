@@ -67,7 +67,7 @@ async function send(
     await response.body.cancel();
     response = new Response(null, response);
   }
-  // What a function has encoded is decoded for the caller, as if it had come over the network.
+  // A response that a function has encoded is decoded for the caller, as if it had come over the network.
   return answerOf(response, signal, true);
 }
 

@@ -23,7 +23,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
   readonly #response: ServerResponse;
   readonly #context: InvocationContext;
   readonly #next: Next | undefined;
-  /** What the client has not read yet of what was handed to its connection. */
+  /** The bytes that were handed to the connection and that the client has not read yet. */
   #unreadBytes = 0;
   #invocation: Invocation | undefined;
   #exchange: Exchange | undefined;
@@ -63,9 +63,9 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     invocation.source = this;
     this.#request.on('data', (chunk: Buffer) => this.#receive(chunk));
     this.#request.once('end', () => invocation.exchange.end());
-    this.#request.once('error', () => {}); // the response's close event tells
+    this.#request.once('error', () => {}); // the response's close event reports it
     if (this.#request.readableEnded) invocation.exchange.end();
-    // It was held up while the function was started, in case that somebody else was reading it.
+    // It was paused while the function was started, in case that other code was reading it.
     else if (this.#request.isPaused()) this.#request.resume();
   }
 
@@ -85,7 +85,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
       this.#invocation.refuseAnswer(error, 'exceededWallTime');
       return;
     }
-    // It waits for its isolate still; what comes of that has nobody to answer.
+    // It still waits for its isolate; the result of that has no response to go to.
     this.refuse(error);
     this.#isGone = true;
   }
@@ -206,7 +206,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
       response.end();
       this.#invocation?.bodyEnded();
     } catch {
-      // More bytes than the declared length, or fewer: nobody can tell where the next response begins.
+      // With more bytes than the declared length, or fewer, the client cannot know where the next response begins.
       response.destroy();
     }
   }

@@ -17,7 +17,7 @@ const CHUNK_BYTES = 64 * 1024;
  * @throws EdgeError EDGE_BODY_READ when some of it has been read, and nothing has the same bytes
  */
 export function bodyReadBefore(request: IncomingMessage): Buffer | undefined {
-  // Nothing was in a body that has ended without any data.
+  // A body that ended without any data was empty, so nothing is lost.
   if (!request.readableDidRead) return undefined;
   const length = sentHeader(request, 'content-length');
   const isEncoded = (sentHeader(request, 'content-encoding') ?? 'identity').toLowerCase() !== 'identity';
@@ -34,7 +34,7 @@ export function bodyReadBefore(request: IncomingMessage): Buffer | undefined {
   );
 }
 
-/** As the function gets it, whatever a parser has done to `request.headers`. */
+/** A header as the function receives it, even when a parser has changed `request.headers`. */
 function sentHeader({ rawHeaders }: IncomingMessage, name: string): string | undefined {
   for (let at = 0; at < rawHeaders.length; at += 2) {
     if (rawHeaders[at]?.toLowerCase() === name) return rawHeaders[at + 1];

@@ -1,7 +1,7 @@
 /**
- * What a request of node:http asks for, read once: the URL that the router matches is the very URL that the function sees. Whatever a
- * URL parser would read in another way than a gate in front that compares text (dot segments, backslashes, a Host with a path in it) is
- * refused rather than mended.
+ * The target of a request of node:http, read once: the URL that the router matches is the very URL that the function sees. A target that a
+ * URL parser would read in another way than a proxy in front that compares text (dot segments, backslashes, a Host with a path in it) is
+ * refused rather than corrected.
  */
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
@@ -9,7 +9,7 @@ import { EdgeError } from '../../quotas/errors.js';
 import { forwardedValue, type TrustProxy } from './client-address.js';
 
 export interface RequestTarget {
-  /** As `new URL(url).href` gives it, without a fragment. */
+  /** The URL as `new URL(url).href` gives it, without a fragment. */
   readonly url: string;
   /** Its host: lower case, with the port where it is not that of the scheme. */
   readonly host: string;
@@ -47,7 +47,7 @@ const BYTE_BEYOND_ASCII = /[\x80-\xff]/g;
  * The URL of a request, also where a framework has cut the mount path off `request.url`. With `trustProxy`, scheme and host are those of
  * X-Forwarded-Proto and X-Forwarded-Host where these are given.
  *
- * @throws EdgeError EDGE_REQUEST_MALFORMED: not exactly one Host, one that is no host name or address, an absolute target that is not
+ * @throws EdgeError EDGE_REQUEST_MALFORMED: not exactly one Host, one that is not a host name or address, an absolute target that is not
  *   of http or https or has another host than Host, a target that has a fragment, control characters, backslashes or dot segments
  */
 export function readTarget(request: IncomingMessage, trustProxy: TrustProxy): RequestTarget {
@@ -75,8 +75,8 @@ function schemeOf({ headers, socket }: IncomingMessage, trustProxy: TrustProxy):
 }
 
 /**
- * The host that the request names. HTTP/1.0 knows requests without one: those are for the address that they came to, which is the host
- * of nobody but routes of any host.
+ * The host that the request names. HTTP/1.0 allows requests without one: those are for the address that they came to, which only routes of
+ * any host match.
  */
 function hostOf(request: IncomingMessage, scheme: Scheme): string {
   const { headers, rawHeaders } = request;
@@ -123,7 +123,7 @@ function checkHost(text: string, scheme: Scheme, from: string): string {
 /** `GET http://host/path`, as clients ask proxies: path and query are what `GET /path` with the same Host would have. */
 function withoutOrigin(target: string, host: string): string {
   const [, scheme, authority, rest] = /^(https?):\/\/([^/?#\\]*)(.*)$/is.exec(target) ?? [];
-  // `OPTIONS *` asks the server, and is no function's either.
+  // `OPTIONS *` is a request to the server, which no function answers.
   if (scheme === undefined || authority === undefined || rest === undefined) {
     throw malformed(`its target is ${shown(target)}, expected a path, or a URL of http or https`);
   }
@@ -146,7 +146,7 @@ function parsedTarget(origin: string, host: string, target: string): RequestTarg
   if (RESOLVED_PATH.test(query < 0 ? target : target.slice(0, query))) {
     throw malformed(`its target is ${shown(target)}, with a dot segment or a backslash in the path`);
   }
-  // As bytes: the parser would take each for a character, and write it as the bytes of that in UTF-8.
+  // Escaped as bytes: the parser would take each byte for a character, and write the UTF-8 bytes of that character.
   const ascii = target.replace(BYTE_BEYOND_ASCII, byte => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
   const { href, pathname } = new URL(`${origin}${ascii}`);
   return { url: href, host, path: pathname };

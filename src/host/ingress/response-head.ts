@@ -1,16 +1,16 @@
 /**
- * Writes the head of a response of node:http, whatever the application and its middleware have done to the response before: headers that they set stay, headers
- * that come several times come several times, and the framing of the body is the listener's alone.
+ * Writes the head of a response of node:http, also when the application and its middleware have changed the response before: headers that
+ * they set stay, headers that come several times come several times, and the framing of the body is the listener's alone.
  */
 import http, { type ServerResponse } from 'node:http';
 
 /** Not replaced by a middleware that wants to know when the head is written, as those of sessions and of compression do. */
 const plainWriteHead = http.ServerResponse.prototype.writeHead;
 
-/** Lists of which each side has entries of its own: what the function gives is added to what the application has set. */
+/** Headers whose lists have entries of both sides: the function's values are added to those that the application has set. */
 const ADDED = new Set(['link', 'proxy-authenticate', 'server-timing', 'set-cookie', 'vary', 'via', 'www-authenticate']);
 
-/** What HTTP allows in a field value (RFC 9110, 5.5), one character for each byte. */
+/** The characters that HTTP allows in a field value (RFC 9110, 5.5), one for each byte. */
 const NOT_ALLOWED = /[^\t\x20-\x7e\x80-\xff]/;
 
 /**
@@ -54,7 +54,10 @@ function checkHead(statusText: string, headers: readonly string[]): void {
   }
 }
 
-/** What of a head HTTP does not allow, in words; undefined when all of it can be sent. fetch() allows control characters, HTTP does not. */
+/**
+ * Describes the part of a head that HTTP does not allow; undefined when all of it can be sent. fetch() allows control characters, HTTP does
+ * not.
+ */
 export function unsendablePart(statusText: string, headers: readonly string[]): string | undefined {
   const inStatus = NOT_ALLOWED.exec(statusText);
   if (inStatus !== null) return `its status text has ${named(inStatus[0])}`;
@@ -80,14 +83,14 @@ function named(character: string): string {
   return `the character U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** HEAD tells the length that GET would have; a function may give it, or the body itself. */
+/** The response to HEAD has the length that GET would have; a function may give it, or the body itself. */
 export function headOnly(headers: readonly string[], bodyBytes: number): string[] {
   return bodyBytes === 0 ? withPlainLength(headers) : [...withoutLength(headers), 'content-length', String(bodyBytes)];
 }
 
 /**
- * Node writes out whatever Number() takes for a length, `0x10` or `+16` or two of them; a proxy that reads it otherwise takes the rest of
- * the body for the next response of the connection. What is not one row of digits is left out.
+ * Node writes every value that Number() accepts as a length, such as `0x10` or `+16`. A proxy that reads it differently takes the rest of
+ * the body for the next response of the connection, so a value that is not a single row of digits is left out.
  */
 export function withPlainLength(headers: readonly string[]): string[] {
   let length: string | undefined;

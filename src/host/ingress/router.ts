@@ -1,6 +1,6 @@
 /**
- * Routes: which function of the host answers a URL. The most specific pattern wins, whatever the order of loading, among those of the
- * account that the host name belongs to; a name that belongs to nobody is answered by routes of any host.
+ * Routes: which function of the host answers a URL. The most specific pattern wins, independent of the order of loading, among those of the
+ * account that the host name belongs to; a name without an owner is answered by routes of any host.
  */
 import { LRUCache } from 'lru-cache';
 import { nameOfHost, namesAbove } from '../../names/host-names.js';
@@ -30,7 +30,7 @@ export class Router<T> {
   readonly #owners: NameOwners;
   readonly #byHost = new Map<string, Compiled<T>[]>();
   readonly #byHostAbove = new Map<string, Compiled<T>[]>();
-  /** Of any host, and of names that end in a text. */
+  /** Routes of any host, and of names that end in a text. */
   #others: Compiled<T>[] = [];
   readonly #kept = new LRUCache<string, readonly Compiled<T>[]>({ max: HOSTS_KEPT });
 
@@ -59,7 +59,8 @@ export class Router<T> {
       seen.set(key, pattern);
       const other = this.#twinOf(compiled, account, functionName);
       if (other === undefined) continue;
-      // Which function of which account it is concerns the owner of the host: the management API tells a tenant of its own functions alone.
+      // The account and the name of the other function are for the owner of the host alone: the management API shows a tenant only its own
+      // functions.
       throw new EdgeError(
         other.account === account ? 'EDGE_ROUTE_TAKEN' : 'EDGE_NAME_TAKEN',
         `${act}: function "${other.functionName}" of account "${other.account}" has the same, "${other.pattern}"`,
@@ -104,7 +105,7 @@ export class Router<T> {
     return undefined;
   }
 
-  /** Those that answer for a host, the most specific first. */
+  /** The routes that answer for a host, the most specific first. */
   #routesOf(host: string): Compiled<T>[] {
     const name = nameOfHost(host);
     const port = /:\d+$/.exec(host)?.[0] ?? '';

@@ -8,10 +8,10 @@ import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
  * answers 431. (Its documentation says 2,000, which counts names and values.)
  */
 const MAX_HEADERS = 1000;
-/** Of the head beside URL, names and values: the method, the version, separators and line ends of two hundred headers. */
+/** The bytes of a head beside URL, names and values: the method, the version, separators and line ends of two hundred headers. */
 const HEAD_OVERHEAD_BYTES = 1024;
 
-/** The server that a request came to; undefined when its connection does not tell. */
+/** The server that a request came to; undefined when its connection does not name one. */
 export function serverOf({ socket }: IncomingMessage): unknown {
   return 'server' in socket ? socket.server : undefined;
 }

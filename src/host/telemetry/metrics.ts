@@ -24,7 +24,7 @@ interface Instruments {
 
 let made: Instruments | undefined;
 
-/** Those of the provider that is registered now: it may come after the host. Undefined while there is none. */
+/** The instruments of the provider that is registered now, which may be later than the host. Undefined while there is none. */
 function instruments(): Instruments | undefined {
   const api = openTelemetry();
   if (api === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** What is recorded of an invocation while it runs. Without types of OpenTelemetry, which an application need not have. */
+/** The record of an invocation while it runs. It uses no types of OpenTelemetry, because an application need not have that installed. */
 import type { InvocationKind } from '../../quotas/limits.js';
 import type { InvocationEvent } from '../events.js';
 
@@ -10,7 +10,7 @@ export const TRIGGERS: Readonly<Record<InvocationKind, string>> = {
   alarm: 'timer',
 };
 
-/** What starts an invocation. */
+/** The trigger of an invocation. */
 export interface TracedStart {
   readonly kind: InvocationKind;
   /** "METHOD\nURL\nname\nvalue..." of a request. */
@@ -34,7 +34,7 @@ export interface TracedCall {
 }
 
 export interface CallTrace {
-  /** For what the service sends on: `traceparent`, and `tracestate` where there is one; names and values in turn. */
+  /** The headers for requests of the service: `traceparent`, and `tracestate` where there is one; names and values in turn. */
   readonly headers: readonly string[];
   /** `answer` is the head of the service's reply. Once. */
   end(error: unknown, answer: unknown): void;

@@ -7,13 +7,13 @@ import type { InvocationEvent } from '../events.js';
 import { openTelemetry, tracer } from './open-telemetry.js';
 import { type CallTrace, type InvocationTrace, TRIGGERS, type TracedCall, type TracedStart } from './trace.js';
 
-/** Of texts that functions have written. */
+/** The longest recorded text of a function. */
 const MAX_CHARACTERS = 2048;
 
 type Subject = { readonly account: string; readonly function: string; readonly version: string };
 
 /**
- * Begins to record an invocation; undefined when nobody records spans.
+ * Begins to record an invocation; undefined when no spans are recorded.
  * @param agoMs how long ago it has begun
  */
 export function beginTrace(subject: Subject, start: TracedStart, agoMs = 0): InvocationTrace | undefined {
@@ -91,7 +91,7 @@ class OpenTrace implements InvocationTrace {
   }
 }
 
-/** Of the request's head, which clients write: nothing but what the standard allows is taken. */
+/** The parent span from the head of the request. Clients write it, so only values that the standard allows are taken. */
 function remoteParent(api: typeof Otel, context: Otel.Context, { kind, head }: TracedStart): Otel.Context {
   if (kind !== 'fetch') return context;
   const [, traceparent = ''] = /\ntraceparent\n(.*)/i.exec(head) ?? [];
@@ -124,7 +124,7 @@ function outgoingRequest({ args }: TracedCall): { name: string; attributes: Otel
   const method = 'method' in given && typeof given.method === 'string' ? given.method : '';
   const text = 'url' in given && typeof given.url === 'string' ? given.url.slice(0, MAX_CHARACTERS) : '';
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  // The service refuses what is no method, and URLs with credentials: neither is to be in a span before.
+  // The service refuses invalid methods and URLs with credentials: neither must be recorded in a span before.
   const name = /^[A-Z]{1,20}$/.test(method) ? method : 'HTTP';
   return {
     name,

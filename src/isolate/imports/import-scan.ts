@@ -1,7 +1,7 @@
 /**
- * Finds out how a source uses each text that looks like import() or import.meta, in one pass over its characters: fast enough for the
- * host to do it once a version. What it finds is a guess, since slashes and braces have several meanings that a parser alone tells
- * apart: rewrite-imports.ts makes a text of it that compiles only where the guess was right, and that has no import() in any case.
+ * Finds out how a source uses each text that looks like import() or import.meta, in one pass over its characters: fast enough for the host
+ * to do it once a version. The result is a guess, since only a parser can distinguish the several meanings of slashes and braces:
+ * rewrite-imports.ts turns it into a text that compiles only where the guess was right, and that has no import() in any case.
  */
 
 /** How the text at one place is used. */
@@ -15,13 +15,13 @@ export enum ImportUse {
 }
 
 /**
- * What can be the keyword of an import() or import.meta. The keyword cannot be written with escapes; between it and its `(` or `.` there is
- * only white space (JavaScript's is that of `\s`) or a comment, and a comment begins with `/`, or in a classic script with `<` or `-`.
+ * Candidates for the keyword of an import() or import.meta. The keyword cannot be written with escapes; between it and its `(` or `.` there
+ * is only white space (JavaScript's is that of `\s`) or a comment, and a comment begins with `/`, or in a classic script with `<` or `-`.
  */
 const CANDIDATE = 'import\\s*[(./<-]';
 const LOOKS_LIKE_IMPORT = new RegExp(CANDIDATE);
 
-/** Whether there can be an import() or import.meta in the text: most scripts need no look at what it is. */
+/** Whether there can be an import() or import.meta in the text, which most scripts do not have. */
 export function mayImport(source: string): boolean {
   return LOOKS_LIKE_IMPORT.test(source);
 }
@@ -41,12 +41,12 @@ const META = /import\s*\.\s*meta\b/y;
 const OPERATOR_WORDS: ReadonlySet<string> = new Set(
   'await case default delete do else extends in instanceof new return throw typeof void yield'.split(' '),
 );
-/** What stands in parentheses after these is followed by a statement. */
+/** The parentheses after these words are followed by a statement. */
 const CONDITION_WORDS: ReadonlySet<string> = new Set(['for', 'if', 'while', 'with']);
-/** What stands in braces after these is a block. */
+/** The braces after these words are a block. */
 const BLOCK_WORDS: ReadonlySet<string> = new Set(['do', 'else']);
 
-/** What an open bracket is closed to. */
+/** The meaning of a bracket once it is closed. */
 enum Closes {
   /** A value: the next slash divides. */
   Value = 0,
@@ -90,7 +90,7 @@ function isWord(code: number): boolean {
 
 /**
  * Yields again and again, so that the caller can do something else; then returns an {@link ImportUse} for each candidate, or undefined when
- * only a parser can tell, or when to spell the text in another way would show: in regular expressions and templates with a tag.
+ * only a parser can decide, or when another spelling of the text would be visible: in regular expressions and tagged templates.
  */
 export function* scanImports(source: string): Generator<undefined, string | undefined> {
   const search = candidates();
@@ -101,7 +101,7 @@ export function* scanImports(source: string): Generator<undefined, string | unde
   const open: Closes[] = [];
   let at = 0;
   let pauseAt = SLICE;
-  /** The last token: what it ends with, its word if it is one, and whether it ends a value if it is none. */
+  /** The last token: its last character, its text if it is a word, and otherwise whether it ends a value. */
   let last = SEMICOLON;
   let wordStart = -1;
   let wordEnd = 0;
@@ -131,7 +131,7 @@ export function* scanImports(source: string): Generator<undefined, string | unde
       wordEnd = at;
       last = 0;
     } else if (isComment(source, at)) {
-      // What comes after a comment goes by what stood before it.
+      // The token before a comment decides how the text after it is read.
       at = source.charCodeAt(at + 1) === STAR ? endOfComment(source, at) : endOfLine(source, at);
     } else {
       let isValueNow = false;
@@ -214,7 +214,7 @@ export function* scanImports(source: string): Generator<undefined, string | unde
   return candidate < length ? undefined : uses;
 }
 
-/** Of the keyword itself. What stands in a comment, or is one of the proposals for phases, is left to the parser. */
+/** The use of the keyword itself. Comments after it and the proposals for import phases are left to the parser. */
 function useOf(source: string, start: number, search: RegExp): ImportUse | undefined {
   const next = source.charCodeAt(search.lastIndex - 1);
   if (next === OPEN_PARENTHESIS) return ImportUse.Call;

@@ -27,9 +27,9 @@ export interface RewrittenText {
 export interface ModuleText {
   readonly source: string;
   readonly name: string;
-  /** What the module that has the loader's functions is imported as. */
+  /** The specifier of the module that has the loader's functions. */
   readonly loader: string;
-  /** What scanImports() says of the source. */
+  /** The result of scanImports() for the source. */
   readonly uses: string | undefined;
 }
 
@@ -40,9 +40,9 @@ interface Replacement {
 }
 
 /**
- * What to compile in place of a module, in the order in which to try: by the guess of a scan, then by a parser. Whether the guess is right
- * decides the engine: where it sees a keyword that the scan took for text, or text that the scan took for the keyword, the first does not
- * compile. Throws for what the parser does not know.
+ * The texts to compile in place of a module, in the order in which to try them: by the guess of a scan, then by a parser. The engine
+ * decides whether the guess is right: when it sees a keyword that the scan took for text, or text that the scan took for the keyword, the
+ * first text does not compile. Throws for syntax that the parser does not know.
  */
 export function* rewriteImports(module: ModuleText): Generator<RewrittenText, void> {
   const { source, uses } = module;
@@ -75,7 +75,7 @@ function asGuessed({ source, name, loader }: ModuleText, uses: string): Rewritte
     replacements.push({ start, end, text });
   }
   const rewritten = replace(source, replacements);
-  // Whatever the guess was: without a text that looks like it there is no import(), however the engine reads the rest.
+  // A text without anything that looks like import() has none, so this holds even when the guess was wrong.
   if (mayImport(rewritten)) return undefined;
   return {
     prefix: uses.includes(ImportUse.Call) ? loaderImport(loader) : '',

@@ -4,16 +4,16 @@
  */
 import { getHeapStatistics } from 'node:v8';
 
-/** Without a turn for so long, and at most twice of it, an isolate is idle. */
+/** An isolate counts as idle after this long without a turn. It is noticed after at most twice as long. */
 const IDLE_MS = 5000;
 /**
- * At most one collection in so many looks, a minute: it costs 50 to 90 ms of CPU time that nobody pays (Node 20.20), so a function that is
- * asked now and then, or fills its heap on purpose, may not have one each time.
+ * At most one collection in this many checks, which is one a minute: a collection costs 50 to 90 ms of CPU time that is charged to no
+ * account (Node 20.20), so a function that is called now and then, or fills its heap on purpose, must not cause one each time.
  */
 const REST_LOOKS = 12;
-/** Not worth a collection: what the heap has grown by since the last one. */
+/** A heap that has grown by less than this since the last collection is not worth another one. */
 const MIN_GROWTH_BYTES = 1024 * 1024;
-/** A larger heap would take so long that a request waits for it; V8 collects it as it fills. */
+/** Collecting a larger heap would delay a request; V8 collects it as it fills. */
 const MAX_HEAP_BYTES = 32 * 1024 * 1024;
 
 export interface IdleMemoryOptions {

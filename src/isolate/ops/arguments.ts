@@ -1,5 +1,5 @@
 /**
- * Checks of what a guest passes to an op (rules R17 and R18): by typeof, strings by length before any other use, integers by
+ * Checks the arguments that a guest passes to an op (rules R17 and R18): by typeof, strings by length before any other use, integers by
  * range, bytes by brand. Nothing here runs guest code: brands and lengths come from captured getters that read internal slots.
  */
 import { types } from 'node:util';

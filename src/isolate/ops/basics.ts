@@ -5,13 +5,13 @@ import type { OpContext, OpSet } from './op-set.js';
 import { Op } from './table.js';
 
 const MAX_LOG_CHARACTERS = 128 * 1024;
-/** Coarse, so that the clock tells little of what the processor does for others. */
+/** Coarse, so that the clock reveals little about the processor's work for other functions. */
 const CLOCK_TICKS_PER_MS = 10;
 const MAX_RANDOM_BYTES = 65_536;
 
 export interface BasicsOwner extends OpContext {
   log(level: number, text: string): void;
-  /** What leaveBytes left, once. */
+  /** The bytes that `leaveBytes` has left; they can be taken once. */
   takeBytes(): Uint8Array | undefined;
 }
 

@@ -6,7 +6,7 @@ import { checkedInteger, checkedText, copyIn, copyOut, guestByteLength, OpError,
 import type { OpSet } from './op-set.js';
 import { BODY_ENDED, MAX_REPLY_HEAD_CHARACTERS, Op } from './table.js';
 
-/** What these ops need of the isolate. */
+/** The parts of the isolate that these ops use. */
 export interface ExchangeHost {
   /** The exchange, if it is the guest's to use. */
   find(id: number): GuestExchange | undefined;
@@ -25,9 +25,9 @@ export interface ExchangeHost {
   abandon(invocation: GuestExchange): void;
 }
 
-/** Of the failure of a handler, whose texts the guest cuts. */
+/** The longest failure of a handler; the guest shortens its texts. */
 const MAX_FAILURE_CHARACTERS = 128 * 1024;
-/** Of the failure of a body, which is cut here. */
+/** The longest failure of a body, which is shortened here. */
 const MAX_MESSAGE_CHARACTERS = 2 * 1024 * 1024;
 const MAX_REASON_CHARACTERS = 4096;
 const MAX_CHUNK_BYTES = 1024 * 1024;
@@ -181,7 +181,7 @@ function checkedService(value: unknown): ServiceId {
   return id;
 }
 
-/** The host ends an isolate that sends a longer one: an honest one is told so. */
+/** The host ends an isolate that sends a longer head, so the function gets an error first. */
 function callHead(text: string): string {
   if (text.length * 3 > MAX_CALL_HEAD_BYTES && Buffer.byteLength(text) > MAX_CALL_HEAD_BYTES) {
     throw new OpError('TypeError', `The arguments of a call are longer than ${MAX_CALL_HEAD_BYTES} bytes as JSON`);

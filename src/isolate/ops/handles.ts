@@ -1,7 +1,7 @@
 /**
- * Objects of the host realm that the guest holds by number. A guest has no way to tell that it forgot one, so it hands over an
- * empty byte array with each, the token, and keeps that beside the number: when the engine has collected the token, the object
- * goes too. The token is never read.
+ * Objects of the host realm that the guest holds by number. A guest cannot report that it dropped one, so it hands over an empty byte array
+ * with each, the token, and keeps that beside the number: when the engine has collected the token, the object goes too. The token is never
+ * read.
  */
 import { types } from 'node:util';
 import { OpError } from './arguments.js';
@@ -14,7 +14,10 @@ export class Handles<T> {
   readonly #tokens = new FinalizationRegistry<number>(id => this.delete(id));
   #nextId = 1;
 
-  /** `what` names the objects in errors; `max` is how many there may be at once; `hold` is told of the memory that they take and free. */
+  /**
+   * `what` names the objects in errors; `max` is how many there may be at once; `hold` is called with the bytes that they take, and with a
+   * negative number when they free them.
+   */
   constructor(what: string, max: number, hold: (bytes: number) => void = () => {}) {
     this.#what = what;
     this.#max = max;

@@ -1,4 +1,4 @@
-/** Ops of the loader: what the guest tells of its start, and what it asks for while it runs. */
+/** Ops of the loader: the guest's reports of its start, and what it requests while it runs. */
 
 import { HANDLERS, type ScriptFailure } from '../../protocol/messages.js';
 import { hintAboutMissing } from '../imports/missing-module.js';

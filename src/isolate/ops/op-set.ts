@@ -1,7 +1,7 @@
 import type { Place } from '../stacks/source-places.js';
 import type { Op } from './table.js';
 
-/** What an op answers: nothing else may cross to the guest. */
+/** The possible results of an op: nothing else may cross to the guest. */
 export type OpResult = number | string | undefined;
 
 /** Checks its own arguments (arguments.ts); throws OpError for what the guest shall see. */
@@ -9,7 +9,7 @@ export type OpFunction = (a: unknown, b: unknown, c: unknown, d: unknown) => OpR
 
 export type OpSet = Partial<Record<Op, OpFunction>>;
 
-/** What the ops of one isolate share. */
+/** The part of an isolate that its ops share. */
 export interface OpContext {
   /** The invocation whose turn it is, 0 in the global scope. Set by the turn queue, never by the guest. */
   currentInvocation(): number;
@@ -21,14 +21,14 @@ export interface OpContext {
    */
   begin(work: Promise<number | string | undefined | Uint8Array>): number;
   /**
-   * CPU time of another thread, which the clock of this one does not show. Work is paid for before it is begun, since nobody can stop it
-   * then: throws OpError when the invocation has not so much left.
+   * CPU time of another thread, which the clock of this one does not show. It is charged before the work begins, because the work cannot be
+   * stopped afterwards. Throws OpError when the invocation has less time left.
    */
   charge(cpuMs: number): void;
-  /** What finished work has cost beside what was charged for it; less than nothing gives back. */
+  /** Charges the difference between the cost of finished work and its charge; a negative number is a refund. */
   settle(invocation: number, cpuMs: number): void;
-  /** Bytes outside of every heap that are held for the guest; less than nothing when they are given back. */
+  /** Bytes outside of every heap that are held for the guest; negative when they are released. */
   hold(bytes: number): void;
-  /** Where what stands at a place of the code that runs was written. */
+  /** The place in the source files of a place in the code that runs. */
   placeOf(place: Place): Place;
 }

@@ -1,12 +1,12 @@
 /**
- * The numbers of the bridge, the only constants both realms share. `Op`: what the guest asks of the host realm through
- * `hostCall(op, a, b, c, d)`. `Ev`: what the host realm tells the guest through `enter(ev, a, b, c, d)`.
+ * The numbers of the bridge, the only constants both realms share. `Op`: the calls from the guest to the host realm, by `hostCall(op, a, b,
+ * c, d)`. `Ev`: the events from the host realm to the guest, by `enter(ev, a, b, c, d)`.
  *
  * Arguments and results are undefined, booleans, numbers, strings, or byte arrays that the guest allocated.
  * "exchange" ids name an invocation (even, opened by the host) or a call to a service (odd, opened by the isolate).
  */
 
-/** hostCall answers this when the op failed; `Op.LastError` then tells why. No op has it as a result. */
+/** hostCall answers this when the op failed; `Op.LastError` then gives the reason. No op has it as a result. */
 export const FAILED = -0x7fffffff;
 
 /** Body sizes on the bridge: the number of bytes when all of them are there, else one of these. */
@@ -72,7 +72,7 @@ export enum Op {
   BodyEnd,
   /** (exchange, message): the body that the guest writes has failed. */
   BodyFail,
-  /** (exchange) => bytes ready to be read; 0: Ev.Data will tell; BODY_ENDED. Fails as the body has failed. */
+  /** (exchange) => bytes ready to be read; 0: Ev.Data follows when there are some; BODY_ENDED. Fails as the body has failed. */
   BodyAvailable,
   /** (exchange, target: bytes) => bytes copied and consumed. */
   BodyRead,
@@ -84,7 +84,7 @@ export enum Op {
   BodyPipe,
 
   /** Ops of the web platform, by file in src/isolate/ops. */
-  /** (url, base or undefined) => href, or undefined when it is no URL. */
+  /** (url, base or undefined) => href, or undefined when it is not a URL. */
   UrlParse,
   /** (url, base or undefined) => 1 when it is a URL, else 0. */
   UrlCanParse,
@@ -94,7 +94,7 @@ export enum Op {
   TextDecoderLabel,
   /** (bytes, encoding, DecodeFlag) => text of the whole. */
   TextDecode,
-  /** (encoding, DecodeFlag, token) => decoder, for encodings whose state cannot be told from the last bytes. */
+  /** (encoding, DecodeFlag, token) => decoder, for encodings whose state does not follow from the last bytes. */
   TextDecoderOpen,
   /** (decoder, bytes, 1 for the last, which closes it) => text. */
   TextDecoderChunk,
@@ -122,7 +122,7 @@ export enum Op {
   TimingSafeEqual,
   /** () => a random UUID, version 4. */
   RandomUuid,
-  /** (method of SubtleCrypto, JSON of its arguments, bytes that they refer to, token of the keys made) => async op, see ops/subtle.ts. */
+  /** (method of SubtleCrypto, JSON of its arguments, bytes that they refer to, token of the keys made) => async op, see ops/web/subtle.ts. */
   CryptoOp,
   /** (CompressFormat, 1 to decompress) => codec */
   CompressOpen,
@@ -142,7 +142,7 @@ export enum Op {
 export enum Ev {
   /** (JSON of the function's configuration: name, env, bindings, flags, isScript) */
   Setup = 0,
-  /** (): the classic script has been evaluated. Modules tell by the loader's `imported(0, namespace)`. */
+  /** (): the classic script has been evaluated. Modules report it by the loader's `imported(0, namespace)`. */
   Evaluated,
   /** (import id, 0 for the main module; error): evaluation failed. The error is a guest value that the host has not looked at. */
   EvaluationFailed,
@@ -170,13 +170,13 @@ export enum Ev {
   Stopped,
   /** (reason, promise): both are guest values. */
   UnhandledRejection,
-  /** (promise): a guest value; somebody listens to its rejection after all. */
+  /** (promise): a guest value whose rejection has been handled after all. */
   RejectionHandled,
   /** (timer id): the invocation of the timer is over, it never fires. */
   TimerDropped,
   /**
-   * (invocation, ids of its exchanges joined by commas): it is over before the guest was done with it. What waits for it waits for
-   * nothing and is dropped.
+   * (invocation, ids of its exchanges joined by commas): it has ended before the guest was done with it. Everything that waits for it is
+   * dropped.
    */
   Over,
   /** (import id, 0 for the main module; promise of the evaluation, a guest value): what it is rejected with is its failure. */

@@ -10,10 +10,13 @@
 /** A place of a frame, as "file:line:column", where it was written; the empty text leaves it as it is. A function of the host realm. */
 export type PlaceText = (file: string, line: number, column: number) => string;
 
-/** What the engine calls: the global object of the error, the error, and its call sites. Answers text, and never throws on purpose. */
+/**
+ * The function that the engine calls with the global object of the error, the error, and its call sites. Answers text, and never throws on
+ * purpose.
+ */
 export type StackFormatter = (global: unknown, error: unknown, sites: unknown) => string;
 
-/** What is asked of a call site, whose prototype function code never sees. */
+/** The methods of call sites that are used here. Function code never sees their prototype. */
 interface CallSite {
   getScriptNameOrSourceURL(): unknown;
   getLineNumber(): unknown;
@@ -22,11 +25,11 @@ interface CallSite {
 }
 
 /**
- * Makes the realm neutral and answers what makes the formatter.
+ * Makes the realm neutral and returns the function that creates the formatter.
  *
- * @param foreignPattern what files are not the function's, as the source of a regular expression
- * @param shownFrames at most so many are written
- * @param maxText of a longer name or message only the length is written: to read one that was put together of others writes it out whole
+ * @param foreignPattern matches files that are not the function's: the source of a regular expression
+ * @param shownFrames the most frames that are written
+ * @param maxText only the length of a longer name or message is written: reading a concatenated text makes the engine flatten it
  */
 export function neutralRealm(
   foreignPattern: string,
@@ -79,7 +82,7 @@ export function neutralRealm(
   return placeText => {
     const written = (file: string, line: number, column: number): string => {
       let place: unknown;
-      // What it throws with no stack left is an error of the host realm, and is seen by nobody.
+      // With no stack left it throws an error of the host realm, which reaches no other code.
       try {
         place = placeText(file, line, column);
       } catch {

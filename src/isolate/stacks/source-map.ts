@@ -17,7 +17,7 @@ export interface Original {
 
 /** Per segment: generated column, source (or -1), original line, original column. */
 const FIELDS = 4;
-/** Of the mappings, and of their lines: as much as bundles of many megabytes have, in 20 MB of memory. */
+/** The most mappings, and the most lines: as many as bundles of many megabytes have, in 20 MB of memory. */
 const MAX_SEGMENTS = 1_048_576;
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const DIGIT_OF = new Int8Array(128).fill(-1);
@@ -35,7 +35,9 @@ export class SourceMap {
   /** Where the segments of each line begin; one more than there are lines. */
   readonly #lines: Int32Array;
 
-  /** @throws TypeError or SyntaxError for what is no source map, or one in sections; RangeError for more segments than are kept */
+  /**
+   * @throws TypeError or SyntaxError for a text that is not a source map, or one in sections; RangeError for more segments than are kept
+   */
   constructor(json: string) {
     const map: unknown = JSON.parse(json);
     if (typeof map !== 'object' || map === null) throw new TypeError('A source map is an object');
@@ -71,7 +73,7 @@ export class SourceMap {
   }
 }
 
-/** Into arrays of the size that the separators tell, so that a map takes what it needs and no more while it is read. */
+/** The number of separators gives the size of the arrays, so that reading a map allocates no more than it needs. */
 function decode(mappings: string): { segments: Int32Array; lines: Int32Array } {
   let commas = 0;
   let semicolons = 0;
@@ -85,7 +87,7 @@ function decode(mappings: string): { segments: Int32Array; lines: Int32Array } {
   const segments = new Int32Array((commas + semicolons + 1) * FIELDS);
   let line = 0;
   let count = 0;
-  // Each number is told as its difference from the last one of its kind; columns begin anew in each line.
+  // Each number is the difference from the last one of its kind; columns begin anew in each line.
   const last = [0, 0, 0, 0, 0];
   let field = 0;
   let value = 0;

@@ -16,7 +16,7 @@ export interface Place {
 /** Text that took the place of another, both in one line. Positions are those after the replacement. */
 export interface Edit {
   readonly line: number;
-  /** Of the first character behind it. */
+  /** The column of the first character behind it. */
   readonly column: number;
   /** By how many characters what follows in the line has moved. */
   readonly moved: number;
@@ -27,7 +27,7 @@ export type TextOf = (name: string, maxBytes: number) => string | undefined;
 
 const ANNOTATIONS = ['//# sourceMappingURL=', '//@ sourceMappingURL='];
 const INLINE = /^data:application\/json[^,]{0,100};base64,/;
-/** Of the JSON. Larger ones are left alone: to read them would take the memory that the function has for itself. */
+/** The largest JSON of a source map. Larger ones are ignored, because reading them would take the function's own memory. */
 const MAX_MAP_BYTES = 16 * 1024 * 1024;
 /** Text of base64 for that many bytes, and what stands before it. */
 const MAX_URL_LENGTH = Math.ceil(MAX_MAP_BYTES / 3) * 4 + 200;
@@ -71,9 +71,9 @@ export class SourcePlaces {
   #map(name: string): SourceMap | undefined {
     if (this.#maps.has(name)) return this.#maps.get(name);
     const source = this.#textOf(name, Number.POSITIVE_INFINITY);
-    // What a function calls itself can look like a frame of any file: only what is deployed is remembered.
+    // A function can choose a name that looks like a frame of any file, so only deployed files are cached.
     if (source === undefined) return undefined;
-    // A map that is none is as good as no map: set first, so that it is looked at once.
+    // Set first, so that an invalid map is read only once and then treated as absent.
     this.#maps.set(name, undefined);
     try {
       const text = this.#mapText(name, source);
@@ -93,7 +93,7 @@ export class SourcePlaces {
   }
 }
 
-/** As the deployment names its files: relative to the module, without what would look like another frame. */
+/** The name of a file as in the deployment: relative to the module, and without text that looks like another frame. */
 function fileName(module: string, source: string): string {
   const short = source.slice(0, MAX_FILE_NAME);
   const isAbsolute = /^(?:[a-z][a-z0-9+.-]*:\/|\/)/i.test(short);

@@ -1,12 +1,12 @@
 /**
- * Who writes the stacks of this thread's errors (rule R4). By default that is a function of Node's, in the host realm, which the engine calls
- * while function code runs: an error that it throws for want of stack, or over an odd `name`, is a host object in the hands of the function.
- * Here it is a function of a realm in which there is nothing else (neutral-realm.ts), so that errors of the guest realm may have the stacks
- * that the engine keeps, those included that it throws itself.
+ * Chooses the function that writes the stacks of this thread's errors (rule R4). By default that is a function of Node's, in the host
+ * realm, which the engine calls while function code runs: an error that it throws for want of stack, or over an odd `name`, is a host
+ * object in the hands of the function. Here it is a function of a realm in which there is nothing else (neutral-realm.ts), so that errors
+ * of the guest realm may have the stacks that the engine keeps, those included that it throws itself.
  *
- * What replaces the function is internal to Node: `--expose-internals` shows it to this thread alone, and before anything else is done with it
- * all built-in modules are closed again, the public ones too: whoever got hold of `require` finds none. Where Node has changed, or without the flag, nothing is taken over: the guest
- * realm's errors then keep no native stacks (guest/errors.ts).
+ * What replaces the function is internal to Node: `--expose-internals` shows it to this thread alone, and before anything else is done with
+ * it all built-in modules are closed again, the public ones too: code that gets hold of `require` cannot load any. Where Node has changed,
+ * or without the flag, nothing is taken over: the guest realm's errors then keep no native stacks (guest/errors.ts).
  */
 import { createRequire } from 'node:module';
 import vm from 'node:vm';
@@ -21,7 +21,7 @@ const MAX_TEXT = 1_048_576;
 /** Built-in modules that this thread loads later: the parser's bundle (lazy-parser.ts) begins with this one. */
 const STILL_NEEDED: readonly string[] = ['url'];
 
-/** What is used of Node's internals; undefined where they are others. */
+/** The internals of Node that are used; undefined in versions of Node that do not have them. */
 interface Internals {
   setFormatter(formatter: StackFormatter): void;
   close(): void;
@@ -44,7 +44,7 @@ export function useStackPlaces(find: (place: Place) => Place): void {
 export function takeOverStacks(): void {
   const internals = openInternals();
   if (internals === undefined) return;
-  // First of all, and whatever comes of the rest.
+  // This comes first, and is done even when the rest fails.
   internals.close();
   internals.setFormatter(createFormatter());
   isTakenOver = true;
@@ -65,7 +65,7 @@ function refuseImport(): never {
   throw undefined;
 }
 
-/** As the bridge's function: only text comes out of it, and nothing leads from it to this realm (R6, R16, R17). */
+/** Like the function of the bridge, it returns only text, and nothing leads from it to this realm (R6, R16, R17). */
 function createPlaceText(): PlaceText {
   const placeText: PlaceText = (file, line, column) => {
     try {
@@ -121,5 +121,5 @@ function methodOf(owner: unknown, name: string): Method {
   const value: unknown =
     (typeof owner === 'object' && owner !== null) || typeof owner === 'function' ? Reflect.get(owner, name) : undefined;
   if (typeof value !== 'function') throw new TypeError(`Node has no internal ${name}()`);
-  return value as Method; // a function, of which the caller knows what it takes
+  return value as Method; // a function, whose parameters the caller knows
 }

@@ -9,7 +9,7 @@ import {
   type Method,
 } from './deprecations.js';
 
-/** What the owner of a host may change: schedules slip. All dates are `YYYY-MM-DD`, UTC. */
+/** The dates that the owner of a host may change, because schedules slip. All dates are `YYYY-MM-DD`, UTC. */
 export interface ScheduleOverrides {
   /** Another end of life, by id of the row. */
   readonly endOfLife?: Readonly<Partial<Record<DeprecationId, string>>>;
@@ -42,7 +42,7 @@ export class Schedule {
   readonly #byId: ReadonlyMap<string, ScheduledRow>;
   readonly #byRoute = new Map<string, ScheduledRow[]>();
 
-  /** @throws RangeError an id that no row has, a date that is none, or a segment that cannot stand in a path */
+  /** @throws RangeError an unknown id, an invalid date, or a segment that cannot be part of a path */
   constructor(overrides: ScheduleOverrides = {}) {
     for (const id of [...Object.keys(overrides.endOfLife ?? {}), ...Object.keys(overrides.deprecatedSince ?? {})]) {
       if (!isDeprecationId(id)) {

@@ -11,7 +11,7 @@ export interface DeprecatedRoute {
   readonly path: string;
 }
 
-/** What is different once the end of life is reached. */
+/** The change of behaviour once the end of life is reached. */
 export type Change =
   /** The routes answer 410. */
   | { readonly kind: 'routes-gone' }
@@ -19,13 +19,13 @@ export type Change =
   | { readonly kind: 'segment-renamed'; readonly from: string; readonly to: string }
   /** Responses of the routes leave the fields out; in requests they are ignored. */
   | { readonly kind: 'fields-gone'; readonly fields: readonly string[] }
-  /** As `fields-gone` inside `data` of records of one type, and requests that carry them are an error. */
+  /** Like `fields-gone`, inside `data` of records of one type; requests that contain the fields are refused. */
   | { readonly kind: 'data-fields-refused'; readonly recordType: string; readonly fields: readonly string[] }
   /** Errors of the routes leave `error_chain` out and the root cause takes the place of its parent. */
   | { readonly kind: 'error-chain-gone' }
   /** Requests framed both by Transfer-Encoding and by Content-Length are declined. */
   | { readonly kind: 'framing-declined' }
-  /** Nothing that a route of this API shows; `words` are what a reader of source code can look for. */
+  /** No route of this API changes; `words` are the terms that a search of source code can look for. */
   | { readonly kind: 'notice'; readonly words: readonly string[] };
 
 export interface Replacement {

@@ -5,7 +5,7 @@ import { ApiError, type ErrorItem, errorItem } from '../http/envelope.js';
 import { fillPath, type PathParams } from '../http/path-table.js';
 import { endsRoutes, isOver, type ScheduledRow } from './deprecation-timeline.js';
 
-/** What the schedule has to know of a request. */
+/** The parts of a request that the schedule uses. */
 export interface ScheduledRequest {
   /** The rows that concern the route. */
   readonly rows: readonly ScheduledRow[];

@@ -1,4 +1,4 @@
-/** Turns what a client sends for a DNS record into what is stored, or says what is wrong with it. */
+/** Turns a client's DNS record into the stored one, or reports what is wrong with it. */
 
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { ApiError } from '../http/envelope.js';
@@ -55,7 +55,7 @@ export function bodyOf(record: DnsRecord): DnsRecordBody {
   };
 }
 
-/** The three fields of SRV records that the schedule lets go, read off the name of the record. */
+/** The three fields of SRV records that the deprecation schedule removes, derived from the name of the record. */
 export function legacySrvFields(name: string): RecordData {
   const [service = '', proto = '', ...rest] = name.split('.');
   return { service, proto, name: rest.join('.') };

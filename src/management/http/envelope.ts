@@ -17,7 +17,7 @@ export interface PageInfo {
   readonly total_pages: number;
 }
 
-/** For lists that only grow: no total, and the next page begins at `cursor` (absent on the last). */
+/** Describes a page of a list that only grows: it has no total, and the next page begins at `cursor` (absent on the last page). */
 export interface CursorInfo {
   readonly per_page: number;
   readonly count: number;
@@ -32,11 +32,11 @@ export interface Envelope {
   readonly result_info?: PageInfo | CursorInfo;
 }
 
-/** What a handler answers; the pipeline writes the envelope around it. */
+/** The result of a handler; the pipeline writes the envelope around it. */
 export interface Reply {
   readonly result: unknown;
   readonly resultInfo?: PageInfo | CursorInfo;
-  /** Of the stored record, without quotes. */
+  /** The ETag of the stored record, without quotes. */
   readonly etag?: string;
   /** In place of the envelope: a body of its own media type. */
   readonly raw?: string | FormData;

@@ -15,7 +15,7 @@ const LINGER_BYTES = 1024 ** 2;
 export function nodeListener(fetch: FetchHandler): (request: IncomingMessage, response: ServerResponse) => void {
   return (incoming, outgoing) => {
     void answer(fetch, incoming, outgoing).catch(() => {
-      // The client is gone, or the answer broke off: there is nobody to tell.
+      // The client is gone, or the response broke off, so no error can be sent.
       outgoing.destroy();
     });
   };
@@ -40,7 +40,7 @@ async function answer(fetch: FetchHandler, incoming: IncomingMessage, outgoing: 
   await pipeline(Readable.fromWeb(nodeStream(response.body)), outgoing);
 }
 
-/** An error where the head makes no Request (a host or a target that are none). */
+/** An ApiError when no Request can be made of the head (an invalid host or target). */
 function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | ApiError {
   try {
     const headers = new Headers();
@@ -49,7 +49,7 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | Ap
       headers.append(incoming.rawHeaders[at] ?? '', incoming.rawHeaders[at + 1] ?? '');
     }
     const method = incoming.method ?? 'GET';
-    // What the client asked for, also where a framework has cut its mount path off `url`: basePath names the whole of it.
+    // The URL that the client requested. A framework may have removed its mount path from `url`, but basePath includes it.
     const original =
       'originalUrl' in incoming && typeof incoming.originalUrl === 'string' ? incoming.originalUrl : undefined;
     const url = new URL(original ?? incoming.url ?? '/', `http://${incoming.headers.host ?? 'localhost'}`);

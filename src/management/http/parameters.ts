@@ -1,4 +1,4 @@
-/** What each path parameter may be, by name. */
+/** The syntax of each path parameter, by name. */
 
 import type { JsonSchema } from '../../quotas/schema/schema.js';
 
@@ -12,9 +12,9 @@ const uuid: Parameter = {
   schema: { type: 'string', pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' },
   example: '6f1d3c0e-6d0f-4c4e-8a53-2f5c6a1b7c9d',
 };
-/** Identifiers of what the owner of the host keeps. */
+/** Identifiers that the owner of the host assigns. */
 const foreign: Parameter = { schema: { type: 'string', pattern: '^[A-Za-z0-9._~-]{1,128}$' }, example: 'a1b2c3' };
-/** As the host takes them, see `checkName` of its options. */
+/** The names that the host accepts, see NAME in shapes/function-shapes.ts. */
 const HOST_NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$';
 const account: Parameter = { schema: { type: 'string', pattern: HOST_NAME }, example: 'acme' };
 const zone = hexId('023e105f4ecef8ad9ca31a8372d0c353');
@@ -48,7 +48,7 @@ export function parameterSchema(name: string): Parameter {
   return PARAMETERS[name] ?? foreign;
 }
 
-/** What is wrong with a value of the path; null when nothing is. */
+/** Describes what is wrong with a value of the path; null when it is valid. */
 export function parameterProblem(name: string, value: string): string | null {
   const { pattern } = parameterSchema(name).schema;
   let expression = compiled.get(pattern);

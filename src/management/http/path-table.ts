@@ -5,7 +5,7 @@ export type PathParams = Readonly<Record<string, string>>;
 class PathNode<T> {
   readonly literals = new Map<string, PathNode<T>>();
   parameter: PathNode<T> | undefined;
-  /** What a `{name...}` at this place leads to. */
+  /** The entries with a `{name...}` at this place. */
   rest: Entry<T>[] | undefined;
   readonly entries: Entry<T>[] = [];
 }
@@ -23,8 +23,8 @@ export interface PathMatch<T> {
 }
 
 /**
- * Finds what is registered for a path. A literal segment wins over a parameter and a parameter over a rest, whatever
- * the order of registration; the cost is that of the path's length, not of the number of patterns.
+ * Finds the entries that are registered for a path. A literal segment wins over a parameter and a parameter over a rest, independent of the
+ * order of registration. The time depends on the path's length, not on the number of patterns.
  */
 export class PathTable<T> {
   readonly #root = new PathNode<T>();

@@ -3,7 +3,7 @@
 import { ApiError } from './envelope.js';
 
 /**
- * What a write asks of the record it changes; evaluated under the lock of the record.
+ * The conditions of a write on the record that it changes, evaluated under the lock of the record.
  * @param etag of the record as stored, undefined where there is none
  * @throws ApiError PRECONDITION_FAILED
  */

@@ -12,7 +12,7 @@ export interface Routed {
   readonly segments: readonly string[];
 }
 
-/** Of lists without pages. */
+/** The values for lists without pages. */
 const NO_QUERY: QueryValues = { page: 1, per_page: 100 };
 
 export class Router {
@@ -55,7 +55,7 @@ export class Router {
     const values: Record<string, string> = Object.fromEntries(search);
     const repeated = [...search.keys()].find(name => search.getAll(name).length > 1);
     if (repeated !== undefined)
-      throw new ApiError('QUERY_INVALID', `The query parameter ${JSON.stringify(repeated)} stands there twice`);
+      throw new ApiError('QUERY_INVALID', `The query parameter ${JSON.stringify(repeated)} is given twice`);
     const checked = this.#validator(route)(values);
     if ('problems' in checked) {
       const [problem = 'is not valid'] = checked.problems;

@@ -95,7 +95,7 @@ async function write(context: Context, bodyFrom: (before: DnsRecord) => DnsRecor
   });
 }
 
-/** What a record carries in answers comes back in requests and is ignored; a new type takes nothing of the old value. */
+/** Read-only fields of a record come back in requests and are ignored; a record of a new type keeps nothing of the old value. */
 function merged(before: DnsRecord, body: Bodies['DnsRecordUpdate']): DnsRecordBody {
   const { content, data, priority, ...rest } = bodyOf(before);
   const sameType = body.type === undefined || body.type === before.type;

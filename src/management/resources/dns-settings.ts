@@ -9,7 +9,7 @@ import type { DnsSettings } from '../state/stores.js';
 type Field = keyof DnsSettings;
 
 const DEFAULTS: DnsSettings = { multi_provider: false, secondary_overrides: false };
-/** Of settings that nobody has changed yet. */
+/** The ETag of settings that have never been changed. */
 const DEFAULT_ETAG = 'default';
 
 export async function getDnsSettings(context: Context): Promise<Reply> {

@@ -17,7 +17,7 @@ export async function replaceSchedules(context: Context, body: Bodies['Schedules
   const crons = body.map(({ cron }) => cron.trim().replace(/\s+/g, ' '));
   const twice = crons.find((cron, index) => crons.indexOf(cron) !== index);
   if (twice !== undefined)
-    throw new ApiError('BODY_INVALID', `The cron expression ${JSON.stringify(twice)} stands there twice`);
+    throw new ApiError('BODY_INVALID', `The cron expression ${JSON.stringify(twice)} is listed twice`);
   return functionStore.locked(account, name, async () => {
     const stored = await functionStore.get(account, name);
     requireMatch(context.request.headers, stored.etag);

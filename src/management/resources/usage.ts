@@ -1,4 +1,4 @@
-/** What an account and a function have used, and what their plan allows. */
+/** The usage of an account and of a function, and the limits of their plan. */
 
 import { type Context, param } from '../context.js';
 import type { Reply } from '../http/envelope.js';

@@ -14,7 +14,7 @@ export interface AuditEntry {
   readonly action: { readonly method: string; readonly path: string; readonly route: string; readonly status: number };
 }
 
-/** Nothing here changes or deletes an entry. */
+/** The log is append-only: entries are never changed or deleted. */
 export class AuditLog {
   readonly #records: Records<AuditEntry>;
   /** Keeps the order of entries of one millisecond. */

@@ -15,7 +15,7 @@ import type { Operation, Stored } from './records.js';
 import type { Sealing } from './secret-cipher.js';
 import type { FunctionRecord, SecretRecord, Stores, VersionRecord } from './stores.js';
 
-/** What a version runs with, besides its modules. */
+/** The configuration of a version, besides its modules. */
 export type Configuration = Pick<
   VersionRecord,
   'compatibility_date' | 'compatibility_flags' | 'bindings' | 'limits' | 'usage_model'
@@ -89,7 +89,7 @@ export class FunctionStore {
       if (!isBindingName(binding)) {
         throw new ApiError(
           'BODY_INVALID',
-          `The name ${JSON.stringify(binding)} of a binding or secret is no JavaScript variable`,
+          `The name ${JSON.stringify(binding)} of a binding or secret is not the name of a JavaScript variable`,
         );
       }
     }
@@ -237,7 +237,7 @@ export class FunctionStore {
     }
   }
 
-  /** What to delete so that, with one more version, no more than the kept number remain; never one of `keep`. */
+  /** The versions to delete so that, with one more, no more than the kept number remain; never one of `keep`. */
   async pruneVersions(account: string, name: string, keep: readonly string[]): Promise<Operation[]> {
     const versions: VersionRecord[] = [];
     for await (const version of this.#stores.versions.below(account, name)) versions.push(version);

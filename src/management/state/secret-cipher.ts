@@ -52,12 +52,12 @@ export function checkKey(key: Uint8Array): Uint8Array {
   return key;
 }
 
-/** As releases stored secrets that were given no key. */
+/** Whether a secret is stored unencrypted, as earlier releases did when they had no key. */
 export function isPlain(sealed: string): boolean {
   return sealed.startsWith(PLAIN);
 }
 
-/** Tells keys apart, and nothing of the key. */
+/** An identifier of a key that reveals nothing of the key. */
 export function fingerprint(key: Uint8Array): string {
   return createHash('sha256').update('edgehost secrets key\0').update(key).digest('hex').slice(0, 32);
 }

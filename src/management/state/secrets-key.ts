@@ -10,7 +10,7 @@ import { commit, type ManagementStorage, type Operation } from './records.js';
 import { fingerprint, isPlain, openWith, type Sealing, sealWith } from './secret-cipher.js';
 import type { SecretRecord, SecretsKeyRecord, Stores } from './stores.js';
 
-/** Records are written anew in batches of so many. */
+/** The number of records that are rewritten in one batch. */
 const BATCH = 100;
 const STATE = 'secrets-key';
 
@@ -27,7 +27,7 @@ const openings = new WeakMap<ManagementStorage, Promise<void>>();
 
 /**
  * Finds the key and has everything sealed with it. Where the key that secrets were sealed with is missing, nothing is changed: `onWarning`
- * is told, and whatever needs a secret fails with EDGE_SECRETS_KEY until the key is back.
+ * is called, and everything that needs a secret fails with EDGE_SECRETS_KEY until the key is back.
  */
 export function openSecrets(options: SecretsKeyOptions): Promise<void> {
   // One after the other: two that write records anew could bring back what a caller has changed in between.

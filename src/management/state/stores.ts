@@ -12,7 +12,7 @@ export interface ZoneRecord {
   readonly id: string;
   readonly name: string;
   readonly account: string;
-  /** Not there in zones that were made before anybody was asked. */
+  /** Absent in zones of releases that did not ask for permission. */
   readonly approved_by?: 'owner' | 'callback' | 'declaration';
   readonly created_on: string;
   readonly modified_on: string;
@@ -77,7 +77,7 @@ export interface SecretRecord {
 }
 
 export interface SecretsKeyRecord {
-  /** Tells which key secrets are sealed with. */
+  /** Identifies the key that secrets are sealed with. */
   readonly fingerprint: string;
   /** Whether the owner gave it, or it is in the key's file. */
   readonly source: 'option' | 'file';
@@ -115,7 +115,7 @@ export class Stores {
   readonly deployments: Records<DeploymentRecord>;
   /** account, function, secret */
   readonly secrets: Records<SecretRecord>;
-  /** Of the API itself: `secrets-key`. */
+  /** Settings of the API itself: `secrets-key`. */
   readonly settings: Records<SecretsKeyRecord>;
   /** account, function, version id, index of the module */
   readonly contents: Contents;

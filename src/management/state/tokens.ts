@@ -18,7 +18,7 @@ export interface ConfiguredToken {
   readonly expiresOn?: Date | null;
 }
 
-/** Who sent a request. */
+/** The sender of a request. */
 export interface Principal {
   readonly tokenId: string;
   readonly tokenName: string;
@@ -50,7 +50,7 @@ export class Tokens {
   readonly #configured: Configured[];
   readonly #records: Records<TokenRecord>;
 
-  /** @throws RangeError for a token that is too short, a hash that is none, or an unknown permission */
+  /** @throws RangeError for a token that is too short, an invalid hash, or an unknown permission */
   constructor(configured: readonly ConfiguredToken[], records: Records<TokenRecord>) {
     this.#configured = configured.map((token, index) => resolve(token, `configured-${index + 1}`));
     this.#records = records;

@@ -1,15 +1,15 @@
 /**
- * What a call makes the host do, counted to the account that made it, and to the CPU time of the invocation. Services charge what they do, ask for
- * a turn before each piece of a long body, and count each file and socket before it is opened.
+ * The host's work for a call, charged to the account of the caller and to the CPU time of the invocation. Services charge their work, wait
+ * for a turn before each chunk of a long body, and count each file and socket before it is opened.
  */
 export interface CallWork {
-  /** The account, as queues by account tell accounts apart. One object for all calls of an account. */
+  /** Identifies the account in queues: the same object for all calls of an account. */
   readonly owner: object;
   /** Charges milliseconds of a processor, on whichever thread of the host (quotas/host/host-costs.ts). */
   charge(ms: number): void;
   /** Resolves when the account may go on; undefined at once while it is not in debt. */
   turn(): Promise<void> | undefined;
-  /** Counts bytes that a service holds between two pieces of a body; a negative number gives them back. */
+  /** Counts bytes that a service holds between two chunks of a body; a negative number releases them. */
   countBytes(bytes: number): void;
   /** @throws EdgeError EDGE_OVERLOADED when the account has as many files and sockets open as it may */
   openDescriptor(): void;

@@ -1,10 +1,10 @@
 /**
- * A queue in front of what all accounts share: threads that read and write files, decoders, reads of the database. Whoever asks for much waits
- * behind its own work, not in front of others.
+ * A queue in front of what all accounts share: threads that read and write files, decoders, reads of the database. An account with many
+ * requests waits behind its own work, not in front of others.
  *
- * Between owners the order is that of start-time fair queueing (Goyal, Vin, Cheng 1996): each task has a cost, and the owner that was given least
- * is next. An owner that was idle begins where the others are: it neither saves up nor is made to pay for time in which nobody waited. Within an
- * owner the order is that of arrival.
+ * Between owners the order is that of start-time fair queueing (Goyal, Vin, Cheng 1996): each task has a cost, and the owner that was given
+ * least is next. An owner that was idle begins where the others are: it neither saves up idle time nor is charged for time in which no task
+ * waited. Within an owner the order is that of arrival.
  *
  * p-queue, which the connections of an invocation use, orders by one priority: it knows no owners, cannot leave a place free for another one, and
  * takes several promises for a task that could begin at once. Here that takes none.
@@ -12,11 +12,11 @@
 import { EdgeError } from '../errors.js';
 
 export interface FairQueueOptions {
-  /** What the tasks want, for messages: "Cannot read or write a file: ...". */
+  /** The purpose of the tasks, for messages: "Cannot read or write a file: ...". */
   readonly task: string;
   /** Tasks that run at once. */
   readonly concurrency: number;
-  /** Of them, tasks of one owner, while other owners wait. */
+  /** The most running tasks of one owner while other owners wait. */
   readonly perOwner: number;
   /** Tasks of one owner that wait; more are refused with EDGE_OVERLOADED. */
   readonly maxWaiting: number;
@@ -36,9 +36,9 @@ interface Owner {
 
 export class FairQueue {
   readonly #options: FairQueueOptions;
-  /** What an owner was given is remembered as long as the owner is. */
+  /** The state of an owner is kept for as long as the owner exists. */
   readonly #owners = new WeakMap<object, Owner>();
-  /** Those with tasks that wait. */
+  /** Owners with waiting tasks. */
   readonly #waiting = new Set<Owner>();
   #running = 0;
   /** The virtual time: when the task that began last was to start. */
@@ -63,8 +63,8 @@ export class FairQueue {
   }
 
   /**
-   * Takes a place for a task, which `leave` gives back. Undefined: the task may begin at once, as it may whenever nobody waits. Rejects with the
-   * reason of `signal` when that fires first; then there is nothing to give back.
+   * Takes a place for a task, which `leave` gives back. Undefined: the task may begin at once, as it may whenever no other task waits.
+   * Rejects with the reason of `signal` when that fires first; then there is nothing to give back.
    *
    * @param cost in one unit for the whole queue, at least 0
    * @throws EdgeError EDGE_OVERLOADED when the owner has as many tasks waiting as it may
@@ -156,7 +156,7 @@ export class FairQueue {
         owner.waiting.splice(owner.waiting.indexOf(waiter), 1);
         if (owner.waiting.length === 0) this.#waiting.delete(owner);
         reject(signal?.reason);
-        // Whoever waits alone now may have more places.
+        // An owner that is now the only one waiting may have more places.
         this.#next();
       };
       signal?.addEventListener('abort', giveUp, { once: true });

@@ -1,10 +1,10 @@
-/** What a value that was parsed from JSON takes of the heap. */
+/** Estimates the heap memory of a value that was parsed from JSON. */
 
 /** The shortest texts that take most: `{},` is three bytes, and an object of 56 with its place in an array. */
 const MAX_PER_CHARACTER = 22;
 /** Texts up to this length are not looked into: to count them by the worst that they can be costs nothing. */
 const LOOKED_INTO_FROM = 8 * 1024;
-/** Of an object with its first properties, and of an array with its elements' own header. */
+/** The size of an object with its first properties, and of an array with the header of its elements. */
 const OBJECT_BYTES = 56;
 const SLOT_BYTES = 8;
 const PROPERTY_BYTES = 24;

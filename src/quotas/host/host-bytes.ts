@@ -4,13 +4,13 @@
  */
 
 export interface HostBytesOptions {
-  /** Of all accounts together, on the JavaScript heap. */
+  /** The bound for all accounts together, on the JavaScript heap. */
   readonly heapBytes: number;
-  /** Of all accounts together, in buffers outside of the heap. */
+  /** The bound for all accounts together, in buffers outside of the heap. */
   readonly bufferBytes: number;
 }
 
-/** An account that stays over its budget for so long, with its connections unread, holds what cannot fall. */
+/** An account that stays over its budget for this long, with its connections unread, holds bytes that cannot fall. */
 const STUCK_AFTER_MS = 1500;
 /**
  * From this part of the budget on nothing more is read. The rest is for what the account has given back and V8 has not collected yet: beside hoards of
@@ -22,13 +22,13 @@ const PRESSURE = 0.5;
 /** From this part of the budget on windows stay small, so that it takes many readers that do not read to fill it. */
 const CROWDED = 0.25;
 
-/** What all accounts of one host hold together. */
+/** The bytes that all accounts of one host hold together. */
 export class HostBytes {
   readonly #heapLimit: number;
   readonly #bufferLimit: number;
   heapBytes = 0;
   bufferBytes = 0;
-  /** Accounts that hold anything: each may hold its part of what there is when all of it is used up. */
+  /** The number of accounts that hold bytes. Once the common part is used up, each may hold an equal share of it. */
   holders = 0;
   readonly full = new Set<AccountBytes>();
 
@@ -37,7 +37,7 @@ export class HostBytes {
     this.#bufferLimit = options.bufferBytes;
   }
 
-  /** Whether somebody who holds `held` holds too much for the moment. */
+  /** Whether an account that holds `held` bytes holds too many for the moment. */
   isTooMuch(held: number): boolean {
     if (this.heapBytes >= this.#heapLimit && held > this.#heapLimit / this.holders) return true;
     return this.bufferBytes >= this.#bufferLimit && held > this.#bufferLimit / this.holders;
@@ -128,7 +128,7 @@ export class AccountBytes {
     this.#onChange(isFull);
   }
 
-  /** Nothing is watched any more. */
+  /** Stops watching the account. */
   close(): void {
     clearTimeout(this.#timer);
     this.#all.full.delete(this);
@@ -146,7 +146,7 @@ export class AccountBytes {
     if (bytes < 0 && this.#all.full.size > 0) this.#all.fell();
   }
 
-  /** As long as it falls it is on its way out, however slowly its readers read. */
+  /** As long as the value falls, the bytes are being read, however slowly. */
   #watch(): void {
     this.#least = this.#held;
     const before = this.#held;

@@ -1,7 +1,7 @@
 /**
- * What work of the host costs, in milliseconds of a processor: for work that goes on in other threads, or in callbacks of Node that cannot be timed
- * one by one. Measured on Node 20.20 on a 2-core x86-64 machine (`npm run bench -- --only accounting` prints them against the clock). They need not be exact:
- * they decide who waits, and what an invocation is charged with beyond its own CPU time.
+ * The cost of the host's work, in milliseconds of a processor: for work that goes on in other threads, or in callbacks of Node that cannot
+ * be timed one by one. Measured on Node 20.20 on a 2-core x86-64 machine (`npm run bench -- --only accounting` prints them against the
+ * clock). They need not be exact: they decide who waits, and what an invocation is charged with beyond its own CPU time.
  */
 export const HOST_COSTS = {
   /** One call of a service: its head read, its arguments parsed and checked, its answer written. */
@@ -24,7 +24,7 @@ export const HOST_COSTS = {
   newFileMs: 0.6,
   /** One record read from LevelDB, by itself: 0.015. */
   recordMs: 0.015,
-  /** One of many records that are read at once, and told of in a page of a listing: 0.006. */
+  /** One of many records that are read at once and returned in a page of a listing: 0.006. */
   nextRecordMs: 0.005,
   /** One commit, its part of the sync included: an object of 1 KB takes 0.07 over another and 0.11 when it is new. */
   commitMs: 0.04,
@@ -34,7 +34,7 @@ export const HOST_COSTS = {
   keyMs: 0.0003,
   /** One request sent and its answer read, without bodies, on a socket that is open: 0.085. */
   hopMs: 0.1,
-  /** One socket opened: 0.32; with TLS 2.8, of which the handshake is most. */
+  /** One socket opened: 0.32; with TLS 2.8, most of it for the handshake. */
   socketMs: 0.3,
   tlsSocketMs: 2.7,
   /** A megabyte that came out of a decoder of content codings: gzip 1.7 to 3.5, Brotli 3.3 to 4.2. */

@@ -1,6 +1,6 @@
 /**
- * What one account may take of the host: bytes held, time of the host's threads, open invocations and descriptors. Whoever passes the bounds of bytes
- * and time is read no more until they allow it; what cannot fall ends the account's cell.
+ * The share of the host that one account may use: bytes held, time of the host's threads, open invocations and descriptors. An account past
+ * the bounds of bytes and time is not read from until it is below them again; when bytes cannot fall, the account's cell is ended.
  */
 import { EdgeError } from '../errors.js';
 import { AccountBytes, HostBytes, type HostBytesOptions } from './host-bytes.js';
@@ -29,13 +29,13 @@ export class HostBudget {
     return new HostShare(account, limits, this.#bytes, onStuck);
   }
 
-  /** What all accounts hold. */
+  /** The bytes that all accounts hold. */
   get heldBytes(): number {
     return this.#bytes.heapBytes + this.#bytes.bufferBytes;
   }
 }
 
-/** Of the records of an open invocation: its request and response, its exchange, its accounting (measured, Node 20.20). */
+/** The memory of an open invocation: its request and response, its exchange, its accounting (measured, Node 20.20). */
 const INVOCATION_BYTES = 8 * 1024;
 
 /** The main thread is one, however many hosts an application makes. */
@@ -99,14 +99,14 @@ export class HostShare {
   }
 
   /**
-   * For work that goes on piece by piece: resolves when the account may have the next one, at once while it is not in debt. Bytes do not count
-   * here: moving pieces is what gives them back. Resolves also when `signal` fires.
+   * For work in steps: resolves when the account may do the next one, at once while it is not in debt. Bytes do not count here, because
+   * moving chunks is what releases them. Resolves also when `signal` fires.
    */
   turn(signal?: AbortSignal): Promise<void> | undefined {
     if (!this.#time.isInDebt) return undefined;
     return new Promise(resolve => {
       const go = (): void => {
-        // Another piece may have used up what was earned.
+        // Another step may have used up what was earned.
         if (this.#time.isInDebt && signal?.aborted !== true) {
           this.#pieces.add(go);
           return;
@@ -170,7 +170,7 @@ export class HostShare {
     wake(this.#readers);
   }
 
-  /** Moving pieces gives bytes back, so it goes on while bytes keep the connections from being read. */
+  /** Moving chunks releases bytes, so it goes on while the bound of bytes keeps the connections from being read. */
   #changed(): void {
     if (this.#time.isInDebt) return;
     this.#nextPiece();

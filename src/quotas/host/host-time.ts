@@ -11,9 +11,9 @@
 const SHARE = 1 / 6;
 /** The part that all accounts which want more than they have may use together: the rest is for those that want little, and the application. */
 const SHARED = 3 / 4;
-/** What an account may use at once before it has to wait. */
+/** The time that an account may use at once before it has to wait. */
 const BURST_MS = 2;
-/** An account that did nothing for so long is not at work. */
+/** An account that did nothing for this long is not active. */
 const ACTIVE_MS = 100;
 /** Timers have no finer steps. */
 const STEP_MS = 1;
@@ -56,7 +56,7 @@ export class HostTime {
     this.#debtors.delete(account);
   }
 
-  /** One round: each debtor earns its part; in the order in which they came, so that nobody is always the first. */
+  /** One round: each debtor earns its part; in the order in which they came, so that no debtor is always the first. */
   #pay(): void {
     this.#payment = undefined;
     const now = this.now();
@@ -121,7 +121,7 @@ export class AccountTime {
     this.#all.owes(this);
   }
 
-  /** Whether the debt is paid by now: by time, or as nobody else is at work. */
+  /** Whether the debt is paid by now: by time, or because no other account is active. */
   earn(now: number): boolean {
     this.#earn(now);
     if (!this.#all.isShared && this.#balanceMs < 0) this.#balanceMs = 0;
@@ -134,7 +134,7 @@ export class AccountTime {
   }
 
   isAtWork(sinceMs: number): boolean {
-    // Who waits to pay wants to work.
+    // An account in debt counts as active, because it waits to go on.
     this.#isActive = this.#isInDebt || this.#workedAtMs >= sinceMs;
     return this.#isActive;
   }

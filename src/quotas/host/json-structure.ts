@@ -9,13 +9,13 @@ const COLON = 58;
 const BRACKET = 91;
 const BRACE = 123;
 
-/** Short texts are parsed in no time, whatever they hold. */
+/** Shorter texts are cheap to parse, whatever they hold. */
 const LOOKED_INTO_FROM = 16 * 1024;
 const MAX_NAMES = 512;
 /** The parts of an upload are pairs. */
 const MAX_BRACKETS = 10_100;
 
-/** @returns what there is too much of; undefined when the text may be parsed */
+/** @returns the count that is too high, with its bound; undefined when the text may be parsed */
 export function expensiveStructure(text: string): string | undefined {
   if (text.length < LOOKED_INTO_FROM) return undefined;
   let names = 0;

@@ -1,17 +1,17 @@
 /**
- * The threads of libuv, as services share them. They are four for the whole process unless UV_THREADPOOL_SIZE says otherwise, and take what they
- * are given in the order in which it came: files, the database and decoders of every account, one queue. So what may be many or long passes a fair
- * queue first. Costs are in milliseconds of a processor (quotas/host/host-costs.ts).
+ * The threads of libuv, as services share them. They are four for the whole process unless UV_THREADPOOL_SIZE says otherwise, and take what
+ * they are given in the order in which it came: files, the database and decoders of every account, one queue. So tasks that can be many or
+ * long pass a fair queue first. Costs are in milliseconds of a processor (quotas/host/host-costs.ts).
  *
- * One thread is left for commits of the database, which are never many: the next waits until the one before is on disk. One at most waits for the
- * disk with a file of somebody.
+ * One thread is left for commits of the database, which are never many: the next waits until the one before is on disk. At most one thread
+ * waits for the disk with a file of an account.
  */
 import process from 'node:process';
 import { FairQueue } from './fair-queue.js';
 
 const THREADS = poolSize(process.env.UV_THREADPOOL_SIZE);
 
-/** So many tasks of one account wait: far more than it has connections, each of which has one or two. */
+/** The most waiting tasks of one account: far more than its connections need, which have one or two each. */
 const MAX_WAITING = 4096;
 
 /** Reads and writes of files, reads of many records, steps of decoders: at most a few milliseconds each. */
@@ -33,7 +33,7 @@ export const recordQueue = new FairQueue({
   maxWaiting: MAX_WAITING,
 });
 
-/** What waits for the disk until everything that was written of a file is on it. */
+/** Tasks that sync a file: each waits until everything that was written of it is on the disk. */
 export const syncQueue = new FairQueue({
   task: 'write a file to the disk',
   concurrency: Math.max(1, Math.floor(THREADS / 4)),
@@ -41,7 +41,7 @@ export const syncQueue = new FairQueue({
   maxWaiting: MAX_WAITING,
 });
 
-/** As libuv reads it: 4 without a number, at least 1, at most 1,024. */
+/** Reads the setting like libuv: 4 when it is not set, at least 1, at most 1,024. */
 function poolSize(setting: string | undefined): number {
   if (setting === undefined) return 4;
   return Math.min(1024, Math.max(1, Number.parseInt(setting, 10) || 0));

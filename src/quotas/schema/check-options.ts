@@ -1,4 +1,4 @@
-/** Checks of option objects, by their schemas: what is wrong is a TypeError or RangeError that names the option, what was given and what is allowed. */
+/** Checks option objects by their schemas. A mistake is a TypeError or RangeError that names the option, the value and what is allowed. */
 
 import { complaintAbout } from './check.js';
 import { dotted, sentence } from './complaint.js';
@@ -32,6 +32,6 @@ export function checkDateClock(where: string, now: () => Date): void {
 
 /** The options that are given, to be spread over their defaults: one that is undefined has its default. */
 export function givenOf<T extends object>(options: T): T {
-  // What is left out is optional in T: the check has refused everything else that is undefined.
+  // Fields that are left out are optional in T: the check has refused all other fields that are undefined.
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }

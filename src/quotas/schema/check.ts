@@ -12,7 +12,7 @@ import type { JsonSchema } from './schema.js';
 let ajv: Ajv2020 | undefined;
 const compiled = new WeakMap<JsonSchema, ValidateFunction>();
 
-/** What is wrong with a value; undefined when it is what the schema says. A field that is undefined is one that is not given. */
+/** Describes what is wrong with a value; undefined when it satisfies the schema. A field that is undefined counts as absent. */
 export function complaintAbout(schema: JsonSchema, value: unknown, path: KeyPath = []): Complaint | undefined {
   if (isClosedObject(schema)) return inObject(schema, value, path);
   if (isPlainList(schema) && Array.isArray(value)) return inList(schema, value, path);
@@ -45,7 +45,7 @@ interface PlainList extends JsonSchema {
   readonly items: JsonSchema;
 }
 
-/** Of objects: a list of anything else is one schema for Ajv. */
+/** Whether the schema is a list of objects: a list of anything else is one schema for Ajv. */
 function isPlainList(schema: JsonSchema): schema is PlainList {
   const isPlain = Object.keys(schema).every(keyword => keyword === 'type' || keyword === 'items');
   return isPlain && isObject(schema.items) && isClosedObject(schema.items);
@@ -119,7 +119,7 @@ export function makeAjv(options: Options = {}): Ajv2020 {
       value === Number.POSITIVE_INFINITY || (typeof value === 'number' && Number.isSafeInteger(value) && value >= min),
   });
   made.addKeyword({ keyword: 'check', compile: checkKeyword });
-  // The package is CommonJS: its function is the property `default` of what an ES module imports.
+  // The package is CommonJS, so an ES module imports its function as the property `default`.
   addFormats.default(made, ['date', 'date-time', 'uuid', 'uri', 'ipv4', 'ipv6', 'hostname']);
   return made;
 }

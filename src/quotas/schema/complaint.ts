@@ -1,4 +1,7 @@
-/** What is wrong with a value, from the errors of Ajv: where, what was given, what is allowed. Each adapter says it in its own words. */
+/**
+ * Describes an invalid value, from the errors of Ajv: its place, the value, and what is allowed. Each adapter words the message in its own
+ * way.
+ */
 
 import type { ErrorObject } from 'ajv';
 import { allowedBy, describe, isObject, kindOf } from './describe.js';
@@ -16,14 +19,14 @@ export type Complaint = {
       readonly given: string;
       /** `a string` */
       readonly allowed: string;
-      /** What is wrong in particular, where the allowed alone does not say it. */
+      /** The particular reason, where `allowed` alone does not explain it. */
       readonly reason: string | undefined;
       /** Whether a number was given where numbers are allowed, but not this one. */
       readonly isOutOfRange: boolean;
     }
   | { readonly kind: 'missing'; readonly allowed: string }
   | { readonly kind: 'unknown'; readonly known: readonly string[] }
-  /** The key of a record is no name that it may have. */
+  /** The key of a record is not a valid name. */
   | { readonly kind: 'name'; readonly allowed: string }
 );
 
@@ -31,7 +34,7 @@ export type Complaint = {
 export interface Wording {
   /** `Option limits.cpuMs of load()`, `/limits/cpu_ms`; with an empty path the whole value. */
   readonly place: (path: KeyPath) => string;
-  /** What has the outermost keys, and what they are called: `load()` has options, a file has keys. */
+  /** The owner of the outermost keys, and the name of the keys: `load()` has options, a file has keys. */
   readonly owner: string;
   readonly member: string;
 }
@@ -70,8 +73,8 @@ export function complaintOf(errors: readonly ErrorObject[]): Complaint {
 const UNKNOWN_ERROR: ErrorObject = { keyword: 'false schema', instancePath: '', schemaPath: '', params: {} };
 
 /**
- * Of the branches of a union the deepest failure is about the branch that was meant. Where several are at one place, the union itself says
- * all that it takes; Ajv reports it last. A check of ours knows more than both: it ran, so the type was right.
+ * In a union, the deepest failure belongs to the branch that was meant. Where several failures are at one place, the union itself, which
+ * Ajv reports last, lists all that it accepts. A check of this project is more exact than both: it ran, so the type was right.
  */
 function weight({ keyword, instancePath, propertyName }: ErrorObject): number {
   const depth = instancePath.split('/').length;

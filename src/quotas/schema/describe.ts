@@ -19,7 +19,7 @@ export function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** What a schema allows, to follow the word "expected". */
+/** Describes what a schema allows, to follow the word "expected". */
 export function allowedBy(schema: unknown): string {
   if (!isObject(schema)) return 'nothing';
   const { description, enum: values, const: value, type } = schema;

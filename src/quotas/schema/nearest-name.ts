@@ -1,6 +1,6 @@
-/** The name that was probably meant: what to say of a key that there is none of. */
+/** Finds the name that was probably meant by an unknown key. */
 
-/** Of the names that differ by no more than a typing error, the nearest; undefined when none does. */
+/** The nearest of the names that differ by no more than a typing error; undefined when none does. */
 export function nearestName(given: string, names: readonly string[]): string | undefined {
   // Keys come from outside, and the distance takes time by the product of the lengths.
   if (given.length > 40) return undefined;

@@ -99,7 +99,7 @@ export function optional<F extends Fields>(
   fields: F,
 ): { readonly [N in keyof F & string as N extends `${string}?` ? N : `${N}?`]: F[N] } {
   const entries = Object.entries(fields).map(([name, schema]) => [`${name.replace(/\?$/, '')}?`, schema]);
-  // What Object.fromEntries makes has the names of the mapped type, which TypeScript does not follow.
+  // The result of Object.fromEntries has the names of the mapped type, which TypeScript cannot derive.
   return Object.fromEntries(entries) as ReturnType<typeof optional<F>>;
 }
 

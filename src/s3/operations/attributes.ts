@@ -45,7 +45,7 @@ export async function getObjectAttributes(
   );
 }
 
-/** Of an object that was uploaded in parts. Their checksums are not kept when the upload is completed. */
+/** The element for an object that was uploaded in parts. The checksums of parts are not kept when the upload is completed. */
 function partsElement({ partSizes }: ObjectRecord, most: number, after: number): XmlElement | undefined {
   if (partSizes === undefined) return undefined;
   const page = partSizes.slice(after, after + most);

@@ -7,7 +7,7 @@ import { pageSize } from './parameters.js';
 /** The account is the one owner of everything; S3 clients want to see an id. */
 export const OWNER = { ID: 'edgehost', DisplayName: 'edgehost' } as const;
 
-/** Those that the credential reaches, by name. */
+/** Lists the buckets that the credential can access, by name. */
 export async function listBuckets(context: OperationContext): Promise<S3Answer> {
   const { request, directory, identity } = context;
   const prefix = request.query.get('prefix') ?? '';
@@ -70,13 +70,13 @@ export async function deleteBucket({ directory }: OperationContext, name: string
   return emptyAnswer(204);
 }
 
-/** us-east-1 is written as the empty location; so is `auto`, which is no place. */
+/** us-east-1 is written as the empty location; so is `auto`, which is not a location. */
 export async function getBucketLocation({ settings }: OperationContext, _bucket: BucketEngine): Promise<S3Answer> {
   const region = settings.region === 'auto' || settings.region === 'us-east-1' ? '' : settings.region;
   return xmlAnswer('LocationConstraint', region);
 }
 
-/** Clients say that they want no lock, which is what there is. */
+/** Clients may ask for a bucket without object lock; with it is not supported. */
 function checkObjectLock(text: string | undefined): void {
   if (text === undefined || text.toLowerCase() === 'false') return;
   if (text.toLowerCase() === 'true') throw notImplemented('The header x-amz-bucket-object-lock-enabled: true');

@@ -44,7 +44,7 @@ export async function listObjectsV2({ request, limits }: OperationContext, bucke
     query.get(name),
   );
   const token = query.get('continuation-token');
-  // A token that is not ours would start the listing anew, and the client would go round in it for ever.
+  // A foreign token would start the listing anew, and the client would repeat it indefinitely.
   if (token !== undefined && decodeCursor(token) === undefined) {
     throw invalidArgument('continuation-token', token, 'the token of the page before');
   }

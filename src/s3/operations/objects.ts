@@ -61,7 +61,7 @@ async function read(request: S3Request, bucket: BucketEngine, key: string, isBod
   }
   if (number !== undefined && object.partSizes !== undefined)
     answer.set('x-amz-mp-parts-count', String(object.partSizes.length));
-  // Of the whole object, so a client that checks it against a part of the bytes must not get it.
+  // The checksum is that of the whole object, so it is left out of partial responses: a client would check it against the part.
   if (!isPartial && wantsChecksum(headers)) {
     for (const [name, value] of checksumHeaders(object)) answer.set(name, value);
   }
@@ -71,7 +71,7 @@ async function read(request: S3Request, bucket: BucketEngine, key: string, isBod
   return { status, headers: answer, body: null };
 }
 
-/** The plain HEAD: no content is opened that nobody reads. */
+/** A plain HEAD request does not open the content, because it would not be read. */
 async function headWhole(
   { headers }: S3Request,
   bucket: BucketEngine,
@@ -137,7 +137,7 @@ async function getPart(
 function notRead(object: ObjectRecord, condition: Condition | undefined): S3Answer {
   if (condition === undefined || failedStatus(condition, object) === 412) throw preconditionFailed(condition);
   const headers = objectHeaders(object);
-  // RFC 9110 section 15.4.5: what a 200 would have said of the representation, but nothing of a body.
+  // RFC 9110 section 15.4.5: the headers that a 200 would have, without those about a body.
   headers.delete('Content-Type');
   return { status: 304, headers, body: null };
 }

@@ -27,7 +27,7 @@ import type { S3Request } from '../wire/request.js';
 import { checksumElements, readAlgorithm } from './checksum-fields.js';
 import { partNumber } from './parameters.js';
 
-/** Of one upload. */
+/** The most parts of one upload. */
 const PARTS_MAX = BUCKET_LIMITS.partNumber;
 
 /** Uploads in parts: begin, upload a part, complete, abort. Each may as well have begun at another endpoint of the bucket. */
@@ -145,7 +145,7 @@ function readUploadChecksum(
   }
   const type = typeText === undefined ? CHECKSUMS[algorithm].defaultType : readType(typeText);
   const isPossible = type === 'FULL_OBJECT' ? isCrc(algorithm) : algorithm !== 'CRC64NVME';
-  if (!isPossible) throw new S3Error('InvalidRequest', `The checksum type ${type} cannot be had with ${algorithm}.`);
+  if (!isPossible) throw new S3Error('InvalidRequest', `The checksum type ${type} is not supported for ${algorithm}.`);
   return { algorithm, type };
 }
 

@@ -14,7 +14,7 @@ interface AlgorithmFacts {
   /** Element of XML bodies. */
   readonly element: string;
   readonly bytes: number;
-  /** Of an upload in parts that does not say. */
+  /** The type for an upload in parts that does not name one. */
   readonly defaultType: ChecksumType;
 }
 
@@ -99,7 +99,7 @@ export function checksumOfParts(
   return { algorithm, type, value };
 }
 
-/** A full-object checksum of an upload in parts can be had of CRCs only. */
+/** A full-object checksum of an upload in parts is only available for CRCs. */
 export function isCrc(algorithm: ChecksumAlgorithm): algorithm is CrcName {
   return algorithm !== 'SHA1' && algorithm !== 'SHA256';
 }

@@ -78,7 +78,7 @@ export class S3Error extends Error {
   }
 }
 
-/** What a client asked for that this endpoint does not do. `what` names the header, the parameter or the operation. */
+/** The error for a feature that this endpoint does not have. `what` names the header, the parameter or the operation. */
 export function notImplemented(what: string): S3Error {
   return new S3Error('NotImplemented', `${what} is not supported here.`);
 }
@@ -112,7 +112,7 @@ const BY_BUCKET_CODE: ReadonlyMap<unknown, S3ErrorCode> = new Map<unknown, S3Err
   ['EDGE_OVERLOADED', 'ServiceUnavailable'],
 ]);
 
-/** Any error as an S3Error. What is not in the tables is InternalError: its text stays inside. */
+/** Any error as an S3Error. Errors that are not in the tables become InternalError, and their text is not sent. */
 export function toS3Error(error: unknown): S3Error {
   if (error instanceof S3Error) return error;
   if (typeof error === 'object' && error !== null && 'code' in error) {
@@ -128,7 +128,8 @@ export function toS3Error(error: unknown): S3Error {
 
 function messageOf(error: object): string {
   const message = 'message' in error && typeof error.message === 'string' ? error.message : '';
-  // `<method>: <text> (<code>)`, of which the client knows its own method and has a code of this endpoint.
+  // `<method>: <text> (<code>)`, of which only the text is used: the client knows its own method, and the code is replaced by one of this
+  // endpoint.
   return message.replace(/^\w+: /, '').replace(/ \(\d+\)$/, '.');
 }
 

@@ -5,7 +5,7 @@ import { S3Error } from './errors.js';
 /**
  * XML as it comes in, untrusted: no document type, comments or CDATA, so no entities but the five of XML and characters.
  *
- * A document of some megabytes takes tens of milliseconds, so it is parsed piece by piece, with other work in between.
+ * A document of some megabytes takes tens of milliseconds, so it is parsed in chunks, with other work in between.
  */
 
 const PIECE_CHARACTERS = 16 * 1024;
@@ -47,7 +47,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   return text;
 }
 
-/** Makes a tree of what the parser finds; the parser throws at the first mistake. */
+/** Builds a tree from the events of the parser, which throws at the first mistake. */
 class TreeBuilder {
   readonly #parser = new SaxesParser({ position: false, forceXMLVersion: true, defaultXMLVersion: '1.0' });
   /** The element that is open, after those around it. */
@@ -91,7 +91,7 @@ class TreeBuilder {
   }
 }
 
-/** Reads of a parsed element; whatever has not the wanted shape is MalformedXML. */
+/** Reads values from a parsed element; a wrong shape is MalformedXML. */
 export class ParsedElement {
   readonly #children = new Map<string, ParsedElement[]>();
   #text = '';

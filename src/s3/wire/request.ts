@@ -3,8 +3,8 @@ import { percentDecode } from './encoding.js';
 import { S3Error } from './errors.js';
 
 /**
- * What comes in and goes out, in the shape of node:http, and the request taken apart. The target is never given to
- * `new URL()`, which would merge keys: it removes dot segments, and with them `//` and `/../` of keys change place.
+ * Requests and responses in the shape of node:http, and the parsed request. The target is never given to `new URL()`, which would merge
+ * keys: it removes dot segments, and with them `//` and `/../` of keys change place.
  */
 
 export interface S3RawRequest {
@@ -59,7 +59,7 @@ const TARGET_BYTES = 16 * 1024;
 /** Throws S3Error: InvalidURI, InvalidArgument, InvalidRequest, RequestHeaderSectionTooLarge. */
 export function parseRequest(raw: S3RawRequest, routing: RoutingOptions): S3Request {
   const headers = parseHeaders(raw.headers);
-  // RFC 9112, 6.1: something in between may have read another body. Node's parser declines them, unless it is told to be lenient.
+  // RFC 9112, 6.1: something in between may have read another body. Node's parser refuses them, unless it is configured to be lenient.
   if (headers.has('transfer-encoding') && headers.has('content-length')) {
     throw new S3Error('InvalidRequest', 'A request must not carry both Transfer-Encoding and Content-Length.', {
       headers: { Connection: 'close' },
@@ -100,7 +100,9 @@ function parseHeaders(list: readonly string[]): Map<string, string> {
   return headers;
 }
 
-/** By hand: a pattern for the end of a value takes quadratic time in the blanks inside of it, and nobody is known yet. */
+/**
+ * By hand: a pattern for the end of a value takes quadratic time in the blanks inside of it, and the client has not been authenticated yet.
+ */
 function trimBlanks(text: string): string {
   let start = 0;
   let end = text.length;

@@ -8,12 +8,12 @@ import type { S3Request } from './request.js';
  * https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
  */
 
-/** What every signature of one request is made with. */
+/** The inputs that all signatures of one request share. */
 export interface SigningContext {
   readonly key: Buffer;
-  /** As `20260102T030405Z`. */
+  /** Formatted like `20260102T030405Z`. */
   readonly dateTime: string;
-  /** As `20260102/auto/s3/aws4_request`. */
+  /** Formatted like `20260102/auto/s3/aws4_request`. */
   readonly scope: string;
 }
 
@@ -57,7 +57,7 @@ export function sign(context: SigningContext, text: string): string {
   return hmac(context.key, text).toString('hex');
 }
 
-/** Constant time for hex signatures of equal length; the length is no secret. */
+/** Constant time for hex signatures of equal length; the length is not secret. */
 export function isSameSignature(expected: string, given: string): boolean {
   const a = Buffer.from(expected, 'latin1');
   const b = Buffer.from(given, 'latin1');

@@ -12,9 +12,9 @@ export interface XmlOptions {
   /** @default that of S3 */
   readonly namespace?: null;
   /**
-   * Keys may hold characters that XML 1.0 cannot. A listing writes them as references, as S3 does: without a key nothing
-   * can be done, and clients that mind ask for encoding-type=url. Elsewhere they only tell a client what it said itself,
-   * and strict parsers take the whole answer for an error: U+FFFD stands for them.
+   * Keys may hold characters that XML 1.0 cannot. A listing writes them as references, as S3 does: without a key nothing can be done, and
+   * clients that mind ask for encoding-type=url. Elsewhere they only repeat what the client sent, and strict parsers would refuse the whole
+   * response, so they are replaced by U+FFFD.
    * @default false
    */
   readonly isLossless?: boolean;
@@ -28,7 +28,7 @@ export function buildXml(root: string, content: XmlElement | string, options: Xm
   return Buffer.from(`<?xml version="1.0" encoding="UTF-8"?>\n${text}`, 'utf8');
 }
 
-/** A reference to what is no character of XML 1.0. Only escaping makes references: an & of a value is escaped itself. */
+/** A reference to a character that XML 1.0 does not have. Only escaping makes references: an & of a value is escaped itself. */
 const FORBIDDEN_REFERENCE = /&#x(?:[0-8BCEF]|1[0-9A-F]|D[89A-F][0-9A-F]{2}|FFF[EF]);/g;
 
 /** Names are those of S3; only values are escaped. */

@@ -41,7 +41,7 @@ export class BlobCollector {
 
   /** To be part of the commit that drops the last reference to the blob; `afterCommit` follows. */
   tombstoneOp(blob: BlobRef): LevelOperation {
-    // A record is read in one piece, so no reader can be in the middle of it when it is deleted.
+    // A record is read as a whole, so no reader can be in the middle of it when it is deleted.
     if (blob.kind === 'inline') return { type: 'del', key: recordKeys.inlineBlob(blob.id) };
     return { type: 'put', key: recordKeys.tombstone(blob.id), value: TOMBSTONE[blob.kind] };
   }
@@ -55,8 +55,8 @@ export class BlobCollector {
   }
 
   /**
-   * For a blob file whose commit failed. LevelDB may still find the record in its log when it is opened again; when it does not, the file is
-   * removed. `done` is called in both cases.
+   * Resolves the state of a blob file whose commit failed. LevelDB may still find the record in its log when it is opened again; when it
+   * does not, the file is removed. `done` is called in both cases.
    */
   resolveUncertain(id: string, done: () => void): void {
     this.#records.onRecovered(() => {

@@ -58,7 +58,7 @@ export function keyFile(path: string): KeyStore {
   };
 }
 
-/** For a storage in memory, with which the key ends. */
+/** The key of a storage in memory, which is lost with it. */
 export function memoryKey(): KeyStore {
   let key: Uint8Array | undefined;
   return {

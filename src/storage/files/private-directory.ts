@@ -1,4 +1,4 @@
-/** Keeps the storage unreadable for everybody but its host. */
+/** Keeps the storage unreadable for other users of the system. */
 import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
@@ -6,7 +6,7 @@ import { EdgeError, errorCode } from '../../quotas/errors.js';
 export const PRIVATE_DIRECTORY_MODE = 0o700;
 export const PRIVATE_FILE_MODE = 0o600;
 
-/** What to do about a directory that other users can read or write, or that belongs to another user. */
+/** How to treat a directory that other users can read or write, or that belongs to another user. */
 export interface DirectoryAccess {
   /** true: it is refused with EDGE_STORAGE_ACCESS; false: `onWarning` is called. */
   readonly isStrict: boolean;
@@ -16,7 +16,10 @@ export interface DirectoryAccess {
 /** Windows has no modes: new files inherit the access list of the directory above. */
 const HAS_MODES = process.platform !== 'win32';
 
-/** Makes the directory for its owner alone, whatever the umask. An existing one is left as it is, and those above it are made as usual. */
+/**
+ * Creates the directory for its owner alone, independent of the umask. An existing one is not changed, and those above it are created as
+ * usual.
+ */
 export async function makePrivateDirectory(directory: string): Promise<void> {
   await mkdir(dirname(resolve(directory)), { recursive: true });
   try {

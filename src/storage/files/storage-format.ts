@@ -29,7 +29,7 @@ export async function prepareDirectory(directory: string, access: DirectoryAcces
     // Records of an older version are read as they are, but an older host cannot read the new ones.
     else if (marker.version < STORAGE_VERSION) await writeMarker(path, { isIndexed: false });
     else if (!marker.isPrivate) await writeMarker(path, marker);
-    // LevelDB would make them readable for everybody.
+    // LevelDB would make them readable for all users.
     for (const name of ['bodies', 'level']) await makePrivateDirectory(join(path, name));
     await syncDirectory(path);
     return path;
@@ -38,7 +38,7 @@ export async function prepareDirectory(directory: string, access: DirectoryAcces
   }
 }
 
-/** Makes nothing. Rejects with EDGE_STORAGE_FORMAT for a directory that is missing, or is no storage. */
+/** Makes nothing. Rejects with EDGE_STORAGE_FORMAT for a directory that is missing, or is not a storage. */
 export async function checkIsStorage(directory: string): Promise<void> {
   try {
     if ((await readMarker(directory)) !== undefined) return;

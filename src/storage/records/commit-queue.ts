@@ -45,7 +45,7 @@ export class CommitQueue {
   readonly #owners = new Map<object, Owner>();
   /** Whether the previous group passed over a large commit. */
   #isLargeDue = false;
-  /** Operations that nobody waits for: they are written with the next group and need no fsync of their own. */
+  /** Operations that are not awaited: they are written with the next group and need no fsync of their own. */
   #deferred: RecordOperation[] = [];
   #running: Promise<void> | undefined;
 
@@ -166,7 +166,7 @@ export class CommitQueue {
 /** The owner of the storage's own commits. */
 const STORAGE: object = {};
 
-/** Whether the commit fits into the group that is being made. The first commit of a group fits whatever its size. */
+/** Whether the commit fits into the group that is being made. The first commit of a group always fits. */
 function hasRoom(
   group: { readonly operations: number; readonly bytes: number },
   commits: number,

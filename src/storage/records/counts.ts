@@ -7,7 +7,7 @@ export interface CountOperation {
   readonly by: number;
 }
 
-/** What can be committed. A count is computed when nothing else is being written, so it needs no lock. */
+/** The operations of a commit. A count is computed when nothing else is being written, so it needs no lock. */
 export type RecordOperation = LevelOperation | CountOperation;
 
 /** Whether the operations can be written as they are. */

@@ -1,5 +1,5 @@
 /**
- * Where the storage keeps its own records: the first letter of a key tells the kind of its record. The other letters belong to the owners that
+ * Where the storage keeps its own records: the first letter of a key is the kind of its record. The other letters belong to the owners that
  * are registered when the storage is opened, see storage-owner.ts. Blob ids hold no "/" but where it is shown here.
  *
  *     i<blob id>          the bytes of a blob that is not in a file

@@ -16,10 +16,10 @@ import type {
 } from './level-database.js';
 import { RecordCache } from './record-cache.js';
 
-/** The bound of one read of an iterator, whatever the number of its entries. */
+/** The bound of one read of an iterator in bytes, for any number of entries. */
 const READ_AHEAD_BYTES = 2 ** 20;
 
-/** What opening may write, because the recovered log becomes a table. */
+/** The bytes that opening may write, because the recovered log becomes a table. */
 const RECOVERY_BYTES = 8 * 2 ** 20;
 
 /**

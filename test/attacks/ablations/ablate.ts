@@ -78,7 +78,7 @@ async function isMissed(ablation: Ablation): Promise<boolean> {
   }
 }
 
-/** What tsc has made of a file; none of what is bundled from its source, or is no source. */
+/** The output of tsc for a file; undefined for files that are bundled from their source, or are not source. */
 function builtPath(file: string): string | undefined {
   if (file.startsWith('src/guest/') || !file.startsWith('src/')) return undefined;
   return join(scratch, 'dist', file.replace(/ts$/, 'js'));

@@ -55,7 +55,7 @@ function startIsolate(fd: number): void {
         const { pathname, searchParams } = new URL(head.split('\n')[1] ?? '');
         const attack = ATTACKS[pathname];
         if (attack !== undefined) {
-          // What an honest end would make of the answers is no concern of an attacker.
+          // An attacker ignores the answers.
           socket.removeAllListeners('data');
           socket.resume();
           void attack(attacker(socket, exchange.id), searchParams);
@@ -131,10 +131,10 @@ async function repeat({ socket, send }: Attacker, bytes: Buffer): Promise<void> 
 }
 
 const ATTACKS: Readonly<Record<string, (attacker: Attacker, query: URLSearchParams) => Promise<void>>> = {
-  /** Notes of ten bytes to nobody. */
+  /** Signals of ten bytes for exchanges that do not exist. */
   '/flood/notes': attacker => repeat(attacker, frame(FrameType.Signal, NOBODY, Buffer.alloc(1))),
 
-  /** Notes to nobody that are as large as any. */
+  /** Signals of the largest size for exchanges that do not exist. */
   '/flood/large-notes': (attacker, query) =>
     repeat(attacker, frame(FrameType.Signal, NOBODY, Buffer.alloc(Number(query.get('bytes'))))),
 
@@ -187,7 +187,7 @@ const ATTACKS: Readonly<Record<string, (attacker: Attacker, query: URLSearchPara
     }
   },
 
-  /** Small pieces of bodies right behind large frames: whoever keeps the view keeps the large one. */
+  /** Small chunks of bodies right behind large frames: a view of the chunk that is kept would keep the large frame. */
   async '/hoard/partial'(attacker, query) {
     const large = frame(FrameType.Signal, NOBODY, Buffer.alloc(Number(query.get('bytes'))));
     const piece = Buffer.alloc(WINDOW_BYTES / 4);
@@ -198,7 +198,7 @@ const ATTACKS: Readonly<Record<string, (attacker: Attacker, query: URLSearchPara
     }
   },
 
-  /** Calls with large heads, of which the first hold the connections and all others wait. */
+  /** Calls with large heads: the first ones hold the connections, and all others wait. */
   async '/hoard/heads'(attacker, query) {
     const value = 'あ'.repeat(Math.floor(Number(query.get('bytes')) / 3));
     for (let call = 0; call < 900; call++) {
@@ -206,7 +206,7 @@ const ATTACKS: Readonly<Record<string, (attacker: Attacker, query: URLSearchPara
     }
   },
 
-  /** Calls that wait, each with as much of its body as may come before anybody asks for it. */
+  /** Calls that wait, each with as much of its body as may come before it is read. */
   async '/hoard/bodies'(attacker) {
     for (let call = 0; call < 900; call++) {
       const { id, bytes } = put(attacker, `{"key":"key-${call}"}`);

@@ -20,7 +20,7 @@ const CLIMB = `(() => {
     seen.add(value);
     queue.push(value);
   };
-  // What was handed over belongs to nobody else; everything behind it is the thread's.
+  // The objects that were handed over belong to the guest; everything behind them belongs to the thread.
   const own = new Set(leaks.flatMap(leak => [leak, leak.prototype]));
   leaks.forEach(add);
   const mark = value => { if (value === 'COMPILED' || (value !== null && typeof value === 'object' && typeof value.binding === 'function')) found.push('process'); };

@@ -1,6 +1,6 @@
 /**
- * A host of its own, for tests that start it with fewer rights: intrudes into its own cells, and prints what it found. Arguments: the compiled
- * intruder, and what it is told. Behind a sandbox that is not complete there is a neighbour to attack.
+ * A host of its own, for tests that start it with fewer rights: intrudes into its own cells, and prints what it found. Arguments: the
+ * compiled intruder, and its arguments. Behind a sandbox that is not complete there is a neighbour to attack.
  */
 import process from 'node:process';
 import { sandboxFor } from '../../../src/pool/sandbox/sandbox.js';

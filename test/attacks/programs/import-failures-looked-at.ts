@@ -1,6 +1,6 @@
 /**
  * Errors of compiling, linking and evaluating are errors of the guest realm, whose prototypes function code may have replaced by the time
- * that it imports something: whoever asks for the class of such an error asks a Proxy (rule R10).
+ * that it imports something: code that asks for the class of such an error then asks a Proxy (rule R10).
  */
 import { attack } from '../attack.js';
 

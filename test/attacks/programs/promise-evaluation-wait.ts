@@ -1,6 +1,6 @@
 /**
  * Node waits in the host realm for the evaluation of a module, by way of the `constructor`, the species and the `then` of a promise of this
- * realm. Whoever has replaced one of them is called by the host, and decides for it what it waits for (rule R9).
+ * realm. A function that replaces one of them is called by the host, and decides what the host waits for (rule R9).
  */
 import { attack } from '../attack.js';
 

@@ -1,6 +1,6 @@
 /**
- * A rejection that nobody catches passes through the host realm. Were it to look at the reason there, function code would run that the host
- * has called (rule R10); were it not to listen, Node would make an error of its own of it (rule R11).
+ * An unhandled rejection passes through the host realm. If the host looked at the reason, it would call function code (rule R10); if it did
+ * not listen, Node would create an error of its own for it (rule R11).
  */
 import { attack } from '../attack.js';
 

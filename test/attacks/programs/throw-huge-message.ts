@@ -1,4 +1,4 @@
-/** Texts of this length are cheap as long as nobody reads from them: whoever does makes the engine write them out. */
+/** Texts of this length are cheap as long as they are not read: reading one makes the engine flatten it. */
 import { attack, ended } from '../attack.js';
 
 export default attack({

@@ -51,7 +51,7 @@ const STEPS = [
   () => ({ then(resolve, reject) { reject(new Error('of a thenable')); } }),
   () => { for (const value of (function* () { throw new Error('of a generator'); })()) keep(value); },
   () => new Error('x', { cause: new Error('y') }).stack,
-  // The stack of a method tells the type of its receiver.
+  // The stack of a method shows the type of its receiver.
   () => ({ __proto__: behind('a receiver', null), method() { return new Error('x').stack; } }).method(),
 ];
 export default { async fetch(request) {

@@ -29,7 +29,7 @@ export async function readKept(records: RecordStore | LevelDatabase): Promise<Ke
   };
 }
 
-/** Of the storage in a directory that nobody has open. */
+/** The listing index of the storage in a directory that is not open. */
 export async function keptIn(directory: string): Promise<Kept> {
   const database = await openLevel(join(directory, 'level'), directory);
   try {

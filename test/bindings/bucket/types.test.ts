@@ -48,7 +48,7 @@ test('the types of a range, a value and a page are those of the specification', 
   ranges.push({});
   type Put = Parameters<StoreBucket['put']>[1];
   const values: Put[] = [null, '', new Uint8Array(1), new ArrayBuffer(1), new Blob([]), new ReadableStream()];
-  // @ts-expect-error: a number is no value
+  // @ts-expect-error: a number is not a value
   values.push(1);
   const same: [
     Same<StoreObjects['cursor'], string | undefined>,

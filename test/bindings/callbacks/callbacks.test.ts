@@ -316,7 +316,7 @@ test('load() refuses callbacks that functions could not call', async t => {
   await t.throwsAsync(load({ 'a b': () => 1 }), { instanceOf: TypeError, message: /"a b"/ });
   await t.throwsAsync(load(new Api()), { instanceOf: TypeError, message: /plain object/ });
   await t.throwsAsync(host.load(handler('return 1'), { bindings: { APP: {} }, vars: { APP: '1' } }), {
-    message: /"APP" stands twice/,
+    message: /"APP" is listed twice/,
   });
 });
 
@@ -389,7 +389,7 @@ test('a callback that never settles ends with EDGE_CALLBACK_TIMEOUT, its signal 
   // Ten times as many as may be under way are left unsettled: no more are begun until one settles.
   t.like(await (await fn.fetch('http://x/')).json(), {
     code: 'EDGE_OVERLOADED',
-    message: 'Cannot call the application for account "default": 10 that nobody waits for have not settled',
+    message: 'Cannot call the application for account "default": 10 abandoned calls have not settled',
   });
   settle(1);
   await new Promise(resolve => setImmediate(resolve));

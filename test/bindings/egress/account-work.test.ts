@@ -113,7 +113,7 @@ test('bodies wait for the turn of the account piece by piece, both ways', async 
   const sent = egress.fetch(outgoing(origin.url, { method: 'POST', body: upload(BODY_BYTES), work }));
   const received = egress.fetch(outgoing(origin.url, { work })).then(readText);
   await until(() => work.held === 2);
-  // Nobody else waits for it.
+  // No other code waits for it.
   const other = outgoing(origin.url, { account: 'other', work: countedWork() });
   t.is((await readText(await egress.fetch(other))).length, BODY_BYTES);
   t.is(work.held, 2);

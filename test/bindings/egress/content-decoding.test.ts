@@ -26,7 +26,7 @@ function encode(bytes: Uint8Array, codings: readonly Coding[]): Uint8Array {
   return codings.reduce((encoded: Uint8Array, coding) => ENCODERS[coding](encoded), bytes);
 }
 
-/** The bytes in pieces; tells whether it was ended early. */
+/** The bytes in chunks; records whether it was ended early. */
 function pieces(bytes: Uint8Array, size: number) {
   const body = {
     isEnded: false,

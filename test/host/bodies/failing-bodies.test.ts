@@ -1,4 +1,7 @@
-/** A body that does not come to its end ends what it was sent by: nobody waits for an answer that will not be given. */
+/**
+ * A body that does not reach its end also ends the request or response that it belongs to, so that no code waits for an answer that will
+ * not come.
+ */
 import test, { type ExecutionContext } from 'ava';
 import { EdgeHost, type LogEvent } from '../../../src/index.js';
 import { startOrigin } from '../../bindings/egress/origin-server.js';

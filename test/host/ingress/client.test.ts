@@ -1,4 +1,4 @@
-/** What a function is told of whose request it is. */
+/** The description of a request's client that a function receives. */
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import https from 'node:https';

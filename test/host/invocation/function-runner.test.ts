@@ -1,4 +1,4 @@
-/** A function whose isolate cannot be had: what waits for it is told, and told of. */
+/** A function whose isolate is unavailable: waiting calls are rejected, and the failure is reported. */
 import test from 'ava';
 import type { InvocationEvent, InvocationOutcome } from '../../../src/host/events.js';
 import { FunctionRunner } from '../../../src/host/invocation/function-runner.js';

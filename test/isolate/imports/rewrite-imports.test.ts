@@ -37,7 +37,7 @@ function guessOf(source: string, uses = usesOf(source)): RewrittenText | undefin
     : undefined;
 }
 
-/** What the parser finds, as a scan tells it; undefined for what it does not take, such as `f()++`, which V8 does. */
+/** The result of the parser in the form of a scan; undefined for syntax that the parser refuses and V8 accepts, such as `f()++`. */
 function parsedUses(source: string): string | undefined {
   try {
     const found = importsIn(source, 'module').sort((a, b) => a.start - b.start);

@@ -13,7 +13,7 @@ export const READ_TOKEN = 'test-token-of-acme-that-only-reads-zones';
 /** So that another API over the same storage opens its secrets. */
 export const SECRETS_KEY = new Uint8Array(32).fill(3);
 
-/** Names that belong to nobody yet. */
+/** Names that do not belong to an account yet. */
 export function newNames(onInactive: (message: string) => void = () => {}): NameOwners {
   return new NameOwners({ onChange: () => {}, onInactive });
 }

@@ -6,7 +6,7 @@ export function openLevel(directory: string): ManagementStorage {
   return asStorage(new Level<string, string>(directory));
 }
 
-/** Databases and sublevels are levels of strings; only their hooks, which nobody here uses, name the class itself in their types. */
+/** Databases and sublevels are levels of strings; only their hooks, which are not used here, name the class itself in their types. */
 export function asStorage(level: object): ManagementStorage {
   return level as ManagementStorage; // see above
 }

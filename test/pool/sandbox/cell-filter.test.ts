@@ -18,7 +18,7 @@ const MACHINES: readonly Architecture[] = ['x64', 'arm64'];
 /** The numbers that Linux has given out, and some beyond. */
 const NUMBERS = Array.from({ length: 600 }, (_, number) => number);
 
-/** Every call that may be made, of which those at the end with some arguments alone. A change of this list is a change of the wall. */
+/** Every system call that is allowed; those at the end only with certain arguments. A change of this list is a change of the sandbox. */
 const PINNED = [
   ...['access', 'arch_prctl', 'brk', 'capget', 'capset', 'clock_getres', 'clock_gettime', 'clock_nanosleep', 'close'],
   ...[

@@ -5,5 +5,5 @@ import { UserIds } from '../../../src/pool/sandbox/user-ids.js';
 const ids = new UserIds(JSON.parse(process.argv[2] ?? '{}'), false);
 await ids.reserve();
 process.send?.(ids.free);
-// Neither the claims nor a channel that nobody listens to keep a process alive.
+// Neither the claims nor a channel without listeners keep a process alive.
 setInterval(() => {}, 60_000);

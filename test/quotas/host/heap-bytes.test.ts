@@ -6,7 +6,7 @@ import { heapBytesOf } from '../../../src/quotas/host/heap-bytes.js';
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
 
-/** What is kept is told by the heap itself. */
+/** The heap itself shows how much is kept. */
 function measured(text: string, copies: number): number {
   const kept: unknown[] = [];
   collect();

@@ -1,4 +1,4 @@
-/** Nobody but its host reads the storage, whatever the umask is and whoever made the directory. */
+/** Only the user of its host can read the storage, whatever the umask is and whichever way the directory was created. */
 import { execFile } from 'node:child_process';
 import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ async function open(directory: string, isStrict = false): Promise<string[]> {
   return warnings;
 }
 
-/** As releases left it that did not mind: everybody may read, and the marker says nothing of it. */
+/** The directory as earlier releases left it: all users may read it, and the marker does not mention that. */
 async function openedToAll(t: ExecutionContext): Promise<string> {
   const directory = await temporaryDirectory(t);
   await open(directory);
@@ -62,7 +62,7 @@ for (const umask of [0o000, 0o022, 0o077]) {
       const path = join(entry.parentPath, entry.name);
       const isLevelDb = /[\\/](level|management)$/.test(entry.parentPath);
       if (entry.isDirectory()) t.is(await modeOf(path), '700', path);
-      // LevelDB makes its files itself; nobody else reaches them through the directory.
+      // LevelDB creates its files itself; other users cannot reach them through the directory.
       else if (!isLevelDb) t.is(await modeOf(path), '600', path);
     }
   });

@@ -121,7 +121,7 @@ test('get() never goes back: not behind a write that was acknowledged, nor behin
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), clients, async (scheduler, lists) => {
       const records = new RecordStore(await scheduled(scheduler));
-      // A deletion is a version too; which one a missing record is cannot be told.
+      // A deletion is a version too; for a missing record it is unknown which one.
       const isDeleted: boolean[] = [];
       let least = 0;
       const call = async (method: string): Promise<void> => {

@@ -20,7 +20,7 @@ interface Faults {
   opened: number;
 }
 
-/** A database that fails when it is told to. */
+/** A database that fails when the test asks it to. */
 async function failing(space?: DiskSpace) {
   const database = await openMemoryDatabase();
   const faults: Faults = { batch: undefined, open: undefined, opened: 0 };

@@ -1,6 +1,6 @@
 /**
- * What the client of a bucket and its service say to each other: plain data, as it is after JSON. The client turns what a
- * function gives into these shapes without judging it; the service trusts none of it.
+ * The messages between the client of a bucket and its service: plain data, as it is after JSON. The client brings the arguments of a
+ * function into these shapes without checking them; the service trusts none of them.
  */
 
 /** Times in milliseconds since the epoch, hashes in hex. What goes without saying is left out. */
@@ -17,9 +17,9 @@ export interface WireObject {
   readonly checksums?: Readonly<Record<string, string>>;
   /** Absent: Standard. */
   readonly storageClass?: 'InfrequentAccess';
-  /** Of get and head. */
+  /** In answers to get and head. */
   readonly range?: { readonly offset: number; readonly length: number };
-  /** Of get: the value follows as the body of the answer. */
+  /** In answers to get: the value follows as the body of the answer. */
   readonly hasBody?: true;
 }
 
@@ -46,7 +46,7 @@ export interface WireColumns {
   /** Absent when the listing did not ask for it; so is customMetadata. */
   readonly httpMetadata?: readonly WireHttpMetadata[];
   readonly customMetadata?: readonly Readonly<Record<string, string>>[];
-  /** What few objects have, with the index of the object; in order. */
+  /** Fields that few objects have, with the index of the object; in order. */
   readonly rare: readonly (readonly [index: number, fields: Pick<WireObject, 'checksums' | 'storageClass'>])[];
 }
 

@@ -1,4 +1,4 @@
-/** What a program gives to its bucket, as plain data and bytes. It is not judged here: what is wrong goes to the service as it is. */
+/** Turns the arguments of bucket calls into plain data and bytes. They are not checked here: wrong ones go to the service unchanged. */
 
 import type { ClientStream } from '../../client-platform.js';
 import type { WireHeaders } from './calls.js';
@@ -48,7 +48,7 @@ function isArrayBuffer(value: unknown): value is ArrayBuffer {
   return Object.prototype.toString.call(value) === '[object ArrayBuffer]';
 }
 
-/** Of whatever make: what counts is that it can be read. */
+/** Any implementation of streams counts, as long as it can be read. */
 function isStream<Stream extends ClientStream>(value: unknown): value is Stream {
   return isRecord(value) && typeof value.getReader === 'function';
 }
@@ -114,7 +114,7 @@ export function takeMetadata(
   if (storageClass !== undefined) args.storageClass = storageClass;
 }
 
-/** The fields named, with dates as milliseconds; whatever is no object goes as it is, to be refused. */
+/** The named fields, with dates as milliseconds. A value that is not an object is passed unchanged, for the service to refuse. */
 function plainFields(value: unknown, names: readonly string[]): unknown {
   if (!isRecord(value)) return value;
   const plain: Record<string, unknown> = {};
@@ -130,7 +130,10 @@ export function plainNumber(value: unknown): unknown {
   return typeof value === 'number' && value - value !== 0 ? { number: `${value}` } : value;
 }
 
-/** A key as text. Nobody means the key "undefined", least of all in a delete. */
+/**
+ * A key as text. An undefined key is refused: it is a mistake, and as the text "undefined" it could name an object to
+ * delete.
+ */
 export function keyOf(method: string, key: unknown): string {
   if (key === undefined) throw new TypeError(`${method}: the key is undefined, it must be a string`);
   return `${key}`;
@@ -140,7 +143,7 @@ function isDate(value: unknown): value is Date {
   return Object.prototype.toString.call(value) === '[object Date]';
 }
 
-/** As pairs, so that no name means anything on the way. Values become strings as everywhere on the web. */
+/** Pairs instead of an object, so that no name has a special meaning. Values become strings as everywhere on the web. */
 function plainRecord(value: unknown): unknown {
   if (!isRecord(value)) return value;
   return Object.entries(value).map(([name, entry]) => [name, `${entry}`]);

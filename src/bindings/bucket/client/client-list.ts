@@ -1,14 +1,14 @@
 import type { WireColumns, WireObject, WireTexts } from './calls.js';
 import { ClientObject } from './client-object.js';
 
-// As they were before function code ran, which may replace them.
+// Captured before function code runs, because it may replace them.
 const { isArray } = Array;
 const { assign } = Object;
 const slice: (text: string, start: number, end: number) => string = Function.prototype.call.bind(
   String.prototype.slice,
 );
 
-/** The objects of a page. Throws TypeError when they cannot be told apart. */
+/** The objects of a page. Throws TypeError when the columns do not have one entry for each object. */
 export function listedObjects(columns: WireColumns): ClientObject[] {
   const { version, size, etag, uploaded, httpMetadata, customMetadata, rare } = columns;
   const key = apart(columns.key);

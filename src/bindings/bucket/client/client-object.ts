@@ -158,7 +158,7 @@ export class ClientObjectBody<Stream extends ClientStream, BlobType> extends Cli
     const bytes = this.#bytes;
     this.#bytes = undefined;
     const wasUsed = this.#isUsed;
-    // Nothing is pulled before it is read (highWaterMark 0), so reading it can be told from having it.
+    // With highWaterMark 0 nothing is pulled before a reader asks, so the body counts as used only once it is read.
     return new this.#platform.ReadableStream(
       {
         type: 'bytes',

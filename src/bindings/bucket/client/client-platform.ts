@@ -1,4 +1,4 @@
-/** What the client of a bucket needs of the realm that it is in. */
+/** The parts of its realm that the client of a bucket uses. */
 import type { ClientPlatform, ClientReply, ClientStream } from '../../client-platform.js';
 import type { WireArguments } from './calls.js';
 

@@ -17,9 +17,8 @@ import { ClientObject, ClientObjectBody } from './client-object.js';
 import type { BucketPlatform } from './client-platform.js';
 
 /**
- * The bucket as a program sees it (StoreBucket): one implementation, for functions inside their realm and for the
- * application. It has no type and no object of any platform but what it is given, and leaves the judging of arguments
- * to the service behind `call`.
+ * The bucket as a program sees it (StoreBucket): one implementation, for functions inside their realm and for the application. It uses no
+ * types and objects of a platform except those that it is given, and leaves the checks of arguments to the service behind `call`.
  */
 
 export type BucketClient<Stream extends ClientStream, BlobType> = ReturnType<

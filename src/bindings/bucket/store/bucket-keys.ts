@@ -1,6 +1,6 @@
 /**
- * Where buckets keep their records in the storage: the first letter of a key tells the kind of its record. Bucket ids and upload ids are made by the
- * host and hold no "/".
+ * Where buckets keep their records in the storage: the first letter of a key is the kind of its record. Bucket ids and
+ * upload ids are made by the host and hold no "/".
  *
  *     b<account>/<bucket name>               a bucket
  *     o<bucket id>/<key>                     an object, with its value when that is small
@@ -13,15 +13,15 @@
 export const bucketKeys = {
   bucket: (account: string, name: string) => `b${account}/${name}`,
   objects: (bucketId: string) => `o${bucketId}/`,
-  /** Of all buckets. */
+  /** The prefix of all buckets. */
   allObjects: () => 'o',
   groups: (bucketId: string, depth: number) => `l${bucketId}/g${depth}/`,
   leaves: (bucketId: string, depth: number) => `l${bucketId}/o${depth}/`,
   listingIndex: (bucketId: string) => `l${bucketId}/`,
-  /** Of all buckets. */
+  /** The prefix of all buckets. */
   listingIndexes: () => 'l',
   uploads: (bucketId: string) => `u${bucketId}/`,
-  /** Of keys that start with `prefix`. */
+  /** The uploads whose keys start with `prefix`. */
   uploadsOf: (bucketId: string, prefix: string) => `u${bucketId}/${escapeNul(prefix)}`,
   upload: (bucketId: string, key: string, uploadId: string) => `u${bucketId}/${uploadOrder(key)}${uploadId}`,
   parts: (uploadId: string) => `p${uploadId}/`,

@@ -3,7 +3,7 @@ import { BUCKET_KEYSPACE } from './bucket-keys.js';
 import { expireUploads } from './expire-uploads.js';
 import { rebuildIndexes } from './rebuild-index.js';
 
-/** What buckets register with the storage. */
+/** The keyspace and the jobs that buckets register with the storage. */
 export const bucketStorage: StorageOwner = {
   name: 'bucket',
   keyspace: BUCKET_KEYSPACE,

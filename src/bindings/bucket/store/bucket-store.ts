@@ -45,7 +45,7 @@ export class BucketStore implements BucketEngine {
   readonly #id: string;
   readonly #objects: string;
   readonly #uploads: MultipartUploads;
-  /** For calls without a `work`. */
+  /** Used by calls that give no `work`. */
   readonly #ownWork: CallWork;
   #writing = 0;
   #isClosed = false;

@@ -28,7 +28,7 @@ export function indexInsertOps(bucketId: string, key: string): RecordOperation[]
   return operations;
 }
 
-/** To be part of the commit that removes the keys, all of which existed. */
+/** The operations that must be part of the commit that removes the keys. Every key must exist. */
 export function indexRemoveOps(bucketId: string, keys: readonly string[]): RecordOperation[] {
   const operations: RecordOperation[] = [];
   for (const key of keys) {

@@ -58,7 +58,7 @@ class BodyReceiver {
   readonly #transferChecksum: PutOptions['transferChecksum'];
   #size = 0;
   #small: Uint8Array[] = [];
-  /** What is counted of `small`. */
+  /** The bytes of `small` that have been counted. */
   #heldBytes = 0;
   #writer: BlobWriter | undefined;
 

@@ -2,7 +2,7 @@
 import { TypeErrorCtor, typedArrayName, Uint8ArrayCtor } from '../../primordials.ts';
 import { isBufferSource, viewOf } from './buffers.ts';
 
-/** The bytes of an ArrayBuffer, typed array or DataView, not copied. Of a detached buffer there are none. */
+/** The bytes of an ArrayBuffer, typed array or DataView, not copied. Empty for a detached buffer. */
 export function bytesOf(value: unknown, what: string): Uint8Array {
   if (typedArrayName(value) === 'Uint8Array') return value as Uint8Array; // its internal slot says so
   if (!isBufferSource(value)) throw new TypeErrorCtor(`${what} is not an ArrayBuffer or a view on one`);

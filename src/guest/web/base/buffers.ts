@@ -50,7 +50,7 @@ export function copyOf(source: BufferSource): Uint8Array {
   return copy;
 }
 
-/** The buffer of bytes that nobody else holds; a copy when they are only a part of it. */
+/** The buffer of bytes that are not shared with other code; a copy when they are only a part of their buffer. */
 export function bufferOf(bytes: Uint8Array): ArrayBuffer {
   const buffer = typedArrayBuffer(bytes);
   return arrayBufferByteLength(buffer) === typedArrayLength(bytes) ? buffer : typedArrayBuffer(copyOf(bytes));

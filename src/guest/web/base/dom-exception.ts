@@ -58,7 +58,7 @@ const CODE_BY_NAME: { readonly [name: string]: number } = {
   DataCloneError: 25,
 } as never; // __proto__: null makes it an object without inherited names
 
-/** Whether the value is a DOMException of this realm, whatever its prototype is. */
+/** Whether the value is a DOMException of this realm, independent of its prototype. */
 export let isDOMException: (value: unknown) => value is DOMException;
 
 export class DOMException {

@@ -1,5 +1,5 @@
 /**
- * Web IDL for the guest realm: conversions of what function code passes, and the shape that interfaces have.
+ * Web IDL for the guest realm: conversions of values from function code, and the shape of interfaces.
  * @see https://webidl.spec.whatwg.org/
  */
 import {

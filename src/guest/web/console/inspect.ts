@@ -27,7 +27,7 @@ const MAX_DEPTH = 2;
 const MAX_ITEMS = 100;
 const MAX_STRING = 10_000;
 const MAX_LENGTH = 65_536;
-/** Of longer arrays, properties that are no items are not shown. */
+/** Properties of longer arrays that are not items are not shown. */
 const MAX_INDEXED_KEYS = 10_000;
 const LINE_WIDTH = 72;
 
@@ -66,7 +66,7 @@ function formatPrimitive(value: unknown, isNested: boolean): string {
     case 'number':
       return value === 0 && 1 / value < 0 ? '-0' : `${value}`;
     default:
-      return `${value as undefined | null | boolean}`; // what is left of the primitives
+      return `${value as undefined | null | boolean}`; // the remaining primitives
   }
 }
 
@@ -149,7 +149,7 @@ function sizeOf(value: object, brand: 'Map' | 'Set'): number {
 function errorText(error: object): string {
   const own = dataProperty(error, 'stack');
   if (typeof own === 'string') return shortened(own);
-  const stack: unknown = (error as Error).stack; // the accessor of errors.ts, or whatever function code put there
+  const stack: unknown = (error as Error).stack; // the accessor of errors.ts, or a value of function code
   return typeof stack === 'string' && stack !== '' ? shortened(stack) : headline(error);
 }
 
@@ -192,7 +192,7 @@ function addProperties(
   add: (item: () => string) => void,
 ): void {
   const isIndexed = isArray(value) || brand === 'TypedArray';
-  // The keys of a large array are as many strings, for the sake of the few that are no indices.
+  // The keys of a large array are as many strings, for the sake of the few that are not indices.
   if (isIndexed && (isArray(value) ? value.length : typedArrayLength(value)) > MAX_INDEXED_KEYS) return;
   const keys = ownKeys(value);
   for (let i = 0; i < keys.length; i++) {

@@ -4,7 +4,7 @@ import { DOMException } from '../base/dom-exception.ts';
 import { defineInterface, isObject } from '../base/idl.ts';
 import { registerCloneable } from '../messaging/structured-clone.ts';
 
-/** What the host tells of a key that it made. */
+/** The host's description of a key that it has created. */
 export interface KeyDescription {
   readonly id: number;
   readonly type: string;

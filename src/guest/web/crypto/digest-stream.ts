@@ -24,7 +24,7 @@ export class DigestStream extends WritableStream {
       resolve = onDigest;
       reject = onFailure;
     });
-    // Nobody has to look at the digest of a stream that failed.
+    // A failed stream must not cause an unhandled rejection when its digest is not used.
     promiseThen(digest, undefined, () => {});
     super({
       write: (chunk: unknown) => {

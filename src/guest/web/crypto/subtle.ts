@@ -23,7 +23,7 @@ interface KeyPair {
   readonly publicKey: CryptoKey;
 }
 
-/** What the host answers with when it is not bytes or a number. */
+/** An answer of the host that is neither bytes nor a number. */
 interface Answer {
   readonly key?: KeyDescription;
   readonly pair?: { readonly privateKey: KeyDescription; readonly publicKey: KeyDescription };
@@ -155,7 +155,7 @@ export class SubtleCrypto {
     });
   }
 
-  /** Whether two byte arrays of one length are equal, in a time that does not tell where they differ. */
+  /** Whether two byte arrays of one length are equal, in a time that does not depend on where they differ. */
   timingSafeEqual(a: unknown, b: unknown): boolean {
     requireArguments(arguments.length, 2, 'crypto.subtle.timingSafeEqual');
     void this.#isSubtle;
@@ -179,7 +179,7 @@ function addCipher(args: SubtleArguments, algorithm: unknown, key: unknown, data
   args.addBytes(data, 'The data');
 }
 
-/** A promise-returning operation of Web IDL: whatever is wrong rejects. */
+/** A promise-returning operation of Web IDL: every error rejects its promise. */
 function run(
   receiver: unknown,
   method: string,

@@ -50,11 +50,11 @@ const UTF_8 = 'utf-8';
 const BOM = 0xfeff;
 const NO_BYTES = new Uint8ArrayCtor(0);
 
-/** What became of the labels that function code used; the labels themselves are the host's to know. */
+/** The encodings of labels that function code has used; the host has the table of all labels. */
 const encodings = new MapCtor<string, string>();
 const MAX_CACHED_LABELS = 64;
 
-/** The name of an encoding, lowercase; undefined when there is none by that label. */
+/** The name of an encoding, lowercase; undefined when no encoding has that label. */
 function encodingOf(label: string): string | undefined {
   if (label === UTF_8) return UTF_8;
   const known = mapGet(encodings, label);
@@ -71,9 +71,9 @@ export class TextDecoder {
   readonly #ignoreBom: boolean;
   #isStreaming = false;
   #isBomSeen = false;
-  /** Of UTF-8 and UTF-16, between chunks: the bytes of a character that has not ended. */
+  /** For UTF-8 and UTF-16: the bytes of a character that the last chunk has not completed. */
   #pending = NO_BYTES;
-  /** Of all others, between chunks: the decoder in the host realm. */
+  /** For all other encodings: the decoder in the host realm that keeps the state between chunks. */
   #handle = 0;
   /** While this lives, so does the decoder in the host realm. */
   #token = NO_BYTES;

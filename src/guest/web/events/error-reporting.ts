@@ -1,5 +1,5 @@
 /**
- * Exceptions that nobody catches: reported as events of the global scope, then logged.
+ * Uncaught exceptions: reported as events of the global scope, then logged.
  * @see https://html.spec.whatwg.org/multipage/webappapis.html#report-the-exception
  */
 import { Ev, Op } from '../../../isolate/ops/table.ts';
@@ -47,13 +47,13 @@ function log(text: string): void {
   try {
     op(Op.Log, LEVEL_ERROR, text);
   } catch {
-    // Nobody is left to be told.
+    // A text that the host no longer accepts is dropped: an error here would be reported again.
   }
 }
 
 setExceptionReporter(reportException);
 
-/** Of the rejections that were reported, for the event that takes the report back. */
+/** The reasons of reported rejections, for the event `rejectionhandled`. */
 const reasons = new WeakMapCtor<object, unknown>();
 
 onEvent(Ev.UnhandledRejection, (reason: unknown, promise: object) => {

@@ -36,7 +36,7 @@ interface Listener {
   isRemoved: boolean;
 }
 
-/** What an EventTarget knows. The global scope has one without being an instance of the class. */
+/** The state of an EventTarget. The global scope has one without being an instance of the class. */
 export interface TargetState {
   readonly target: object;
   listeners: Listener[];
@@ -45,7 +45,7 @@ export interface TargetState {
   onChange: ((type: string) => void) | undefined;
 }
 
-/** What abort.ts does for `addEventListener(…, {signal})`. */
+/** The part of `addEventListener(…, {signal})` that abort.ts provides. */
 export interface SignalHooks {
   isSignal(value: unknown): boolean;
   isAborted(signal: object): boolean;

@@ -3,7 +3,7 @@ import { defineProperty, objectCreate, TypeErrorCtor } from '../../primordials.t
 import { monotonicNow } from '../base/clock.ts';
 import { defineConstants, defineInterface, requireArguments, toDictionary, toDOMString, toLong } from '../base/idl.ts';
 
-/** What dispatching changes about an event; its class keeps it private. */
+/** The state of an event that dispatching changes; its class keeps it private. */
 export interface EventState {
   target: object | null;
   currentTarget: object | null;

@@ -16,7 +16,7 @@ import {
 } from './body.ts';
 import type { FormData } from './form-data.ts';
 
-/** Gives a class the members of the mixin. `ownerOf` throws for a receiver that is no instance. */
+/** Gives a class the members of the mixin. `ownerOf` throws for a receiver that is not an instance. */
 export function defineBody<T extends object>(
   { prototype }: { readonly prototype: T },
   ownerOf: (instance: T) => BodyOwner,

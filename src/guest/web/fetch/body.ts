@@ -35,13 +35,13 @@ import { FormData, formEntries, isFormData } from './form-data.ts';
 import { extractMimeType, serializeMimeType } from './mime.ts';
 import { parseMultipart, serializeForm } from './multipart.ts';
 
-/** What a body is made of when not a stream of the function's own. Bytes here are nobody else's to change. */
+/** The source of a body that is not a stream of the function. Its bytes are not shared with code that could change them. */
 export type BodySource = string | Uint8Array | Blob | HostBody;
 
 export class Body {
   /** Undefined for a stream of the function's own. */
   readonly source: BodySource | undefined;
-  /** Made when somebody touches `.body`, since most bodies are never read as a stream. */
+  /** Created when `.body` is first used, since most bodies are never read as a stream. */
   stream: ReadableStream | undefined;
   /** The number of bytes, where it is known for a stream of the function's own. */
   length: number | undefined;
@@ -108,7 +108,7 @@ export function isUsed(body: Body): boolean {
   return body.stream === undefined ? body.isTaken : isDisturbed(body.stream);
 }
 
-/** Takes the body's source, if it has one, from everybody else; the caller has checked that it is usable. */
+/** Takes the body's source, if it has one, so that no other reader can use it; the caller has checked that it is usable. */
 export function takeSource(body: Body): BodySource | undefined {
   const { source, stream } = body;
   if (source === undefined) return undefined;
@@ -121,7 +121,7 @@ export function takeSource(body: Body): BodySource | undefined {
 export function bodyLength(body: Body): number | undefined {
   const { source } = body;
   if (source === undefined) return body.length;
-  if (typeof source === 'string') return undefined; // whoever encodes it knows
+  if (typeof source === 'string') return undefined; // known once it is encoded
   if (source instanceof HostBody) return source.isComplete ? source.size : undefined;
   return isBlob(source) ? blobSize(source) : typedArrayLength(source);
 }
@@ -189,7 +189,7 @@ export function cloneBody(body: Body): Body {
   return clone;
 }
 
-/** Whose body it is, for the methods of the Body mixin. */
+/** The Request or Response that has the body, for the methods of the Body mixin. */
 export interface BodyOwner {
   readonly body: Body | null;
   /** The combined value of content-type. */
@@ -198,7 +198,7 @@ export interface BodyOwner {
 
 function takeForReading(owner: BodyOwner): Body | null {
   const { body } = owner;
-  // A body that has failed says so, whoever asks and how often.
+  // A body that has failed rejects every read with its failure.
   if (body?.source instanceof HostBody) body.source.check();
   if (body !== null && isUnusable(body)) throw new TypeErrorCtor('The body has been read already, or is locked');
   return body;

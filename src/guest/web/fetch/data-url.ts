@@ -19,7 +19,7 @@ export interface DataResource {
   readonly bytes: Uint8Array;
 }
 
-/** What a serialized data: URL holds; undefined when it is malformed. */
+/** The content of a serialized data: URL; undefined when it is malformed. */
 export function readDataUrl(href: string): DataResource | undefined {
   // 2-4: the URL without its fragment and "data:".
   const hash = stringIndexOf(href, '#');

@@ -82,7 +82,7 @@ function send(request: RequestState): Promise<Response> {
   });
 }
 
-/** Scheme fetch of data: URLs, which need nobody's help. @see https://fetch.spec.whatwg.org/#scheme-fetch */
+/** Scheme fetch of data: URLs, which needs no call to the host. @see https://fetch.spec.whatwg.org/#scheme-fetch */
 function fetchData(request: RequestState): Promise<Response> {
   const resource = readDataUrl(request.url);
   if (resource === undefined) return promiseReject(new TypeErrorCtor('fetch: the data: URL is malformed'));
@@ -121,7 +121,7 @@ function start(request: RequestState, reply: CallReply): { abort(reason: unknown
   return callService(ServiceId.Fetch, 'fetch', '', argumentText(request, pairs), outgoing, reply);
 }
 
-/** What the service reads, written text by text: no object here has properties that function code could add to. */
+/** The arguments for the service, concatenated from texts, so that no object is involved to which function code could add properties. */
 function argumentText(request: RequestState, pairs: HeaderPairs): string {
   let headers = '';
   for (let i = 0; i < pairs.length; i++) headers += i === 0 ? quote(pairs[i]) : `,${quote(pairs[i])}`;
@@ -150,7 +150,7 @@ function toState(headJson: string, body: HostBody | null, method: string): Respo
   return state;
 }
 
-/** "Network error": a TypeError, whatever went wrong; the code of the host's errors stays readable. */
+/** "Network error": always a TypeError; the code of the host's errors stays readable. */
 function toNetworkError(error: unknown): unknown {
   if (error instanceof TypeErrorCtor || !(error instanceof ErrorCtor)) return error;
   const networkError = new TypeErrorCtor(error.message);

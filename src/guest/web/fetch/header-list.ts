@@ -26,7 +26,7 @@ for (let code = 0x30; code <= 0x7a; code++) {
 }
 for (const mark of "!#$%&'*+-.^_`|~") TOKEN[mark.charCodeAt(0)] = 1;
 
-/** The name in lower case; undefined when it is no header name. */
+/** The name in lower case; undefined when it is not a header name. */
 export function normalizeName(name: string): string | undefined {
   const { length } = name;
   if (length === 0) return undefined;

@@ -16,7 +16,7 @@ import {
   sortAndCombine,
 } from './header-list.ts';
 
-/** A server's guards: forbidden names are those of browsers, so what is left is whether the list may change. */
+/** The guards of a server: only browsers have forbidden names, so a guard only decides whether the list may change. */
 export type HeadersGuard = 'none' | 'immutable';
 
 /** Marks a construction by this bundle: the second argument is then the list itself, the third the guard. */
@@ -25,7 +25,7 @@ const INTERNAL = Symbol('internal');
 export let headersPairs: (headers: Headers) => HeaderPairs;
 export let isHeaders: (value: unknown) => value is Headers;
 
-/** Headers around a list that somebody else owns as well. */
+/** Headers around a list that its creator goes on using. */
 export function createHeaders(pairs: HeaderPairs, guard: HeadersGuard): Headers {
   return new Headers(INTERNAL, pairs, guard);
 }
@@ -33,7 +33,7 @@ export function createHeaders(pairs: HeaderPairs, guard: HeadersGuard): Headers 
 export class Headers {
   #pairs: HeaderPairs;
   #guard: HeadersGuard = 'none';
-  /** What iteration walks; undefined after a change. */
+  /** The sorted list that iteration uses; undefined after a change. */
   #sorted: Pair[] | undefined;
 
   constructor(init?: unknown, ...internal: unknown[]);

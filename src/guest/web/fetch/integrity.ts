@@ -13,10 +13,12 @@ import {
 /** From the weakest to the strongest. */
 const ALGORITHMS = ['sha256', 'sha384', 'sha512'] as const;
 const NAMES = ['SHA-256', 'SHA-384', 'SHA-512'] as const;
-/** Of the prefix, as in "sha256-". */
+/** The length of the prefix, as in "sha256-". */
 const PREFIX_LENGTH = 7;
 
-/** "Do bytes match metadataList": of what the metadata names only the strongest counts. Metadata that names nothing known match anything. */
+/**
+ * "Do bytes match metadataList": only the strongest algorithm of the metadata counts. Metadata without a known algorithm match any bytes.
+ */
 export function matchesIntegrity(bytes: Uint8Array, metadata: string): boolean {
   const tokens = stringSplit(spaced(metadata), ' ');
   let strongest = -1;
@@ -30,7 +32,7 @@ export function matchesIntegrity(bytes: Uint8Array, metadata: string): boolean {
   for (let i = 0; i < tokens.length; i++) {
     const token = tokens[i] ?? '';
     if (strengthOf(token) !== strongest) continue;
-    // What follows a question mark is an option, of which there are none.
+    // A question mark begins the options of a token. None are defined, so they are ignored.
     const expected = stringSplit(stringSlice(token, PREFIX_LENGTH), '?')[0] ?? '';
     if (comparable(expected) === actual) return true;
   }

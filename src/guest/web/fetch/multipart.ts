@@ -18,7 +18,7 @@ const CR = 0x0d;
 const LF = 0x0a;
 const DASH = 0x2d;
 
-/** Of the parts of one form. */
+/** The most parts of one form. */
 const MAX_PARTS = 65_536;
 
 /** The body of a form, its content type included. @see https://html.spec.whatwg.org/#multipart-form-data */

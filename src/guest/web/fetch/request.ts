@@ -37,7 +37,7 @@ const PRIORITIES = ['high', 'low', 'auto'] as const;
 
 export type RedirectMode = (typeof REDIRECTS)[number];
 
-/** What is the same for nearly every request. Members that only browsers act on are kept and reported. */
+/** Members that have their default values in nearly every request. Those that only browsers act on are kept and returned. */
 interface RequestExtras {
   readonly mode: (typeof MODES)[number];
   readonly credentials: (typeof CREDENTIALS)[number];

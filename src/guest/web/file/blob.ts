@@ -31,7 +31,7 @@ const MAX_SAFE = 9_007_199_254_740_991;
 const STREAM_CHUNK_BYTES = 65_536;
 const INTERNAL = Symbol('internal');
 
-/** Bytes that nobody changes any more, in pieces. */
+/** Chunks of bytes that do not change any more. */
 interface BlobData {
   readonly pieces: readonly Uint8Array[];
   readonly size: number;
@@ -42,7 +42,7 @@ let dataOf: (blob: Blob) => BlobData;
 export let isBlob: (value: unknown) => value is Blob;
 export let isFile: (value: unknown) => value is File;
 
-/** A Blob of bytes that nobody else changes. */
+/** A Blob of bytes that no other code changes. */
 export function createBlob(pieces: readonly Uint8Array[], type: string): Blob {
   return new Blob(INTERNAL, { pieces, size: totalOf(pieces), type });
 }
@@ -169,7 +169,7 @@ export class File extends Blob {
   }
 
   get webkitRelativePath(): string {
-    this.#name; // a receiver that is no File throws
+    this.#name; // a receiver that is not a File throws
     return '';
   }
 
@@ -213,7 +213,7 @@ function toNativeEndings(text: string): string {
   return start === 0 ? text : result + stringSlice(text, start);
 }
 
-/** A type with characters outside U+0020 to U+007E is none. */
+/** A type with characters outside U+0020 to U+007E becomes the empty string. */
 function toBlobType(value: unknown): string {
   const type = typeof value === 'string' ? value : `${value}`;
   for (let i = 0; i < type.length; i++) {

@@ -102,7 +102,7 @@ interface Endpoint {
   isScheduled: boolean;
 }
 
-/** Messages that nobody has taken; a sender that goes on is told. */
+/** The most undelivered messages of a port. Sending another one throws. */
 const MAX_QUEUED = 10_000;
 
 let isConstructing = false;

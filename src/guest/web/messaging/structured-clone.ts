@@ -54,7 +54,7 @@ import {
 
 type Memory = Map<object, unknown>;
 
-/** What a class of platform objects says of how it is cloned and transferred. */
+/** The steps by which a class of platform objects is cloned and transferred. */
 export interface Cloneable {
   is(value: object): boolean;
   clone?(value: object, cloneInner: (value: unknown) => unknown): object;
@@ -99,7 +99,7 @@ export function cloneWithTransfer(
 ): { readonly value: unknown; readonly transferred: readonly object[] } {
   const memory: Memory = new MapCtor();
   const targets: object[] = [];
-  // A clone that fails must leave the transfer list as it was: so what moves gets an empty target first, and its content last.
+  // A clone that fails must leave the transfer list unchanged, so transferred objects get an empty target first, and their content last.
   for (let i = 0; i < transferList.length; i++) {
     const item = transferList[i];
     if (item === undefined) continue;
@@ -168,7 +168,7 @@ function clone(memory: Memory, value: unknown): unknown {
   return cloneBranded(memory, value, brand);
 }
 
-/** An own property by definition, as setters of prototypes are none of it. */
+/** Defines an own property, so that no setter of a prototype is called. */
 function define(target: object, key: PropertyKey, value: unknown): void {
   defineProperty(target, key, {
     __proto__: null,
@@ -212,7 +212,7 @@ function cloneBranded(memory: Memory, value: object, brand: Brand): object {
   return copy;
 }
 
-/** The brand says which internal slots the value has, so each case reads what is there. */
+/** The brand says which internal slots the value has, so each case reads slots that exist. */
 function createBranded(memory: Memory, value: object, brand: Brand): object {
   switch (brand) {
     case 'Date':

@@ -28,11 +28,11 @@ interface SignalState {
   reason: unknown;
   algorithms: (() => void)[];
   isDependent: boolean;
-  /** Of a dependent signal: what it follows. */
+  /** The signals that a dependent signal follows. */
   sources: SignalState[];
-  /** Those that follow this one. Weakly, or a long-lived signal would keep every short-lived one that follows it … */
+  /** Signals that follow this one. The references are weak, or a long-lived signal would keep every short-lived one that follows it. */
   dependents: WeakRef<AbortSignal>[];
-  /** … but not while somebody waits for them. */
+  /** Dependents that have listeners or algorithms: they must stay alive. */
   readonly observedDependents: Set<AbortSignal>;
 }
 

@@ -1,4 +1,4 @@
-/** What the streams library finds under global names; its bundle imports them from here (see .scripts/guest-bundle.mjs). */
+/** The replacements for globals that the streams library uses; its bundle imports them from here (see .scripts/guest-bundle.mjs). */
 import { promiseResolve, promiseThen } from '../../primordials.ts';
 import { copyArrayBuffer, detachArrayBuffer } from '../base/array-buffer.ts';
 import { DOMException } from '../base/dom-exception.ts';
@@ -17,7 +17,7 @@ export function queueMicrotask(callback: () => void): void {
   promiseThen(resolved, callback);
 }
 
-/** A buffer that nobody else holds, and that is about to be enqueued. */
+/** A buffer that no other code holds, and that is about to be enqueued. */
 let given: ArrayBuffer | undefined;
 
 /** The next transfer of this buffer hands it over as it is. Undefined: none does. */
@@ -26,8 +26,8 @@ export function giveAway(buffer: ArrayBuffer | undefined): void {
 }
 
 /**
- * The library clones only to transfer a buffer, and only on engines without ArrayBuffer.prototype.transfer. A transfer then costs a copy and
- * a message to nobody, which is for buffers that their holder could still change.
+ * The library clones only to transfer a buffer, and only on engines without ArrayBuffer.prototype.transfer. A transfer then costs a copy
+ * and detaching the original, which is only needed for buffers that their holder could still change.
  */
 export function structuredClone(buffer: ArrayBuffer): ArrayBuffer {
   if (buffer === given) {

@@ -76,7 +76,7 @@ const AsyncIteratorPrototype: object = getPrototypeOf(getPrototypeOf(async funct
 const iteratorPrototype = getPrototypeOf(new ReadableStream().values());
 if (iteratorPrototype !== null) setPrototypeOf(iteratorPrototype, AsyncIteratorPrototype);
 
-// Of an older standard.
+// A property of an older version of the standard.
 Reflect.deleteProperty(WritableStreamDefaultController.prototype, 'abortReason');
 
 /** The field of the polyfill that says whether a stream has been read from or cancelled. */
@@ -90,9 +90,9 @@ const CONTROLLER = '_readableStreamController';
 export function isReadableStream(value: unknown): value is ReadableStream {
   if (typeof value !== 'object' || value === null) return false;
   try {
-    // What has no controller is none; to find that out by an error would cost as much as all the rest of a small invocation.
+    // An object without a controller is not a stream. Learning that from an error would cost as much as the rest of a small invocation.
     if (!hasOwn(value, CONTROLLER)) return false;
-    getLocked(value); // throws for everything else that is no stream
+    getLocked(value); // throws for every other object that is not a stream
     return true;
   } catch {
     return false;
@@ -125,7 +125,7 @@ export function cancel(stream: ReadableStream, reason: unknown): Promise<void> {
 /** "Tee" with clones for the second branch, so that the two share no memory. */
 export function teeCloned(stream: ReadableStream): [ReadableStream, ReadableStream] {
   const branches = teeStream(stream);
-  // The branches of a byte stream share none by themselves.
+  // The branches of a byte stream share no memory anyway.
   if (isByteStream(stream)) return branches;
   const reader = getReader(branches[1]);
   const clones = new ReadableStream(
@@ -155,13 +155,13 @@ export interface ByteSource {
   /** The next chunk, not empty; undefined at the end. */
   pull(): Promise<Uint8Array | undefined> | Uint8Array | undefined;
   cancel?(reason: unknown): Promise<void> | void;
-  /** The memory of each chunk is nobody else's, so that it need not be taken away from anybody. */
+  /** The memory of each chunk belongs to the stream alone, so that it need not be detached from another owner. */
   readonly givesAway?: boolean;
-  /** Called once: from then on the source says by itself when it fails, also while nobody reads. */
+  /** Called once. From then on the source reports its failure by itself, also while it is not being read. */
   watch?(onFail: (reason: unknown) => void): void;
 }
 
-/** A byte stream that asks its source only when somebody reads. */
+/** A byte stream that asks its source only when it is read. */
 export function createByteStream(source: ByteSource): ReadableStream<Uint8Array> {
   async function pull(controller: ReadableByteStreamController): Promise<void> {
     const pulled = source.pull();
@@ -188,7 +188,7 @@ export function createByteStream(source: ByteSource): ReadableStream<Uint8Array>
   } as never); // an underlying byte source without inherited members
 }
 
-/** Reads a stream of bytes to its end, chunk by chunk; cancels it when `onChunk` throws. */
+/** Reads a stream of bytes, chunk by chunk. */
 export class ByteReader {
   readonly #reader: ReadableStreamDefaultReader;
 

@@ -8,11 +8,11 @@ export interface ParsedUrl {
   readonly hasCredentials: boolean;
 }
 
-/** Undefined for what is no absolute URL. */
+/** Undefined for a text that is not an absolute URL. */
 export function parseUrl(text: string): ParsedUrl | undefined {
   const href = op(Op.UrlParse, text);
   if (typeof href !== 'string') return undefined;
-  // A serialized URL has "@" before the first "/" of what follows "//" only where it has credentials.
+  // In a serialized URL, "@" between "//" and the next "/" means that it has credentials.
   const start = stringIndexOf(href, '://');
   const at = start < 0 ? -1 : stringIndexOf(href, '@', start);
   const end = stringIndexOf(href, '/', start + 3);

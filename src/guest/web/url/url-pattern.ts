@@ -1,5 +1,6 @@
 /**
- * URLPattern. The matching is urlpattern-polyfill's, which is evaluated when the first pattern is made: nobody pays for it before.
+ * URLPattern. The matching is urlpattern-polyfill's, which is evaluated when the first pattern is created, so that functions without
+ * patterns do not pay for it.
  * @see https://urlpattern.spec.whatwg.org/
  */
 import { objectCreate, TypeErrorCtor } from '../../primordials.ts';

@@ -25,12 +25,12 @@ import {
   toUSVString,
 } from '../base/idl.ts';
 
-/** Names and values by turns. */
+/** Names and values alternately. */
 type Pairs = string[];
 
 export let createQueryOf: (query: string, onChange: (query: string) => void) => URLSearchParams;
 export let replaceQuery: (params: URLSearchParams, query: string) => void;
-/** The pairs of a URLSearchParams object, names and values by turns; undefined for anything else. */
+/** The pairs of a URLSearchParams object, names and values alternately; undefined for anything else. */
 export let pairsOf: (value: unknown) => readonly string[] | undefined;
 
 export class URLSearchParams {
@@ -277,7 +277,7 @@ function decodePart(part: string): string {
   }
 }
 
-/** Percent-decoding that takes everything: what is no escape stays, and what is no UTF-8 becomes U+FFFD. */
+/** Percent-decoding that accepts every text: characters that are not escapes stay, and bytes that are not UTF-8 become U+FFFD. */
 function percentDecode(text: string): string {
   const bytes = encodeUtf8(text);
   let length = 0;
@@ -312,7 +312,7 @@ export function serializeQuery(pairs: readonly string[]): string {
   return query;
 }
 
-/** What each ASCII character becomes; undefined when it stays. */
+/** The escape of each ASCII character; undefined when it stays. */
 const ESCAPES: readonly (string | undefined)[] = Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code);
   if (/[*\-._0-9A-Za-z]/.test(character)) return undefined;

@@ -9,13 +9,13 @@ import { CompressFormat, Op } from '../table.js';
 import { GzipReader } from './gzip-reader.js';
 import { type Codec, ZlibCodec } from './zlib-codec.js';
 
-/** A compressor holds about 270 KB outside of any heap. When there are more, the one that rests longest is closed. */
+/** A compressor holds about 270 KB outside of any heap. Past this number the one that has been idle longest is closed. */
 const MAX_CODECS = 128;
 const MAX_CHUNK_BYTES = 65_536;
 /**
- * zlib works in threads of libuv's pool, which the clock of the isolate's thread does not show. What a step costs depends on its bytes
- * by a factor of forty, so it is charged as for common data before, and settled after: by the time that it took, which is never less
- * than its CPU time, but at most by the rate of the worst data, so that waiting for a thread is not on the bill.
+ * zlib works in threads of libuv's pool, which the clock of the isolate's thread does not show. The cost of a step varies with its data by
+ * a factor of forty. It is charged at the rate of common data before, and corrected afterwards by the time that it took, which is never
+ * less than its CPU time, but at most by the rate of the worst data, so that waiting for a thread is not charged.
  *
  * Measured on Node 20.20 by the process's CPU time over 4 MiB, in bytes a ms. Into a compressor: zeros 212,000, noise 34,000, text
  * 17,700, two letters at random 7,800, four 5,300. Out of a decompressor: 126,000 to 345,000; into it, where little comes out:
@@ -28,7 +28,7 @@ const WORST_UNPACKED_INPUT_BYTES_PER_MS = 60_000;
 const WORST_UNPACKED_OUTPUT_BYTES_PER_MS = 100_000;
 /** Handing a step to another thread and back. */
 const STEP_MS = 0.01;
-/** Outside of every heap. Measured: 225 KB, of which the engine is told 16. */
+/** Outside of every heap. Measured: 225 KB; the engine knows of 16 KB of them. */
 const COMPRESSOR_BYTES = 256 * 1024;
 const DECOMPRESSOR_BYTES = 64 * 1024;
 

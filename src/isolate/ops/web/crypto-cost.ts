@@ -1,5 +1,5 @@
 /**
- * What an operation of SubtleCrypto costs, known before it is begun. It runs in a thread of libuv's pool, whose time no clock of the
+ * The cost of an operation of SubtleCrypto, computed before it begins. It runs in a thread of libuv's pool, whose time no clock of the
  * isolate shows and which cannot be stopped, so it is charged beforehand.
  *
  * Measured on Node 20.20 (OpenSSL 3.0, x64 of 2.x GHz) by the process's CPU time over 10 to 1,000 runs, in ms; each rate here is at
@@ -14,7 +14,7 @@
 import type { webcrypto } from 'node:crypto';
 import { types } from 'node:util';
 
-/** Of any operation, beside what the isolate's own thread does for it. */
+/** The cost of any operation in the other thread, beside the work of the isolate's own thread. */
 const BASE_MS = 0.015;
 const BYTES_PER_MS = 500_000;
 const PBKDF2_ITERATION_MS = 0.00025;
@@ -32,11 +32,11 @@ const CURVE_MS: { readonly [name: string]: number | undefined } = {
   ED25519: 0.2,
   X25519: 0.2,
 };
-/** Whatever else works with key pairs: Ed448, X448, the lattices of newer Nodes. */
+/** All other algorithms with key pairs: Ed448, X448, and the lattice-based ones of newer versions of Node. */
 const OTHER_PAIR_MS = 2;
 /** A derived key that does not say how long it is has at most the length of a hash's block. */
 const DERIVED_KEY_BITS = 1024;
-/** What a key takes outside of the heap beside its own bytes. Measured: 1.7 KB for one of RSA with 4,096 bits. */
+/** The memory of a key outside of the heap beside its own bytes. Measured: 1.7 KB for one of RSA with 4,096 bits. */
 const KEY_OVERHEAD_BYTES = 2048;
 
 /** CPU milliseconds of a call of `crypto.subtle`; `byteLength` is that of all byte arrays among the arguments. */

@@ -1,4 +1,4 @@
-/** Digests in pieces, for DigestStream, and comparison in constant time. */
+/** Incremental digests, for DigestStream, and comparison in constant time. */
 import { createHash, type Hash, timingSafeEqual } from 'node:crypto';
 import { checkedText, copyIn, OpError } from '../arguments.js';
 import { Handles } from '../handles.js';

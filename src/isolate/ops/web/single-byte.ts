@@ -1,6 +1,6 @@
 /** Single-byte encodings of the Encoding standard that Node's ICU does not have, or has wrong. */
 
-/** What the bytes from 0x80 on stand for. @see https://encoding.spec.whatwg.org/index-iso-8859-16.txt */
+/** The characters of the bytes from 0x80 on. @see https://encoding.spec.whatwg.org/index-iso-8859-16.txt */
 const ISO_8859_16 =
   '\u0080\u0081\u0082\u0083\u0084\u0085\u0086\u0087\u0088\u0089\u008a\u008b\u008c\u008d\u008e\u008f\u0090\u0091\u0092\u0093\u0094\u0095\u0096\u0097\u0098\u0099\u009a\u009b\u009c\u009d\u009e\u009f\u00a0ĄąŁ€„Š§š©Ș«Ź\u00adźŻ°±ČłŽ”¶·žčș»ŒœŸżÀÁÂĂÄĆÆÇÈÉÊËÌÍÎÏĐŃÒÓÔŐÖŚŰÙÚÛÜĘȚßàáâăäćæçèéêëìíîïđńòóôőöśűùúûüęțÿ';
 
@@ -25,7 +25,7 @@ export function singleByteEncoding(label: string): string | undefined {
   return tables.has(name) ? name : undefined;
 }
 
-/** What the bytes from 0x80 on stand for, U+FFFD for nothing; undefined for the encodings that are Node's to decode. */
+/** The characters of the bytes from 0x80 on, U+FFFD for none; undefined for the encodings that are Node's to decode. */
 export function singleByteTable(encoding: string): string | undefined {
   const known = tables.get(encoding);
   if (known !== undefined) return known;

@@ -19,9 +19,9 @@ function isCryptoKey(value: unknown): value is webcrypto.CryptoKey {
 const MAX_JSON = 1024 * 1024;
 const MAX_BYTES = 0x7fff_ffff;
 const MAX_KEYS = 50_000;
-/** A single operation that costs more is refused whatever the limit: once begun it cannot be stopped. */
+/** A single operation that costs more is always refused, because it cannot be stopped once it has begun. */
 const MAX_OPERATION_MS = 60_000;
-/** Of objects in objects: an algorithm, its hash, a key's algorithm. */
+/** The deepest nesting of objects: an algorithm, its hash, a key's algorithm. */
 const MAX_DEPTH = 4;
 
 /** Members of algorithms, and the most that they may be. `memory` is in KiB, `length` and `outputLength` in bits. */
@@ -78,7 +78,7 @@ export function subtleOps(context: OpContext): OpSet {
     }
     if ('n' in value) return Number(value.n);
     if ('u' in value) return undefined;
-    // In place of a value that is of no use here: Node says what is wrong with it.
+    // Stands for an unusable value, so that Node reports what is wrong with it.
     if ('x' in value) return {};
     const members: { [name: string]: unknown } = {};
     if ('o' in value && typeof value.o === 'object' && value.o !== null) {
@@ -154,7 +154,7 @@ function describeAlgorithm(algorithm: object): object {
   return described;
 }
 
-/** What Node's messages say of arguments is for the function's author; nothing else of the error crosses. */
+/** Node's messages about arguments are useful to the function's author; no other part of the error crosses to the guest. */
 function toOpError(error: unknown): OpError {
   if (error instanceof OpError) return error;
   if (error instanceof DOMException) return new OpError(error.name, oneLine(error.message));

@@ -44,7 +44,7 @@ export class ZlibCodec implements Codec {
     return this.#isEnded;
   }
 
-  /** What was given after the end of the data. */
+  /** Input after the end of the data. */
   get leftover(): Uint8Array {
     const count = this.#given - this.#stream.bytesWritten;
     return count > 0 ? this.#last.subarray(Math.max(0, this.#last.length - count)) : NOTHING;

@@ -1,4 +1,4 @@
-/** What counts and what holds a connection, for every row of the registry: with scripted services. */
+/** Which calls count and which hold a connection, for every row of the registry, with scripted services. */
 import test from 'ava';
 import { methodOf } from '../../../../src/bindings/binding.js';
 import { REGISTRY } from '../../../../src/bindings/registry.js';
@@ -114,7 +114,7 @@ function calls(entry: ServiceEntry, accounting: InvocationAccounting) {
     });
 }
 
-/** Answers when it is told to. */
+/** Answers when the test asks it to. */
 class ScriptedService {
   readonly calls: ServiceCall[] = [];
   readonly #answers: (() => void)[] = [];

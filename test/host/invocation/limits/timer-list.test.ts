@@ -3,7 +3,7 @@ import test from 'ava';
 import { type DeadlineClock, TimerList } from '../../../../src/host/invocation/limits/timer-list.js';
 import { resolveLimits } from '../../../../src/quotas/resolve-limits.js';
 
-/** A clock that goes on when it is told to, and calls back in between. */
+/** A clock that the test advances, and that calls back in between. */
 class TestClock implements DeadlineClock {
   timers = 0;
   #nowMs = 1000;
