@@ -23,8 +23,8 @@ export interface RunnerOptions {
   /** Made at each load: it tells the CPU balance of that moment. */
   readonly head: () => LoadHead;
   readonly cache: IsolateCache;
-  /** An isolate with an empty realm. */
-  readonly acquire: () => Promise<IsolateHandle>;
+  /** An isolate with an empty realm, when there is a place for it. */
+  readonly acquire: (signal: AbortSignal) => Promise<IsolateHandle>;
 }
 
 /** Invocations that may wait while the isolate is being loaded. */
@@ -45,6 +45,7 @@ export class FunctionRunner {
   /** Of this deployment in the cache: a new version of the function is another entry. */
   readonly #key: string;
   #loading: Promise<IsolateHandle> | undefined;
+  readonly #retired = new AbortController();
   #waiting = 0;
   /** Set when it is retired: the version in its place, or the error of what comes too late. */
   #successor: FunctionRunner | EdgeError | undefined;
@@ -126,6 +127,7 @@ export class FunctionRunner {
    */
   retire(successor: FunctionRunner | EdgeError = unloadedError(this.context)): void {
     this.#successor = successor;
+    this.#retired.abort();
     this.#options.cache.delete(this.#key);
   }
 
@@ -150,8 +152,8 @@ export class FunctionRunner {
   }
 
   async #loadOnce(): Promise<IsolateHandle> {
-    const { acquire, head, deployment, cache, context } = this.#options;
-    const handle = await acquire();
+    const { head, deployment, cache, context } = this.#options;
+    const handle = await this.#acquire();
     const { startupMs } = context.limits;
     const beganMs = performance.now();
     let isTooLate = false;
@@ -173,8 +175,16 @@ export class FunctionRunner {
       clearTimeout(timer);
     }
     if (this.#successor !== undefined) handle.end();
-    else cache.set(this.#key, handle);
+    else cache.set(this.#key, handle, () => this.#waiting > 0);
     return handle;
+  }
+
+  async #acquire(): Promise<IsolateHandle> {
+    try {
+      return await this.#options.acquire(this.#retired.signal);
+    } catch (error) {
+      throw this.#successor instanceof EdgeError ? this.#successor : error;
+    }
   }
 }
 
