@@ -149,6 +149,9 @@ export class Isolate implements OpContext, ChannelOwner {
             this.#turns.held.hold(id);
           },
           abandon: ({ id }) => this.#abandon(id),
+          awaitClient: exchange => {
+            exchange.isClientAwaited = true;
+          },
         }),
         this.#timers.ops(this, held),
         ...platformOps(this),
@@ -279,7 +282,7 @@ export class Isolate implements OpContext, ChannelOwner {
     }
     const guest = new GuestExchange(exchange, exchange.id, this.#turns, this.#forget, this.#read);
     this.#exchanges.set(exchange.id, guest);
-    this.#invocations.set(exchange.id, new OpenInvocation(guest, this.#stalled.opened(), this.#timers));
+    this.#invocations.set(exchange.id, new OpenInvocation(guest, this.#timers));
     this.#meter.open(exchange.id, kind);
     switch (kind) {
       case HostOpens.Fetch: {
