@@ -12,6 +12,8 @@ export class OpenInvocation implements StallSubject {
   calls: Set<GuestExchange> | undefined;
   /** The handler has answered and everything given to waitUntil has settled. */
   isHandled = false;
+  /** Its CPU time is used up in the turn that runs: it calls nobody any more. */
+  isSpent = false;
 
   constructor(exchange: GuestExchange, timers: Timers) {
     this.exchange = exchange;

@@ -35,8 +35,8 @@ export interface InvocationPort extends ExchangeListener {
   onCallRead(call: number): void;
   /** Everything sent before {@link IsolateHandle.ping} has had its turn in the isolate. */
   onPong(): void;
-  /** Everything of the invocation is over in the isolate. */
-  onDone(cpuMs: number, peakBytes: number): void;
+  /** Everything of the invocation is over in the isolate, which may have ended it for its CPU time. */
+  onDone(cpuMs: number, peakBytes: number, isCpuExceeded: boolean): void;
   /** Something may have moved since the last call: without progress for long the invocation ends. */
   checkProgress(nowMs: number): void;
   /** The isolate is gone, and the invocation with it. */
@@ -316,7 +316,7 @@ export class IsolateHandle implements ChannelOwner {
         this.#invocations.delete(id);
         this.#closing.delete(id);
         this.claims.closed(id, payload.readUInt32LE(0) / 1000);
-        port.onDone(payload.readUInt32LE(0) / 1000, payload.readUInt32LE(4) * 1024);
+        port.onDone(payload.readUInt32LE(0) / 1000, payload.readUInt32LE(4) * 1024, payload[8] === 1);
         if (this.#invocations.size === 0) this.#idle();
         return;
       default:

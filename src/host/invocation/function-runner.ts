@@ -9,7 +9,7 @@ import { limitError } from '../../quotas/limit-error.js';
 import type { Deployment } from '../deploy/deployment.js';
 import { beginTrace } from '../telemetry/tracing.js';
 import { timeoutError } from './handler-errors.js';
-import { Invocation } from './invocation.js';
+import { Invocation, type Replacements } from './invocation.js';
 import type { InvocationContext } from './invocation-context.js';
 import { type InvocationStart, tracedStart } from './invocation-start.js';
 import { loadFailure } from './load-failure.js';
@@ -39,7 +39,7 @@ const LOAD_WALL_MS = 30_000;
 
 let serial = 0;
 
-export class FunctionRunner {
+export class FunctionRunner implements Replacements {
   readonly context: InvocationContext;
   readonly #options: RunnerOptions;
   /** Of this deployment in the cache: a new version of the function is another entry. */
@@ -76,7 +76,7 @@ export class FunctionRunner {
     }
     const { share } = this.context;
     share.checkInvocation();
-    if (live !== undefined) return new Invocation(this.context, live, start, sink);
+    if (live !== undefined) return new Invocation(this.context, live, start, sink, this);
     if (this.#waiting >= MAX_WAITING) {
       throw new EdgeError(
         'EDGE_OVERLOADED',
@@ -107,14 +107,24 @@ export class FunctionRunner {
     // Retired while it loaded.
     if (this.#successor !== undefined && !isolate.isUsable) return this.run(start, sink);
     const late = start.timeoutMs === undefined ? start : { ...start, waitedMs: performance.now() - beganMs };
-    return new Invocation(this.context, isolate, late, sink);
+    return new Invocation(this.context, isolate, late, sink, this);
   }
 
   /** The same without a promise, when the isolate is there and has room. */
   runNow(start: InvocationStart, sink: ResponseSink): Invocation | undefined {
     const live = this.live();
     if (live === undefined || live.isBacklogged || !this.context.share.takesInvocation) return undefined;
-    return new Invocation(this.context, live, start, sink);
+    return new Invocation(this.context, live, start, sink, this);
+  }
+
+  async replacement(): Promise<IsolateHandle> {
+    this.#waiting++;
+    try {
+      return await this.#isolate();
+    } finally {
+      // Behind the invocation that begins there now: till then it is not idle.
+      setImmediate(() => this.#waiting--);
+    }
   }
 
   live(): IsolateHandle | undefined {
