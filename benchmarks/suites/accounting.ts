@@ -109,7 +109,12 @@ async function cpuOfCall(fn: EdgeFunction, pids: readonly number[], seconds: num
 
 /** What the meter of an isolate takes for an invocation of one turn, by itself. */
 function meteringMicroseconds(): number {
-  const meter = new InvocationMeter(new WatchBlock(), { onTurnEnd() {}, onCpuExceeded() {}, onMemoryExceeded() {} });
+  const meter = new InvocationMeter(new WatchBlock(), {
+    onTurnEnd() {},
+    onCpuExceeded() {},
+    onCpuSpent() {},
+    onMemoryExceeded() {},
+  });
   const cpuMs = { fetch: 30_000, scheduled: 30_000, queue: 30_000, alarm: 30_000 };
   meter.setLimits({ startupMs: 400, memoryBytes: 2 ** 40, cpuOverrunMs: 1000, cpuBalanceMs: 1000, cpuMs });
   const rounds = 200_000;

@@ -57,7 +57,12 @@ function addTasks(bench: Bench): void {
     onSplice() {},
   });
   const head = headOfRaw('GET', 'http://example.com/path?query=1', RAW_HEADERS);
-  const meter = new InvocationMeter(new WatchBlock(), { onTurnEnd() {}, onCpuExceeded() {}, onMemoryExceeded() {} });
+  const meter = new InvocationMeter(new WatchBlock(), {
+    onTurnEnd() {},
+    onCpuExceeded() {},
+    onCpuSpent() {},
+    onMemoryExceeded() {},
+  });
   let id = 2;
   bench.add('a request frame written and read', () => {
     id = (id + 2) & 0xffff_fffe;

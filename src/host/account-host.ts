@@ -2,6 +2,7 @@
 import type { LocalSend } from '../bindings/egress/transport.js';
 import type { CallOrigin } from '../bindings/service.js';
 import type { IsolateCache } from '../pool/isolate-cache.js';
+import type { IsolateGate } from '../pool/isolate-gate.js';
 import type { Admission } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import type { HostShare } from '../quotas/host/host-share.js';
@@ -19,6 +20,8 @@ export interface AccountHost {
   readonly idleHttpMs: number;
   readonly now: () => number;
   readonly cache: IsolateCache;
+  /** The places of isolates, those of other accounts included. */
+  readonly gate: IsolateGate;
   readonly router: Router<FunctionRunner>;
   readonly bindings: HostBindings;
   /** Resolves when it is known which names the management API has given to accounts. */

@@ -171,7 +171,7 @@ export class Account implements BindingClients {
       deployment,
       head: () => loadHead(resolved, modules, limits, allowance.balanceMs),
       cache: this.#host.cache,
-      acquire: () => this.#supervisor.acquire(),
+      acquire: signal => this.#host.gate.acquire(signal, this.id, () => this.#supervisor.acquire()),
     });
     // Now and not with the first request: a storage that is unavailable, or a name that is not valid.
     await this.#host.bindings.prepare(this.#bindingContext(), resolved.bindings);

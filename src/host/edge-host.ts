@@ -2,6 +2,7 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import process from 'node:process';
+import { delay, race } from 'abort-controller-x';
 import type { StoreBucket } from '../bindings/bucket/types.js';
 import type { LocalSend } from '../bindings/egress/transport.js';
 import { type BindingClients, type BindingRegistry, REGISTRY } from '../bindings/registry.js';
@@ -10,6 +11,7 @@ import { NameOwners } from '../names/name-owners.js';
 import type { Cell, CellEvents, CellOptions } from '../pool/cell.js';
 import { type CellState, CellSupervisor } from '../pool/cell-supervisor.js';
 import { IsolateCache } from '../pool/isolate-cache.js';
+import { IsolateGate } from '../pool/isolate-gate.js';
 import { ProcessCell } from '../pool/process-cell.js';
 import { type Sandbox, sandboxFor } from '../pool/sandbox/sandbox.js';
 import type { SandboxState } from '../pool/sandbox/state.js';
@@ -50,6 +52,8 @@ import { loadTelemetry } from './telemetry/open-telemetry.js';
 const DEFAULT_ACCOUNT = 'default';
 /** A cell may hold so much besides the memory of its isolates before isolates are ended. */
 const CELL_BASE_BYTES = 256 * 1024 * 1024;
+/** Timers cannot be set for longer. */
+const MAX_DELAY_MS = 0x7fff_ffff;
 const NO_CGROUPS: CgroupState = { parent: undefined, missing: ['switched off'] };
 
 /** One cell of a host, and what the kernel says of it. */
@@ -72,6 +76,7 @@ export interface HostHealth {
   readonly isolation: 'process' | 'thread';
   /** Layers around the cells; undefined before the first cell was asked for, and with isolation 'thread', which has none. */
   readonly sandbox: SandboxState | undefined;
+  /** Alive or being started, warm spares not counted: never more than option `maxIsolates`. */
   readonly isolates: number;
   readonly accounts: number;
   readonly cells: readonly HostCell[];
@@ -103,6 +108,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   /** Whether the zones of the management API are known. */
   #namesKnown: Promise<void> = Promise.resolve();
   readonly #cache: IsolateCache;
+  readonly #gate: IsolateGate;
   readonly #bindings: HostBindings;
   readonly #admission: Admission;
   readonly #budget: HostBudget;
@@ -129,7 +135,13 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     super();
     this.#guestBundle = parts.guestBundle;
     this.#options = resolveHostOptions(options);
-    this.#cache = new IsolateCache({ max: this.#options.maxIsolates, idleMs: this.#options.idleMs });
+    const { maxIsolates, maxIsolatesPerAccount, idleMs } = this.#options;
+    this.#cache = new IsolateCache({ max: maxIsolates, idleMs });
+    this.#gate = new IsolateGate({
+      max: maxIsolates,
+      maxPerAccount: maxIsolatesPerAccount,
+      evict: account => this.#cache.evict(account === undefined ? '' : cachePrefix(account)),
+    });
     this.#bindings = new HostBindings(parts.registry ?? REGISTRY, {
       options: this.#options,
       storage: () => this.#storageOfBindings(),
@@ -200,12 +212,10 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     const supervisor: CellSupervisor = new CellSupervisor({
       account: id,
       share,
-      // One more thread than isolates, so that a full account can still replace a function by its new version.
-      maxThreads: maxIsolatesPerAccount + spareIsolates + 1,
+      maxThreads: maxIsolatesPerAccount + spareIsolates,
       spares: spareIsolates,
       heapBytes: memoryBytes,
       cellMemoryBytes: CELL_BASE_BYTES + memoryBytes * 2,
-      makeRoom: () => this.#cache.evict(cachePrefix(id)),
       prepare: () => this.#prepareSandbox(),
       create: (cellOptions, events) => this.#createCell(id, share, cellOptions, events),
       onFinding: error => this.#warn(error),
@@ -308,7 +318,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     return {
       isolation: this.#options.isolation,
       sandbox: this.#sandbox?.state,
-      isolates: this.#cache.size,
+      isolates: this.#gate.size,
       accounts: this.#accounts.size,
       cells: [...this.#accounts.values()].flatMap(account =>
         account.cells.map(cell => ({ account: account.id, ...cell })),
@@ -338,10 +348,11 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   }
 
   async #close(drainMs: number): Promise<void> {
-    const deadline = performance.now() + drainMs;
-    while (this.#cache.inFlight > 0 && performance.now() < deadline) {
-      await new Promise(resolve => setTimeout(resolve, 5));
-    }
+    await race(new AbortController().signal, signal => [
+      this.#cache.drained(signal),
+      delay(signal, Math.min(drainMs, MAX_DELAY_MS)),
+    ]);
+    this.#gate.close();
     this.#cache.close();
     await Promise.all([...this.#accounts.values()].map(account => account.close()));
     await this.#admission.close();
@@ -448,6 +459,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       admission: this.#admission,
       now: this.#options.now,
       cache: this.#cache,
+      gate: this.#gate,
       router: this.#router,
       namesKnown: () => this.#namesKnown,
       releaseNames: () => this.#names.releaseAccount(id),

@@ -57,16 +57,16 @@ export interface EdgeHostOptions {
    */
   readonly sandbox?: SandboxOption;
   /**
-   * Isolates kept at once on this host, all accounts together, spares not counted. When there is one more, the least recently used one goes; while invocations run
-   * in it, it goes when they are over, so that as many more are alive as are busy. `host.health().isolates` counts these, too. @default 256
+   * Isolates alive at once on this host, all accounts together; warm spares (`spareIsolates`) come on top. The least recently used idle one goes
+   * first; when all are busy a new one waits for up to 30 seconds, then EDGE_OVERLOADED. 1 to 100,000. @default 256
    */
   readonly maxIsolates?: number;
   /**
-   * Isolates alive at once in one process of an account, spares not counted, and one more for the new version of a function. What needs another one waits until one
-   * of them is idle, at most 30 seconds, then EDGE_OVERLOADED. @default 16
+   * Isolates alive at once in one account; warm spares come on top. Where an account has so many, its least recently used idle one goes first, and
+   * new ones wait as for `maxIsolates`, also that of a new version of a function. 1 to 1,000. @default 16
    */
   readonly maxIsolatesPerAccount?: number;
-  /** Isolates kept warm and empty for each account that is in use. @default 1 */
+  /** Isolates kept warm and empty for each account that is in use, besides those that `maxIsolates` counts. 0 to 16. @default 1 */
   readonly spareIsolates?: number;
   /** An isolate that got no request for so long is ended; it comes back with the next one. @default 600000 (10 minutes) */
   readonly idleMs?: number;

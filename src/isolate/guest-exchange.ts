@@ -24,6 +24,8 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   #wantsCredit = false;
   /** The guest writes the outgoing body piece by piece, and has not ended it. */
   isWriting = false;
+  /** Of an invocation: function code has the signal that tells when the client is gone. */
+  isClientAwaited = false;
   /** Takes the incoming body to another exchange. */
   #pipeOut: BodyPipe | undefined;
   /** Brings the outgoing body from another exchange. */
@@ -79,7 +81,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   get isPending(): boolean {
     if (this.#pipeOut !== undefined || this.#pipeIn !== undefined) return true;
     const { exchange } = this;
-    if (this.#wantsCredit && !exchange.isOutgoingOver) return true;
+    if ((this.#wantsCredit || this.isClientAwaited) && !exchange.isOutgoingOver) return true;
     if (!this.isInvocation && !exchange.isReplied) return true;
     // Also of a body that nobody reads: that it fails is told all the same.
     return exchange.incoming === 'open' && !exchange.hasWholeBody;

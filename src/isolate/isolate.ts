@@ -149,6 +149,9 @@ export class Isolate implements OpContext, ChannelOwner {
             this.#turns.held.hold(id);
           },
           abandon: ({ id }) => this.#abandon(id),
+          awaitClient: exchange => {
+            exchange.isClientAwaited = true;
+          },
         }),
         this.#timers.ops(this, held),
         ...platformOps(this),
@@ -161,6 +164,7 @@ export class Isolate implements OpContext, ChannelOwner {
         this.#channel?.flushMany();
       },
       onCpuExceeded: (invocation, cpuMs) => this.#fail(invocation, cpuLimitReason(cpuMs)),
+      onCpuSpent: (invocation, cpuMs) => this.#spent(invocation, cpuMs),
       onMemoryExceeded: (invocation, bytes) => this.#exceedMemory(invocation, bytes),
     });
     this.#turns = new TurnQueue(this.#realm.enter, this.#meter, held);
@@ -253,7 +257,7 @@ export class Isolate implements OpContext, ChannelOwner {
     const id = this.currentInvocation();
     if (this.#meter.charge(id, cpuMs)) return;
     // At once: what the function makes of the error would be its answer before its turn ends.
-    this.#invocations.get(id)?.exchange.exchange.fail(cpuLimitReason(cpuMs));
+    this.#spent(id, cpuMs);
     throw new OpError('OperationError', 'The CPU time that is left does not suffice for the operation');
   }
 
@@ -279,7 +283,7 @@ export class Isolate implements OpContext, ChannelOwner {
     }
     const guest = new GuestExchange(exchange, exchange.id, this.#turns, this.#forget, this.#read);
     this.#exchanges.set(exchange.id, guest);
-    this.#invocations.set(exchange.id, new OpenInvocation(guest, this.#stalled.opened(), this.#timers));
+    this.#invocations.set(exchange.id, new OpenInvocation(guest, this.#timers));
     this.#meter.open(exchange.id, kind);
     switch (kind) {
       case HostOpens.Fetch: {
@@ -385,6 +389,7 @@ export class Isolate implements OpContext, ChannelOwner {
       );
     }
     if (!this.#turns.held.mayBegin(invocation.exchange.id)) throw new OpError('AbortError', GONE);
+    if (invocation.isSpent) throw new OpError('AbortError', 'The CPU time of the request is used up');
     const exchange = this.#channel.open(service, `${invocation.exchange.id}\n${head}`, true, body, isComplete);
     const guest = new GuestExchange(exchange, invocation.exchange.id, this.#turns, this.#forget, this.#read);
     this.#exchanges.set(guest.id, guest);
@@ -412,6 +417,14 @@ export class Isolate implements OpContext, ChannelOwner {
       call.exchange.fail(reason);
       call.onFail(reason);
     }
+  }
+
+  /** Its answer fails now; it is over with its turn, for which it pays. */
+  #spent(id: number, cpuMs: number): void {
+    const invocation = this.#invocations.get(id);
+    if (invocation === undefined) return;
+    invocation.isSpent = true;
+    invocation.exchange.exchange.fail(cpuLimitReason(cpuMs));
   }
 
   #fail(id: number, code: string): void {

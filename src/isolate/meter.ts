@@ -27,12 +27,16 @@ interface Account {
   grownBytes: number;
   /** What it asked for and could not pay, so that it was not done. */
   refusedMs: number;
+  /** It is past its limit; when that was seen before its answer, its turn goes on and it ends with that. */
+  isSpent: boolean;
 }
 
 export interface MeterEvents {
   onTurnEnd(invocation: number): void;
   /** `cpuMs`: what it has used, and what it asked for beyond its limit. */
   onCpuExceeded(invocation: number, cpuMs: number): void;
+  /** The same in the middle of its turn, at the end of which onCpuExceeded follows: it is answered no more. */
+  onCpuSpent(invocation: number, cpuMs: number): void;
   /** The isolate holds more than it may, and is about to be ended: the invocation that took the most of it at once is told first. */
   onMemoryExceeded(invocation: number, bytes: number): void;
 }
@@ -80,7 +84,7 @@ export class InvocationMeter implements TurnMeter {
   #isWatched = false;
   #endedMs = 0;
   /** What `close` answers, filled anew each time. */
-  readonly #report = Buffer.alloc(8);
+  readonly #report = Buffer.alloc(9);
   #startupChargedMs = 0;
   #heldBytes = 0;
 
@@ -99,7 +103,7 @@ export class InvocationMeter implements TurnMeter {
   endStartup(): void {
     const { startupMs, cpuMs } = this.#limits;
     const limitMs = Math.min(startupMs, cpuMs.fetch ?? startupMs);
-    this.#background = { usedMs: 0, limitMs, peakBytes: 0, grownBytes: 0, refusedMs: 0 };
+    this.#background = { usedMs: 0, limitMs, peakBytes: 0, grownBytes: 0, refusedMs: 0, isSpent: false };
   }
 
   /** Whether function code may run for an invocation: not when its CPU time, or that of all that are over, is used up. */
@@ -122,10 +126,11 @@ export class InvocationMeter implements TurnMeter {
       peakBytes: 0,
       grownBytes: 0,
       refusedMs: 0,
+      isSpent: false,
     });
   }
 
-  /** What the host is told: u32 CPU microseconds | u32 peak KiB. Valid until the next call. */
+  /** For the host, see SignalKind.Done. Valid until the next call. */
   close(invocation: number): Buffer {
     const account = this.#accounts.get(invocation);
     this.#accounts.delete(invocation);
@@ -135,6 +140,7 @@ export class InvocationMeter implements TurnMeter {
     const report = this.#report;
     report.writeUInt32LE(Math.min(0xffff_ffff, Math.round((account?.usedMs ?? 0) * 1000)), 0);
     report.writeUInt32LE(Math.min(0xffff_ffff, Math.round((account?.peakBytes ?? 0) / 1024)), 4);
+    report.writeUInt8(account?.isSpent === true ? 1 : 0, 8);
     return report;
   }
 
@@ -161,7 +167,7 @@ export class InvocationMeter implements TurnMeter {
    */
   beforeReply(invocation: number): void {
     const account = this.#accounts.get(invocation);
-    if (account === undefined) return;
+    if (account === undefined || account.isSpent) return;
     if (this.#memoryBytes() > this.#limits.memoryBytes && !this.#isOverMemory && account === this.#account) {
       // The collection is charged separately and restarts the measurement.
       account.usedMs += this.#cpuOf(now() - this.#startedMs, threadCpuMs());
@@ -173,8 +179,13 @@ export class InvocationMeter implements TurnMeter {
     if (account.usedMs + runningMs <= grantMs) return;
     if (runningMs > 0) runningMs = this.#cpuOf(runningMs, threadCpuMs());
     if (account.usedMs + runningMs <= grantMs) return;
-    // Its accounting is closed with it: the rest of the turn is paid by nobody, and a long one is met by the watchdog.
-    this.#use(invocation, account, runningMs);
+    if (account !== this.#account) {
+      this.#use(invocation, account, 0);
+      return;
+    }
+    // It stays open until the turn is over, and pays for all of it.
+    account.isSpent = true;
+    this.#events.onCpuSpent(invocation, account.usedMs + runningMs);
   }
 
   /** The watchdog goes on until leave(): function code may run once more before the next turn, see TurnQueue. */
@@ -249,7 +260,8 @@ export class InvocationMeter implements TurnMeter {
     if (account === undefined) return;
     account.usedMs += usedMs;
     const askedMs = account.usedMs + account.refusedMs;
-    if (account === this.#background || askedMs <= this.#grant(account)) return;
+    if (account === this.#background || (askedMs <= this.#grant(account) && !account.isSpent)) return;
+    account.isSpent = true;
     this.#noteSpent(invocation);
     this.#events.onCpuExceeded(invocation, askedMs);
   }

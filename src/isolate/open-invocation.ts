@@ -7,16 +7,16 @@ export const NO_CALLS: ReadonlySet<GuestExchange> = new Set();
 
 export class OpenInvocation implements StallSubject {
   readonly exchange: GuestExchange;
-  readonly order: number;
   readonly #timers: Timers;
   /** Made with the first call. */
   calls: Set<GuestExchange> | undefined;
   /** The handler has answered and everything given to waitUntil has settled. */
   isHandled = false;
+  /** Its CPU time is used up in the turn that runs: it calls nobody any more. */
+  isSpent = false;
 
-  constructor(exchange: GuestExchange, order: number, timers: Timers) {
+  constructor(exchange: GuestExchange, timers: Timers) {
     this.exchange = exchange;
-    this.order = order;
     this.#timers = timers;
   }
 

@@ -18,8 +18,6 @@ export interface SupervisorOptions extends CellOptions {
   readonly share?: HostShare;
   /** Isolates kept warm and empty. */
   readonly spares: number;
-  /** Lets an isolate of the account go, when there are as many as there may be. */
-  readonly makeRoom: () => void;
   /** What has to be known before a cell can be created. */
   readonly prepare: () => Promise<void>;
   readonly create: (options: CellOptions, events: CellEvents) => Cell;
@@ -49,9 +47,6 @@ const MAX_BACKOFF_MS = 5000;
 /** A cell that lived so long has recovered. */
 const STABLE_AFTER_MS = 10_000;
 
-/** How long a function waits for room among the isolates of its account. */
-const ROOM_WITHIN_MS = 30_000;
-const ROOM_POLL_MS = 25;
 /** Several times what a load and its first answer take; a load that finds no spare meanwhile starts a thread of its own. */
 const REFILL_AFTER_MS = 50;
 /** Invocations are looked at for progress every so many polls, a second: a look costs less than a microsecond. */
@@ -157,8 +152,6 @@ export class CellSupervisor {
   /** Of cells that have exited, until nothing of them is left. */
   readonly #leaving = new Set<Promise<void>>();
   #current: LiveCell | undefined;
-  /** Who waits for an isolate to end. */
-  readonly #waiting = new Set<() => void>();
   #failures = 0;
   #notBeforeMs = 0;
   readonly #closing = new AbortController();
@@ -168,18 +161,12 @@ export class CellSupervisor {
     this.#options = options;
   }
 
-  /** An isolate with an empty realm. Rejects with EDGE_CELL_START when no cell can be had, with EDGE_OVERLOADED when all are busy for long. */
+  /** An isolate with an empty realm. Rejects with EDGE_CELL_START when no cell can be started, with EDGE_OVERLOADED when the cell has no thread left. */
   async acquire(): Promise<IsolateHandle> {
-    const deadline = performance.now() + ROOM_WITHIN_MS;
     for (;;) {
       const live = await this.#usable();
-      if (live.spares.length === 0 && live.threads >= this.#options.maxThreads) {
-        this.#options.makeRoom();
-        if (live.threads < this.#options.maxThreads) continue;
-        if (performance.now() > deadline) throw this.#overloaded();
-        await this.#room();
-        continue;
-      }
+      // Whoever asks has a place for the isolate: a cell that has more threads is out of step.
+      if (live.spares.length === 0 && live.threads >= this.#options.maxThreads) throw this.#overloaded();
       const spare = live.spares.shift() ?? this.#start(live);
       // Afterwards, so that a new thread does not take the processor from the load that is waiting, and its first requests.
       setTimeout(() => this.#refill(live), REFILL_AFTER_MS).unref();
@@ -187,24 +174,11 @@ export class CellSupervisor {
     }
   }
 
-  /** Waits until an isolate has ended, or for a moment: one that was being loaded may have come to be idle. */
-  #room(): Promise<void> {
-    return new Promise(resolve => {
-      const wake = (): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(wake);
-        resolve();
-      };
-      const timer = setTimeout(wake, ROOM_POLL_MS);
-      this.#waiting.add(wake);
-    });
-  }
-
   #overloaded(): EdgeError {
     const { account, maxThreads } = this.#options;
     return new EdgeError(
       'EDGE_OVERLOADED',
-      `Cannot start an isolate of account "${account}": all ${maxThreads} are busy (option maxIsolatesPerAccount)`,
+      `Cannot start an isolate of account "${account}": its process runs ${maxThreads} threads, the most that it may`,
     );
   }
 
@@ -232,7 +206,6 @@ export class CellSupervisor {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#wake();
     clearInterval(this.#timer);
     // What still runs is told so now, and does not take the end of its cell for a crash.
     for (const live of this.#cells) for (const handle of [...live.handles.values()]) handle.end();
@@ -272,10 +245,7 @@ export class CellSupervisor {
       this.#options.create,
       this.#options,
       { onLinger: () => this.#abandon(live), onExit: detail => this.#exited(live, detail) },
-      () => {
-        this.#wake();
-        this.#closeIfDrained(live);
-      },
+      () => this.#closeIfDrained(live),
     );
     this.#cells.add(live);
     this.#current = live;
@@ -344,7 +314,6 @@ export class CellSupervisor {
       const reason = isSpent ? 'cpu' : blamed?.has(handle.lease) === true ? 'memory' : 'cell';
       handle.leaseEnded(reason, detail, (unaccountedMs * handle.inFlight) / Math.max(1, openInvocations));
     }
-    this.#wake();
   }
 
   /** Cells that fail one after the other are replaced less and less often. */
@@ -352,10 +321,6 @@ export class CellSupervisor {
     const lived = performance.now() - live.startedMs;
     this.#failures = lived > STABLE_AFTER_MS ? 1 : this.#failures + 1;
     this.#notBeforeMs = performance.now() + Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (this.#failures - 1));
-  }
-
-  #wake(): void {
-    for (const wake of [...this.#waiting]) wake();
   }
 
   /** Waits before a cell is started again; rejects when the account is closed meanwhile. */

@@ -2,15 +2,24 @@
  * The loaded isolates of a host, all accounts together: the least recently used one goes when there are too many, and one that has
  * been idle for long goes too. Never in the middle of an invocation: what leaves the cache ends when it is idle.
  */
+import { execute } from 'abort-controller-x';
 import { LRUCache } from 'lru-cache';
 import type { IsolateHandle } from './isolate-handle.js';
 
 const MAX_SWEEP_MS = 60_000;
 
+interface Entry {
+  readonly handle: IsolateHandle;
+  /** Whether requests wait for it that have not begun. */
+  readonly isWanted: () => boolean;
+}
+
 export class IsolateCache {
-  readonly #handles: LRUCache<string, IsolateHandle>;
+  readonly #handles: LRUCache<string, Entry>;
   /** Those that have left and end when what runs in them is over. */
   readonly #leaving = new Set<IsolateHandle>();
+  /** Notified when an isolate has come to be idle or is gone. */
+  readonly #waiting = new Set<() => void>();
   readonly #sweep: NodeJS.Timeout | undefined;
 
   constructor(options: { readonly max: number; readonly idleMs: number }) {
@@ -20,7 +29,7 @@ export class IsolateCache {
       max,
       ...(hasIdleLimit && { ttl: idleMs, updateAgeOnGet: true, ttlResolution: Math.min(1000, idleMs / 4) }),
       // After the cache has changed, since the end of an isolate deletes its entry.
-      disposeAfter: handle => {
+      disposeAfter: ({ handle }) => {
         if (handle.inFlight > 0) this.#leaving.add(handle);
         handle.retire();
       },
@@ -39,21 +48,36 @@ export class IsolateCache {
   /** Invocations that are not over, of all isolates. */
   get inFlight(): number {
     let sum = 0;
-    for (const handle of this.#handles.values()) sum += handle.inFlight;
+    for (const { handle } of this.#handles.values()) sum += handle.inFlight;
+    for (const handle of this.#leaving) sum += handle.inFlight;
     return sum;
+  }
+
+  /** Resolves when no invocation is open. */
+  async drained(signal: AbortSignal): Promise<void> {
+    while (this.inFlight > 0) {
+      await execute<void>(signal, resolve => {
+        this.#waiting.add(resolve);
+        return () => {
+          this.#waiting.delete(resolve);
+        };
+      });
+    }
   }
 
   /** Counts as a use. */
   get(key: string): IsolateHandle | undefined {
-    return this.#handles.get(key);
+    return this.#handles.get(key)?.handle;
   }
 
-  set(key: string, handle: IsolateHandle): void {
-    this.#handles.set(key, handle);
-    handle.onGone = () => {
+  set(key: string, handle: IsolateHandle, isWanted: () => boolean = () => false): void {
+    this.#handles.set(key, { handle, isWanted });
+    handle.whenIdle(() => this.#wake());
+    handle.whenGone(() => {
       this.#leaving.delete(handle);
-      if (this.#handles.peek(key) === handle) this.#handles.delete(key);
-    };
+      if (this.#handles.peek(key)?.handle === handle) this.#handles.delete(key);
+      this.#wake();
+    });
   }
 
   /** The isolate ends as soon as nothing runs in it. */
@@ -61,18 +85,16 @@ export class IsolateCache {
     this.#handles.delete(key);
   }
 
-  /** Lets one isolate go of those whose keys begin so: the least recently used idle one, or else the least recently used. */
-  evict(prefix: string): void {
-    let busy: string | undefined;
-    for (const key of [...this.#handles.rkeys()]) {
+  /** Ends the least recently used isolate that is idle, of those whose keys begin so; false when there is none. */
+  evict(prefix: string): boolean {
+    for (const key of this.#handles.rkeys()) {
       if (!key.startsWith(prefix)) continue;
-      if (this.#handles.peek(key)?.inFlight === 0) {
-        this.delete(key);
-        return;
-      }
-      busy ??= key;
+      const entry = this.#handles.peek(key);
+      if (entry === undefined || entry.handle.inFlight > 0 || entry.isWanted()) continue;
+      this.delete(key);
+      return true;
     }
-    if (busy !== undefined) this.delete(busy);
+    return false;
   }
 
   close(): void {
@@ -86,7 +108,11 @@ export class IsolateCache {
    */
   #evictIdle(): void {
     // Of a copy: what is used moves to the front, where entries() would come by it again, without end when there are two.
-    for (const [key, handle] of [...this.#handles.entries()]) if (handle.inFlight > 0) this.#handles.get(key);
+    for (const [key, { handle }] of [...this.#handles.entries()]) if (handle.inFlight > 0) this.#handles.get(key);
     this.#handles.purgeStale();
+  }
+
+  #wake(): void {
+    for (const wake of [...this.#waiting]) wake();
   }
 }

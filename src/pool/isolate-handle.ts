@@ -35,8 +35,8 @@ export interface InvocationPort extends ExchangeListener {
   onCallRead(call: number): void;
   /** Everything sent before {@link IsolateHandle.ping} has had its turn in the isolate. */
   onPong(): void;
-  /** Everything of the invocation is over in the isolate. */
-  onDone(cpuMs: number, peakBytes: number): void;
+  /** Everything of the invocation is over in the isolate, which may have ended it for its CPU time. */
+  onDone(cpuMs: number, peakBytes: number, isCpuExceeded: boolean): void;
   /** Something may have moved since the last call: without progress for long the invocation ends. */
   checkProgress(nowMs: number): void;
   /** The isolate is gone, and the invocation with it. */
@@ -71,8 +71,9 @@ export class IsolateHandle implements ChannelOwner {
   readonly #closing = new Map<number, number>();
   readonly #closeWithinMs: number;
   #closeTimer: NodeJS.Timeout | undefined;
-  #onGone: (reason: LossReason, detail: string) => void = () => {};
-  #onIdle: (() => void) | undefined;
+  readonly #goneListeners: ((reason: LossReason, detail: string) => void)[] = [];
+  readonly #idleListeners: (() => void)[] = [];
+  #isRetired = false;
   #gone: { readonly reason: LossReason; readonly detail: string } | undefined;
   /** Runs while the connection is closed and the cell has not said why. */
   #reasonTimer: NodeJS.Timeout | undefined;
@@ -132,9 +133,15 @@ export class IsolateHandle implements ChannelOwner {
     return this.#invocations.size;
   }
 
-  /** Called once, when the isolate is gone, after its invocations were told. */
-  set onGone(listener: (reason: LossReason, detail: string) => void) {
-    this.#onGone = listener;
+  /** Calls the listener once, when the isolate is gone, after its invocations were told; at once when it is. */
+  whenGone(listener: (reason: LossReason, detail: string) => void): void {
+    if (this.#isToldGone) listener(this.#gone?.reason ?? 'exit', this.#gone?.detail ?? '');
+    else this.#goneListeners.push(listener);
+  }
+
+  /** Calls the listener whenever the last of its invocations is over, and when its function is loaded. */
+  whenIdle(listener: () => void): void {
+    this.#idleListeners.push(listener);
   }
 
   load(head: LoadHead, body: Uint8Array): Promise<LoadAnswer> {
@@ -166,6 +173,7 @@ export class IsolateHandle implements ChannelOwner {
     }).finally(() => {
       this.#isLoading = false;
       this.claims.started();
+      this.#idle();
     });
   }
 
@@ -227,7 +235,12 @@ export class IsolateHandle implements ChannelOwner {
   /** Ends the isolate when nothing runs in it any more; at once when nothing does. */
   retire(): void {
     if (this.#invocations.size === 0) this.end();
-    else this.#onIdle = () => this.end();
+    else this.#isRetired = true;
+  }
+
+  #idle(): void {
+    if (this.#isRetired) this.end();
+    for (const listener of this.#idleListeners) listener();
   }
 
   end(): void {
@@ -254,7 +267,7 @@ export class IsolateHandle implements ChannelOwner {
       this.#channel.find(id)?.fail('The invocation is over');
       port?.onLost('silent', '', NOTHING_KNOWN);
     }
-    if (this.#invocations.size === 0) this.#onIdle?.();
+    if (this.#invocations.size === 0) this.#idle();
   }
 
   // --- ChannelOwner ---
@@ -303,8 +316,8 @@ export class IsolateHandle implements ChannelOwner {
         this.#invocations.delete(id);
         this.#closing.delete(id);
         this.claims.closed(id, payload.readUInt32LE(0) / 1000);
-        port.onDone(payload.readUInt32LE(0) / 1000, payload.readUInt32LE(4) * 1024);
-        if (this.#invocations.size === 0) this.#onIdle?.();
+        port.onDone(payload.readUInt32LE(0) / 1000, payload.readUInt32LE(4) * 1024, payload[8] === 1);
+        if (this.#invocations.size === 0) this.#idle();
         return;
       default:
     }
@@ -317,7 +330,13 @@ export class IsolateHandle implements ChannelOwner {
     }
     // The cell's word on why usually comes at the same time as the end of the connection.
     if (this.#gone !== undefined) this.#tellGone();
-    else this.#reasonTimer ??= setTimeout(() => this.#tellGone(), REASON_WITHIN_MS);
+    else this.#reasonTimer ??= setTimeout(() => this.#giveUpReason(), REASON_WITHIN_MS);
+  }
+
+  /** Nobody has said that the lease is over: it is, for everybody who counts it. */
+  #giveUpReason(): void {
+    this.#endLease();
+    this.#tellGone();
   }
 
   /** Calls the listener when it is known why the isolate is gone, or that nobody says so. */
@@ -346,7 +365,7 @@ export class IsolateHandle implements ChannelOwner {
         port.onLost((reason === 'cpu' || reason === 'memory') && invocation > 0 ? 'bystander' : reason, detail, share);
     }
     for (const listener of this.#waiting) listener();
-    this.#onGone(reason, detail);
+    for (const listener of this.#goneListeners) listener(reason, detail);
   }
 }
 

@@ -22,7 +22,7 @@ export enum HostOpens {
 export enum SignalKind {
   /** Isolate to host: u8 level | UTF-8 text. */
   Log = 0,
-  /** Isolate to host: the invocation is over. u32 CPU microseconds | u32 peak external+heap KiB. */
+  /** Isolate to host: the invocation is over. u32 CPU microseconds | u32 peak external+heap KiB | u8 1 when it was ended for its CPU time. */
   Done = 1,
   /** Isolate to host: passThroughOnException was called. */
   PassThrough = 2,

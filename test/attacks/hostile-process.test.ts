@@ -236,7 +236,7 @@ onLinux('a cell that says that its invocations took no time, and burns, is ended
   t.deepEqual(new Set(told), new Set([0]));
   // It is open until the end, and gets what the kernel has seen.
   const lost = new Promise<[string, number]>(resolve => {
-    isolate.onGone = reason => resolve([reason, isolate.inFlight]);
+    isolate.whenGone(reason => resolve([reason, isolate.inFlight]));
   });
   const error = await cell.finding;
   t.is(error.code, 'EDGE_CPU_LIMIT');

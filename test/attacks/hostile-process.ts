@@ -101,7 +101,6 @@ export async function startHostile(
     maxThreads: 2,
     heapBytes: 16 * MEBIBYTE,
     cellMemoryBytes: memoryMebibytes * MEBIBYTE,
-    makeRoom() {},
     prepare: async () => {},
     onFinding,
     create: (options, events) => {

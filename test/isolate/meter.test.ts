@@ -15,12 +15,14 @@ const LIMITS: IsolateLimits = {
 function rig(limits: Partial<IsolateLimits> = {}, collect: (meter: () => InvocationMeter) => void = () => {}) {
   const watch = new WatchBlock();
   const exceeded: [number, number][] = [];
+  const spent: [number, number][] = [];
   const overMemory: number[] = [];
   const meter: InvocationMeter = new InvocationMeter(
     watch,
     {
       onTurnEnd() {},
       onCpuExceeded: (invocation, cpuMs) => exceeded.push([invocation, Math.round(cpuMs)]),
+      onCpuSpent: (invocation, cpuMs) => spent.push([invocation, Math.round(cpuMs)]),
       onMemoryExceeded: invocation => overMemory.push(invocation),
     },
     () => collect(() => meter),
@@ -30,6 +32,7 @@ function rig(limits: Partial<IsolateLimits> = {}, collect: (meter: () => Invocat
     watch,
     meter,
     exceeded,
+    spent,
     overMemory,
     turn(invocation: number): void {
       meter.begin(invocation);
@@ -95,16 +98,39 @@ test('what an invocation could not pay is not done, and ends it with its turn', 
   t.true(meter.close(2).readUInt32LE(0) < 700_000, 'it is billed for what was done');
 });
 
-test('an invocation that is past its limit when it answers ends before its answer goes out', t => {
-  const { meter, exceeded } = rig({ cpuBalanceMs: 0 });
+test('an invocation that is past its limit when it answers is not answered, and pays for the rest of its turn', t => {
+  const { meter, exceeded, spent } = rig({ cpuBalanceMs: 0 });
   meter.open(2, HostOpens.Fetch);
   meter.begin(2);
   meter.settle(2, 900);
   meter.beforeReply(2);
-  t.deepEqual(exceeded, []);
+  t.deepEqual(spent, []);
   meter.settle(2, 200);
   meter.beforeReply(2);
-  t.deepEqual(exceeded, [[2, 1100]]);
+  t.is(spent[0]?.[0], 2);
+  t.deepEqual(exceeded, []);
+  meter.settle(2, 500);
+  meter.end(2);
+  t.is(spent.length, 1);
+  t.is(exceeded[0]?.[0], 2);
+  t.true((exceeded[0]?.[1] ?? 0) >= 1600);
+  const report = meter.close(2);
+  t.true(report.readUInt32LE(0) >= 1_600_000);
+  t.is(report[8], 1);
+});
+
+test('an invocation that passes its limit behind its answer is told of as one that did', t => {
+  const { meter, turn, exceeded, spent } = rig({ cpuBalanceMs: 0 });
+  for (const id of [2, 4]) meter.open(id, HostOpens.Fetch);
+  meter.begin(2);
+  meter.beforeReply(2);
+  meter.settle(2, 1200);
+  meter.end(2);
+  turn(4);
+  t.deepEqual(spent, []);
+  t.is(exceeded[0]?.[0], 2);
+  t.is(meter.close(2)[8], 1);
+  t.is(meter.close(4)[8], 0);
 });
 
 test('memory is on the bill of the invocation that takes it, in the turn in which it does, before it answers', t => {

@@ -33,15 +33,26 @@ for (const isolation of ISOLATIONS) {
   });
 }
 
-test('a loop ends the invocation that runs it with exceededCpu, and those that share its isolate with isolateLost', async t => {
-  const host = newHost(t, { limits: { cpuMs: 50 } });
+test('a loop ends the invocation that runs it with exceededCpu, and those that share its isolate and have made a call with isolateLost', async t => {
+  let called: (() => void) | undefined;
+  const isCalled = new Promise<void>(resolve => {
+    called = resolve;
+  });
+  const outbound = (): Response => {
+    called?.();
+    return new Response('');
+  };
+  const host = newHost(t, { limits: { cpuMs: 50 }, outbound });
   const fn = await host.load(
-    handler(`if (request.url.endsWith('loop')) for (;;); await scheduler.wait(600_000); return new Response('')`),
+    handler(
+      `if (request.url.endsWith('loop')) for (;;); await fetch('http://y/'); await scheduler.wait(600_000); return new Response('')`,
+    ),
   );
   const waiting = t.throwsAsync(fn.fetch('http://x/wait'), {
     code: 'EDGE_ISOLATE_LOST',
     message: /another request of the function used more CPU time or memory/,
   });
+  await isCalled;
   const looped = nextInvocation(host, ({ url }) => url?.endsWith('loop') === true);
   const lost = nextInvocation(host, ({ url }) => url?.endsWith('wait') === true);
   await t.throwsAsync(fn.fetch('http://x/loop'), { code: 'EDGE_CPU_LIMIT', message: /option limits.cpuMs/ });
@@ -49,8 +60,34 @@ test('a loop ends the invocation that runs it with exceededCpu, and those that s
   const { outcome, cpuMs } = await looped;
   t.is(outcome, 'exceededCpu');
   t.true(cpuMs >= 50);
-  t.like(await lost, { outcome: 'isolateLost', cpuMs: 0 });
+  // Of the loop it pays nothing.
+  const bystander = await lost;
+  t.is(bystander.outcome, 'isolateLost');
+  t.true(bystander.cpuMs < 50);
 });
+
+for (const [when, body] of [
+  ['in the turn of its answer', 'queueMicrotask(burn); return new Response("answered")'],
+  ['in waitUntil', 'ctx.waitUntil(scheduler.wait(1).then(burn)); return new Response("answered")'],
+] as const) {
+  test(`CPU time past the limit ${when} is seen as exceededCpu, though the answer has gone out`, async t => {
+    const host = newHost(t, { limits: { cpuMs: 20, cpuOverrunMs: 0 } });
+    // What is asked of another thread costs more than is left, so that nothing has to burn.
+    const fn = await host.load(`const text = new TextEncoder().encode('password');
+      let key;
+      const burn = () =>
+        crypto.subtle.deriveBits({ name: 'PBKDF2', hash: 'SHA-512', salt: text, iterations: 100_000 }, key, 4096);
+      const prepare = async () => {
+        key = await crypto.subtle.importKey('raw', text, 'PBKDF2', false, ['deriveBits']);
+        return new Response('ready');
+      };
+      export default { fetch(request, env, ctx) { if (key === undefined) return prepare(); ${body} } }`);
+    t.is(await (await fn.fetch('http://x/ready')).text(), 'ready');
+    const event = nextInvocation(host, ({ url }) => url?.endsWith('burn') === true);
+    t.is(await (await fn.fetch('http://x/burn')).text(), 'answered');
+    t.like(await event, { outcome: 'exceededCpu', status: 200, error: { code: 'EDGE_CPU_LIMIT' } });
+  });
+}
 
 test('many short turns past the limit end the invocation with exceededCpu', async t => {
   const host = newHost(t, { limits: { cpuMs: 20, cpuOverrunMs: 0 } });

@@ -8,9 +8,28 @@ for (const isolation of ISOLATIONS) {
     const fns = await Promise.all(
       Array.from({ length: 7 }, (_, n) => host.load(handler(`return new Response('${n}')`), { name: `f${n}` })),
     );
-    t.true(host.health().isolates <= 4);
+    t.true(host.health().isolates <= 2);
     const texts = await Promise.all(fns.map(async fn => (await fn.fetch('http://x/')).text()));
     t.deepEqual(texts, ['0', '1', '2', '3', '4', '5', '6']);
+  });
+}
+
+for (const [option, accounts] of [
+  ['maxIsolates', ['a', 'b', 'c', 'd']],
+  ['maxIsolatesPerAccount', ['a', 'a', 'a', 'a']],
+] as const) {
+  test(`${option} isolates are alive at once and no more, while more functions than that are busy`, async t => {
+    const host = newHost(t, { [option]: 2, limits: { startupMs: 5000 } });
+    const source = handler(`console.log('busy'); await scheduler.wait(20); return new Response('done')`);
+    const fns = [];
+    for (const [at, account] of accounts.entries())
+      fns.push(await host.account(account).load(source, { name: `f${at}` }));
+    const seen: number[] = [];
+    host.on('log', () => seen.push(host.health().isolates));
+    const texts = await Promise.all(fns.map(async fn => (await fn.fetch('http://x/')).text()));
+    t.deepEqual(texts, ['done', 'done', 'done', 'done']);
+    t.is(seen.length, 4);
+    t.is(Math.max(...seen), 2);
   });
 }
 

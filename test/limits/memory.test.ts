@@ -50,13 +50,25 @@ test('memory kept over many requests ends the isolate when it passes the limit, 
 
 for (const isolation of ['process', 'thread'] as const) {
   test(`memory that is taken at once and answered in the same turn is on the bill of its request alone (${isolation})`, async t => {
-    const host = newHost(t, { isolation, limits: { cpuMs: 20_000 } });
+    let called: (() => void) | undefined;
+    const isCalled = new Promise<void>(resolve => {
+      called = resolve;
+    });
+    const outbound = (): Response => {
+      called?.();
+      return new Response('');
+    };
+    const host = newHost(t, { isolation, limits: { cpuMs: 20_000 }, outbound });
     const fn = await host.load(`let kept; export default { async fetch(request) {
       if (request.url.endsWith('take')) { kept = new Uint8Array(220 << 20); return new Response('taken'); }
-      if (request.url.endsWith('wait')) await scheduler.wait(600_000);
+      if (request.url.endsWith('wait')) {
+        await fetch('http://y/');
+        await scheduler.wait(600_000);
+      }
       return new Response(String(kept));
     } }`);
     const waiting = t.throwsAsync(fn.fetch('http://x/wait'), { code: 'EDGE_ISOLATE_LOST', message: /another request/ });
+    await isCalled;
     const taken = nextInvocation(host, ({ url }) => url?.endsWith('take') === true);
     const lost = nextInvocation(host, ({ url }) => url?.endsWith('wait') === true);
     await t.throwsAsync(fn.fetch('http://x/take'), { code: 'EDGE_MEMORY_LIMIT', message: /option limits.memoryBytes/ });
@@ -67,6 +79,53 @@ for (const isolation of ['process', 'thread'] as const) {
     t.is(fn.stats().outcomes.exceededMemory, 1);
   });
 }
+
+test('requests that share an isolate with one that takes too much memory begin anew, with one event each', async t => {
+  const host = newHost(t, { limits: { cpuMs: 20_000 } });
+  const fn = await host.load(`let kept, isReleased = false; export default { async fetch(request) {
+    if (request.url.endsWith('take')) kept = new Uint8Array(220 << 20);
+    else if (request.url.endsWith('release')) isReleased = true;
+    else {
+      console.log('begun');
+      while (!isReleased) await scheduler.wait(5);
+    }
+    return new Response(request.method);
+  } }`);
+  const events: string[] = [];
+  host.on('invocation', ({ method, outcome }) => events.push(`${method} ${outcome}`));
+  let begun = 0;
+  const haveBegun = (count: number): Promise<void> =>
+    new Promise(resolve => {
+      host.on('log', () => {
+        if (begun === count) resolve();
+      });
+    });
+  host.on('log', () => begun++);
+  const isBegun = haveBegun(2);
+  const isBegunAnew = haveBegun(4);
+  const texts = ['GET', 'PUT'].map(method => textOf(fn.fetch('http://x/', { method })));
+  await isBegun;
+  await t.throwsAsync(fn.fetch('http://x/take', { method: 'DELETE' }), { code: 'EDGE_MEMORY_LIMIT' });
+  await isBegunAnew;
+  t.is(await textOf(fn.fetch('http://x/release', { method: 'POST' })), 'POST');
+  t.deepEqual(await Promise.all(texts), ['GET', 'PUT']);
+  t.is(begun, 4);
+  t.deepEqual(events.sort(), ['DELETE exceededMemory', 'GET ok', 'POST ok', 'PUT ok']);
+});
+
+test('a request that loses its isolate to others twice ends with EDGE_ISOLATE_LOST', async t => {
+  const host = newHost(t, { limits: { cpuMs: 20_000 } });
+  const fn = await host.load(`let kept; export default { async fetch(request) {
+    if (request.url.endsWith('take')) { kept = new Uint8Array(220 << 20); return new Response('taken'); }
+    console.log('begun');
+    await scheduler.wait(600_000);
+  } }`);
+  const taken: Promise<unknown>[] = [];
+  host.on('log', () => taken.push(t.throwsAsync(fn.fetch('http://x/take'), { code: 'EDGE_MEMORY_LIMIT' })));
+  await t.throwsAsync(fn.fetch('http://x/'), { code: 'EDGE_ISOLATE_LOST' });
+  t.is(taken.length, 2);
+  await Promise.all(taken);
+});
 
 test('memory that is taken behind the answer is seen as exceededMemory, too', async t => {
   const host = newHost(t, { limits: { cpuMs: 20_000 } });

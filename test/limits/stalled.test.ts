@@ -112,18 +112,74 @@ export default {
   await third;
 });
 
-test('a handler that can never answer is ended while later requests are at work', async t => {
+test('a handler may wait for what a later request settles, while that one is open', async t => {
+  const host = newHost(t);
+  const fn = await host.load(`
+let release;
+export default {
+  async fetch(request) {
+    if (request.url.endsWith('later')) {
+      await scheduler.wait(30);
+      release();
+      return new Response('later');
+    }
+    await new Promise(resolve => { release = resolve });
+    return new Response('first');
+  },
+};`);
+  const texts = [fn.fetch('http://x/first'), fn.fetch('http://x/later')].map(textOf);
+  t.deepEqual(await Promise.all(texts), ['first', 'later']);
+});
+
+test('a handler that can never answer is ended when nothing is pending for any request', async t => {
   const host = newHost(t);
   const fn = await host.load(
     handler(`if (request.url.endsWith('bad')) await new Promise(() => {});
-      await scheduler.wait(600_000)`),
+      console.log('busy'); await scheduler.wait(600_000)`),
   );
+  const isBusy = new Promise(resolve => host.once('log', resolve));
   const bad = fn.fetch('http://x/bad');
   const controller = new AbortController();
   const busy = t.throwsAsync(fn.fetch('http://x/', { signal: controller.signal }), { any: true });
-  await t.throwsAsync(bad, STALLED);
+  await isBusy;
   controller.abort();
   await busy;
+  await t.throwsAsync(bad, STALLED);
+});
+
+for (const [what, signal] of [
+  ['the signal of its request', 'request.signal'],
+  ['a signal that follows it', 'AbortSignal.any([request.signal, new AbortController().signal])'],
+  ['the signal of a request made from it', 'new Request(request).signal'],
+] as const) {
+  test(`a handler may wait for ${what} while the client is there`, async t => {
+    const host = newHost(t);
+    const fn = await host.load(
+      handler(`const signal = ${signal};
+        setTimeout(() => console.log('waits'), 1);
+        await new Promise(resolve => signal.addEventListener('abort', resolve));
+        console.log('aborted')`),
+    );
+    const lines: string[] = [];
+    const controller = new AbortController();
+    // Some turns of the isolate after the timer is over, in which it would be found to wait for nothing.
+    host.on('log', ({ message }) => {
+      lines.push(message);
+      if (message === 'waits') setTimeout(() => controller.abort(new Error('enough')), 20);
+    });
+    const event = nextInvocation(host);
+    await t.throwsAsync(fn.fetch(new Request('http://x/', { signal: controller.signal })), { message: 'enough' });
+    t.like(await event, { outcome: 'canceled' });
+    t.deepEqual(lines, ['waits', 'aborted']);
+  });
+}
+
+test('a handler may wait for AbortSignal.timeout()', async t => {
+  const fn = await newHost(t).load(
+    handler(`const signal = AbortSignal.any([AbortSignal.timeout(20)]);
+      await new Promise(resolve => signal.addEventListener('abort', resolve)); return new Response('answer')`),
+  );
+  t.is(await textOf(fn.fetch('http://x/')), 'answer');
 });
 
 test('listener() answers 500 when the handler can never answer, also to a body that is not read', async t => {

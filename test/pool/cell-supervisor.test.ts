@@ -61,7 +61,6 @@ function supervised(spares: number): { readonly supervisor: CellSupervisor; read
     maxThreads: 16,
     heapBytes: 1,
     cellMemoryBytes: 1,
-    makeRoom() {},
     onFinding() {},
     prepare: async () => {},
     create: (_options, events) => {

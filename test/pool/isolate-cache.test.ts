@@ -54,25 +54,41 @@ test('evict() lets the least recently used idle isolate of the account go, howev
   const cache = cacheOf(t, 10);
   const isolates = fill(cache, ['acme\0a', 'acme\0b', 'acme\0c', 'other\0a']);
   isolates.get('acme\0a')?.begin();
-  cache.evict('acme\0');
+  t.true(cache.evict('acme\0'));
   t.deepEqual(endedOf(isolates), ['acme\0b']);
-  cache.evict('acme\0');
+  t.true(cache.evict('acme\0'));
   t.deepEqual(endedOf(isolates), ['acme\0b', 'acme\0c']);
 });
 
-test('evict() lets the least recently used one finish and go when all are busy, and does nothing where there is none', t => {
+test('evict() ends nothing when all are busy or wanted, and where there is none', t => {
   const cache = cacheOf(t, 10);
-  const isolates = fill(cache, ['acme\0a', 'acme\0b']);
-  const over = isolates.get('acme\0a')?.begin();
-  isolates.get('acme\0b')?.begin();
-  cache.evict('nobody\0');
-  t.is(cache.size, 2);
-  cache.evict('acme\0');
+  const isolates = fill(cache, ['acme\0a', 'other\0a']);
+  isolates.get('acme\0a')?.begin();
+  let isWanted = true;
+  cache.set('acme\0b', fakeIsolate().handle, () => isWanted);
+  t.false(cache.evict('nobody\0'));
+  t.false(cache.evict('acme\0'));
+  isWanted = false;
+  t.true(cache.evict('acme\0'));
   t.is(cache.size, 2);
   t.deepEqual(endedOf(isolates), []);
-  over?.();
-  t.is(cache.size, 1);
-  t.deepEqual(endedOf(isolates), ['acme\0a']);
+});
+
+test('drained() resolves when the last invocation is over, those of isolates that have left included', async t => {
+  const cache = cacheOf(t, 10);
+  const isolates = fill(cache, ['a', 'b']);
+  const overs = [isolates.get('a')?.begin(), isolates.get('b')?.begin()];
+  cache.delete('a');
+  let isDrained = false;
+  const drained = cache.drained(new AbortController().signal).then(() => {
+    isDrained = true;
+  });
+  overs[1]?.();
+  await new Promise(resolve => setImmediate(resolve));
+  t.false(isDrained);
+  overs[0]?.();
+  await drained;
+  t.true(isDrained);
 });
 
 test('an isolate that is gone leaves the cache, and not what has its key by then', t => {

@@ -274,6 +274,7 @@ onEvent(Ev.Fetch, (id: number, head: string, bodySize: number) => {
   const invocation = new Invocation(id);
   const state = new RequestState();
   invocation.request = state;
+  state.invocation = id;
   const methodEnd = stringIndexOf(head, '\n');
   const urlEnd = stringIndexOf(head, '\n', methodEnd + 1);
   state.method = stringSlice(head, 0, methodEnd);

@@ -54,8 +54,10 @@ export class Message {
 
   /** The message is delivered again, `delaySeconds` from now. */
   retry(options: unknown = undefined): void {
-    this.#outcome ??= 'retry';
-    this.#delaySeconds = delayOf(options);
+    const delaySeconds = delayOf(options);
+    if (this.#outcome !== undefined) return;
+    this.#outcome = 'retry';
+    this.#delaySeconds = delaySeconds;
   }
 
   static {
@@ -98,8 +100,10 @@ export class MessageBatch {
   }
 
   retryAll(options: unknown = undefined): void {
-    this.#outcome ??= 'retry';
-    this.#delaySeconds = delayOf(options);
+    const delaySeconds = delayOf(options);
+    if (this.#outcome !== undefined) return;
+    this.#outcome = 'retry';
+    this.#delaySeconds = delaySeconds;
   }
 
   static {

@@ -26,6 +26,11 @@ export class BufferedResponse extends StandardResponse {
     this.#bytes = bytes;
   }
 
+  /** Bytes of the body that nobody has taken yet. */
+  get heldBytes(): number {
+    return this.#bytes?.byteLength ?? 0;
+  }
+
   get body(): Response['body'] {
     return this.#stream().body;
   }

@@ -10,6 +10,7 @@ import type { RouteMode } from '../../quotas/admission.js';
 import { errorPage } from '../../quotas/error-pages.js';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
+import { BufferedResponse } from './buffered-response.js';
 import { fetchThrough } from './fetch-adapter.js';
 import { headOfRaw } from './http-head.js';
 
@@ -42,7 +43,7 @@ function nextOf(before: FetchChain | undefined): FetchChain {
 async function send(
   runner: FunctionRunner,
   mode: RouteMode,
-  { method, url, headers, body, signal }: HopRequest,
+  { method, url, headers, body, signal, work }: HopRequest,
   chain: FetchChain,
 ): Promise<HopAnswer> {
   const all = ['host', url.host, ...headers];
@@ -68,7 +69,14 @@ async function send(
     response = new Response(null, response);
   }
   // A response that a function has encoded is decoded for the caller, as if it had come over the network.
-  return answerOf(response, signal, true);
+  const heldBytes = response instanceof BufferedResponse ? response.heldBytes : 0;
+  const answer = answerOf(response, signal, true);
+  // It is the caller's from here on: the function that has answered is done with it.
+  if (heldBytes > 0 && answer.body !== null) {
+    work.countBytes(heldBytes);
+    answer.body.once('close', () => work.countBytes(-heldBytes));
+  }
+  return answer;
 }
 
 function pageOf(error: unknown, headers: readonly string[]): Response {

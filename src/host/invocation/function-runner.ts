@@ -9,7 +9,7 @@ import { limitError } from '../../quotas/limit-error.js';
 import type { Deployment } from '../deploy/deployment.js';
 import { beginTrace } from '../telemetry/tracing.js';
 import { timeoutError } from './handler-errors.js';
-import { Invocation } from './invocation.js';
+import { Invocation, type Replacements } from './invocation.js';
 import type { InvocationContext } from './invocation-context.js';
 import { type InvocationStart, tracedStart } from './invocation-start.js';
 import { loadFailure } from './load-failure.js';
@@ -23,8 +23,8 @@ export interface RunnerOptions {
   /** Made at each load: it tells the CPU balance of that moment. */
   readonly head: () => LoadHead;
   readonly cache: IsolateCache;
-  /** An isolate with an empty realm. */
-  readonly acquire: () => Promise<IsolateHandle>;
+  /** An isolate with an empty realm, when there is a place for it. */
+  readonly acquire: (signal: AbortSignal) => Promise<IsolateHandle>;
 }
 
 /** Invocations that may wait while the isolate is being loaded. */
@@ -39,12 +39,13 @@ const LOAD_WALL_MS = 30_000;
 
 let serial = 0;
 
-export class FunctionRunner {
+export class FunctionRunner implements Replacements {
   readonly context: InvocationContext;
   readonly #options: RunnerOptions;
   /** Of this deployment in the cache: a new version of the function is another entry. */
   readonly #key: string;
   #loading: Promise<IsolateHandle> | undefined;
+  readonly #retired = new AbortController();
   #waiting = 0;
   /** Set when it is retired: the version in its place, or the error of what comes too late. */
   #successor: FunctionRunner | EdgeError | undefined;
@@ -75,7 +76,7 @@ export class FunctionRunner {
     }
     const { share } = this.context;
     share.checkInvocation();
-    if (live !== undefined) return new Invocation(this.context, live, start, sink);
+    if (live !== undefined) return new Invocation(this.context, live, start, sink, this);
     if (this.#waiting >= MAX_WAITING) {
       throw new EdgeError(
         'EDGE_OVERLOADED',
@@ -106,14 +107,24 @@ export class FunctionRunner {
     // Retired while it loaded.
     if (this.#successor !== undefined && !isolate.isUsable) return this.run(start, sink);
     const late = start.timeoutMs === undefined ? start : { ...start, waitedMs: performance.now() - beganMs };
-    return new Invocation(this.context, isolate, late, sink);
+    return new Invocation(this.context, isolate, late, sink, this);
   }
 
   /** The same without a promise, when the isolate is there and has room. */
   runNow(start: InvocationStart, sink: ResponseSink): Invocation | undefined {
     const live = this.live();
     if (live === undefined || live.isBacklogged || !this.context.share.takesInvocation) return undefined;
-    return new Invocation(this.context, live, start, sink);
+    return new Invocation(this.context, live, start, sink, this);
+  }
+
+  async replacement(): Promise<IsolateHandle> {
+    this.#waiting++;
+    try {
+      return await this.#isolate();
+    } finally {
+      // Behind the invocation that begins there now: till then it is not idle.
+      setImmediate(() => this.#waiting--);
+    }
   }
 
   live(): IsolateHandle | undefined {
@@ -126,6 +137,7 @@ export class FunctionRunner {
    */
   retire(successor: FunctionRunner | EdgeError = unloadedError(this.context)): void {
     this.#successor = successor;
+    this.#retired.abort();
     this.#options.cache.delete(this.#key);
   }
 
@@ -150,8 +162,8 @@ export class FunctionRunner {
   }
 
   async #loadOnce(): Promise<IsolateHandle> {
-    const { acquire, head, deployment, cache, context } = this.#options;
-    const handle = await acquire();
+    const { head, deployment, cache, context } = this.#options;
+    const handle = await this.#acquire();
     const { startupMs } = context.limits;
     const beganMs = performance.now();
     let isTooLate = false;
@@ -173,8 +185,16 @@ export class FunctionRunner {
       clearTimeout(timer);
     }
     if (this.#successor !== undefined) handle.end();
-    else cache.set(this.#key, handle);
+    else cache.set(this.#key, handle, () => this.#waiting > 0);
     return handle;
+  }
+
+  async #acquire(): Promise<IsolateHandle> {
+    try {
+      return await this.#options.acquire(this.#retired.signal);
+    } catch (error) {
+      throw this.#successor instanceof EdgeError ? this.#successor : error;
+    }
   }
 }
 

@@ -41,12 +41,20 @@ import { ProgressWatch } from './limits/progress-watch.js';
 import type { RequestBodySource, ResponseSink } from './response-sink.js';
 import { rounded } from './rounded.js';
 
+/** Where an invocation begins anew that has lost its isolate by the doing of another. */
+export interface Replacements {
+  /** The isolate of the same version in place of the one that is gone. */
+  replacement(): Promise<IsolateHandle>;
+}
+
 type State = 'running' | 'responding' | 'finishing' | 'abandoned' | 'over';
 
 export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
-  readonly exchange: Exchange;
+  exchange: Exchange;
   readonly #context: InvocationContext;
-  readonly #isolate: IsolateHandle;
+  #isolate: IsolateHandle;
+  /** Undefined when it has begun anew. */
+  #replacements: Replacements | undefined;
   readonly #start: InvocationStart;
   readonly #kind: InvocationKind;
   readonly #sink: ResponseSink;
@@ -67,16 +75,23 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
   #accounting: InvocationAccounting | undefined;
   #progress: ProgressWatch | undefined;
 
-  constructor(context: InvocationContext, isolate: IsolateHandle, start: InvocationStart, sink: ResponseSink) {
+  constructor(
+    context: InvocationContext,
+    isolate: IsolateHandle,
+    start: InvocationStart,
+    sink: ResponseSink,
+    replacements?: Replacements,
+  ) {
     this.#context = context;
     this.#isolate = isolate;
+    this.#replacements = replacements;
     this.#start = start;
     this.#kind = kindOf(start);
     this.#sink = sink;
     this.#record = new InvocationRecord(context, start);
     this.#trace = isTraced() ? beginTrace(context, tracedStart(start)) : undefined;
     context.share.beginInvocation();
-    this.exchange = isolate.invoke(start.kind, start.head, start.isUtf8, start.body, start.isComplete, this);
+    this.exchange = this.#invoke();
     const wallMs = context.limits.wallMs[this.#kind];
     if (wallMs !== Number.POSITIVE_INFINITY) this.#timed().startWall(wallMs);
     if (start.timeoutMs !== undefined) this.#timed().startTimeout(start.timeoutMs - (start.waitedMs ?? 0));
@@ -249,7 +264,10 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
     this.#accounting?.ponged();
   }
 
-  onDone(cpuMs: number, peakBytes: number): void {
+  onDone(cpuMs: number, peakBytes: number, isCpuExceeded: boolean): void {
+    // Also behind its answer, which has gone out by then.
+    if (isCpuExceeded && this.#isAnswered)
+      this.#record.ended('exceededCpu', cpuError(this.#context, this.#kind, cpuMs));
     if (!this.#isAnswered && this.#record.outcome === 'ok')
       this.#fail(noAnswerError(this.#context.function), 'exception');
     this.#finish(cpuMs, peakBytes);
@@ -257,12 +275,48 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
 
   onLost(reason: LossReason, detail: string, usage: LossUsage): void {
     const { cpuMs, memoryBytes } = usage;
+    if (reason === 'bystander' && this.#isSafeToRepeat) {
+      void this.#beginAnew(detail, usage);
+      return;
+    }
     if (this.#record.outcome === 'ok') {
       this.#fail(lossError(this.#context, this.#kind, reason, detail, usage), LOSSES[reason].outcome);
     }
     // A bomb is seen when it has gone off: what it held then is more than what was last seen of it.
     const peakBytes = reason === 'memory' ? Math.max(memoryBytes, this.#context.limits.memoryBytes) : memoryBytes;
     this.#finish(cpuMs, peakBytes);
+  }
+
+  #invoke(): Exchange {
+    const { kind, head, isUtf8, body, isComplete } = this.#start;
+    return this.#isolate.invoke(kind, head, isUtf8, body, isComplete, this);
+  }
+
+  /** Nobody has seen anything of it, so that it may run again: no answer and no call; and its request is still here. Once. */
+  get #isSafeToRepeat(): boolean {
+    const hasBegun = this.#isAnswered || this.#accounting !== undefined || this.#record.outcome !== 'ok';
+    return !hasBegun && this.#state === 'running' && this.#start.isComplete && this.#replacements !== undefined;
+  }
+
+  /** In the isolate that replaces the one that another invocation has taken along. Its time goes on. */
+  async #beginAnew(detail: string, usage: LossUsage): Promise<void> {
+    const replacements = this.#replacements;
+    this.#replacements = undefined;
+    try {
+      // Later, when the isolate that is lost has left its place.
+      await null;
+      const isolate = await replacements?.replacement();
+      // Its client may be gone by now, or its time be up.
+      if (isolate?.isUsable === true && this.#state === 'running' && this.#record.outcome === 'ok') {
+        this.#charge(usage.cpuMs);
+        this.#isolate = isolate;
+        this.exchange = this.#invoke();
+        return;
+      }
+    } catch {
+      // It is lost, whatever keeps the function from starting again.
+    }
+    this.onLost('bystander', detail, usage);
   }
 
   #charge(ms: number): void {

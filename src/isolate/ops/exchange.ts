@@ -23,6 +23,8 @@ export interface ExchangeHost {
   hold(invocation: GuestExchange): void;
   /** Only what waitUntil was given goes on. */
   abandon(invocation: GuestExchange): void;
+  /** Function code has the signal of the request. */
+  awaitClient(invocation: GuestExchange): void;
 }
 
 /** The longest failure of a handler; the guest shortens its texts. */
@@ -94,6 +96,10 @@ export function exchangeOps(host: ExchangeHost): OpSet {
     },
     [Op.Abandon]: id => {
       host.abandon(invocation(id));
+      return undefined;
+    },
+    [Op.AwaitClient]: id => {
+      host.awaitClient(invocation(id));
       return undefined;
     },
 

@@ -56,6 +56,8 @@ export enum Op {
   Hold,
   /** (invocation): the client is gone, and only what waitUntil was given goes on. */
   Abandon,
+  /** (invocation): function code has the signal of the request, and may wait for the client to go. */
+  AwaitClient,
 
   /** (ServiceId, head text: "method\nbinding\narguments as JSON", body text or undefined) => exchange */
   Call,

@@ -124,6 +124,28 @@ for (const [what, act, retries] of [
     [{ id: 'a', delaySeconds: 43_200 }],
   ],
   [
+    'one was to be retried with a delay that is none',
+    (_batch, a) => {
+      try {
+        a.retry({ delaySeconds: -1 });
+      } catch {
+        a.ack();
+      }
+    },
+    [],
+  ],
+  [
+    'all were to be retried with a delay that is none',
+    batch => {
+      try {
+        batch.retryAll({ delaySeconds: 43_201 });
+      } catch {
+        // Nothing is said of them.
+      }
+    },
+    [],
+  ],
+  [
     'the list of messages was emptied',
     batch => {
       batch.messages.length = 0;

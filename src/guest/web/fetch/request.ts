@@ -1,4 +1,6 @@
 /** Request. @see https://fetch.spec.whatwg.org/#request-class */
+import { Op } from '../../../isolate/ops/table.ts';
+import { op } from '../../bridge.ts';
 import { objectFreeze, stringToUpperCase, TypeErrorCtor } from '../../primordials.ts';
 import {
   defineInterface,
@@ -74,6 +76,8 @@ export class RequestState implements BodyOwner {
   pairs: HeaderPairs | undefined = undefined;
   headers: Headers | undefined = undefined;
   signal: AbortSignal | undefined = undefined;
+  /** Of the request that a fetch handler gets: its signal aborts when the client goes. */
+  invocation = 0;
   /** What the signal follows, once it is touched. */
   parent: RequestState | AbortSignal | undefined = undefined;
 
@@ -89,14 +93,25 @@ export class RequestState implements BodyOwner {
   touchSignal(): AbortSignal {
     if (this.signal !== undefined) return this.signal;
     const { parent } = this;
-    if (parent === undefined) this.signal = createAbortSignal();
-    else this.signal = createDependentSignal([parent instanceof RequestState ? parent.touchSignal() : parent]);
+    if (parent === undefined) {
+      this.signal = createAbortSignal();
+      if (this.invocation !== 0) awaitClient(this.invocation);
+    } else this.signal = createDependentSignal([parent instanceof RequestState ? parent.touchSignal() : parent]);
     return this.signal;
   }
 
   /** The signal if anything can ever abort it: nobody else has seen it otherwise. */
   activeSignal(): AbortSignal | undefined {
     return this.signal ?? (this.parent === undefined ? undefined : this.touchSignal());
+  }
+}
+
+/** Fails when the invocation is over, and there is no client to wait for. */
+function awaitClient(invocation: number): void {
+  try {
+    op(Op.AwaitClient, invocation);
+  } catch {
+    // The signal never fires.
   }
 }
 

@@ -1,0 +1,111 @@
+import test, { type ExecutionContext } from 'ava';
+import { IsolateCache } from '../../src/pool/isolate-cache.js';
+import { IsolateGate } from '../../src/pool/isolate-gate.js';
+import { type FakeIsolate, fakeIsolate } from './fake-isolate.js';
+
+const NEVER = new AbortController().signal;
+
+interface Rig {
+  readonly gate: IsolateGate;
+  /** An isolate of the account, in the cache under its name. */
+  readonly start: (account: string, name: string, signal?: AbortSignal) => Promise<FakeIsolate>;
+}
+
+function rig(t: ExecutionContext, max: number, maxPerAccount: number, withinMs = 600_000): Rig {
+  const cache = new IsolateCache({ max, idleMs: Number.POSITIVE_INFINITY });
+  const evict = (account: string | undefined): boolean => cache.evict(account === undefined ? '' : `${account}/`);
+  const gate = new IsolateGate({ max, maxPerAccount, evict, withinMs });
+  t.teardown(() => {
+    gate.close();
+    cache.close();
+  });
+  return {
+    gate,
+    async start(account, name, signal = NEVER) {
+      const isolate = fakeIsolate();
+      await gate.acquire(signal, account, async () => isolate.handle);
+      cache.set(`${account}/${name}`, isolate.handle);
+      return isolate;
+    },
+  };
+}
+
+const aMoment = (): Promise<void> => new Promise(resolve => setImmediate(() => setImmediate(resolve)));
+
+test('acquire() ends the least recently used idle isolate of any account when the host is full', async t => {
+  const { gate, start } = rig(t, 2, 2);
+  const a = await start('a', 'f');
+  const b = await start('b', 'f');
+  await start('c', 'f');
+  t.true(a.isEnded());
+  t.false(b.isEnded());
+  t.is(gate.size, 2);
+});
+
+test('acquire() ends an idle isolate of the same account when the account is full', async t => {
+  const { gate, start } = rig(t, 10, 1);
+  const other = await start('b', 'f');
+  const own = await start('a', 'f');
+  await start('a', 'g');
+  t.false(other.isEnded());
+  t.true(own.isEnded());
+  t.is(gate.size, 2);
+});
+
+for (const [title, max, maxPerAccount] of [
+  ['the host is', 1, 5],
+  ['the account is', 5, 1],
+] as const) {
+  test(`acquire() waits while ${title} full of busy isolates, until one is idle`, async t => {
+    const { gate, start } = rig(t, max, maxPerAccount);
+    const busy = await start('a', 'f');
+    const over = busy.begin();
+    let isStarted = false;
+    const next = start('a', 'g').then(() => {
+      isStarted = true;
+    });
+    await aMoment();
+    t.false(isStarted);
+    t.is(gate.size, 1);
+    over();
+    await next;
+    t.true(busy.isEnded());
+    t.is(gate.size, 1);
+  });
+
+  test(`acquire() rejects with EDGE_OVERLOADED when ${title} full of busy isolates for long`, async t => {
+    const { gate, start } = rig(t, max, maxPerAccount, 5);
+    (await start('a', 'f')).begin();
+    const option = max === 1 ? 'maxIsolates' : 'maxIsolatesPerAccount';
+    await t.throwsAsync(start('a', 'g'), { code: 'EDGE_OVERLOADED', message: new RegExp(`option ${option}\\b`) });
+    t.is(gate.size, 1);
+  });
+}
+
+test('an account that is full does not hold up others that wait behind it', async t => {
+  const { gate, start } = rig(t, 2, 1);
+  (await start('a', 'f')).begin();
+  const waiting = t.throwsAsync(start('a', 'g'), { code: 'EDGE_CLOSED' });
+  await start('b', 'f');
+  t.is(gate.size, 2);
+  gate.close();
+  await waiting;
+  await t.throwsAsync(start('b', 'g'), { code: 'EDGE_CLOSED' });
+});
+
+test('a place is free again when its isolate is gone, could not be started, or is wanted no more', async t => {
+  const { gate, start } = rig(t, 1, 1);
+  const isolate = await start('a', 'f');
+  isolate.begin();
+  const controller = new AbortController();
+  const aborted = start('b', 'f', controller.signal);
+  const next = start('c', 'f');
+  controller.abort(new Error('not wanted'));
+  await t.throwsAsync(aborted, { message: 'not wanted' });
+  isolate.handle.end();
+  (await next).handle.end();
+  t.is(gate.size, 0);
+  const failed = gate.acquire(NEVER, 'a', () => Promise.reject(new Error('no cell')));
+  await t.throwsAsync(failed, { message: 'no cell' });
+  t.is(gate.size, 0);
+});
