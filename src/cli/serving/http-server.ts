@@ -70,9 +70,10 @@ class NotedResponse<R extends IncomingMessage = IncomingMessage> extends ServerR
   isErrorPage = false;
 
   override writeHead(...args: unknown[]): this {
-    const headers = args.at(-1);
+    const given = args.at(-1);
+    const values: unknown[] = [...Object.values(this.getHeaders()), ...(Array.isArray(given) ? given : [])];
     // A function that sends the same headers is shown twice, at worst.
-    this.isErrorPage = Array.isArray(headers) && headers.includes('no-store') && headers.includes('nosniff');
+    this.isErrorPage = values.includes('no-store') && values.includes('nosniff');
     // The arguments of either form, as they came.
     return Reflect.apply(super.writeHead, this, args);
   }
