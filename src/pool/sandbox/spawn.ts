@@ -84,6 +84,8 @@ function killTree(child: ChildProcess, sandbox: Sandbox): void {
       return;
     }
   } else endDescendants(pid);
+  // A process that is being stopped may still be in the middle of a fork: a child that no look has found yet is in its group.
+  if (process.platform !== 'win32') signal(-pid, 'SIGKILL');
   child.kill('SIGKILL');
 }
 
