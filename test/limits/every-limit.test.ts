@@ -215,8 +215,8 @@ const ELSEWHERE = {
   cacheObjectBytes: 'no caches yet',
   cacheFileBytes: 'no caches yet',
   addressRequestsPerSecond: 'needs an address: below, through a listener',
-  listEntries: 'test/host/bucket-limits.test.ts',
-  multipartUploadMs: 'test/host/bucket-limits.test.ts',
+  listEntries: 'test/limits/bucket-limits.test.ts',
+  multipartUploadMs: 'test/limits/bucket-limits.test.ts',
 } as const satisfies Partial<Record<LimitName, string>>;
 
 async function requests(rig: Rig, used: number): Promise<void> {

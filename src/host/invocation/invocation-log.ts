@@ -1,8 +1,8 @@
 /** What is recorded of one invocation: console output, exceptions, and the head of the request share one limit (specification: Limits, rule 12). */
 import type { LimitWarnings } from '../../quotas/limit-warnings.js';
-import { LogBudget } from '../../quotas/log-budget.js';
 import type { LogLevel } from '../events.js';
 import type { InvocationContext } from './invocation-context.js';
+import { LogBudget } from './limits/log-budget.js';
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'log', 'warn', 'error'];
 

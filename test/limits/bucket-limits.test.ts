@@ -2,7 +2,7 @@
 import test from 'ava';
 import { AwsClient } from 'aws4fetch';
 import type { EdgeHost } from '../../src/index.js';
-import { handler, newHost, textOf } from './new-host.js';
+import { handler, newHost, textOf } from '../host/new-host.js';
 
 test('an override of listEntries holds for list() in a function, in the application and at the S3 endpoint', async t => {
   const host = newHost(t, { limits: { listEntries: 3 } });
