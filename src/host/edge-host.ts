@@ -172,13 +172,13 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   }
 
   /** Loads a function into the default account. See {@link Account.load}. */
-  load(source: ScriptSource, options?: LoadOptions): Promise<EdgeFunction> {
-    return this.account(DEFAULT_ACCOUNT).load(source, options);
+  async load(source: ScriptSource, options?: LoadOptions): Promise<EdgeFunction> {
+    return await this.account(DEFAULT_ACCOUNT).load(source, options);
   }
 
   /** Loads a function from its configuration file into the default account. See {@link Account.loadFile}. */
-  loadFile(path: string, options?: LoadOptions): Promise<EdgeFunction> {
-    return this.account(DEFAULT_ACCOUNT).loadFile(path, options);
+  async loadFile(path: string, options?: LoadOptions): Promise<EdgeFunction> {
+    return await this.account(DEFAULT_ACCOUNT).loadFile(path, options);
   }
 
   /**

@@ -231,5 +231,7 @@ test('close() lets what runs finish, refuses what comes, and leaves no process',
   t.is(await answer, 'done');
   await t.throwsAsync(fn.fetch('http://x/'), { code: 'EDGE_CLOSED' });
   t.throws(() => host.account('x'), { code: 'EDGE_CLOSED' });
+  await t.throwsAsync(host.load('export default { fetch() {} }'), { code: 'EDGE_CLOSED' });
+  await t.throwsAsync(host.loadFile('nowhere'), { code: 'EDGE_CLOSED' });
   for (const pid of pids) t.false(isAlive(pid));
 });
