@@ -21,8 +21,8 @@ function rig(limits: Partial<IsolateLimits> = {}, collect: (meter: () => Invocat
     watch,
     {
       onTurnEnd() {},
-      onCpuExceeded: (invocation, cpuMs) => exceeded.push([invocation, Math.round(cpuMs)]),
-      onCpuSpent: (invocation, cpuMs) => spent.push([invocation, Math.round(cpuMs)]),
+      onCpuExceeded: (invocation, cpuMs) => exceeded.push([invocation, toTens(cpuMs)]),
+      onCpuSpent: (invocation, cpuMs) => spent.push([invocation, toTens(cpuMs)]),
       onMemoryExceeded: invocation => overMemory.push(invocation),
     },
     () => collect(() => meter),
@@ -39,6 +39,11 @@ function rig(limits: Partial<IsolateLimits> = {}, collect: (meter: () => Invocat
       meter.end(invocation);
     },
   };
+}
+
+/** What is charged here is in tens of milliseconds; a turn of its own adds up to one on a busy machine. */
+function toTens(ms: number): number {
+  return Math.round(ms / 10) * 10;
 }
 
 /** An invocation that has so much done by other threads; answers whether it was paid. */
