@@ -1,6 +1,7 @@
 /** The configuration of a function, as its handlers see it. */
 import type { ServiceId } from '../../bindings/service-id.ts';
-import { defineProperty, jsonParse, objectFreeze, objectKeys } from '../primordials.ts';
+import { jsonParse, objectFreeze, objectKeys } from '../primordials.ts';
+import { defineOwn } from '../web/base/idl.ts';
 
 /** The head of Ev.Setup. */
 export interface Setup {
@@ -24,11 +25,12 @@ export function createEnv(
   const names = objectKeys(setup.env);
   for (let i = 0; i < names.length; i++) {
     const name = names[i];
-    if (name !== undefined) define(env, name, setup.env[name]);
+    if (name !== undefined) defineOwn(env, name, setup.env[name]);
   }
   for (let i = 0; i < setup.bindings.length; i++) {
     const binding = setup.bindings[i];
-    if (binding !== undefined) define(env, binding.name, createBinding(binding.service, binding.name, binding.config));
+    if (binding !== undefined)
+      defineOwn(env, binding.name, createBinding(binding.service, binding.name, binding.config));
   }
   if (setup.isScript === true) defineGlobals(env);
   return objectFreeze(env);
@@ -42,16 +44,6 @@ function defineGlobals(env: object): void {
   const names = objectKeys(env);
   for (let i = 0; i < names.length; i++) {
     const name = names[i];
-    if (name !== undefined) define(globalThis, name, (env as Record<string, unknown>)[name]);
+    if (name !== undefined) defineOwn(globalThis, name, (env as Record<string, unknown>)[name]);
   }
-}
-
-function define(target: object, name: string, value: unknown): void {
-  defineProperty(target, name, {
-    __proto__: null,
-    value,
-    writable: true,
-    enumerable: true,
-    configurable: true,
-  } as PropertyDescriptor);
 }

@@ -4,11 +4,11 @@
  */
 import { open, realpath, stat } from 'node:fs/promises';
 import { dirname, posix, relative, resolve, sep } from 'node:path';
-import { type Expression, getLineInfo, parse } from 'acorn';
-import { simple } from 'acorn-walk';
+import { getLineInfo } from 'acorn';
 import type { ModuleKind } from '../../protocol/messages.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { ModuleSource, ScriptSource } from './deployment.js';
+import { writtenImports } from './written-imports.js';
 
 /** The kinds of files of these names, in place of the kinds of their endings. */
 export interface ModuleRule {
@@ -32,11 +32,6 @@ const ENDINGS = ['', '.js', '.mjs'];
 /** Together, and for each file. Far above what any plan takes after gzip, and below what would hurt the host. */
 const MAX_BYTES = 256 * 1024 * 1024;
 const MAX_FILES = 10_000;
-/**
- * Text above this is taken for a bundle, which imports nothing by path: a syntax tree takes a hundred times the memory of its text, and
- * this is the host's own.
- */
-const MAX_PARSED_LENGTH = 1024 * 1024;
 const MAX_MAP_COMMENT = 4096;
 const RELATIVE_IMPORT = /\b(?:from|import)\b[^'"`;]{0,100}?['"]\.\.?\//;
 
@@ -162,23 +157,12 @@ async function mapFileOf(root: string, from: string, text: string): Promise<stri
   return info?.isFile() === true ? target : undefined;
 }
 
-/** Relative imports of an ES module. Text that does not parse has none: load() says what is wrong with it. */
+/** Relative imports of an ES module. */
 function importsOf(text: string): Import[] {
-  const imports: Import[] = [];
-  if (text.length > MAX_PARSED_LENGTH || !RELATIVE_IMPORT.test(text)) return imports;
-  const visit = ({ source }: { readonly source?: Expression | null | undefined }): void => {
-    if (source?.type !== 'Literal' || typeof source.value !== 'string' || !/^\.\.?\//.test(source.value)) return;
-    imports.push({ specifier: source.value, ...getLineInfo(text, source.start) });
-  };
-  try {
-    simple(parse(text, { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true }), {
-      ImportDeclaration: visit,
-      ExportNamedDeclaration: visit,
-      ExportAllDeclaration: visit,
-      ImportExpression: visit,
+  return writtenImports(text, RELATIVE_IMPORT)
+    .filter(({ specifier }) => /^\.\.?\//.test(specifier))
+    .map(({ specifier, start }) => {
+      const { line, column } = getLineInfo(text, start);
+      return { specifier, line, column: column + 1 };
     });
-  } catch {
-    return [];
-  }
-  return imports.map(found => ({ ...found, column: found.column + 1 }));
 }

@@ -3,10 +3,10 @@
 import { randomUUID } from 'node:crypto';
 import { type Context, pageQuery, param } from '../context.js';
 import { ApiError, type Reply } from '../http/envelope.js';
-import { requireMatch } from '../http/preconditions.js';
 import type { Bodies } from '../schemas.js';
 import { pageOf } from '../state/records.js';
 import type { DeploymentRecord } from '../state/stores.js';
+import { changeFunction } from './change-function.js';
 import { deploymentEntry } from './functions.js';
 
 export async function listDeployments(context: Context): Promise<Reply> {
@@ -30,17 +30,14 @@ export async function getDeployment(context: Context): Promise<Reply> {
 export async function createDeployment(context: Context, body: Bodies['DeploymentCreate']): Promise<Reply> {
   const { functionStore, stores, now } = context.services;
   const { account } = context;
-  const name = param(context, 'function_name');
   const [share, second] = body.versions;
   if (share === undefined || second !== undefined || share.percentage !== 100) {
     throw new ApiError('NOT_SUPPORTED', '/versions must be one version with a percentage of 100: traffic is not split');
   }
-  return functionStore.locked(account, name, async () => {
-    const stored = await functionStore.get(account, name);
-    requireMatch(context.request.headers, stored.etag);
+  return changeFunction(context, async (name, stored) => {
     const version = await functionStore.version(account, name, share.version_id);
     const record = {
-      ...stored.value,
+      ...stored,
       version_id: version.id,
       deployment_id: randomUUID(),
       modified_on: now().toISOString(),
@@ -50,7 +47,7 @@ export async function createDeployment(context: Context, body: Bodies['Deploymen
     const message = body.message ?? null;
     const startupTimeMs = await functionStore.activate(
       await functionStore.deployment(account, name, version),
-      stored.value,
+      stored,
       ms => context.commit([...pruned, put.operation, deploymentEntry(context, record, ms, message)]),
     );
     const { deployment_id: id, modified_on: created_on, version_id } = record;

@@ -3,11 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import { type Context, param } from '../context.js';
 import { ApiError, type Reply } from '../http/envelope.js';
-import { requireMatch } from '../http/preconditions.js';
 import type { Binding, Bodies } from '../schemas.js';
 import type { Configuration } from '../state/function-store.js';
 import type { VersionRecord } from '../state/stores.js';
 import { splitBindings } from '../uploads.js';
+import { changeFunction } from './change-function.js';
 import { deploymentEntry } from './functions.js';
 
 export async function getSettings(context: Context): Promise<Reply> {
@@ -54,12 +54,9 @@ async function reconfigure(
 ): Promise<Settings> {
   const { functionStore, stores, now } = context.services;
   const { account } = context;
-  const name = param(context, 'function_name');
-  return functionStore.locked(account, name, async () => {
-    const stored = await functionStore.get(account, name);
-    requireMatch(context.request.headers, stored.etag);
+  return changeFunction(context, async (name, stored) => {
     const time = now();
-    const before = await functionStore.version(account, name, stored.value.version_id);
+    const before = await functionStore.version(account, name, stored.version_id);
     const secrets = await functionStore.secrets(account, name);
     const split = allBindings === undefined ? null : splitBindings(allBindings);
     for (const kept of split?.kept ?? []) {
@@ -72,12 +69,12 @@ async function reconfigure(
       ...changes,
       ...(split === null ? {} : { bindings: split.bindings }),
       id: randomUUID(),
-      number: stored.value.next_version,
+      number: stored.next_version,
       created_on: time.toISOString(),
       message: null,
     };
     const record = {
-      ...stored.value,
+      ...stored,
       version_id: version.id,
       deployment_id: randomUUID(),
       modified_on: time.toISOString(),
@@ -89,7 +86,7 @@ async function reconfigure(
       ...(await functionStore.pruneDeployments(account, name)),
     ];
     const deployment = await functionStore.deployment(account, name, version, { secrets });
-    await functionStore.activate(deployment, stored.value, startup_time_ms =>
+    await functionStore.activate(deployment, stored, startup_time_ms =>
       context.commit([
         ...pruned,
         put.operation,

@@ -8,6 +8,7 @@ import { requireMatch } from '../http/preconditions.js';
 import type { Upload } from '../state/function-store.js';
 import type { FunctionRecord, VersionRecord } from '../state/stores.js';
 import { type ParsedUpload, parseUpload } from '../uploads.js';
+import { changeFunction } from './change-function.js';
 
 export async function listFunctions(context: Context): Promise<Reply> {
   const { stores } = context.services;
@@ -85,12 +86,9 @@ export async function uploadFunction(context: Context): Promise<Reply> {
 }
 
 export async function deleteFunction(context: Context): Promise<Reply> {
-  const { functionStore, functions, stores } = context.services;
+  const { functions, stores } = context.services;
   const { account } = context;
-  const name = param(context, 'function_name');
-  return functionStore.locked(account, name, async () => {
-    const stored = await functionStore.get(account, name);
-    requireMatch(context.request.headers, stored.etag);
+  return changeFunction(context, async name => {
     const routes = await stores.functionRoutes.count(account, name);
     if (routes > 0) throw new ApiError('IN_USE', `The function ${name} has ${routes} routes: delete them first`);
     const operations = [

@@ -2,8 +2,8 @@
 
 import { type Context, param } from '../context.js';
 import { ApiError, type Reply } from '../http/envelope.js';
-import { requireMatch } from '../http/preconditions.js';
 import type { Bodies } from '../schemas.js';
+import { changeFunction } from './change-function.js';
 
 export async function listSchedules(context: Context): Promise<Reply> {
   const { value, etag } = await context.services.functionStore.get(context.account, param(context, 'function_name'));
@@ -13,18 +13,15 @@ export async function listSchedules(context: Context): Promise<Reply> {
 export async function replaceSchedules(context: Context, body: Bodies['Schedules']): Promise<Reply> {
   const { functionStore, stores, now } = context.services;
   const { account } = context;
-  const name = param(context, 'function_name');
   const crons = body.map(({ cron }) => cron.trim().replace(/\s+/g, ' '));
   const twice = crons.find((cron, index) => crons.indexOf(cron) !== index);
   if (twice !== undefined)
     throw new ApiError('BODY_INVALID', `The cron expression ${JSON.stringify(twice)} is listed twice`);
-  return functionStore.locked(account, name, async () => {
-    const stored = await functionStore.get(account, name);
-    requireMatch(context.request.headers, stored.etag);
+  return changeFunction(context, async (name, stored) => {
     const time = now().toISOString();
-    const known = new Map(stored.value.crons.map(({ cron, created_on }) => [cron, created_on]));
+    const known = new Map(stored.crons.map(({ cron, created_on }) => [cron, created_on]));
     const record = {
-      ...stored.value,
+      ...stored,
       modified_on: time,
       crons: crons.map(cron => ({ cron, created_on: known.get(cron) ?? time })),
     };

@@ -2,9 +2,9 @@
 
 import { type Context, param } from '../context.js';
 import { ApiError, type Reply } from '../http/envelope.js';
-import { requireMatch } from '../http/preconditions.js';
 import type { Bodies } from '../schemas.js';
 import type { Operation } from '../state/records.js';
+import { changeFunction } from './change-function.js';
 
 export async function listSecrets(context: Context): Promise<Reply> {
   const { functionStore, stores } = context.services;
@@ -44,16 +44,13 @@ async function change(
 ): Promise<Reply> {
   const { functionStore, stores, now } = context.services;
   const { account } = context;
-  const name = param(context, 'function_name');
-  return functionStore.locked(account, name, async () => {
-    const stored = await functionStore.get(account, name);
-    requireMatch(context.request.headers, stored.etag);
+  return changeFunction(context, async (name, stored) => {
     const secrets = await functionStore.secrets(account, name);
     const { result, operation } = apply(secrets, name);
-    const version = await functionStore.version(account, name, stored.value.version_id);
-    const put = stores.functions.put([account, name], { ...stored.value, modified_on: now().toISOString() });
+    const version = await functionStore.version(account, name, stored.version_id);
+    const put = stores.functions.put([account, name], { ...stored, modified_on: now().toISOString() });
     const deployment = await functionStore.deployment(account, name, version, { secrets });
-    await functionStore.activate(deployment, stored.value, () => context.commit([put.operation, operation]));
+    await functionStore.activate(deployment, stored, () => context.commit([put.operation, operation]));
     return { result, etag: put.etag };
   });
 }

@@ -2,9 +2,9 @@
 
 import { type Context, pageQuery, param } from '../context.js';
 import { ApiError, type Reply } from '../http/envelope.js';
-import { requireMatch } from '../http/preconditions.js';
 import { pageOf } from '../state/records.js';
 import type { VersionRecord } from '../state/stores.js';
+import { changeFunction } from './change-function.js';
 import { withUpload } from './functions.js';
 
 export async function listVersions(context: Context): Promise<Reply> {
@@ -27,22 +27,19 @@ export async function getVersion(context: Context): Promise<Reply> {
 export async function createVersion(context: Context): Promise<Reply> {
   const { functionStore, functions, stores, now } = context.services;
   const { account } = context;
-  const name = param(context, 'function_name');
   return withUpload(context, upload =>
-    functionStore.locked(account, name, async () => {
-      const stored = await functionStore.get(account, name);
-      requireMatch(context.request.headers, stored.etag);
+    changeFunction(context, async (name, stored) => {
       if (upload.secrets.size > 0) {
         throw new ApiError(
           'BODY_INVALID',
           'metadata: secrets are not part of a version: set them at the route /secrets',
         );
       }
-      const draft = functionStore.draft(upload, stored.value.next_version, now());
+      const draft = functionStore.draft(upload, stored.next_version, now());
       const deployment = await functionStore.deployment(account, name, draft, { modules: upload.modules });
       const { startupTimeMs } = await functions.validate(deployment);
       const version = { ...draft, startup_time_ms: startupTimeMs };
-      const record = { ...stored.value, next_version: draft.number + 1 };
+      const record = { ...stored, next_version: draft.number + 1 };
       await context.commit([
         ...(await functionStore.pruneVersions(account, name, [record.version_id])),
         stores.functions.put([account, name], record).operation,

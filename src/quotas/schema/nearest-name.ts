@@ -22,7 +22,7 @@ function plain(name: string): string {
 }
 
 /** Characters to insert, remove, replace or swap with their neighbour to make one text of the other; `most` when they are that many or more. */
-function distanceOf(a: string, b: string, most: number): number {
+export function distanceOf(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) >= most) return most;
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -189,6 +189,12 @@ export function defineValue(target: object, key: PropertyKey, value: unknown, is
   defineProperty(target, key, descriptor);
 }
 
+/** Defines an own property like an assignment, but without calling a setter of a prototype. */
+export function defineOwn(target: object, key: PropertyKey, value: unknown): void {
+  const descriptor = { __proto__: null, value, writable: true, enumerable: true, configurable: true };
+  defineProperty(target, key, descriptor);
+}
+
 function makeEnumerable(target: object, ...except: string[]): void {
   for (const key of ownKeys(target)) {
     if (typeof key !== 'string' || except.includes(key)) continue;

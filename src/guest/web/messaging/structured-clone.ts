@@ -13,7 +13,6 @@ import {
   dataViewBuffer,
   dataViewByteLength,
   dataViewByteOffset,
-  defineProperty,
   ErrorCtor,
   getOwnPropertyDescriptor,
   getPrototypeOf,
@@ -43,6 +42,7 @@ import { copyArrayBuffer, detachArrayBuffer, isDetached } from '../base/array-bu
 import { isArrayBuffer } from '../base/buffers.ts';
 import { DOMException, isDOMException } from '../base/dom-exception.ts';
 import {
+  defineOwn,
   defineValue,
   isObject,
   isPlatformPrototype,
@@ -168,24 +168,13 @@ function clone(memory: Memory, value: unknown): unknown {
   return cloneBranded(memory, value, brand);
 }
 
-/** Defines an own property, so that no setter of a prototype is called. */
-function define(target: object, key: PropertyKey, value: unknown): void {
-  defineProperty(target, key, {
-    __proto__: null,
-    value,
-    writable: true,
-    enumerable: true,
-    configurable: true,
-  } as PropertyDescriptor);
-}
-
 function cloneProperties(memory: Memory, source: object, target: object): object {
   const keys = objectKeys(source);
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i];
     // A getter may have deleted it in the meantime.
     if (key !== undefined && hasOwn(source, key))
-      define(target, key, clone(memory, (source as { [key: string]: unknown })[key]));
+      defineOwn(target, key, clone(memory, (source as { [key: string]: unknown })[key]));
   }
   return target;
 }

@@ -1,0 +1,40 @@
+import { type Expression, parse } from 'acorn';
+import { simple } from 'acorn-walk';
+
+/**
+ * Text above this is taken for a bundle, which imports nothing that is not in it: a syntax tree takes a hundred times the memory of its text, and
+ * this is the host's own.
+ */
+const MAX_PARSED_LENGTH = 1024 * 1024;
+
+/** An import, or export from, whose specifier is written as text. */
+export interface WrittenImport {
+  readonly specifier: string;
+  /** Where the specifier begins in the text. */
+  readonly start: number;
+}
+
+/**
+ * The imports of an ES module. Text that does not parse has none: load() says what is wrong with it.
+ *
+ * @param mayImport a pattern that finds every text with an import of interest, since most text need not be parsed then
+ */
+export function writtenImports(text: string, mayImport: RegExp): readonly WrittenImport[] {
+  const imports: WrittenImport[] = [];
+  if (text.length > MAX_PARSED_LENGTH || !mayImport.test(text)) return imports;
+  const visit = ({ source }: { readonly source?: Expression | null | undefined }): void => {
+    if (source?.type !== 'Literal' || typeof source.value !== 'string') return;
+    imports.push({ specifier: source.value, start: source.start });
+  };
+  try {
+    simple(parse(text, { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true }), {
+      ImportDeclaration: visit,
+      ExportNamedDeclaration: visit,
+      ExportAllDeclaration: visit,
+      ImportExpression: visit,
+    });
+  } catch {
+    return [];
+  }
+  return imports;
+}
