@@ -178,15 +178,16 @@ export class InvocationMeter implements TurnMeter {
     const account = this.#accounts.get(invocation);
     if (account === undefined || account.isSpent) return;
     const isItsTurn = account === this.#account;
-    const isWorthALook = isItsTurn && !this.#isOverMemory && this.#isMemoryDue(now() - this.#startedMs);
+    let runningMs = isItsTurn ? now() - this.#startedMs : 0;
+    const isWorthALook = isItsTurn && !this.#isOverMemory && this.#isMemoryDue(runningMs);
     if (isWorthALook && this.#memoryBytes() > this.#limits.memoryBytes) {
       // The collection is charged separately and restarts the measurement.
-      account.usedMs += this.#cpuOf(now() - this.#startedMs, threadCpuMs());
+      account.usedMs += this.#cpuOf(runningMs, threadCpuMs());
       this.#checkMemory(invocation, account);
       this.#startedMs = now();
+      runningMs = 0;
     }
     const grantMs = this.#grant(account);
-    let runningMs = isItsTurn ? now() - this.#startedMs : 0;
     if (account.usedMs + runningMs <= grantMs) return;
     if (runningMs > 0) runningMs = this.#cpuOf(runningMs, threadCpuMs());
     if (account.usedMs + runningMs <= grantMs) return;

@@ -113,6 +113,7 @@ export class IsolateCache {
   }
 
   #wake(): void {
+    if (this.#waiting.size === 0) return;
     for (const wake of [...this.#waiting]) wake();
   }
 }

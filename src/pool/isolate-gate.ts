@@ -70,6 +70,12 @@ export class IsolateGate {
 
   async #enter(signal: AbortSignal, account: string): Promise<void> {
     if (this.#isClosed) throw closedError(account);
+    signal.throwIfAborted();
+    // Mostly there is a place: then nothing is made to wait with.
+    if (this.#waiters.size === 0 && this.#placeFor(account) === 'free') {
+      this.#take(account);
+      return;
+    }
     let isAdmitted = false;
     try {
       await race(signal, within => [
@@ -115,21 +121,32 @@ export class IsolateGate {
   }
 
   #serve(): void {
-    const { max, maxPerAccount, evict } = this.#options;
     const full = new Set<string>();
     for (const waiter of this.#waiters) {
       const { account } = waiter;
       if (full.has(account)) continue;
-      if (this.#countOf(account) >= maxPerAccount && !evict(account)) {
+      const place = this.#placeFor(account);
+      if (place === 'host full') return;
+      if (place === 'account full') {
         full.add(account);
         continue;
       }
-      if (this.#size >= max && !evict(undefined)) return;
       this.#waiters.delete(waiter);
-      this.#size++;
-      this.#counts.set(account, this.#countOf(account) + 1);
+      this.#take(account);
       waiter.admit();
     }
+  }
+
+  /** Whether one more isolate may start, for which an idle one may have to end. */
+  #placeFor(account: string): 'free' | 'account full' | 'host full' {
+    const { max, maxPerAccount, evict } = this.#options;
+    if (this.#countOf(account) >= maxPerAccount && !evict(account)) return 'account full';
+    return this.#size >= max && !evict(undefined) ? 'host full' : 'free';
+  }
+
+  #take(account: string): void {
+    this.#size++;
+    this.#counts.set(account, this.#countOf(account) + 1);
   }
 
   #countOf(account: string): number {

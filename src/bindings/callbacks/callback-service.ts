@@ -107,7 +107,7 @@ function replyOf(value: unknown, name: string, running: RunningCall, parts: Call
     b: bytes.map(({ byteLength }) => byteLength),
     s: stream !== undefined,
   } satisfies CallbackReply;
-  // Most are short, and need no writing out to be seen to be.
+  // Before it is sent: the reply is serialized again as a whole, and has no bound of its own.
   const size = measured(work, () => JSON.stringify(json)?.length ?? 0);
   if (size > MAX_VALUE_BYTES) {
     throw new RangeError(
