@@ -1,7 +1,7 @@
 /** Where an author finds the place of an error that the engine has thrown: in every one of these there are file, line and column. */
 import test from 'ava';
-import { type EdgeError, EdgeHost, type LogEvent } from '../../src/index.js';
-import { ISOLATIONS, type Isolation, nextInvocation, textOf } from './new-host.js';
+import { type EdgeError, EdgeHost } from '../../src/index.js';
+import { ISOLATIONS, type Isolation, nextInvocation, nextLog, textOf } from './new-host.js';
 
 const hosts = new Map<Isolation, EdgeHost>();
 
@@ -29,14 +29,7 @@ async function load(isolation: Isolation, body: string, tail = '') {
   const fn = await host.load(`${FAILS}\nexport default { async fetch(request, env, ctx) { ${body} } };${tail}`, {
     name,
   });
-  const logged = new Promise<string>(resolve => {
-    const listener = (event: LogEvent): void => {
-      if (event.function !== name) return;
-      host.off('log', listener);
-      resolve(event.message);
-    };
-    host.on('log', listener);
-  });
+  const logged = nextLog(host, name);
   return { fn, name, logged, over: nextInvocation(host, event => event.function === name) };
 }
 

@@ -1,6 +1,6 @@
 /** Hosts for tests: in memory, closed when the test ends. */
 import type { ExecutionContext } from 'ava';
-import { EdgeHost, type EdgeHostOptions, type InvocationEvent } from '../../src/index.js';
+import { EdgeHost, type EdgeHostOptions, type InvocationEvent, type LogEvent } from '../../src/index.js';
 
 export type Isolation = 'process' | 'thread';
 export const ISOLATIONS: readonly Isolation[] = ['process', 'thread'];
@@ -25,6 +25,31 @@ export function nextInvocation(
     };
     host.on('invocation', listener);
   });
+}
+
+/** The message of the next log event of a function. */
+export function nextLog(host: EdgeHost, name: string): Promise<string> {
+  return new Promise(resolve => {
+    const listener = (event: LogEvent): void => {
+      if (event.function !== name) return;
+      host.off('log', listener);
+      resolve(event.message);
+    };
+    host.on('log', listener);
+  });
+}
+
+/** An `outbound` handler that answers every request with an empty response, and when it was first called. */
+export function emptyOutbound(): { readonly outbound: () => Response; readonly isCalled: Promise<void> } {
+  let called = (): void => {};
+  const isCalled = new Promise<void>(resolve => {
+    called = resolve;
+  });
+  const outbound = (): Response => {
+    called();
+    return new Response('');
+  };
+  return { outbound, isCalled };
 }
 
 /** A module whose fetch handler has this body; `request`, `env` and `ctx` are in scope. */

@@ -6,7 +6,7 @@ import type { EdgeFunction, EdgeHost, InvocationEvent } from '../../src/index.js
 import { EDGE_ERRORS } from '../../src/quotas/errors.js';
 import { LIMIT_NAMES, limitRow } from '../../src/quotas/limits.js';
 import { handler, newHost, nextInvocation, textOf } from '../host/new-host.js';
-import { listen } from './ports.js';
+import { listen } from '../servers.js';
 
 /** Touches most of what is limited. */
 const BUSY = handler(`console.log('line');

@@ -4,7 +4,7 @@ import http from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import type { EdgeHostOptions } from '../../src/index.js';
 import { handler, newHost, nextInvocation } from '../host/new-host.js';
-import { listen, portOf } from './ports.js';
+import { listen, portOf } from '../servers.js';
 
 /** Answers when the test asks it to. */
 class ScriptedServer {

@@ -2,7 +2,7 @@
 import test from 'ava';
 import type { InvocationEvent } from '../../src/index.js';
 import { errorCode } from '../../src/quotas/errors.js';
-import { handler, ISOLATIONS, newHost, nextInvocation, textOf } from '../host/new-host.js';
+import { emptyOutbound, handler, ISOLATIONS, newHost, nextInvocation, textOf } from '../host/new-host.js';
 
 /** By rounds: the clock that a function sees does not move while it computes. */
 const SPIN = `function spin(rounds) { let sum = 0; for (let at = 0; at < rounds; at++) sum = (sum * 31 + at) % 1000003; return sum; }`;
@@ -34,14 +34,7 @@ for (const isolation of ISOLATIONS) {
 }
 
 test('a loop ends the invocation that runs it with exceededCpu, and those that share its isolate and have made a call with isolateLost', async t => {
-  let called: (() => void) | undefined;
-  const isCalled = new Promise<void>(resolve => {
-    called = resolve;
-  });
-  const outbound = (): Response => {
-    called?.();
-    return new Response('');
-  };
+  const { outbound, isCalled } = emptyOutbound();
   const host = newHost(t, { limits: { cpuMs: 50 }, outbound });
   const fn = await host.load(
     handler(

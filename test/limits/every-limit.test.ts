@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { AbuseEvent, EdgeFunction, EdgeHost, InvocationEvent, LoadOptions } from '../../src/index.js';
 import { LIMIT_NAMES, LIMITS, type LimitName } from '../../src/quotas/limits.js';
 import { handler, newHost } from '../host/new-host.js';
-import { listen } from './ports.js';
+import { listen } from '../servers.js';
 
 const LEVELS = ['host', 'account', 'function'] as const;
 type Level = (typeof LEVELS)[number];

@@ -3,7 +3,7 @@
  * affected.
  */
 import test from 'ava';
-import { handler, newHost, nextInvocation, textOf } from '../host/new-host.js';
+import { emptyOutbound, handler, newHost, nextInvocation, textOf } from '../host/new-host.js';
 
 const ROUTES: readonly (readonly [string, string])[] = [
   ['ArrayBuffers', 'const all = []; for (;;) all.push(new Uint8Array(4 << 20).fill(1));'],
@@ -50,14 +50,7 @@ test('memory kept over many requests ends the isolate when it passes the limit, 
 
 for (const isolation of ['process', 'thread'] as const) {
   test(`memory that is taken at once and answered in the same turn is on the bill of its request alone (${isolation})`, async t => {
-    let called: (() => void) | undefined;
-    const isCalled = new Promise<void>(resolve => {
-      called = resolve;
-    });
-    const outbound = (): Response => {
-      called?.();
-      return new Response('');
-    };
+    const { outbound, isCalled } = emptyOutbound();
     const host = newHost(t, { isolation, limits: { cpuMs: 20_000 }, outbound });
     const fn = await host.load(`let kept; export default { async fetch(request) {
       if (request.url.endsWith('take')) { kept = new Uint8Array(220 << 20); return new Response('taken'); }

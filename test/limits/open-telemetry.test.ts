@@ -21,8 +21,8 @@ import {
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { loadTelemetry } from '../../src/host/telemetry/open-telemetry.js';
 import type { EdgeHost, EdgeHostOptions } from '../../src/index.js';
-import { listen } from '../host/ingress/serving.js';
 import { handler, newHost, nextInvocation } from '../host/new-host.js';
+import { listen } from '../servers.js';
 
 const test = anyTest.serial as TestFn<never>; // no context
 

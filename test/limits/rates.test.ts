@@ -8,7 +8,7 @@ import { type AbuseEvent, EdgeHost, type EdgeHostOptions } from '../../src/index
 import { LIMITS } from '../../src/quotas/limits.js';
 import { handler, newHost } from '../host/new-host.js';
 import { unlessMissing } from '../needs.js';
-import { listen } from './ports.js';
+import { listen } from '../servers.js';
 
 const OK = handler('return new Response("ok")');
 const NOON = Date.UTC(2024, 0, 1, 12);

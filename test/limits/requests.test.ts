@@ -6,7 +6,7 @@ import test from 'ava';
 import type { EdgeHostOptions } from '../../src/index.js';
 import { LIMITS, ZONE_PLANS } from '../../src/quotas/limits.js';
 import { handler, newHost } from '../host/new-host.js';
-import { listen, portOf } from './ports.js';
+import { listen, portOf } from '../servers.js';
 
 const ANSWER = handler(
   `let bytes = 0; if (request.body) for await (const chunk of request.body) bytes += chunk.length; return new Response(String(bytes))`,

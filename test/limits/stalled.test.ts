@@ -3,7 +3,7 @@ import http from 'node:http';
 import test from 'ava';
 import type { EdgeFunction } from '../../src/index.js';
 import { handler, ISOLATIONS, newHost, nextInvocation, textOf } from '../host/new-host.js';
-import { listen } from './ports.js';
+import { listen } from '../servers.js';
 
 const STALLED = { code: 'EDGE_HANDLER_STALLED', message: /function "function" can never answer/ } as const;
 

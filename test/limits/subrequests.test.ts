@@ -2,7 +2,7 @@
 import test from 'ava';
 import { LIMITS } from '../../src/quotas/limits.js';
 import { handler, newHost, nextInvocation } from '../host/new-host.js';
-import { listen } from './ports.js';
+import { listen } from '../servers.js';
 
 const egress = { allow: ['127.0.0.0/8'] };
 

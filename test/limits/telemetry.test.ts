@@ -14,7 +14,7 @@ import {
 } from '../../src/index.js';
 import { ROOT, textOf } from '../docs/markdown.js';
 import { handler, newHost, nextInvocation } from '../host/new-host.js';
-import { portOf } from './ports.js';
+import { portOf } from '../servers.js';
 
 function messagesOf(t: ExecutionContext, name: string): unknown[] {
   const messages: unknown[] = [];

@@ -4,7 +4,7 @@ import http from 'node:http';
 import test from 'ava';
 import type { LogEvent } from '../../src/index.js';
 import { handler, ISOLATIONS, newHost, nextInvocation } from '../host/new-host.js';
-import { listen } from './ports.js';
+import { listen } from '../servers.js';
 
 for (const isolation of ISOLATIONS) {
   test(`a disconnect ends timers and fetches at once when waitUntil holds nothing (${isolation})`, async t => {

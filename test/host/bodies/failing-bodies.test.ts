@@ -3,9 +3,9 @@
  * not come.
  */
 import test, { type ExecutionContext } from 'ava';
-import { EdgeHost, type LogEvent } from '../../../src/index.js';
+import { EdgeHost } from '../../../src/index.js';
 import { startOrigin } from '../../bindings/egress/origin-server.js';
-import { handler, ISOLATIONS, type Isolation, nextInvocation, textOf } from '../new-host.js';
+import { handler, ISOLATIONS, type Isolation, nextInvocation, nextLog, textOf } from '../new-host.js';
 
 /** One for all tests of an isolation mode: each uses functions of its own. */
 const hosts = new Map<Isolation, EdgeHost>();
@@ -30,14 +30,7 @@ async function load(isolation: Isolation, body: string, top = '') {
   if (host === undefined) throw new Error('No host');
   const name = `f${++serial}`;
   const fn = await host.load(`${top}\n${handler(body)}`, { name, buckets: { FILES: 'files' } });
-  const logged = new Promise<string>(resolve => {
-    const listener = (event: LogEvent): void => {
-      if (event.function !== name) return;
-      host.off('log', listener);
-      resolve(event.message);
-    };
-    host.on('log', listener);
-  });
+  const logged = nextLog(host, name);
   const over = () => nextInvocation(host, event => event.function === name);
   return { host, fn, logged, over };
 }

@@ -6,8 +6,8 @@ import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import express from 'express';
 import { fastify } from 'fastify';
+import { listen } from '../../servers.js';
 import { handler, newHost } from '../new-host.js';
-import { listen } from './serving.js';
 
 const DIGEST = handler("return new Response(await crypto.subtle.digest('SHA-256', await request.arrayBuffer()))");
 const ECHO = handler('return new Response(request.body)');

@@ -5,8 +5,8 @@ import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import test from 'ava';
 import { CERTIFICATE as cert, KEY as key } from '../../certificate.js';
+import { listen } from '../../servers.js';
 import { handler, ISOLATIONS, newHost } from '../new-host.js';
-import { listen } from './serving.js';
 
 const CLIENT = handler(`
   const { client, headers } = request;

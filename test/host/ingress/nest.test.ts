@@ -10,8 +10,8 @@ import {
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import test, { type ExecutionContext } from 'ava';
+import { rawHeadersOf } from '../../servers.js';
 import { handler, newHost } from '../new-host.js';
-import { rawHeadersOf } from './serving.js';
 
 const ECHO = handler(`
   const headers = new Headers([['set-cookie', 'a=1'], ['set-cookie', 'b=2']]);

@@ -4,8 +4,8 @@ import type http from 'node:http';
 import type { ServerResponse } from 'node:http';
 import test from 'ava';
 import express from 'express';
+import { listen, rawHeadersOf } from '../../servers.js';
 import { handler, newHost, nextInvocation } from '../new-host.js';
-import { listen, rawHeadersOf } from './serving.js';
 
 const REPEATED = handler(`
   const headers = new Headers({ 'content-type': 'text/x-own' });

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import test from 'ava';
+import { listen } from '../../servers.js';
 import { handler, newHost, nextInvocation } from '../new-host.js';
-import { listen } from './serving.js';
 
 const WAITS = handler(`console.log('waits'); await scheduler.wait(600_000); return new Response('late');`);
 

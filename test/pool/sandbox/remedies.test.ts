@@ -5,15 +5,8 @@ import type { Programs } from '../../../src/pool/sandbox/programs.js';
 import { remediesFor } from '../../../src/pool/sandbox/remedies.js';
 import { LAYERS } from '../../../src/pool/sandbox/state.js';
 import { NO_IDS } from '../../../src/pool/sandbox/walls.js';
+import { NO_PROGRAMS } from './no-programs.js';
 
-const NONE: Programs = {
-  bwrap: undefined,
-  unshare: undefined,
-  setpriv: undefined,
-  prlimit: undefined,
-  newuidmap: undefined,
-  cat: undefined,
-};
 const ALL: Programs = {
   bwrap: '/usr/bin/bwrap',
   unshare: '/usr/bin/unshare',
@@ -24,11 +17,11 @@ const ALL: Programs = {
 };
 
 test('remediesFor() says nothing when nothing is missing', t => {
-  t.deepEqual(remediesFor([], ['a failure'], { isRoot: true, programs: NONE }), []);
+  t.deepEqual(remediesFor([], ['a failure'], { isRoot: true, programs: NO_PROGRAMS }), []);
 });
 
 test('remediesFor() names the package of each program that is not installed', t => {
-  const lines = remediesFor(LAYERS, [], { isRoot: true, programs: NONE });
+  const lines = remediesFor(LAYERS, [], { isRoot: true, programs: NO_PROGRAMS });
   for (const [layer, packages] of [
     ['root', 'bubblewrap'],
     ['namespaces', 'util-linux'],
@@ -44,7 +37,7 @@ test('remediesFor() names the package of each program that is not installed', t 
 
 test('remediesFor() has one line for layers that miss the same', t => {
   if (process.arch !== 'x64' && process.arch !== 'arm64') return t.pass('there is no filter here');
-  const lines = remediesFor(['root', 'seccomp'], [], { isRoot: false, programs: NONE });
+  const lines = remediesFor(['root', 'seccomp'], [], { isRoot: false, programs: NO_PROGRAMS });
   t.deepEqual(lines, ['root, seccomp: bubblewrap is not installed (package bubblewrap)']);
 });
 

@@ -13,6 +13,7 @@ import { spawnBehind } from '../../../src/pool/sandbox/spawn.js';
 import { LAYERS, NO_LAYERS, type SandboxLayers, separationOf } from '../../../src/pool/sandbox/state.js';
 import { descendantsOf } from '../../../src/pool/watch/process-tree.js';
 import { onLinux } from '../../needs.js';
+import { NO_PROGRAMS } from './no-programs.js';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
@@ -112,15 +113,7 @@ onLinux(
 
 onLinux('sandboxFor() says which package is missing for what', async t => {
   const all = findPrograms();
-  const none = {
-    bwrap: undefined,
-    unshare: undefined,
-    setpriv: undefined,
-    prlimit: undefined,
-    newuidmap: undefined,
-    cat: undefined,
-  };
-  const nothing = await probe(none);
+  const nothing = await probe(NO_PROGRAMS);
   t.deepEqual(
     LAYERS.filter(layer => nothing.state[layer]),
     [],

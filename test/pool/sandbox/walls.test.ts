@@ -4,15 +4,7 @@ import { findPrograms, type Programs } from '../../../src/pool/sandbox/programs.
 import type { SandboxLayer } from '../../../src/pool/sandbox/state.js';
 import { NO_IDS, type Wall, wallsFor } from '../../../src/pool/sandbox/walls.js';
 import { onLinux } from '../../needs.js';
-
-const NONE: Programs = {
-  bwrap: undefined,
-  unshare: undefined,
-  setpriv: undefined,
-  prlimit: undefined,
-  newuidmap: undefined,
-  cat: undefined,
-};
+import { NO_PROGRAMS } from './no-programs.js';
 
 async function walls(isRoot: boolean, programs: Programs, reasons: string[] = []): Promise<Wall[]> {
   const found: Wall[] = [];
@@ -26,11 +18,11 @@ function indexOf(command: readonly string[], ...words: readonly string[]): numbe
 }
 
 test('there are no walls without programs', async t => {
-  for (const isRoot of [true, false]) t.deepEqual(await walls(isRoot, NONE), []);
+  for (const isRoot of [true, false]) t.deepEqual(await walls(isRoot, NO_PROGRAMS), []);
 });
 
 onLinux('setpriv alone takes privileges, and where root calls gives cells users of their own', async t => {
-  const programs = { ...NONE, setpriv: '/usr/bin/setpriv' };
+  const programs = { ...NO_PROGRAMS, setpriv: '/usr/bin/setpriv' };
   const reasons: string[] = [];
   const ofRoot = await walls(true, programs, reasons);
   if (reasons.some(reason => reason.startsWith(NO_IDS))) return t.pass('this root has no numbers to give');
@@ -45,8 +37,8 @@ onLinux('setpriv alone takes privileges, and where root calls gives cells users 
 });
 
 test('unshare makes namespaces for ordinary users only with setpriv, which takes their privileges', async t => {
-  t.deepEqual(await walls(false, { ...NONE, unshare: '/usr/bin/unshare' }), []);
-  const [wall] = await walls(false, { ...NONE, unshare: '/usr/bin/unshare', setpriv: '/usr/bin/setpriv' });
+  t.deepEqual(await walls(false, { ...NO_PROGRAMS, unshare: '/usr/bin/unshare' }), []);
+  const [wall] = await walls(false, { ...NO_PROGRAMS, unshare: '/usr/bin/unshare', setpriv: '/usr/bin/setpriv' });
   t.deepEqual(wall?.layers, ['namespaces', 'user']);
   const command = wall?.command(undefined, undefined) ?? [];
   t.true(indexOf(command, '--net') > 0);
@@ -55,7 +47,7 @@ test('unshare makes namespaces for ordinary users only with setpriv, which takes
 
 test('a root that cannot be made is a reason, and no wall', async t => {
   const reasons: string[] = [];
-  const broken = { ...NONE, bwrap: '/usr/bin/bwrap', setpriv: '/nowhere/setpriv' };
+  const broken = { ...NO_PROGRAMS, bwrap: '/usr/bin/bwrap', setpriv: '/nowhere/setpriv' };
   const found = await walls(true, broken, reasons);
   t.true(found.every(({ layers, name }) => name !== 'bwrap' || !layers.includes('ownUser')));
 });

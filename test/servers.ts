@@ -1,17 +1,23 @@
-/** Servers of node:http for tests of the listener, closed when the test ends. */
+/** Servers of tests. */
 import { once } from 'node:events';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 
+export function portOf(server: http.Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The server does not listen on TCP');
+  return address.port;
+}
+
+/** A server with this listener, closed when the test ends; answers its origin. */
 export async function listen(t: ExecutionContext, listener: http.RequestListener): Promise<string> {
-  const server = http.createServer({ maxHeaderSize: 64 * 1024 }, listener).listen(0, '127.0.0.1');
+  const server = http.createServer({ maxHeaderSize: 128 * 1024 }, listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {
     server.closeAllConnections();
     server.close();
   });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on TCP
+  return `http://127.0.0.1:${portOf(server)}`;
 }
 
 /** The values of each header in the order in which they came, by lower-case name. */
