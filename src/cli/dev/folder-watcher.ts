@@ -2,7 +2,7 @@
  * Watches folders rather than files: editors replace a file by another of the same name, and a watch of the file would go with the old one.
  * Changes of a burst are reported together.
  */
-import { type FSWatcher, watch } from 'node:fs';
+import { type FSWatcher, statSync, watch } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** The changes: paths, and for each whether an entry of that name appeared, disappeared or was replaced. */
@@ -19,6 +19,8 @@ export interface FolderWatcherOptions {
 const QUIET_MS = 10;
 /** And no later than this after the first. */
 const MAX_WAIT_MS = 50;
+/** The times of files come from a clock of the kernel with steps of up to 10 ms. */
+const CLOCK_STEP_MS = 10;
 /** Files that editors and tools write beside those of their users. */
 const IGNORED = /^(?:\.git|\.edgehost|node_modules|4913|\.#.*|.*~|.*\.sw[a-z])$/;
 
@@ -27,6 +29,8 @@ export class FolderWatcher {
   readonly #watchers = new Map<string, FSWatcher>();
   #changes = new Map<string, { isRenamed: boolean }>();
   #firstMs = 0;
+  /** When changes were last reported, by the clock of the file system. */
+  #reportedMs = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #isClosed = false;
@@ -40,7 +44,11 @@ export class FolderWatcher {
     if (this.#isClosed) return;
     const wanted = new Set(folders);
     for (const folder of [...this.#watchers.keys()]) if (!wanted.has(folder)) this.#drop(folder);
-    for (const folder of wanted) if (!this.#watchers.has(folder)) this.#add(folder);
+    for (const folder of wanted) {
+      if (this.#watchers.has(folder)) continue;
+      this.#add(folder);
+      this.#noteEarlier(folder);
+    }
   }
 
   async close(): Promise<void> {
@@ -63,6 +71,12 @@ export class FolderWatcher {
     }
   }
 
+  /** An entry may have come into the folder after its files were read and before it was watched. */
+  #noteEarlier(folder: string): void {
+    const changedMs = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (changedMs >= this.#reportedMs) this.#change(folder, true);
+  }
+
   #fail(folder: string, error: Error): void {
     if (!('code' in error) || error.code !== 'ENOENT') this.#options.onError(folder, error);
   }
@@ -79,6 +93,10 @@ export class FolderWatcher {
     const isRenamed = kind === 'rename' || name === null || this.#changes.get(path)?.isRenamed === true;
     // A folder that was replaced by another is watched anew.
     if (isRenamed) this.#drop(path);
+    this.#change(path, isRenamed);
+  }
+
+  #change(path: string, isRenamed: boolean): void {
     if (this.#changes.size === 0) this.#firstMs = performance.now();
     this.#changes.set(path, { isRenamed });
     this.#schedule();
@@ -94,6 +112,7 @@ export class FolderWatcher {
   #tell(): void {
     const changes = this.#changes;
     this.#changes = new Map();
+    this.#reportedMs = Date.now() - CLOCK_STEP_MS;
     this.#running = this.#options.onChange(changes).finally(() => {
       this.#running = undefined;
       this.#schedule();

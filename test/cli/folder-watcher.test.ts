@@ -1,0 +1,52 @@
+/** What is watched, and what is not missed between reading a folder and watching it. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { type Changes, FolderWatcher } from '../../src/cli/dev/folder-watcher.js';
+
+function newFolder(t: ExecutionContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'edgehost-watch-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+test('a file that comes into a new folder before the folder is watched is reported', async t => {
+  const root = newFolder(t);
+  const inner = join(root, 'inner');
+  const rounds: Changes[] = [];
+  await new Promise<void>(resolve => {
+    const watcher = new FolderWatcher({
+      onChange: async changes => {
+        rounds.push(changes);
+        if (rounds.length > 1) {
+          resolve();
+          return;
+        }
+        // Its files have been read by now.
+        writeFileSync(join(inner, 'late.js'), '');
+        watcher.watch([root, inner]);
+      },
+      onError: (_, error) => t.fail(error.message),
+    });
+    t.teardown(() => watcher.close());
+    watcher.watch([root]);
+    mkdirSync(inner);
+  });
+  t.deepEqual([...(rounds[0]?.keys() ?? [])], [inner]);
+  t.deepEqual([...(rounds[1]?.entries() ?? [])], [[inner, { isRenamed: true }]]);
+});
+
+test('folders that are watched from the beginning report nothing by themselves', async t => {
+  const root = newFolder(t);
+  const reported = await new Promise<Changes>(resolve => {
+    const watcher = new FolderWatcher({
+      onChange: async changes => resolve(changes),
+      onError: (_, error) => t.fail(error.message),
+    });
+    t.teardown(() => watcher.close());
+    watcher.watch([root]);
+    writeFileSync(join(root, 'first.js'), '');
+  });
+  t.deepEqual([...reported.keys()], [join(root, 'first.js')]);
+});
