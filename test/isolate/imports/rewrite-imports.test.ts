@@ -3,7 +3,7 @@ import vm from 'node:vm';
 import test from 'ava';
 import fc from 'fast-check';
 import { mayImport, scanImports } from '../../../src/isolate/imports/import-scan.js';
-import { type RewrittenText, rewriteImports, withoutImports } from '../../../src/isolate/imports/rewrite-imports.js';
+import { type ModuleText, type RewrittenText, rewriteImports, withoutImports } from '../../../src/isolate/imports/rewrite-imports.js';
 import { importsIn } from '../../../src/isolate/parser.js';
 
 const LOADER = 'edgehost:loader/x';
@@ -29,12 +29,22 @@ function compiles(source: string): boolean {
 /** The text by the guess; undefined when there is none, or it does not compile. */
 function guessOf(source: string, uses = usesOf(source)): RewrittenText | undefined {
   if (uses === undefined) return undefined;
-  const [first] = rewriteImports({ source, name: 'a.js', loader: LOADER, uses });
+  const first = firstOf({ source, name: 'a.js', loader: LOADER, uses });
   return first !== undefined &&
     first.source.includes('/*#') === /[cm]/.test(uses) &&
     compiles(first.prefix + first.source)
     ? first
     : undefined;
+}
+
+/** Undefined where a guess would leave what looks like import(), and the parser, which comes next, does not know the syntax. */
+function firstOf(module: ModuleText): RewrittenText | undefined {
+  try {
+    const [first] = rewriteImports(module);
+    return first;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The result of the parser in the form of a scan; undefined for syntax that the parser refuses and V8 accepts, such as `f()++`. */
