@@ -121,6 +121,9 @@ function count(plain, line, found) {
   else if (/^ {2}[✘×] /.test(plain)) {
     found.failed++;
     found.failures.push(line);
+  } else if (/^ {2}(\d+ tests were pending in|Failed to exit when running|◌) /.test(plain)) {
+    // What a timeout or a signal has cut; the first of a file is the one that ran.
+    found.failures.push(line);
   } else {
     const [, , reason] = /^ {2}- \[skip\] (.*?)(?: \[([^[\]]+)\])?$/.exec(plain) ?? [];
     if (plain.startsWith('  - [skip] ')) found.skipped.push(reason ?? 'no reason given');
