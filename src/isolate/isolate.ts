@@ -5,6 +5,7 @@
 import type { ServiceId } from '../bindings/service-id.js';
 import { Channel, type ChannelOwner } from '../protocol/channel.js';
 import type { Exchange } from '../protocol/exchange.js';
+import { IdTable } from '../protocol/id-table.js';
 import {
   HostOpens,
   type LoadAnswer,
@@ -61,8 +62,8 @@ export class Isolate implements OpContext, ChannelOwner {
   readonly #turns: TurnQueue;
   readonly #meter: InvocationMeter;
   readonly #timers: Timers;
-  readonly #exchanges = new Map<number, GuestExchange>();
-  readonly #invocations = new Map<number, OpenInvocation>();
+  readonly #exchanges = new IdTable<GuestExchange>();
+  readonly #invocations = new IdTable<OpenInvocation>();
   readonly #stalled: StalledInvocations;
   #channel: Channel | undefined;
   #left: Uint8Array | undefined;

@@ -3,6 +3,7 @@
  * the thread's own clock is read, so that contention on the machine is not charged to the function.
  */
 import { getHeapStatistics } from 'node:v8';
+import { IdTable } from '../protocol/id-table.js';
 import { HostOpens, type IsolateLimits } from '../protocol/messages.js';
 import { CpuAllowance } from '../quotas/cpu-allowance.js';
 import { collectGarbage } from './memory/collect-garbage.js';
@@ -69,7 +70,7 @@ export class InvocationMeter implements TurnMeter {
   readonly #watch: WatchBlock;
   readonly #events: MeterEvents;
   readonly #collect: () => void;
-  readonly #accounts = new Map<number, Account>();
+  readonly #accounts = new IdTable<Account>();
   /**
    * Turns of finished invocations, and turns that belong to none, are charged to this budget: promises that were left behind may go on, but
    * not indefinitely. It exists from the end of the start-up on and begins anew with each invocation, which can borrow less for it.
@@ -349,7 +350,7 @@ export class InvocationMeter implements TurnMeter {
     this.#isOverMemory = true;
     let blamed = invocation;
     let most = this.#accounts.get(invocation)?.grownBytes ?? 0;
-    for (const [id, { grownBytes }] of this.#accounts) {
+    for (const [id, { grownBytes }] of this.#accounts.entries()) {
       if (grownBytes <= most) continue;
       most = grownBytes;
       blamed = id;

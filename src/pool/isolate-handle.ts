@@ -4,6 +4,7 @@
  */
 import { Channel, type ChannelOwner } from '../protocol/channel.js';
 import type { Exchange, ExchangeListener } from '../protocol/exchange.js';
+import { IdTable } from '../protocol/id-table.js';
 import { ISOLATE_BOUNDS } from '../protocol/isolate-bounds.js';
 import { type HandlerFailure, HostOpens, type LoadAnswer, type LoadHead, SignalKind } from '../protocol/messages.js';
 import { ProtocolError } from '../protocol/protocol-error.js';
@@ -66,7 +67,7 @@ export class IsolateHandle implements ChannelOwner {
   readonly claims = new CpuClaims();
   readonly #channel: Channel;
   readonly #endLease: () => void;
-  readonly #invocations = new Map<number, InvocationPort>();
+  readonly #invocations = new IdTable<InvocationPort>();
   /** Those that were told to close and have not said that they are over, in the order of what they have till then. */
   readonly #closing = new Map<number, number>();
   readonly #closeWithinMs: number;
@@ -217,7 +218,7 @@ export class IsolateHandle implements ChannelOwner {
 
   /** Ends invocations that have made no progress for long. */
   checkProgress(nowMs: number): void {
-    for (const port of [...this.#invocations.values()]) port.checkProgress(nowMs);
+    for (const port of this.#invocations.values()) port.checkProgress(nowMs);
   }
 
   /**
@@ -352,7 +353,7 @@ export class IsolateHandle implements ChannelOwner {
     this.#gone ??= { reason: 'exit', detail: '' };
     const { reason, detail: text } = this.#gone;
     const { invocation, figures, detail } = parseBlame(text);
-    const lost = [...this.#invocations];
+    const lost = this.#invocations.entries();
     const share = { cpuMs: Math.round(this.#unaccountedMs / Math.max(1, lost.length)), memoryBytes: 0 };
     this.claims.ended();
     this.#invocations.clear();

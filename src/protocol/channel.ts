@@ -9,6 +9,7 @@ import { INLINE_BODY_BYTES } from './frame-layout.js';
 import { type FrameBounds, FrameReader, type FrameSink, TRUSTED_BOUNDS } from './frame-reader.js';
 import { FrameWriter } from './frame-writer.js';
 import { GatedReader } from './gated-reader.js';
+import { IdTable } from './id-table.js';
 import { ProtocolError } from './protocol-error.js';
 import type { Transport } from './transport.js';
 
@@ -56,7 +57,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
   #futileSinceMs = 0;
   /** Ids of the peer grow, so that one is never used again while its frames may be on their way. */
   #lastPeerId = 0;
-  readonly #exchanges = new Map<number, Exchange>();
+  readonly #exchanges = new IdTable<Exchange>();
   /** Exchanges whose writers wait until the connection takes more. */
   #backpressured = new Set<Exchange>();
   readonly #peerParity: number;
@@ -249,7 +250,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#isClosed = true;
     // First: what the exchanges give back may let the account be read again.
     this.#reader.close();
-    const open = [...this.#exchanges.values()];
+    const open = this.#exchanges.values();
     this.#exchanges.clear();
     this.#backpressured.clear();
     for (const exchange of open) {

@@ -2,6 +2,7 @@
  * Finds invocations that can never answer: the handler waits for a promise, and nothing is pending that could settle it. What is pending for any
  * invocation that is open counts, as they may share a promise; that a later event could settle it does not, as none need come.
  */
+import type { IdTable } from '../../protocol/id-table.js';
 
 /** What is known of an invocation that is open. */
 export interface StallSubject {
@@ -12,7 +13,7 @@ export interface StallSubject {
 }
 
 export interface StallHost {
-  readonly open: ReadonlyMap<number, StallSubject>;
+  readonly open: IdTable<StallSubject>;
   /** Turns are waiting, or work is under way that may belong to anybody. */
   readonly isBusy: boolean;
   onStalled(invocation: number): void;
@@ -56,8 +57,7 @@ export class StalledInvocations {
   }
 
   #isAnyPending(): boolean {
-    for (const subject of this.#host.open.values()) if (subject.isPending) return true;
-    return false;
+    return this.#host.open.some(subject => subject.isPending);
   }
 
   #endStalled(): void {

@@ -1,4 +1,5 @@
 /** Timers of the guest. The host never hands a guest function to setTimeout (rule R7): a timer is a number that comes back in a turn. */
+import { IdTable } from '../../protocol/id-table.js';
 import type { HeldWork } from '../invocations/held-work.js';
 import { checkedInteger, OpError } from './arguments.js';
 import type { OpContext, OpSet } from './op-set.js';
@@ -15,7 +16,7 @@ interface Timer {
 }
 
 export class Timers {
-  readonly #timers = new Map<number, Timer>();
+  readonly #timers = new IdTable<Timer>();
   /** How many each invocation has. */
   readonly #counts = new Map<number, number>();
   readonly #fire: (invocation: number, id: number, serial: number) => void;
@@ -82,7 +83,7 @@ export class Timers {
   /** The invocation is over, and its timers with it; or its client is gone, and with it those that waitUntil does not hold. */
   clearInvocation(invocation: number, isHeld: (serial: number) => boolean = () => false): void {
     if (!this.#counts.has(invocation)) return;
-    for (const [id, timer] of this.#timers) {
+    for (const [id, timer] of this.#timers.entries()) {
       if (timer.invocation !== invocation || isHeld(timer.serial)) continue;
       this.clear(id);
       this.#drop(id);
