@@ -52,7 +52,8 @@ export class ConnectionLimiter {
   /** Reads and writes in progress on all connections. */
   #operations = 0;
   #stopCheck: (() => void) | undefined;
-  #closed: EdgeError | undefined;
+  #isClosed = false;
+  #closedBy: EdgeError | undefined;
 
   /** @throws RangeError when `limit` is less than one */
   constructor(options: ConnectionLimiterOptions = {}) {
@@ -108,7 +109,7 @@ export class ConnectionLimiter {
    * @throws EdgeError the one given to {@link close}
    */
   tryOpen(): Connection | undefined {
-    if (this.#closed !== undefined) throw this.#closed;
+    if (this.#isClosed) throw this.#closeError();
     if (this.waitingCount > 0 || this.#open.size >= this.#limit) return undefined;
     return this.#start();
   }
@@ -127,12 +128,20 @@ export class ConnectionLimiter {
   }
 
   /** The invocation is over: cancels what is open, refuses what waits and all that comes, with the same error. */
-  close(error = new EdgeError('EDGE_CANCELED', 'Cannot open a connection: the invocation is over')): void {
-    if (this.#closed !== undefined) return;
-    this.#closed = error;
-    for (const attempt of this.#waiting ?? []) attempt.abort(error);
-    for (const connection of this.#open) connection.cancel(error);
+  close(error?: EdgeError): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#closedBy = error;
+    if (this.#open.size === 0 && this.waitingCount === 0) return;
+    for (const attempt of this.#waiting ?? []) attempt.abort(this.#closeError());
+    for (const connection of this.#open) connection.cancel(this.#closeError());
     this.#noteIdleness();
+  }
+
+  /** Made when somebody gets it: most invocations end with nothing open. */
+  #closeError(): EdgeError {
+    this.#closedBy ??= new EdgeError('EDGE_CANCELED', 'Cannot open a connection: the invocation is over');
+    return this.#closedBy;
   }
 
   /** Takes a slot. The caller has made sure that there is one. */
@@ -221,8 +230,8 @@ export class ConnectionLimiter {
 export interface Connection {
   /** The error of the cancelation, once there was one. */
   readonly error: EdgeError | undefined;
-  /** Fires when the connection is canceled, with the error as its reason: to end what goes on below it. */
-  readonly signal: AbortSignal;
+  /** Called once when the connection is canceled, with the error: to end what goes on below it. */
+  onCanceled: ((error: EdgeError) => void) | undefined;
   /** The head of the answer is there. With `release: 'headers'` this frees the slot. @throws EdgeError when canceled */
   answered(): void;
   /** Something is waited for. Call `endRead` when it came or failed. @throws EdgeError when canceled */
@@ -244,20 +253,12 @@ class OpenConnection implements Connection {
   #operations = 1;
   #isAnswered = false;
   #holdsSlot = true;
-  #abort: AbortController | undefined;
   error: EdgeError | undefined;
+  onCanceled: ((error: EdgeError) => void) | undefined;
 
   constructor(release: ConnectionSlotRelease, slots: Slots) {
     this.#release = release;
     this.#slots = slots;
-  }
-
-  get signal(): AbortSignal {
-    if (this.#abort === undefined) {
-      this.#abort = new AbortController();
-      if (this.error !== undefined) this.#abort.abort(this.error);
-    }
-    return this.#abort.signal;
   }
 
   answered(): void {
@@ -297,7 +298,7 @@ class OpenConnection implements Connection {
     if (!this.#holdsSlot) return;
     this.error = error;
     this.close();
-    this.#abort?.abort(error);
+    this.onCanceled?.(error);
   }
 
   #begin(): void {

@@ -121,7 +121,7 @@ async function get(bucket: BucketEngine, args: UncheckedFields, call: ServiceCal
   const { offset, length } = content;
   return {
     head: { ...wireObject(object, { offset, length }), hasBody: true },
-    body: openContent(content, call.signal),
+    body: openContent(content, call),
   };
 }
 
@@ -133,7 +133,8 @@ async function put(bucket: BucketEngine, args: UncheckedFields, call: ServiceCal
     ...checkMetadata('put', args),
     ...(condition === undefined ? undefined : { condition }),
     ...(hashes === undefined ? undefined : { hashes }),
-    signal: call.signal,
+    // One that is all there is not waited for.
+    ...(call.body === null || call.body instanceof Uint8Array ? undefined : { signal: call.signal }),
   };
   const object = await bucket.put(key, call.body ?? NOTHING, options, call.work);
   return { head: object === null ? null : wireObject(object) };
@@ -255,9 +256,10 @@ function checkInclude(value: unknown): ReadonlySet<string> {
 }
 
 /** Opens the content, which is released also when its reader goes away before it began to read. */
-function openContent(content: ObjectContent, signal: AbortSignal): ServiceBody {
+function openContent(content: ObjectContent, call: ServiceCall): ServiceBody {
   const body = content.open();
   if (body instanceof Uint8Array) return body;
+  const { signal } = call;
   const release = () => content.release();
   if (signal.aborted) release();
   else signal.addEventListener('abort', release, { once: true });

@@ -2,6 +2,7 @@
 import type { CallOrigin } from '../../../bindings/service.js';
 import { failureText, type Pace } from '../../../protocol/exchange-io.js';
 import { type Connection, ConnectionLimiter, type ConnectionSlotRelease } from '../../../quotas/connection-limiter.js';
+import type { EdgeError } from '../../../quotas/errors.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
@@ -85,17 +86,16 @@ export class InvocationAccounting {
    * The connection stays open until the function has read the body of the call's answer, or given it up (specification: Limits, rule 7).
    * All of the body may be in the isolate long before. And until this side has sent it: the isolate's word alone frees nothing, as one that
    * was taken over would say at once that it has read what is still being fetched.
+   *
+   * @param stop ends the sending of the body when the connection is canceled
    */
-  hold(call: number, connection: Connection): void {
+  hold(call: number, connection: Connection, stop: ((error: EdgeError) => void) | undefined): void {
     this.#held.set(call, { connection, isSent: false, isRead: false });
-    connection.signal.addEventListener(
-      'abort',
-      () => {
-        this.#held.delete(call);
-        if (!this.#isClosed) this.#port.cancelCall(call, failureText(connection.error));
-      },
-      { once: true },
-    );
+    connection.onCanceled = error => {
+      this.#held.delete(call);
+      if (!this.#isClosed) this.#port.cancelCall(call, failureText(error));
+      stop?.(error);
+    };
   }
 
   /** All of the body has been sent, or nothing more of it will be. */

@@ -1,9 +1,10 @@
 /** The joint between the calls of a function and the services of the host process. */
 import { type BindingDefinition, methodOf } from '../../../bindings/binding.js';
-import type { Service, ServiceBody, ServiceReply } from '../../../bindings/service.js';
+import type { CallOrigin, Service, ServiceBody, ServiceCall, ServiceReply } from '../../../bindings/service.js';
 import type { Exchange } from '../../../protocol/exchange.js';
 import { ExchangeIo, failureText } from '../../../protocol/exchange-io.js';
 import type { Connection } from '../../../quotas/connection-limiter.js';
+import type { CallWork } from '../../../quotas/host/call-work.js';
 import { heapBytesOf } from '../../../quotas/host/heap-bytes.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import { CALL_HEAD_BYTES } from '../../../quotas/service-calls.js';
@@ -69,22 +70,14 @@ export async function answerCall(
     accounting.countHeld(argumentBytes);
     heldBytes += argumentBytes;
     traced = trace?.beginCall({ service: definition.name, method: head.method, binding: head.binding, args });
-    const reply = await service({
-      method: head.method,
-      args,
-      traceHeaders: traced?.headers,
-      body: incomingBody(exchange, io, isComplete, connection),
-      get signal() {
-        return io.signal;
-      },
-      work,
-      origin: accounting.origin,
-    });
+    const body = incomingBody(exchange, io, isComplete, connection);
+    const reply = await service(new FunctionCall(head.method, args, body, traced, io, accounting));
     answer = reply.head;
     connection?.answered();
     if (connection !== undefined && hasBody(reply)) {
       // Before the answer is sent, or the function may have read it before it is known that it must.
-      accounting.hold(exchange.id, connection);
+      const isWhole = reply.body instanceof Uint8Array;
+      accounting.hold(exchange.id, connection, isWhole ? undefined : error => io.cancel(error));
       await send(exchange, io, reply, connection);
       if (exchange.incoming === 'failed') accounting.release(exchange.id);
       else accounting.sent(exchange.id);
@@ -100,6 +93,41 @@ export async function answerCall(
   } finally {
     accounting.countHeld(-heldBytes);
     traced?.end(failure, answer);
+  }
+}
+
+/**
+ * A call as a service gets it, with an abort signal for services that ask for one. A class: V8 makes a dictionary of each object literal that has a
+ * getter, which takes ten times as long and keeps the collector busy (measured, Node 20.20).
+ */
+class FunctionCall implements ServiceCall {
+  readonly method: string;
+  readonly args: unknown;
+  readonly body: ServiceBody | null;
+  readonly traceHeaders: readonly string[] | undefined;
+  readonly work: CallWork;
+  readonly origin: CallOrigin | undefined;
+  readonly #io: ExchangeIo;
+
+  constructor(
+    method: string,
+    args: unknown,
+    body: ServiceBody | null,
+    trace: CallTrace | undefined,
+    io: ExchangeIo,
+    { work, origin }: InvocationAccounting,
+  ) {
+    this.method = method;
+    this.args = args;
+    this.body = body;
+    this.traceHeaders = trace?.headers;
+    this.work = work;
+    this.origin = origin;
+    this.#io = io;
+  }
+
+  get signal(): AbortSignal {
+    return this.#io.signal;
   }
 }
 
@@ -120,7 +148,6 @@ async function send(
     return;
   }
   exchange.reply(200, head, true, null, false);
-  connection?.signal.addEventListener('abort', () => io.cancel(connection.error), { once: true });
   await io.send(connection === undefined ? body : meteredAnswer(body, connection));
 }
 

@@ -188,7 +188,7 @@ test('read() frees no connection whose body is still being fetched: an isolate t
   const accounting = accountingOf();
   const connection = await accounting.gate.open();
   connection.answered();
-  accounting.hold(1, connection);
+  accounting.hold(1, connection, undefined);
   accounting.read(1);
   accounting.read(1);
   t.is(accounting.gate.openCount, 1);
@@ -200,7 +200,7 @@ test('sent() frees no connection whose body has not been read', async t => {
   const accounting = accountingOf();
   const connection = await accounting.gate.open();
   connection.answered();
-  accounting.hold(1, connection);
+  accounting.hold(1, connection, undefined);
   accounting.sent(1);
   t.is(accounting.gate.openCount, 1);
   accounting.read(2);
