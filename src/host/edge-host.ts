@@ -330,7 +330,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     };
   }
 
-  /** Figures of the invocations of every account that has functions loaded: counts by outcome, and histograms of time. */
+  /** Statistics of the invocations of every account that has functions loaded: counts by outcome, and histograms of time. */
   stats(): { readonly accounts: readonly AccountStatsSnapshot[] } {
     return { accounts: [...this.#accounts.values()].map(account => account.stats()) };
   }

@@ -30,7 +30,7 @@ export function memoryOfReason(reason: string): number | undefined {
   return figure === undefined ? undefined : Number(figure);
 }
 
-/** `figure` is what was last seen: a bomb is seen when it has gone off, so it held more. */
+/** `figure` is the last value seen: an excess is noticed afterwards, so the isolate held more. */
 export function memoryError(subject: InvocationSubject, kind: InvocationKind, figure: number): EdgeError {
   const allowed = subject.limits.memoryBytes;
   return exceeded(subject, 'EDGE_MEMORY_LIMIT', 'memoryBytes', kind, Math.max(figure, allowed), allowed);

@@ -217,7 +217,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     return this.#isolate.invoke(kind, head, isUtf8, body, isComplete, this);
   }
 
-  /** Nobody has seen anything of it, so that it may run again: no answer and no call; and its request is still here. Once. */
+  /** It may run again, once: neither an answer nor a call has made it visible, and all of its request is still here. */
   get #isSafeToRepeat(): boolean {
     const hasBegun = this.#isAnswered || this.#calls !== undefined || this.#record.outcome !== 'ok';
     return !hasBegun && this.#state === 'running' && this.#record.start.isComplete && this.#replacements !== undefined;
