@@ -12,7 +12,7 @@ export {
   type AuditOptions,
   auditRequests,
 } from './cli/deprecation-check/requests.js';
-export type { Account, AccountStatsSnapshot } from './host/account.js';
+export type { Account } from './host/account.js';
 export type { ModuleSource, ScriptSource } from './host/deploy/deployment.js';
 export type { EdgeFunction, FunctionFetchOptions } from './host/edge-function.js';
 export { EdgeHost, type HostCell, type HostHealth, type HostWatch } from './host/edge-host.js';
@@ -24,6 +24,7 @@ export type {
   LogEvent,
   LogLevel,
 } from './host/events.js';
+export type { AccountStatsSnapshot } from './host/functions/loaded-functions.js';
 export type { EdgeHostOptions, EgressOptions } from './host/host-options.js';
 export type { ListenerOptions, NodeListener } from './host/ingress/listener.js';
 export type { FunctionStatsSnapshot, HistogramSnapshot } from './host/invocation/function-stats.js';

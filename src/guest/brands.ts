@@ -89,7 +89,7 @@ function passes(probe: Probe, value: object): boolean {
   }
 }
 
-/** The engine's own tag of a value that has no @@toStringTag, which is how plain objects are told from the rest at once. */
+/** The engine's own tag of a value that has no @@toStringTag, which distinguishes plain objects from the rest at once. */
 function tagOf(value: object): string {
   try {
     return objectToString(value);

@@ -24,7 +24,7 @@ import { resolveLimits } from '../quotas/resolve-limits.js';
 import { checkOptions } from '../quotas/schema/check-options.js';
 import { lazyCounters, openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
 import { Storage } from '../storage/storage.js';
-import { Account, type AccountStatsSnapshot } from './account.js';
+import { Account } from './account.js';
 import type { AccountHost } from './account-host.js';
 import { AccountLimits } from './account-limits.js';
 import type { ScriptSource } from './deploy/deployment.js';
@@ -32,6 +32,7 @@ import type { EdgeFunction } from './edge-function.js';
 import { warnUnheard } from './events/unheard.js';
 import type { HostEvents } from './events.js';
 import { slotOf } from './function-slot.js';
+import type { AccountStatsSnapshot } from './functions/loaded-functions.js';
 import { HostBindings } from './host-bindings.js';
 import { type EdgeHostOptions, type ResolvedHostOptions, resolveHostOptions } from './host-options.js';
 import { fetchInput, fetchThrough } from './ingress/fetch-adapter.js';
@@ -329,7 +330,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     };
   }
 
-  /** Figures of the invocations of every account that has functions loaded: counts by outcome, and histograms of time. */
+  /** Statistics of the invocations of every account that has functions loaded: counts by outcome, and histograms of time. */
   stats(): { readonly accounts: readonly AccountStatsSnapshot[] } {
     return { accounts: [...this.#accounts.values()].map(account => account.stats()) };
   }

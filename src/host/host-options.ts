@@ -45,7 +45,7 @@ export interface EdgeHostOptions {
    * (`addressRequestsPerSecond`; 'enterprise' has none). @default that of 'free', without the anti-abuse limit
    */
   readonly zonePlan?: ZonePlan;
-  /** Figures that replace those of the plan, for every account. */
+  /** Values that replace those of the plan, for every account. */
   readonly limits?: LimitOverrides;
   /** 'process': each account's functions run in a child process. 'thread': in threads of this one, for trusted code. @default 'process' */
   readonly isolation?: 'process' | 'thread';

@@ -197,6 +197,7 @@ export class Isolate implements OpContext, ChannelOwner {
   unhandledRejection(reason: unknown, promise: unknown): void {
     // Of the warm-up: nothing of that realm may come to this one.
     if (this.#modules === undefined) return;
+    this.#meter.rejected();
     // Node reports behind the last turn, when none is running. Of an invocation that is over the host wants nothing any more.
     const { last } = this.#turns;
     this.#turns.push(this.#invocations.has(last) ? last : 0, [Ev.UnhandledRejection, reason, promise]);

@@ -224,6 +224,16 @@ export class InvocationMeter implements TurnMeter {
     if (wallMs > LONG_TURN_MS) this.#use(this.#invocation, this.#payer(), this.#longTurnMs(wallMs));
   }
 
+  /** Node has read properties of a rejected promise behind the last turn, which may be function code: its time counts, however short. */
+  rejected(): void {
+    if (!this.#isWatched) return;
+    const wallMs = now() - this.#endedMs;
+    this.#endedMs += wallMs;
+    const isLong = wallMs > LONG_TURN_MS;
+    if (!isLong) this.#wallSinceMs += wallMs;
+    this.#use(this.#invocation, this.#payer(), isLong ? this.#longTurnMs(wallMs) : wallMs);
+  }
+
   /** CPU time of other threads for code that belongs to no invocation: the global scope. */
   get startupChargedMs(): number {
     return this.#startupChargedMs;

@@ -305,7 +305,7 @@ export class EdgeError extends Error {
   readonly code: EdgeErrorCode;
   /** The HTTP status that an endpoint answers when this error ends a request. */
   readonly status: number;
-  /** The limit that was passed, when it was one: its name in the table of limits, and figures in its unit. */
+  /** The limit that was passed, when it was one: its name in the table of limits, and values in its unit. */
   declare readonly limit?: ExceededLimit;
   /** Where in the function's own files, when the error is about them. Lines and columns count from 1. */
   declare readonly location?: SourceLocation;
@@ -331,7 +331,7 @@ export interface SourceLocation {
   readonly column?: number | undefined;
 }
 
-/** A limit and the figure that went past it. */
+/** A limit and the value that went past it. */
 export interface ExceededLimit {
   readonly name: string;
   readonly figure: number;

@@ -57,7 +57,7 @@ function eitherNumberOrByKind(number: Schema<number>): JsonSchema {
   const names = [...INVOCATION_KINDS, ...Object.keys(FORMER_KINDS)];
   const properties = Object.fromEntries(names.map(kind => [kind, number]));
   const byName = { type: 'object', properties, required: [], additionalProperties: false };
-  const kinds = refined({ ...byName, description: 'figures by kind of invocation' }, namedTwice);
+  const kinds = refined({ ...byName, description: 'values by kind of invocation' }, namedTwice);
   const description = `${number.description}, or one for each of ${INVOCATION_KINDS.join(', ')}`;
   return union([number, kinds], { description });
 }
@@ -68,7 +68,7 @@ function namedTwice(value: unknown): string | undefined {
   const twice = Object.entries(FORMER_KINDS).find(([former, kind]) => former in value && kind in value);
   return twice === undefined
     ? undefined
-    : `has figures for ${twice[1]} and ${twice[0]}, which are two names of one kind`;
+    : `has values for ${twice[1]} and ${twice[0]}, which are two names of one kind`;
 }
 
 function numberOf(min: number, max: number, unit: string): Schema<number> {

@@ -36,7 +36,7 @@ export type LimitRow = {
   readonly source: string;
   /** The code of the error that ends what went past the limit; null where the limit shapes an answer instead. */
   readonly code: EdgeErrorCode | null;
-  /** The smallest and the largest figure an override may give; `max: Infinity` allows "none". */
+  /** The smallest and the largest value that an override may have; `max: Infinity` allows "none". */
   readonly min: number;
   readonly max: number;
 } & (
@@ -405,9 +405,9 @@ export const LIMITS = {
 
 export type LimitName = keyof typeof LIMITS;
 
-/** Limits with a figure for each kind of invocation. */
+/** Limits with a value for each kind of invocation. */
 export type KindLimitName = { [N in LimitName]: (typeof LIMITS)[N]['by'] extends 'kind' ? N : never }[LimitName];
-/** Limits with one figure. */
+/** Limits with one value. */
 export type PlainLimitName = Exclude<LimitName, KindLimitName>;
 
 export const LIMIT_NAMES: readonly LimitName[] = Object.keys(LIMITS).filter(isLimitName);

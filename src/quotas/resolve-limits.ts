@@ -17,7 +17,7 @@ import {
 
 export type { LimitOverrides } from './limit-overrides.js';
 
-/** Every limit of one function with its figure. Frozen, and so are the figures by kind. */
+/** Every limit of one function with its value. Frozen, and so are the values by kind. */
 export type ResolvedLimits = {
   readonly [N in keyof LimitOverrides]-?: N extends KindLimitName ? ByKind<number> : number;
 } & { readonly plan: Plan; readonly zonePlan: ZonePlan };

@@ -282,10 +282,10 @@ test('memory that a collection gives back does not count, and whoever made it pa
   t.true(usedUs > 5000, `${usedUs} us`);
 });
 
-/** Uses CPU time, more than counts as the host realm's own. */
-function work(): void {
+/** Uses CPU time. @default more than counts as the host realm's own */
+function work(microseconds = 20_000): void {
   const began = process.cpuUsage();
-  while (process.cpuUsage(began).user < 20_000);
+  while (process.cpuUsage(began).user < microseconds);
 }
 
 test('the isolate is watched from its turn until the loop goes on', t => {
@@ -328,4 +328,17 @@ test('what runs behind the last turn of an invocation is paid as what goes on wi
   meter.leave();
   t.deepEqual(exceeded, []);
   t.false(meter.mayRun(0));
+});
+
+test('what runs behind turns for rejected promises is paid, however short each piece is', t => {
+  const { meter, exceeded } = rig({ cpuOverrunMs: 0, cpuMs: { ...LIMITS.cpuMs, fetch: 5 } });
+  meter.open(2, HostOpens.Fetch);
+  for (let piece = 0; piece < 200; piece++) {
+    meter.begin(2);
+    meter.end(2);
+    work(100);
+    meter.rejected();
+  }
+  t.true(exceeded.length > 0);
+  t.true(meter.close(2).readUInt32LE(0) > 5000);
 });

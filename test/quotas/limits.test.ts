@@ -191,7 +191,7 @@ for (const [what, overrides, message] of [
   [
     'one kind by two names',
     { cpuMs: { fetch: 1, http: 2 } },
-    /^cpuMs is .*has figures for fetch and http, which are two names of one kind/,
+    /^cpuMs is .*has values for fetch and http, which are two names of one kind/,
   ],
   ['an array', [], /^ is an array, expected an object/],
 ] as const) {

@@ -275,8 +275,8 @@ class OutgoingRequest {
   /** The error for the caller: the reason of its own signal when that fired, else the error itself. */
   #toError(error: unknown): Error {
     const { signal } = this.#request;
-    const told = signal.aborted ? signal.reason : error;
-    return told instanceof Error ? told : new EdgeError('EDGE_CANCELED', 'Cannot fetch: the request was canceled');
+    const cause = signal.aborted ? signal.reason : error;
+    return cause instanceof Error ? cause : new EdgeError('EDGE_CANCELED', 'Cannot fetch: the request was canceled');
   }
 }
 

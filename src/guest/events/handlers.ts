@@ -16,7 +16,7 @@ export interface ScheduledTime {
   readonly scheduledTime: number;
 }
 
-/** What an alarm handler is told. */
+/** The argument of an alarm handler. */
 export interface AlarmInfo {
   /** Milliseconds since the epoch. */
   readonly scheduledTime: number;

@@ -65,7 +65,7 @@ export class Invocation implements ContextOwner {
     if (--this.tasks === 0) this.#end();
   }
 
-  /** The client is gone: what waitUntil does not hold is over. Whoever listened to the signal had the chance to hold something. */
+  /** The client is gone: what waitUntil does not hold is over. Listeners of the signal had the chance to hold something. */
   abandon(): void {
     this.#isAbandoned = true;
     if (this.#held === 0) this.#end();
@@ -98,7 +98,7 @@ export class Invocation implements ContextOwner {
 
 const invocations = new MapCtor<number, Invocation>();
 
-/** For ops whose failure means that the host has closed the invocation: there is nobody left to tell. */
+/** For ops whose failure means that the host has closed the invocation: there is no one left to notify. */
 function tell(number: Op, a: number, b?: string | number, c?: string, d?: string | Uint8Array): boolean {
   try {
     op(number, a, b, c, d);
@@ -128,7 +128,7 @@ function logUncaught(where: string, error: unknown): void {
   try {
     op(Op.Log, LEVEL_ERROR, `Uncaught (in ${where}) ${text}`);
   } catch {
-    // Nobody is left to be told.
+    // There is no one left to notify.
   }
 }
 

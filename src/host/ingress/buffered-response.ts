@@ -26,7 +26,7 @@ export class BufferedResponse extends StandardResponse {
     this.#bytes = bytes;
   }
 
-  /** Bytes of the body that nobody has taken yet. */
+  /** Bytes of the body that have not been taken yet. */
   get heldBytes(): number {
     return this.#bytes?.byteLength ?? 0;
   }

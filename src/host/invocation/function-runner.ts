@@ -9,10 +9,11 @@ import { limitError } from '../../quotas/limit-error.js';
 import type { Deployment } from '../deploy/deployment.js';
 import { beginTrace } from '../telemetry/tracing.js';
 import { timeoutError } from './handler-errors.js';
-import { Invocation, type Replacements } from './invocation.js';
+import { Invocation } from './invocation.js';
 import type { InvocationContext } from './invocation-context.js';
 import { type InvocationStart, tracedStart } from './invocation-start.js';
 import { loadFailure } from './load-failure.js';
+import type { Replacements } from './loss/replacement.js';
 import type { ResponseSink } from './response-sink.js';
 import { rounded } from './rounded.js';
 import { reportUnstarted } from './unstarted-invocation.js';
@@ -20,7 +21,7 @@ import { reportUnstarted } from './unstarted-invocation.js';
 export interface RunnerOptions {
   readonly context: InvocationContext;
   readonly deployment: Deployment;
-  /** Made at each load: it tells the CPU balance of that moment. */
+  /** Made at each load, with the CPU balance of that moment. */
   readonly head: () => LoadHead;
   readonly cache: IsolateCache;
   /** An isolate with an empty realm, when there is a place for it. */
@@ -63,7 +64,7 @@ export class FunctionRunner implements Replacements {
     await this.#isolate();
   }
 
-  /** Starts an invocation. Rejects when no isolate can be had; everything later is told to the sink. */
+  /** Starts an invocation. Rejects when no isolate is available; everything later goes to the sink. */
   async run(start: InvocationStart, sink: ResponseSink): Promise<Invocation> {
     // A request that had found this version before another took its place.
     if (this.#successor instanceof FunctionRunner) return this.#successor.run(start, sink);

@@ -1,4 +1,4 @@
-/** Figures of one function since it was loaded. */
+/** Statistics of one function since it was loaded. */
 import type { InvocationOutcome } from '../events.js';
 
 export interface FunctionStatsSnapshot {
@@ -73,7 +73,7 @@ export class FunctionStats {
   }
 }
 
-/** Four buckets for each doubling, from a microsecond to a day: a figure is told to within a fifth. */
+/** Four buckets for each doubling, from a microsecond to a day: a value is exact to within a fifth. */
 const BUCKETS_PER_DOUBLING = 4;
 const MIN_MS = 0.001;
 const BUCKETS = 148;

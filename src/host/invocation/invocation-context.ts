@@ -26,7 +26,7 @@ export interface InvocationContext {
   /** Requests of the account this minute and today; counted only where there is a rate. */
   requests(): { readonly requestsPerMinute: number; readonly requestsPerDay: number };
   emitLog(event: LogEvent): void;
-  /** The invocation is over. `event` makes the event; nothing is made when nobody listens. */
+  /** The invocation is over. `event` makes the event; nothing is made when there is no listener. */
   over(
     outcome: InvocationOutcome,
     figures: { kind: InvocationKind; cpuMs: number; wallMs: number; peakBytes: number; subrequests: number },

@@ -1,11 +1,9 @@
-/** The errors that end an invocation from outside: limits, and the loss of its isolate. */
+/** The errors of limits that end an invocation from outside. */
 
-import type { LossReason, LossUsage } from '../../pool/isolate-handle.js';
 import { EdgeError, type EdgeErrorCode } from '../../quotas/errors.js';
 import { limitError } from '../../quotas/limit-error.js';
 import type { InvocationKind } from '../../quotas/limits.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
-import type { InvocationOutcome } from '../events.js';
 
 /** Whose error it is. */
 export interface InvocationSubject {
@@ -13,23 +11,6 @@ export interface InvocationSubject {
   readonly function: string;
   readonly limits: ResolvedLimits;
 }
-
-/** How an invocation ends when its isolate does. */
-export const LOSSES: Readonly<
-  Record<LossReason, { readonly code: EdgeErrorCode; readonly outcome: InvocationOutcome }>
-> = {
-  cpu: { code: 'EDGE_CPU_LIMIT', outcome: 'exceededCpu' },
-  bystander: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
-  startup: { code: 'EDGE_STARTUP_LIMIT', outcome: 'exceededCpu' },
-  memory: { code: 'EDGE_MEMORY_LIMIT', outcome: 'exceededMemory' },
-  closed: { code: 'EDGE_CLOSED', outcome: 'canceled' },
-  exit: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
-  failed: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
-  cell: { code: 'EDGE_CELL_LOST', outcome: 'isolateLost' },
-  hoard: { code: 'EDGE_MEMORY_LIMIT', outcome: 'exceededMemory' },
-  protocol: { code: 'EDGE_PROTOCOL', outcome: 'isolateLost' },
-  silent: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
-};
 
 /** The reason with which an isolate fails an invocation that has used up its CPU time: the code, and the milliseconds. */
 const CPU_REASON = /^EDGE_CPU_LIMIT (\d{1,12}(?:\.\d{1,3})?)$/;
@@ -49,7 +30,7 @@ export function memoryOfReason(reason: string): number | undefined {
   return figure === undefined ? undefined : Number(figure);
 }
 
-/** `figure` is what was last seen: a bomb is seen when it has gone off, so it held more. */
+/** `figure` is the last value seen: an excess is noticed afterwards, so the isolate held more. */
 export function memoryError(subject: InvocationSubject, kind: InvocationKind, figure: number): EdgeError {
   const allowed = subject.limits.memoryBytes;
   return exceeded(subject, 'EDGE_MEMORY_LIMIT', 'memoryBytes', kind, Math.max(figure, allowed), allowed);
@@ -82,28 +63,6 @@ export function idleError({ account, function: name }: InvocationSubject, idleMs
 export function responseError(subject: InvocationSubject, figure: number): EdgeError {
   return exceeded(subject, 'EDGE_RESPONSE_STREAM', 'responseBytes', 'fetch', figure, subject.limits.responseBytes);
 }
-
-export function lossError(
-  subject: InvocationSubject,
-  kind: InvocationKind,
-  reason: LossReason,
-  detail: string,
-  { cpuMs, memoryBytes }: LossUsage,
-): EdgeError {
-  if (reason === 'cpu') return cpuError(subject, kind, cpuMs);
-  if (reason === 'memory') return memoryError(subject, kind, memoryBytes);
-  return new EdgeError(
-    LOSSES[reason].code,
-    `Function "${subject.function}" was interrupted: ${WHAT[reason] ?? `its isolate ended (${reason})`}${detail === '' ? '' : `: ${detail}`}`,
-  );
-}
-
-const WHAT: Readonly<Partial<Record<LossReason, string>>> = {
-  cell: 'the process of its account ended',
-  hoard: 'the process of its account was ended',
-  bystander: 'another request of the function used more CPU time or memory than its limit, which ended the isolate',
-  silent: 'its time was up, and its isolate did not say that it had ended',
-};
 
 function exceeded(
   { account, function: name, limits }: InvocationSubject,

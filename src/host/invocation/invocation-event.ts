@@ -1,4 +1,4 @@
-/** The event of an invocation that is over. Made only when somebody listens. */
+/** The event of an invocation that is over. Made only when there is a listener. */
 import { HostOpens } from '../../protocol/messages.js';
 import type { InvocationKind } from '../../quotas/limits.js';
 import type { InvocationEvent } from '../events.js';

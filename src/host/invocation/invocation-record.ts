@@ -1,14 +1,18 @@
-/** What is known of one invocation for its event and its log. Most of it is made when there is something to tell. */
+/** What is known of one invocation for its event, its trace and its log. Most of it is made when there is something to record. */
 import type { HandlerFailure } from '../../protocol/messages.js';
 import { ProtocolError } from '../../protocol/protocol-error.js';
 import type { EdgeError } from '../../quotas/errors.js';
 import { LimitWarnings } from '../../quotas/limit-warnings.js';
+import type { InvocationKind } from '../../quotas/limits.js';
 import type { InvocationOutcome } from '../events.js';
+import { isTraced } from '../telemetry/open-telemetry.js';
+import type { InvocationTrace } from '../telemetry/trace.js';
+import { beginTrace } from '../telemetry/tracing.js';
 import { handlerError } from './handler-errors.js';
 import type { InvocationContext } from './invocation-context.js';
 import { invocationId } from './invocation-id.js';
 import { InvocationLog } from './invocation-log.js';
-import { type InvocationStart, nextSerial } from './invocation-start.js';
+import { type InvocationStart, kindOf, nextSerial, tracedStart } from './invocation-start.js';
 
 /** Of what the handler threw, as far as it is recorded. */
 export interface ThrownRecord {
@@ -17,8 +21,11 @@ export interface ThrownRecord {
 }
 
 export class InvocationRecord {
-  readonly #context: InvocationContext;
-  readonly #start: InvocationStart;
+  readonly context: InvocationContext;
+  readonly start: InvocationStart;
+  readonly kind: InvocationKind;
+  readonly startedMs = performance.now();
+  readonly trace: InvocationTrace | undefined;
   readonly #serial = nextSerial();
   #outcome: InvocationOutcome = 'ok';
   #error: EdgeError | undefined;
@@ -31,8 +38,10 @@ export class InvocationRecord {
   responseBytes = 0;
 
   constructor(context: InvocationContext, start: InvocationStart) {
-    this.#context = context;
-    this.#start = start;
+    this.context = context;
+    this.start = start;
+    this.kind = kindOf(start);
+    this.trace = isTraced() ? beginTrace(context, tracedStart(start)) : undefined;
   }
 
   get id(): string {
@@ -78,11 +87,11 @@ export class InvocationRecord {
     const message = log.record(failure.message) ?? '';
     const stack = log.record(failure.stack) ?? '';
     this.#thrown = { name: failure.name, stack };
-    this.#error = handlerError(this.#context.function, failure, message, stack);
+    this.#error = handlerError(this.context.function, failure, message, stack);
   }
 
   #recorded(): InvocationLog {
-    this.#log ??= new InvocationLog(this.#context, this.id, this.#start.head, this.warnings);
+    this.#log ??= new InvocationLog(this.context, this.id, this.start.head, this.warnings);
     return this.#log;
   }
 }

@@ -8,58 +8,34 @@
  *     any --the isolate says that it is over, or is lost--> over
  */
 
-import type { CallOrigin } from '../../bindings/service.js';
 import type { InvocationPort, IsolateHandle, LossReason, LossUsage } from '../../pool/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import type { HandlerFailure } from '../../protocol/messages.js';
-import { ProtocolError } from '../../protocol/protocol-error.js';
 import type { EdgeError } from '../../quotas/errors.js';
-import type { InvocationKind } from '../../quotas/limits.js';
 import type { InvocationOutcome } from '../events.js';
-import { isTraced } from '../telemetry/open-telemetry.js';
-import type { InvocationTrace } from '../telemetry/trace.js';
-import { beginTrace } from '../telemetry/tracing.js';
-import { InvocationAccounting } from './calls/accounting.js';
-import { answerCall } from './calls/services.js';
-import { isolateFailure, noAnswerError, refusedAnswer, timeoutError, unexplainedError } from './handler-errors.js';
+import { type CallingInvocation, InvocationCalls } from './calls/invocation-calls.js';
+import { isolateFailure, noAnswerError, refusedAnswer, unexplainedError } from './handler-errors.js';
 import type { InvocationContext } from './invocation-context.js';
-import {
-  cpuError,
-  idleError,
-  LOSSES,
-  lossError,
-  responseError,
-  waitUntilError,
-  wallTimeError,
-} from './invocation-errors.js';
+import { cpuError, responseError } from './invocation-errors.js';
 import { type EndedInvocation, invocationEvent } from './invocation-event.js';
 import { InvocationRecord } from './invocation-record.js';
-import { type InvocationStart, kindOf, tracedStart } from './invocation-start.js';
+import type { InvocationStart } from './invocation-start.js';
 import { HostBill } from './limits/host-bill.js';
 import { InvocationTimes, type TimedInvocation, waitUntilSoon } from './limits/invocation-times.js';
-import { ProgressWatch } from './limits/progress-watch.js';
+import { LOSSES, lossError, peakBytesAt } from './loss/loss-error.js';
+import { beginElsewhere, type Replacements } from './loss/replacement.js';
 import type { RequestBodySource, ResponseSink } from './response-sink.js';
 import { rounded } from './rounded.js';
 
-/** Where an invocation begins anew that has lost its isolate by the doing of another. */
-export interface Replacements {
-  /** The isolate of the same version in place of the one that is gone. */
-  replacement(): Promise<IsolateHandle>;
-}
-
 type State = 'running' | 'responding' | 'finishing' | 'abandoned' | 'over';
 
-export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
+export class Invocation implements InvocationPort, TimedInvocation, CallingInvocation {
   exchange: Exchange;
   readonly #context: InvocationContext;
   #isolate: IsolateHandle;
   /** Undefined when it has begun anew. */
   #replacements: Replacements | undefined;
-  readonly #start: InvocationStart;
-  readonly #kind: InvocationKind;
   readonly #sink: ResponseSink;
-  readonly #startedMs = performance.now();
-  readonly #trace: InvocationTrace | undefined;
   readonly #record: InvocationRecord;
   source: RequestBodySource | undefined;
   /** Bytes of a request body that comes as a stream, counted by the one who feeds it. */
@@ -72,8 +48,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
   /** What many invocations do without is made when it is needed. */
   #bill: HostBill | undefined;
   #times: InvocationTimes | undefined;
-  #accounting: InvocationAccounting | undefined;
-  #progress: ProgressWatch | undefined;
+  #calls: InvocationCalls | undefined;
 
   constructor(
     context: InvocationContext,
@@ -85,30 +60,13 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
     this.#context = context;
     this.#isolate = isolate;
     this.#replacements = replacements;
-    this.#start = start;
-    this.#kind = kindOf(start);
     this.#sink = sink;
     this.#record = new InvocationRecord(context, start);
-    this.#trace = isTraced() ? beginTrace(context, tracedStart(start)) : undefined;
     context.share.beginInvocation();
     this.exchange = this.#invoke();
-    const wallMs = context.limits.wallMs[this.#kind];
+    const wallMs = context.limits.wallMs[this.#record.kind];
     if (wallMs !== Number.POSITIVE_INFINITY) this.#timed().startWall(wallMs);
     if (start.timeoutMs !== undefined) this.#timed().startTimeout(start.timeoutMs - (start.waitedMs ?? 0));
-  }
-
-  // --- CallOrigin ---
-
-  get invocation(): string {
-    return this.#record.id;
-  }
-
-  get props(): CallOrigin['props'] {
-    return this.#start.props;
-  }
-
-  get chain(): CallOrigin['chain'] {
-    return this.#start.chain;
   }
 
   // --- the client ---
@@ -126,8 +84,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
   refuseAnswer(error: EdgeError, outcome: InvocationOutcome): void {
     if (this.#state === 'over') return;
     this.#record.status = undefined;
-    this.#fail(error, outcome);
-    this.abort();
+    this.giveUp(error, outcome);
   }
 
   /** All bytes of the response have been handed over. */
@@ -144,36 +101,22 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
     if (this.#state !== 'over') this.#timed().startWaitUntil(this.#context.limits.waitUntilMs);
   }
 
-  exceedWaitUntil(): void {
-    const { waitUntilMs } = this.#context.limits;
-    this.#record.warnings.note('waitUntilMs', waitUntilMs, waitUntilMs);
-    // A client has its answer, or is gone; others wait for the end.
-    if (this.#kind !== 'fetch') this.#record.ended('canceled', waitUntilError(this.#context, this.#kind));
+  end(error: EdgeError, outcome: InvocationOutcome): void {
+    this.#fail(error, outcome);
     this.close();
   }
 
-  /** The caller waits no longer: for the function that is the same as a client that is gone. */
-  exceedTimeout(): void {
-    this.#fail(timeoutError(this.#context.function, this.#start.timeoutMs ?? 0), 'exceededWallTime');
+  giveUp(error: EdgeError, outcome: InvocationOutcome): void {
+    this.#fail(error, outcome);
     this.abort();
   }
 
-  /** Invocations without a client may not go on indefinitely (specification: Usage models, Duration); others have this limit where it is set. */
-  exceedWallTime(): void {
-    const tookMs = performance.now() - this.#startedMs;
-    this.#end(wallTimeError(this.#context, this.#kind, tookMs), 'exceededWallTime');
-  }
-
-  /** Without a client that waits there may be a limit of wall time; with one there is this. */
   checkProgress(nowMs: number): void {
-    if (this.#kind !== 'fetch' || this.#state === 'over') return;
+    if (this.#record.kind !== 'fetch' || this.#state === 'over') return;
     const { receivedBytes, takenBytes, sentBytes } = this.exchange;
-    const events = this.#record.logLines + (this.#accounting?.subrequests ?? 0);
+    const events = this.#record.logLines + (this.#calls?.accounting.subrequests ?? 0);
     const moved = receivedBytes + takenBytes + sentBytes + events + (this.#bill?.ms ?? 0);
-    this.#progress ??= new ProgressWatch(moved, nowMs);
-    const { idleHttpMs } = this.#context;
-    const isIdle = this.#progress.idleMs(moved, nowMs) >= idleHttpMs;
-    if (isIdle) this.#end(idleError(this.#context, idleHttpMs), 'exceededWallTime');
+    this.#timed().checkProgress(moved, nowMs);
   }
 
   onReply(status: number, head: string, body: Buffer, isComplete: boolean): void {
@@ -185,7 +128,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
     }
     const refusal = refusedAnswer(this.#context, status, head, body.length);
     if (refusal !== undefined) {
-      this.#end(refusal, 'exception');
+      this.end(refusal, 'exception');
       return;
     }
     this.#record.status = status;
@@ -201,7 +144,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
     this.#bill.received(receivedBytes);
     this.#checkBill(this.#bill);
     if (receivedBytes <= this.#context.limits.responseBytes) this.#sink.bodyReady();
-    else this.#end(responseError(this.#context, receivedBytes), 'exception');
+    else this.end(responseError(this.#context, receivedBytes), 'exception');
   }
 
   onCredit(): void {
@@ -218,7 +161,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
     this.source?.stop();
     // The isolate's end is reported by onLost, which knows why.
     if (!this.#isolate.isUsable) return;
-    const { error, outcome } = isolateFailure(this.#context, this.#kind, reason, this.#isAnswered);
+    const { error, outcome } = isolateFailure(this.#context, this.#record.kind, reason, this.#isAnswered);
     // Its isolate is about to end: what comes next goes to another one.
     if (outcome === 'exceededMemory') this.#isolate.leave();
     this.#fail(error, outcome);
@@ -237,104 +180,74 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
   }
 
   onCall(exchange: Exchange, service: number, head: string, body: Buffer, isComplete: boolean): void {
-    const entry = this.#context.services.get(service);
-    // No isolate that keeps to its own table sends that.
-    if (entry === undefined) throw new ProtocolError(`A call names the service ${service}, which there is none of`);
-    if (isComplete) exchange.buffer(body);
-    this.#accounting ??= new InvocationAccounting(
-      this.#context.limits,
-      this.#context.connectionSlotRelease,
-      this.#record.warnings,
-      {
-        ping: () => this.#isolate.ping(this.exchange.id),
-        cancelCall: (call, reason) => this.#isolate.cancelCall(call, reason),
-        charge: ms => this.#charge(ms),
-      },
-      this.#context.share,
-      this,
-    );
-    void answerCall(entry, this.#accounting, exchange, head, isComplete, this.#trace);
+    this.#calls ??= new InvocationCalls(this.#record, this.#isolate, this.exchange, this);
+    this.#calls.answer(exchange, service, head, body, isComplete);
   }
 
   onCallRead(call: number): void {
-    this.#accounting?.read(call);
+    this.#calls?.accounting.read(call);
   }
 
   onPong(): void {
-    this.#accounting?.ponged();
+    this.#calls?.accounting.ponged();
   }
 
   onDone(cpuMs: number, peakBytes: number, isCpuExceeded: boolean): void {
     // Also behind its answer, which has gone out by then.
     if (isCpuExceeded && this.#isAnswered)
-      this.#record.ended('exceededCpu', cpuError(this.#context, this.#kind, cpuMs));
+      this.#record.ended('exceededCpu', cpuError(this.#context, this.#record.kind, cpuMs));
     if (!this.#isAnswered && this.#record.outcome === 'ok')
       this.#fail(noAnswerError(this.#context.function), 'exception');
     this.#finish(cpuMs, peakBytes);
   }
 
   onLost(reason: LossReason, detail: string, usage: LossUsage): void {
-    const { cpuMs, memoryBytes } = usage;
     if (reason === 'bystander' && this.#isSafeToRepeat) {
       void this.#beginAnew(detail, usage);
       return;
     }
     if (this.#record.outcome === 'ok') {
-      this.#fail(lossError(this.#context, this.#kind, reason, detail, usage), LOSSES[reason].outcome);
+      this.#fail(lossError(this.#context, this.#record.kind, reason, detail, usage), LOSSES[reason].outcome);
     }
-    // A bomb is seen when it has gone off: what it held then is more than what was last seen of it.
-    const peakBytes = reason === 'memory' ? Math.max(memoryBytes, this.#context.limits.memoryBytes) : memoryBytes;
-    this.#finish(cpuMs, peakBytes);
+    this.#finish(usage.cpuMs, peakBytesAt(reason, this.#context, usage));
   }
 
   #invoke(): Exchange {
-    const { kind, head, isUtf8, body, isComplete } = this.#start;
+    const { kind, head, isUtf8, body, isComplete } = this.#record.start;
     return this.#isolate.invoke(kind, head, isUtf8, body, isComplete, this);
   }
 
-  /** Nobody has seen anything of it, so that it may run again: no answer and no call; and its request is still here. Once. */
+  /** It may run again, once: neither an answer nor a call has made it visible, and all of its request is still here. */
   get #isSafeToRepeat(): boolean {
-    const hasBegun = this.#isAnswered || this.#accounting !== undefined || this.#record.outcome !== 'ok';
-    return !hasBegun && this.#state === 'running' && this.#start.isComplete && this.#replacements !== undefined;
+    const hasBegun = this.#isAnswered || this.#calls !== undefined || this.#record.outcome !== 'ok';
+    return !hasBegun && this.#state === 'running' && this.#record.start.isComplete && this.#replacements !== undefined;
   }
 
   /** In the isolate that replaces the one that another invocation has taken along. Its time goes on. */
   async #beginAnew(detail: string, usage: LossUsage): Promise<void> {
     const replacements = this.#replacements;
     this.#replacements = undefined;
-    try {
-      // Later, when the isolate that is lost has left its place.
-      await null;
-      const isolate = await replacements?.replacement();
+    const hasBegun = await beginElsewhere(replacements, isolate => {
       // Its client may be gone by now, or its time be up.
-      if (isolate?.isUsable === true && this.#state === 'running' && this.#record.outcome === 'ok') {
-        this.#charge(usage.cpuMs);
-        this.#isolate = isolate;
-        this.exchange = this.#invoke();
-        return;
-      }
-    } catch {
-      // It is lost, whatever keeps the function from starting again.
-    }
-    this.onLost('bystander', detail, usage);
+      if (this.#state !== 'running' || this.#record.outcome !== 'ok') return false;
+      this.charge(usage.cpuMs);
+      this.#isolate = isolate;
+      this.exchange = this.#invoke();
+      return true;
+    });
+    if (!hasBegun) this.onLost('bystander', detail, usage);
   }
 
-  #charge(ms: number): void {
+  charge(ms: number): void {
     this.#bill ??= new HostBill();
     this.#bill.add(ms);
     this.#checkBill(this.#bill);
   }
 
   #checkBill(bill: HostBill): void {
-    const limitMs = this.#context.limits.cpuMs[this.#kind];
+    const limitMs = this.#context.limits.cpuMs[this.#record.kind];
     if (this.#state === 'over' || !bill.passes(limitMs, this.#context.cpuGrant)) return;
-    this.#end(cpuError(this.#context, this.#kind, bill.ms), 'exceededCpu');
-  }
-
-  /** Ends it with an error, in the isolate too. */
-  #end(error: EdgeError, outcome: InvocationOutcome): void {
-    this.#fail(error, outcome);
-    this.close();
+    this.end(cpuError(this.#context, this.#record.kind, bill.ms), 'exceededCpu');
   }
 
   #fail(error: EdgeError, outcome: InvocationOutcome): void {
@@ -356,28 +269,28 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
     const cpuMs = rounded(isolateCpuMs + (this.#bill?.ms ?? 0));
     this.#context.share.endInvocation();
     this.#times?.cancel();
-    this.#accounting?.close();
+    this.#calls?.accounting.close();
     const endedMs = performance.now();
     const ended: EndedInvocation = {
-      kind: this.#kind,
-      start: this.#start,
+      kind: this.#record.kind,
+      start: this.#record.start,
       record: this.#record,
       cpuMs,
-      wallMs: rounded(endedMs - this.#startedMs),
+      wallMs: rounded(endedMs - this.#record.startedMs),
       peakBytes,
       waitUntilMs: this.#times?.waitUntilTookMs(endedMs) ?? 0,
-      requestBytes: this.#start.body?.length ?? this.bodyBytes,
+      requestBytes: this.#record.start.body?.length ?? this.bodyBytes,
       responseBytes: this.#record.responseBytes || this.exchange.receivedBytes,
-      subrequests: this.#accounting?.subrequests ?? 0,
-      accounting: this.#accounting,
+      subrequests: this.#calls?.accounting.subrequests ?? 0,
+      accounting: this.#calls?.accounting,
     };
     const { outcome, error } = this.#record;
-    this.#context.over(outcome, ended, () => invocationEvent(this.#context, ended), this.#trace);
+    this.#context.over(outcome, ended, () => invocationEvent(this.#context, ended), this.#record.trace);
     this.#sink.ended?.(outcome === 'ok' ? undefined : (error ?? noAnswerError(this.#context.function)));
   }
 
   #timed(): InvocationTimes {
-    this.#times ??= new InvocationTimes(this);
+    this.#times ??= new InvocationTimes(this.#record, this);
     return this.#times;
   }
 }

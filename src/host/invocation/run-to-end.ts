@@ -16,7 +16,7 @@ export async function runToEnd(
     const sink: ResponseSink = {
       respond: (_status, _head, body, isComplete, exchange) => {
         // What these answer is short and comes whole; a stream is not what our own guest code sends.
-        if (!isComplete) exchange.stopReading('Nobody reads it');
+        if (!isComplete) exchange.stopReading('It is not read');
         if (isComplete) answer = body.toString('utf8');
         if (kind === HostOpens.Queue) resolve(answer);
       },

@@ -1,4 +1,4 @@
-/** Invocations that came to nothing because their function could not be started: they are told of like all others. */
+/** Invocations that came to nothing because their function could not be started: they have an event like all others. */
 import { EdgeError, type EdgeErrorCode } from '../../quotas/errors.js';
 import type { InvocationEvent, InvocationOutcome } from '../events.js';
 import type { InvocationTrace } from '../telemetry/trace.js';

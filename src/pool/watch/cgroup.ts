@@ -15,7 +15,7 @@ import {
 import { writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import process from 'node:process';
-import { setTimeout as wait } from 'node:timers/promises';
+import { retry } from 'abort-controller-x';
 import { figuresOf, OpenFile, readText } from './process-reading.js';
 
 /** Where the groups of cells are made. */
@@ -48,8 +48,9 @@ const WANTED = ['memory', 'pids'];
 /** Half of what a group has by default, so that the application goes before any one cell. */
 const CPU_WEIGHT = 50;
 const NAME = /^edgehost-(\d+)-(\d+)-(\d+)-(\d+)$/;
-const REMOVE_EVERY_MS = 20;
-const REMOVE_ATTEMPTS = 100;
+/** Together some two seconds: with no more than the kernel's own work to do it takes a few milliseconds. */
+const REMOVAL_PACE = { baseMs: 5, maxDelayMs: 100 };
+const REMOVE_ATTEMPTS = 30;
 
 const HERE: CgroupPlaces = { proc: '/proc', isRoot: process.getuid?.() === 0 };
 
@@ -215,17 +216,12 @@ export class CellCgroup {
   }
 }
 
-/** A process that was killed is in its group until the kernel has put it away. */
-async function removeSoon(folder: string, attempts: number): Promise<void> {
-  for (let left = attempts; ; left--) {
-    try {
-      rmdirSync(folder);
-      return;
-    } catch {
-      if (left <= 0 || !exists(folder)) return;
-      await wait(REMOVE_EVERY_MS);
-    }
-  }
+/** A process that was killed is in its group until the kernel has put it away. What cannot be removed in the time stays for the next host. */
+async function removeSoon(folder: string, maxAttempts: number): Promise<void> {
+  const remove = async (): Promise<void> => {
+    if (exists(folder)) rmdirSync(folder);
+  };
+  await retry(new AbortController().signal, remove, { ...REMOVAL_PACE, maxAttempts }).catch(() => {});
 }
 
 /** Processes are numbered anew in each. */

@@ -1,4 +1,7 @@
-/** What writes a stack is entered by the engine, so no code of the guest realm can catch what it throws for want of stack. */
+/**
+ * What writes a stack is entered by the engine, so no code of the guest realm can catch what it throws for want of stack. The engine's own way
+ * there takes some kilobytes, so many levels of calls are tried, each in steps of eight bytes.
+ */
 import { attack } from '../attack.js';
 
 const MAP = Buffer.from(
@@ -10,7 +13,7 @@ export default attack({
   rules: ['R4', 'R5'],
   body: `
 const pads = [];
-for (let i = 0; i < 120; i++) pads.push(new Array(i).fill(0));
+for (let i = 0; i < 24; i++) pads.push(new Array(i).fill(0));
 const hostile = { get name() { return hostile.name; } };
 const reads = [
   () => { try { null.x; } catch (error) { return error.stack; } },
@@ -24,7 +27,7 @@ const reads = [
 for (const read of [...reads, ...reads]) {
   const found = new Array(40000);
   let count = 0;
-  let levels = 10;
+  let levels = 60;
   const leaf = (...pad) => read(pad.length);
   const sweep = () => { for (let i = 0; i < pads.length; i++) { try { found[count++] = leaf(...pads[i]); } catch (error) { found[count++] = error; } } };
   const dive = () => { try { dive(); } catch {} if (levels > 0) { try { sweep(); levels--; } catch {} } };

@@ -1,49 +1,15 @@
-/** The errors with which invocations end when their isolate does. */
+/** What an isolate says of the limit that an invocation has passed. */
 import test from 'ava';
-import { cpuOfReason, LOSSES, lossError } from '../../../src/host/invocation/invocation-errors.js';
-import type { LossReason } from '../../../src/pool/isolate-handle.js';
-import type { EdgeErrorCode } from '../../../src/quotas/errors.js';
-import { resolveLimits } from '../../../src/quotas/resolve-limits.js';
-
-const SUBJECT = { account: 'acme', function: 'hello', limits: resolveLimits({ plan: 'standard' }) };
-
-const CODES: Readonly<Record<LossReason, EdgeErrorCode>> = {
-  cpu: 'EDGE_CPU_LIMIT',
-  bystander: 'EDGE_ISOLATE_LOST',
-  startup: 'EDGE_STARTUP_LIMIT',
-  memory: 'EDGE_MEMORY_LIMIT',
-  closed: 'EDGE_CLOSED',
-  exit: 'EDGE_ISOLATE_LOST',
-  failed: 'EDGE_ISOLATE_LOST',
-  cell: 'EDGE_CELL_LOST',
-  hoard: 'EDGE_MEMORY_LIMIT',
-  protocol: 'EDGE_PROTOCOL',
-  silent: 'EDGE_ISOLATE_LOST',
-};
-
-for (const reason of Object.keys(LOSSES)) {
-  test(`lossError() names the function when its isolate ended for the reason ${reason}`, t => {
-    const known = reason as LossReason; // keys of LOSSES
-    const error = lossError(SUBJECT, 'fetch', known, 'the detail', { cpuMs: 30_010, memoryBytes: 200 * 1024 * 1024 });
-    t.is(error.code, CODES[known]);
-    t.is(error.code, LOSSES[known].code);
-    t.regex(error.message, /function "hello"/i);
-  });
-}
-
-for (const [reason, limit, figure] of [
-  ['cpu', 'cpuMs', 30_000],
-  ['memory', 'memoryBytes', 128 * 1024 * 1024],
-] as const) {
-  test(`lossError() of ${reason} tells no less than the limit, whatever the isolate says that it used`, t => {
-    const error = lossError(SUBJECT, 'fetch', reason, '', { cpuMs: 0, memoryBytes: 0 });
-    t.like(error, { limit: { name: limit, figure, allowed: figure } });
-    t.regex(error.message, new RegExp(`limit ${limit} is .*plan standard, option limits\\.${limit}`));
-  });
-}
+import { cpuOfReason, memoryOfReason } from '../../../src/host/invocation/invocation-errors.js';
 
 test('cpuOfReason() takes what an isolate says of CPU time, and nothing else', t => {
   t.is(cpuOfReason('EDGE_CPU_LIMIT 51.234'), 51.234);
   for (const reason of ['', 'EDGE_CPU_LIMIT', 'EDGE_CPU_LIMIT -1', 'EDGE_CPU_LIMIT 1e9', 'EDGE_CPU_LIMIT 1\n2', 'x'])
     t.is(cpuOfReason(reason), undefined, reason);
+});
+
+test('memoryOfReason() takes what an isolate says of memory, and nothing else', t => {
+  t.is(memoryOfReason('EDGE_MEMORY_LIMIT 134217729'), 134_217_729);
+  for (const reason of ['', 'EDGE_MEMORY_LIMIT', 'EDGE_MEMORY_LIMIT 1.5', 'EDGE_CPU_LIMIT 1', 'EDGE_MEMORY_LIMIT 1 '])
+    t.is(memoryOfReason(reason), undefined, reason);
 });

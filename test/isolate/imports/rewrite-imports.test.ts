@@ -3,7 +3,12 @@ import vm from 'node:vm';
 import test from 'ava';
 import fc from 'fast-check';
 import { mayImport, scanImports } from '../../../src/isolate/imports/import-scan.js';
-import { type ModuleText, type RewrittenText, rewriteImports, withoutImports } from '../../../src/isolate/imports/rewrite-imports.js';
+import {
+  type ModuleText,
+  type RewrittenText,
+  rewriteImports,
+  withoutImports,
+} from '../../../src/isolate/imports/rewrite-imports.js';
 import { importsIn } from '../../../src/isolate/parser.js';
 
 const LOADER = 'edgehost:loader/x';

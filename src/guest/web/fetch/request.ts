@@ -100,7 +100,7 @@ export class RequestState implements BodyOwner {
     return this.signal;
   }
 
-  /** The signal if anything can ever abort it: nobody else has seen it otherwise. */
+  /** The signal if anything can ever abort it: no other code has seen it otherwise. */
   activeSignal(): AbortSignal | undefined {
     return this.signal ?? (this.parent === undefined ? undefined : this.touchSignal());
   }

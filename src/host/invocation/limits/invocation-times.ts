@@ -1,19 +1,27 @@
-/** When the time of an invocation is up. All that run in this process are on three timers. */
+/** The times of an invocation, and what happens when one is up. All invocations of this process are on three timers. */
+import type { EdgeError } from '../../../quotas/errors.js';
+import type { InvocationOutcome } from '../../events.js';
+import { timeoutError } from '../handler-errors.js';
+import { idleError, waitUntilError, wallTimeError } from '../invocation-errors.js';
+import type { InvocationRecord } from '../invocation-record.js';
+import { ProgressWatch } from './progress-watch.js';
 import { type Deadline, TimerList } from './timer-list.js';
 
-/** What is called when a time is up. */
+/** How an invocation is ended when a time is up. */
 export interface TimedInvocation {
-  exceedWallTime(): void;
-  /** Its caller waits no longer. */
-  exceedTimeout(): void;
-  exceedWaitUntil(): void;
+  /** With an error, in the isolate too. */
+  end(error: EdgeError, outcome: InvocationOutcome): void;
+  /** With an error, as if its client were gone: waitUntil goes on. */
+  giveUp(error: EdgeError, outcome: InvocationOutcome): void;
+  /** In the isolate alone. */
+  close(): void;
   /** Its response has ended or its client is gone, and that round of the event loop has ended too. */
   startWaitUntil(): void;
 }
 
-const wallTimes = new TimerList<TimedInvocation>(invocation => invocation.exceedWallTime());
-const timeouts = new TimerList<TimedInvocation>(invocation => invocation.exceedTimeout());
-const waitUntilTimes = new TimerList<TimedInvocation>(invocation => invocation.exceedWaitUntil());
+const wallTimes = new TimerList<InvocationTimes>(times => times.exceedWall());
+const timeouts = new TimerList<InvocationTimes>(times => times.exceedTimeout());
+const waitUntilTimes = new TimerList<InvocationTimes>(times => times.exceedWaitUntil());
 /** Answered in this round of the event loop. Nearly all are over by its end: a deadline for each would cost more than the rest of their accounting. */
 let answered: TimedInvocation[] = [];
 
@@ -28,24 +36,27 @@ function startAll(): void {
   for (const invocation of all) invocation.startWaitUntil();
 }
 
-/** The deadlines of one invocation. Made with the first of them: most invocations have none. */
+/** Made with the first deadline, or the first look at its progress: most invocations have neither. */
 export class InvocationTimes {
+  readonly #record: InvocationRecord;
   readonly #invocation: TimedInvocation;
-  #wall: Deadline<TimedInvocation> | undefined;
-  #timeout: Deadline<TimedInvocation> | undefined;
-  #waitUntil: Deadline<TimedInvocation> | undefined;
+  #wall: Deadline<InvocationTimes> | undefined;
+  #timeout: Deadline<InvocationTimes> | undefined;
+  #waitUntil: Deadline<InvocationTimes> | undefined;
   #waitUntilMs = 0;
+  #progress: ProgressWatch | undefined;
 
-  constructor(invocation: TimedInvocation) {
+  constructor(record: InvocationRecord, invocation: TimedInvocation) {
+    this.#record = record;
     this.#invocation = invocation;
   }
 
   startWall(ms: number): void {
-    this.#wall = wallTimes.add(this.#invocation, ms);
+    this.#wall = wallTimes.add(this, ms);
   }
 
   startTimeout(ms: number): void {
-    this.#timeout = timeouts.add(this.#invocation, ms);
+    this.#timeout = timeouts.add(this, ms);
   }
 
   /** The caller has all that it waited for. */
@@ -55,7 +66,7 @@ export class InvocationTimes {
 
   startWaitUntil(ms: number): void {
     if (this.#waitUntil !== undefined) return;
-    this.#waitUntil = waitUntilTimes.add(this.#invocation, ms);
+    this.#waitUntil = waitUntilTimes.add(this, ms);
     this.#waitUntilMs = ms;
   }
 
@@ -68,5 +79,39 @@ export class InvocationTimes {
     this.cancelTimeout();
     if (this.#wall !== undefined) wallTimes.cancel(this.#wall);
     if (this.#waitUntil !== undefined) waitUntilTimes.cancel(this.#waitUntil);
+  }
+
+  /** Invocations without a client may not go on indefinitely (specification: Usage models, Duration); others have this limit where it is set. */
+  exceedWall(): void {
+    const { context, kind, startedMs } = this.#record;
+    this.#invocation.end(wallTimeError(context, kind, performance.now() - startedMs), 'exceededWallTime');
+  }
+
+  /** The caller waits no longer: for the function that is the same as a client that is gone. */
+  exceedTimeout(): void {
+    const { context, start } = this.#record;
+    this.#invocation.giveUp(timeoutError(context.function, start.timeoutMs ?? 0), 'exceededWallTime');
+  }
+
+  exceedWaitUntil(): void {
+    const { context, kind, warnings } = this.#record;
+    const { waitUntilMs } = context.limits;
+    warnings.note('waitUntilMs', waitUntilMs, waitUntilMs);
+    // A client has its answer, or is gone; others wait for the end.
+    if (kind !== 'fetch') this.#record.ended('canceled', waitUntilError(context, kind));
+    this.#invocation.close();
+  }
+
+  /**
+   * Without a client that waits there may be a limit of wall time; with one there is this.
+   *
+   * @param moved a number that changes with whatever moves of the invocation
+   */
+  checkProgress(moved: number, nowMs: number): void {
+    this.#progress ??= new ProgressWatch(moved, nowMs);
+    const { context } = this.#record;
+    const { idleHttpMs } = context;
+    const isIdle = this.#progress.idleMs(moved, nowMs) >= idleHttpMs;
+    if (isIdle) this.#invocation.end(idleError(context, idleHttpMs), 'exceededWallTime');
   }
 }

@@ -65,7 +65,7 @@ export class TimerList<T> {
     if (previous === undefined) this.#first = next;
     else previous.next = next;
     if (next !== undefined) next.previous = previous;
-    // Whoever holds it for long holds no others by it.
+    // One that is held for long keeps no others in memory.
     deadline.previous = undefined;
     deadline.next = undefined;
   }
@@ -80,7 +80,7 @@ export class TimerList<T> {
   #tick(): void {
     this.#dueMs = Number.POSITIVE_INFINITY;
     const now = this.#clock.now();
-    // All of them first: what is told of one may cancel others.
+    // All of them first: the callback of one may cancel others.
     const past: Deadline<T>[] = [];
     let nextMs = Number.POSITIVE_INFINITY;
     for (let deadline = this.#first; deadline !== undefined; deadline = deadline.next) {

@@ -1,0 +1,22 @@
+/** How an invocation begins anew whose isolate was ended by the doing of another. */
+import type { IsolateHandle } from '../../../pool/isolate-handle.js';
+
+export interface Replacements {
+  /** The isolate of the same version in place of the one that is gone. */
+  replacement(): Promise<IsolateHandle>;
+}
+
+/** Answers whether it has begun in the isolate, or false when there is none: it is lost then, whatever keeps the function from starting again. */
+export async function beginElsewhere(
+  replacements: Replacements | undefined,
+  begin: (isolate: IsolateHandle) => boolean,
+): Promise<boolean> {
+  try {
+    // Later, when the isolate that is lost has left its place.
+    await null;
+    const isolate = await replacements?.replacement();
+    return isolate?.isUsable === true && begin(isolate);
+  } catch {
+    return false;
+  }
+}
