@@ -6,6 +6,7 @@ import type { IsolateGate } from '../pool/isolate-gate.js';
 import type { Admission } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import type { HostShare } from '../quotas/host/host-share.js';
+import type { StoredSum } from '../storage/accounts/account-sum.js';
 import type { InvocationEvent, LogEvent } from './events.js';
 import type { HostBindings } from './host-bindings.js';
 import type { Router } from './ingress/router.js';
@@ -28,6 +29,8 @@ export interface AccountHost {
   namesKnown(): Promise<void>;
   /** The function of this host that answers when a function of the account fetches the URL; undefined where the network does. */
   localSend(account: string, url: URL, origin: CallOrigin | undefined): LocalSend | undefined;
+  /** What the account has stored. */
+  stored(): Promise<StoredSum>;
   /** Gives back the zones of the account. */
   releaseNames(): void;
   emitLog(event: LogEvent): void;

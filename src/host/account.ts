@@ -7,6 +7,7 @@ import type { CellSupervisor } from '../pool/cell-supervisor.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import { givenOf } from '../quotas/schema/check-options.js';
+import type { StoredSum } from '../storage/accounts/account-sum.js';
 import type { AccountHost } from './account-host.js';
 import type { AccountLimits, LimitsAuthor } from './account-limits.js';
 import { type AccountUsageSnapshot, usageOf } from './account-quotas.js';
@@ -134,6 +135,14 @@ export class Account implements BindingClients {
     const { size, crons } = this.#functions;
     const requests = this.#host.admission.usage(this.id);
     return usageOf(this.limits, requests, { functions: size, crons }, this.#host.now());
+  }
+
+  /**
+   * What the account has stored now. Opens the storage when that has not been used. Rejects with EDGE_CLOSED, and for a storage that cannot be
+   * opened or read.
+   */
+  storage(): Promise<StoredSum> {
+    return this.#host.stored();
   }
 
   /** Cells of this account: one, or two while one is being replaced. */

@@ -463,6 +463,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       gate: this.#gate,
       router: this.#router,
       namesKnown: () => this.#namesKnown,
+      stored: async () => (await this.#storageOfBindings()).context.sums.read(id),
       releaseNames: () => this.#names.releaseAccount(id),
       localSend: (account, url, origin) => this.#localSend(account, url, origin),
       bindings: this.#bindings,

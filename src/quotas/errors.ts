@@ -276,6 +276,12 @@ export const EDGE_ERRORS = {
     text: 'the disk is full',
     remedy: 'Free space on the disk of the storage directory. Reading and deleting go on working.',
   },
+  EDGE_STORAGE_QUOTA: {
+    status: 507,
+    text: 'the account may not store more',
+    remedy:
+      'Delete objects or abort uploads, which gives room at once, or let the owner of the host raise `limits.storageBytes` or `limits.storageObjects`.',
+  },
   EDGE_SECRETS_KEY: {
     status: 500,
     text: 'the key of the stored secrets is missing or another one',

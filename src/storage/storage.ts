@@ -4,6 +4,7 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AbstractLevel } from 'abstract-level';
 import { MemoryLevel } from 'memory-level';
+import { AccountSums, type RecountedSum } from './accounts/account-sums.js';
 import { BlobCollector } from './blobs/blob-collector.js';
 import type { BlobStore } from './blobs/blob-store.js';
 import { FileBlobStore } from './blobs/file-blob-store.js';
@@ -60,6 +61,8 @@ const HOUR_MS = 3_600_000;
 export class Storage {
   /** The interface for the owners of records. */
   readonly context: StorageContext;
+  /** Set when this opening counted again what the accounts have stored, because of a repair or an upgrade: the sums that were not right. */
+  readonly recounted: readonly RecountedSum[];
   readonly #close: () => Promise<void>;
   readonly #openDatabase: OpenDatabase;
   /** The key that secrets in the databases are encrypted with. */
@@ -68,8 +71,9 @@ export class Storage {
   #sweeping: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
-  private constructor({ context, close, openDatabase, secretsKey }: Opened) {
+  private constructor({ context, close, openDatabase, secretsKey, recounted = [] }: Opened) {
     this.context = context;
+    this.recounted = recounted;
     this.#close = close;
     this.#openDatabase = openDatabase;
     this.secretsKey = secretsKey;
@@ -192,6 +196,7 @@ interface Opened {
   readonly secretsKey: KeyStore;
   readonly context: StorageContext;
   readonly close: () => Promise<void>;
+  readonly recounted?: readonly RecountedSum[];
 }
 
 async function openMemory(options: StorageOptions): Promise<Opened> {
@@ -222,14 +227,17 @@ async function openDirectory(directory: string, options: StorageOptions, jobs: r
     const blobs = new FileBlobStore({ root: join(path, 'bodies'), records, space });
     const context = storageContext(records, blobs, options);
     const rebuilds = jobs.filter(({ kind }) => kind === 'rebuild');
+    let recounted: RecountedSum[] = [];
     if (rebuilds.length > 0 && !(await readIndexed(path))) {
       for (const job of rebuilds) await job.run(context);
+      recounted = await context.sums.recount();
       await markIndexed(path, true);
     }
     await blobs.collect();
     await context.collector.collect();
     return {
       context,
+      recounted,
       close: () => close(context, () => blobs.closing()),
       openDatabase: name => {
         const location = join(path, name);
@@ -246,17 +254,35 @@ async function openDirectory(directory: string, options: StorageOptions, jobs: r
 }
 
 function storageContext(records: RecordStore, blobs: BlobStore, options: StorageOptions): StorageContext {
+  const { owners = [] } = options;
   const session = randomBytes(8).toString('hex');
   let count = 0;
-  return {
+  const context: StorageContext = {
     records,
     blobs,
     collector: new BlobCollector(records, blobs),
     mutex: new KeyedMutex(),
+    sums: new AccountSums(records, {
+      async *accounts() {
+        for (const owner of owners) if (owner.accounts !== undefined) yield* owner.accounts(context);
+      },
+      async count(account) {
+        const total = { bytes: 0, objects: 0 };
+        for (const owner of owners) {
+          const { bytes, objects } = (await owner.count?.(context, account)) ?? NOTHING;
+          total.bytes += bytes;
+          total.objects += objects;
+        }
+        return total;
+      },
+    }),
     now: options.now ?? Date.now,
     newId: () => `${session}${(count++).toString(36).padStart(8, '0')}`,
   };
+  return context;
 }
+
+const NOTHING = { bytes: 0, objects: 0 } as const;
 
 async function close(context: StorageContext, last: () => LevelOperation[]): Promise<void> {
   await context.collector.idle();

@@ -12,6 +12,8 @@
  */
 export const bucketKeys = {
   bucket: (account: string, name: string) => `b${account}/${name}`,
+  /** The prefix of all buckets. */
+  allBuckets: () => 'b',
   objects: (bucketId: string) => `o${bucketId}/`,
   /** The prefix of all buckets. */
   allObjects: () => 'o',
