@@ -30,7 +30,7 @@ export type { ListenerOptions, NodeListener } from './host/ingress/listener.js';
 export type { FunctionStatsSnapshot, HistogramSnapshot } from './host/invocation/function-stats.js';
 export type { CellEvent } from './host/invocation/telemetry.js';
 export type { HostManagement, HostManagementOptions } from './host/management-endpoint.js';
-export type { AccountOptions, LoadOptions, RouteOptions } from './host/options.js';
+export type { AccountOptions, AccountUpdate, LoadOptions, RouteOptions } from './host/options.js';
 export { type RepairOptions, type RepairStep, repairStorage, type StorageRepairReport } from './host/repair-storage.js';
 export type { HostS3 } from './host/s3-endpoint.js';
 export type { HostS3Credential, HostS3Options } from './host/s3-options.js';

@@ -34,7 +34,10 @@ export interface BindingHost<Options = unknown> {
 /** The account that a binding is opened for, as the binding uses it. */
 export interface AccountContext<Shared = unknown> {
   readonly account: string;
-  /** The limits of the function that the binding is opened for; without one, those of the account. */
+  /**
+   * The limits of the function that the binding is opened for. For the application's own client they are those of the account, and may differ from
+   * call to call.
+   */
   readonly limits: ResolvedLimits;
   /** The result of the row's own `share`. */
   readonly shared: Shared;

@@ -2,6 +2,7 @@
  * The limits of an account's functions. Plan, usage model and caps are the owner's, who has the application's code; what the account's customer
  * writes, in `edgehost.toml` or over the management API, may only lower.
  */
+import type { CellOptions } from '../pool/cell.js';
 import { EdgeError } from '../quotas/errors.js';
 import { limitError } from '../quotas/limit-error.js';
 import { INVOCATION_KINDS, type InvocationKind, LIMIT_NAMES, type LimitName, type Plan } from '../quotas/limits.js';
@@ -19,6 +20,9 @@ export interface FunctionSettings {
   readonly limits: LimitOverrides;
   readonly usageModel: Plan | undefined;
 }
+
+/** A cell may hold so much besides the memory of its isolates before isolates are ended. */
+const CELL_BASE_BYTES = 256 * 1024 * 1024;
 
 /** The limits that the host sets for every account. */
 export interface HostLimits {
@@ -51,12 +55,32 @@ export class AccountLimits {
    * @throws EdgeError EDGE_LIMIT_EXCEEDED for a setting that its author may not make
    */
   of(settings: FunctionSettings, author: LimitsAuthor, onLowered: (message: string) => void): ResolvedLimits {
+    return this.#of(settings, author, onLowered, author === 'stored');
+  }
+
+  /** The limits of a function that was loaded when its account had others: no more than is allowed now. `onLowered` as for `of`. */
+  again(settings: FunctionSettings, author: LimitsAuthor, onLowered: (message: string) => void): ResolvedLimits {
+    return within(this.#of(settings, author, onLowered, true), { memoryBytes: this.most.memoryBytes });
+  }
+
+  /** What the cells of the account are started with: their isolates have the largest memory that any function may have. */
+  get cellMemory(): Pick<CellOptions, 'heapBytes' | 'cellMemoryBytes'> {
+    const { memoryBytes } = this.most;
+    return { heapBytes: memoryBytes, cellMemoryBytes: CELL_BASE_BYTES + memoryBytes * 2 };
+  }
+
+  #of(
+    settings: FunctionSettings,
+    author: LimitsAuthor,
+    onLowered: (message: string) => void,
+    isLenient: boolean,
+  ): ResolvedLimits {
     const { name, limits, usageModel } = settings;
     const { plan } = this.#choice;
     const isForeignModel = (author === 'customer' || author === 'stored') && (usageModel ?? plan) !== plan;
     if (isForeignModel) {
       const why = `the usage model "${usageModel}" is not the plan of its account, "${plan}", which only the owner of the host changes`;
-      if (author === 'customer') throw new EdgeError('EDGE_LIMIT_EXCEEDED', `Cannot load function "${name}": ${why}`);
+      if (!isLenient) throw new EdgeError('EDGE_LIMIT_EXCEEDED', `Cannot load function "${name}": ${why}`);
       onLowered(`Function "${name}": ${why}`);
     }
     const ceiling = this.#ceiling(usageModel, author);
@@ -72,7 +96,7 @@ export class AccountLimits {
         plan,
         option: `caps.${limit} of the account`,
       });
-      if (author !== 'stored') throw error;
+      if (!isLenient) throw error;
       onLowered(`Function "${name}" is loaded with less than it asks for. ${error.message}`);
     }
     return within(this.#resolve(usageModel, limits), ceiling);

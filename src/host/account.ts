@@ -16,18 +16,33 @@ import type { ScriptSource } from './deploy/deployment.js';
 import type { EdgeFunction } from './edge-function.js';
 import { type AccountStatsSnapshot, LoadedFunctions, type StartedFunction } from './functions/loaded-functions.js';
 import { startFunction } from './functions/start-function.js';
-import { type LoadOptions, type ResolvedLoadOptions, resolveLoadOptions } from './options.js';
+import {
+  type AccountOptions,
+  type AccountUpdate,
+  checkAccountUpdate,
+  type LoadOptions,
+  type ResolvedLoadOptions,
+  resolveLoadOptions,
+} from './options.js';
 
 export class Account implements BindingClients {
   readonly id: string;
-  readonly #limits: AccountLimits;
+  /** As they were given, at first and by `update`. */
+  #settings: AccountOptions;
+  #limits: AccountLimits;
   readonly #host: AccountHost;
   readonly #supervisor: CellSupervisor;
   readonly #functions: LoadedFunctions;
 
   /** Accounts are made by `host.account(id)`. */
-  constructor(id: string, limits: AccountLimits, host: AccountHost, supervisor: CellSupervisor) {
+  constructor(
+    id: string,
+    { settings, limits }: { readonly settings: AccountOptions; readonly limits: AccountLimits },
+    host: AccountHost,
+    supervisor: CellSupervisor,
+  ) {
     this.id = id;
+    this.#settings = settings;
     this.#limits = limits;
     this.#host = host;
     this.#supervisor = supervisor;
@@ -56,6 +71,7 @@ export class Account implements BindingClients {
    * @internal
    */
   async deploy(author: LimitsAuthor, source: ScriptSource, options?: LoadOptions): Promise<EdgeFunction> {
+    const limits = this.#limits;
     const started = await this.#start(author, source, options);
     try {
       // Again: others may have taken a name, or the last place, while the script started.
@@ -65,7 +81,10 @@ export class Account implements BindingClients {
       started.runner.retire();
       throw error;
     }
-    return this.#functions.serve(started);
+    const handle = this.#functions.serve(started);
+    // They have changed while the script started.
+    if (limits !== this.#limits) this.#functions.relimit(this.#limits);
+    return handle;
   }
 
   /**
@@ -125,6 +144,31 @@ export class Account implements BindingClients {
     return this.#limits.own;
   }
 
+  /**
+   * Changes options of the account at once; those that are not given stay. New invocations have the new limits, also of functions that are loaded: their
+   * next one begins in a new isolate. What runs ends under the limits that it began with. Counts of requests, and what is stored, stay as they are.
+   * Settings of functions that the account no longer allows are lowered, with the event `warning`; what there is too many of (functions, cron
+   * triggers, stored bytes) stays, and no more is taken.
+   *
+   * Rejects like `host.account()` for options that are not valid, with EDGE_NAME_TAKEN for zones of others, and with EDGE_NAME_DENIED when a function
+   * has a route outside of the new zones; nothing has changed then.
+   */
+  async update(update: AccountUpdate): Promise<void> {
+    const changes = checkAccountUpdate(update);
+    // The day's count goes on where there was no rate before.
+    const { requestsPerDay, requestsPerMinute } = this.#host.limitsOf({ ...this.#settings, ...changes }).most;
+    if (Number.isFinite(requestsPerDay) || Number.isFinite(requestsPerMinute))
+      await this.#host.admission.attach(this.id);
+    const settings = { ...this.#settings, ...changes };
+    const limits = this.#host.limitsOf(settings);
+    if (changes.zones !== undefined) this.#host.redeclare(changes.zones, this.#functions.routes);
+    const { memoryBytes } = this.#limits.most;
+    this.#settings = settings;
+    this.#limits = limits;
+    if (limits.most.memoryBytes !== memoryBytes) this.#supervisor.resize(limits.cellMemory);
+    this.#functions.relimit(limits);
+  }
+
   /** What happened in the functions that are loaded, in each since it was, and in all of them together. */
   stats(): AccountStatsSnapshot {
     return this.#functions.stats();
@@ -168,6 +212,12 @@ export class Account implements BindingClients {
   }
 
   #bindingContext(): Omit<AccountContext, 'shared'> {
-    return { account: this.id, limits: this.limits };
+    const limits = (): ResolvedLimits => this.limits;
+    return {
+      account: this.id,
+      get limits() {
+        return limits();
+      },
+    };
   }
 }

@@ -8,6 +8,7 @@ import type { LocalSend } from '../bindings/egress/transport.js';
 import { type BindingClients, type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import type { CallOrigin } from '../bindings/service.js';
 import { NameOwners } from '../names/name-owners.js';
+import { compilePattern } from '../names/route-pattern.js';
 import type { Cell, CellEvents, CellOptions } from '../pool/cell.js';
 import { type CellState, CellSupervisor } from '../pool/cell-supervisor.js';
 import { IsolateCache } from '../pool/isolate-cache.js';
@@ -51,8 +52,6 @@ import { loadTelemetry } from './telemetry/open-telemetry.js';
 
 /** The account of functions that are loaded on the host itself. */
 const DEFAULT_ACCOUNT = 'default';
-/** A cell may hold so much besides the memory of its isolates before isolates are ended. */
-const CELL_BASE_BYTES = 256 * 1024 * 1024;
 /** Timers cannot be set for longer. */
 const MAX_DELAY_MS = 0x7fff_ffff;
 const NO_CGROUPS: CgroupState = { parent: undefined, missing: ['switched off'] };
@@ -198,7 +197,6 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     checkName('an account', id);
     const checked = checkAccountOptions(options);
     const limits = new AccountLimits(this.#options, checked);
-    const { memoryBytes } = limits.most;
     if (checked.zones !== undefined) this.#names.declare(id, checked.zones);
     const { maxIsolatesPerAccount, spareIsolates } = this.#options;
     const bounds = {
@@ -215,13 +213,12 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       share,
       maxThreads: maxIsolatesPerAccount + spareIsolates,
       spares: spareIsolates,
-      heapBytes: memoryBytes,
-      cellMemoryBytes: CELL_BASE_BYTES + memoryBytes * 2,
+      ...limits.cellMemory,
       prepare: () => this.#prepareSandbox(),
       create: (cellOptions, events) => this.#createCell(id, share, cellOptions, events),
       onFinding: error => this.#warn(error),
     });
-    const account = new Account(id, limits, this.#accountHost(id, share), supervisor);
+    const account = new Account(id, { settings: checked, limits }, this.#accountHost(id, share), supervisor);
     this.#accounts.set(id, account);
     return account;
   }
@@ -464,6 +461,8 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       router: this.#router,
       namesKnown: () => this.#namesKnown,
       stored: async () => (await this.#storageOfBindings()).context.sums.read(id),
+      limitsOf: settings => new AccountLimits(this.#options, settings),
+      redeclare: (zones, routes) => this.#names.redeclare(id, zones, routes.map(compilePattern)),
       releaseNames: () => this.#names.releaseAccount(id),
       localSend: (account, url, origin) => this.#localSend(account, url, origin),
       bindings: this.#bindings,

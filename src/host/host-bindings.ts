@@ -49,7 +49,15 @@ export class HostBindings {
     config: Config,
   ): Client {
     if (row.client === undefined) throw new TypeError(`The application has no client of bindings of type ${row.name}`);
-    return row.client(this.#contextOf(row, context), config);
+    // The limits of an account change: they are read with each call.
+    const client = {
+      account: context.account,
+      shared: this.shared(row),
+      get limits() {
+        return context.limits;
+      },
+    };
+    return row.client(client, config);
   }
 
   /** Ends what the rows share. */

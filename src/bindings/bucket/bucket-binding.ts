@@ -58,7 +58,14 @@ export const bucketBinding: NamedBinding<string, AccountBuckets, StoreBucket> = 
     await engineOf(context, name);
   },
   client: (context, name) =>
-    hostBucket(bucketService(() => engineOf(context, name), { honorsInclude: true, limits: context.limits })),
+    hostBucket(
+      bucketService(() => engineOf(context, name), {
+        honorsInclude: true,
+        get limits() {
+          return context.limits;
+        },
+      }),
+    ),
   errorStatus(error) {
     const code = bucketErrorCode(error);
     return code === undefined ? undefined : BUCKET_ERRORS[code].status;
