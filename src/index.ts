@@ -12,7 +12,7 @@ export {
   type AuditOptions,
   auditRequests,
 } from './cli/deprecation-check/requests.js';
-export type { Account } from './host/account.js';
+export type { Account, AccountInfo } from './host/account.js';
 export type { ModuleSource, ScriptSource } from './host/deploy/deployment.js';
 export type { EdgeFunction, FunctionFetchOptions } from './host/edge-function.js';
 export { EdgeHost, type HostCell, type HostHealth, type HostWatch } from './host/edge-host.js';
@@ -31,6 +31,7 @@ export type { FunctionStatsSnapshot, HistogramSnapshot } from './host/invocation
 export type { CellEvent } from './host/invocation/telemetry.js';
 export type { HostManagement, HostManagementOptions } from './host/management-endpoint.js';
 export type { AccountOptions, AccountUpdate, LoadOptions, RouteOptions } from './host/options.js';
+export type { AccountRemoval, AccountRemovalOptions } from './host/removal-options.js';
 export { type RepairOptions, type RepairStep, repairStorage, type StorageRepairReport } from './host/repair-storage.js';
 export type { HostS3 } from './host/s3-endpoint.js';
 export type { HostS3Credential, HostS3Options } from './host/s3-options.js';

@@ -41,6 +41,8 @@ export interface AccountContext<Shared = unknown> {
   readonly limits: ResolvedLimits;
   /** The result of the row's own `share`. */
   readonly shared: Shared;
+  /** @throws EdgeError EDGE_ACCOUNT_REMOVED when the account is gone, though another one may have its id */
+  check?(): void;
 }
 
 /** The function that a binding is opened for, as the binding uses it. */
@@ -75,6 +77,8 @@ export interface BindingBase<Shared = unknown> {
   readonly storage?: StorageOwner;
   /** Makes what all accounts of a host share. @throws TypeError or RangeError for an option of the host that is not what it must be */
   share?(host: BindingHost): Shared;
+  /** Forgets what is shared for an account that was removed. */
+  endAccount?(shared: Shared, account: string): void;
   /** Ends what `share` has made, with the host. */
   closeShared?(shared: Shared): Promise<void>;
   /** The HTTP status of an error that is one of this binding; 500 for one that does not concern the caller. */

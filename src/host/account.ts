@@ -5,6 +5,7 @@ import type { StoreBucket } from '../bindings/bucket/types.js';
 import type { BindingClients } from '../bindings/registry.js';
 import type { CellSupervisor } from '../pool/cell-supervisor.js';
 import { EdgeError } from '../quotas/errors.js';
+import type { Plan, ZonePlan } from '../quotas/limits.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import { givenOf } from '../quotas/schema/check-options.js';
 import type { StoredSum } from '../storage/accounts/account-sum.js';
@@ -25,6 +26,17 @@ import {
   resolveLoadOptions,
 } from './options.js';
 
+/** An account of a host, as `host.accounts()` lists it. */
+export interface AccountInfo {
+  readonly id: string;
+  readonly plan: Plan;
+  readonly zonePlan: ZonePlan;
+  /** The names of the functions that are loaded. */
+  readonly functions: readonly string[];
+  /** The host names that its functions may answer; undefined: any that no other account has. */
+  readonly zones: readonly string[] | undefined;
+}
+
 export class Account implements BindingClients {
   readonly id: string;
   /** As they were given, at first and by `update`. */
@@ -33,6 +45,8 @@ export class Account implements BindingClients {
   readonly #host: AccountHost;
   readonly #supervisor: CellSupervisor;
   readonly #functions: LoadedFunctions;
+  /** Set when it is removed or its host is closed. */
+  #ended: EdgeError | undefined;
 
   /** Accounts are made by `host.account(id)`. */
   constructor(
@@ -74,6 +88,7 @@ export class Account implements BindingClients {
     const limits = this.#limits;
     const started = await this.#start(author, source, options);
     try {
+      this.#check();
       // Again: others may have taken a name, or the last place, while the script started.
       this.#functions.checkNames(started.options);
       this.#functions.checkCounts(started.options, started.runner.context.limits);
@@ -102,6 +117,7 @@ export class Account implements BindingClients {
    * rejects for options and routes.
    */
   setTriggers(name: string, triggers: Pick<LoadOptions, 'routes' | 'crons'>): void {
+    this.#check();
     this.#functions.setTriggers(name, () => this.#resolve({ name, ...triggers }));
   }
 
@@ -136,6 +152,7 @@ export class Account implements BindingClients {
    * @internal
    */
   client<Config, Shared, Client extends object>(row: NamedBinding<Config, Shared, Client>, config: Config): Client {
+    this.#check();
     return this.#host.bindings.client(row, this.#bindingContext(), config);
   }
 
@@ -154,11 +171,13 @@ export class Account implements BindingClients {
    * has a route outside of the new zones; nothing has changed then.
    */
   async update(update: AccountUpdate): Promise<void> {
+    this.#check();
     const changes = checkAccountUpdate(update);
     // The day's count goes on where there was no rate before.
     const { requestsPerDay, requestsPerMinute } = this.#host.limitsOf({ ...this.#settings, ...changes }).most;
     if (Number.isFinite(requestsPerDay) || Number.isFinite(requestsPerMinute))
       await this.#host.admission.attach(this.id);
+    this.#check();
     const settings = { ...this.#settings, ...changes };
     const limits = this.#host.limitsOf(settings);
     if (changes.zones !== undefined) this.#host.redeclare(changes.zones, this.#functions.routes);
@@ -169,6 +188,13 @@ export class Account implements BindingClients {
     this.#functions.relimit(limits);
   }
 
+  /** What host.accounts() says of it. */
+  get info(): AccountInfo {
+    const { plan, zonePlan } = this.limits;
+    const functions = this.#functions.list().map(({ name }) => name);
+    return { id: this.id, plan, zonePlan, functions, zones: this.#settings.zones };
+  }
+
   /** What happened in the functions that are loaded, in each since it was, and in all of them together. */
   stats(): AccountStatsSnapshot {
     return this.#functions.stats();
@@ -176,6 +202,7 @@ export class Account implements BindingClients {
 
   /** What the account has used of what its plan allows. */
   usage(): AccountUsageSnapshot {
+    this.#check();
     const { size, crons } = this.#functions;
     const requests = this.#host.admission.usage(this.id);
     return usageOf(this.limits, requests, { functions: size, crons }, this.#host.now());
@@ -185,7 +212,8 @@ export class Account implements BindingClients {
    * What the account has stored now. Opens the storage when that has not been used. Rejects with EDGE_CLOSED, and for a storage that cannot be
    * opened or read.
    */
-  storage(): Promise<StoredSum> {
+  async storage(): Promise<StoredSum> {
+    this.#check();
     return this.#host.stored();
   }
 
@@ -194,27 +222,50 @@ export class Account implements BindingClients {
     return this.#supervisor.cells;
   }
 
-  async close(): Promise<void> {
-    const error = new EdgeError('EDGE_CLOSED', `Cannot use a function of account "${this.id}": the host is closed`);
+  /** Ends it, with the host or because it is removed. What runs there is ended now; what comes is refused with the error. */
+  async close(
+    error = new EdgeError('EDGE_CLOSED', `Cannot use a function of account "${this.id}": the host is closed`),
+  ): Promise<void> {
+    // All at once, before another account of the same id begins.
+    this.#ended = error;
     this.#functions.end(error);
     this.#host.releaseNames();
+    if (error.code === 'EDGE_ACCOUNT_REMOVED') this.#supervisor.endAll('removed', '');
     await this.#supervisor.close();
     this.#host.share.close();
   }
 
   async #start(author: LimitsAuthor, source: ScriptSource, options: LoadOptions | undefined): Promise<StartedFunction> {
-    const account = { id: this.id, limits: this.#limits, supervisor: this.#supervisor, functions: this.#functions };
-    return startFunction(this.#host, account, author, source, this.#resolve(options));
+    this.#check();
+    const account = {
+      id: this.id,
+      limits: this.#limits,
+      supervisor: this.#supervisor,
+      functions: this.#functions,
+      check: () => this.#check(),
+    };
+    try {
+      return await startFunction(this.#host, account, author, source, this.#resolve(options));
+    } catch (error) {
+      // What it could not use any more is not what is wrong.
+      throw this.#ended ?? error;
+    }
   }
 
   #resolve(options: LoadOptions | undefined): ResolvedLoadOptions {
     return resolveLoadOptions(options, this.#host.bindings.registry.named, () => this.#functions.unusedName());
   }
 
+  /** @throws EdgeError EDGE_ACCOUNT_REMOVED; EDGE_CLOSED when the host is */
+  #check(): void {
+    if (this.#ended !== undefined) throw this.#ended;
+  }
+
   #bindingContext(): Omit<AccountContext, 'shared'> {
     const limits = (): ResolvedLimits => this.limits;
     return {
       account: this.id,
+      check: () => this.#check(),
       get limits() {
         return limits();
       },

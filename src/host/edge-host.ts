@@ -25,7 +25,7 @@ import { resolveLimits } from '../quotas/resolve-limits.js';
 import { checkOptions } from '../quotas/schema/check-options.js';
 import { lazyCounters, openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
 import { Storage } from '../storage/storage.js';
-import { Account } from './account.js';
+import { Account, type AccountInfo } from './account.js';
 import type { AccountHost } from './account-host.js';
 import { AccountLimits } from './account-limits.js';
 import type { ScriptSource } from './deploy/deployment.js';
@@ -46,6 +46,7 @@ import { type HostListenerOptions, LISTENER_OPTIONS } from './listener-options.j
 import { createManagementEndpoint, type HostManagement, type HostManagementOptions } from './management-endpoint.js';
 import { MANAGEMENT_OPTIONS } from './management-options.js';
 import { type AccountOptions, checkAccountOptions, checkName, type LoadOptions } from './options.js';
+import { type AccountRemoval, type AccountRemovalOptions, REMOVAL_OPTIONS, removedError } from './removal-options.js';
 import { createS3Endpoint, type HostS3 } from './s3-endpoint.js';
 import type { HostS3Options } from './s3-options.js';
 import { loadTelemetry } from './telemetry/open-telemetry.js';
@@ -100,6 +101,8 @@ export interface HostParts {
 export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients {
   readonly #options: ResolvedHostOptions;
   readonly #accounts = new Map<string, Account>();
+  /** Those that were removed and not made again: credentials of theirs are refused. */
+  readonly #removed = new Set<string>();
   readonly #names = new NameOwners({
     onChange: () => this.#router.forget(),
     onInactive: message => this.#warn(new EdgeError('EDGE_NAME_TAKEN', message)),
@@ -220,7 +223,54 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     });
     const account = new Account(id, { settings: checked, limits }, this.#accountHost(id, share), supervisor);
     this.#accounts.set(id, account);
+    this.#removed.delete(id);
     return account;
+  }
+
+  /** All accounts, in the order in which they were made. */
+  accounts(): AccountInfo[] {
+    return [...this.#accounts.values()].map(account => account.info);
+  }
+
+  /**
+   * Ends an account: its open invocations end with EDGE_ACCOUNT_REMOVED, its functions are unloaded, and its routes, crons, zones and API tokens are free.
+   * Its handles (functions, buckets, the `Account`) are refused with EDGE_ACCOUNT_REMOVED from the call on, also when there is another account of the
+   * same id. Resolves when nothing of it runs and, with `deleteData`, an account of the same id has nothing of its data; that is deleted in the background
+   * then, and over restarts.
+   *
+   * Rejects with EDGE_ACCOUNT_REMOVED when there is no such account, unless `deleteData` is to delete what one has left in the storage; and with the errors of
+   * the storage, after which the call can be repeated with `deleteData`.
+   */
+  async removeAccount(id: string, options: AccountRemovalOptions = {}): Promise<AccountRemoval> {
+    if (this.#closing !== undefined)
+      throw new EdgeError('EDGE_CLOSED', `Cannot remove account "${id}": the host is closed`);
+    checkName('an account', id);
+    checkOptions('removeAccount()', options, REMOVAL_OPTIONS);
+    const { deleteData = false } = options;
+    const account = this.#accounts.get(id);
+    if (account === undefined && !deleteData)
+      throw new EdgeError('EDGE_ACCOUNT_REMOVED', `Cannot remove account "${id}": there is no such account`);
+    this.#accounts.delete(id);
+    this.#removed.add(id);
+    this.#bindings.endAccount(id);
+    const ended = account?.close(removedError(id));
+    const storage = await this.#openStorage();
+    const removal = await this.#removeStored(storage, id, deleteData);
+    await ended;
+    return removal;
+  }
+
+  #removeStored(storage: Storage, id: string, deleteData: boolean): Promise<AccountRemoval> {
+    return storage.removeAccount(id, {
+      error: removedError(id),
+      deleteData,
+      beside: async () => {
+        if (!this.#accounts.has(id)) await this.#admission.detach(id);
+        if (!storage.hasDatabase('management')) return;
+        const { removeAccountRecords } = await import('../management/state/remove-account.js');
+        await removeAccountRecords(storage.database('management'), id, deleteData);
+      },
+    });
   }
 
   /** A bucket of the default account. */
@@ -368,6 +418,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       directories: this.#bindings.directories,
       // Not by account(), which would make one that the application may still make with options of its own.
       limits: account => this.#accounts.get(account)?.limits ?? hostLimits,
+      isRemoved: account => this.#removed.has(account),
       warn: error => this.#warn(error),
     });
   }
@@ -425,8 +476,9 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       access,
       owners: this.#bindings.registry.storageOwners,
     }).then(
-      storage => {
+      async storage => {
         this.#isStorageOpen = true;
+        for (const id of await storage.unfinishedRemovals()) await this.#removeStored(storage, id, true);
         return storage;
       },
       (error: unknown) => {

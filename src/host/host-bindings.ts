@@ -53,11 +53,17 @@ export class HostBindings {
     const client = {
       account: context.account,
       shared: this.shared(row),
+      check: () => context.check?.(),
       get limits() {
         return context.limits;
       },
     };
     return row.client(client, config);
+  }
+
+  /** An account was removed: what the rows share for it is not for another one of its id. */
+  endAccount(account: string): void {
+    for (const [row, shared] of this.#shared) row.endAccount?.(shared, account);
   }
 
   /** Ends what the rows share. */

@@ -16,6 +16,14 @@ export interface StorageOwner {
   accounts?(storage: StorageContext): AsyncIterable<string>;
   /** Counts from the records themselves what the account has stored. Nothing of the account is written meanwhile. */
   count?(storage: StorageContext, account: string): Promise<StoredSum>;
+  /** Hides all that the account has from an account of the same id. It may be repeated; `clear` then frees the space. */
+  detach?(storage: StorageContext, account: string): Promise<void>;
+  /**
+   * Removes what was detached, in steps that can be repeated after a kill.
+   *
+   * @param check to be called between two steps; throws when the storage is being closed
+   */
+  clear?(storage: StorageContext, check: () => void): Promise<void>;
 }
 
 export interface StorageJob {

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AbstractLevel } from 'abstract-level';
 import { MemoryLevel } from 'memory-level';
+import { AccountRemovals, type RemovalSteps } from './accounts/account-removals.js';
 import { AccountSums, type RecountedSum } from './accounts/account-sums.js';
 import { BlobCollector } from './blobs/blob-collector.js';
 import type { BlobStore } from './blobs/blob-store.js';
@@ -65,17 +66,24 @@ export class Storage {
   readonly recounted: readonly RecountedSum[];
   readonly #close: () => Promise<void>;
   readonly #openDatabase: OpenDatabase;
+  readonly #hasDatabase: (name: string) => boolean;
   /** The key that secrets in the databases are encrypted with. */
   readonly secretsKey: KeyStore;
+  readonly #removals: AccountRemovals;
   readonly #databases = new Map<string, Database>();
   #sweeping: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
-  private constructor({ context, close, openDatabase, secretsKey, recounted = [] }: Opened) {
+  private constructor(
+    { context, close, openDatabase, hasDatabase, secretsKey, recounted = [] }: Opened,
+    owners: readonly StorageOwner[],
+  ) {
     this.context = context;
+    this.#removals = new AccountRemovals(context, owners);
     this.recounted = recounted;
     this.#close = close;
     this.#openDatabase = openDatabase;
+    this.#hasDatabase = hasDatabase;
     this.secretsKey = secretsKey;
   }
 
@@ -91,6 +99,7 @@ export class Storage {
     const jobs = owners.flatMap(owner => owner.jobs ?? []);
     const opened = new Storage(
       location === ':memory:' ? await openMemory(options) : await openDirectory(location, options, jobs),
+      owners,
     );
     try {
       await opened.#startSweeps(
@@ -101,6 +110,8 @@ export class Storage {
       await opened.close();
       throw error;
     }
+    // In the background; what fails is left to the sweeps.
+    opened.#removals.clear().catch(() => {});
     return opened;
   }
 
@@ -127,12 +138,35 @@ export class Storage {
     return { databases };
   }
 
+  /** Accounts whose removal a kill has interrupted: `removeAccount` is to be called for them before anything uses their records. */
+  unfinishedRemovals(): Promise<string[]> {
+    return this.#removals.unfinished();
+  }
+
+  /**
+   * Ends all writes of the account, and removes its records when `deleteData` says so: an account of the same id has none of them when it resolves. Rejects
+   * with the errors of a write, and is to be called again then.
+   *
+   * @returns resolves when the space is free, too. Rejects with EDGE_CLOSED when the storage closes before; the next opening goes on.
+   */
+  async removeAccount(account: string, steps: RemovalSteps): Promise<{ readonly deleted: Promise<void> }> {
+    await this.#removals.remove(account, steps);
+    const deleted = steps.deleteData ? this.#removals.clear() : Promise.resolve();
+    deleted.catch(() => {});
+    return { deleted };
+  }
+
   /** The records of one part of the host. The same name is the same sublevel. */
   sublevel(name: string): Sublevel {
     if (!/^[a-z][a-z0-9-]{0,63}$/.test(name)) {
       throw new TypeError(`Cannot open the sublevel "${name}": a name is up to 64 lower-case letters, digits and "-"`);
     }
     return sublevel(this.context.records, name);
+  }
+
+  /** Whether the database was ever used. */
+  hasDatabase(name: string): boolean {
+    return this.#databases.has(name) || this.#hasDatabase(name);
   }
 
   /** A separate database, for a part of the host that keeps many kinds of records. It is closed with the storage. */
@@ -147,7 +181,7 @@ export class Storage {
 
   /** Finishes the waiting writes and releases the directory. Later calls of its owners reject with EDGE_CLOSED. */
   close(): Promise<void> {
-    this.#closing ??= this.#sweeping.then(() => this.#closeAll());
+    this.#closing ??= Promise.all([this.#sweeping, this.#removals.stop()]).then(() => this.#closeAll());
     return this.#closing;
   }
 
@@ -178,6 +212,7 @@ export class Storage {
         // A job that fails, for example because the disk is full, runs again after the interval, and the others run now.
       }
     }
+    await this.#removals.clear().catch(() => {});
   }
 }
 
@@ -193,6 +228,7 @@ type OpenDatabase = (name: string) => Database;
 
 interface Opened {
   readonly openDatabase: OpenDatabase;
+  readonly hasDatabase: (name: string) => boolean;
   readonly secretsKey: KeyStore;
   readonly context: StorageContext;
   readonly close: () => Promise<void>;
@@ -206,6 +242,7 @@ async function openMemory(options: StorageOptions): Promise<Opened> {
     context,
     close: () => close(context, () => []),
     openDatabase: () => asDatabase(new MemoryLevel()),
+    hasDatabase: () => false,
     secretsKey: memoryKey(),
   };
 }
@@ -245,6 +282,7 @@ async function openDirectory(directory: string, options: StorageOptions, jobs: r
         mkdirSync(location, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
         return asDatabase(new Level(location));
       },
+      hasDatabase: name => existsSync(join(path, name)),
       secretsKey: keyFile(join(path, 'secrets.key')),
     };
   } catch (error) {

@@ -31,6 +31,8 @@ export interface BucketServiceOptions {
   readonly keepsDelimiter?: boolean;
   /** @default those of the specification */
   readonly limits?: BucketPlanLimits;
+  /** Called before each call; it is refused with what this throws. */
+  readonly check?: () => void;
 }
 
 /**
@@ -67,6 +69,7 @@ export function bucketService(open: () => Promise<BucketEngine>, options: Bucket
     const answer = ANSWERS.get(call.method);
     if (answer === undefined) throw new TypeError(`A bucket has no method ${describe(call.method)}`);
     try {
+      options.check?.();
       const args = checkFields(answer.name, 'the argument', call.args);
       if (bucket === undefined) {
         opening ??= open().finally(() => {

@@ -21,6 +21,8 @@ export interface StartingAccount {
   readonly limits: AccountLimits;
   readonly supervisor: CellSupervisor;
   readonly functions: LoadedFunctions;
+  /** @throws EdgeError when the account is gone */
+  readonly check: () => void;
 }
 
 /** The author is that of the limits among the options. Rejects as `account.load()` does; the function serves nothing yet. */
@@ -50,10 +52,11 @@ export async function startFunction(
   const modules = await scanModules(deployment, host.share);
   const stats = new FunctionStats();
   const { version } = deployment;
+  const parts = { account: account.id, check: account.check, options, version, stats };
   const runnerWith = (own: ResolvedLimits): FunctionRunner => {
     const allowance = new CpuAllowance({ overrunMs: own.cpuOverrunMs });
     return new FunctionRunner({
-      context: functionContext(host, { account: account.id, options, version, limits: own, stats, allowance }),
+      context: functionContext(host, { ...parts, limits: own, allowance }),
       deployment,
       head: () => loadHead(options, modules, own, allowance.balanceMs),
       cache: host.cache,

@@ -110,6 +110,7 @@ const BY_BUCKET_CODE: ReadonlyMap<unknown, S3ErrorCode> = new Map<unknown, S3Err
   [100100, 'EntityTooLarge'],
   ['EDGE_STORAGE_FULL', 'InsufficientStorage'],
   ['EDGE_STORAGE_QUOTA', 'QuotaExceeded'],
+  ['EDGE_ACCOUNT_REMOVED', 'InvalidAccessKeyId'],
   ['EDGE_CLOSED', 'ServiceUnavailable'],
   ['EDGE_OVERLOADED', 'ServiceUnavailable'],
 ]);

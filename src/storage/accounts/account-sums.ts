@@ -1,5 +1,6 @@
 /** The sums of all accounts of a storage: where they are on disk, and how they are counted from the records themselves. */
 
+import type { EdgeError } from '../../quotas/errors.js';
 import { parseSum, sumRecord } from '../records/counts.js';
 import { afterPrefix } from '../records/level-database.js';
 import { recordKeys } from '../records/record-keys.js';
@@ -29,6 +30,8 @@ export class AccountSums {
   readonly #records: RecordStore;
   readonly #sources: SumSources;
   readonly #sums = new Map<string, AccountSum>();
+  /** Of accounts that are being removed. */
+  readonly #ending = new Map<string, Promise<void>>();
 
   constructor(records: RecordStore, sources: SumSources) {
     this.#records = records;
@@ -52,9 +55,32 @@ export class AccountSums {
     return sum.stored;
   }
 
-  /** The next use of the account begins anew. */
-  forget(account: string): void {
+  /**
+   * Refuses every write that began with the sum of the account, waits for those that are being committed, and runs `task`. What comes later for an
+   * account of the same id waits for that, see `whenEnded`.
+   */
+  end(account: string, error: EdgeError, task: () => Promise<void>): Promise<void> {
+    const before = this.#ending.get(account);
+    const over = this.#sums.get(account)?.end(error);
     this.#sums.delete(account);
+    const run = async (): Promise<void> => {
+      await before;
+      await over;
+      await task();
+    };
+    const ended = run();
+    const ending = ended
+      .catch(() => {})
+      .finally(() => {
+        if (this.#ending.get(account) === ending) this.#ending.delete(account);
+      });
+    this.#ending.set(account, ending);
+    return ended;
+  }
+
+  /** Resolves when no account of this id is being removed any more; undefined when none is. */
+  whenEnded(account: string): Promise<void> | undefined {
+    return this.#ending.get(account);
   }
 
   /** Counts all accounts again, before anything else uses the storage. The answer has those whose sum was not what was counted. */
@@ -78,6 +104,7 @@ export class AccountSums {
   }
 
   async #read(account: string): Promise<StoredSum> {
+    await this.whenEnded(account);
     await this.#records.awaitRecovery();
     const record = await this.#records.get(recordKeys.sum(account));
     if (record !== undefined) return parseSum(record);

@@ -295,11 +295,16 @@ export class MultipartUploads {
     return { uploads, truncated: false };
   }
 
-  /** Aborts the open uploads and deletes the records of the others, when the bucket is deleted. */
-  async clear(): Promise<void> {
+  /**
+   * Aborts the open uploads and deletes the records of the others, when the bucket is deleted.
+   *
+   * @param check throws when the storage is being closed
+   */
+  async clear(check = () => {}): Promise<void> {
     const root = bucketKeys.uploads(this.#bucketId);
     for await (const page of this.#storage.records.pages({ gte: root, lt: afterPrefix(root) }, 100)) {
       for (const [recordKey, record] of page) {
+        check();
         const { key, uploadId } = decodeUpload(record).upload;
         await this.#storage.mutex.run(recordKey, async () => {
           const current = await this.#storage.records.get(recordKey);
