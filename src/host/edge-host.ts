@@ -345,6 +345,8 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       },
       warn: error => this.#warn(error),
       account: id => this.#accounts.get(id),
+      accounts: () => this.accounts(),
+      removeAccount: (id, removal) => this.removeAccount(id, removal),
       bindings: this.#bindings.registry,
       directories: this.#bindings.directories,
       storage: async () => {
