@@ -2,6 +2,7 @@
  * The limits of an account's functions. Plan, usage model and caps are the owner's, who has the application's code; what the account's customer
  * writes, in `edgehost.toml` or over the management API, may only lower.
  */
+import { LRUCache } from 'lru-cache';
 import type { CellOptions } from '../pool/cell.js';
 import { EdgeError } from '../quotas/errors.js';
 import { limitError } from '../quotas/limit-error.js';
@@ -24,6 +25,9 @@ export interface FunctionSettings {
 /** A cell may hold so much besides the memory of its isolates before isolates are ended. */
 const CELL_BASE_BYTES = 256 * 1024 * 1024;
 
+/** The options of an account that its limits come from. */
+type LimitOptions = { readonly [Name in 'plan' | 'zonePlan' | 'limits' | 'caps']?: AccountOptions[Name] | undefined };
+
 /** The limits that the host sets for every account. */
 export interface HostLimits {
   readonly plan: Plan;
@@ -31,6 +35,31 @@ export interface HostLimits {
   readonly limits: LimitOverrides;
 }
 
+/** How many different sets of limits are remembered. */
+const SETS_KEPT = 1000;
+
+/** The limits of the accounts of one host. Accounts with the same options share one object: most have those of a few plans. */
+export class LimitSets {
+  readonly #host: HostLimits;
+  readonly #sets = new LRUCache<string, AccountLimits>({ max: SETS_KEPT });
+
+  constructor(host: HostLimits) {
+    this.#host = host;
+  }
+
+  of(options: AccountOptions): AccountLimits {
+    const { plan, zonePlan, limits, caps } = options;
+    // JSON has no Infinity.
+    const key = JSON.stringify([plan, zonePlan, limits, caps], (_, value) => (value === Infinity ? 'none' : value));
+    const known = this.#sets.get(key);
+    if (known !== undefined) return known;
+    const made = new AccountLimits(this.#host, { plan, zonePlan, limits, caps });
+    this.#sets.set(key, made);
+    return made;
+  }
+}
+
+/** It never changes: accounts share it. */
 export class AccountLimits {
   /** The limits of a function that sets none. */
   readonly own: ResolvedLimits;
@@ -39,8 +68,10 @@ export class AccountLimits {
   readonly #choice: HostLimits;
   readonly #overrides: readonly (LimitOverrides | undefined)[];
   readonly #caps: LimitOverrides;
+  /** Of functions that set none themselves, by their author. */
+  readonly #plain = new Map<LimitsAuthor, ResolvedLimits>();
 
-  constructor(host: HostLimits, { plan, zonePlan, limits, caps = {} }: AccountOptions) {
+  constructor(host: HostLimits, { plan, zonePlan, limits, caps = {} }: LimitOptions) {
     this.#choice = { plan: plan ?? host.plan, zonePlan: zonePlan ?? host.zonePlan, limits: host.limits };
     this.#overrides = [host.limits, limits];
     this.#caps = caps;
@@ -60,7 +91,9 @@ export class AccountLimits {
 
   /** The limits of a function that was loaded when its account had others: no more than is allowed now. `onLowered` as for `of`. */
   again(settings: FunctionSettings, author: LimitsAuthor, onLowered: (message: string) => void): ResolvedLimits {
-    return within(this.#of(settings, author, onLowered, true), { memoryBytes: this.most.memoryBytes });
+    const own = this.#of(settings, author, onLowered, true);
+    const { memoryBytes } = this.most;
+    return own.memoryBytes <= memoryBytes ? own : within(own, { memoryBytes });
   }
 
   /** What the cells of the account are started with: their isolates have the largest memory that any function may have. */
@@ -77,6 +110,11 @@ export class AccountLimits {
   ): ResolvedLimits {
     const { name, limits, usageModel } = settings;
     const { plan } = this.#choice;
+    if (usageModel === undefined && Object.keys(limits).length === 0) {
+      const plain = this.#plain.get(author) ?? within(this.#resolve(undefined), this.#ceiling(undefined, author));
+      this.#plain.set(author, plain);
+      return plain;
+    }
     const isForeignModel = (author === 'customer' || author === 'stored') && (usageModel ?? plan) !== plan;
     if (isForeignModel) {
       const why = `the usage model "${usageModel}" is not the plan of its account, "${plan}", which only the owner of the host changes`;

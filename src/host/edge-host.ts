@@ -27,7 +27,7 @@ import { lazyCounters, openRedisCounters, type SharedCounters } from '../quotas/
 import { Storage } from '../storage/storage.js';
 import { Account, type AccountInfo } from './account.js';
 import type { AccountHost } from './account-host.js';
-import { AccountLimits } from './account-limits.js';
+import { LimitSets } from './account-limits.js';
 import type { ScriptSource } from './deploy/deployment.js';
 import type { EdgeFunction } from './edge-function.js';
 import { warnUnheard } from './events/unheard.js';
@@ -72,6 +72,8 @@ export interface HostWatch {
   readonly missing: readonly string[];
 }
 
+type CommonHost = Omit<AccountHost, 'share' | 'redeclare' | 'stored' | 'releaseNames'>;
+
 /** State of a host, for health checks. */
 export interface HostHealth {
   readonly isolation: 'process' | 'thread';
@@ -114,6 +116,9 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   readonly #gate: IsolateGate;
   readonly #bindings: HostBindings;
   readonly #admission: Admission;
+  readonly #limitSets: LimitSets;
+  /** The same for all accounts, which are many. */
+  readonly #commonHost: CommonHost;
   readonly #budget: HostBudget;
   readonly #guestBundle: string | undefined;
   /** Shared with other hosts. */
@@ -170,6 +175,8 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       },
       onError: error => this.#warn(error),
     });
+    this.#limitSets = new LimitSets(this.#options);
+    this.#commonHost = this.#makeCommonHost();
     ignoreInspectorSignal();
     void loadTelemetry();
   }
@@ -199,7 +206,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     }
     checkName('an account', id);
     const checked = checkAccountOptions(options);
-    const limits = new AccountLimits(this.#options, checked);
+    const limits = this.#limitSets.of(checked);
     if (checked.zones !== undefined) this.#names.declare(id, checked.zones);
     const { maxIsolatesPerAccount, spareIsolates } = this.#options;
     const bounds = {
@@ -505,7 +512,17 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
 
   #accountHost(id: string, share: HostShare): AccountHost {
     return {
+      ...this.#commonHost,
       share,
+      redeclare: (zones, routes) => this.#names.redeclare(id, zones, routes.map(compilePattern)),
+      stored: async () => (await this.#storageOfBindings()).context.sums.read(id),
+      releaseNames: () => this.#names.releaseAccount(id),
+    };
+  }
+
+  #makeCommonHost(): CommonHost {
+    return {
+      limitsOf: settings => this.#limitSets.of(settings),
       idleHttpMs: this.#options.idleHttpMs,
       connectionSlotRelease: this.#options.connectionSlotRelease,
       admission: this.#admission,
@@ -514,10 +531,6 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       gate: this.#gate,
       router: this.#router,
       namesKnown: () => this.#namesKnown,
-      stored: async () => (await this.#storageOfBindings()).context.sums.read(id),
-      limitsOf: settings => new AccountLimits(this.#options, settings),
-      redeclare: (zones, routes) => this.#names.redeclare(id, zones, routes.map(compilePattern)),
-      releaseNames: () => this.#names.releaseAccount(id),
       localSend: (account, url, origin) => this.#localSend(account, url, origin),
       bindings: this.#bindings,
       emitLog: event => {
