@@ -12,7 +12,7 @@ export {
   type AuditOptions,
   auditRequests,
 } from './cli/deprecation-check/requests.js';
-export type { Account } from './host/account.js';
+export type { Account, AccountInfo } from './host/account.js';
 export type { ModuleSource, ScriptSource } from './host/deploy/deployment.js';
 export type { EdgeFunction, FunctionFetchOptions } from './host/edge-function.js';
 export { EdgeHost, type HostCell, type HostHealth, type HostWatch } from './host/edge-host.js';
@@ -30,8 +30,9 @@ export type { ListenerOptions, NodeListener } from './host/ingress/listener.js';
 export type { FunctionStatsSnapshot, HistogramSnapshot } from './host/invocation/function-stats.js';
 export type { CellEvent } from './host/invocation/telemetry.js';
 export type { HostManagement, HostManagementOptions } from './host/management-endpoint.js';
-export type { AccountOptions, LoadOptions, RouteOptions } from './host/options.js';
-export { type RepairOptions, type RepairStep, repairStorage } from './host/repair-storage.js';
+export type { AccountOptions, AccountUpdate, LoadOptions, RouteOptions } from './host/options.js';
+export type { AccountRemoval, AccountRemovalOptions } from './host/removal-options.js';
+export { type RepairOptions, type RepairStep, repairStorage, type StorageRepairReport } from './host/repair-storage.js';
 export type { HostS3 } from './host/s3-endpoint.js';
 export type { HostS3Credential, HostS3Options } from './host/s3-options.js';
 export type { SandboxOption } from './pool/sandbox/sandbox.js';
@@ -41,4 +42,6 @@ export { EdgeError, type EdgeErrorCode, type ExceededLimit, type SourceLocation 
 export type { LimitWarning } from './quotas/limit-warnings.js';
 export type { InvocationKind, Plan, ZonePlan } from './quotas/limits.js';
 export type { LimitOverrides } from './quotas/resolve-limits.js';
+export type { StoredSum } from './storage/accounts/account-sum.js';
+export type { RecountedSum } from './storage/accounts/account-sums.js';
 export type { RepairedDatabase, StorageRepair } from './storage/storage.js';

@@ -34,10 +34,15 @@ export interface BindingHost<Options = unknown> {
 /** The account that a binding is opened for, as the binding uses it. */
 export interface AccountContext<Shared = unknown> {
   readonly account: string;
-  /** The limits of the function that the binding is opened for; without one, those of the account. */
+  /**
+   * The limits of the function that the binding is opened for. For the application's own client they are those of the account, and may differ from
+   * call to call.
+   */
   readonly limits: ResolvedLimits;
   /** The result of the row's own `share`. */
   readonly shared: Shared;
+  /** @throws EdgeError EDGE_ACCOUNT_REMOVED when the account is gone, though another one may have its id */
+  check?(): void;
 }
 
 /** The function that a binding is opened for, as the binding uses it. */
@@ -72,6 +77,8 @@ export interface BindingBase<Shared = unknown> {
   readonly storage?: StorageOwner;
   /** Makes what all accounts of a host share. @throws TypeError or RangeError for an option of the host that is not what it must be */
   share?(host: BindingHost): Shared;
+  /** Forgets what is shared for an account that was removed. */
+  endAccount?(shared: Shared, account: string): void;
   /** Ends what `share` has made, with the host. */
   closeShared?(shared: Shared): Promise<void>;
   /** The HTTP status of an error that is one of this binding; 500 for one that does not concern the caller. */

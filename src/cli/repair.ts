@@ -1,7 +1,7 @@
 /** `edgehost repair`: saves what can be read of a damaged storage directory. */
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type RepairStep, repairStorage } from '../host/repair-storage.js';
+import { type RepairStep, repairStorage, type StorageRepairReport } from '../host/repair-storage.js';
 import type { Syntax } from './terminal/arguments.js';
 import { CommandError, command, textOf } from './terminal/command.js';
 
@@ -33,17 +33,25 @@ export const REPAIR = command(SYNTAX, async ({ values, paths }, io) => {
     tell(
       step.kind === 'repair'
         ? `repairing the database ${join(directory, step.database)}`
-        : 'opening it, and rebuilding its indexes',
+        : 'opening it, rebuilding its indexes and counting what accounts have stored',
     );
-  const { databases } = await repairStorage(directory, { onStep });
-  if (values.json) io.out(`${JSON.stringify({ directory, databases })}\n`);
+  const { databases, recounted } = await repairStorage(directory, { onStep });
+  if (values.json) io.out(`${JSON.stringify({ directory, databases, recounted })}\n`);
   for (const { name, movedFiles } of databases) {
     if (movedFiles.length > 0)
       tell(`files of ${name} that are in ${join(directory, name, 'lost')} now: ${movedFiles.join(', ')}`);
   }
+  for (const { account, before, after } of recounted)
+    tell(
+      `account ${account} stores ${sumText(after)}; ${before === null ? 'there was no sum' : `the sum was ${sumText(before)}`}`,
+    );
   tell('done: the directory can be opened');
   return 0;
 });
+
+function sumText({ bytes, objects }: StorageRepairReport['recounted'][number]['after']): string {
+  return `${bytes} bytes in ${objects} objects`;
+}
 
 async function copyTo(directory: string, copy: string): Promise<void> {
   try {

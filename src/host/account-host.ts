@@ -6,10 +6,13 @@ import type { IsolateGate } from '../pool/isolate-gate.js';
 import type { Admission } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import type { HostShare } from '../quotas/host/host-share.js';
+import type { StoredSum } from '../storage/accounts/account-sum.js';
+import type { AccountLimits } from './account-limits.js';
 import type { InvocationEvent, LogEvent } from './events.js';
 import type { HostBindings } from './host-bindings.js';
 import type { Router } from './ingress/router.js';
 import type { FunctionRunner } from './invocation/function-runner.js';
+import type { AccountOptions } from './options.js';
 import type { InvocationTrace } from './telemetry/trace.js';
 
 export interface AccountHost {
@@ -28,6 +31,15 @@ export interface AccountHost {
   namesKnown(): Promise<void>;
   /** The function of this host that answers when a function of the account fetches the URL; undefined where the network does. */
   localSend(account: string, url: URL, origin: CallOrigin | undefined): LocalSend | undefined;
+  /** What the account has stored. */
+  stored(): Promise<StoredSum>;
+  /** The limits of an account with these options. */
+  limitsOf(options: AccountOptions): AccountLimits;
+  /**
+   * Gives the account these zones in place of those that it had. `routes` are the patterns of its functions.
+   * @throws as `host.account()` does, and EDGE_NAME_DENIED for a route outside of them; nothing has changed then
+   */
+  redeclare(zones: readonly string[], routes: readonly string[]): void;
   /** Gives back the zones of the account. */
   releaseNames(): void;
   emitLog(event: LogEvent): void;

@@ -2,6 +2,8 @@
  * The limits of an account's functions. Plan, usage model and caps are the owner's, who has the application's code; what the account's customer
  * writes, in `edgehost.toml` or over the management API, may only lower.
  */
+import { LRUCache } from 'lru-cache';
+import type { CellOptions } from '../pool/cell.js';
 import { EdgeError } from '../quotas/errors.js';
 import { limitError } from '../quotas/limit-error.js';
 import { INVOCATION_KINDS, type InvocationKind, LIMIT_NAMES, type LimitName, type Plan } from '../quotas/limits.js';
@@ -20,6 +22,12 @@ export interface FunctionSettings {
   readonly usageModel: Plan | undefined;
 }
 
+/** A cell may hold so much besides the memory of its isolates before isolates are ended. */
+const CELL_BASE_BYTES = 256 * 1024 * 1024;
+
+/** The options of an account that its limits come from. */
+type LimitOptions = { readonly [Name in 'plan' | 'zonePlan' | 'limits' | 'caps']?: AccountOptions[Name] | undefined };
+
 /** The limits that the host sets for every account. */
 export interface HostLimits {
   readonly plan: Plan;
@@ -27,6 +35,31 @@ export interface HostLimits {
   readonly limits: LimitOverrides;
 }
 
+/** How many different sets of limits are remembered. */
+const SETS_KEPT = 1000;
+
+/** The limits of the accounts of one host. Accounts with the same options share one object: most have those of a few plans. */
+export class LimitSets {
+  readonly #host: HostLimits;
+  readonly #sets = new LRUCache<string, AccountLimits>({ max: SETS_KEPT });
+
+  constructor(host: HostLimits) {
+    this.#host = host;
+  }
+
+  of(options: AccountOptions): AccountLimits {
+    const { plan, zonePlan, limits, caps } = options;
+    // JSON has no Infinity.
+    const key = JSON.stringify([plan, zonePlan, limits, caps], (_, value) => (value === Infinity ? 'none' : value));
+    const known = this.#sets.get(key);
+    if (known !== undefined) return known;
+    const made = new AccountLimits(this.#host, { plan, zonePlan, limits, caps });
+    this.#sets.set(key, made);
+    return made;
+  }
+}
+
+/** It never changes: accounts share it. */
 export class AccountLimits {
   /** The limits of a function that sets none. */
   readonly own: ResolvedLimits;
@@ -35,8 +68,10 @@ export class AccountLimits {
   readonly #choice: HostLimits;
   readonly #overrides: readonly (LimitOverrides | undefined)[];
   readonly #caps: LimitOverrides;
+  /** Of functions that set none themselves, by their author. */
+  readonly #plain = new Map<LimitsAuthor, ResolvedLimits>();
 
-  constructor(host: HostLimits, { plan, zonePlan, limits, caps = {} }: AccountOptions) {
+  constructor(host: HostLimits, { plan, zonePlan, limits, caps = {} }: LimitOptions) {
     this.#choice = { plan: plan ?? host.plan, zonePlan: zonePlan ?? host.zonePlan, limits: host.limits };
     this.#overrides = [host.limits, limits];
     this.#caps = caps;
@@ -51,12 +86,39 @@ export class AccountLimits {
    * @throws EdgeError EDGE_LIMIT_EXCEEDED for a setting that its author may not make
    */
   of(settings: FunctionSettings, author: LimitsAuthor, onLowered: (message: string) => void): ResolvedLimits {
+    return this.#of(settings, author, onLowered, author === 'stored');
+  }
+
+  /** The limits of a function that was loaded when its account had others: no more than is allowed now. `onLowered` as for `of`. */
+  again(settings: FunctionSettings, author: LimitsAuthor, onLowered: (message: string) => void): ResolvedLimits {
+    const own = this.#of(settings, author, onLowered, true);
+    const { memoryBytes } = this.most;
+    return own.memoryBytes <= memoryBytes ? own : within(own, { memoryBytes });
+  }
+
+  /** What the cells of the account are started with: their isolates have the largest memory that any function may have. */
+  get cellMemory(): Pick<CellOptions, 'heapBytes' | 'cellMemoryBytes'> {
+    const { memoryBytes } = this.most;
+    return { heapBytes: memoryBytes, cellMemoryBytes: CELL_BASE_BYTES + memoryBytes * 2 };
+  }
+
+  #of(
+    settings: FunctionSettings,
+    author: LimitsAuthor,
+    onLowered: (message: string) => void,
+    isLenient: boolean,
+  ): ResolvedLimits {
     const { name, limits, usageModel } = settings;
     const { plan } = this.#choice;
+    if (usageModel === undefined && Object.keys(limits).length === 0) {
+      const plain = this.#plain.get(author) ?? within(this.#resolve(undefined), this.#ceiling(undefined, author));
+      this.#plain.set(author, plain);
+      return plain;
+    }
     const isForeignModel = (author === 'customer' || author === 'stored') && (usageModel ?? plan) !== plan;
     if (isForeignModel) {
       const why = `the usage model "${usageModel}" is not the plan of its account, "${plan}", which only the owner of the host changes`;
-      if (author === 'customer') throw new EdgeError('EDGE_LIMIT_EXCEEDED', `Cannot load function "${name}": ${why}`);
+      if (!isLenient) throw new EdgeError('EDGE_LIMIT_EXCEEDED', `Cannot load function "${name}": ${why}`);
       onLowered(`Function "${name}": ${why}`);
     }
     const ceiling = this.#ceiling(usageModel, author);
@@ -72,7 +134,7 @@ export class AccountLimits {
         plan,
         option: `caps.${limit} of the account`,
       });
-      if (author !== 'stored') throw error;
+      if (!isLenient) throw error;
       onLowered(`Function "${name}" is loaded with less than it asks for. ${error.message}`);
     }
     return within(this.#resolve(usageModel, limits), ceiling);

@@ -5,8 +5,10 @@ import type { StoreBucket } from '../bindings/bucket/types.js';
 import type { BindingClients } from '../bindings/registry.js';
 import type { CellSupervisor } from '../pool/cell-supervisor.js';
 import { EdgeError } from '../quotas/errors.js';
+import type { Plan, ZonePlan } from '../quotas/limits.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import { givenOf } from '../quotas/schema/check-options.js';
+import type { StoredSum } from '../storage/accounts/account-sum.js';
 import type { AccountHost } from './account-host.js';
 import type { AccountLimits, LimitsAuthor } from './account-limits.js';
 import { type AccountUsageSnapshot, usageOf } from './account-quotas.js';
@@ -15,18 +17,46 @@ import type { ScriptSource } from './deploy/deployment.js';
 import type { EdgeFunction } from './edge-function.js';
 import { type AccountStatsSnapshot, LoadedFunctions, type StartedFunction } from './functions/loaded-functions.js';
 import { startFunction } from './functions/start-function.js';
-import { type LoadOptions, type ResolvedLoadOptions, resolveLoadOptions } from './options.js';
+import {
+  type AccountOptions,
+  type AccountUpdate,
+  checkAccountUpdate,
+  type LoadOptions,
+  type ResolvedLoadOptions,
+  resolveLoadOptions,
+} from './options.js';
+
+/** An account of a host, as `host.accounts()` lists it. */
+export interface AccountInfo {
+  readonly id: string;
+  readonly plan: Plan;
+  readonly zonePlan: ZonePlan;
+  /** The names of the functions that are loaded. */
+  readonly functions: readonly string[];
+  /** The host names that its functions may answer; undefined: any that no other account has. */
+  readonly zones: readonly string[] | undefined;
+}
 
 export class Account implements BindingClients {
   readonly id: string;
-  readonly #limits: AccountLimits;
+  /** As they were given, at first and by `update`. */
+  #settings: AccountOptions;
+  #limits: AccountLimits;
   readonly #host: AccountHost;
   readonly #supervisor: CellSupervisor;
   readonly #functions: LoadedFunctions;
+  /** Set when it is removed or its host is closed. */
+  #ended: EdgeError | undefined;
 
   /** Accounts are made by `host.account(id)`. */
-  constructor(id: string, limits: AccountLimits, host: AccountHost, supervisor: CellSupervisor) {
+  constructor(
+    id: string,
+    { settings, limits }: { readonly settings: AccountOptions; readonly limits: AccountLimits },
+    host: AccountHost,
+    supervisor: CellSupervisor,
+  ) {
     this.id = id;
+    this.#settings = settings;
     this.#limits = limits;
     this.#host = host;
     this.#supervisor = supervisor;
@@ -55,8 +85,10 @@ export class Account implements BindingClients {
    * @internal
    */
   async deploy(author: LimitsAuthor, source: ScriptSource, options?: LoadOptions): Promise<EdgeFunction> {
+    const limits = this.#limits;
     const started = await this.#start(author, source, options);
     try {
+      this.#check();
       // Again: others may have taken a name, or the last place, while the script started.
       this.#functions.checkNames(started.options);
       this.#functions.checkCounts(started.options, started.runner.context.limits);
@@ -64,7 +96,10 @@ export class Account implements BindingClients {
       started.runner.retire();
       throw error;
     }
-    return this.#functions.serve(started);
+    const handle = this.#functions.serve(started);
+    // They have changed while the script started.
+    if (limits !== this.#limits) this.#functions.relimit(this.#limits);
+    return handle;
   }
 
   /**
@@ -82,6 +117,7 @@ export class Account implements BindingClients {
    * rejects for options and routes.
    */
   setTriggers(name: string, triggers: Pick<LoadOptions, 'routes' | 'crons'>): void {
+    this.#check();
     this.#functions.setTriggers(name, () => this.#resolve({ name, ...triggers }));
   }
 
@@ -116,12 +152,47 @@ export class Account implements BindingClients {
    * @internal
    */
   client<Config, Shared, Client extends object>(row: NamedBinding<Config, Shared, Client>, config: Config): Client {
+    this.#check();
     return this.#host.bindings.client(row, this.#bindingContext(), config);
   }
 
   /** The limits of the account, before those of a function. */
   get limits(): ResolvedLimits {
     return this.#limits.own;
+  }
+
+  /**
+   * Changes options of the account at once; those that are not given stay. New invocations have the new limits, also of functions that are loaded: their
+   * next one begins in a new isolate. What runs ends under the limits that it began with. Counts of requests, and what is stored, stay as they are.
+   * Settings of functions that the account no longer allows are lowered, with the event `warning`; what there is too many of (functions, cron
+   * triggers, stored bytes) stays, and no more is taken.
+   *
+   * Rejects like `host.account()` for options that are not valid, with EDGE_NAME_TAKEN for zones of others, and with EDGE_NAME_DENIED when a function
+   * has a route outside of the new zones; nothing has changed then.
+   */
+  async update(update: AccountUpdate): Promise<void> {
+    this.#check();
+    const changes = checkAccountUpdate(update);
+    // The day's count goes on where there was no rate before.
+    const { requestsPerDay, requestsPerMinute } = this.#host.limitsOf({ ...this.#settings, ...changes }).most;
+    if (Number.isFinite(requestsPerDay) || Number.isFinite(requestsPerMinute))
+      await this.#host.admission.attach(this.id);
+    this.#check();
+    const settings = { ...this.#settings, ...changes };
+    const limits = this.#host.limitsOf(settings);
+    if (changes.zones !== undefined) this.#host.redeclare(changes.zones, this.#functions.routes);
+    const { memoryBytes } = this.#limits.most;
+    this.#settings = settings;
+    this.#limits = limits;
+    if (limits.most.memoryBytes !== memoryBytes) this.#supervisor.resize(limits.cellMemory);
+    this.#functions.relimit(limits);
+  }
+
+  /** What host.accounts() says of it. */
+  get info(): AccountInfo {
+    const { plan, zonePlan } = this.limits;
+    const functions = this.#functions.list().map(({ name }) => name);
+    return { id: this.id, plan, zonePlan, functions, zones: this.#settings.zones };
   }
 
   /** What happened in the functions that are loaded, in each since it was, and in all of them together. */
@@ -131,9 +202,19 @@ export class Account implements BindingClients {
 
   /** What the account has used of what its plan allows. */
   usage(): AccountUsageSnapshot {
+    this.#check();
     const { size, crons } = this.#functions;
     const requests = this.#host.admission.usage(this.id);
     return usageOf(this.limits, requests, { functions: size, crons }, this.#host.now());
+  }
+
+  /**
+   * What the account has stored now. Opens the storage when that has not been used. Rejects with EDGE_CLOSED, and for a storage that cannot be
+   * opened or read.
+   */
+  async storage(): Promise<StoredSum> {
+    this.#check();
+    return this.#host.stored();
   }
 
   /** Cells of this account: one, or two while one is being replaced. */
@@ -141,24 +222,53 @@ export class Account implements BindingClients {
     return this.#supervisor.cells;
   }
 
-  async close(): Promise<void> {
-    const error = new EdgeError('EDGE_CLOSED', `Cannot use a function of account "${this.id}": the host is closed`);
+  /** Ends it, with the host or because it is removed. What runs there is ended now; what comes is refused with the error. */
+  async close(
+    error = new EdgeError('EDGE_CLOSED', `Cannot use a function of account "${this.id}": the host is closed`),
+  ): Promise<void> {
+    // All at once, before another account of the same id begins.
+    this.#ended = error;
     this.#functions.end(error);
     this.#host.releaseNames();
+    if (error.code === 'EDGE_ACCOUNT_REMOVED') this.#supervisor.endAll('removed', '');
     await this.#supervisor.close();
     this.#host.share.close();
   }
 
   async #start(author: LimitsAuthor, source: ScriptSource, options: LoadOptions | undefined): Promise<StartedFunction> {
-    const account = { id: this.id, limits: this.#limits, supervisor: this.#supervisor, functions: this.#functions };
-    return startFunction(this.#host, account, author, source, this.#resolve(options));
+    this.#check();
+    const account = {
+      id: this.id,
+      limits: this.#limits,
+      supervisor: this.#supervisor,
+      functions: this.#functions,
+      check: () => this.#check(),
+    };
+    try {
+      return await startFunction(this.#host, account, author, source, this.#resolve(options));
+    } catch (error) {
+      // What it could not use any more is not what is wrong.
+      throw this.#ended ?? error;
+    }
   }
 
   #resolve(options: LoadOptions | undefined): ResolvedLoadOptions {
     return resolveLoadOptions(options, this.#host.bindings.registry.named, () => this.#functions.unusedName());
   }
 
+  /** @throws EdgeError EDGE_ACCOUNT_REMOVED; EDGE_CLOSED when the host is */
+  #check(): void {
+    if (this.#ended !== undefined) throw this.#ended;
+  }
+
   #bindingContext(): Omit<AccountContext, 'shared'> {
-    return { account: this.id, limits: this.limits };
+    const limits = (): ResolvedLimits => this.limits;
+    return {
+      account: this.id,
+      check: () => this.#check(),
+      get limits() {
+        return limits();
+      },
+    };
   }
 }

@@ -8,6 +8,7 @@ import type { LocalSend } from '../bindings/egress/transport.js';
 import { type BindingClients, type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import type { CallOrigin } from '../bindings/service.js';
 import { NameOwners } from '../names/name-owners.js';
+import { compilePattern } from '../names/route-pattern.js';
 import type { Cell, CellEvents, CellOptions } from '../pool/cell.js';
 import { type CellState, CellSupervisor } from '../pool/cell-supervisor.js';
 import { IsolateCache } from '../pool/isolate-cache.js';
@@ -24,9 +25,9 @@ import { resolveLimits } from '../quotas/resolve-limits.js';
 import { checkOptions } from '../quotas/schema/check-options.js';
 import { lazyCounters, openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
 import { Storage } from '../storage/storage.js';
-import { Account } from './account.js';
+import { Account, type AccountInfo } from './account.js';
 import type { AccountHost } from './account-host.js';
-import { AccountLimits } from './account-limits.js';
+import { LimitSets } from './account-limits.js';
 import type { ScriptSource } from './deploy/deployment.js';
 import type { EdgeFunction } from './edge-function.js';
 import { warnUnheard } from './events/unheard.js';
@@ -45,14 +46,13 @@ import { type HostListenerOptions, LISTENER_OPTIONS } from './listener-options.j
 import { createManagementEndpoint, type HostManagement, type HostManagementOptions } from './management-endpoint.js';
 import { MANAGEMENT_OPTIONS } from './management-options.js';
 import { type AccountOptions, checkAccountOptions, checkName, type LoadOptions } from './options.js';
+import { type AccountRemoval, type AccountRemovalOptions, REMOVAL_OPTIONS, removedError } from './removal-options.js';
 import { createS3Endpoint, type HostS3 } from './s3-endpoint.js';
 import type { HostS3Options } from './s3-options.js';
 import { loadTelemetry } from './telemetry/open-telemetry.js';
 
 /** The account of functions that are loaded on the host itself. */
 const DEFAULT_ACCOUNT = 'default';
-/** A cell may hold so much besides the memory of its isolates before isolates are ended. */
-const CELL_BASE_BYTES = 256 * 1024 * 1024;
 /** Timers cannot be set for longer. */
 const MAX_DELAY_MS = 0x7fff_ffff;
 const NO_CGROUPS: CgroupState = { parent: undefined, missing: ['switched off'] };
@@ -71,6 +71,8 @@ export interface HostWatch {
   /** Why something of it is missing; then it is read from each process. */
   readonly missing: readonly string[];
 }
+
+type CommonHost = Omit<AccountHost, 'share' | 'redeclare' | 'stored' | 'releaseNames'>;
 
 /** State of a host, for health checks. */
 export interface HostHealth {
@@ -101,6 +103,8 @@ export interface HostParts {
 export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients {
   readonly #options: ResolvedHostOptions;
   readonly #accounts = new Map<string, Account>();
+  /** Those that were removed and not made again: credentials of theirs are refused. */
+  readonly #removed = new Set<string>();
   readonly #names = new NameOwners({
     onChange: () => this.#router.forget(),
     onInactive: message => this.#warn(new EdgeError('EDGE_NAME_TAKEN', message)),
@@ -112,6 +116,9 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   readonly #gate: IsolateGate;
   readonly #bindings: HostBindings;
   readonly #admission: Admission;
+  readonly #limitSets: LimitSets;
+  /** The same for all accounts, which are many. */
+  readonly #commonHost: CommonHost;
   readonly #budget: HostBudget;
   readonly #guestBundle: string | undefined;
   /** Shared with other hosts. */
@@ -168,6 +175,8 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       },
       onError: error => this.#warn(error),
     });
+    this.#limitSets = new LimitSets(this.#options);
+    this.#commonHost = this.#makeCommonHost();
     ignoreInspectorSignal();
     void loadTelemetry();
   }
@@ -197,8 +206,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     }
     checkName('an account', id);
     const checked = checkAccountOptions(options);
-    const limits = new AccountLimits(this.#options, checked);
-    const { memoryBytes } = limits.most;
+    const limits = this.#limitSets.of(checked);
     if (checked.zones !== undefined) this.#names.declare(id, checked.zones);
     const { maxIsolatesPerAccount, spareIsolates } = this.#options;
     const bounds = {
@@ -215,15 +223,61 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       share,
       maxThreads: maxIsolatesPerAccount + spareIsolates,
       spares: spareIsolates,
-      heapBytes: memoryBytes,
-      cellMemoryBytes: CELL_BASE_BYTES + memoryBytes * 2,
+      ...limits.cellMemory,
       prepare: () => this.#prepareSandbox(),
       create: (cellOptions, events) => this.#createCell(id, share, cellOptions, events),
       onFinding: error => this.#warn(error),
     });
-    const account = new Account(id, limits, this.#accountHost(id, share), supervisor);
+    const account = new Account(id, { settings: checked, limits }, this.#accountHost(id, share), supervisor);
     this.#accounts.set(id, account);
+    this.#removed.delete(id);
     return account;
+  }
+
+  /** All accounts, in the order in which they were made. */
+  accounts(): AccountInfo[] {
+    return [...this.#accounts.values()].map(account => account.info);
+  }
+
+  /**
+   * Ends an account: its open invocations end with EDGE_ACCOUNT_REMOVED, its functions are unloaded, and its routes, crons, zones and API tokens are free.
+   * Its handles (functions, buckets, the `Account`) are refused with EDGE_ACCOUNT_REMOVED from the call on, also when there is another account of the
+   * same id. Resolves when nothing of it runs and, with `deleteData`, an account of the same id has nothing of its data; that is deleted in the background
+   * then, and over restarts.
+   *
+   * Rejects with EDGE_ACCOUNT_REMOVED when there is no such account, unless `deleteData` is to delete what one has left in the storage; and with the errors of
+   * the storage, after which the call can be repeated with `deleteData`.
+   */
+  async removeAccount(id: string, options: AccountRemovalOptions = {}): Promise<AccountRemoval> {
+    if (this.#closing !== undefined)
+      throw new EdgeError('EDGE_CLOSED', `Cannot remove account "${id}": the host is closed`);
+    checkName('an account', id);
+    checkOptions('removeAccount()', options, REMOVAL_OPTIONS);
+    const { deleteData = false } = options;
+    const account = this.#accounts.get(id);
+    if (account === undefined && !deleteData)
+      throw new EdgeError('EDGE_ACCOUNT_REMOVED', `Cannot remove account "${id}": there is no such account`);
+    this.#accounts.delete(id);
+    this.#removed.add(id);
+    this.#bindings.endAccount(id);
+    const ended = account?.close(removedError(id));
+    const storage = await this.#openStorage();
+    const removal = await this.#removeStored(storage, id, deleteData);
+    await ended;
+    return removal;
+  }
+
+  #removeStored(storage: Storage, id: string, deleteData: boolean): Promise<AccountRemoval> {
+    return storage.removeAccount(id, {
+      error: removedError(id),
+      deleteData,
+      beside: async () => {
+        if (!this.#accounts.has(id)) await this.#admission.detach(id);
+        if (!storage.hasDatabase('management')) return;
+        const { removeAccountRecords } = await import('../management/state/remove-account.js');
+        await removeAccountRecords(storage.database('management'), id, deleteData);
+      },
+    });
   }
 
   /** A bucket of the default account. */
@@ -298,6 +352,8 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       },
       warn: error => this.#warn(error),
       account: id => this.#accounts.get(id),
+      accounts: () => this.accounts(),
+      removeAccount: (id, removal) => this.removeAccount(id, removal),
       bindings: this.#bindings.registry,
       directories: this.#bindings.directories,
       storage: async () => {
@@ -371,6 +427,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       directories: this.#bindings.directories,
       // Not by account(), which would make one that the application may still make with options of its own.
       limits: account => this.#accounts.get(account)?.limits ?? hostLimits,
+      isRemoved: account => this.#removed.has(account),
       warn: error => this.#warn(error),
     });
   }
@@ -428,8 +485,9 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       access,
       owners: this.#bindings.registry.storageOwners,
     }).then(
-      storage => {
+      async storage => {
         this.#isStorageOpen = true;
+        for (const id of await storage.unfinishedRemovals()) await this.#removeStored(storage, id, true);
         return storage;
       },
       (error: unknown) => {
@@ -454,7 +512,17 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
 
   #accountHost(id: string, share: HostShare): AccountHost {
     return {
+      ...this.#commonHost,
       share,
+      redeclare: (zones, routes) => this.#names.redeclare(id, zones, routes.map(compilePattern)),
+      stored: async () => (await this.#storageOfBindings()).context.sums.read(id),
+      releaseNames: () => this.#names.releaseAccount(id),
+    };
+  }
+
+  #makeCommonHost(): CommonHost {
+    return {
+      limitsOf: settings => this.#limitSets.of(settings),
       idleHttpMs: this.#options.idleHttpMs,
       connectionSlotRelease: this.#options.connectionSlotRelease,
       admission: this.#admission,
@@ -463,7 +531,6 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       gate: this.#gate,
       router: this.#router,
       namesKnown: () => this.#namesKnown,
-      releaseNames: () => this.#names.releaseAccount(id),
       localSend: (account, url, origin) => this.#localSend(account, url, origin),
       bindings: this.#bindings,
       emitLog: event => {

@@ -49,7 +49,21 @@ export class HostBindings {
     config: Config,
   ): Client {
     if (row.client === undefined) throw new TypeError(`The application has no client of bindings of type ${row.name}`);
-    return row.client(this.#contextOf(row, context), config);
+    // The limits of an account change: they are read with each call.
+    const client = {
+      account: context.account,
+      shared: this.shared(row),
+      check: () => context.check?.(),
+      get limits() {
+        return context.limits;
+      },
+    };
+    return row.client(client, config);
+  }
+
+  /** An account was removed: what the rows share for it is not for another one of its id. */
+  endAccount(account: string): void {
+    for (const [row, shared] of this.#shared) row.endAccount?.(shared, account);
   }
 
   /** Ends what the rows share. */

@@ -2,7 +2,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BindingDirectories, BindingRegistry } from '../bindings/registry.js';
 import type { Management, ManagementOptions } from '../management/management.js';
-import type { FunctionDeployment, FunctionPort, FunctionTriggers } from '../management/ports.js';
+import type {
+  AccountPort,
+  AccountSummary,
+  FunctionDeployment,
+  FunctionPort,
+  FunctionTriggers,
+} from '../management/ports.js';
 import type { ManagementStorage } from '../management/state/records.js';
 import type { NameOwners } from '../names/name-owners.js';
 import { EdgeError } from '../quotas/errors.js';
@@ -31,6 +37,8 @@ export interface HostManagement {
 
 export interface ManagementHost {
   account(id: string): Account | undefined;
+  accounts(): readonly AccountSummary[];
+  removeAccount(id: string, options: { readonly deleteData: boolean }): Promise<unknown>;
   readonly bindings: BindingRegistry;
   readonly directories: BindingDirectories;
   storage(): Promise<{ readonly storage: ManagementStorage; readonly keyStore: KeyStore }>;
@@ -79,13 +87,27 @@ export function createManagementEndpoint(options: HostManagementOptions, host: M
   });
 }
 
-function functionPort(host: ManagementHost): FunctionPort {
-  const account = (id: string): Account => {
-    const found = host.account(id);
-    if (found === undefined) throw new EdgeError('EDGE_CONFIG_INVALID', `There is no account "${id}"`);
-    return found;
-  };
+function accountPort(host: ManagementHost): AccountPort {
   return {
+    listAccounts: () => host.accounts(),
+    accountStorage: id => accountOf(host, id).storage(),
+    updateAccount: (id, changes) => accountOf(host, id).update(changes),
+    removeAccount: async (id, deleteData) => {
+      await host.removeAccount(id, { deleteData });
+    },
+  };
+}
+
+function accountOf(host: ManagementHost, id: string): Account {
+  const found = host.account(id);
+  if (found === undefined) throw new EdgeError('EDGE_CONFIG_INVALID', `There is no account "${id}"`);
+  return found;
+}
+
+function functionPort(host: ManagementHost): FunctionPort {
+  const account = (id: string): Account => accountOf(host, id);
+  return {
+    ...accountPort(host),
     hasAccount: async id => host.account(id) !== undefined,
     validate: deployment => account(deployment.account).tryOut('customer', sourceOf(deployment), optionsOf(deployment)),
     activate: async (deployment, { isStored = false } = {}) => {

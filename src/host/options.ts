@@ -8,7 +8,7 @@ import { LIMIT_OVERRIDES } from '../quotas/limit-schema.js';
 import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';
 import type { LimitOverrides } from '../quotas/resolve-limits.js';
 import { complaintAbout } from '../quotas/schema/check.js';
-import { checkOptions } from '../quotas/schema/check-options.js';
+import { checkOptions, givenOf } from '../quotas/schema/check-options.js';
 import { sentence } from '../quotas/schema/complaint.js';
 import {
   choice,
@@ -65,6 +65,9 @@ export interface AccountOptions {
   readonly zones?: readonly string[];
 }
 
+/** The options of an account that can change while it is in use. Each that is given takes the place of what was there. */
+export type AccountUpdate = Pick<AccountOptions, 'plan' | 'zonePlan' | 'limits' | 'caps' | 'zones'>;
+
 export interface RouteOptions {
   /**
    * Host and path, each may begin or end with `*`: `example.com/api/*`, `*.example.com/*`. Routes of any host answer for names that
@@ -106,14 +109,20 @@ export interface LoadOptions extends BindingOptions {
   readonly limits?: LimitOverrides;
 }
 
-export const ACCOUNT_OPTIONS: Schema<AccountOptions> = objectOf<AccountOptions>({
+const UPDATE_FIELDS: FieldsOf<AccountUpdate> = {
   'plan?': choice(PLANS),
   'zonePlan?': choice(ZONE_PLANS),
   'limits?': LIMIT_OVERRIDES,
   'caps?': LIMIT_OVERRIDES,
-  ...ACCOUNT_BOUNDS,
   'zones?': list(text()),
+};
+
+export const ACCOUNT_OPTIONS: Schema<AccountOptions> = objectOf<AccountOptions>({
+  ...UPDATE_FIELDS,
+  ...ACCOUNT_BOUNDS,
 });
+
+const ACCOUNT_UPDATE: Schema<AccountUpdate> = objectOf<AccountUpdate>(UPDATE_FIELDS);
 
 export const ROUTE: Schema<RouteOptions> = objectOf<RouteOptions>({
   pattern: ROUTE_PATTERN,
@@ -148,6 +157,12 @@ export function loadOptionsSchema(rows: readonly BindingShape[]): Schema<LoadOpt
 export function checkAccountOptions(options: AccountOptions = {}): AccountOptions {
   checkOptions('account()', options, ACCOUNT_OPTIONS);
   return options;
+}
+
+/** Those that were given. @throws TypeError, RangeError */
+export function checkAccountUpdate(update: AccountUpdate): AccountUpdate {
+  checkOptions('update()', update, ACCOUNT_UPDATE);
+  return givenOf(update);
 }
 
 /** An account or function name. @throws TypeError */

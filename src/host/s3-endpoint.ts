@@ -6,6 +6,7 @@ import type { BindingDirectories } from '../bindings/registry.js';
 import { checkOptions } from '../quotas/schema/check-options.js';
 import { createS3Handler } from '../s3/handler.js';
 import type { S3Credential } from '../s3/options.js';
+import { S3Error } from '../s3/wire/errors.js';
 import { HOST_S3_OPTIONS, type HostS3Options } from './s3-options.js';
 
 /** The fetch handler of the S3-compatible API, and the listeners, which pass requests on unchanged. */
@@ -25,6 +26,8 @@ export interface HostS3 {
 export interface S3EndpointAccounts {
   readonly directories: BindingDirectories;
   limits(account: string): BucketPlanLimits;
+  /** Whether the account is gone: its credentials are unknown then. */
+  isRemoved(account: string): boolean;
   /** Gets errors answered with 500, 503 or 507 where no option does. */
   warn(error: unknown): void;
 }
@@ -32,7 +35,7 @@ export interface S3EndpointAccounts {
 /** @throws TypeError or RangeError that names the option, what was given, and what is allowed */
 export function createS3Endpoint(
   options: HostS3Options,
-  { directories: { buckets }, limits, warn }: S3EndpointAccounts,
+  { directories: { buckets }, limits, isRemoved, warn }: S3EndpointAccounts,
 ): HostS3 {
   checkOptions('s3()', options ?? {}, HOST_S3_OPTIONS);
   const { credentials, onError = warn, ...rest } = options;
@@ -50,6 +53,7 @@ export function createS3Endpoint(
     limits: credential => limits(accountOf(credential)),
     buckets: credential => {
       const account = accountOf(credential);
+      if (isRemoved(account)) throw new S3Error('InvalidAccessKeyId');
       let directory = directories.get(account);
       if (directory === undefined) {
         directory = buckets(account);

@@ -27,6 +27,7 @@ const BY_EDGE_CODE: Readonly<Partial<Record<EdgeErrorCode, ApiCode>>> = {
   EDGE_OVERLOADED: 'UNAVAILABLE',
   EDGE_CLOSED: 'UNAVAILABLE',
   EDGE_STORAGE_FULL: 'STORAGE_FULL',
+  EDGE_ACCOUNT_REMOVED: 'NOT_FOUND',
 };
 
 /** By the HTTP status of an error of a binding; others are refusals. */

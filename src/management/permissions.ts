@@ -1,6 +1,9 @@
 /** The permissions of tokens. `x:edit` includes `x:read`. */
 
 export const PERMISSIONS = [
+  /** Of tokens for all accounts. */
+  'accounts:read',
+  'accounts:edit',
   'zones:read',
   'zones:edit',
   'dns:read',

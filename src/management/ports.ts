@@ -1,7 +1,8 @@
 /** The interface of the host to the management API; the host implements these few methods. */
 
 import type { ModuleKind } from '../protocol/messages.js';
-import type { Plan } from '../quotas/limits.js';
+import type { LimitOverrides } from '../quotas/limit-overrides.js';
+import type { Plan, ZonePlan } from '../quotas/limits.js';
 import type { FamilyId } from './deprecations/deprecations.js';
 import type { PathParams } from './http/path-table.js';
 
@@ -79,7 +80,7 @@ export interface FunctionUsage {
  * EDGE_SCRIPT_*, EDGE_STARTUP_LIMIT, EDGE_CONFIG_INVALID, EDGE_LIMIT_EXCEEDED, EDGE_NOT_SUPPORTED, EDGE_OVERLOADED; every other error is
  * answered as an internal one, without its text.
  */
-export interface FunctionPort {
+export interface FunctionPort extends AccountPort {
   hasAccount(account: string): Promise<boolean>;
   /** Parses the script and runs its global scope under the limits of its account, without letting it serve. */
   validate(deployment: FunctionDeployment): Promise<{ readonly startupTimeMs: number }>;
@@ -98,6 +99,34 @@ export interface FunctionPort {
   remove(account: string, name: string): Promise<void>;
   accountUsage(account: string): Promise<AccountUsage>;
   functionUsage(account: string, name: string): Promise<FunctionUsage>;
+}
+
+export interface AccountSummary {
+  readonly id: string;
+  readonly plan: Plan;
+  readonly zonePlan: ZonePlan;
+  /** The names of its functions. */
+  readonly functions: readonly string[];
+  /** undefined: any names. */
+  readonly zones: readonly string[] | undefined;
+}
+
+/** What can change of an account. Values that are given take the place of those before. */
+export interface AccountChanges {
+  readonly plan?: Plan;
+  readonly zonePlan?: ZonePlan;
+  readonly limits?: LimitOverrides;
+  readonly caps?: LimitOverrides;
+  readonly zones?: readonly string[];
+}
+
+/** The accounts of the host. Errors are those of {@link FunctionPort}, and TypeError and RangeError for what is not valid. */
+export interface AccountPort {
+  listAccounts(): readonly AccountSummary[];
+  accountStorage(account: string): Promise<{ readonly bytes: number; readonly objects: number }>;
+  updateAccount(account: string, changes: AccountChanges): Promise<void>;
+  /** Resolves when the account is gone; its data is deleted in the background. */
+  removeAccount(account: string, deleteData: boolean): Promise<void>;
 }
 
 export interface FamilyContext {

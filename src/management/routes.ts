@@ -3,6 +3,7 @@
 import type { Schedule } from './deprecations/deprecation-timeline.js';
 import { DEPRECATIONS, type FamilyId, type Method } from './deprecations/deprecations.js';
 import { RECORD_TYPE_NAMES } from './dns/record-types.js';
+import * as accounts from './resources/accounts.js';
 import * as auditLogs from './resources/audit-logs.js';
 import * as buckets from './resources/buckets.js';
 import * as deployments from './resources/deployments.js';
@@ -76,6 +77,11 @@ const RESOURCES: readonly Route[] = [
   route({ method: 'GET', path: `${ZONE}/routes/{route_id}`, id: 'route-get', access: 'functions:read', summary: 'A route', answer: one('Route') }, routes.getRoute),
   routeWithBody({ method: 'PUT', path: `${ZONE}/routes/{route_id}`, id: 'route-replace', access: 'functions:edit', summary: 'Replace a route', answer: one('Route') }, 'RouteInput', routes.replaceRoute),
   route({ method: 'DELETE', path: `${ZONE}/routes/{route_id}`, id: 'route-delete', access: 'functions:edit', summary: 'Delete a route', answer: one('Deleted') }, routes.deleteRoute),
+
+  route({ method: 'GET', path: '/accounts', id: 'account-list', access: 'accounts:read', summary: 'Accounts of the host, for tokens for all accounts', answer: list('Account') }, accounts.listAccounts),
+  route({ method: 'GET', path: ACCOUNT, id: 'account-get', access: 'accounts:read', summary: 'An account, and how much it stores', answer: one('Account') }, accounts.getAccount),
+  routeWithBody({ method: 'PATCH', path: ACCOUNT, id: 'account-update', access: 'accounts:edit', summary: 'Change plan, limits, caps and zones of an account', answer: one('Account') }, 'AccountUpdate', accounts.updateAccount),
+  route({ method: 'DELETE', path: ACCOUNT, id: 'account-remove', access: 'accounts:edit', summary: 'End an account, and delete its data when delete_data says so', query: { delete_data: { enum: ['true', 'false'] } }, answer: one('Deleted') }, accounts.removeAccount),
 
   route({ method: 'GET', path: `${ACCOUNT}/functions`, id: 'function-list', access: 'functions:read', summary: 'Functions of an account', answer: list('Function') }, functions.listFunctions),
   route({ method: 'GET', path: FUNCTION, id: 'function-get', access: 'functions:read', summary: 'A function', answer: one('Function') }, functions.getFunction),

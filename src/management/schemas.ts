@@ -7,6 +7,7 @@ import type { NamedBinding } from '../bindings/binding.js';
 import { type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import { BINDING_NAME } from '../quotas/binding-name.js';
 import { finiteLimitNumber } from '../quotas/limit-schema.js';
+import { LIMIT_NAMES, type LimitName, PLANS, ZONE_PLANS } from '../quotas/limits.js';
 import {
   anything,
   choice,
@@ -143,6 +144,19 @@ const configuration = {
   'usage_model?': USAGE_MODEL,
 };
 
+/** By the name of the limit: `cpu_ms`. One number for all kinds of invocation. */
+const accountLimits: Schema<Readonly<Record<string, number>>> = {
+  type: 'object',
+  properties: Object.fromEntries(LIMIT_NAMES.map(name => [apiName(name), finiteLimitNumber(name)])),
+  required: [],
+  additionalProperties: false,
+};
+
+/** The name of a limit in this API. */
+export function apiName(name: LimitName): string {
+  return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
+}
+
 const functionFields = {
   id: string,
   created_on: dateTime,
@@ -193,6 +207,16 @@ const REQUEST_SCHEMAS = {
     versions: list(object({ version_id: version, percentage }), { minItems: 1, maxItems: 2 }),
     'message?': message,
   }),
+  AccountUpdate: object(
+    {
+      'plan?': choice(PLANS),
+      'zone_plan?': choice(ZONE_PLANS),
+      'limits?': accountLimits,
+      'caps?': accountLimits,
+      'zones?': list(shortText(255), { maxItems: 10_000 }),
+    },
+    { minProperties: 1 },
+  ),
   BucketCreate: object({ name: shortText(255), 'storage_class?': choice(['Standard', 'InfrequentAccess']) }),
   TokenCreate: object({
     name: shortText(120),
@@ -264,6 +288,14 @@ const RESULT_SCHEMAS = {
   Secret: object({ name: string, type: { const: 'secret_text' }, modified_on: dateTime }),
   ScheduleList: list(object({ cron: string, created_on: dateTime })),
   FunctionUsage: object({ requests: integer, errors: integer, cpu_ms: { type: 'number' }, subrequests: integer }),
+  Account: object({
+    id: string,
+    plan: string,
+    zone_plan: string,
+    functions: list(string),
+    zones: nullable('array', { items: string }),
+    'storage?': object({ bytes: integer, objects: integer }),
+  }),
   AccountUsage: object({ plan: string, quotas: list(quota) }),
   Bucket: object({ name: string, storage_class: string, created_on: dateTime }),
   AuditEntry: object({
@@ -343,6 +375,7 @@ const EXAMPLES = {
   SecretInput: { name: 'API_KEY', text: 'correct horse battery staple' },
   Schedules: [{ cron: '*/5 * * * *' }],
   DeploymentCreate: { versions: [{ version_id: '6f1d3c0e-6d0f-4c4e-8a53-2f5c6a1b7c9d', percentage: 100 }] },
+  AccountUpdate: { plan: 'standard', limits: { storage_bytes: 1_000_000_000 } },
   BucketCreate: { name: 'files' },
   TokenCreate: { name: 'deploys', permissions: ['functions:edit'] },
 } satisfies Readonly<Record<BodyName, unknown>>;

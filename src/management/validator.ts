@@ -17,6 +17,7 @@ export interface QueryValues {
   readonly type?: string;
   readonly content?: string;
   readonly cursor?: string;
+  readonly delete_data?: 'true' | 'false';
 }
 
 const BODY: Wording = {

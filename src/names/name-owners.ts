@@ -94,6 +94,30 @@ export class NameOwners {
     this.#onChange();
   }
 
+  /**
+   * Declares these zones in place of those that the account had. Nothing changes when it throws.
+   *
+   * @param routes what functions of the account serve, which has to be within the zones
+   * @throws as `declare` does, and EdgeError EDGE_NAME_DENIED for a route that is not
+   */
+  redeclare(account: string, texts: readonly string[], routes: readonly RouteHost[]): void {
+    const zones = new Set(texts.map(text => parseZone(account, text)));
+    for (const route of routes) {
+      if (isWithin(zones, route)) continue;
+      throw new EdgeError(
+        'EDGE_NAME_DENIED',
+        `Cannot give account "${account}" the zones ${[...zones].join(', ') || 'none'}: one of its functions has the route "${route.pattern}" outside of them`,
+      );
+    }
+    const before = this.#declared.get(account) ?? [];
+    this.declare(account, texts);
+    for (const zone of before) {
+      const claim = this.#zones.get(zone);
+      if (claim?.account === account && claim.approval === 'declaration' && !zones.has(zone)) this.#zones.delete(zone);
+    }
+    this.#onChange();
+  }
+
   /** Whether the zone is one of those declared for the account, or in one. */
   declares(account: string, zone: string): boolean {
     const keys = [zone, ...[...namesAbove(zone)].flatMap(above => [`*.${above}`, above])];
@@ -267,6 +291,17 @@ function routeKeys({ hostKind, name }: RouteHost): string[] {
   if (hostKind !== 'below') keys.push(name);
   if (hostKind !== 'exact') keys.push(`*.${name}`);
   return keys;
+}
+
+/** Whether all names of the host are in zones, which are as `parseZone` answers them. */
+function isWithin(zones: ReadonlySet<string>, { hostKind, name }: RouteHost): boolean {
+  if (hostKind === 'any') return false;
+  const above = [...namesAbove(name)];
+  const isAbove = above.some(zone => zones.has(zone) || zones.has(`*.${zone}`));
+  if (isAbove) return true;
+  // Names that end in the text are below the next name above.
+  if (hostKind === 'ending') return false;
+  return zones.has(name) || (hostKind === 'below' && zones.has(`*.${name}`));
 }
 
 function parseZone(account: string, text: string): string {

@@ -147,7 +147,7 @@ class LiveCell {
 }
 
 export class CellSupervisor {
-  readonly #options: SupervisorOptions;
+  #options: SupervisorOptions;
   readonly #cells = new Set<LiveCell>();
   /** Of cells that have exited, until nothing of them is left. */
   readonly #leaving = new Set<Promise<void>>();
@@ -194,6 +194,12 @@ export class CellSupervisor {
         source: usage === undefined ? undefined : watch?.source,
       };
     });
+  }
+
+  /** Isolates that start from now on have this memory, in a new cell. The cell before it ends when what runs there has. */
+  resize(memory: Pick<CellOptions, 'heapBytes' | 'cellMemoryBytes'>): void {
+    this.#options = { ...this.#options, ...memory };
+    if (this.#current !== undefined) this.#retire(this.#current);
   }
 
   /** Ends all cells at once, with what runs there. What comes next goes to a new one. */

@@ -15,7 +15,7 @@ import type { LeaseEnd } from './thread-pool.js';
 import { CpuClaims } from './watch/cpu-claims.js';
 
 /** Why invocations ended with their isolate. */
-export type LossReason = LeaseEnd | 'bystander' | 'cell' | 'hoard' | 'protocol' | 'silent';
+export type LossReason = LeaseEnd | 'bystander' | 'cell' | 'hoard' | 'protocol' | 'removed' | 'silent';
 
 /** What is known of an invocation that was lost: zero for what is not. */
 export interface LossUsage {

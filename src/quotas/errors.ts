@@ -276,6 +276,18 @@ export const EDGE_ERRORS = {
     text: 'the disk is full',
     remedy: 'Free space on the disk of the storage directory. Reading and deleting go on working.',
   },
+  EDGE_ACCOUNT_REMOVED: {
+    status: 404,
+    text: 'the account was removed',
+    remedy:
+      'Stop using what you have of the account: its functions, buckets and the `Account` itself. `host.account()` makes an account of the same id.',
+  },
+  EDGE_STORAGE_QUOTA: {
+    status: 507,
+    text: 'the account may not store more',
+    remedy:
+      'Delete objects or abort uploads, which gives room at once, or let the owner of the host raise `limits.storageBytes` or `limits.storageObjects`.',
+  },
   EDGE_SECRETS_KEY: {
     status: 500,
     text: 'the key of the stored secrets is missing or another one',

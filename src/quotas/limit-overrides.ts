@@ -65,6 +65,10 @@ export interface LimitOverrides {
   readonly routesPerZone?: number;
   /** Zones that the routes of one function are in. `EDGE_LIMIT_EXCEEDED`. */
   readonly zonesPerFunction?: number;
+  /** What an account stores: the values of its objects, and the parts of uploads that are not completed. `EDGE_STORAGE_QUOTA`. */
+  readonly storageBytes?: number;
+  /** Objects that an account stores; an upload that is not completed counts as one. `EDGE_STORAGE_QUOTA`. */
+  readonly storageObjects?: number;
   /** One object that a function puts into a cache. `EDGE_LIMIT_EXCEEDED`. */
   readonly cacheObjectBytes?: number;
   /** One file in the cache in front of functions. By the plan of the zone. */

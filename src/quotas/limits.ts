@@ -361,6 +361,26 @@ export const LIMITS = {
   },
 
   // Storing
+  storageBytes: {
+    label: 'what the account stores',
+    unit: 'bytes',
+    source: 'Platform for free; the paid plans have none. The values of objects, and parts of uploads',
+    code: 'EDGE_STORAGE_QUOTA',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: plans(10 * GB, NONE, NONE, NONE),
+  },
+  storageObjects: {
+    label: 'number of objects that the account stores',
+    unit: 'count',
+    source: 'Own: platforms publish no value. Uncompleted uploads count, too',
+    code: 'EDGE_STORAGE_QUOTA',
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: plans(1_000_000, NONE, NONE, NONE),
+  },
   cacheObjectBytes: {
     label: 'a cached object',
     unit: 'bytes',

@@ -11,7 +11,7 @@ import { OPERATIONS } from './operations.js';
 import { reachesBucket, resolveS3Options, type S3Options, type S3Settings } from './options.js';
 import { hoistHeaders, screen } from './screen.js';
 import { CHECKSUM_ALGORITHMS, CHECKSUMS } from './wire/checksum.js';
-import { S3Error, toS3Error } from './wire/errors.js';
+import { S3Error, type S3ErrorCode, toS3Error } from './wire/errors.js';
 import { parseXml } from './wire/parse-xml.js';
 import { parseRequest, type S3RawRequest, type S3RawResponse, type S3Request } from './wire/request.js';
 import { buildXml } from './wire/xml.js';
@@ -49,6 +49,9 @@ export function createS3Handler(options: S3Options): S3Handler {
   });
 }
 
+/** Codes of 500 and above that are no failure of the host. */
+const CLIENTS: ReadonlySet<S3ErrorCode> = new Set(['NotImplemented', 'QuotaExceeded']);
+
 async function answer(raw: S3RawRequest, settings: S3Settings): Promise<S3RawResponse> {
   const requestId = randomBytes(8).toString('hex').toUpperCase();
   let result: S3Answer;
@@ -57,7 +60,7 @@ async function answer(raw: S3RawRequest, settings: S3Settings): Promise<S3RawRes
   } catch (error) {
     const failure = toS3Error(error);
     // A client that disconnects causes errors of all kinds, which are not failures of the host, so they are not reported.
-    const isOurs = failure.status >= 500 && failure.code !== 'NotImplemented';
+    const isOurs = failure.status >= 500 && !CLIENTS.has(failure.code);
     if (isOurs && raw.signal?.aborted !== true) settings.onError(failure.cause ?? failure);
     result = errorAnswer(failure, raw, requestId);
   }

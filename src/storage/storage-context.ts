@@ -1,3 +1,4 @@
+import type { AccountSums } from './accounts/account-sums.js';
 import type { BlobCollector } from './blobs/blob-collector.js';
 import type { BlobStore } from './blobs/blob-store.js';
 import type { KeyedMutex } from './records/keyed-mutex.js';
@@ -10,6 +11,8 @@ export interface StorageContext {
   readonly collector: BlobCollector;
   /** Locked by record key. One for the whole storage, so that all who write a record exclude each other. */
   readonly mutex: KeyedMutex;
+  /** How much each account has stored: every write of an account is counted. */
+  readonly sums: AccountSums;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Unique, also across openings. */

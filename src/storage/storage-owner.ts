@@ -1,4 +1,5 @@
 /** The registration of a part of the host that keeps records in the storage, given when the storage is opened. */
+import type { StoredSum } from './accounts/account-sum.js';
 import { STORAGE_KEYSPACE } from './records/record-keys.js';
 import type { StorageContext } from './storage-context.js';
 
@@ -11,6 +12,18 @@ export interface StorageOwner {
    */
   readonly keyspace: readonly string[];
   readonly jobs?: readonly StorageJob[];
+  /** The accounts that have records of it. An account may come more than once. */
+  accounts?(storage: StorageContext): AsyncIterable<string>;
+  /** Counts from the records themselves what the account has stored. Nothing of the account is written meanwhile. */
+  count?(storage: StorageContext, account: string): Promise<StoredSum>;
+  /** Hides all that the account has from an account of the same id. It may be repeated; `clear` then frees the space. */
+  detach?(storage: StorageContext, account: string): Promise<void>;
+  /**
+   * Removes what was detached, in steps that can be repeated after a kill.
+   *
+   * @param check to be called between two steps; throws when the storage is being closed
+   */
+  clear?(storage: StorageContext, check: () => void): Promise<void>;
 }
 
 export interface StorageJob {

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AbstractLevel } from 'abstract-level';
 import { MemoryLevel } from 'memory-level';
+import { AccountRemovals, type RemovalSteps } from './accounts/account-removals.js';
+import { AccountSums, type RecountedSum } from './accounts/account-sums.js';
 import { BlobCollector } from './blobs/blob-collector.js';
 import type { BlobStore } from './blobs/blob-store.js';
 import { FileBlobStore } from './blobs/file-blob-store.js';
@@ -60,18 +62,28 @@ const HOUR_MS = 3_600_000;
 export class Storage {
   /** The interface for the owners of records. */
   readonly context: StorageContext;
+  /** Set when this opening counted again what the accounts have stored, because of a repair or an upgrade: the sums that were not right. */
+  readonly recounted: readonly RecountedSum[];
   readonly #close: () => Promise<void>;
   readonly #openDatabase: OpenDatabase;
+  readonly #hasDatabase: (name: string) => boolean;
   /** The key that secrets in the databases are encrypted with. */
   readonly secretsKey: KeyStore;
+  readonly #removals: AccountRemovals;
   readonly #databases = new Map<string, Database>();
   #sweeping: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
-  private constructor({ context, close, openDatabase, secretsKey }: Opened) {
+  private constructor(
+    { context, close, openDatabase, hasDatabase, secretsKey, recounted = [] }: Opened,
+    owners: readonly StorageOwner[],
+  ) {
     this.context = context;
+    this.#removals = new AccountRemovals(context, owners);
+    this.recounted = recounted;
     this.#close = close;
     this.#openDatabase = openDatabase;
+    this.#hasDatabase = hasDatabase;
     this.secretsKey = secretsKey;
   }
 
@@ -87,6 +99,7 @@ export class Storage {
     const jobs = owners.flatMap(owner => owner.jobs ?? []);
     const opened = new Storage(
       location === ':memory:' ? await openMemory(options) : await openDirectory(location, options, jobs),
+      owners,
     );
     try {
       await opened.#startSweeps(
@@ -97,6 +110,8 @@ export class Storage {
       await opened.close();
       throw error;
     }
+    // In the background; what fails is left to the sweeps.
+    opened.#removals.clear().catch(() => {});
     return opened;
   }
 
@@ -123,12 +138,35 @@ export class Storage {
     return { databases };
   }
 
+  /** Accounts whose removal a kill has interrupted: `removeAccount` is to be called for them before anything uses their records. */
+  unfinishedRemovals(): Promise<string[]> {
+    return this.#removals.unfinished();
+  }
+
+  /**
+   * Ends all writes of the account, and removes its records when `deleteData` says so: an account of the same id has none of them when it resolves. Rejects
+   * with the errors of a write, and is to be called again then.
+   *
+   * @returns resolves when the space is free, too. Rejects with EDGE_CLOSED when the storage closes before; the next opening goes on.
+   */
+  async removeAccount(account: string, steps: RemovalSteps): Promise<{ readonly deleted: Promise<void> }> {
+    await this.#removals.remove(account, steps);
+    const deleted = steps.deleteData ? this.#removals.clear() : Promise.resolve();
+    deleted.catch(() => {});
+    return { deleted };
+  }
+
   /** The records of one part of the host. The same name is the same sublevel. */
   sublevel(name: string): Sublevel {
     if (!/^[a-z][a-z0-9-]{0,63}$/.test(name)) {
       throw new TypeError(`Cannot open the sublevel "${name}": a name is up to 64 lower-case letters, digits and "-"`);
     }
     return sublevel(this.context.records, name);
+  }
+
+  /** Whether the database was ever used. */
+  hasDatabase(name: string): boolean {
+    return this.#databases.has(name) || this.#hasDatabase(name);
   }
 
   /** A separate database, for a part of the host that keeps many kinds of records. It is closed with the storage. */
@@ -143,7 +181,7 @@ export class Storage {
 
   /** Finishes the waiting writes and releases the directory. Later calls of its owners reject with EDGE_CLOSED. */
   close(): Promise<void> {
-    this.#closing ??= this.#sweeping.then(() => this.#closeAll());
+    this.#closing ??= Promise.all([this.#sweeping, this.#removals.stop()]).then(() => this.#closeAll());
     return this.#closing;
   }
 
@@ -174,6 +212,7 @@ export class Storage {
         // A job that fails, for example because the disk is full, runs again after the interval, and the others run now.
       }
     }
+    await this.#removals.clear().catch(() => {});
   }
 }
 
@@ -189,9 +228,11 @@ type OpenDatabase = (name: string) => Database;
 
 interface Opened {
   readonly openDatabase: OpenDatabase;
+  readonly hasDatabase: (name: string) => boolean;
   readonly secretsKey: KeyStore;
   readonly context: StorageContext;
   readonly close: () => Promise<void>;
+  readonly recounted?: readonly RecountedSum[];
 }
 
 async function openMemory(options: StorageOptions): Promise<Opened> {
@@ -201,6 +242,7 @@ async function openMemory(options: StorageOptions): Promise<Opened> {
     context,
     close: () => close(context, () => []),
     openDatabase: () => asDatabase(new MemoryLevel()),
+    hasDatabase: () => false,
     secretsKey: memoryKey(),
   };
 }
@@ -222,14 +264,17 @@ async function openDirectory(directory: string, options: StorageOptions, jobs: r
     const blobs = new FileBlobStore({ root: join(path, 'bodies'), records, space });
     const context = storageContext(records, blobs, options);
     const rebuilds = jobs.filter(({ kind }) => kind === 'rebuild');
+    let recounted: RecountedSum[] = [];
     if (rebuilds.length > 0 && !(await readIndexed(path))) {
       for (const job of rebuilds) await job.run(context);
+      recounted = await context.sums.recount();
       await markIndexed(path, true);
     }
     await blobs.collect();
     await context.collector.collect();
     return {
       context,
+      recounted,
       close: () => close(context, () => blobs.closing()),
       openDatabase: name => {
         const location = join(path, name);
@@ -237,6 +282,7 @@ async function openDirectory(directory: string, options: StorageOptions, jobs: r
         mkdirSync(location, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
         return asDatabase(new Level(location));
       },
+      hasDatabase: name => existsSync(join(path, name)),
       secretsKey: keyFile(join(path, 'secrets.key')),
     };
   } catch (error) {
@@ -246,17 +292,35 @@ async function openDirectory(directory: string, options: StorageOptions, jobs: r
 }
 
 function storageContext(records: RecordStore, blobs: BlobStore, options: StorageOptions): StorageContext {
+  const { owners = [] } = options;
   const session = randomBytes(8).toString('hex');
   let count = 0;
-  return {
+  const context: StorageContext = {
     records,
     blobs,
     collector: new BlobCollector(records, blobs),
     mutex: new KeyedMutex(),
+    sums: new AccountSums(records, {
+      async *accounts() {
+        for (const owner of owners) if (owner.accounts !== undefined) yield* owner.accounts(context);
+      },
+      async count(account) {
+        const total = { bytes: 0, objects: 0 };
+        for (const owner of owners) {
+          const { bytes, objects } = (await owner.count?.(context, account)) ?? NOTHING;
+          total.bytes += bytes;
+          total.objects += objects;
+        }
+        return total;
+      },
+    }),
     now: options.now ?? Date.now,
     newId: () => `${session}${(count++).toString(36).padStart(8, '0')}`,
   };
+  return context;
 }
+
+const NOTHING = { bytes: 0, objects: 0 } as const;
 
 async function close(context: StorageContext, last: () => LevelOperation[]): Promise<void> {
   await context.collector.idle();

@@ -205,6 +205,30 @@ const PROBES: Readonly<Record<Exclude<LimitName, keyof typeof ELSEWHERE>, Probe>
     figure: 2,
     use: (rig, used) => rig.load(OK, { routes: list(used, n => `zone${n}.com/*`) }),
   },
+  storageBytes: {
+    figure: 100,
+    isGuests: true,
+    use: async (rig, used) =>
+      get(
+        await rig.load(
+          handler(
+            `await env.B.put('a', 'x'.repeat(50)); await env.B.put('b', 'x'.repeat(${used} - 50)); return new Response('')`,
+          ),
+          { buckets: { B: 'bucket' } },
+        ),
+      ),
+  },
+  storageObjects: {
+    figure: 2,
+    isGuests: true,
+    use: async (rig, used) =>
+      get(
+        await rig.load(
+          handler(`for (let n = 0; n < ${used}; n++) await env.B.put(String(n), ''); return new Response('')`),
+          { buckets: { B: 'bucket' } },
+        ),
+      ),
+  },
 };
 
 /** Limits whose bound is tested where it can be reached, or which nothing of the package reaches. */

@@ -24,6 +24,7 @@ const ANSWERS: Readonly<Partial<Record<EdgeErrorCode, readonly [number, number]>
   EDGE_OVERLOADED: [503, 8001],
   EDGE_CLOSED: [503, 8001],
   EDGE_STORAGE_FULL: [507, 8002],
+  EDGE_ACCOUNT_REMOVED: [404, 4001],
 };
 
 for (const code of Object.keys(EDGE_ERRORS).filter(isEdgeErrorCode)) {

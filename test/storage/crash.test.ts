@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import type { BucketEngine } from '../../src/bindings/bucket/engine.js';
+import { countStored } from '../../src/bindings/bucket/store/stored-buckets.js';
 import type { Storage } from '../../src/storage/storage.js';
 import { indexOf, keptIn } from '../bindings/bucket/index-of.js';
 import { bucketsOf, openBuckets } from '../bindings/bucket/open-buckets.js';
@@ -44,6 +45,11 @@ test('what was acknowledged is whole, and nothing else is half there, when the p
         state.begun = undefined;
         state.acknowledged = found === 'none' ? undefined : parseOutcome(found);
       }
+      t.deepEqual(
+        await storage.context.sums.read('acme'),
+        await countStored(storage.context, 'acme'),
+        'the sum of what the account stores',
+      );
       await checkNoOrphans(storage, files, directory, expected, t.is);
     } finally {
       await storage.close();

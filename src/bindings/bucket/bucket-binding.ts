@@ -18,6 +18,8 @@ const LIST_HEAD_BYTES = 1126 * KIB;
 /** The buckets of each account, in a storage that opens with their first use. */
 export interface AccountBuckets {
   of(account: string): BucketDirectory;
+  /** The account is gone: one of the same id begins anew. */
+  forget(account: string): void;
 }
 
 /** The configuration is the name of a bucket of the account, which is made when it does not exist. */
@@ -44,9 +46,11 @@ export const bucketBinding: NamedBinding<string, AccountBuckets, StoreBucket> = 
       of: account =>
         lazyDirectory(async () => {
           const { context } = await storage();
+          await context.sums.whenEnded(account);
           directories ??= new BucketDirectories(context);
           return directories.of(account);
         }),
+      forget: account => directories?.forget(account),
     };
   },
   open: (context, name) =>
@@ -54,17 +58,29 @@ export const bucketBinding: NamedBinding<string, AccountBuckets, StoreBucket> = 
       ...bucketBehaviour(context.compatibility),
       limits: context.limits,
     }),
+  endAccount: (shared, account) => shared.forget(account),
   async prepare(context, name) {
     await engineOf(context, name);
   },
   client: (context, name) =>
-    hostBucket(bucketService(() => engineOf(context, name), { honorsInclude: true, limits: context.limits })),
+    hostBucket(
+      bucketService(() => engineOf(context, name), {
+        honorsInclude: true,
+        check: () => context.check?.(),
+        get limits() {
+          return context.limits;
+        },
+      }),
+    ),
   errorStatus(error) {
     const code = bucketErrorCode(error);
     return code === undefined ? undefined : BUCKET_ERRORS[code].status;
   },
 };
 
-function engineOf({ account, shared }: AccountContext<AccountBuckets>, name: string): Promise<BucketEngine> {
-  return shared.of(account).open(name);
+async function engineOf(context: AccountContext<AccountBuckets>, name: string): Promise<BucketEngine> {
+  const engine = await context.shared.of(context.account).open(name);
+  // It may be the bucket of another account, which has the id by now.
+  context.check?.();
+  return engine;
 }

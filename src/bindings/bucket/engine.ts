@@ -1,4 +1,5 @@
 import type { CallWork } from '../../quotas/host/call-work.js';
+import type { StorageBounds } from '../../storage/accounts/account-sum.js';
 import type { ServiceBody } from '../service.js';
 import type { StoreStorageClass } from './types.js';
 
@@ -87,6 +88,8 @@ export interface PutOptions {
   /** A function, because a trailer is known only after the body has been read. If it rejects, the put rejects and nothing is stored. */
   readonly transferChecksum?: () => Promise<TransferChecksum | undefined>;
   readonly signal?: AbortSignal;
+  /** The most that the account may have stored then. @default no bounds */
+  readonly bounds?: StorageBounds;
 }
 
 export interface UploadOptions {
@@ -96,7 +99,9 @@ export interface UploadOptions {
   readonly transferChecksum?: Pick<TransferChecksum, 'algorithm' | 'type'>;
 }
 
-export interface UploadAge {
+export interface UploadRules {
+  /** The most that the account may have stored then. @default no bounds */
+  readonly bounds?: StorageBounds;
   /** The age at which the upload is aborted; `Infinity` for never. @default 7 days */
   readonly ageMs?: number;
 }
@@ -142,7 +147,7 @@ export interface ListPage {
 }
 
 /**
- * Errors are BucketError, with the codes of the table in errors.ts. What a call makes the host do is counted to its `work`. A call without takes
+ * Errors are BucketError, with the codes of the table in errors.ts, and EDGE_STORAGE_QUOTA where a write has `bounds`. What a call makes the host do is counted to its `work`. A call without takes
  * turns as one more user of the account of the bucket, and has no bounds.
  */
 export interface BucketEngine {
@@ -159,13 +164,13 @@ export interface BucketEngine {
   put(key: string, body: ServiceBody, options: PutOptions, work?: CallWork): Promise<ObjectRecord | null>;
   delete(keys: readonly string[], work?: CallWork): Promise<void>;
   list(query: ListQuery, work?: CallWork): Promise<ListPage>;
-  createUpload(key: string, options: UploadOptions & UploadAge, work?: CallWork): Promise<UploadRecord>;
+  createUpload(key: string, options: UploadOptions & UploadRules, work?: CallWork): Promise<UploadRecord>;
   uploadPart(
     key: string,
     uploadId: string,
     partNumber: number,
     body: ServiceBody,
-    options: Pick<PutOptions, 'hashes' | 'transferChecksum' | 'signal'>,
+    options: Pick<PutOptions, 'hashes' | 'transferChecksum' | 'signal' | 'bounds'>,
     work?: CallWork,
   ): Promise<PartRecord>;
   completeUpload(

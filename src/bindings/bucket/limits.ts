@@ -1,5 +1,6 @@
 import { LIMITS } from '../../quotas/limits.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
+import type { StorageBounds } from '../../storage/accounts/account-sum.js';
 
 /** The limits of buckets that are the same for every plan. */
 export const BUCKET_LIMITS = {
@@ -24,11 +25,14 @@ export const BUCKET_LIMITS = {
 } as const;
 
 /** The limits of buckets that are limits of the account or the function, and can be overridden. */
-export type BucketPlanLimits = Pick<ResolvedLimits, 'listEntries' | 'multipartUploadMs'>;
+export type BucketPlanLimits = Pick<ResolvedLimits, 'listEntries' | 'multipartUploadMs'> & StorageBounds;
 
 export const DEFAULT_PLAN_LIMITS: BucketPlanLimits = {
   listEntries: LIMITS.listEntries.values.standard,
   multipartUploadMs: LIMITS.multipartUploadMs.values.standard,
+  storageBytes: LIMITS.storageBytes.values.standard,
+  storageObjects: LIMITS.storageObjects.values.standard,
+  plan: 'standard',
 };
 
 /** Values up to this many bytes are in the record of their object. That saves a read, but listings read them too. */

@@ -31,6 +31,8 @@ export interface BucketServiceOptions {
   readonly keepsDelimiter?: boolean;
   /** @default those of the specification */
   readonly limits?: BucketPlanLimits;
+  /** Called before each call; it is refused with what this throws. */
+  readonly check?: () => void;
 }
 
 /**
@@ -67,6 +69,7 @@ export function bucketService(open: () => Promise<BucketEngine>, options: Bucket
     const answer = ANSWERS.get(call.method);
     if (answer === undefined) throw new TypeError(`A bucket has no method ${describe(call.method)}`);
     try {
+      options.check?.();
       const args = checkFields(answer.name, 'the argument', call.args);
       if (bucket === undefined) {
         opening ??= open().finally(() => {
@@ -125,7 +128,12 @@ async function get(bucket: BucketEngine, args: UncheckedFields, call: ServiceCal
   };
 }
 
-async function put(bucket: BucketEngine, args: UncheckedFields, call: ServiceCall): Promise<ServiceReply> {
+async function put(
+  bucket: BucketEngine,
+  args: UncheckedFields,
+  call: ServiceCall,
+  { limits = DEFAULT_PLAN_LIMITS }: BucketServiceOptions,
+): Promise<ServiceReply> {
   const key = checkString('put', 'the key', args.key);
   const condition = checkCondition('put', args.onlyIf);
   const hashes = checkHashes(args);
@@ -135,6 +143,7 @@ async function put(bucket: BucketEngine, args: UncheckedFields, call: ServiceCal
     ...(hashes === undefined ? undefined : { hashes }),
     // One that is all there is not waited for.
     ...(call.body === null || call.body instanceof Uint8Array ? undefined : { signal: call.signal }),
+    bounds: limits,
   };
   const object = await bucket.put(key, call.body ?? NOTHING, options, call.work);
   return { head: object === null ? null : wireObject(object) };
@@ -192,18 +201,24 @@ async function createUpload(
   options: BucketServiceOptions,
 ): Promise<ServiceReply> {
   const key = checkString('createMultipartUpload', 'the key', args.key);
-  const { multipartUploadMs: ageMs } = options.limits ?? DEFAULT_PLAN_LIMITS;
-  const { uploadId } = await bucket.createUpload(key, { ...checkMetadata('createMultipartUpload', args), ageMs }, work);
+  const bounds = options.limits ?? DEFAULT_PLAN_LIMITS;
+  const given = { ...checkMetadata('createMultipartUpload', args), ageMs: bounds.multipartUploadMs, bounds };
+  const { uploadId } = await bucket.createUpload(key, given, work);
   return { head: { uploadId } };
 }
 
-async function uploadPart(bucket: BucketEngine, args: UncheckedFields, call: ServiceCall): Promise<ServiceReply> {
+async function uploadPart(
+  bucket: BucketEngine,
+  args: UncheckedFields,
+  call: ServiceCall,
+  { limits = DEFAULT_PLAN_LIMITS }: BucketServiceOptions,
+): Promise<ServiceReply> {
   const key = checkString('uploadPart', 'the key', args.key);
   const uploadId = checkString('uploadPart', 'the uploadId', args.uploadId);
   const partNumber = checkPartNumber('uploadPart', args.partNumber);
   const { body, signal, work } = call;
   if (body === null) throw new TypeError('uploadPart: there is no value, a part needs one');
-  const { etag } = await bucket.uploadPart(key, uploadId, partNumber, body, { signal }, work);
+  const { etag } = await bucket.uploadPart(key, uploadId, partNumber, body, { signal, bounds: limits }, work);
   return { head: { partNumber, etag } };
 }
 

@@ -1,7 +1,9 @@
 /** The functions of one account that are loaded: the version that serves under each name, with its routes and cron triggers. */
+import { isDeepStrictEqual } from 'node:util';
 import { EdgeError } from '../../quotas/errors.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { AccountHost } from '../account-host.js';
+import type { AccountLimits, LimitsAuthor } from '../account-limits.js';
 import { type CountedFunction, checkCounts, countVariables } from '../account-quotas.js';
 import { checkHandlers } from '../deploy/check-handlers.js';
 import { EdgeFunction } from '../edge-function.js';
@@ -16,6 +18,10 @@ export interface StartedFunction {
   readonly runner: FunctionRunner;
   readonly options: ResolvedLoadOptions;
   readonly stats: FunctionStats;
+  /** The author of its limits. */
+  readonly author: LimitsAuthor;
+  /** Another runner of the same version, with other limits. Its isolate starts with its first invocation. */
+  again(limits: ResolvedLimits): FunctionRunner;
 }
 
 /** What happened in an account, and in each of its functions, since the versions that serve now were loaded. */
@@ -130,6 +136,30 @@ export class LoadedFunctions {
     this.#trigger(loaded, { routes, crons });
   }
 
+  /** The patterns of all routes. */
+  get routes(): string[] {
+    return [...this.#byName.values()].flatMap(({ routes }) => routes.map(({ pattern }) => pattern));
+  }
+
+  /**
+   * Gives the functions the limits that the account has now: those whose limits change begin new invocations with them, in a new isolate; what runs ends
+   * under those that it began with.
+   */
+  relimit(limits: AccountLimits): void {
+    const warn = (message: string): void => this.#host.warn(new Error(message));
+    for (const [name, before] of this.#byName) {
+      const { options, author, runner: previous } = before;
+      const own = limits.again(options, author, warn);
+      if (isDeepStrictEqual(own, previous.context.limits)) continue;
+      const runner = before.again(own);
+      this.#byName.set(name, { ...before, runner });
+      before.slot.serve(runner, before.stats);
+      this.#host.router.remove(previous);
+      this.#addRoutes(name, before.routes, runner);
+      previous.retire(runner);
+    }
+  }
+
   /** Unloads all functions. What still comes to one is refused with the error. */
   end(error: EdgeError): void {
     for (const loaded of this.#byName.values()) this.#end(loaded, error);
@@ -137,12 +167,13 @@ export class LoadedFunctions {
   }
 
   #trigger(loaded: Loaded, { routes, crons }: Triggers): void {
-    const { name: functionName } = loaded.function;
-    for (const route of routes) {
-      this.#host.router.add({ ...route, account: this.#account, functionName, target: loaded.runner });
-    }
+    this.#addRoutes(loaded.function.name, routes, loaded.runner);
     loaded.routes = routes;
     loaded.crons = new CronTriggers(crons, (cron, scheduledTime) => loaded.function.scheduled({ cron, scheduledTime }));
+  }
+
+  #addRoutes(functionName: string, routes: Triggers['routes'], target: FunctionRunner): void {
+    for (const route of routes) this.#host.router.add({ ...route, account: this.#account, functionName, target });
   }
 
   #unload(name: string): void {

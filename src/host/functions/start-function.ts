@@ -21,6 +21,8 @@ export interface StartingAccount {
   readonly limits: AccountLimits;
   readonly supervisor: CellSupervisor;
   readonly functions: LoadedFunctions;
+  /** @throws EdgeError when the account is gone */
+  readonly check: () => void;
 }
 
 /** The author is that of the limits among the options. Rejects as `account.load()` does; the function serves nothing yet. */
@@ -49,15 +51,19 @@ export async function startFunction(
   checkMemory(account, options.name, limits);
   const modules = await scanModules(deployment, host.share);
   const stats = new FunctionStats();
-  const allowance = new CpuAllowance({ overrunMs: limits.cpuOverrunMs });
   const { version } = deployment;
-  const runner = new FunctionRunner({
-    context: functionContext(host, { account: account.id, options, version, limits, stats, allowance }),
-    deployment,
-    head: () => loadHead(options, modules, limits, allowance.balanceMs),
-    cache: host.cache,
-    acquire: signal => host.gate.acquire(signal, account.id, () => account.supervisor.acquire()),
-  });
+  const parts = { account: account.id, check: account.check, options, version, stats };
+  const runnerWith = (own: ResolvedLimits): FunctionRunner => {
+    const allowance = new CpuAllowance({ overrunMs: own.cpuOverrunMs });
+    return new FunctionRunner({
+      context: functionContext(host, { ...parts, limits: own, allowance }),
+      deployment,
+      head: () => loadHead(options, modules, own, allowance.balanceMs),
+      cache: host.cache,
+      acquire: signal => host.gate.acquire(signal, account.id, () => account.supervisor.acquire()),
+    });
+  };
+  const runner = runnerWith(limits);
   // Now and not with the first request: a storage that is unavailable, or a name that is not valid.
   await host.bindings.prepare({ account: account.id, limits: account.limits.own }, options.bindings);
   // The day's count goes on over a restart.
@@ -70,7 +76,8 @@ export async function startFunction(
     runner.retire();
     throw error;
   }
-  return { runner, options, stats };
+  const { handlers, startupTimeMs } = runner;
+  return { runner, options, stats, author, again: own => runnerWith(own).resume(handlers, startupTimeMs) };
 }
 
 /** The heap of an isolate is bounded when its thread starts, before it is known which function it will run. */

@@ -13,6 +13,8 @@ const LOST: ReadonlySet<InvocationOutcome> = new Set(['exceededCpu', 'exceededMe
 
 export interface FunctionParts {
   readonly account: string;
+  /** @throws EdgeError when the account is gone */
+  readonly check: () => void;
   readonly options: ResolvedLoadOptions;
   readonly version: string;
   readonly limits: ResolvedLimits;
@@ -25,6 +27,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
   const services = host.bindings.services(
     {
       account,
+      check: parts.check,
       function: options.name,
       limits,
       props: options.props,

@@ -64,6 +64,13 @@ export class FunctionRunner implements Replacements {
     await this.#isolate();
   }
 
+  /** For a function that was loaded before, under other limits: it is loaded again with its next invocation. */
+  resume(handlers: readonly string[], startupTimeMs: number): this {
+    this.handlers = handlers;
+    this.startupTimeMs = startupTimeMs;
+    return this;
+  }
+
   /** Starts an invocation. Rejects when no isolate is available; everything later goes to the sink. */
   async run(start: InvocationStart, sink: ResponseSink): Promise<Invocation> {
     // A request that had found this version before another took its place.

@@ -48,6 +48,7 @@ export async function copyObject(context: OperationContext, bucket: BucketEngine
       ...replaced,
       ...(condition === undefined ? {} : { condition }),
       transferChecksum: copy.transferChecksum,
+      bounds: context.limits,
       ...(request.signal === undefined ? {} : { signal: request.signal }),
     });
   });
@@ -70,6 +71,7 @@ export async function uploadPartCopy(context: OperationContext, bucket: BucketEn
     const copy = copyBody(object, content, upload.transferChecksum?.algorithm);
     return bucket.uploadPart(key, upload.uploadId, number, copy.body, {
       transferChecksum: copy.transferChecksum,
+      bounds: context.limits,
       ...(request.signal === undefined ? {} : { signal: request.signal }),
     });
   });

@@ -27,6 +27,7 @@ export async function putObject(context: OperationContext, bucket: BucketEngine,
     ...(condition === undefined ? {} : { condition }),
     ...(received.md5 === undefined ? {} : { hashes: { md5: received.md5 } }),
     transferChecksum: received.transferChecksum,
+    bounds: context.limits,
     ...(request.signal === undefined ? {} : { signal: request.signal }),
   });
   if (object === null) throw await writeRefused(bucket, key, condition);

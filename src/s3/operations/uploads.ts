@@ -43,6 +43,7 @@ export async function createUpload(
     ...readMetadata(headers),
     ...(transferChecksum === undefined ? {} : { transferChecksum }),
     ageMs: limits.multipartUploadMs,
+    bounds: limits,
   });
   const answered: [string, string][] =
     transferChecksum === undefined
@@ -67,6 +68,7 @@ export async function uploadPart(context: OperationContext, bucket: BucketEngine
   const part = await bucket.uploadPart(key, upload.uploadId, number, received.body, {
     ...(received.md5 === undefined ? {} : { hashes: { md5: received.md5 } }),
     transferChecksum: received.transferChecksum,
+    bounds: context.limits,
     ...(request.signal === undefined ? {} : { signal: request.signal }),
   });
   const checksum = part.transferChecksum;

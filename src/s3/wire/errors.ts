@@ -39,6 +39,7 @@ export const S3_ERRORS = {
   NoSuchUpload: { status: 404, text: 'The upload does not exist; it may have been completed or aborted.' },
   NotImplemented: { status: 501, text: 'Not supported here.' },
   PreconditionFailed: { status: 412, text: 'A precondition did not hold.' },
+  QuotaExceeded: { status: 507, text: 'The account may not store more.' },
   RequestHeaderSectionTooLarge: { status: 400, text: 'The headers of the request are too large.' },
   RequestTimeTooSkewed: { status: 403, text: 'The time of the request is more than 15 minutes from the time here.' },
   ServiceUnavailable: { status: 503, text: 'The service is closed or overloaded.' },
@@ -108,6 +109,8 @@ const BY_BUCKET_CODE: ReadonlyMap<unknown, S3ErrorCode> = new Map<unknown, S3Err
   [10048, 'InvalidPart'],
   [100100, 'EntityTooLarge'],
   ['EDGE_STORAGE_FULL', 'InsufficientStorage'],
+  ['EDGE_STORAGE_QUOTA', 'QuotaExceeded'],
+  ['EDGE_ACCOUNT_REMOVED', 'InvalidAccessKeyId'],
   ['EDGE_CLOSED', 'ServiceUnavailable'],
   ['EDGE_OVERLOADED', 'ServiceUnavailable'],
 ]);

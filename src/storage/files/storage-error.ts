@@ -10,7 +10,10 @@ export function storageError(act: string, cause: unknown): EdgeError {
   return new EdgeError(code, `Cannot ${act}: ${WHY[code]}`, { cause });
 }
 
-type StorageErrorCode = Extract<EdgeErrorCode, `EDGE_STORAGE_${string}` | 'EDGE_INTERNAL' | 'EDGE_CLOSED'>;
+type StorageErrorCode = Exclude<
+  Extract<EdgeErrorCode, `EDGE_STORAGE_${string}` | 'EDGE_INTERNAL' | 'EDGE_CLOSED'>,
+  'EDGE_STORAGE_QUOTA'
+>;
 
 /** Without the path of the directory: a function may read it. */
 export const REPAIR_HINT =

@@ -8,6 +8,8 @@
  *     t<blob id>          a tombstone: nothing refers to the blob any more, and its space is to be freed
  *     h<directory>        the files of this directory may be in use or not: check them after a crash
  *     m<name>/<key>       records of a sublevel
+ *     d<account>          the account is being removed, with all that it has
+ *     q<account>          how much the account has stored: bytes and objects
  */
 export const recordKeys = {
   inlineBlob: (id: string) => `i${id}`,
@@ -16,7 +18,13 @@ export const recordKeys = {
   tombstone: (id: string) => `t${id}`,
   shard: (directory: string) => `h${directory}`,
   sublevel: (name: string) => `m${name}/`,
+  removal: (account: string) => `d${encodeURIComponent(account)}`,
+  /** The prefix of all accounts. */
+  removals: () => 'd',
+  sum: (account: string) => `q${encodeURIComponent(account)}`,
+  /** The prefix of all accounts. */
+  sums: () => 'q',
 } as const;
 
 /** The first letters of the keys above. No owner can have one of them. */
-export const STORAGE_KEYSPACE: readonly string[] = ['i', 'f', 's', 't', 'h', 'm'];
+export const STORAGE_KEYSPACE: readonly string[] = ['i', 'f', 's', 't', 'h', 'm', 'd', 'q'];

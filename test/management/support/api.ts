@@ -7,6 +7,8 @@ import { MemoryBuckets, MemoryFunctions } from './memory-port.js';
 import { asStorage } from './open-level.js';
 
 export const TOKEN = 'test-token-of-acme-with-all-permissions';
+/** For all accounts. */
+export const OWNER_TOKEN = 'test-token-of-the-owner-of-the-host';
 export const OTHER_TOKEN = 'test-token-of-other-with-all-permissions';
 export const READ_TOKEN = 'test-token-of-acme-that-only-reads-zones';
 
@@ -71,6 +73,7 @@ export function makeApi(options: Partial<ManagementOptions> = {}, now = '2026-01
     tokens: [
       { name: 'all', token: TOKEN, account: 'acme', permissions: 'all' },
       { name: 'other', token: OTHER_TOKEN, account: 'other', permissions: 'all' },
+      { name: 'owner', token: OWNER_TOKEN, account: '*', permissions: ['accounts:edit'] },
       { name: 'reader', token: READ_TOKEN, account: 'acme', permissions: ['zones:read'] },
     ],
     ...options,

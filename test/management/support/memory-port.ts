@@ -3,6 +3,7 @@
 import type { BucketDirectory, BucketInfo } from '../../../src/bindings/bucket/engine.js';
 import { BucketError } from '../../../src/bindings/bucket/errors.js';
 import type {
+  AccountSummary,
   AccountUsage,
   FunctionDeployment,
   FunctionPort,
@@ -21,6 +22,22 @@ export class MemoryFunctions implements FunctionPort {
   readonly cronsPerAccount = 5;
   /** Thrown by the next call that would change something. */
   failNext: Error | null = null;
+
+  listAccounts(): AccountSummary[] {
+    return [...this.accounts].map(id => ({ id, plan: 'standard', zonePlan: 'free', functions: [], zones: undefined }));
+  }
+
+  async accountStorage(): Promise<{ bytes: number; objects: number }> {
+    return { bytes: 0, objects: 0 };
+  }
+
+  async updateAccount(): Promise<void> {
+    this.#fail();
+  }
+
+  async removeAccount(account: string): Promise<void> {
+    this.accounts.delete(account);
+  }
 
   async hasAccount(account: string): Promise<boolean> {
     return this.accounts.has(account);

@@ -15,6 +15,11 @@ export class BucketDirectories {
     this.#minPartBytes = options.minPartBytes ?? BUCKET_LIMITS.minPartBytes;
   }
 
+  /** The account is gone: one of the same id has another directory. */
+  forget(accountId: string): void {
+    this.#directories.delete(accountId);
+  }
+
   of(accountId: string): BucketDirectory {
     let directory = this.#directories.get(accountId);
     if (directory === undefined) {

@@ -6,12 +6,8 @@ import { BucketError, type BucketMethod } from '../errors.js';
 import type { StoreStorageClass } from '../types.js';
 import { bucketKeys } from './bucket-keys.js';
 import { BucketStore } from './bucket-store.js';
-
-interface StoredBucket {
-  readonly id: string;
-  readonly created: number;
-  readonly storageClass: StoreStorageClass;
-}
+import { commitChange } from './object-writer.js';
+import type { StoredBucket } from './stored-buckets.js';
 
 /**
  * The buckets of one account. There is one engine for each bucket in use, shared by all callers, so that deleting the bucket ends all writes to it.
@@ -25,6 +21,7 @@ export function createBucketDirectory(
   const account = encodeURIComponent(accountId);
   // Bounds are for functions, but in queues the account takes turns with others also for calls of the application.
   const work: CallWork = { ...OWN_WORK, owner: {} };
+  const sum = storage.sums.of(accountId);
   const engines = new Map<string, WeakRef<BucketStore>>();
   const collected = new FinalizationRegistry<string>(id => {
     if (engines.get(id)?.deref() === undefined) engines.delete(id);
@@ -38,7 +35,7 @@ export function createBucketDirectory(
   const engine = (name: string, { id, storageClass }: StoredBucket): BucketStore => {
     const existing = engines.get(id)?.deref();
     if (existing !== undefined) return existing;
-    const created = new BucketStore({ storage, id, name, storageClass, minPartBytes, work });
+    const created = new BucketStore({ storage, id, name, storageClass, minPartBytes, sum, work });
     engines.set(id, new WeakRef(created));
     collected.register(created, id);
     return created;
@@ -55,7 +52,8 @@ export function createBucketDirectory(
       const bucket: StoredBucket = { id: storage.newId(), created: storage.now(), storageClass };
       const operations = [{ type: 'put', key: recordKey, value: Buffer.from(JSON.stringify(bucket)) }] as const;
       await storage.records.reserveSpace(operations);
-      await storage.records.commit(operations, work);
+      await sum.ready();
+      await commitChange(storage.records, [...operations], sum.change({ bytes: 0, objects: 0 }), work);
       return [bucket, true];
     });
   };

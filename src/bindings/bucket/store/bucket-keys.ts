@@ -8,10 +8,13 @@
  *     l<bucket id>/o<depth>/<key>            an object whose key has this many slashes
  *     u<bucket id>/<key>\0\0<upload id>      an upload
  *     p<upload id>/<part number>             a part
+ *     r<bucket id>                           a bucket of an account that was removed: all that it has is being removed
  *     x<time>/<bucket id>/<upload id>        when an upload expires; the value is its key
  */
 export const bucketKeys = {
   bucket: (account: string, name: string) => `b${account}/${name}`,
+  /** The prefix of all buckets. */
+  allBuckets: () => 'b',
   objects: (bucketId: string) => `o${bucketId}/`,
   /** The prefix of all buckets. */
   allObjects: () => 'o',
@@ -26,13 +29,16 @@ export const bucketKeys = {
   upload: (bucketId: string, key: string, uploadId: string) => `u${bucketId}/${uploadOrder(key)}${uploadId}`,
   parts: (uploadId: string) => `p${uploadId}/`,
   part: (uploadId: string, partNumber: number) => `p${uploadId}/${String(partNumber).padStart(5, '0')}`,
+  removed: (bucketId: string) => `r${bucketId}`,
+  /** The prefix of all buckets. */
+  removedBuckets: () => 'r',
   expiry: (time: number, bucketId: string, uploadId: string) =>
     `${bucketKeys.expiryBound(time)}/${bucketId}/${uploadId}`,
   expiryBound: (time: number) => `x${String(Math.max(0, Math.floor(time))).padStart(15, '0')}`,
 } as const;
 
 /** The first letters of the keys above. */
-export const BUCKET_KEYSPACE: readonly string[] = ['b', 'o', 'l', 'u', 'p', 'x'];
+export const BUCKET_KEYSPACE: readonly string[] = ['b', 'o', 'l', 'u', 'p', 'r', 'x'];
 
 /** Sorts uploads by their keys, then by their ids, also for keys that contain U+0000. */
 function uploadOrder(key: string): string {

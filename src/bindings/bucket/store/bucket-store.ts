@@ -1,5 +1,6 @@
 import { EdgeError } from '../../../quotas/errors.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
+import type { BodyReservation, StoredAccounting } from '../../../storage/accounts/account-sum.js';
 import { type BlobRef, type BlobSegment, decodeBlobList } from '../../../storage/blobs/blob-ref.js';
 import type { RecordOperation } from '../../../storage/records/counts.js';
 import { recordKeys } from '../../../storage/records/record-keys.js';
@@ -19,9 +20,9 @@ import type {
   ObjectRecord,
   PartRecord,
   PutOptions,
-  UploadAge,
   UploadOptions,
   UploadRecord,
+  UploadRules,
 } from '../engine.js';
 import { BucketError, type BucketMethod } from '../errors.js';
 import { BUCKET_LIMITS } from '../limits.js';
@@ -31,8 +32,8 @@ import { bucketKeys } from './bucket-keys.js';
 import { listObjects } from './list-objects.js';
 import { indexInsertOps, indexRemoveOps } from './listing-index.js';
 import { MultipartUploads } from './multipart-uploads.js';
-import { decodeObject, encodeObject, type StoredObject } from './object-codec.js';
-import { commitReceived, newVersion } from './object-writer.js';
+import { decodeObject, encodeObject, type StoredObject, sizeOf } from './object-codec.js';
+import { commitChange, commitReceived, newVersion } from './object-writer.js';
 import { bytesContent, segmentsContent } from './read-content.js';
 import { removeIndex } from './rebuild-index.js';
 import { receiveBody } from './receive-body.js';
@@ -45,6 +46,7 @@ export class BucketStore implements BucketEngine {
   readonly #id: string;
   readonly #objects: string;
   readonly #uploads: MultipartUploads;
+  readonly #sum: StoredAccounting;
   /** Used by calls that give no `work`. */
   readonly #ownWork: CallWork;
   #writing = 0;
@@ -57,6 +59,7 @@ export class BucketStore implements BucketEngine {
     name: string;
     storageClass: StoreStorageClass;
     minPartBytes: number;
+    sum: StoredAccounting;
     work: CallWork;
   }) {
     this.name = options.name;
@@ -65,7 +68,13 @@ export class BucketStore implements BucketEngine {
     this.#id = options.id;
     this.#objects = bucketKeys.objects(options.id);
     this.#ownWork = options.work;
-    this.#uploads = new MultipartUploads(options.storage, options.id, options.minPartBytes);
+    this.#sum = options.sum;
+    this.#uploads = new MultipartUploads({
+      storage: options.storage,
+      bucket: options,
+      minPartBytes: options.minPartBytes,
+      sum: options.sum,
+    });
   }
 
   async head(key: string, work = this.#ownWork): Promise<ObjectRecord | null> {
@@ -99,23 +108,38 @@ export class BucketStore implements BucketEngine {
     checkMetadata('put', options);
     return this.#write('put', async () => {
       const storage = this.#storage;
-      const received = await receiveBody('put', body, {
-        blobs: storage.blobs,
-        hashes: options.hashes,
-        signal: options.signal,
-        transferChecksum: options.transferChecksum,
-        work,
-      });
-      const { transferChecksum } = received;
-      const version = newVersion();
       const recordKey = this.#objects + normal;
-      await storage.mutex.lock(recordKey);
+      const subject = () => `put ${JSON.stringify(key)} into bucket "${this.name}"`;
+      const { bounds } = options;
+      const held: { reservation?: BodyReservation } = {};
+      let isLocked = false;
       try {
+        const received = await receiveBody('put', body, {
+          blobs: storage.blobs,
+          hashes: options.hashes,
+          signal: options.signal,
+          transferChecksum: options.transferChecksum,
+          reserve: async () => {
+            const wait = this.#sum.ready();
+            if (wait !== undefined) await wait;
+            const record = await storage.records.get(recordKey, work);
+            const replaced = { key: recordKey, bytes: record === undefined ? 0 : sizeOf(record) };
+            held.reservation = this.#sum.reserveBody(replaced, bounds, subject);
+            return held.reservation;
+          },
+          work,
+        });
+        const { transferChecksum } = received;
+        const version = newVersion();
+        await storage.mutex.lock(recordKey);
+        isLocked = true;
         const object = await commitReceived(
           storage,
           received,
           true,
           async blob => {
+            const wait = this.#sum.ready();
+            if (wait !== undefined) await wait;
             const record = await storage.records.get(recordKey, work);
             const previous = record === undefined ? undefined : decodeObject(record, normal, false);
             if (!conditionHolds(options.condition, previous?.object)) return undefined;
@@ -136,7 +160,14 @@ export class BucketStore implements BucketEngine {
               object,
               body: blob ?? { kind: 'embedded', bytes: content.kind === 'small' ? content.bytes : new Uint8Array(0) },
             };
+            // Between the two nothing else can take the room.
+            held.reservation?.release();
+            const added = {
+              bytes: received.size - (previous?.object.size ?? 0),
+              objects: previous === undefined ? 1 : 0,
+            };
             return {
+              change: this.#sum.change(added, bounds, subject),
               operations: [
                 { type: 'put', key: recordKey, value: encodeObject(stored, normal) },
                 ...(previous === undefined ? indexInsertOps(this.#id, normal) : []),
@@ -149,7 +180,8 @@ export class BucketStore implements BucketEngine {
         );
         return object ?? null;
       } finally {
-        storage.mutex.unlock(recordKey);
+        held.reservation?.release();
+        if (isLocked) storage.mutex.unlock(recordKey);
       }
     });
   }
@@ -167,16 +199,20 @@ export class BucketStore implements BucketEngine {
       this.#storage.mutex.runAll(objectKeys, async () => {
         const { records, collector } = this.#storage;
         await records.awaitRecovery(work);
+        await this.#sum.ready();
         const found = await records.getMany(objectKeys, undefined, work);
         const operations: RecordOperation[] = [];
         const dropped: BlobRef[] = [];
         const removed: string[] = [];
+        let bytes = 0;
         for (const [index, key] of objectKeys.entries()) {
           const record = found[index];
           if (record === undefined) continue;
           operations.push({ type: 'del', key });
           removed.push(key.slice(this.#objects.length));
-          const blob = blobOf(decodeObject(record, '', false));
+          const stored = decodeObject(record, '', false);
+          bytes += stored.object.size;
+          const blob = blobOf(stored);
           if (blob !== undefined) {
             operations.push(collector.tombstoneOp(blob));
             dropped.push(blob);
@@ -184,7 +220,8 @@ export class BucketStore implements BucketEngine {
         }
         if (operations.length === 0) return;
         for (const operation of indexRemoveOps(this.#id, removed)) operations.push(operation);
-        await records.commit(operations, work);
+        const change = this.#sum.change({ bytes: -bytes, objects: -removed.length });
+        await commitChange(records, operations, change, work);
         for (const blob of dropped) collector.afterCommit(blob, work);
       }),
     );
@@ -194,7 +231,7 @@ export class BucketStore implements BucketEngine {
     return listObjects(this.#storage.records, this.#id, query, work);
   }
 
-  async createUpload(key: string, options: UploadOptions & UploadAge, work = this.#ownWork): Promise<UploadRecord> {
+  async createUpload(key: string, options: UploadOptions & UploadRules, work = this.#ownWork): Promise<UploadRecord> {
     const normal = checkKey('createMultipartUpload', key);
     checkMetadata('createMultipartUpload', options);
     return this.#write('createMultipartUpload', () =>
@@ -207,7 +244,7 @@ export class BucketStore implements BucketEngine {
     uploadId: string,
     partNumber: number,
     body: ServiceBody,
-    options: Pick<PutOptions, 'hashes' | 'transferChecksum' | 'signal'>,
+    options: Pick<PutOptions, 'hashes' | 'transferChecksum' | 'signal' | 'bounds'>,
     work = this.#ownWork,
   ): Promise<PartRecord> {
     const normal = checkKey('uploadPart', key);

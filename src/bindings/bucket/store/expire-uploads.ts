@@ -1,16 +1,33 @@
+import { UNCOUNTED } from '../../../storage/accounts/account-sum.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { BUCKET_LIMITS } from '../limits.js';
 import { bucketKeys } from './bucket-keys.js';
 import { MultipartUploads } from './multipart-uploads.js';
+import { type OwnedBucket, storedBuckets } from './stored-buckets.js';
 
 /** Aborts the uploads of all buckets that are too old, and frees the space of their parts. */
 export async function expireUploads(storage: StorageContext): Promise<void> {
   const range = { gte: bucketKeys.expiryBound(0), lt: bucketKeys.expiryBound(storage.now() + 1) };
+  let buckets: ReadonlyMap<string, OwnedBucket> | undefined;
   for await (const page of storage.records.pages(range, 100)) {
     for (const [expiryKey, key] of page) {
       const [, bucketId = '', uploadId = ''] = expiryKey.split('/');
-      const uploads = new MultipartUploads(storage, bucketId, BUCKET_LIMITS.minPartBytes);
+      buckets ??= await bucketsById(storage);
+      const bucket = buckets.get(bucketId);
+      const uploads = new MultipartUploads({
+        storage,
+        bucket: { id: bucketId, name: bucket?.name ?? '' },
+        minPartBytes: BUCKET_LIMITS.minPartBytes,
+        // A bucket that is not listed was deleted, so its account has these uploads no more.
+        sum: bucket === undefined ? UNCOUNTED : storage.sums.of(bucket.account),
+      });
       await uploads.expire(key.toString(), uploadId, expiryKey);
     }
   }
+}
+
+async function bucketsById(storage: StorageContext): Promise<Map<string, OwnedBucket>> {
+  const buckets = new Map<string, OwnedBucket>();
+  for await (const bucket of storedBuckets(storage)) buckets.set(bucket.id, bucket);
+  return buckets;
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
+import type { BodyReservation, StoredAccounting } from '../../../storage/accounts/account-sum.js';
 import { type BlobRef, type BlobSegment, encodeBlobList } from '../../../storage/blobs/blob-ref.js';
 import type { RecordOperation } from '../../../storage/records/counts.js';
 import { afterPrefix, compareKeys, type LevelOperation } from '../../../storage/records/level-database.js';
@@ -13,9 +14,9 @@ import type {
   ObjectRecord,
   PartRecord,
   PutOptions,
-  UploadAge,
   UploadOptions,
   UploadRecord,
+  UploadRules,
 } from '../engine.js';
 import { BucketError, type BucketMethod } from '../errors.js';
 import { BUCKET_LIMITS, DEFAULT_PLAN_LIMITS } from '../limits.js';
@@ -24,7 +25,7 @@ import { bucketKeys } from './bucket-keys.js';
 import { checkParts, multipartEtag, type NamedPart } from './check-parts.js';
 import { indexInsertOps } from './listing-index.js';
 import { decodeObject, encodeObject, type StoredBody } from './object-codec.js';
-import { commitReceived, newVersion } from './object-writer.js';
+import { commitChange, commitReceived, newVersion } from './object-writer.js';
 import { receiveBody } from './receive-body.js';
 import {
   decodePart,
@@ -39,30 +40,42 @@ import {
 export class MultipartUploads {
   readonly #storage: StorageContext;
   readonly #bucketId: string;
+  readonly #bucketName: string;
   readonly #minPartBytes: number;
+  readonly #sum: StoredAccounting;
 
-  constructor(storage: StorageContext, bucketId: string, minPartBytes: number) {
-    this.#storage = storage;
-    this.#bucketId = bucketId;
-    this.#minPartBytes = minPartBytes;
+  /** `sum` is that of the account: an open upload counts as an object, and so do the bytes of its parts. */
+  constructor(options: {
+    readonly storage: StorageContext;
+    readonly bucket: { readonly id: string; readonly name: string };
+    readonly minPartBytes: number;
+    readonly sum: StoredAccounting;
+  }) {
+    this.#storage = options.storage;
+    this.#bucketId = options.bucket.id;
+    this.#bucketName = options.bucket.name;
+    this.#minPartBytes = options.minPartBytes;
+    this.#sum = options.sum;
   }
 
   async create(
     key: string,
     givenKey: string,
-    { ageMs = DEFAULT_PLAN_LIMITS.multipartUploadMs, ...options }: UploadOptions & UploadAge,
+    { ageMs = DEFAULT_PLAN_LIMITS.multipartUploadMs, bounds, ...options }: UploadOptions & UploadRules,
     work: CallWork,
   ): Promise<UploadRecord> {
     const initiated = this.#storage.now();
     const uploadId = randomBytes(24).toString('base64url');
     const upload: UploadRecord = { ...options, key: givenKey, uploadId, initiated };
     const expires = Number.isFinite(ageMs) ? initiated + ageMs : null;
-    const operations: LevelOperation[] = [
+    const operations: RecordOperation[] = [
       { type: 'put', key: this.#recordKey(key, uploadId), value: encodeUpload({ state: 'open', upload, expires }) },
     ];
     if (expires !== null) operations.push(this.#expiryOp(expires, uploadId, key));
     await this.#storage.records.reserveSpace(operations);
-    await this.#storage.records.commit(operations, work);
+    await this.#sum.ready();
+    const change = this.#sum.change({ bytes: 0, objects: 1 }, bounds, () => this.#subject('begin', givenKey));
+    await commitChange(this.#storage.records, operations, change, work);
     return upload;
   }
 
@@ -71,47 +84,67 @@ export class MultipartUploads {
     uploadId: string,
     partNumber: number,
     body: ServiceBody,
-    options: Pick<PutOptions, 'hashes' | 'transferChecksum' | 'signal'>,
+    options: Pick<PutOptions, 'hashes' | 'transferChecksum' | 'signal' | 'bounds'>,
     work: CallWork,
   ): Promise<PartRecord> {
-    const storage = this.#storage;
     await this.#checkOpen('uploadPart', key, uploadId, work);
-    const received = await receiveBody('uploadPart', body, {
-      blobs: storage.blobs,
-      hashes: options.hashes,
-      signal: options.signal,
-      transferChecksum: options.transferChecksum,
-      work,
-    });
-    const { transferChecksum } = received;
-    const part: PartRecord = {
-      partNumber,
-      etag: received.md5,
-      size: received.size,
-      uploaded: storage.now(),
-      ...(transferChecksum === undefined ? undefined : { transferChecksum }),
+    const held: { reservation?: BodyReservation } = {};
+    const subject = () => this.#subject(`store part ${partNumber} of`, key);
+    const storage = this.#storage;
+    const recordKey = bucketKeys.part(uploadId, partNumber);
+    const stored = async (): Promise<StoredPart | undefined> => {
+      const record = await storage.records.get(recordKey, work);
+      return record === undefined ? undefined : decodePart(record);
     };
-    await storage.mutex.run(this.#recordKey(key, uploadId), () =>
-      commitReceived(
-        storage,
-        received,
-        false,
-        async ref => {
-          await this.#checkOpen('uploadPart', key, uploadId, work);
-          const recordKey = bucketKeys.part(uploadId, partNumber);
-          const replaced = await storage.records.get(recordKey, work);
-          // Never undefined, because the value of a part is not embedded.
-          const blob = ref?.kind === 'file' ? ref : { kind: 'inline' as const, id: ref?.id ?? '' };
-          return {
-            operations: [{ type: 'put', key: recordKey, value: encodePart({ part, body: blob }) }],
-            drops: replaced === undefined ? undefined : decodePart(replaced).body,
-            result: part,
-          };
+    try {
+      const received = await receiveBody('uploadPart', body, {
+        blobs: storage.blobs,
+        hashes: options.hashes,
+        signal: options.signal,
+        transferChecksum: options.transferChecksum,
+        reserve: async () => {
+          await this.#sum.ready();
+          const replaced = { key: recordKey, bytes: (await stored())?.part.size ?? 0 };
+          held.reservation = this.#sum.reserveBody(replaced, options.bounds, subject);
+          return held.reservation;
         },
         work,
-      ),
-    );
-    return part;
+      });
+      const { transferChecksum } = received;
+      const part: PartRecord = {
+        partNumber,
+        etag: received.md5,
+        size: received.size,
+        uploaded: storage.now(),
+        ...(transferChecksum === undefined ? undefined : { transferChecksum }),
+      };
+      await storage.mutex.run(this.#recordKey(key, uploadId), () =>
+        commitReceived(
+          storage,
+          received,
+          false,
+          async ref => {
+            await this.#checkOpen('uploadPart', key, uploadId, work);
+            await this.#sum.ready();
+            const replaced = await stored();
+            // Never undefined, because the value of a part is not embedded.
+            const blob = ref?.kind === 'file' ? ref : { kind: 'inline' as const, id: ref?.id ?? '' };
+            held.reservation?.release();
+            const added = { bytes: part.size - (replaced?.part.size ?? 0), objects: 0 };
+            return {
+              change: this.#sum.change(added, options.bounds, subject),
+              operations: [{ type: 'put', key: recordKey, value: encodePart({ part, body: blob }) }],
+              drops: replaced?.body,
+              result: part,
+            };
+          },
+          work,
+        ),
+      );
+      return part;
+    } finally {
+      held.reservation?.release();
+    }
   }
 
   async complete(
@@ -170,7 +203,11 @@ export class MultipartUploads {
         }
         if (previous === undefined) operations.push(...indexInsertOps(this.#bucketId, key));
         await storage.records.reserveSpace(operations);
-        await storage.records.commit(operations, work);
+        await this.#sum.ready();
+        // The upload counts as an object already, and its parts have their bytes: this never adds.
+        const before = sizeOfParts(uploaded.values()) + (previous?.object.size ?? 0);
+        const change = this.#sum.change({ bytes: object.size - before, objects: previous === undefined ? 0 : -1 });
+        await commitChange(storage.records, operations, change, work);
       });
       for (const body of dropped) storage.collector.afterCommit(body, work);
       return object;
@@ -258,11 +295,16 @@ export class MultipartUploads {
     return { uploads, truncated: false };
   }
 
-  /** Aborts the open uploads and deletes the records of the others, when the bucket is deleted. */
-  async clear(): Promise<void> {
+  /**
+   * Aborts the open uploads and deletes the records of the others, when the bucket is deleted.
+   *
+   * @param check throws when the storage is being closed
+   */
+  async clear(check = () => {}): Promise<void> {
     const root = bucketKeys.uploads(this.#bucketId);
     for await (const page of this.#storage.records.pages({ gte: root, lt: afterPrefix(root) }, 100)) {
       for (const [recordKey, record] of page) {
+        check();
         const { key, uploadId } = decodeUpload(record).upload;
         await this.#storage.mutex.run(recordKey, async () => {
           const current = await this.#storage.records.get(recordKey);
@@ -284,8 +326,14 @@ export class MultipartUploads {
     const operations = [...more, ...this.#endOps(key, stored, { state: 'aborted' })];
     const uploaded = await this.#allParts(uploadId, work);
     const dropped = this.#dropParts(uploadId, uploaded.values(), new Set(), operations);
-    await this.#storage.records.commit(operations, work);
+    await this.#sum.ready();
+    const change = this.#sum.change({ bytes: -sizeOfParts(uploaded.values()), objects: -1 });
+    await commitChange(this.#storage.records, operations, change, work);
     for (const body of dropped) this.#storage.collector.afterCommit(body, work);
+  }
+
+  #subject(what: string, key: string): string {
+    return `${what} an upload of ${JSON.stringify(key)} into bucket "${this.#bucketName}"`;
   }
 
   /** Ends the upload. Its record stays for a while. */
@@ -359,6 +407,12 @@ export class MultipartUploads {
   #recordKey(key: string, uploadId: string): string {
     return bucketKeys.upload(this.#bucketId, key, uploadId);
   }
+}
+
+function sizeOfParts(parts: Iterable<StoredPart>): number {
+  let bytes = 0;
+  for (const { part } of parts) bytes += part.size;
+  return bytes;
 }
 
 /** Other text must not become part of a key of the database. */

@@ -112,6 +112,11 @@ export function decodeListed(
   return object;
 }
 
+/** The size of the value in bytes. */
+export function sizeOf(record: Buffer): number {
+  return currentForm(record).readUIntLE(OFFSET.size, 6);
+}
+
 /** The size of the details in bytes. */
 export function metadataBytes(record: Buffer): number {
   return record.readUIntLE(OFFSET.detailsBytes, 3);

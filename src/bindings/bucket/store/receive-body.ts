@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import { heldByChunks } from '../../../quotas/host/chunk-bytes.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
+import type { BodyReservation } from '../../../storage/accounts/account-sum.js';
 import type { BlobStore, BlobWriter } from '../../../storage/blobs/blob-store.js';
 import type { ServiceBody } from '../../service.js';
 import type { HashName, PutOptions, TransferChecksum } from '../engine.js';
@@ -23,7 +24,7 @@ export interface ReceivedBody {
 
 /**
  * Reads a body, hashes it as it arrives and verifies the given hashes. A body above INLINE_BYTES goes to a file, in bounded memory. When it rejects,
- * nothing is left behind and the body is cancelled: 10037 (checksum), 100100 (too large), the reason of `signal`, or the error of the body itself.
+ * nothing is left behind and the body is cancelled: 10037 (checksum), 100100 (too large), EDGE_STORAGE_QUOTA, the reason of `signal`, or the error of the body itself.
  */
 export async function receiveBody(
   method: BucketMethod,
@@ -33,6 +34,8 @@ export async function receiveBody(
     readonly hashes: Readonly<Partial<Record<HashName, string>>> | undefined;
     readonly transferChecksum: PutOptions['transferChecksum'];
     readonly signal: AbortSignal | undefined;
+    /** Called before a body goes to a file: what its bytes are reserved with. The caller releases it. */
+    readonly reserve?: () => Promise<BodyReservation>;
     readonly work: CallWork;
   },
 ): Promise<ReceivedBody> {
@@ -56,6 +59,8 @@ class BodyReceiver {
   readonly #expected: readonly (readonly [HashName, string])[];
   readonly #hashers: Map<HashName, Hash>;
   readonly #transferChecksum: PutOptions['transferChecksum'];
+  readonly #reserve: Parameters<typeof receiveBody>[2]['reserve'];
+  #reservation: BodyReservation | undefined;
   #size = 0;
   #small: Uint8Array[] = [];
   /** The bytes of `small` that have been counted. */
@@ -64,12 +69,13 @@ class BodyReceiver {
 
   constructor(
     method: BucketMethod,
-    options: Pick<Parameters<typeof receiveBody>[2], 'blobs' | 'hashes' | 'transferChecksum' | 'work'>,
+    options: Pick<Parameters<typeof receiveBody>[2], 'blobs' | 'hashes' | 'transferChecksum' | 'reserve' | 'work'>,
   ) {
     this.#method = method;
     this.#blobs = options.blobs;
     this.#work = options.work;
     this.#transferChecksum = options.transferChecksum;
+    this.#reserve = options.reserve;
     const { hashes } = options;
     this.#expected = hashes === undefined ? [] : HASH_NAMES.flatMap(name => pair(name, hashes[name]));
     this.#hashers = new Map([['md5', createHash('md5')]]);
@@ -117,6 +123,8 @@ class BodyReceiver {
   }
 
   async #toFile(): Promise<void> {
+    this.#reservation = await this.#reserve?.();
+    this.#reservation?.add(this.#size);
     this.#writer = await this.#blobs.create(this.#work);
     const gathered = this.#small;
     this.#small = [];
@@ -132,6 +140,7 @@ class BodyReceiver {
 
   #count(chunk: Uint8Array): void {
     this.#size += chunk.byteLength;
+    this.#reservation?.add(chunk.byteLength);
     if (this.#size > BUCKET_LIMITS.uploadBytes) {
       throw new BucketError(
         this.#method,

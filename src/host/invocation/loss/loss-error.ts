@@ -18,6 +18,7 @@ export const LOSSES: Readonly<
   cell: { code: 'EDGE_CELL_LOST', outcome: 'isolateLost' },
   hoard: { code: 'EDGE_MEMORY_LIMIT', outcome: 'exceededMemory' },
   protocol: { code: 'EDGE_PROTOCOL', outcome: 'isolateLost' },
+  removed: { code: 'EDGE_ACCOUNT_REMOVED', outcome: 'canceled' },
   silent: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
 };
 
@@ -25,6 +26,7 @@ const WHAT: Readonly<Partial<Record<LossReason, string>>> = {
   cell: 'the process of its account ended',
   hoard: 'the process of its account was ended',
   bystander: 'another request of the function used more CPU time or memory than its limit, which ended the isolate',
+  removed: 'its account was removed',
   silent: 'its time was up, and its isolate did not say that it had ended',
 };
 

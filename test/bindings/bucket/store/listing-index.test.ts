@@ -4,6 +4,7 @@ import type { BucketDirectory, BucketEngine } from '../../../../src/bindings/buc
 import { BUCKET_LIMITS } from '../../../../src/bindings/bucket/limits.js';
 import { createBucketDirectory } from '../../../../src/bindings/bucket/store/bucket-directory.js';
 import { rebuildIndexes } from '../../../../src/bindings/bucket/store/rebuild-index.js';
+import { AccountSums } from '../../../../src/storage/accounts/account-sums.js';
 import { BlobCollector } from '../../../../src/storage/blobs/blob-collector.js';
 import { MemoryBlobStore } from '../../../../src/storage/blobs/memory-blob-store.js';
 import { KeyedMutex } from '../../../../src/storage/records/keyed-mutex.js';
@@ -28,6 +29,7 @@ function openBuckets(database: LevelDatabase): OpenBuckets {
     blobs,
     collector: new BlobCollector(records, blobs),
     mutex: new KeyedMutex(),
+    sums: new AccountSums(records, { async *accounts() {}, count: async () => ({ bytes: 0, objects: 0 }) }),
     now: Date.now,
     newId: () => `id${id++}`,
   };

@@ -18,6 +18,7 @@ const CODES: Readonly<Record<LossReason, EdgeErrorCode>> = {
   cell: 'EDGE_CELL_LOST',
   hoard: 'EDGE_MEMORY_LIMIT',
   protocol: 'EDGE_PROTOCOL',
+  removed: 'EDGE_ACCOUNT_REMOVED',
   silent: 'EDGE_ISOLATE_LOST',
 };
 

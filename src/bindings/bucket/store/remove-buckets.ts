@@ -1,0 +1,97 @@
+/**
+ * The buckets of an account that was removed. Their records become removals, by the ids of the buckets: nothing finds their objects then, which go page by
+ * page. Each step can be repeated.
+ */
+import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
+import { UNCOUNTED } from '../../../storage/accounts/account-sum.js';
+import type { BlobRef } from '../../../storage/blobs/blob-ref.js';
+import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
+import type { StorageContext } from '../../../storage/storage-context.js';
+import { BUCKET_LIMITS } from '../limits.js';
+import { bucketKeys } from './bucket-keys.js';
+import { MultipartUploads } from './multipart-uploads.js';
+import { decodeObject } from './object-codec.js';
+import { removeIndex } from './rebuild-index.js';
+import { storedBuckets } from './stored-buckets.js';
+
+/** So small that the calls of other accounts come in between. */
+const PAGE = 100;
+
+/** An account of this id has no buckets when it resolves. */
+export async function detachBuckets(storage: StorageContext, account: string): Promise<void> {
+  let operations: LevelOperation[] = [];
+  for await (const { id, name } of storedBuckets(storage, account)) {
+    operations.push(
+      { type: 'put', key: bucketKeys.removed(id), value: EMPTY },
+      { type: 'del', key: bucketKeys.bucket(encodeURIComponent(account), name) },
+    );
+    if (operations.length < PAGE) continue;
+    await storage.records.commit(operations);
+    operations = [];
+  }
+  await storage.records.commit(operations);
+}
+
+/** @param check throws when the storage is being closed */
+export async function clearRemovedBuckets(storage: StorageContext, check: () => void): Promise<void> {
+  // In the queues of the storage it takes turns with accounts as one of them.
+  const work: CallWork = { ...OWN_WORK, owner: {} };
+  const prefix = bucketKeys.removedBuckets();
+  for await (const page of pages(storage, prefix, work)) {
+    for (const [key] of page) {
+      const id = key.slice(prefix.length);
+      await clearObjects(storage, id, work, check);
+      check();
+      const bucket = { id, name: '' };
+      await new MultipartUploads({
+        storage,
+        bucket,
+        minPartBytes: BUCKET_LIMITS.minPartBytes,
+        sum: UNCOUNTED,
+      }).clear(check);
+      await removeIndex(storage.records, id);
+      await storage.records.commit([{ type: 'del', key }], work);
+    }
+  }
+}
+
+async function clearObjects(storage: StorageContext, id: string, work: CallWork, check: () => void): Promise<void> {
+  const { records, collector } = storage;
+  for await (const page of pages(storage, bucketKeys.objects(id), work)) {
+    check();
+    const operations: LevelOperation[] = [];
+    const dropped: BlobRef[] = [];
+    for (const [key, record] of page) {
+      operations.push({ type: 'del', key });
+      const { body } = decodeObject(record, '', false);
+      if (body.kind === 'embedded') continue;
+      operations.push(collector.tombstoneOp(body));
+      dropped.push(body);
+    }
+    await records.commit(operations, work);
+    for (const blob of dropped) collector.afterCommit(blob, work);
+  }
+}
+
+/** Each page has its own iterator, because a write between two pages may open the database again. */
+async function* pages(
+  { records }: StorageContext,
+  prefix: string,
+  work: CallWork,
+): AsyncGenerator<readonly (readonly [string, Buffer])[]> {
+  for (let gte = prefix; ; ) {
+    const iterator = await records.iterator({ gte, lt: afterPrefix(prefix) }, undefined, work);
+    let page: [string, Buffer][];
+    try {
+      page = await iterator.nextv(PAGE);
+    } finally {
+      await iterator.close();
+    }
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield page;
+    gte = `${last[0]}\0`;
+  }
+}
+
+const EMPTY = new Uint8Array(0);

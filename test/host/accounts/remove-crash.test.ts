@@ -1,0 +1,79 @@
+/** The removal of an account is killed at some point; the next opening finishes it. */
+import { spawn } from 'node:child_process';
+import { cp, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+import { EdgeHost } from '../../../src/index.js';
+import { temporaryDirectory } from '../../bindings/bucket/stores.js';
+import { openStorage } from '../../limits/open-storage.js';
+import { newHost } from '../new-host.js';
+
+const ROUNDS = 12;
+const PROGRAM = fileURLToPath(new URL('../programs/removes.js', import.meta.url));
+
+async function filled(directory: string): Promise<void> {
+  const host = new EdgeHost({ storage: directory });
+  for (const [account, buckets] of [
+    ['acme', ['files', 'more', 'others']],
+    ['other', ['files']],
+  ] as const) {
+    for (const name of buckets) {
+      const bucket = host.account(account).bucket(name);
+      await Promise.all(Array.from({ length: 250 }, (_, n) => bucket.put(`${n % 7}/${n}`, `${n}`)));
+      await Promise.all(Array.from({ length: 20 }, (_, n) => bucket.put(`f${n}`, new Uint8Array(70_000))));
+      const upload = await bucket.createMultipartUpload('u');
+      await upload.uploadPart(1, new Uint8Array(70_000));
+    }
+  }
+  await host.close();
+}
+
+/** Resolves with the last line. */
+async function removeAndKill(directory: string, line: string, turns: number): Promise<string> {
+  const child = spawn(process.execPath, [PROGRAM, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = new Promise(resolve => child.once('exit', resolve));
+  let last = '';
+  for await (const text of createInterface({ input: child.stdout })) {
+    last = text;
+    if (text !== line) continue;
+    for (let turn = 0; turn < turns; turn++) await new Promise(resolve => setImmediate(resolve));
+    child.kill('SIGKILL');
+  }
+  await exited;
+  return last;
+}
+
+test('an account that is being removed is gone or whole after a kill, and its data is deleted by the next opening', async t => {
+  t.timeout(120_000);
+  const original = join(await temporaryDirectory(t), 'original');
+  await filled(original);
+  const seen = new Set<string>();
+  for (let round = 0; round < ROUNDS; round++) {
+    const directory = join(await temporaryDirectory(t), 'copy');
+    await cp(original, directory, { recursive: true });
+    // Before its first step, in the middle of it, and while its objects go.
+    const last = await removeAndKill(directory, round % 3 === 2 ? 'removed' : 'ready', round * 60);
+    const host = newHost(t, { storage: directory });
+    const acme = host.account('acme');
+    const sum = await acme.storage();
+    const { objects } = await acme.bucket('files').list({ limit: 1 });
+    t.is(objects.length === 0, sum.objects === 0, 'all of it or nothing');
+    if (last !== 'ready') t.is(sum.objects, 0, `after "${last}"`);
+    seen.add(`${last} ${sum.objects === 0}`);
+    t.deepEqual(await host.account('other').storage(), { bytes: 640 + 21 * 70_000, objects: 271 });
+    await (await host.removeAccount('acme', { deleteData: true })).deleted;
+    await (await host.removeAccount('other', { deleteData: true })).deleted;
+    await host.close();
+    const left = await openStorage(directory, async ({ records }) => {
+      const keys: string[] = [];
+      for await (const page of records.pages({ gte: '', lt: '\u{10ffff}' })) keys.push(...page.map(([key]) => key));
+      return keys;
+    });
+    t.deepEqual(left, []);
+    const entries = await readdir(join(directory, 'bodies'), { recursive: true, withFileTypes: true });
+    t.is(entries.filter(entry => entry.isFile()).length, 0);
+  }
+  t.log([...seen].join(', '));
+});

@@ -1,0 +1,14 @@
+/** Removes the account `acme` and says on stdout how far it is, until it is killed. */
+import { writeSync } from 'node:fs';
+import { EdgeHost } from '../../../src/index.js';
+
+const [storage = ''] = process.argv.slice(2);
+const host = new EdgeHost({ storage });
+const bucket = host.account('acme').bucket('files');
+await bucket.head('a');
+writeSync(1, 'ready\n');
+const { deleted } = await host.removeAccount('acme', { deleteData: true });
+writeSync(1, 'removed\n');
+await deleted;
+writeSync(1, 'deleted\n');
+await host.close();
