@@ -3,7 +3,6 @@ import type { AccountContext, NamedBinding } from '../bindings/binding.js';
 import { bucketBinding } from '../bindings/bucket/bucket-binding.js';
 import type { StoreBucket } from '../bindings/bucket/types.js';
 import type { BindingClients } from '../bindings/registry.js';
-import type { CellSupervisor } from '../pool/cell-supervisor.js';
 import { CpuAllowance } from '../quotas/cpu-allowance.js';
 import { checkDeployment } from '../quotas/deployment-checks.js';
 import { EdgeError } from '../quotas/errors.js';
@@ -18,6 +17,7 @@ import {
   countVariables,
   usageOf,
 } from './account-quotas.js';
+import type { AccountCells } from './cells/host-cells.js';
 import { checkHandlers } from './deploy/check-handlers.js';
 import { readFunctionFile } from './deploy/config-file.js';
 import { readDeployment, type ScriptSource } from './deploy/deployment.js';
@@ -56,13 +56,13 @@ export class Account implements BindingClients {
   readonly id: string;
   readonly #limits: AccountLimits;
   readonly #host: AccountHost;
-  readonly #supervisor: CellSupervisor;
+  readonly #supervisor: AccountCells;
   readonly #functions = new Map<string, Loaded>();
   /** Loads without a name so far. */
   #unnamed = 0;
 
   /** Accounts are made by `host.account(id)`. */
-  constructor(id: string, limits: AccountLimits, host: AccountHost, supervisor: CellSupervisor) {
+  constructor(id: string, limits: AccountLimits, host: AccountHost, supervisor: AccountCells) {
     this.id = id;
     this.#limits = limits;
     this.#host = host;
@@ -256,7 +256,7 @@ export class Account implements BindingClients {
   }
 
   /** Cells of this account: one, or two while one is being replaced. */
-  get cells(): CellSupervisor['cells'] {
+  get cells(): AccountCells['cells'] {
     return this.#supervisor.cells;
   }
 

@@ -8,15 +8,8 @@ import type { LocalSend } from '../bindings/egress/transport.js';
 import { type BindingClients, type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import type { CallOrigin } from '../bindings/service.js';
 import { NameOwners } from '../names/name-owners.js';
-import type { Cell, CellEvents, CellOptions } from '../pool/cell.js';
-import { type CellState, CellSupervisor } from '../pool/cell-supervisor.js';
 import { IsolateCache } from '../pool/isolate-cache.js';
 import { IsolateGate } from '../pool/isolate-gate.js';
-import { ProcessCell } from '../pool/process-cell.js';
-import { type Sandbox, sandboxFor } from '../pool/sandbox/sandbox.js';
-import type { SandboxState } from '../pool/sandbox/state.js';
-import { ThreadCell } from '../pool/thread-cell.js';
-import { type CgroupState, cgroupsOfProcess } from '../pool/watch/cgroup.js';
 import { Admission } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';
 import { HostBudget, type HostShare } from '../quotas/host/host-share.js';
@@ -27,6 +20,7 @@ import { Storage } from '../storage/storage.js';
 import { Account, type AccountStatsSnapshot } from './account.js';
 import type { AccountHost } from './account-host.js';
 import { AccountLimits } from './account-limits.js';
+import { type AccountCells, type CellsHealth, HostCells } from './cells/host-cells.js';
 import type { ScriptSource } from './deploy/deployment.js';
 import type { EdgeFunction } from './edge-function.js';
 import { warnUnheard } from './events/unheard.js';
@@ -50,38 +44,15 @@ import { loadTelemetry } from './telemetry/open-telemetry.js';
 
 /** The account of functions that are loaded on the host itself. */
 const DEFAULT_ACCOUNT = 'default';
-/** A cell may hold so much besides the memory of its isolates before isolates are ended. */
-const CELL_BASE_BYTES = 256 * 1024 * 1024;
 /** Timers cannot be set for longer. */
 const MAX_DELAY_MS = 0x7fff_ffff;
-const NO_CGROUPS: CgroupState = { parent: undefined, missing: ['switched off'] };
-
-/** One cell of a host, and what the kernel says of it. */
-export interface HostCell extends CellState {
-  readonly account: string;
-}
-
-/** How a host sees what its cells use. */
-export interface HostWatch {
-  /** Whether each cell has a control group (cgroup v2) of its own. */
-  readonly cgroups: boolean;
-  /** Controllers that those have: 'memory' and 'pids' bound a cell by the kernel, 'cpu' weighs it. */
-  readonly controllers: readonly string[];
-  /** Why something of it is missing; then it is read from each process. */
-  readonly missing: readonly string[];
-}
 
 /** State of a host, for health checks. */
-export interface HostHealth {
+export interface HostHealth extends CellsHealth {
   readonly isolation: 'process' | 'thread';
-  /** Layers around the cells; undefined before the first cell was asked for, and with isolation 'thread', which has none. */
-  readonly sandbox: SandboxState | undefined;
   /** Alive or being started, warm spares not counted: never more than option `maxIsolates`. */
   readonly isolates: number;
   readonly accounts: number;
-  readonly cells: readonly HostCell[];
-  /** How the host sees what its cells use; undefined before the first cell was asked for, and with isolation 'thread'. */
-  readonly watch: HostWatch | undefined;
   readonly storage: { readonly location: string; readonly isOpen: boolean };
   readonly isClosed: boolean;
 }
@@ -112,14 +83,9 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   readonly #bindings: HostBindings;
   readonly #admission: Admission;
   readonly #budget: HostBudget;
-  readonly #guestBundle: string | undefined;
+  readonly #cells: HostCells;
   /** Shared with other hosts. */
   readonly #counters: SharedCounters | undefined;
-  /** Known when the first cell has been asked for; never with isolation 'thread'. */
-  #sandbox: Sandbox | undefined;
-  /** Known at the same time. */
-  #cgroups: CgroupState | undefined;
-  #isSandboxTold = false;
   #storage: Promise<Storage> | undefined;
   #isStorageOpen = false;
   #closing: Promise<void> | undefined;
@@ -133,7 +99,6 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   constructor(options: EdgeHostOptions | undefined, parts: HostParts);
   constructor(options?: EdgeHostOptions, parts: HostParts = {}) {
     super();
-    this.#guestBundle = parts.guestBundle;
     this.#options = resolveHostOptions(options);
     const { maxIsolates, maxIsolatesPerAccount, idleMs } = this.#options;
     this.#cache = new IsolateCache({ max: maxIsolates, idleMs });
@@ -145,6 +110,12 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     this.#bindings = new HostBindings(parts.registry ?? REGISTRY, {
       options: this.#options,
       storage: () => this.#storageOfBindings(),
+    });
+    this.#cells = new HostCells({
+      options: this.#options,
+      memoryBytes: new AccountLimits(this.#options, {}).most.memoryBytes,
+      guestBundle: parts.guestBundle,
+      warn: error => this.#warn(error),
     });
     const { redisUrl: url, now } = this.#options;
     const onError = (error: unknown) => this.#warn(error);
@@ -199,7 +170,6 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     const limits = new AccountLimits(this.#options, checked);
     const { memoryBytes } = limits.most;
     if (checked.zones !== undefined) this.#names.declare(id, checked.zones);
-    const { maxIsolatesPerAccount, spareIsolates } = this.#options;
     const bounds = {
       hostBytes: checked.hostBytes ?? this.#options.hostBytes,
       openInvocations: checked.openInvocations ?? this.#options.openInvocations,
@@ -207,20 +177,10 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     };
     const share = this.#budget.share(id, bounds, reason => {
       this.#warn(new EdgeError('EDGE_MEMORY_LIMIT', `The process of account "${id}" was ended: ${reason}`));
-      supervisor.endAll('hoard', reason);
+      cells.endAll('hoard', reason);
     });
-    const supervisor: CellSupervisor = new CellSupervisor({
-      account: id,
-      share,
-      maxThreads: maxIsolatesPerAccount + spareIsolates,
-      spares: spareIsolates,
-      heapBytes: memoryBytes,
-      cellMemoryBytes: CELL_BASE_BYTES + memoryBytes * 2,
-      prepare: () => this.#prepareSandbox(),
-      create: (cellOptions, events) => this.#createCell(id, share, cellOptions, events),
-      onFinding: error => this.#warn(error),
-    });
-    const account = new Account(id, limits, this.#accountHost(id, share), supervisor);
+    const cells: AccountCells = this.#cells.open(id, memoryBytes, share);
+    const account = new Account(id, limits, this.#accountHost(id, share), cells);
     this.#accounts.set(id, account);
     return account;
   }
@@ -317,13 +277,9 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   health(): HostHealth {
     return {
       isolation: this.#options.isolation,
-      sandbox: this.#sandbox?.state,
       isolates: this.#gate.size,
       accounts: this.#accounts.size,
-      cells: [...this.#accounts.values()].flatMap(account =>
-        account.cells.map(cell => ({ account: account.id, ...cell })),
-      ),
-      watch: this.#cgroups === undefined ? undefined : watchState(this.#cgroups),
+      ...this.#cells.health,
       storage: { location: this.#options.storage, isOpen: this.#isStorageOpen },
       isClosed: this.#closing !== undefined,
     };
@@ -355,6 +311,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     this.#gate.close();
     this.#cache.close();
     await Promise.all([...this.#accounts.values()].map(account => account.close()));
+    await this.#cells.close();
     await this.#admission.close();
     await this.#counters?.close();
     await this.#bindings.close();
@@ -372,33 +329,6 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       limits: account => this.#accounts.get(account)?.limits ?? hostLimits,
       warn: error => this.#warn(error),
     });
-  }
-
-  async #prepareSandbox(): Promise<void> {
-    if (this.#options.isolation !== 'process') return;
-    this.#sandbox = await sandboxFor(this.#options.sandbox);
-    this.#cgroups ??= this.#options.sandbox === 'off' ? NO_CGROUPS : cgroupsOfProcess();
-    const { mode, missing, separation } = this.#sandbox.state;
-    if (this.#isSandboxTold || mode !== 'auto' || missing.length === 0 || process.platform !== 'linux') return;
-    this.#isSandboxTold = true;
-    this.#warn(
-      new EdgeError('EDGE_SANDBOX', `The sandbox of cells is incomplete. ${separation} Missing: ${missing.join('; ')}`),
-    );
-  }
-
-  #createCell(account: string, share: HostShare, settings: CellOptions, cellEvents: CellEvents): Cell {
-    const options = this.#guestBundle === undefined ? settings : { ...settings, guestBundle: this.#guestBundle };
-    publish('cell', { account, state: 'started', detail: '' });
-    const events: CellEvents = {
-      ...cellEvents,
-      onExit: detail => {
-        publish('cell', { account, state: 'ended', detail });
-        cellEvents.onExit(detail);
-      },
-    };
-    return this.#sandbox === undefined
-      ? new ThreadCell(options, events)
-      : new ProcessCell(options, events, this.#sandbox, { cgroups: this.#cgroups?.parent, share });
   }
 
   async #storageOfBindings(): Promise<Storage> {
@@ -480,10 +410,6 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       warn: error => this.#warn(error),
     };
   }
-}
-
-function watchState({ parent, missing }: CgroupState): HostWatch {
-  return { cgroups: parent !== undefined, controllers: [...(parent?.controllers ?? [])], missing };
 }
 
 function countText(value: unknown): string | undefined {

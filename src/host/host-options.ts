@@ -68,6 +68,12 @@ export interface EdgeHostOptions {
   readonly maxIsolatesPerAccount?: number;
   /** Isolates kept warm and empty for each account that is in use, besides those that `maxIsolates` counts. 0 to 16. @default 1 */
   readonly spareIsolates?: number;
+  /**
+   * Processes that are started ahead and belong to no account yet, so that a new account's first answer does not wait for one. The first is started
+   * a second after the host needed its first process; one that an account has taken is replaced in the background. For accounts whose
+   * `limits.memoryBytes` are those of the host. 0 to 64; with isolation 'thread' there are none. @default 1
+   */
+  readonly warmCells?: number;
   /** An isolate that got no request for so long is ended; it comes back with the next one. @default 600000 (10 minutes) */
   readonly idleMs?: number;
   /**
@@ -141,6 +147,7 @@ export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
   'maxIsolates?': wholeNumber(1, 100_000),
   'maxIsolatesPerAccount?': wholeNumber(1, 1000),
   'spareIsolates?': wholeNumber(0, 16),
+  'warmCells?': wholeNumber(0, 64),
   'idleMs?': wholeNumberOrInfinity(1, 'ms'),
   ...ACCOUNT_BOUNDS,
   'hostHeapBytes?': wholeNumber(MEBIBYTE, MAX_BYTES, 'bytes'),
@@ -174,6 +181,7 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     maxIsolates: 256,
     maxIsolatesPerAccount: 16,
     spareIsolates: 1,
+    warmCells: 1,
     idleMs: 600_000,
     hostBytes: 64 * MEBIBYTE,
     openInvocations: 4096,

@@ -1,57 +1,6 @@
 import test from 'ava';
-import type { Cell, CellEvents, LeaseConnection } from '../../src/pool/cell.js';
 import { CellSupervisor } from '../../src/pool/cell-supervisor.js';
-import type { Transport } from '../../src/protocol/transport.js';
-import { SILENT_TRANSPORT } from '../protocol/silent-transport.js';
-
-const SILENT: Transport = {
-  ...SILENT_TRANSPORT,
-};
-
-/** Does what the test asks, and records it. */
-class FakeCell implements Cell {
-  readonly ready = Promise.resolve();
-  readonly pid = undefined;
-  leasesLeft = 10;
-  isClosed = false;
-  readonly running = new Set<number>();
-  readonly events: CellEvents;
-  #lease = 0;
-
-  constructor(events: CellEvents) {
-    this.events = events;
-  }
-
-  start(): LeaseConnection {
-    this.leasesLeft--;
-    const lease = ++this.#lease;
-    this.running.add(lease);
-    return { lease, transport: SILENT };
-  }
-
-  end(lease: number): void {
-    this.running.delete(lease);
-  }
-
-  kill(): void {
-    this.events.onExit('killed');
-  }
-
-  async close(): Promise<void> {
-    this.isClosed = true;
-    this.running.clear();
-  }
-
-  ping(): boolean {
-    return true;
-  }
-
-  readonly movedBytes = 0;
-
-  reader(): undefined {
-    return undefined;
-  }
-}
+import { FakeCell } from './fake-cell.js';
 
 function supervised(spares: number): { readonly supervisor: CellSupervisor; readonly cells: FakeCell[] } {
   const cells: FakeCell[] = [];
