@@ -12,7 +12,7 @@ export {
   type AuditOptions,
   auditRequests,
 } from './cli/deprecation-check/requests.js';
-export type { Account, AccountStatsSnapshot } from './host/account.js';
+export type { Account } from './host/account.js';
 export type { HostCell, HostWatch } from './host/cells/host-cells.js';
 export type { ModuleSource, ScriptSource } from './host/deploy/deployment.js';
 export type { EdgeFunction, FunctionFetchOptions } from './host/edge-function.js';
@@ -25,6 +25,7 @@ export type {
   LogEvent,
   LogLevel,
 } from './host/events.js';
+export type { AccountStatsSnapshot } from './host/functions/loaded-functions.js';
 export type { EdgeHostOptions, EgressOptions } from './host/host-options.js';
 export type { ListenerOptions, NodeListener } from './host/ingress/listener.js';
 export type { FunctionStatsSnapshot, HistogramSnapshot } from './host/invocation/function-stats.js';

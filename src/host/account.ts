@@ -3,63 +3,26 @@ import type { AccountContext, NamedBinding } from '../bindings/binding.js';
 import { bucketBinding } from '../bindings/bucket/bucket-binding.js';
 import type { StoreBucket } from '../bindings/bucket/types.js';
 import type { BindingClients } from '../bindings/registry.js';
-import { CpuAllowance } from '../quotas/cpu-allowance.js';
-import { checkDeployment } from '../quotas/deployment-checks.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import { givenOf } from '../quotas/schema/check-options.js';
 import type { AccountHost } from './account-host.js';
 import type { AccountLimits, LimitsAuthor } from './account-limits.js';
-import {
-  type AccountUsageSnapshot,
-  type CountedFunction,
-  checkCounts,
-  countVariables,
-  usageOf,
-} from './account-quotas.js';
+import { type AccountUsageSnapshot, usageOf } from './account-quotas.js';
 import type { AccountCells } from './cells/host-cells.js';
-import { checkHandlers } from './deploy/check-handlers.js';
 import { readFunctionFile } from './deploy/config-file.js';
-import { readDeployment, type ScriptSource } from './deploy/deployment.js';
-import { loadHead } from './deploy/load-head.js';
-import { scanModules } from './deploy/scan-modules.js';
-import { EdgeFunction } from './edge-function.js';
-import { CronTriggers } from './events/cron.js';
-import { FunctionSlot } from './function-slot.js';
-import { functionContext } from './invocation/function-context.js';
-import { FunctionRunner, unloadedError } from './invocation/function-runner.js';
-import { FunctionStats, type FunctionStatsSnapshot } from './invocation/function-stats.js';
+import type { ScriptSource } from './deploy/deployment.js';
+import type { EdgeFunction } from './edge-function.js';
+import { type AccountStatsSnapshot, LoadedFunctions, type StartedFunction } from './functions/loaded-functions.js';
+import { startFunction } from './functions/start-function.js';
 import { type LoadOptions, type ResolvedLoadOptions, resolveLoadOptions } from './options.js';
-
-/** A version that has started, and serves nothing yet. */
-interface Started {
-  readonly runner: FunctionRunner;
-  readonly options: ResolvedLoadOptions;
-  readonly stats: FunctionStats;
-}
-
-interface Loaded extends Started {
-  readonly slot: FunctionSlot;
-  readonly function: EdgeFunction;
-  /** Set when it serves. */
-  routes: ResolvedLoadOptions['routes'];
-  triggers: CronTriggers | undefined;
-}
-
-/** Figures of an account, and of each of its functions. */
-export interface AccountStatsSnapshot extends FunctionStatsSnapshot {
-  readonly account: string;
-  readonly functions: readonly (FunctionStatsSnapshot & { readonly name: string; readonly version: string })[];
-}
 
 export class Account implements BindingClients {
   readonly id: string;
   readonly #limits: AccountLimits;
   readonly #host: AccountHost;
   readonly #supervisor: AccountCells;
-  readonly #functions = new Map<string, Loaded>();
-  /** Loads without a name so far. */
-  #unnamed = 0;
+  readonly #functions: LoadedFunctions;
 
   /** Accounts are made by `host.account(id)`. */
   constructor(id: string, limits: AccountLimits, host: AccountHost, supervisor: AccountCells) {
@@ -67,6 +30,7 @@ export class Account implements BindingClients {
     this.#limits = limits;
     this.#host = host;
     this.#supervisor = supervisor;
+    this.#functions = new LoadedFunctions(id, host);
   }
 
   /**
@@ -91,26 +55,16 @@ export class Account implements BindingClients {
    * @internal
    */
   async deploy(author: LimitsAuthor, source: ScriptSource, options?: LoadOptions): Promise<EdgeFunction> {
-    const started = await this.#prepare(author, source, options);
-    const { runner, stats } = started;
-    const { name } = started.options;
+    const started = await this.#start(author, source, options);
     try {
       // Again: others may have taken a name, or the last place, while the script started.
-      this.#checkNames(started.options);
-      this.#checkCounts(started.options, runner.context.limits);
+      this.#functions.checkNames(started.options);
+      this.#functions.checkCounts(started.options, started.runner.context.limits);
     } catch (error) {
-      runner.retire();
+      started.runner.retire();
       throw error;
     }
-    const previous = this.#functions.get(name);
-    const slot = previous?.slot ?? new FunctionSlot(this.id, name, () => this.#functions.get(name)?.slot);
-    const handle = previous?.function ?? new EdgeFunction(slot, () => this.#unload(name));
-    const loaded: Loaded = { ...started, slot, function: handle, routes: [], triggers: undefined };
-    this.#functions.set(name, loaded);
-    slot.serve(runner, stats);
-    this.#serve(loaded, loaded.options);
-    if (previous !== undefined) this.#retire(previous, runner);
-    return handle;
+    return this.#functions.serve(started);
   }
 
   /**
@@ -118,7 +72,7 @@ export class Account implements BindingClients {
    * @internal
    */
   async tryOut(author: LimitsAuthor, source: ScriptSource, options?: LoadOptions): Promise<{ startupTimeMs: number }> {
-    const { runner } = await this.#prepare(author, source, options);
+    const { runner } = await this.#start(author, source, options);
     runner.retire();
     return { startupTimeMs: runner.startupTimeMs };
   }
@@ -128,75 +82,7 @@ export class Account implements BindingClients {
    * rejects for options and routes.
    */
   setTriggers(name: string, triggers: Pick<LoadOptions, 'routes' | 'crons'>): void {
-    const loaded = this.#functions.get(name);
-    if (loaded === undefined)
-      throw new EdgeError('EDGE_CONFIG_INVALID', `Account "${this.id}" has no function "${name}"`);
-    const { routes, crons } = this.#resolve({ name, ...triggers });
-    const counted = { name, routes, crons: crons.length, variables: countVariables(loaded.options) };
-    checkCounts(counted, this.#counted(), loaded.runner.context.limits);
-    checkHandlers(`set the triggers of function "${name}"`, loaded.runner.handlers, crons);
-    this.#checkNames({ name, routes });
-    loaded.triggers?.stop();
-    this.#host.router.remove(loaded.runner);
-    this.#serve(loaded, { routes, crons });
-  }
-
-  /** Compiles and starts a deployment; it serves nothing yet. */
-  async #prepare(author: LimitsAuthor, source: ScriptSource, options?: LoadOptions): Promise<Started> {
-    const resolved = this.#resolve(options);
-    await this.#host.namesKnown();
-    this.#checkNames(resolved);
-    const deployment = readDeployment(source, resolved.name);
-    const limits = this.#limits.of(resolved, author, message => this.#host.warn(new Error(message)));
-    await checkDeployment(
-      {
-        name: resolved.name,
-        modules: [deployment.body],
-        vars: resolved.vars,
-        secrets: resolved.secrets,
-        bindings: resolved.bindings.map(binding => binding.name),
-      },
-      limits,
-    );
-    this.#checkCounts(resolved, limits);
-    this.#checkMemory(resolved.name, limits);
-    const modules = await scanModules(deployment, this.#host.share);
-    const stats = new FunctionStats();
-    const allowance = new CpuAllowance({ overrunMs: limits.cpuOverrunMs });
-    const { version } = deployment;
-    const parts = { account: this.id, options: resolved, version, limits, stats, allowance };
-    const context = functionContext(this.#host, parts);
-    const runner = new FunctionRunner({
-      context,
-      deployment,
-      head: () => loadHead(resolved, modules, limits, allowance.balanceMs),
-      cache: this.#host.cache,
-      acquire: signal => this.#host.gate.acquire(signal, this.id, () => this.#supervisor.acquire()),
-    });
-    // Now and not with the first request: a storage that is unavailable, or a name that is not valid.
-    await this.#host.bindings.prepare(this.#bindingContext(), resolved.bindings);
-    // The day's count goes on over a restart.
-    if (Number.isFinite(limits.requestsPerDay) || Number.isFinite(limits.requestsPerMinute))
-      await this.#host.admission.attach(this.id);
-    await runner.load();
-    try {
-      checkHandlers(`load function "${resolved.name}"`, runner.handlers, resolved.crons);
-    } catch (error) {
-      runner.retire();
-      throw error;
-    }
-    return { runner, options: resolved, stats };
-  }
-
-  #serve(loaded: Loaded, { routes, crons }: Pick<ResolvedLoadOptions, 'routes' | 'crons'>): void {
-    const { name: functionName } = loaded.function;
-    for (const route of routes) {
-      this.#host.router.add({ ...route, account: this.id, functionName, target: loaded.runner });
-    }
-    loaded.routes = routes;
-    loaded.triggers = new CronTriggers(crons, (cron, scheduledTime) =>
-      loaded.function.scheduled({ cron, scheduledTime }),
-    );
+    this.#functions.setTriggers(name, () => this.#resolve({ name, ...triggers }));
   }
 
   /**
@@ -212,12 +98,12 @@ export class Account implements BindingClients {
 
   /** The function of this name, if it is loaded. */
   function(name: string): EdgeFunction | undefined {
-    return this.#functions.get(name)?.function;
+    return this.#functions.get(name);
   }
 
   /** The functions that are loaded. */
   functions(): EdgeFunction[] {
-    return [...this.#functions.values()].map(loaded => loaded.function);
+    return this.#functions.list();
   }
 
   /** A bucket of this account, for the application itself. It is made when it is first used. */
@@ -238,21 +124,16 @@ export class Account implements BindingClients {
     return this.#limits.own;
   }
 
-  /** Figures of the functions that are loaded, each since it was, and of all of them together. */
+  /** What happened in the functions that are loaded, in each since it was, and in all of them together. */
   stats(): AccountStatsSnapshot {
-    const total = new FunctionStats();
-    const functions = [...this.#functions.values()].map(({ function: { name, version }, stats }) => {
-      total.add(stats);
-      return { name, version, ...stats.snapshot() };
-    });
-    return { account: this.id, ...total.snapshot(), functions };
+    return this.#functions.stats();
   }
 
   /** What the account has used of what its plan allows. */
   usage(): AccountUsageSnapshot {
-    const crons = [...this.#counted()].reduce((sum, counted) => sum + counted.crons, 0);
+    const { size, crons } = this.#functions;
     const requests = this.#host.admission.usage(this.id);
-    return usageOf(this.limits, requests, { functions: this.#functions.size, crons }, this.#host.now());
+    return usageOf(this.limits, requests, { functions: size, crons }, this.#host.now());
   }
 
   /** Cells of this account: one, or two while one is being replaced. */
@@ -262,77 +143,22 @@ export class Account implements BindingClients {
 
   async close(): Promise<void> {
     const error = new EdgeError('EDGE_CLOSED', `Cannot use a function of account "${this.id}": the host is closed`);
-    for (const loaded of this.#functions.values()) this.#end(loaded, error);
-    this.#functions.clear();
+    this.#functions.end(error);
     this.#host.releaseNames();
     await this.#supervisor.close();
     this.#host.share.close();
   }
 
-  /** @throws EdgeError EDGE_NAME_TAKEN, EDGE_NAME_DENIED */
-  #checkNames({ name, routes }: Pick<ResolvedLoadOptions, 'name' | 'routes'>): void {
-    this.#host.router.check(
-      this.id,
-      name,
-      routes.map(route => route.pattern),
-    );
-  }
-
-  /** @throws EdgeError EDGE_LIMIT_EXCEEDED */
-  #checkCounts(options: ResolvedLoadOptions, limits: ResolvedLimits): void {
-    const counted = { ...options, crons: options.crons.length, variables: countVariables(options) };
-    checkCounts(counted, this.#counted(), limits);
+  async #start(author: LimitsAuthor, source: ScriptSource, options: LoadOptions | undefined): Promise<StartedFunction> {
+    const account = { id: this.id, limits: this.#limits, supervisor: this.#supervisor, functions: this.#functions };
+    return startFunction(this.#host, account, author, source, this.#resolve(options));
   }
 
   #resolve(options: LoadOptions | undefined): ResolvedLoadOptions {
-    return resolveLoadOptions(options, this.#host.bindings.registry.named, () => this.#ownName());
-  }
-
-  /** For a load without a name. */
-  #ownName(): string {
-    for (;;) {
-      this.#unnamed++;
-      const name = this.#unnamed === 1 ? 'function' : `function-${this.#unnamed}`;
-      if (!this.#functions.has(name)) return name;
-    }
-  }
-
-  #counted(): Iterable<CountedFunction> {
-    return [...this.#functions.values()].map(countedOf);
+    return resolveLoadOptions(options, this.#host.bindings.registry.named, () => this.#functions.unusedName());
   }
 
   #bindingContext(): Omit<AccountContext, 'shared'> {
     return { account: this.id, limits: this.limits };
   }
-
-  /** The heap of an isolate is bounded when its thread starts, before it is known whose it will be. */
-  #checkMemory(name: string, { memoryBytes }: ResolvedLimits): void {
-    const most = this.#limits.most.memoryBytes;
-    if (memoryBytes <= most) return;
-    throw new RangeError(
-      `Option limits.memoryBytes of function "${name}" is ${memoryBytes}, the isolates of account "${this.id}" have ${most}: give the account or the host so much`,
-    );
-  }
-
-  #unload(name: string): void {
-    const loaded = this.#functions.get(name);
-    if (loaded === undefined) return;
-    this.#functions.delete(name);
-    this.#end(loaded, unloadedError(loaded.runner.context));
-  }
-
-  #end(loaded: Loaded, error: EdgeError): void {
-    loaded.slot.end(error);
-    this.#retire(loaded, error);
-  }
-
-  #retire({ runner, triggers }: Loaded, successor: FunctionRunner | EdgeError): void {
-    triggers?.stop();
-    this.#host.router.remove(runner);
-    runner.retire(successor);
-  }
-}
-
-function countedOf({ function: { name }, options, routes, triggers }: Loaded): CountedFunction {
-  return { name, routes, crons: triggers?.count ?? 0, variables: countVariables(options) };
 }

@@ -1,0 +1,83 @@
+/** Compiles a deployment and starts it in an isolate, up to where it could serve: what load() and check() have in common. */
+import { CpuAllowance } from '../../quotas/cpu-allowance.js';
+import { checkDeployment } from '../../quotas/deployment-checks.js';
+import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
+import type { AccountHost } from '../account-host.js';
+import type { AccountLimits, LimitsAuthor } from '../account-limits.js';
+import type { AccountCells } from '../cells/host-cells.js';
+import { checkHandlers } from '../deploy/check-handlers.js';
+import { readDeployment, type ScriptSource } from '../deploy/deployment.js';
+import { loadHead } from '../deploy/load-head.js';
+import { scanModules } from '../deploy/scan-modules.js';
+import { functionContext } from '../invocation/function-context.js';
+import { FunctionRunner } from '../invocation/function-runner.js';
+import { FunctionStats } from '../invocation/function-stats.js';
+import type { ResolvedLoadOptions } from '../options.js';
+import type { LoadedFunctions, StartedFunction } from './loaded-functions.js';
+
+/** The parts of an account that one of its functions starts with. */
+export interface StartingAccount {
+  readonly id: string;
+  readonly limits: AccountLimits;
+  readonly supervisor: AccountCells;
+  readonly functions: LoadedFunctions;
+}
+
+/** The author is that of the limits among the options. Rejects as `account.load()` does; the function serves nothing yet. */
+export async function startFunction(
+  host: AccountHost,
+  account: StartingAccount,
+  author: LimitsAuthor,
+  source: ScriptSource,
+  options: ResolvedLoadOptions,
+): Promise<StartedFunction> {
+  await host.namesKnown();
+  account.functions.checkNames(options);
+  const deployment = readDeployment(source, options.name);
+  const limits = account.limits.of(options, author, message => host.warn(new Error(message)));
+  await checkDeployment(
+    {
+      name: options.name,
+      modules: [deployment.body],
+      vars: options.vars,
+      secrets: options.secrets,
+      bindings: options.bindings.map(binding => binding.name),
+    },
+    limits,
+  );
+  account.functions.checkCounts(options, limits);
+  checkMemory(account, options.name, limits);
+  const modules = await scanModules(deployment, host.share);
+  const stats = new FunctionStats();
+  const allowance = new CpuAllowance({ overrunMs: limits.cpuOverrunMs });
+  const { version } = deployment;
+  const runner = new FunctionRunner({
+    context: functionContext(host, { account: account.id, options, version, limits, stats, allowance }),
+    deployment,
+    head: () => loadHead(options, modules, limits, allowance.balanceMs),
+    cache: host.cache,
+    acquire: signal => host.gate.acquire(signal, account.id, () => account.supervisor.acquire()),
+  });
+  // Now and not with the first request: a storage that is unavailable, or a name that is not valid.
+  await host.bindings.prepare({ account: account.id, limits: account.limits.own }, options.bindings);
+  // The day's count goes on over a restart.
+  if (Number.isFinite(limits.requestsPerDay) || Number.isFinite(limits.requestsPerMinute))
+    await host.admission.attach(account.id);
+  await runner.load();
+  try {
+    checkHandlers(`load function "${options.name}"`, runner.handlers, options.crons);
+  } catch (error) {
+    runner.retire();
+    throw error;
+  }
+  return { runner, options, stats };
+}
+
+/** The heap of an isolate is bounded when its thread starts, before it is known which function it will run. */
+function checkMemory(account: StartingAccount, name: string, { memoryBytes }: ResolvedLimits): void {
+  const most = account.limits.most.memoryBytes;
+  if (memoryBytes <= most) return;
+  throw new RangeError(
+    `Option limits.memoryBytes of function "${name}" is ${memoryBytes}, the isolates of account "${account.id}" have ${most}: give the account or the host so much`,
+  );
+}
