@@ -77,6 +77,11 @@ export interface EdgeHostOptions {
   /** An isolate that got no request for so long is ended; it comes back with the next one. @default 600000 (10 minutes) */
   readonly idleMs?: number;
   /**
+   * The process of an account ends so many milliseconds after its last isolate has, its warm spares included; the next request starts it again, or
+   * takes a warm cell. 1 or more; `Infinity` keeps it. @default 60000 (one minute)
+   */
+  readonly cellIdleMs?: number;
+  /**
    * Bytes that this process may grow by because of one account: heads and arguments of calls, bodies on their way, output that is not written yet, and
    * what of it is not collected yet. From half of it on new invocations are refused with EDGE_OVERLOADED, from three quarters on the account is read
    * no more until it falls; what does not fall for 1.5 seconds ends the account's process with EDGE_MEMORY_LIMIT. 1 MiB to 4 GiB. @default 67108864 (64 MiB)
@@ -149,6 +154,7 @@ export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
   'spareIsolates?': wholeNumber(0, 16),
   'warmCells?': wholeNumber(0, 64),
   'idleMs?': wholeNumberOrInfinity(1, 'ms'),
+  'cellIdleMs?': wholeNumberOrInfinity(1, 'ms'),
   ...ACCOUNT_BOUNDS,
   'hostHeapBytes?': wholeNumber(MEBIBYTE, MAX_BYTES, 'bytes'),
   'hostBufferBytes?': wholeNumber(MEBIBYTE, MAX_BYTES, 'bytes'),
@@ -183,6 +189,7 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     spareIsolates: 1,
     warmCells: 1,
     idleMs: 600_000,
+    cellIdleMs: 60_000,
     hostBytes: 64 * MEBIBYTE,
     openInvocations: 4096,
     openDescriptors: 512,

@@ -16,11 +16,15 @@ export interface SupervisorOptions extends CellOptions {
   readonly share?: HostShare;
   /** Isolates kept warm and empty. */
   readonly spares: number;
+  /** A cell without isolates, spares not counted, ends after so many milliseconds. @default never */
+  readonly idleMs?: number;
   /** What has to be known before a cell can be created. */
   readonly prepare: () => Promise<void>;
   readonly create: CellMaker;
   /** A cell of these options that belongs to nobody yet, if there is one. @default none */
   readonly takeWarm?: (options: CellOptions) => LiveCell | undefined;
+  /** A cell has come to have no isolates but spares, or has some again, or has ended. */
+  readonly onIdle?: (isIdle: boolean) => void;
   /** A cell was ended for what the kernel says of it. */
   readonly onFinding: (error: EdgeError) => void;
   /** A cell has come to be the account's, or has ended. */
@@ -36,6 +40,9 @@ const STABLE_AFTER_MS = 10_000;
 /** Several times what a load and its first answer take; a load that finds no spare meanwhile starts a thread of its own. */
 const REFILL_AFTER_MS = 50;
 
+/** Timers cannot be set for longer. */
+const MAX_TIMER_MS = 0x7fff_ffff;
+
 const FINDING_CODES = { cpu: 'EDGE_CPU_LIMIT', memory: 'EDGE_MEMORY_LIMIT', cell: 'EDGE_CELL_LOST' } as const;
 
 export class CellSupervisor {
@@ -48,6 +55,8 @@ export class CellSupervisor {
   #notBeforeMs = 0;
   readonly #closing = new AbortController();
   #timer: NodeJS.Timeout | undefined;
+  /** Isolates that are being asked for: no cell is idle meanwhile. */
+  #asking = 0;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -55,14 +64,21 @@ export class CellSupervisor {
 
   /** An isolate with an empty realm. Rejects with EDGE_CELL_START when no cell can be started, with EDGE_OVERLOADED when the cell has no thread left. */
   async acquire(): Promise<IsolateHandle> {
-    for (;;) {
-      const live = await this.#usable();
-      // Whoever asks has a place for the isolate: a cell that has more threads is out of step.
-      if (live.spares.length === 0 && live.threads >= this.#options.maxThreads) throw this.#overloaded();
-      const isolate = live.spares.shift() ?? this.#startIsolate(live);
-      // Afterwards, so that a new thread does not take the processor from the load that is waiting, and its first requests.
-      setTimeout(() => this.#refill(live), REFILL_AFTER_MS).unref();
-      if (isolate.isUsable && this.#own(isolate)) return isolate;
+    this.#asking++;
+    this.#checkAllIdle();
+    try {
+      for (;;) {
+        const live = await this.#usable();
+        // Whoever asks has a place for the isolate: a cell that has more threads is out of step.
+        if (live.spares.length === 0 && live.threads >= this.#options.maxThreads) throw this.#overloaded();
+        const isolate = live.spares.shift() ?? this.#startIsolate(live);
+        // Afterwards, so that a new thread does not take the processor from the load that is waiting, and its first requests.
+        setTimeout(() => this.#refill(live), REFILL_AFTER_MS).unref();
+        if (isolate.isUsable && this.#own(isolate)) return isolate;
+      }
+    } finally {
+      this.#asking--;
+      this.#checkAllIdle();
     }
   }
 
@@ -86,6 +102,13 @@ export class CellSupervisor {
     return [...this.#cells].map(live => live.state);
   }
 
+  /** Ends the cells that have no isolates but spares. Answers how many. */
+  endIdle(): number {
+    const idle = [...this.#cells].filter(live => live.isWaiting);
+    for (const live of idle) this.#endIdle(live);
+    return idle.length;
+  }
+
   /** Ends all cells at once, with what runs there. What comes next goes to a new one. */
   endAll(reason: LossReason, detail: string): void {
     for (const live of [...this.#cells]) {
@@ -97,6 +120,7 @@ export class CellSupervisor {
   async close(): Promise<void> {
     this.#closing.abort();
     clearInterval(this.#timer);
+    for (const live of this.#cells) clearTimeout(live.idleTimer);
     // What still runs is told so now, and does not take the end of its cell for a crash.
     for (const live of this.#cells) for (const handle of [...live.handles.values()]) handle.end();
     await Promise.all([...this.#cells].map(live => live.cell.close()));
@@ -136,11 +160,8 @@ export class CellSupervisor {
   }
 
   #start(): LiveCell {
-    const live: LiveCell = new LiveCell(
-      this.#options.create,
-      this.#options,
-      this.#ownerOf(() => live),
-    );
+    const owner = this.#ownerOf(() => live);
+    const live: LiveCell = new LiveCell(this.#options.create, this.#options, owner);
     return live;
   }
 
@@ -148,7 +169,7 @@ export class CellSupervisor {
     return {
       onLinger: () => this.#abandon(live()),
       onExit: detail => this.#exited(live(), detail),
-      onRemoved: () => this.#closeIfDrained(live()),
+      onRemoved: () => this.#removed(live()),
     };
   }
 
@@ -156,13 +177,8 @@ export class CellSupervisor {
   #takeWarm(): LiveCell | undefined {
     const live = this.#options.takeWarm?.(this.#options);
     if (live === undefined) return undefined;
-    if (
-      live.give(
-        this.#ownerOf(() => live),
-        this.#options.share,
-      )
-    )
-      return live;
+    const owner = this.#ownerOf(() => live);
+    if (live.give(owner, this.#options.share)) return live;
     live.cell.kill('it sent something before it had an account');
     return undefined;
   }
@@ -189,6 +205,7 @@ export class CellSupervisor {
     live.isRetired = true;
     if (this.#current === live) this.#current = undefined;
     for (const spare of [...live.spares]) spare.end();
+    this.#checkIdle(live);
     this.#closeIfDrained(live);
   }
 
@@ -197,6 +214,35 @@ export class CellSupervisor {
     if (!live.isRetired) this.#failed(live);
     this.#retire(live);
     for (const handle of live.handles.values()) handle.leave();
+  }
+
+  #removed(live: LiveCell): void {
+    this.#closeIfDrained(live);
+    this.#checkIdle(live);
+  }
+
+  #checkAllIdle(): void {
+    for (const live of this.#cells) this.#checkIdle(live);
+  }
+
+  /** The last isolate of a cell may have gone, or a first one may come. */
+  #checkIdle(live: LiveCell): void {
+    const isKept = this.#cells.has(live) && !live.isRetired && !this.#closing.signal.aborted;
+    const isIdle = isKept && live.isIdle && this.#asking === 0;
+    if (isIdle === live.isWaiting) return;
+    live.isWaiting = isIdle;
+    clearTimeout(live.idleTimer);
+    const { idleMs = Number.POSITIVE_INFINITY } = this.#options;
+    if (isIdle && Number.isFinite(idleMs)) {
+      live.idleTimer = setTimeout(() => this.#endIdle(live), Math.min(idleMs, MAX_TIMER_MS)).unref();
+    }
+    this.#options.onIdle?.(isIdle);
+  }
+
+  /** What comes from now on goes to another cell; nothing is left to wait for here. */
+  #endIdle(live: LiveCell): void {
+    this.#retire(live);
+    live.cell.kill('it was idle');
   }
 
   #closeIfDrained(live: LiveCell): void {
@@ -208,6 +254,11 @@ export class CellSupervisor {
     if (this.#current === live) this.#current = undefined;
     if (!live.isRetired && !this.#closing.signal.aborted) this.#failed(live);
     live.closeWatch();
+    this.#checkIdle(live);
+    if (this.#cells.size === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
     this.#options.onCell?.('ended', detail);
     const leaving = live.cell.close().finally(() => this.#leaving.delete(leaving));
     this.#leaving.add(leaving);

@@ -43,7 +43,7 @@ export class FakeCell implements Cell {
   }
 
   kill(reason = ''): void {
-    if (this.isClosed) return;
+    if (this.killedFor !== undefined) return;
     this.isClosed = true;
     this.killedFor = reason;
     this.running.clear();

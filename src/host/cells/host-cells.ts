@@ -89,12 +89,13 @@ export class HostCells {
 
   /** The cells of an account whose isolates may have so much memory. Nothing is started yet. */
   open(account: string, memoryBytes: number, share: HostShare): AccountCells {
-    const { spareIsolates } = this.#parts.options;
+    const { spareIsolates, cellIdleMs } = this.#parts.options;
     const supervisor = new CellSupervisor({
       ...this.#cellOptions(memoryBytes),
       account,
       share,
       spares: spareIsolates,
+      idleMs: cellIdleMs,
       prepare: () => this.#prepare(),
       create: (options, events) => this.#create(options, events, share),
       takeWarm: options => this.#warm.take(options),

@@ -7,6 +7,7 @@ import type { AccountLimits, LimitsAuthor } from '../account-limits.js';
 import type { AccountCells } from '../cells/host-cells.js';
 import { checkHandlers } from '../deploy/check-handlers.js';
 import { readDeployment, type ScriptSource } from '../deploy/deployment.js';
+import { KeptBody } from '../deploy/kept-body.js';
 import { loadHead } from '../deploy/load-head.js';
 import { scanModules } from '../deploy/scan-modules.js';
 import { functionContext } from '../invocation/function-context.js';
@@ -53,7 +54,7 @@ export async function startFunction(
   const { version } = deployment;
   const runner = new FunctionRunner({
     context: functionContext(host, { account: account.id, options, version, limits, stats, allowance }),
-    deployment,
+    body: new KeptBody(deployment.body, host.share),
     head: () => loadHead(options, modules, limits, allowance.balanceMs),
     cache: host.cache,
     acquire: signal => host.gate.acquire(signal, account.id, () => account.supervisor.acquire()),

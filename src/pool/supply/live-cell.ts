@@ -59,6 +59,9 @@ export class LiveCell {
   /** When it was started, or given. */
   startedMs = performance.now();
   isRetired = false;
+  /** It has no isolates but spares, and its end may come. */
+  isWaiting = false;
+  idleTimer: NodeJS.Timeout | undefined;
   isReady = false;
   /** It was started for nobody in particular, and given later. */
   isFromWarm = false;
