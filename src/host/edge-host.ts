@@ -103,20 +103,24 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     this.#options = resolveHostOptions(options);
     const { maxIsolates, maxIsolatesPerAccount, idleMs } = this.#options;
     this.#cache = new IsolateCache({ max: maxIsolates, idleMs });
+    this.#cells = new HostCells({
+      options: this.#options,
+      memoryBytes: new AccountLimits(this.#options, {}).most.memoryBytes,
+      guestBundle: parts.guestBundle,
+      evict: idleForMs => this.#cache.evict('', idleForMs),
+      onRoom: () => this.#gate.changed(),
+      warn: error => this.#warn(error),
+    });
+    const memory = this.#cells.gateMemory;
     this.#gate = new IsolateGate({
       max: maxIsolates,
       maxPerAccount: maxIsolatesPerAccount,
+      ...(memory !== undefined && { memory }),
       evict: account => this.#cache.evict(account === undefined ? '' : cachePrefix(account)),
     });
     this.#bindings = new HostBindings(parts.registry ?? REGISTRY, {
       options: this.#options,
       storage: () => this.#storageOfBindings(),
-    });
-    this.#cells = new HostCells({
-      options: this.#options,
-      memoryBytes: new AccountLimits(this.#options, {}).most.memoryBytes,
-      guestBundle: parts.guestBundle,
-      warn: error => this.#warn(error),
     });
     const { redisUrl: url, now } = this.#options;
     const onError = (error: unknown) => this.#warn(error);

@@ -74,6 +74,12 @@ export interface EdgeHostOptions {
    * `limits.memoryBytes` are those of the host. 0 to 64; with isolation 'thread' there are none. @default 1
    */
   readonly warmCells?: number;
+  /**
+   * Memory of the processes of all accounts together, as the kernel measures it (that of their control groups, else PSS). Over it what has been unused
+   * for longest ends: processes without isolates, idle isolates, warm cells; what is new waits for up to 30 seconds, then EDGE_OVERLOADED. Not
+   * for isolation 'thread'. 67108864 (64 MiB) or more. @default half of the memory of the machine or container, the smaller one
+   */
+  readonly memoryBytes?: number;
   /** An isolate that got no request for so long is ended; it comes back with the next one. @default 600000 (10 minutes) */
   readonly idleMs?: number;
   /**
@@ -153,6 +159,7 @@ export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
   'maxIsolatesPerAccount?': wholeNumber(1, 1000),
   'spareIsolates?': wholeNumber(0, 16),
   'warmCells?': wholeNumber(0, 64),
+  'memoryBytes?': wholeNumber(64 * MEBIBYTE, 64 * MAX_BYTES, 'bytes'),
   'idleMs?': wholeNumberOrInfinity(1, 'ms'),
   'cellIdleMs?': wholeNumberOrInfinity(1, 'ms'),
   ...ACCOUNT_BOUNDS,
@@ -176,6 +183,7 @@ export type ResolvedHostOptions = Readonly<Required<Omit<EdgeHostOptions, 'quota
 
 export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostOptions {
   checkOptions('new EdgeHost()', options, HOST_OPTIONS);
+  checkIsolation(options);
   const { quotas, ...given } = givenOf(options);
   return Object.freeze({
     storage: './.edgehost',
@@ -188,13 +196,14 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     maxIsolatesPerAccount: 16,
     spareIsolates: 1,
     warmCells: 1,
+    memoryBytes: partOfMemory(2),
     idleMs: 600_000,
     cellIdleMs: 60_000,
     hostBytes: 64 * MEBIBYTE,
     openInvocations: 4096,
     openDescriptors: 512,
     hostHeapBytes: defaultHeapBytes(),
-    hostBufferBytes: defaultBufferBytes(),
+    hostBufferBytes: partOfMemory(4),
     idleHttpMs: 3_600_000,
     connectionSlotRelease: 'body',
     egress: {},
@@ -211,7 +220,17 @@ function defaultHeapBytes(): number {
 }
 
 /** `constrainedMemory()` is 0 or a number beyond all memory where nothing constrains the process. */
-function defaultBufferBytes(): number {
+function partOfMemory(divisor: number): number {
   const constrained = process.constrainedMemory() || Number.POSITIVE_INFINITY;
-  return Math.max(MEBIBYTE, Math.floor(Math.min(totalmem(), constrained) / 4));
+  return Math.max(MEBIBYTE, Math.floor(Math.min(totalmem(), constrained) / divisor));
+}
+
+/** Options that say nothing where functions run in threads of this process. */
+function checkIsolation({ isolation, warmCells = 0, memoryBytes }: EdgeHostOptions): void {
+  if (isolation !== 'thread') return;
+  const [name, value] = warmCells > 0 ? ['warmCells', warmCells] : ['memoryBytes', memoryBytes];
+  if (value === undefined) return;
+  throw new RangeError(
+    `Option ${name} of new EdgeHost() is ${value}, with isolation 'thread' there are no processes that it could be about`,
+  );
 }

@@ -8,6 +8,7 @@ import type { HostShare } from '../quotas/host/host-share.js';
 import { type CellOptions, isOutOfMemory } from './cell.js';
 import type { IsolateHandle, LossReason } from './isolate-handle.js';
 import { type CellMaker, type CellOwner, type CellState, LiveCell } from './supply/live-cell.js';
+import { CELL_BYTES, ISOLATE_BYTES } from './supply/memory-budget.js';
 import { POLL_MS } from './watch/cell-bounds.js';
 
 export interface SupervisorOptions extends CellOptions {
@@ -18,6 +19,8 @@ export interface SupervisorOptions extends CellOptions {
   readonly spares: number;
   /** A cell without isolates, spares not counted, ends after so many milliseconds. @default never */
   readonly idleMs?: number;
+  /** Whether there is memory for a spare. @default always */
+  readonly hasRoom?: (bytes: number) => boolean;
   /** What has to be known before a cell can be created. */
   readonly prepare: () => Promise<void>;
   readonly create: CellMaker;
@@ -98,15 +101,41 @@ export class CellSupervisor {
     );
   }
 
+  /** What its cells are started with. */
+  get cellOptions(): CellOptions {
+    return this.#options;
+  }
+
   get cells(): CellState[] {
     return [...this.#cells].map(live => live.state);
   }
 
-  /** Ends the cells that have no isolates but spares. Answers how many. */
+  /** Memory of its cells, those included that are ending. */
+  get memoryBytes(): number {
+    let sum = 0;
+    for (const live of this.#cells) sum += live.memoryBytes;
+    return sum;
+  }
+
+  /** Memory of the cells that are ending. */
+  get endingBytes(): number {
+    let sum = 0;
+    for (const live of this.#cells) if (live.isRetired && live.handles.size === 0) sum += live.memoryBytes;
+    return sum;
+  }
+
+  /** What one more isolate would take: less where there is a cell for it. */
+  get nextBytes(): number {
+    if (this.#current === undefined || this.#current.isRetired) return CELL_BYTES;
+    return this.#current.spares.length > 0 ? 0 : ISOLATE_BYTES;
+  }
+
+  /** Ends the cells that have no isolates but spares. Answers their bytes. */
   endIdle(): number {
     const idle = [...this.#cells].filter(live => live.isWaiting);
+    const bytes = idle.reduce((sum, live) => sum + live.memoryBytes, 0);
     for (const live of idle) this.#endIdle(live);
-    return idle.length;
+    return bytes;
   }
 
   /** Ends all cells at once, with what runs there. What comes next goes to a new one. */
@@ -192,6 +221,7 @@ export class CellSupervisor {
 
   #refill(live: LiveCell): void {
     if (this.#closing.signal.aborted || live.isRetired || live !== this.#current) return;
+    if (this.#options.hasRoom?.(ISOLATE_BYTES) === false) return;
     // Short of the lease that has the cell replaced: it would come too late to end with the other spares.
     const room = Math.min(this.#options.maxThreads - live.threads, live.cell.leasesLeft - REPLACE_AT_LEASES - 1);
     for (let missing = Math.min(this.#options.spares - live.spares.length, room); missing > 0; missing--) {

@@ -2,11 +2,13 @@
 import process from 'node:process';
 import type { Cell, CellEvents, CellOptions } from '../../pool/cell.js';
 import { CellSupervisor } from '../../pool/cell-supervisor.js';
+import type { GateMemory } from '../../pool/isolate-gate.js';
 import type { IsolateHandle, LossReason } from '../../pool/isolate-handle.js';
 import { ProcessCell } from '../../pool/process-cell.js';
 import { type Sandbox, sandboxFor } from '../../pool/sandbox/sandbox.js';
 import type { SandboxState } from '../../pool/sandbox/state.js';
 import type { CellState } from '../../pool/supply/live-cell.js';
+import { CELL_BYTES, MemoryBudget } from '../../pool/supply/memory-budget.js';
 import { WarmCells } from '../../pool/supply/warm-cells.js';
 import { ThreadCell } from '../../pool/thread-cell.js';
 import { type CgroupState, cgroupsOfProcess } from '../../pool/watch/cgroup.js';
@@ -17,6 +19,8 @@ import { publish } from '../invocation/telemetry.js';
 
 /** A cell may hold so much besides the memory of its isolates before isolates are ended. */
 const CELL_BASE_BYTES = 256 * 1024 * 1024;
+/** Isolates that are idle may grow too, and what waits for memory looks again. */
+const CHECK_EVERY_MS = 500;
 const NO_CGROUPS: CgroupState = { parent: undefined, missing: ['switched off'] };
 
 /** One cell of a host, and what the kernel says of it. */
@@ -43,6 +47,8 @@ export interface CellsHealth {
   readonly warmCells: readonly CellState[];
   /** How the host sees what its cells use; undefined before the first cell was asked for, and with isolation 'thread'. */
   readonly watch: HostWatch | undefined;
+  /** What all processes of accounts use, and may (option `memoryBytes`), in bytes; undefined with isolation 'thread'. */
+  readonly memory: { readonly usedBytes: number; readonly limitBytes: number } | undefined;
 }
 
 /** The cells of one account. */
@@ -60,6 +66,10 @@ export interface HostCellsParts {
   /** Memory of one isolate of an account that sets nothing of its own, in bytes. */
   readonly memoryBytes: number;
   readonly guestBundle: string | undefined;
+  /** Ends the isolate that has been idle for longest, and for so long at least; false when there is none. */
+  readonly evict: (idleForMs: number) => boolean;
+  /** There may be room for an isolate that waits. */
+  readonly onRoom: () => void;
   readonly warn: (error: EdgeError) => void;
 }
 
@@ -67,6 +77,14 @@ export class HostCells {
   readonly #parts: HostCellsParts;
   readonly #accounts = new Map<string, CellSupervisor>();
   readonly #warm: WarmCells;
+  /** With how many cells. */
+  readonly #active = new Map<CellSupervisor, number>();
+  /** Those with a cell that has no isolates, the longest so first. */
+  readonly #idle = new Set<CellSupervisor>();
+  /** Undefined with isolation 'thread'. */
+  readonly #budget: MemoryBudget | undefined;
+  /** Runs while there are cells. */
+  #check: NodeJS.Timeout | undefined;
   /** Known when the first cell has been asked for; never with isolation 'thread'. */
   #sandbox: Sandbox | undefined;
   /** Known at the same time. */
@@ -82,15 +100,27 @@ export class HostCells {
       cell: this.#cellOptions(parts.memoryBytes),
       prepare: () => this.#prepare(),
       create: (options, events) => this.#create(options, events),
-      hasRoom: () => true,
+      hasRoom: () => this.#budget?.hasRoomForWarm() !== false,
       onLost: parts.warn,
+    });
+    if (isolation !== 'process') return;
+    this.#budget = new MemoryBudget({
+      bytes: parts.options.memoryBytes,
+      usedBytes: () => sumOf(this.#active.keys(), 'memoryBytes') + this.#warm.memoryBytes,
+      endingBytes: () => sumOf(this.#active.keys(), 'endingBytes'),
+      endIdleCell: () => {
+        const [longest] = this.#idle;
+        return longest?.endIdle() ?? 0;
+      },
+      evict: parts.evict,
+      endWarmCell: () => this.#warm.endOne(),
     });
   }
 
   /** The cells of an account whose isolates may have so much memory. Nothing is started yet. */
   open(account: string, memoryBytes: number, share: HostShare): AccountCells {
     const { spareIsolates, cellIdleMs } = this.#parts.options;
-    const supervisor = new CellSupervisor({
+    const supervisor: CellSupervisor = new CellSupervisor({
       ...this.#cellOptions(memoryBytes),
       account,
       share,
@@ -99,11 +129,36 @@ export class HostCells {
       prepare: () => this.#prepare(),
       create: (options, events) => this.#create(options, events, share),
       takeWarm: options => this.#warm.take(options),
+      hasRoom: bytes => this.#budget?.fits(bytes) !== false,
       onFinding: this.#parts.warn,
-      onCell: (state, detail) => publish('cell', { account, state, detail }),
+      onCell: (state, detail) => {
+        publish('cell', { account, state, detail });
+        this.#count(supervisor, state === 'started' ? 1 : -1);
+      },
+      onIdle: isIdle => {
+        this.#idle.delete(supervisor);
+        if (isIdle) this.#idle.add(supervisor);
+      },
     });
     this.#accounts.set(account, supervisor);
     return supervisor;
+  }
+
+  /** Bounds of memory for those who wait for a place; undefined with isolation 'thread'. */
+  get gateMemory(): GateMemory | undefined {
+    const budget = this.#budget;
+    if (budget === undefined) return undefined;
+    return {
+      reserve: account => {
+        const bytes = this.#nextBytes(account);
+        if (bytes > 0 && !budget.hasRoom(bytes)) return undefined;
+        budget.reserve(bytes);
+        return bytes;
+      },
+      release: bytes => budget.release(bytes),
+      describe: () =>
+        `the processes of all accounts use ${mebibytes(budget.usedBytes)} of ${mebibytes(budget.bytes)} MiB (option memoryBytes), and none of it is idle`,
+    };
   }
 
   get health(): CellsHealth {
@@ -112,12 +167,39 @@ export class HostCells {
       cells: [...this.#accounts].flatMap(([account, { cells }]) => cells.map(cell => ({ account, ...cell }))),
       warmCells: this.#warm.cells,
       watch: this.#cgroups === undefined ? undefined : watchState(this.#cgroups),
+      memory: this.#budget && { usedBytes: this.#budget.usedBytes, limitBytes: this.#budget.bytes },
     };
   }
 
   /** Ends what belongs to no account; accounts close their own. */
   async close(): Promise<void> {
+    clearInterval(this.#check);
     await this.#warm.close();
+  }
+
+  /** What one more isolate of the account would take. */
+  #nextBytes(account: string): number {
+    const supervisor = this.#accounts.get(account);
+    if (supervisor === undefined) return 0;
+    const bytes = supervisor.nextBytes;
+    // One that is warm is counted already.
+    return bytes === CELL_BYTES && this.#warm.has(supervisor.cellOptions) ? 0 : bytes;
+  }
+
+  #count(supervisor: CellSupervisor, change: 1 | -1): void {
+    const count = (this.#active.get(supervisor) ?? 0) + change;
+    if (count > 0) this.#active.set(supervisor, count);
+    else this.#active.delete(supervisor);
+    if (this.#active.size === 0) {
+      clearInterval(this.#check);
+      this.#check = undefined;
+    } else if (this.#budget !== undefined) {
+      this.#check ??= setInterval(() => {
+        this.#budget?.check();
+        this.#parts.onRoom();
+      }, CHECK_EVERY_MS).unref();
+    }
+    if (change < 0) this.#parts.onRoom();
   }
 
   #cellOptions(memoryBytes: number): CellOptions {
@@ -148,6 +230,16 @@ export class HostCells {
       ? new ThreadCell(options, events)
       : new ProcessCell(options, events, this.#sandbox, { cgroups: this.#cgroups?.parent, share });
   }
+}
+
+function sumOf(supervisors: Iterable<CellSupervisor>, what: 'memoryBytes' | 'endingBytes'): number {
+  let sum = 0;
+  for (const supervisor of supervisors) sum += supervisor[what];
+  return sum;
+}
+
+function mebibytes(bytes: number): number {
+  return Math.round(bytes / (1024 * 1024));
 }
 
 function watchState({ parent, missing }: CgroupState): HostWatch {

@@ -9,6 +9,7 @@ import { OomAttribution } from '../oom-attribution.js';
 import { boundsOf, CPU } from '../watch/cell-bounds.js';
 import { type CellClaims, type CellFinding, CellWatch } from '../watch/cell-watch.js';
 import { EndedIsolates } from '../watch/cpu-claims.js';
+import { CELL_BYTES, ISOLATE_BYTES } from './memory-budget.js';
 
 /** One cell as the kernel sees it. The kernel's values are undefined for threads of the host, and on systems that tell nothing of processes. */
 export interface CellState {
@@ -50,6 +51,11 @@ const THREAD_BYTES = 64 * MEBIBYTE;
 /** A cell that stays this far above what its threads explain is drained and replaced. */
 const BLOAT_BYTES = 150 * MEBIBYTE;
 const BLOATED_POLLS = 20;
+/** Its memory is measured again when its resident memory has changed by so much. */
+const CHANGE_BYTES = 4 * MEBIBYTE;
+const MEASURE_EVERY_POLLS = 8;
+/** For so long an isolate grows to what it takes. */
+const NEW_POLLS = 4;
 
 export class LiveCell {
   readonly cell: Cell;
@@ -77,6 +83,12 @@ export class LiveCell {
   #idleBytes = 0;
   #bloatedPolls = 0;
   #polls = 0;
+  /** What the kernel said of its memory, and its resident memory then. */
+  #measuredBytes: number | undefined;
+  #measuredAtBytes = 0;
+  #measureAtPoll = 0;
+  /** Count of polls when the last isolate was started. */
+  #changedAtPoll = 0;
   /** Count of polls at the last ping. */
   #pingedAtPoll = 0;
 
@@ -129,6 +141,7 @@ export class LiveCell {
     };
     const handle = new IsolateHandle(connection, endLease, share);
     this.handles.set(lease, handle);
+    this.#changedAtPoll = this.#polls;
     return handle;
   }
 
@@ -159,6 +172,19 @@ export class LiveCell {
     return this.handles.size === this.spares.length;
   }
 
+  /**
+   * Memory that the machine would have again without it: measured now and then, and in between by how its resident memory has changed. At least what
+   * its isolates take when they are new, which is seen only later.
+   */
+  get memoryBytes(): number {
+    const resident = this.#watch?.residentBytes ?? this.#measuredAtBytes;
+    const expected = CELL_BYTES + ISOLATE_BYTES * Math.max(0, this.threads - 1);
+    if (this.#measuredBytes === undefined) return Math.max(resident, expected);
+    const isNew = this.#polls < NEW_POLLS || this.#polls - this.#changedAtPoll < NEW_POLLS;
+    const measured = this.#measuredBytes + resident - this.#measuredAtBytes;
+    return isNew ? Math.max(measured, expected) : measured;
+  }
+
   get isBusy(): boolean {
     for (const handle of this.handles.values()) if (handle.isBusy) return true;
     return false;
@@ -181,7 +207,9 @@ export class LiveCell {
     if (!this.isReady) return undefined;
     this.#checkAnswer();
     this.#checkProgress();
-    return this.#checkUsage();
+    const finding = this.#checkUsage();
+    this.#measure();
+    return finding;
   }
 
   /** Its memory does not come back. Asked after each poll. */
@@ -221,6 +249,17 @@ export class LiveCell {
     this.finding = this.#watch?.poll(this.#claims, performance.now());
     if (this.finding !== undefined) this.cell.kill(this.finding.detail);
     return this.finding;
+  }
+
+  /** Takes half a millisecond, so only when something seems to have changed, and after a start. */
+  #measure(): void {
+    const resident = this.#watch?.residentBytes;
+    if (resident === undefined || this.#polls < this.#measureAtPoll) return;
+    const hasChanged = Math.abs(resident - this.#measuredAtBytes) > CHANGE_BYTES;
+    if (!hasChanged && this.#measuredBytes !== undefined) return;
+    this.#measureAtPoll = this.#polls + MEASURE_EVERY_POLLS;
+    this.#measuredBytes = this.#watch?.memory();
+    this.#measuredAtBytes = resident;
   }
 
   get #claims(): CellClaims {

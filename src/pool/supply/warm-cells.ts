@@ -99,13 +99,26 @@ export class WarmCells {
     return live;
   }
 
-  /** Ends one, for the sake of memory; false when there is none. */
-  endOne(): boolean {
+  /** Memory of those that can be taken. */
+  get memoryBytes(): number {
+    let sum = 0;
+    for (const live of this.#cells) sum += live.memoryBytes;
+    return sum;
+  }
+
+  /** Whether an account that needs these options would get one. */
+  has(wanted: CellOptions): boolean {
+    return this.#cells.size > 0 && areSame(wanted, this.#options.cell);
+  }
+
+  /** Ends one, for the sake of memory. Answers its bytes, 0 when there is none. */
+  endOne(): number {
     const [live] = this.#cells;
-    if (live === undefined) return false;
+    if (live === undefined) return 0;
+    const bytes = live.memoryBytes;
     this.#end(live);
     this.#refillIn(this.#pace.noRoomMs);
-    return true;
+    return bytes;
   }
 
   async close(): Promise<void> {

@@ -91,10 +91,14 @@ test('no process is started for an account that has loaded nothing, and none wit
   t.deepEqual([...idle.health().cells, ...idle.health().warmCells], []);
 });
 
-test('with isolation thread there is no warm cell', async t => {
-  const host = newHost(t, { warmCells: 1, isolation: 'thread' });
+test('with isolation thread there are no warm cells, and no budget of their memory', async t => {
+  const host = newHost(t, { isolation: 'thread' });
   await host.load(FINE);
   t.deepEqual(host.health().warmCells, []);
+  t.is(host.health().memory, undefined);
+  const message = /with isolation 'thread' there are no processes/;
+  t.throws(() => newHost(t, { isolation: 'thread', warmCells: 2 }), { instanceOf: RangeError, message });
+  t.throws(() => newHost(t, { isolation: 'thread', memoryBytes: 1e9 }), { instanceOf: RangeError, message });
 });
 
 asRoot(
