@@ -9,7 +9,7 @@ import { givenOf } from '../quotas/schema/check-options.js';
 import type { AccountHost } from './account-host.js';
 import type { AccountLimits, LimitsAuthor } from './account-limits.js';
 import { type AccountUsageSnapshot, usageOf } from './account-quotas.js';
-import type { AccountCells } from './cells/host-cells.js';
+import type { AccountCells } from './cells/account-cells.js';
 import { readFunctionFile } from './deploy/config-file.js';
 import type { ScriptSource } from './deploy/deployment.js';
 import type { EdgeFunction } from './edge-function.js';

@@ -20,7 +20,8 @@ import { Storage } from '../storage/storage.js';
 import { Account } from './account.js';
 import type { AccountHost } from './account-host.js';
 import { AccountLimits } from './account-limits.js';
-import { type AccountCells, type CellsHealth, HostCells } from './cells/host-cells.js';
+import type { AccountCells } from './cells/account-cells.js';
+import { type CellsHealth, HostCells } from './cells/host-cells.js';
 import type { ScriptSource } from './deploy/deployment.js';
 import type { EdgeFunction } from './edge-function.js';
 import { warnUnheard } from './events/unheard.js';
@@ -109,6 +110,11 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       guestBundle: parts.guestBundle,
       evict: idleForMs => this.#cache.evict('', idleForMs),
       onRoom: () => this.#gate.changed(),
+      share: (owner, onStuck) =>
+        this.#budget.share(owner, this.#options, reason => {
+          this.#warn(new EdgeError('EDGE_MEMORY_LIMIT', `The processes of ${owner} were ended: ${reason}`));
+          onStuck(reason);
+        }),
       warn: error => this.#warn(error),
     });
     const memory = this.#cells.gateMemory;
@@ -184,7 +190,13 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       this.#warn(new EdgeError('EDGE_MEMORY_LIMIT', `The process of account "${id}" was ended: ${reason}`));
       cells.endAll('hoard', reason);
     });
-    const cells: AccountCells = this.#cells.open(id, memoryBytes, share);
+    let cells: AccountCells;
+    try {
+      cells = this.#cells.open(id, memoryBytes, share, checked.group);
+    } catch (error) {
+      this.#names.releaseAccount(id);
+      throw error;
+    }
     const account = new Account(id, limits, this.#accountHost(id, share), cells);
     this.#accounts.set(id, account);
     return account;

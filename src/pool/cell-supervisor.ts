@@ -5,14 +5,17 @@
 import { delay } from 'abort-controller-x';
 import { EdgeError } from '../quotas/errors.js';
 import type { HostShare } from '../quotas/host/host-share.js';
-import { type CellOptions, isOutOfMemory } from './cell.js';
+import type { CellOptions } from './cell.js';
 import type { IsolateHandle, LossReason } from './isolate-handle.js';
+import { cellLosses } from './supply/cell-losses.js';
 import { type CellMaker, type CellOwner, type CellState, LiveCell } from './supply/live-cell.js';
 import { CELL_BYTES, ISOLATE_BYTES } from './supply/memory-budget.js';
 import { POLL_MS } from './watch/cell-bounds.js';
 
 export interface SupervisorOptions extends CellOptions {
   readonly account: string;
+  /** Several accounts share the cells: `account` is the name of their group, and there are as many cells as they need. @default false */
+  readonly isGroup?: boolean;
   /** What the account may take of the host; `undefined` counts nothing. */
   readonly share?: HostShare;
   /** Isolates kept warm and empty. */
@@ -66,18 +69,22 @@ export class CellSupervisor {
   }
 
   /** An isolate with an empty realm. Rejects with EDGE_CELL_START when no cell can be started, with EDGE_OVERLOADED when the cell has no thread left. */
-  async acquire(): Promise<IsolateHandle> {
+  async acquire(share: HostShare | undefined = this.#options.share): Promise<IsolateHandle> {
     this.#asking++;
     this.#checkAllIdle();
     try {
       for (;;) {
         const live = await this.#usable();
-        // Whoever asks has a place for the isolate: a cell that has more threads is out of step.
-        if (live.spares.length === 0 && live.threads >= this.#options.maxThreads) throw this.#overloaded();
-        const isolate = live.spares.shift() ?? this.#startIsolate(live);
+        if (this.#isFull(live)) {
+          // Others have come first; the next turn finds another cell.
+          if (this.#options.isGroup === true) continue;
+          // Whoever asks has a place for the isolate: a cell that has more threads is out of step.
+          throw this.#overloaded();
+        }
+        const isolate = live.spares.shift() ?? this.#startIsolate(live, share);
         // Afterwards, so that a new thread does not take the processor from the load that is waiting, and its first requests.
         setTimeout(() => this.#refill(live), REFILL_AFTER_MS).unref();
-        if (isolate.isUsable && this.#own(isolate)) return isolate;
+        if (isolate.isUsable && own(isolate, share)) return isolate;
       }
     } finally {
       this.#asking--;
@@ -85,19 +92,21 @@ export class CellSupervisor {
     }
   }
 
-  /** One that was warm before its cell was given has no account yet. */
-  #own(isolate: IsolateHandle): boolean {
-    const { share } = this.#options;
-    if (share === undefined || isolate.assign(share)) return true;
-    isolate.end();
-    return false;
+  #isFull(live: LiveCell): boolean {
+    return live.spares.length === 0 && live.threads >= this.#options.maxThreads;
+  }
+
+  /** Whose the cells are, for people. */
+  get #owner(): string {
+    const { account, isGroup } = this.#options;
+    return `${isGroup === true ? 'group' : 'account'} "${account}"`;
   }
 
   #overloaded(): EdgeError {
-    const { account, maxThreads } = this.#options;
+    const { maxThreads } = this.#options;
     return new EdgeError(
       'EDGE_OVERLOADED',
-      `Cannot start an isolate of account "${account}": its process runs ${maxThreads} threads, the most that it may`,
+      `Cannot start an isolate of ${this.#owner}: its process runs ${maxThreads} threads, the most that it may`,
     );
   }
 
@@ -146,6 +155,18 @@ export class CellSupervisor {
     }
   }
 
+  /** Ends the isolates of one account of the group, with what runs there. */
+  endOf(account: string, reason: LossReason, detail: string): void {
+    for (const live of [...this.#cells]) {
+      for (const handle of [...live.handles.values()]) {
+        if (handle.account !== account) continue;
+        live.cell.end(handle.lease);
+        live.remove(handle.lease);
+        handle.leaseEnded(reason, detail);
+      }
+    }
+  }
+
   async close(): Promise<void> {
     this.#closing.abort();
     clearInterval(this.#timer);
@@ -158,25 +179,35 @@ export class CellSupervisor {
 
   async #usable(): Promise<LiveCell> {
     this.#refuseWhenClosed();
-    let live = this.#current;
-    if (live === undefined || live.isRetired || live.cell.leasesLeft === 0) {
+    let live = this.#next();
+    if (live === undefined) {
       await this.#options.prepare();
       await this.#backOff();
       this.#refuseWhenClosed();
-      live = this.#current;
+      live = this.#next();
     }
     try {
-      if (live === undefined || live.isRetired || live.cell.leasesLeft === 0) live = this.#create();
+      live ??= this.#create();
       await live.cell.ready;
       live.isUp();
     } catch (error) {
       this.#refuseWhenClosed();
       // It was on its way when it was taken; whoever waits is not to know.
       if (live?.isFromWarm === true) return this.#usable();
-      const what = `Cannot start the process of account "${this.#options.account}": ${String(error)}`;
+      const what = `Cannot start the process of ${this.#owner}: ${String(error)}`;
       throw new EdgeError('EDGE_CELL_START', what, { cause: error });
     }
     return live;
+  }
+
+  /** The cell that the next isolate is started in; undefined when one must be started. */
+  #next(): LiveCell | undefined {
+    const live = this.#current;
+    const isGroup = this.#options.isGroup === true;
+    if (live !== undefined && takesMore(live) && !(isGroup && this.#isFull(live))) return live;
+    const other = isGroup ? [...this.#cells].find(each => takesMore(each) && !this.#isFull(each)) : undefined;
+    if (other !== undefined) this.#current = other;
+    return other;
   }
 
   #create(): LiveCell {
@@ -213,8 +244,8 @@ export class CellSupervisor {
   }
 
   /** An isolate for one function. */
-  #startIsolate(live: LiveCell): IsolateHandle {
-    const handle = live.start(this.#options.share);
+  #startIsolate(live: LiveCell, share: HostShare | undefined): IsolateHandle {
+    const handle = live.start(share);
     if (live.cell.leasesLeft <= REPLACE_AT_LEASES) this.#retire(live);
     return handle;
   }
@@ -292,15 +323,8 @@ export class CellSupervisor {
     this.#options.onCell?.('ended', detail);
     const leaving = live.cell.close().finally(() => this.#leaving.delete(leaving));
     this.#leaving.add(leaving);
-    const busy = [...live.handles.values()].filter(handle => handle.isBusy);
-    const leases = busy.map(handle => handle.lease);
-    const blamed = isOutOfMemory(detail) ? live.suspects.blamed(leases) : undefined;
-    const openInvocations = busy.reduce((sum, handle) => sum + handle.inFlight, 0);
-    for (const handle of [...live.handles.values()]) {
-      const { kind, unaccountedMs } = live.finding ?? { kind: 'cell', unaccountedMs: 0 };
-      const isSpent = kind === 'cpu' && handle.isBusy;
-      const reason = isSpent ? 'cpu' : blamed?.has(handle.lease) === true ? 'memory' : 'cell';
-      handle.leaseEnded(reason, detail, (unaccountedMs * handle.inFlight) / Math.max(1, openInvocations));
+    for (const { handle, reason, unaccountedMs } of cellLosses(live, detail)) {
+      handle.leaseEnded(reason, detail, unaccountedMs);
     }
   }
 
@@ -319,7 +343,7 @@ export class CellSupervisor {
 
   #refuseWhenClosed(): void {
     if (!this.#closing.signal.aborted) return;
-    throw new EdgeError('EDGE_CLOSED', `Cannot start an isolate of account "${this.#options.account}": it is closed`);
+    throw new EdgeError('EDGE_CLOSED', `Cannot start an isolate of ${this.#owner}: it is closed`);
   }
 
   #watch(): void {
@@ -331,9 +355,20 @@ export class CellSupervisor {
   #poll(live: LiveCell): void {
     const finding = live.poll();
     if (finding !== undefined) {
-      const what = `The process of account "${this.#options.account}" was ended: ${finding.detail}`;
+      const what = `The process of ${this.#owner} was ended: ${finding.detail}`;
       this.#options.onFinding(new EdgeError(FINDING_CODES[finding.kind], what));
     }
     if (live.isReady && live.isBloated) this.#retire(live);
   }
+}
+
+function takesMore({ isRetired, cell }: LiveCell): boolean {
+  return !isRetired && cell.leasesLeft > 0;
+}
+
+/** A spare has no account yet, or that of a group. One that cannot get another has sent what no honest one does. */
+function own(isolate: IsolateHandle, share: HostShare | undefined): boolean {
+  if (share === undefined || isolate.assign(share)) return true;
+  isolate.end();
+  return false;
 }

@@ -3,7 +3,6 @@ import process from 'node:process';
 import type { Cell, CellEvents, CellOptions } from '../../pool/cell.js';
 import { CellSupervisor } from '../../pool/cell-supervisor.js';
 import type { GateMemory } from '../../pool/isolate-gate.js';
-import type { IsolateHandle, LossReason } from '../../pool/isolate-handle.js';
 import { ProcessCell } from '../../pool/process-cell.js';
 import { type Sandbox, sandboxFor } from '../../pool/sandbox/sandbox.js';
 import type { SandboxState } from '../../pool/sandbox/state.js';
@@ -16,6 +15,8 @@ import { EdgeError } from '../../quotas/errors.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { ResolvedHostOptions } from '../host-options.js';
 import { publish } from '../invocation/telemetry.js';
+import type { AccountCells } from './account-cells.js';
+import { GroupCells } from './group-cells.js';
 
 /** A cell may hold so much besides the memory of its isolates before isolates are ended. */
 const CELL_BASE_BYTES = 256 * 1024 * 1024;
@@ -25,7 +26,10 @@ const NO_CGROUPS: CgroupState = { parent: undefined, missing: ['switched off'] }
 
 /** One cell of a host, and what the kernel says of it. */
 export interface HostCell extends CellState {
-  readonly account: string;
+  /** Whose it is; undefined for the cell of a group. */
+  readonly account: string | undefined;
+  /** The group whose accounts share it; undefined for the cell of one account. */
+  readonly group: string | undefined;
 }
 
 /** How a host sees what its cells use. */
@@ -51,16 +55,6 @@ export interface CellsHealth {
   readonly memory: { readonly usedBytes: number; readonly limitBytes: number } | undefined;
 }
 
-/** The cells of one account. */
-export interface AccountCells {
-  /** See {@link CellSupervisor.acquire}. */
-  acquire(): Promise<IsolateHandle>;
-  readonly cells: readonly CellState[];
-  /** Ends all that runs of the account. What comes next goes to a new isolate. */
-  endAll(reason: LossReason, detail: string): void;
-  close(): Promise<void>;
-}
-
 export interface HostCellsParts {
   readonly options: ResolvedHostOptions;
   /** Memory of one isolate of an account that sets nothing of its own, in bytes. */
@@ -70,12 +64,17 @@ export interface HostCellsParts {
   readonly evict: (idleForMs: number) => boolean;
   /** There may be room for an isolate that waits. */
   readonly onRoom: () => void;
+  /** A share of the host with the bounds of an account. `onStuck` gets the reason why what it belongs to has to end. */
+  readonly share: (owner: string, onStuck: (reason: string) => void) => HostShare;
   readonly warn: (error: EdgeError) => void;
 }
 
 export class HostCells {
   readonly #parts: HostCellsParts;
+  /** Of each account; those of a group have the same. */
   readonly #accounts = new Map<string, CellSupervisor>();
+  readonly #groups = new Map<string, GroupCells>();
+  readonly #whose = new Map<CellSupervisor, Pick<HostCell, 'account' | 'group'>>();
   readonly #warm: WarmCells;
   /** With how many cells. */
   readonly #active = new Map<CellSupervisor, number>();
@@ -117,12 +116,61 @@ export class HostCells {
     });
   }
 
-  /** The cells of an account whose isolates may have so much memory. Nothing is started yet. */
-  open(account: string, memoryBytes: number, share: HostShare): AccountCells {
+  /**
+   * The cells of an account whose isolates may have so much memory. Nothing is started yet.
+   * @throws RangeError when the accounts of the group have isolates of another size
+   */
+  open(account: string, memoryBytes: number, share: HostShare, group?: string): AccountCells {
+    if (group === undefined) {
+      return this.#ownCells(account, this.#supervisor(account, memoryBytes, share));
+    }
+    let cells = this.#groups.get(group);
+    if (cells === undefined) {
+      cells = this.#groupCells(group, memoryBytes);
+      this.#groups.set(group, cells);
+    }
+    const member = cells.open(account, memoryBytes, share);
+    this.#accounts.set(account, cells.supervisor);
+    return member;
+  }
+
+  #ownCells(account: string, supervisor: CellSupervisor): AccountCells {
+    this.#accounts.set(account, supervisor);
+    return {
+      acquire: () => supervisor.acquire(),
+      get cells() {
+        return supervisor.cells;
+      },
+      endAll: (reason, detail) => supervisor.endAll(reason, detail),
+      close: async () => {
+        await supervisor.close();
+        this.#accounts.delete(account);
+        this.#whose.delete(supervisor);
+      },
+    };
+  }
+
+  #groupCells(group: string, memoryBytes: number): GroupCells {
+    const cells: GroupCells = new GroupCells({
+      group,
+      memoryBytes,
+      supervise: share => this.#supervisor(group, memoryBytes, share, true),
+      share: onStuck => this.#parts.share(`group ${group}`, onStuck),
+      onEmpty: () => {
+        this.#groups.delete(group);
+        this.#whose.delete(cells.supervisor);
+      },
+    });
+    return cells;
+  }
+
+  #supervisor(owner: string, memoryBytes: number, share: HostShare, isGroup = false): CellSupervisor {
     const { spareIsolates, cellIdleMs } = this.#parts.options;
+    const whose = isGroup ? { account: undefined, group: owner } : { account: owner, group: undefined };
     const supervisor: CellSupervisor = new CellSupervisor({
       ...this.#cellOptions(memoryBytes),
-      account,
+      account: owner,
+      isGroup,
       share,
       spares: spareIsolates,
       idleMs: cellIdleMs,
@@ -132,7 +180,7 @@ export class HostCells {
       hasRoom: bytes => this.#budget?.fits(bytes) !== false,
       onFinding: this.#parts.warn,
       onCell: (state, detail) => {
-        publish('cell', { account, state, detail });
+        publish('cell', { ...whose, state, detail });
         this.#count(supervisor, state === 'started' ? 1 : -1);
       },
       onIdle: isIdle => {
@@ -140,7 +188,7 @@ export class HostCells {
         if (isIdle) this.#idle.add(supervisor);
       },
     });
-    this.#accounts.set(account, supervisor);
+    this.#whose.set(supervisor, whose);
     return supervisor;
   }
 
@@ -164,7 +212,7 @@ export class HostCells {
   get health(): CellsHealth {
     return {
       sandbox: this.#sandbox?.state,
-      cells: [...this.#accounts].flatMap(([account, { cells }]) => cells.map(cell => ({ account, ...cell }))),
+      cells: [...this.#whose].flatMap(([{ cells }, whose]) => cells.map(cell => ({ ...whose, ...cell }))),
       warmCells: this.#warm.cells,
       watch: this.#cgroups === undefined ? undefined : watchState(this.#cgroups),
       memory: this.#budget && { usedBytes: this.#budget.usedBytes, limitBytes: this.#budget.bytes },

@@ -4,7 +4,7 @@ import { checkDeployment } from '../../quotas/deployment-checks.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { AccountHost } from '../account-host.js';
 import type { AccountLimits, LimitsAuthor } from '../account-limits.js';
-import type { AccountCells } from '../cells/host-cells.js';
+import type { AccountCells } from '../cells/account-cells.js';
 import { checkHandlers } from '../deploy/check-handlers.js';
 import { readDeployment, type ScriptSource } from '../deploy/deployment.js';
 import { KeptBody } from '../deploy/kept-body.js';
