@@ -16,6 +16,7 @@ import { neighbours } from './suites/neighbours.js';
 import { peers } from './suites/peers.js';
 import { slowReaders } from './suites/slow-readers.js';
 import { streaming } from './suites/streaming.js';
+import { tenants } from './suites/tenants.js';
 
 export const BENCHMARKS: readonly Benchmark[] = [
   dispatch,
@@ -31,6 +32,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   accounting,
   neighbours,
   containment,
+  tenants,
   guestApis,
   micro,
   peers,

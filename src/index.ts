@@ -13,9 +13,10 @@ export {
   auditRequests,
 } from './cli/deprecation-check/requests.js';
 export type { Account, AccountInfo } from './host/account.js';
+export type { HostCell, HostWatch } from './host/cells/host-cells.js';
 export type { ModuleSource, ScriptSource } from './host/deploy/deployment.js';
 export type { EdgeFunction, FunctionFetchOptions } from './host/edge-function.js';
-export { EdgeHost, type HostCell, type HostHealth, type HostWatch } from './host/edge-host.js';
+export { EdgeHost, type HostHealth } from './host/edge-host.js';
 export type { QueueMessage, QueueOutcome, QueueRetry } from './host/events/queue-batch.js';
 export type {
   HostEvents,

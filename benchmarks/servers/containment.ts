@@ -71,7 +71,7 @@ async function setOff(account: Account, { name, body, limits = {} }: (typeof bom
   fn.unload();
 }
 
-const host = new EdgeHost({ storage: ':memory:' });
+const host = new EdgeHost({ storage: ':memory:', warmCells: 0 });
 const accounts = Array.from({ length: BOMBERS }, (_, at) => host.account(`bomber-${at}`));
 const siblings = await Promise.all(accounts.map(account => account.load(GOOD, { name: 'sibling' })));
 const bystanders = await Promise.all(

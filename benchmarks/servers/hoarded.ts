@@ -36,7 +36,7 @@ const VISITED = `export default {
 `;
 
 const [name = '', storage = '', source = '', nativePath = ''] = process.argv.slice(2);
-const host = new EdgeHost({ storage, egress: { allow: ['127.0.0.0/8'] } });
+const host = new EdgeHost({ storage, warmCells: 0, egress: { allow: ['127.0.0.0/8'] } });
 const bystanders: EdgeFunction[] = [];
 for (let at = 0; at < BYSTANDERS; at++) bystanders.push(await host.account(`bystander-${at}`).load(GOOD));
 await playVisits();

@@ -50,7 +50,7 @@ const STORES = `export default {
 `;
 
 const [storage = '', sink = '', source = '', coded = ''] = process.argv.slice(2);
-const host = new EdgeHost({ storage, egress: { allow: ['127.0.0.0/8'] } });
+const host = new EdgeHost({ storage, warmCells: 0, egress: { allow: ['127.0.0.0/8'] } });
 const good: { readonly computes: EdgeFunction[]; readonly stores: EdgeFunction[] } = { computes: [], stores: [] };
 for (let at = 0; at < GOOD_ACCOUNTS; at++) {
   const account = host.account(`good-${at}`);

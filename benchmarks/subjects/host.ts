@@ -2,9 +2,9 @@
 import { EdgeHost, type EdgeHostOptions } from '../../src/index.js';
 import type { BenchmarkContext } from '../benchmark.js';
 
-/** A host that is closed with the benchmark. */
+/** A host that is closed with the benchmark. Nothing is started in the background unless the options say so. */
 export function startHost(context: Pick<BenchmarkContext, 'defer'>, options: EdgeHostOptions = {}): EdgeHost {
-  const host = new EdgeHost({ storage: ':memory:', ...options });
+  const host = new EdgeHost({ storage: ':memory:', warmCells: 0, ...options });
   context.defer(() => host.close());
   return host;
 }

@@ -3,7 +3,6 @@
  * writes, in `edgehost.toml` or over the management API, may only lower.
  */
 import { LRUCache } from 'lru-cache';
-import type { CellOptions } from '../pool/cell.js';
 import { EdgeError } from '../quotas/errors.js';
 import { limitError } from '../quotas/limit-error.js';
 import { INVOCATION_KINDS, type InvocationKind, LIMIT_NAMES, type LimitName, type Plan } from '../quotas/limits.js';
@@ -21,9 +20,6 @@ export interface FunctionSettings {
   readonly limits: LimitOverrides;
   readonly usageModel: Plan | undefined;
 }
-
-/** A cell may hold so much besides the memory of its isolates before isolates are ended. */
-const CELL_BASE_BYTES = 256 * 1024 * 1024;
 
 /** The options of an account that its limits come from. */
 type LimitOptions = { readonly [Name in 'plan' | 'zonePlan' | 'limits' | 'caps']?: AccountOptions[Name] | undefined };
@@ -94,12 +90,6 @@ export class AccountLimits {
     const own = this.#of(settings, author, onLowered, true);
     const { memoryBytes } = this.most;
     return own.memoryBytes <= memoryBytes ? own : within(own, { memoryBytes });
-  }
-
-  /** What the cells of the account are started with: their isolates have the largest memory that any function may have. */
-  get cellMemory(): Pick<CellOptions, 'heapBytes' | 'cellMemoryBytes'> {
-    const { memoryBytes } = this.most;
-    return { heapBytes: memoryBytes, cellMemoryBytes: CELL_BASE_BYTES + memoryBytes * 2 };
   }
 
   #of(

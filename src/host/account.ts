@@ -3,7 +3,6 @@ import type { AccountContext, NamedBinding } from '../bindings/binding.js';
 import { bucketBinding } from '../bindings/bucket/bucket-binding.js';
 import type { StoreBucket } from '../bindings/bucket/types.js';
 import type { BindingClients } from '../bindings/registry.js';
-import type { CellSupervisor } from '../pool/cell-supervisor.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { Plan, ZonePlan } from '../quotas/limits.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
@@ -12,6 +11,7 @@ import type { StoredSum } from '../storage/accounts/account-sum.js';
 import type { AccountHost } from './account-host.js';
 import type { AccountLimits, LimitsAuthor } from './account-limits.js';
 import { type AccountUsageSnapshot, usageOf } from './account-quotas.js';
+import type { AccountCells } from './cells/account-cells.js';
 import { readFunctionFile } from './deploy/config-file.js';
 import type { ScriptSource } from './deploy/deployment.js';
 import type { EdgeFunction } from './edge-function.js';
@@ -43,7 +43,7 @@ export class Account implements BindingClients {
   #settings: AccountOptions;
   #limits: AccountLimits;
   readonly #host: AccountHost;
-  readonly #supervisor: CellSupervisor;
+  readonly #supervisor: AccountCells;
   readonly #functions: LoadedFunctions;
   /** Set when it is removed or its host is closed. */
   #ended: EdgeError | undefined;
@@ -53,7 +53,7 @@ export class Account implements BindingClients {
     id: string,
     { settings, limits }: { readonly settings: AccountOptions; readonly limits: AccountLimits },
     host: AccountHost,
-    supervisor: CellSupervisor,
+    supervisor: AccountCells,
   ) {
     this.id = id;
     this.#settings = settings;
@@ -180,11 +180,13 @@ export class Account implements BindingClients {
     this.#check();
     const settings = { ...this.#settings, ...changes };
     const limits = this.#host.limitsOf(settings);
+    const { memoryBytes } = limits.most;
+    const isResized = memoryBytes !== this.#limits.most.memoryBytes;
+    if (isResized) this.#supervisor.checkMemory(memoryBytes);
     if (changes.zones !== undefined) this.#host.redeclare(changes.zones, this.#functions.routes);
-    const { memoryBytes } = this.#limits.most;
     this.#settings = settings;
     this.#limits = limits;
-    if (limits.most.memoryBytes !== memoryBytes) this.#supervisor.resize(limits.cellMemory);
+    if (isResized) this.#supervisor.resize(memoryBytes);
     this.#functions.relimit(limits);
   }
 
@@ -218,7 +220,7 @@ export class Account implements BindingClients {
   }
 
   /** Cells of this account: one, or two while one is being replaced. */
-  get cells(): CellSupervisor['cells'] {
+  get cells(): AccountCells['cells'] {
     return this.#supervisor.cells;
   }
 

@@ -9,15 +9,8 @@ import { type BindingClients, type BindingRegistry, REGISTRY } from '../bindings
 import type { CallOrigin } from '../bindings/service.js';
 import { NameOwners } from '../names/name-owners.js';
 import { compilePattern } from '../names/route-pattern.js';
-import type { Cell, CellEvents, CellOptions } from '../pool/cell.js';
-import { type CellState, CellSupervisor } from '../pool/cell-supervisor.js';
 import { IsolateCache } from '../pool/isolate-cache.js';
 import { IsolateGate } from '../pool/isolate-gate.js';
-import { ProcessCell } from '../pool/process-cell.js';
-import { type Sandbox, sandboxFor } from '../pool/sandbox/sandbox.js';
-import type { SandboxState } from '../pool/sandbox/state.js';
-import { ThreadCell } from '../pool/thread-cell.js';
-import { type CgroupState, cgroupsOfProcess } from '../pool/watch/cgroup.js';
 import { Admission } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';
 import { HostBudget, type HostShare } from '../quotas/host/host-share.js';
@@ -28,6 +21,8 @@ import { Storage } from '../storage/storage.js';
 import { Account, type AccountInfo } from './account.js';
 import type { AccountHost } from './account-host.js';
 import { LimitSets } from './account-limits.js';
+import type { AccountCells } from './cells/account-cells.js';
+import { type CellsHealth, HostCells } from './cells/host-cells.js';
 import type { ScriptSource } from './deploy/deployment.js';
 import type { EdgeFunction } from './edge-function.js';
 import { warnUnheard } from './events/unheard.js';
@@ -55,36 +50,15 @@ import { loadTelemetry } from './telemetry/open-telemetry.js';
 const DEFAULT_ACCOUNT = 'default';
 /** Timers cannot be set for longer. */
 const MAX_DELAY_MS = 0x7fff_ffff;
-const NO_CGROUPS: CgroupState = { parent: undefined, missing: ['switched off'] };
-
-/** One cell of a host, and what the kernel says of it. */
-export interface HostCell extends CellState {
-  readonly account: string;
-}
-
-/** How a host sees what its cells use. */
-export interface HostWatch {
-  /** Whether each cell has a control group (cgroup v2) of its own. */
-  readonly cgroups: boolean;
-  /** Controllers that those have: 'memory' and 'pids' bound a cell by the kernel, 'cpu' weighs it. */
-  readonly controllers: readonly string[];
-  /** Why something of it is missing; then it is read from each process. */
-  readonly missing: readonly string[];
-}
 
 type CommonHost = Omit<AccountHost, 'share' | 'redeclare' | 'stored' | 'releaseNames'>;
 
 /** State of a host, for health checks. */
-export interface HostHealth {
+export interface HostHealth extends CellsHealth {
   readonly isolation: 'process' | 'thread';
-  /** Layers around the cells; undefined before the first cell was asked for, and with isolation 'thread', which has none. */
-  readonly sandbox: SandboxState | undefined;
   /** Alive or being started, warm spares not counted: never more than option `maxIsolates`. */
   readonly isolates: number;
   readonly accounts: number;
-  readonly cells: readonly HostCell[];
-  /** How the host sees what its cells use; undefined before the first cell was asked for, and with isolation 'thread'. */
-  readonly watch: HostWatch | undefined;
   readonly storage: { readonly location: string; readonly isOpen: boolean };
   readonly isClosed: boolean;
 }
@@ -120,14 +94,9 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   /** The same for all accounts, which are many. */
   readonly #commonHost: CommonHost;
   readonly #budget: HostBudget;
-  readonly #guestBundle: string | undefined;
+  readonly #cells: HostCells;
   /** Shared with other hosts. */
   readonly #counters: SharedCounters | undefined;
-  /** Known when the first cell has been asked for; never with isolation 'thread'. */
-  #sandbox: Sandbox | undefined;
-  /** Known at the same time. */
-  #cgroups: CgroupState | undefined;
-  #isSandboxTold = false;
   #storage: Promise<Storage> | undefined;
   #isStorageOpen = false;
   #closing: Promise<void> | undefined;
@@ -141,13 +110,28 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   constructor(options: EdgeHostOptions | undefined, parts: HostParts);
   constructor(options?: EdgeHostOptions, parts: HostParts = {}) {
     super();
-    this.#guestBundle = parts.guestBundle;
     this.#options = resolveHostOptions(options);
     const { maxIsolates, maxIsolatesPerAccount, idleMs } = this.#options;
     this.#cache = new IsolateCache({ max: maxIsolates, idleMs });
+    this.#limitSets = new LimitSets(this.#options);
+    this.#cells = new HostCells({
+      options: this.#options,
+      memoryBytes: this.#limitSets.of({}).most.memoryBytes,
+      guestBundle: parts.guestBundle,
+      evict: idleForMs => this.#cache.evict('', idleForMs),
+      onRoom: () => this.#gate.changed(),
+      share: (owner, onStuck) =>
+        this.#budget.share(owner, this.#options, reason => {
+          this.#warn(new EdgeError('EDGE_MEMORY_LIMIT', `The processes of ${owner} were ended: ${reason}`));
+          onStuck(reason);
+        }),
+      warn: error => this.#warn(error),
+    });
+    const memory = this.#cells.gateMemory;
     this.#gate = new IsolateGate({
       max: maxIsolates,
       maxPerAccount: maxIsolatesPerAccount,
+      ...(memory !== undefined && { memory }),
       evict: account => this.#cache.evict(account === undefined ? '' : cachePrefix(account)),
     });
     this.#bindings = new HostBindings(parts.registry ?? REGISTRY, {
@@ -175,7 +159,6 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       },
       onError: error => this.#warn(error),
     });
-    this.#limitSets = new LimitSets(this.#options);
     this.#commonHost = this.#makeCommonHost();
     ignoreInspectorSignal();
     void loadTelemetry();
@@ -208,7 +191,6 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     const checked = checkAccountOptions(options);
     const limits = this.#limitSets.of(checked);
     if (checked.zones !== undefined) this.#names.declare(id, checked.zones);
-    const { maxIsolatesPerAccount, spareIsolates } = this.#options;
     const bounds = {
       hostBytes: checked.hostBytes ?? this.#options.hostBytes,
       openInvocations: checked.openInvocations ?? this.#options.openInvocations,
@@ -216,19 +198,16 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     };
     const share = this.#budget.share(id, bounds, reason => {
       this.#warn(new EdgeError('EDGE_MEMORY_LIMIT', `The process of account "${id}" was ended: ${reason}`));
-      supervisor.endAll('hoard', reason);
+      cells.endAll('hoard', reason);
     });
-    const supervisor: CellSupervisor = new CellSupervisor({
-      account: id,
-      share,
-      maxThreads: maxIsolatesPerAccount + spareIsolates,
-      spares: spareIsolates,
-      ...limits.cellMemory,
-      prepare: () => this.#prepareSandbox(),
-      create: (cellOptions, events) => this.#createCell(id, share, cellOptions, events),
-      onFinding: error => this.#warn(error),
-    });
-    const account = new Account(id, { settings: checked, limits }, this.#accountHost(id, share), supervisor);
+    let cells: AccountCells;
+    try {
+      cells = this.#cells.open(id, limits.most.memoryBytes, share, checked.group);
+    } catch (error) {
+      this.#names.releaseAccount(id);
+      throw error;
+    }
+    const account = new Account(id, { settings: checked, limits }, this.#accountHost(id, share), cells);
     this.#accounts.set(id, account);
     this.#removed.delete(id);
     return account;
@@ -374,13 +353,9 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   health(): HostHealth {
     return {
       isolation: this.#options.isolation,
-      sandbox: this.#sandbox?.state,
       isolates: this.#gate.size,
       accounts: this.#accounts.size,
-      cells: [...this.#accounts.values()].flatMap(account =>
-        account.cells.map(cell => ({ account: account.id, ...cell })),
-      ),
-      watch: this.#cgroups === undefined ? undefined : watchState(this.#cgroups),
+      ...this.#cells.health,
       storage: { location: this.#options.storage, isOpen: this.#isStorageOpen },
       isClosed: this.#closing !== undefined,
     };
@@ -412,6 +387,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     this.#gate.close();
     this.#cache.close();
     await Promise.all([...this.#accounts.values()].map(account => account.close()));
+    await this.#cells.close();
     await this.#admission.close();
     await this.#counters?.close();
     await this.#bindings.close();
@@ -430,33 +406,6 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       isRemoved: account => this.#removed.has(account),
       warn: error => this.#warn(error),
     });
-  }
-
-  async #prepareSandbox(): Promise<void> {
-    if (this.#options.isolation !== 'process') return;
-    this.#sandbox = await sandboxFor(this.#options.sandbox);
-    this.#cgroups ??= this.#options.sandbox === 'off' ? NO_CGROUPS : cgroupsOfProcess();
-    const { mode, missing, separation } = this.#sandbox.state;
-    if (this.#isSandboxTold || mode !== 'auto' || missing.length === 0 || process.platform !== 'linux') return;
-    this.#isSandboxTold = true;
-    this.#warn(
-      new EdgeError('EDGE_SANDBOX', `The sandbox of cells is incomplete. ${separation} Missing: ${missing.join('; ')}`),
-    );
-  }
-
-  #createCell(account: string, share: HostShare, settings: CellOptions, cellEvents: CellEvents): Cell {
-    const options = this.#guestBundle === undefined ? settings : { ...settings, guestBundle: this.#guestBundle };
-    publish('cell', { account, state: 'started', detail: '' });
-    const events: CellEvents = {
-      ...cellEvents,
-      onExit: detail => {
-        publish('cell', { account, state: 'ended', detail });
-        cellEvents.onExit(detail);
-      },
-    };
-    return this.#sandbox === undefined
-      ? new ThreadCell(options, events)
-      : new ProcessCell(options, events, this.#sandbox, { cgroups: this.#cgroups?.parent, share });
   }
 
   async #storageOfBindings(): Promise<Storage> {
@@ -548,10 +497,6 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       warn: error => this.#warn(error),
     };
   }
-}
-
-function watchState({ parent, missing }: CgroupState): HostWatch {
-  return { cgroups: parent !== undefined, controllers: [...(parent?.controllers ?? [])], missing };
 }
 
 function countText(value: unknown): string | undefined {

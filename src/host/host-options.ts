@@ -68,8 +68,25 @@ export interface EdgeHostOptions {
   readonly maxIsolatesPerAccount?: number;
   /** Isolates kept warm and empty for each account that is in use, besides those that `maxIsolates` counts. 0 to 16. @default 1 */
   readonly spareIsolates?: number;
+  /**
+   * Processes that are started ahead and belong to no account yet, so that a new account's first answer does not wait for one. The first is started
+   * a second after the host needed its first process; one that an account has taken is replaced in the background. For accounts whose
+   * `limits.memoryBytes` are those of the host. 0 to 64; with isolation 'thread' there are none. @default 1
+   */
+  readonly warmCells?: number;
+  /**
+   * Memory of the processes of all accounts together, as the kernel measures it (that of their control groups, else PSS). Over it what has been unused
+   * for longest ends: processes without isolates, idle isolates, warm cells; what is new waits for up to 30 seconds, then EDGE_OVERLOADED. Not
+   * for isolation 'thread'. 67108864 (64 MiB) or more. @default half of the memory of the machine or container, the smaller one
+   */
+  readonly memoryBytes?: number;
   /** An isolate that got no request for so long is ended; it comes back with the next one. @default 600000 (10 minutes) */
   readonly idleMs?: number;
+  /**
+   * The process of an account ends so many milliseconds after its last isolate has, its warm spares included; the next request starts it again, or
+   * takes a warm cell. 1 or more; `Infinity` keeps it. @default 60000 (one minute)
+   */
+  readonly cellIdleMs?: number;
   /**
    * Bytes that this process may grow by because of one account: heads and arguments of calls, bodies on their way, output that is not written yet, and
    * what of it is not collected yet. From half of it on new invocations are refused with EDGE_OVERLOADED, from three quarters on the account is read
@@ -141,7 +158,10 @@ export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
   'maxIsolates?': wholeNumber(1, 100_000),
   'maxIsolatesPerAccount?': wholeNumber(1, 1000),
   'spareIsolates?': wholeNumber(0, 16),
+  'warmCells?': wholeNumber(0, 64),
+  'memoryBytes?': wholeNumber(64 * MEBIBYTE, 64 * MAX_BYTES, 'bytes'),
   'idleMs?': wholeNumberOrInfinity(1, 'ms'),
+  'cellIdleMs?': wholeNumberOrInfinity(1, 'ms'),
   ...ACCOUNT_BOUNDS,
   'hostHeapBytes?': wholeNumber(MEBIBYTE, MAX_BYTES, 'bytes'),
   'hostBufferBytes?': wholeNumber(MEBIBYTE, MAX_BYTES, 'bytes'),
@@ -163,6 +183,7 @@ export type ResolvedHostOptions = Readonly<Required<Omit<EdgeHostOptions, 'quota
 
 export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostOptions {
   checkOptions('new EdgeHost()', options, HOST_OPTIONS);
+  checkIsolation(options);
   const { quotas, ...given } = givenOf(options);
   return Object.freeze({
     storage: './.edgehost',
@@ -174,12 +195,15 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     maxIsolates: 256,
     maxIsolatesPerAccount: 16,
     spareIsolates: 1,
+    warmCells: 1,
+    memoryBytes: partOfMemory(2),
     idleMs: 600_000,
+    cellIdleMs: 60_000,
     hostBytes: 64 * MEBIBYTE,
     openInvocations: 4096,
     openDescriptors: 512,
     hostHeapBytes: defaultHeapBytes(),
-    hostBufferBytes: defaultBufferBytes(),
+    hostBufferBytes: partOfMemory(4),
     idleHttpMs: 3_600_000,
     connectionSlotRelease: 'body',
     egress: {},
@@ -196,7 +220,17 @@ function defaultHeapBytes(): number {
 }
 
 /** `constrainedMemory()` is 0 or a number beyond all memory where nothing constrains the process. */
-function defaultBufferBytes(): number {
+function partOfMemory(divisor: number): number {
   const constrained = process.constrainedMemory() || Number.POSITIVE_INFINITY;
-  return Math.max(MEBIBYTE, Math.floor(Math.min(totalmem(), constrained) / 4));
+  return Math.max(MEBIBYTE, Math.floor(Math.min(totalmem(), constrained) / divisor));
+}
+
+/** Options that say nothing where functions run in threads of this process. */
+function checkIsolation({ isolation, warmCells = 0, memoryBytes }: EdgeHostOptions): void {
+  if (isolation !== 'thread') return;
+  const [name, value] = warmCells > 0 ? ['warmCells', warmCells] : ['memoryBytes', memoryBytes];
+  if (value === undefined) return;
+  throw new RangeError(
+    `Option ${name} of new EdgeHost() is ${value}, with isolation 'thread' there are no processes that it could be about`,
+  );
 }

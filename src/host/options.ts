@@ -56,6 +56,12 @@ export interface AccountOptions {
   /** @default the host's */
   readonly openDescriptors?: number;
   /**
+   * Accounts of one group share processes, which they keep from each other by threads and realms alone: for customers who need not be walled off from each
+   * other, and for very many that are small. Limits, quotas and accounting stay by account. All of a group have the same `limits.memoryBytes`
+   * (RangeError). A name like that of an account. @default processes of its own
+   */
+  readonly group?: string;
+  /**
    * The host names that functions of the account may answer: `example.com` is that name and all below it, `*.example.com` what is below. Of
    * zones of several accounts the most specific owns a name. Routes elsewhere are refused then (EDGE_NAME_DENIED), those of any host too. A
    * zone that another account has, or whose names its functions serve, is refused with EDGE_NAME_TAKEN; text that is not a host name with
@@ -120,6 +126,7 @@ const UPDATE_FIELDS: FieldsOf<AccountUpdate> = {
 export const ACCOUNT_OPTIONS: Schema<AccountOptions> = objectOf<AccountOptions>({
   ...UPDATE_FIELDS,
   ...ACCOUNT_BOUNDS,
+  'group?': NAME,
 });
 
 const ACCOUNT_UPDATE: Schema<AccountUpdate> = objectOf<AccountUpdate>(UPDATE_FIELDS);

@@ -44,7 +44,7 @@ function createPool(settings: CellSettings): ThreadPool {
   return new ThreadPool({
     ...settings,
     residentBytes: () => process.memoryUsage.rss(),
-    priority: new ThreadPriority(),
+    priority: new ThreadPriority(undefined, settings.basePriority),
     onEnd: (lease, end, detail) =>
       channel.signal(lease, Control.Ended, `${end}\n${detail.slice(0, MAX_DETAIL_CHARACTERS)}`),
     onLongTurn: (lease, isRunning) => channel.signal(lease, Control.LongTurn, flag(isRunning)),

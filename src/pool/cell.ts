@@ -3,6 +3,7 @@
  * threads of the host process for trusted code (thread-cell.ts).
  */
 import type { Transport } from '../protocol/transport.js';
+import type { HostShare } from '../quotas/host/host-share.js';
 import type { LeaseEnd } from './thread-pool.js';
 import type { CellReader } from './watch/cell-watch.js';
 
@@ -30,6 +31,8 @@ export interface CellEvents {
 export interface CellOptions {
   /** Isolate threads at once. */
   readonly maxThreads: number;
+  /** Nice value that its threads return to after something long; a cell that starts at a lower priority is told. @default that of its start */
+  readonly basePriority?: number;
   /** Heap of one isolate, in bytes. */
   readonly heapBytes: number;
   /** Resident bytes of the whole cell beyond which isolates are ended. */
@@ -39,6 +42,8 @@ export interface CellOptions {
 }
 
 export interface Cell {
+  /** From here on what it sends is counted to this account; false when it has sent something that was counted otherwise. */
+  assign(share: HostShare): boolean;
   /** Resolves when the cell can take leases. */
   readonly ready: Promise<void>;
   /** Leases that may still be started before the cell must be replaced. */
@@ -55,6 +60,8 @@ export interface Cell {
   ping(): boolean;
   /** Reads from the kernel what the cell uses. Undefined before it is up, where the system tells nothing, and for threads of the host. */
   reader(): CellReader | undefined;
+  /** Sets the nice value of all of its threads, as far as the system allows it. Nothing for threads of the host. */
+  setPriority(priority: number): void;
   readonly pid: number | undefined;
   /** Bytes that went over its connections so far, both ways. */
   readonly movedBytes: number;

@@ -45,6 +45,8 @@ export interface CellSettings {
   readonly heapBytes: number;
   readonly cellMemoryBytes: number;
   readonly guestBundle?: string;
+  /** Nice value that its threads return to after something long. @default that of its start */
+  readonly basePriority?: number;
 }
 
 const LEASE_ENDS: readonly LeaseEnd[] = ['cpu', 'startup', 'memory', 'closed', 'exit', 'failed'];

@@ -20,10 +20,12 @@ export class IsolateCache {
   readonly #leaving = new Set<IsolateHandle>();
   /** Notified when an isolate has come to be idle or is gone. */
   readonly #waiting = new Set<() => void>();
+  readonly #idleMs: number;
   readonly #sweep: NodeJS.Timeout | undefined;
 
   constructor(options: { readonly max: number; readonly idleMs: number }) {
     const { max, idleMs } = options;
+    this.#idleMs = idleMs;
     const hasIdleLimit = Number.isFinite(idleMs);
     this.#handles = new LRUCache({
       max,
@@ -85,10 +87,15 @@ export class IsolateCache {
     this.#handles.delete(key);
   }
 
-  /** Ends the least recently used isolate that is idle, of those whose keys begin so; false when there is none. */
-  evict(prefix: string): boolean {
+  /**
+   * Ends the least recently used isolate that is idle, of those whose keys begin so; false when there is none.
+   *
+   * @param idleForMs leaves those that were used more recently. @default 0
+   */
+  evict(prefix: string, idleForMs = 0): boolean {
     for (const key of this.#handles.rkeys()) {
       if (!key.startsWith(prefix)) continue;
+      if (idleForMs > 0 && this.#idleMs - this.#handles.getRemainingTTL(key) < idleForMs) return false;
       const entry = this.#handles.peek(key);
       if (entry === undefined || entry.handle.inFlight > 0 || entry.isWanted()) continue;
       this.delete(key);

@@ -11,15 +11,26 @@ export interface GateOptions {
   readonly maxPerAccount: number;
   /** Ends an idle isolate, of the account or of any; false when there is none. */
   readonly evict: (account: string | undefined) => boolean;
+  /** The memory of all isolates together. @default unbounded */
+  readonly memory?: GateMemory;
   /** How long a new isolate may wait. @default 30,000 */
   readonly withinMs?: number;
+}
+
+export interface GateMemory {
+  /** Reserves the memory of one more isolate of the account; undefined when there is none, which {@link IsolateGate.changed} says may be over. */
+  reserve(account: string): number | undefined;
+  /** The isolate is there, and is measured from now on; or it is not to come. */
+  release(bytes: number): void;
+  /** What is full, for people. */
+  describe(): string;
 }
 
 const WITHIN_MS = 30_000;
 
 interface Waiter {
   readonly account: string;
-  readonly admit: () => void;
+  readonly admit: (reservedBytes: number) => void;
   readonly refuse: (error: EdgeError) => void;
 }
 
@@ -46,15 +57,17 @@ export class IsolateGate {
    * Rejects with EDGE_OVERLOADED when every place has been busy for long, EDGE_CLOSED when the host is closed, and as `start` does.
    */
   async acquire(signal: AbortSignal, account: string, start: () => Promise<IsolateHandle>): Promise<IsolateHandle> {
-    await this.#enter(signal, account);
+    const reservedBytes = await this.#enter(signal, account);
     let handle: IsolateHandle;
     try {
       handle = await start();
     } catch (error) {
       this.#leave(account);
       throw error;
+    } finally {
+      this.#options.memory?.release(reservedBytes);
     }
-    handle.whenIdle(() => this.#changed());
+    handle.whenIdle(() => this.changed());
     handle.whenGone(() => this.#leave(account));
     return handle;
   }
@@ -68,21 +81,25 @@ export class IsolateGate {
     }
   }
 
-  async #enter(signal: AbortSignal, account: string): Promise<void> {
+  /** Answers the memory that is reserved. */
+  async #enter(signal: AbortSignal, account: string): Promise<number> {
     if (this.#isClosed) throw closedError(account);
     signal.throwIfAborted();
     // Mostly there is a place: then nothing is made to wait with.
-    if (this.#waiters.size === 0 && this.#placeFor(account) === 'free') {
-      this.#take(account);
-      return;
+    if (this.#waiters.size === 0) {
+      const place = this.#placeFor(account);
+      if (typeof place === 'number') {
+        this.#take(account);
+        return place;
+      }
     }
-    let isAdmitted = false;
+    let admitted: number | undefined;
     try {
-      await race(signal, within => [
-        execute<void>(within, (resolve, reject) => {
-          const admit = (): void => {
-            isAdmitted = true;
-            resolve();
+      return await race(signal, within => [
+        execute<number>(within, (resolve, reject) => {
+          const admit = (reservedBytes: number): void => {
+            admitted = reservedBytes;
+            resolve(reservedBytes);
           };
           const waiter = { account, admit, refuse: reject };
           this.#waiters.add(waiter);
@@ -91,13 +108,16 @@ export class IsolateGate {
             this.#waiters.delete(waiter);
           };
         }),
-        delay(within, this.#options.withinMs ?? WITHIN_MS).then(() => {
+        delay(within, this.#options.withinMs ?? WITHIN_MS).then((): number => {
           throw this.#overloaded(account);
         }),
       ]);
     } catch (error) {
       // The place came when it was wanted no more.
-      if (isAdmitted) this.#leave(account);
+      if (admitted !== undefined) {
+        this.#leave(account);
+        this.#options.memory?.release(admitted);
+      }
       throw error;
     }
   }
@@ -107,11 +127,11 @@ export class IsolateGate {
     const left = this.#countOf(account) - 1;
     if (left > 0) this.#counts.set(account, left);
     else this.#counts.delete(account);
-    this.#changed();
+    this.changed();
   }
 
-  /** Some isolate has come to be idle or is gone. Later, so that what its function has waiting comes to it first. */
-  #changed(): void {
+  /** Some isolate has come to be idle or is gone, or memory is there again. Later, so that what its function has waiting comes to it first. */
+  changed(): void {
     if (this.#waiters.size === 0 || this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => {
@@ -126,22 +146,23 @@ export class IsolateGate {
       const { account } = waiter;
       if (full.has(account)) continue;
       const place = this.#placeFor(account);
-      if (place === 'host full') return;
+      if (place === 'host full' || place === 'memory full') return;
       if (place === 'account full') {
         full.add(account);
         continue;
       }
       this.#waiters.delete(waiter);
       this.#take(account);
-      waiter.admit();
+      waiter.admit(place);
     }
   }
 
-  /** Whether one more isolate may start, for which an idle one may have to end. */
-  #placeFor(account: string): 'free' | 'account full' | 'host full' {
-    const { max, maxPerAccount, evict } = this.#options;
+  /** Whether one more isolate may start, for which an idle one may have to end: then the bytes that are reserved for it. */
+  #placeFor(account: string): number | 'account full' | 'host full' | 'memory full' {
+    const { max, maxPerAccount, evict, memory } = this.#options;
     if (this.#countOf(account) >= maxPerAccount && !evict(account)) return 'account full';
-    return this.#size >= max && !evict(undefined) ? 'host full' : 'free';
+    if (this.#size >= max && !evict(undefined)) return 'host full';
+    return memory === undefined ? 0 : (memory.reserve(account) ?? 'memory full');
   }
 
   #take(account: string): void {
@@ -154,11 +175,13 @@ export class IsolateGate {
   }
 
   #overloaded(account: string): EdgeError {
-    const { max, maxPerAccount } = this.#options;
+    const { max, maxPerAccount, memory } = this.#options;
     const what =
       this.#countOf(account) >= maxPerAccount
         ? `all ${maxPerAccount} that it may have are busy (option maxIsolatesPerAccount)`
-        : `all ${max} of the host are busy (option maxIsolates)`;
+        : this.#size >= max || memory === undefined
+          ? `all ${max} of the host are busy (option maxIsolates)`
+          : memory.describe();
     return new EdgeError('EDGE_OVERLOADED', `Cannot start an isolate of account "${account}": ${what}`);
   }
 }

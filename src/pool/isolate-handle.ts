@@ -66,6 +66,7 @@ export class IsolateHandle implements ChannelOwner {
   /** What its invocations account for, seen from outside. */
   readonly claims = new CpuClaims();
   readonly #channel: Channel;
+  #share: HostShare | undefined;
   readonly #endLease: () => void;
   readonly #invocations = new IdTable<InvocationPort>();
   /** Those that were told to close and have not said that they are over, in the order of what they have till then. */
@@ -97,12 +98,41 @@ export class IsolateHandle implements ChannelOwner {
     this.lease = connection.lease;
     this.#endLease = endLease;
     this.#closeWithinMs = closeWithinMs;
+    this.#share = share;
     this.#channel = new Channel(connection.transport, 'host', this, { frames: ISOLATE_BOUNDS, share });
   }
 
-  /** Nothing is to be loaded yet: the isolate prepares for it. */
-  warm(): void {
-    this.#channel.open(HostOpens.Warm, '', true, null, true);
+  /** Nothing is to be loaded yet: the isolate prepares for it. Resolves when it has, or is gone. */
+  warm(): Promise<void> {
+    return new Promise(resolve => {
+      const over = (): void => resolve();
+      const ignore = (): void => {};
+      const listener = {
+        onReply: over,
+        onFail: over,
+        onData: ignore,
+        onCredit: ignore,
+        onSent: ignore,
+        onStop: ignore,
+      };
+      this.#channel.open(HostOpens.Warm, '', true, null, true, listener);
+    });
+  }
+
+  /** The account that it is counted to; undefined while it has none. */
+  get account(): string | undefined {
+    return this.#share?.account;
+  }
+
+  /**
+   * An isolate that has loaded nothing yet gets its account. False when it holds something already, as an honest one does not: then it belongs
+   * to nobody, and has to end.
+   */
+  assign(share: HostShare): boolean {
+    if (share === this.#share) return true;
+    if (this.isBusy || !this.#channel.assign(share)) return false;
+    this.#share = share;
+    return true;
   }
 
   get isUsable(): boolean {

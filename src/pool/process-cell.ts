@@ -13,6 +13,7 @@ import { LastWords } from './last-words.js';
 import { printable } from './printable.js';
 import type { Sandbox } from './sandbox/sandbox.js';
 import { type Inmate, spawnBehind } from './sandbox/spawn.js';
+import { setTreePriority } from './supply/tree-priority.js';
 import { boundsOf } from './watch/cell-bounds.js';
 import { KernelReader } from './watch/cell-reader.js';
 import type { CellReader } from './watch/cell-watch.js';
@@ -149,13 +150,14 @@ export class ProcessCell implements Cell {
     };
     const transport = socketTransport(this.#socket(CONTROL_FD), true);
     this.#control = new Channel(transport, 'host', owner, { frames: CONTROL_BOUNDS, share });
-    const { maxThreads, heapBytes, cellMemoryBytes, guestBundle } = options;
+    const { maxThreads, heapBytes, cellMemoryBytes, guestBundle, basePriority } = options;
     const settings: CellSettings = {
       maxThreads,
       heapBytes,
       cellMemoryBytes,
       execArgv: isolateFlags(),
       ...(guestBundle !== undefined && { guestBundle }),
+      ...(basePriority !== undefined && { basePriority }),
     };
     this.#control.signal(0, Control.Settings, JSON.stringify(settings));
   }
@@ -205,6 +207,15 @@ export class ProcessCell implements Cell {
     this.#isPinged = true;
     this.#control?.signal(0, Control.Ping, '');
     return true;
+  }
+
+  assign(share: HostShare): boolean {
+    return this.#control?.assign(share) === true;
+  }
+
+  setPriority(priority: number): void {
+    const { pid } = this.#child;
+    if (pid !== undefined && !this.#isOver) setTreePriority(pid, priority);
   }
 
   reader(): CellReader | undefined {

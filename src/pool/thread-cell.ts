@@ -54,6 +54,13 @@ export class ThreadCell implements Cell {
     return true;
   }
 
+  /** Its threads send over connections of their own, each with an account. */
+  assign(): boolean {
+    return true;
+  }
+
+  setPriority(): void {}
+
   reader(): undefined {
     return undefined;
   }

@@ -29,10 +29,12 @@ export class ThreadPriority {
   readonly #base: number;
   readonly #canRaise: boolean;
 
-  constructor(calls = SYSTEM) {
+  /** @param base nice value that threads return to. @default that of the calling thread */
+  constructor(calls = SYSTEM, base?: number) {
     this.#calls = calls;
-    this.#base = calls.get();
-    this.#canRaise = canRaise(calls, this.#base);
+    const own = calls.get();
+    this.#base = base ?? own;
+    this.#canRaise = canRaise(calls, own, this.#base);
     this.afterMs = this.#canRaise ? AFTER_MS : FOR_GOOD_AFTER_MS;
   }
 
@@ -61,11 +63,12 @@ export class ThreadPriority {
   }
 }
 
-/** Tried out on the calling thread, which stays a step lower when it may not. */
-function canRaise(calls: PriorityCalls, base: number): boolean {
+/** Tried out on the calling thread, which stays a step lower when it may not. One that is lower already goes back there. */
+function canRaise(calls: PriorityCalls, own: number, base: number): boolean {
   try {
     calls.set(0, Math.min(LOWEST, base + 1));
     calls.set(0, base);
+    if (own !== base) calls.set(0, own);
     return base < LOWEST;
   } catch {
     return false;

@@ -49,7 +49,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
   readonly writer = new FrameWriter();
   readonly #transport: Transport;
   readonly #owner: ChannelOwner;
-  readonly #share: HostShare | undefined;
+  #share: HostShare | undefined;
   readonly #reader: GatedReader;
   /** The bytes waiting to be written that are counted to the account. */
   #countedUnwrittenBytes = 0;
@@ -108,6 +108,18 @@ export class Channel implements FrameSink, ExchangeCarrier {
 
   get unwrittenBytes(): number {
     return this.#transport.unwrittenBytes;
+  }
+
+  /**
+   * From here on everything of the connection is counted to this account. False, and nothing has changed, while something is held that was counted
+   * before: an end that has said nothing yet holds nothing.
+   */
+  assign(share: HostShare): boolean {
+    if (this.#isClosed || this.#reader.holdsBytes || this.#countedUnwrittenBytes > 0) return false;
+    for (const { headBytes, queuedBytes } of this.#exchanges.values()) if (headBytes + queuedBytes > 0) return false;
+    this.#share = share;
+    this.#reader.assign(share);
+    return true;
   }
 
   find(id: number): Exchange | undefined {

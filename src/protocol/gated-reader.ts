@@ -15,7 +15,7 @@ type State = 'reading' | 'waiting' | 'closed';
 export class GatedReader {
   readonly #transport: Transport;
   readonly #frames: FrameReader;
-  readonly #share: HostShare | undefined;
+  #share: HostShare | undefined;
   readonly #onBroken: (error: ProtocolError) => void;
   #state: State = 'reading';
   /** Bytes that were read while reading for the account is suspended. */
@@ -38,6 +38,16 @@ export class GatedReader {
     this.#frames = frames;
     this.#share = share;
     this.#onBroken = onBroken;
+  }
+
+  /** Whether bytes are held that were counted, or would have been. */
+  get holdsBytes(): boolean {
+    return this.#countedBytes > 0 || this.#unread.length > 0 || this.#frames.hasRest || this.#frames.heldBytes > 0;
+  }
+
+  /** From here on everything is counted to this account. To be called while no bytes are held. */
+  assign(share: HostShare): void {
+    this.#share = share;
   }
 
   /** Takes what the transport has read: hands it on at once where that is allowed, else in a later round of the event loop. */

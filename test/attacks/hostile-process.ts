@@ -129,6 +129,7 @@ export async function startHostile(
             return glance && { ...glance, cpuMs: glance.cpuMs * cpuFactor };
           },
           tally: () => real.tally(),
+          memory: () => real.memory(),
           survey: () => real.survey(),
           close: () => real.close(),
         };

@@ -30,7 +30,7 @@ test('every attack can be chosen by a name of its own', t => {
 });
 
 test('every function of an offender or a hoarder loads, and answers at once when it is only started', async t => {
-  const host = new EdgeHost({ storage: ':memory:', spareIsolates: 0 });
+  const host = new EdgeHost({ storage: ':memory:', spareIsolates: 0, warmCells: 0 });
   t.teardown(() => host.close({ drainMs: 0 }));
   const sources = [...PROGRAMS.map(sourceOf), ...HOARDS.map(hoardSource)];
   for (const [at, source] of sources.entries()) {

@@ -8,7 +8,7 @@ import { EdgeHost } from '../../src/index.js';
 const HONEST = 'export default { fetch() { return new Response("honest"); } };';
 
 test('hijackCells() takes over the cells that are started until it is stopped', async t => {
-  const host = new EdgeHost({ storage: ':memory:' });
+  const host = new EdgeHost({ storage: ':memory:', warmCells: 0 });
   t.teardown(() => host.close({ drainMs: 0 }));
   const answers = async (account: string): Promise<string> => {
     const fn = await host.account(account).load(HONEST);

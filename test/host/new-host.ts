@@ -5,9 +5,9 @@ import { EdgeHost, type EdgeHostOptions, type InvocationEvent, type LogEvent } f
 export type Isolation = 'process' | 'thread';
 export const ISOLATIONS: readonly Isolation[] = ['process', 'thread'];
 
-/** Without a warm isolate beside those that a test uses, which would take a third of the CPU time of most tests. */
+/** Without a warm isolate or process beside those that a test uses, which would take a third of the CPU time of most tests. */
 export function newHost(t: ExecutionContext, options: EdgeHostOptions = {}): EdgeHost {
-  const host = new EdgeHost({ storage: ':memory:', spareIsolates: 0, ...options });
+  const host = new EdgeHost({ storage: ':memory:', spareIsolates: 0, warmCells: 0, ...options });
   t.teardown(() => host.close({ drainMs: 0 }));
   return host;
 }

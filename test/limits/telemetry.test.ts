@@ -104,7 +104,7 @@ test('channels of diagnostics_channel tell of invocations, logs and cells', asyn
   await fn.fetch('http://x/');
   await event;
   await host.close();
-  const ours = <E extends { readonly account: string }>(messages: unknown[]): E[] =>
+  const ours = <E extends { readonly account: string | undefined }>(messages: unknown[]): E[] =>
     (messages as E[]).filter(message => message.account === 'watched'); // what the channels are documented to carry
   t.like(ours<InvocationEvent>(invocations)[0], { outcome: 'ok' });
   t.like(ours<LogEvent>(logs)[0], { message: 'line' });

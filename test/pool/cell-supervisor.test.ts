@@ -1,59 +1,11 @@
 import test from 'ava';
-import type { Cell, CellEvents, LeaseConnection } from '../../src/pool/cell.js';
-import { CellSupervisor } from '../../src/pool/cell-supervisor.js';
-import type { Transport } from '../../src/protocol/transport.js';
-import { SILENT_TRANSPORT } from '../protocol/silent-transport.js';
+import { CellSupervisor, type SupervisorOptions } from '../../src/pool/cell-supervisor.js';
+import { FakeCell } from './fake-cell.js';
 
-const SILENT: Transport = {
-  ...SILENT_TRANSPORT,
-};
-
-/** Does what the test asks, and records it. */
-class FakeCell implements Cell {
-  readonly ready = Promise.resolve();
-  readonly pid = undefined;
-  leasesLeft = 10;
-  isClosed = false;
-  readonly running = new Set<number>();
-  readonly events: CellEvents;
-  #lease = 0;
-
-  constructor(events: CellEvents) {
-    this.events = events;
-  }
-
-  start(): LeaseConnection {
-    this.leasesLeft--;
-    const lease = ++this.#lease;
-    this.running.add(lease);
-    return { lease, transport: SILENT };
-  }
-
-  end(lease: number): void {
-    this.running.delete(lease);
-  }
-
-  kill(): void {
-    this.events.onExit('killed');
-  }
-
-  async close(): Promise<void> {
-    this.isClosed = true;
-    this.running.clear();
-  }
-
-  ping(): boolean {
-    return true;
-  }
-
-  readonly movedBytes = 0;
-
-  reader(): undefined {
-    return undefined;
-  }
-}
-
-function supervised(spares: number): { readonly supervisor: CellSupervisor; readonly cells: FakeCell[] } {
+function supervised(
+  spares: number,
+  more: Partial<SupervisorOptions> = {},
+): { readonly supervisor: CellSupervisor; readonly cells: FakeCell[] } {
   const cells: FakeCell[] = [];
   const supervisor = new CellSupervisor({
     account: 'a',
@@ -68,6 +20,7 @@ function supervised(spares: number): { readonly supervisor: CellSupervisor; read
       cells.push(cell);
       return cell;
     },
+    ...more,
   });
   return { supervisor, cells };
 }
@@ -97,5 +50,75 @@ test('a cell that is being replaced is closed when its last isolate ends by itse
   t.false(cells[0]?.isClosed);
   cells[0]?.events.onLeaseEnd(handle.lease, 'cpu', '');
   t.true(cells[0]?.isClosed);
+  await supervisor.close();
+});
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise(resolve => setImmediate(resolve));
+}
+
+for (const spares of [0, 1]) {
+  test(`a cell ends when it has had no isolates for long, with ${spares} spares, and comes back`, async t => {
+    const seen: boolean[] = [];
+    const { supervisor, cells } = supervised(spares, { idleMs: 1, onIdle: isIdle => seen.push(isIdle) });
+    const handle = await supervisor.acquire();
+    await new Promise(resolve => setTimeout(resolve, 5));
+    t.is(cells[0]?.killedFor, undefined);
+    handle.end();
+    await until(() => cells[0]?.killedFor !== undefined);
+    t.deepEqual(supervisor.cells, []);
+    t.deepEqual(seen, [true, false]);
+    const next = await supervisor.acquire();
+    t.true(next.isUsable);
+    t.is(cells.length, 2);
+    await supervisor.close();
+  });
+}
+
+test('an isolate that is asked for while its cell is ending is in another one', async t => {
+  const { supervisor, cells } = supervised(1, { idleMs: 1 });
+  (await supervisor.acquire()).end();
+  const asked = [];
+  while (cells.length < 4) {
+    const handle = await supervisor.acquire();
+    asked.push(handle);
+    t.true(handle.isUsable);
+    handle.end();
+    await new Promise(resolve => setTimeout(resolve, 1));
+  }
+  t.true(asked.length >= 3);
+  await supervisor.close();
+});
+
+test('a cell that starts is not idle, however long that takes', async t => {
+  let cell: FakeCell | undefined;
+  let isUp = (): void => {};
+  const { supervisor } = supervised(0, {
+    idleMs: 1,
+    create: (_options, events) => {
+      cell = new FakeCell(events);
+      const ready = new Promise<void>(resolve => {
+        isUp = resolve;
+      });
+      return Object.defineProperty(cell, 'ready', { value: ready });
+    },
+  });
+  const asked = supervisor.acquire();
+  await new Promise(resolve => setTimeout(resolve, 5));
+  t.is(supervisor.endIdle(), 0);
+  t.is(cell?.killedFor, undefined);
+  isUp();
+  t.true((await asked).isUsable);
+  await supervisor.close();
+});
+
+test('endIdle() ends cells without isolates at once, and no others', async t => {
+  const { supervisor, cells } = supervised(1);
+  const handle = await supervisor.acquire();
+  t.is(supervisor.endIdle(), 0);
+  handle.end();
+  t.true(supervisor.endIdle() > 0);
+  t.is(cells[0]?.killedFor, 'it was idle');
+  t.is(supervisor.endIdle(), 0);
   await supervisor.close();
 });

@@ -109,3 +109,36 @@ test('a place is free again when its isolate is gone, could not be started, or i
   await t.throwsAsync(failed, { message: 'no cell' });
   t.is(gate.size, 0);
 });
+
+test('acquire() waits for memory, is refused with what is full, and gives back what was reserved', async t => {
+  const reserved: number[] = [];
+  let isFull = true;
+  const gate = new IsolateGate({
+    max: 10,
+    maxPerAccount: 10,
+    evict: () => false,
+    withinMs: 20,
+    memory: {
+      reserve(account) {
+        if (isFull) return undefined;
+        reserved.push(account.length);
+        return account.length;
+      },
+      release: bytes => reserved.splice(reserved.indexOf(bytes), 1),
+      describe: () => 'all memory is in use',
+    },
+  });
+  t.teardown(() => gate.close());
+  const acquire = (account: string) => gate.acquire(NEVER, account, async () => fakeIsolate().handle);
+  await t.throwsAsync(acquire('a'), { code: 'EDGE_OVERLOADED', message: /account "a": all memory is in use/ });
+  t.is(gate.size, 0);
+  const waiting = acquire('ab');
+  await aMoment();
+  t.is(gate.size, 0);
+  isFull = false;
+  gate.changed();
+  t.is((await waiting).inFlight, 0);
+  await t.throwsAsync(gate.acquire(NEVER, 'abc', () => Promise.reject(new Error('no cell'))));
+  t.deepEqual(reserved, []);
+  t.is(gate.size, 1);
+});

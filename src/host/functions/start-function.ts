@@ -1,12 +1,13 @@
 /** Compiles a deployment and starts it in an isolate, up to where it could serve: what load() and check() have in common. */
-import type { CellSupervisor } from '../../pool/cell-supervisor.js';
 import { CpuAllowance } from '../../quotas/cpu-allowance.js';
 import { checkDeployment } from '../../quotas/deployment-checks.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { AccountHost } from '../account-host.js';
 import type { AccountLimits, LimitsAuthor } from '../account-limits.js';
+import type { AccountCells } from '../cells/account-cells.js';
 import { checkHandlers } from '../deploy/check-handlers.js';
 import { readDeployment, type ScriptSource } from '../deploy/deployment.js';
+import { KeptBody } from '../deploy/kept-body.js';
 import { loadHead } from '../deploy/load-head.js';
 import { scanModules } from '../deploy/scan-modules.js';
 import { functionContext } from '../invocation/function-context.js';
@@ -19,7 +20,7 @@ import type { LoadedFunctions, StartedFunction } from './loaded-functions.js';
 export interface StartingAccount {
   readonly id: string;
   readonly limits: AccountLimits;
-  readonly supervisor: CellSupervisor;
+  readonly supervisor: AccountCells;
   readonly functions: LoadedFunctions;
   /** @throws EdgeError when the account is gone */
   readonly check: () => void;
@@ -53,11 +54,12 @@ export async function startFunction(
   const stats = new FunctionStats();
   const { version } = deployment;
   const parts = { account: account.id, check: account.check, options, version, stats };
+  const body = new KeptBody(deployment.body, host.share);
   const runnerWith = (own: ResolvedLimits): FunctionRunner => {
     const allowance = new CpuAllowance({ overrunMs: own.cpuOverrunMs });
     return new FunctionRunner({
       context: functionContext(host, { ...parts, limits: own, allowance }),
-      deployment,
+      body,
       head: () => loadHead(options, modules, own, allowance.balanceMs),
       cache: host.cache,
       acquire: signal => host.gate.acquire(signal, account.id, () => account.supervisor.acquire()),

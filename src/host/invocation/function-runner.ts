@@ -6,7 +6,7 @@ import { IsolateGone, type IsolateHandle } from '../../pool/isolate-handle.js';
 import type { LoadHead } from '../../protocol/messages.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { limitError } from '../../quotas/limit-error.js';
-import type { Deployment } from '../deploy/deployment.js';
+import type { KeptBody } from '../deploy/kept-body.js';
 import { beginTrace } from '../telemetry/tracing.js';
 import { timeoutError } from './handler-errors.js';
 import { Invocation } from './invocation.js';
@@ -20,7 +20,7 @@ import { reportUnstarted } from './unstarted-invocation.js';
 
 export interface RunnerOptions {
   readonly context: InvocationContext;
-  readonly deployment: Deployment;
+  readonly body: KeptBody;
   /** Made at each load, with the CPU balance of that moment. */
   readonly head: () => LoadHead;
   readonly cache: IsolateCache;
@@ -170,8 +170,9 @@ export class FunctionRunner implements Replacements {
   }
 
   async #loadOnce(): Promise<IsolateHandle> {
-    const { head, deployment, cache, context } = this.#options;
+    const { head, body, cache, context } = this.#options;
     const handle = await this.#acquire();
+    handle.whenGone(() => body.release());
     const { startupMs } = context.limits;
     const beganMs = performance.now();
     let isTooLate = false;
@@ -180,7 +181,7 @@ export class FunctionRunner implements Replacements {
       handle.end();
     }, startupMs + LOAD_WALL_MS);
     try {
-      const answer = await handle.load(head(), deployment.body);
+      const answer = await handle.load(head(), await body.use());
       if (answer.kind === 'failed') throw loadFailure(context, answer.failure);
       if (answer.startupTimeMs > startupMs) throw startupError(context, answer.startupTimeMs);
       this.handlers = answer.handlers;

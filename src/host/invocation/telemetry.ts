@@ -11,7 +11,10 @@ import type { InvocationTrace } from '../telemetry/trace.js';
 
 /** A cell was started, or has ended. Message of the channel `edgehost:cell`. */
 export interface CellEvent {
-  readonly account: string;
+  /** Undefined for the cell of a group. */
+  readonly account: string | undefined;
+  /** Undefined for the cell of one account. */
+  readonly group: string | undefined;
   readonly state: 'started' | 'ended';
   /** How it ended: a signal, an exit code, what it said last. Empty when it was started. */
   readonly detail: string;

@@ -8,6 +8,7 @@ import {
   lastStarted,
   OpenFile,
   parseStat,
+  proportionalBytes,
   writtenBytes,
 } from './process-reading.js';
 import { descendantsOf } from './process-tree.js';
@@ -94,6 +95,18 @@ export class KernelReader implements CellReader {
       fileBytes: memoryBytes === undefined ? fileBytes : undefined,
       writtenBytes: writtenBytes(this.#pid),
     };
+  }
+
+  memory(): number | undefined {
+    const grouped = this.#cgroup?.memoryBytes;
+    if (grouped !== undefined) return grouped;
+    let sum = 0;
+    for (const pid of this.#pids().slice(0, MAX_PROCESSES)) {
+      const bytes = proportionalBytes(pid);
+      if (bytes === undefined && pid === this.#pid) return undefined;
+      sum += bytes ?? 0;
+    }
+    return sum;
   }
 
   close(): void {

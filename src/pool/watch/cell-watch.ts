@@ -35,6 +35,8 @@ export interface CellReader {
   tally(): CellTally | undefined;
   /** Undefined when the cell is gone, or the system refuses. */
   survey(): CellSurvey | undefined;
+  /** What the machine would have again without the cell. Undefined like a survey. */
+  memory(): number | undefined;
   close(): void;
 }
 
@@ -92,6 +94,11 @@ export class CellWatch {
   /** Of the cell's own process, at the last poll. */
   get residentBytes(): number | undefined {
     return this.#glance?.residentBytes;
+  }
+
+  /** What the machine would have again without the cell, as far as the system tells. */
+  memory(): number | undefined {
+    return this.#reader.memory();
   }
 
   get source(): CellReader['source'] {

@@ -127,6 +127,15 @@ function fileBytes(path: string, seen: Set<string>): number {
   }
 }
 
+/**
+ * Memory of the process, of which it has a part of what it shares with others: those of all processes add up to what the machine has lost. Takes some
+ * 0.5 ms. Undefined when it is gone or may not be looked at.
+ */
+export function proportionalBytes(pid: number): number | undefined {
+  const [, kilobytes] = /^Pss:\s+(\d+) kB$/m.exec(readLine(`/proc/${pid}/smaps_rollup`) ?? '') ?? [];
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+}
+
 /** Bytes that the process has caused to be written to disks, in all its life; undefined where the system does not tell. */
 export function writtenBytes(pid: number): number | undefined {
   const [, bytes] = /^write_bytes: (\d+)$/m.exec(readLine(`/proc/${pid}/io`) ?? '') ?? [];

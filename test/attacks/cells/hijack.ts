@@ -74,7 +74,7 @@ export function inC(t: ExecutionContext): Hijack {
 const SOURCE_OF_ALL = handler(`return new Response('innocent')`);
 
 export async function openNeighbourhood(options: EdgeHostOptions): Promise<Neighbourhood> {
-  const host = new EdgeHost({ storage: ':memory:', spareIsolates: 0, ...options });
+  const host = new EdgeHost({ storage: ':memory:', spareIsolates: 0, warmCells: 0, ...options });
   const neighbours = await Promise.all(
     Array.from({ length: NEIGHBOURS }, (_, index) => host.account(`neighbour-${index}`).load(SOURCE_OF_ALL)),
   );

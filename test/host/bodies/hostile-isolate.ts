@@ -1,5 +1,6 @@
 /** A function whose isolate has been taken over: the other end of the host's connection is a test that sends whatever it likes. */
 import type { ExecutionContext } from 'ava';
+import { KeptBody } from '../../../src/host/deploy/kept-body.js';
 import { FunctionRunner } from '../../../src/host/invocation/function-runner.js';
 import type { InvocationContext } from '../../../src/host/invocation/invocation-context.js';
 import { IsolateCache } from '../../../src/pool/isolate-cache.js';
@@ -83,7 +84,7 @@ export async function hostileIsolate(
   };
   const runner = new FunctionRunner({
     context,
-    deployment: { modules: [], body: new Uint8Array(0), version: '1' },
+    body: new KeptBody(new Uint8Array(0), { charge() {} }),
     head: () => ({
       ...LOAD_HEAD,
       limits: { ...LOAD_HEAD.limits, cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null } },

@@ -1,5 +1,6 @@
 /** A function whose isolate is unavailable: waiting calls are rejected, and the failure is reported. */
 import test from 'ava';
+import { KeptBody } from '../../../src/host/deploy/kept-body.js';
 import type { InvocationEvent, InvocationOutcome } from '../../../src/host/events.js';
 import { FunctionRunner } from '../../../src/host/invocation/function-runner.js';
 import type { InvocationContext } from '../../../src/host/invocation/invocation-context.js';
@@ -47,7 +48,7 @@ function rig(error: unknown) {
   };
   const runner = new FunctionRunner({
     context,
-    deployment: { modules: [], body: new Uint8Array(0), version: 'v1' },
+    body: new KeptBody(new Uint8Array(0), { charge() {} }),
     head,
     cache,
     acquire: () => Promise.reject(error),

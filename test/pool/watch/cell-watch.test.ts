@@ -61,6 +61,10 @@ class Rig implements CellReader {
     return this.surveyed;
   }
 
+  memory(): number | undefined {
+    return undefined;
+  }
+
   close(): void {}
 
   /** The next poll, in which the cell turns out to have used so much. */

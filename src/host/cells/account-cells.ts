@@ -1,0 +1,16 @@
+/** The cells of one account, of its own or shared with its group. */
+import type { IsolateHandle, LossReason } from '../../pool/isolate-handle.js';
+import type { CellState } from '../../pool/supply/live-cell.js';
+
+export interface AccountCells {
+  /** An isolate with an empty realm. Rejects with EDGE_CELL_START, EDGE_OVERLOADED, or EDGE_CLOSED. */
+  acquire(): Promise<IsolateHandle>;
+  readonly cells: readonly CellState[];
+  /** @throws RangeError when its isolates may not have so much memory: those of a group are of one size */
+  checkMemory(memoryBytes: number): void;
+  /** The memory of each isolate that is started from now on. */
+  resize(memoryBytes: number): void;
+  /** Ends all that runs of the account. What comes next goes to a new isolate. */
+  endAll(reason: LossReason, detail: string): void;
+  close(): Promise<void>;
+}

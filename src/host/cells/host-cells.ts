@@ -1,0 +1,302 @@
+/** Where the isolates of a host's accounts come from: a process for each account, behind the sandbox, or threads of this one. */
+import process from 'node:process';
+import type { Cell, CellEvents, CellOptions } from '../../pool/cell.js';
+import { CellSupervisor } from '../../pool/cell-supervisor.js';
+import type { GateMemory } from '../../pool/isolate-gate.js';
+import { ProcessCell } from '../../pool/process-cell.js';
+import { type Sandbox, sandboxFor } from '../../pool/sandbox/sandbox.js';
+import type { SandboxState } from '../../pool/sandbox/state.js';
+import type { CellState } from '../../pool/supply/live-cell.js';
+import { CELL_BYTES, MemoryBudget } from '../../pool/supply/memory-budget.js';
+import { WarmCells } from '../../pool/supply/warm-cells.js';
+import { ThreadCell } from '../../pool/thread-cell.js';
+import { type CgroupState, cgroupsOfProcess } from '../../pool/watch/cgroup.js';
+import { EdgeError } from '../../quotas/errors.js';
+import type { HostShare } from '../../quotas/host/host-share.js';
+import type { ResolvedHostOptions } from '../host-options.js';
+import { publish } from '../invocation/telemetry.js';
+import type { AccountCells } from './account-cells.js';
+import { GroupCells } from './group-cells.js';
+
+/** A cell may hold so much besides the memory of its isolates before isolates are ended. */
+const CELL_BASE_BYTES = 256 * 1024 * 1024;
+/** Isolates that are idle may grow too, and what waits for memory looks again. */
+const CHECK_EVERY_MS = 500;
+const NO_CGROUPS: CgroupState = { parent: undefined, missing: ['switched off'] };
+
+/** One cell of a host, and what the kernel says of it. */
+export interface HostCell extends CellState {
+  /** Whose it is; undefined for the cell of a group. */
+  readonly account: string | undefined;
+  /** The group whose accounts share it; undefined for the cell of one account. */
+  readonly group: string | undefined;
+}
+
+/** How a host sees what its cells use. */
+export interface HostWatch {
+  /** Whether each cell has a control group (cgroup v2) of its own. */
+  readonly cgroups: boolean;
+  /** Controllers that those have: 'memory' and 'pids' bound a cell by the kernel, 'cpu' weighs it. */
+  readonly controllers: readonly string[];
+  /** Why something of it is missing; then it is read from each process. */
+  readonly missing: readonly string[];
+}
+
+/** The cells of a host, for health checks. */
+export interface CellsHealth {
+  /** Layers around the cells; undefined before the first cell was asked for, and with isolation 'thread', which has none. */
+  readonly sandbox: SandboxState | undefined;
+  readonly cells: readonly HostCell[];
+  /** Cells that belong to no account yet (option `warmCells`), those included that are starting. */
+  readonly warmCells: readonly CellState[];
+  /** How the host sees what its cells use; undefined before the first cell was asked for, and with isolation 'thread'. */
+  readonly watch: HostWatch | undefined;
+  /** What all processes of accounts use, and may (option `memoryBytes`), in bytes; undefined with isolation 'thread'. */
+  readonly memory: { readonly usedBytes: number; readonly limitBytes: number } | undefined;
+}
+
+export interface HostCellsParts {
+  readonly options: ResolvedHostOptions;
+  /** Memory of one isolate of an account that sets nothing of its own, in bytes. */
+  readonly memoryBytes: number;
+  readonly guestBundle: string | undefined;
+  /** Ends the isolate that has been idle for longest, and for so long at least; false when there is none. */
+  readonly evict: (idleForMs: number) => boolean;
+  /** There may be room for an isolate that waits. */
+  readonly onRoom: () => void;
+  /** A share of the host with the bounds of an account. `onStuck` gets the reason why what it belongs to has to end. */
+  readonly share: (owner: string, onStuck: (reason: string) => void) => HostShare;
+  readonly warn: (error: EdgeError) => void;
+}
+
+export class HostCells {
+  readonly #parts: HostCellsParts;
+  /** Of each account; those of a group have the same. */
+  readonly #accounts = new Map<string, CellSupervisor>();
+  readonly #groups = new Map<string, GroupCells>();
+  readonly #whose = new Map<CellSupervisor, Pick<HostCell, 'account' | 'group'>>();
+  readonly #warm: WarmCells;
+  /** With how many cells. */
+  readonly #active = new Map<CellSupervisor, number>();
+  /** Those with a cell that has no isolates, the longest so first. */
+  readonly #idle = new Set<CellSupervisor>();
+  /** Undefined with isolation 'thread'. */
+  readonly #budget: MemoryBudget | undefined;
+  /** Runs while there are cells. */
+  #check: NodeJS.Timeout | undefined;
+  /** Known when the first cell has been asked for; never with isolation 'thread'. */
+  #sandbox: Sandbox | undefined;
+  /** Known at the same time. */
+  #cgroups: CgroupState | undefined;
+  #isSandboxTold = false;
+
+  constructor(parts: HostCellsParts) {
+    this.#parts = parts;
+    const { warmCells, isolation } = parts.options;
+    this.#warm = new WarmCells({
+      // Threads of this process are started as quickly as they are ever needed.
+      count: isolation === 'process' ? warmCells : 0,
+      cell: this.#cellOptions(parts.memoryBytes),
+      prepare: () => this.#prepare(),
+      create: (options, events) => this.#create(options, events),
+      hasRoom: () => this.#budget?.hasRoomForWarm() !== false,
+      onLost: parts.warn,
+    });
+    if (isolation !== 'process') return;
+    this.#budget = new MemoryBudget({
+      bytes: parts.options.memoryBytes,
+      usedBytes: () => sumOf(this.#active.keys(), 'memoryBytes') + this.#warm.memoryBytes,
+      endingBytes: () => sumOf(this.#active.keys(), 'endingBytes'),
+      endIdleCell: () => {
+        const [longest] = this.#idle;
+        return longest?.endIdle() ?? 0;
+      },
+      evict: parts.evict,
+      endWarmCell: () => this.#warm.endOne(),
+    });
+  }
+
+  /**
+   * The cells of an account whose isolates may have so much memory. Nothing is started yet.
+   * @throws RangeError when the accounts of the group have isolates of another size
+   */
+  open(account: string, memoryBytes: number, share: HostShare, group?: string): AccountCells {
+    if (group === undefined) {
+      return this.#ownCells(account, this.#supervisor(account, memoryBytes, share));
+    }
+    let cells = this.#groups.get(group);
+    if (cells === undefined) {
+      cells = this.#groupCells(group, memoryBytes);
+      this.#groups.set(group, cells);
+    }
+    const member = cells.open(account, memoryBytes, share);
+    this.#accounts.set(account, cells.supervisor);
+    return member;
+  }
+
+  #ownCells(account: string, supervisor: CellSupervisor): AccountCells {
+    this.#accounts.set(account, supervisor);
+    return {
+      acquire: () => supervisor.acquire(),
+      get cells() {
+        return supervisor.cells;
+      },
+      checkMemory: () => {},
+      resize: memoryBytes => supervisor.resize(cellMemory(memoryBytes)),
+      endAll: (reason, detail) => supervisor.endAll(reason, detail),
+      close: async () => {
+        await supervisor.close();
+        // Another account of the same id may have begun.
+        if (this.#accounts.get(account) === supervisor) this.#accounts.delete(account);
+        this.#whose.delete(supervisor);
+      },
+    };
+  }
+
+  #groupCells(group: string, memoryBytes: number): GroupCells {
+    const cells: GroupCells = new GroupCells({
+      group,
+      memoryBytes,
+      supervise: share => this.#supervisor(group, memoryBytes, share, true),
+      share: onStuck => this.#parts.share(`group ${group}`, onStuck),
+      onEmpty: () => {
+        this.#groups.delete(group);
+        this.#whose.delete(cells.supervisor);
+      },
+    });
+    return cells;
+  }
+
+  #supervisor(owner: string, memoryBytes: number, share: HostShare, isGroup = false): CellSupervisor {
+    const { spareIsolates, cellIdleMs } = this.#parts.options;
+    const whose = isGroup ? { account: undefined, group: owner } : { account: owner, group: undefined };
+    const supervisor: CellSupervisor = new CellSupervisor({
+      ...this.#cellOptions(memoryBytes),
+      account: owner,
+      isGroup,
+      share,
+      spares: spareIsolates,
+      idleMs: cellIdleMs,
+      prepare: () => this.#prepare(),
+      create: (options, events) => this.#create(options, events, share),
+      takeWarm: options => this.#warm.take(options),
+      hasRoom: bytes => this.#budget?.fits(bytes) !== false,
+      onFinding: this.#parts.warn,
+      onCell: (state, detail) => {
+        publish('cell', { ...whose, state, detail });
+        this.#count(supervisor, state === 'started' ? 1 : -1);
+      },
+      onIdle: isIdle => {
+        this.#idle.delete(supervisor);
+        if (isIdle) this.#idle.add(supervisor);
+      },
+    });
+    this.#whose.set(supervisor, whose);
+    return supervisor;
+  }
+
+  /** Bounds of memory for those who wait for a place; undefined with isolation 'thread'. */
+  get gateMemory(): GateMemory | undefined {
+    const budget = this.#budget;
+    if (budget === undefined) return undefined;
+    return {
+      reserve: account => {
+        const bytes = this.#nextBytes(account);
+        if (bytes > 0 && !budget.hasRoom(bytes)) return undefined;
+        budget.reserve(bytes);
+        return bytes;
+      },
+      release: bytes => budget.release(bytes),
+      describe: () =>
+        `the processes of all accounts use ${mebibytes(budget.usedBytes)} of ${mebibytes(budget.bytes)} MiB (option memoryBytes), and none of it is idle`,
+    };
+  }
+
+  get health(): CellsHealth {
+    return {
+      sandbox: this.#sandbox?.state,
+      cells: [...this.#whose].flatMap(([{ cells }, whose]) => cells.map(cell => ({ ...whose, ...cell }))),
+      warmCells: this.#warm.cells,
+      watch: this.#cgroups === undefined ? undefined : watchState(this.#cgroups),
+      memory: this.#budget && { usedBytes: this.#budget.usedBytes, limitBytes: this.#budget.bytes },
+    };
+  }
+
+  /** Ends what belongs to no account; accounts close their own. */
+  async close(): Promise<void> {
+    clearInterval(this.#check);
+    await this.#warm.close();
+  }
+
+  /** What one more isolate of the account would take. */
+  #nextBytes(account: string): number {
+    const supervisor = this.#accounts.get(account);
+    if (supervisor === undefined) return 0;
+    const bytes = supervisor.nextBytes;
+    // One that is warm is counted already.
+    return bytes === CELL_BYTES && this.#warm.has(supervisor.cellOptions) ? 0 : bytes;
+  }
+
+  #count(supervisor: CellSupervisor, change: 1 | -1): void {
+    const count = (this.#active.get(supervisor) ?? 0) + change;
+    if (count > 0) this.#active.set(supervisor, count);
+    else this.#active.delete(supervisor);
+    if (this.#active.size === 0) {
+      clearInterval(this.#check);
+      this.#check = undefined;
+    } else if (this.#budget !== undefined) {
+      this.#check ??= setInterval(() => {
+        this.#budget?.check();
+        this.#parts.onRoom();
+      }, CHECK_EVERY_MS).unref();
+    }
+    if (change < 0) this.#parts.onRoom();
+  }
+
+  #cellOptions(memoryBytes: number): CellOptions {
+    const { options, guestBundle } = this.#parts;
+    return {
+      maxThreads: options.maxIsolatesPerAccount + options.spareIsolates,
+      ...cellMemory(memoryBytes),
+      ...(guestBundle !== undefined && { guestBundle }),
+    };
+  }
+
+  async #prepare(): Promise<void> {
+    const { options, warn } = this.#parts;
+    if (options.isolation !== 'process') return;
+    this.#sandbox = await sandboxFor(options.sandbox);
+    this.#cgroups ??= options.sandbox === 'off' ? NO_CGROUPS : cgroupsOfProcess();
+    const { mode, missing, separation } = this.#sandbox.state;
+    if (this.#isSandboxTold || mode !== 'auto' || missing.length === 0 || process.platform !== 'linux') return;
+    this.#isSandboxTold = true;
+    warn(
+      new EdgeError('EDGE_SANDBOX', `The sandbox of cells is incomplete. ${separation} Missing: ${missing.join('; ')}`),
+    );
+  }
+
+  #create(options: CellOptions, events: CellEvents, share?: HostShare): Cell {
+    return this.#sandbox === undefined
+      ? new ThreadCell(options, events)
+      : new ProcessCell(options, events, this.#sandbox, { cgroups: this.#cgroups?.parent, share });
+  }
+}
+
+/** What cells are started with whose isolates have so much memory. */
+function cellMemory(memoryBytes: number): Pick<CellOptions, 'heapBytes' | 'cellMemoryBytes'> {
+  return { heapBytes: memoryBytes, cellMemoryBytes: CELL_BASE_BYTES + memoryBytes * 2 };
+}
+
+function sumOf(supervisors: Iterable<CellSupervisor>, what: 'memoryBytes' | 'endingBytes'): number {
+  let sum = 0;
+  for (const supervisor of supervisors) sum += supervisor[what];
+  return sum;
+}
+
+function mebibytes(bytes: number): number {
+  return Math.round(bytes / (1024 * 1024));
+}
+
+function watchState({ parent, missing }: CgroupState): HostWatch {
+  return { cgroups: parent !== undefined, controllers: [...(parent?.controllers ?? [])], missing };
+}

@@ -1,0 +1,235 @@
+/**
+ * Cells that belong to nobody yet: started ahead, each with one warm isolate, so that the first function of an account does not wait for a
+ * process. Nothing of them depends on an account. One that is taken is the account's for good; the next is started in the background.
+ */
+import { EdgeError } from '../../quotas/errors.js';
+import type { CellOptions } from '../cell.js';
+import { POLL_MS } from '../watch/cell-bounds.js';
+import { type CellMaker, type CellState, LiveCell } from './live-cell.js';
+import { canRaisePriority, ownPriority } from './tree-priority.js';
+
+export interface WarmCellsOptions {
+  /** How many are kept; 0 for none. */
+  readonly count: number;
+  /** What the cells are started with: for accounts that need the same. */
+  readonly cell: CellOptions;
+  /** What has to be known before a cell can be created. */
+  readonly prepare: () => Promise<void>;
+  readonly create: CellMaker;
+  /** Whether there is memory for one more. */
+  readonly hasRoom: () => boolean;
+  /** One has ended, or could not be started. */
+  readonly onLost: (error: EdgeError) => void;
+  /** Milliseconds between one thing and the next. @default {@link PACE} */
+  readonly pace?: Pace;
+}
+
+export interface Pace {
+  /** From the first demand for a cell to the first warm one: a program that is over by then never pays for it. */
+  readonly firstMs: number;
+  /** From the taking of one to the start of the next: longer than the load for which it was taken. */
+  readonly refillMs: number;
+  /** After one that ended by itself; twice as long after each further one. */
+  readonly backoffMs: number;
+  readonly maxBackoffMs: number;
+  /** When there was no memory for one. */
+  readonly noRoomMs: number;
+}
+
+export const PACE: Pace = {
+  firstMs: 1000,
+  refillMs: 50,
+  backoffMs: 1000,
+  maxBackoffMs: 300_000,
+  noRoomMs: 2000,
+};
+
+/** How much lower the priority of a cell is while it starts. */
+const NICER = 10;
+const LOWEST = 19;
+/** One that lived so long before it ended is no failure of starting. */
+const STABLE_AFTER_MS = 60_000;
+
+export class WarmCells {
+  readonly #options: WarmCellsOptions;
+  readonly #pace: Pace;
+  /** Those that can be taken, the oldest first. */
+  readonly #cells = new Set<LiveCell>();
+  /** Closing, until nothing of them is left. */
+  readonly #leaving = new Set<Promise<void>>();
+  /** Those that were ended here. */
+  readonly #unneeded = new WeakSet<LiveCell>();
+  #isWanted = false;
+  #isStarting = false;
+  #notBeforeMs = 0;
+  #isClosed = false;
+  #failures = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #poll: NodeJS.Timeout | undefined;
+
+  constructor(options: WarmCellsOptions) {
+    this.#options = options;
+    this.#pace = options.pace ?? PACE;
+  }
+
+  /** Those that are started or starting. */
+  get cells(): CellState[] {
+    return [...this.#cells].map(live => live.state);
+  }
+
+  get size(): number {
+    return this.#cells.size;
+  }
+
+  /**
+   * A cell for an account that needs these options, to be given to it at once: one that is up where there is one, else one that is starting. Undefined
+   * when there is none, or the options are others. The first call has the first warm cells started.
+   */
+  take(wanted: CellOptions): LiveCell | undefined {
+    if (this.#options.count === 0 || this.#isClosed) return undefined;
+    const isFirst = !this.#isWanted;
+    this.#isWanted = true;
+    this.#refillIn(isFirst ? this.#pace.firstMs : this.#pace.refillMs);
+    if (!areSame(wanted, this.#options.cell)) return undefined;
+    const up = [...this.#cells].filter(({ cell }) => cell.leasesLeft > 0);
+    const live = up.find(({ isReady }) => isReady) ?? up[0];
+    if (live === undefined) return undefined;
+    this.#forget(live);
+    if (canRaisePriority()) live.cell.setPriority(ownPriority());
+    return live;
+  }
+
+  /** Memory of those that can be taken. */
+  get memoryBytes(): number {
+    let sum = 0;
+    for (const live of this.#cells) sum += live.memoryBytes;
+    return sum;
+  }
+
+  /** Whether an account that needs these options would get one. */
+  has(wanted: CellOptions): boolean {
+    return this.#cells.size > 0 && areSame(wanted, this.#options.cell);
+  }
+
+  /** Ends one, for the sake of memory. Answers its bytes, 0 when there is none. */
+  endOne(): number {
+    const [live] = this.#cells;
+    if (live === undefined) return 0;
+    const bytes = live.memoryBytes;
+    this.#end(live);
+    this.#refillIn(this.#pace.noRoomMs);
+    return bytes;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    for (const live of [...this.#cells]) this.#end(live);
+    await Promise.all(this.#leaving);
+  }
+
+  /** Looks in so many milliseconds whether one is missing, or later after a failure. */
+  #refillIn(ms: number): void {
+    if (this.#isClosed || this.#isStarting || this.#timer !== undefined) return;
+    const waitMs = Math.max(ms, this.#notBeforeMs - performance.now());
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.#refill();
+    }, waitMs).unref();
+  }
+
+  /** One at a time: the next when this one is up. */
+  async #refill(): Promise<void> {
+    if (this.#isClosed || this.#cells.size >= this.#options.count) return;
+    const { noRoomMs, refillMs } = this.#pace;
+    let nextMs = refillMs;
+    this.#isStarting = true;
+    try {
+      await this.#options.prepare();
+      if (performance.now() < this.#notBeforeMs || this.#isClosed) return;
+      if (this.#options.hasRoom()) await this.#start();
+      else nextMs = noRoomMs;
+    } catch (error) {
+      this.#failed(0, error instanceof Error ? error.message : String(error));
+    } finally {
+      this.#isStarting = false;
+      if (this.#cells.size < this.#options.count) this.#refillIn(nextMs);
+    }
+  }
+
+  async #start(): Promise<void> {
+    const { create, cell: options } = this.#options;
+    const isNiced = canRaisePriority();
+    const priority = ownPriority();
+    const live: LiveCell = new LiveCell(create, isNiced ? { ...options, basePriority: priority } : options, {
+      onLinger: () => this.#end(live),
+      onExit: detail => this.#exited(live, detail),
+      onRemoved: () => {},
+    });
+    this.#cells.add(live);
+    this.#poll ??= setInterval(() => this.#look(), POLL_MS).unref();
+    if (isNiced) live.cell.setPriority(Math.min(LOWEST, priority + NICER));
+    // How it ended is told by its exit.
+    await live.cell.ready.catch(() => {});
+    if (!this.#cells.has(live)) return;
+    live.isUp();
+    void live.addSpare(undefined).then(() => {
+      if (isNiced && this.#cells.has(live)) live.cell.setPriority(priority);
+    });
+  }
+
+  #look(): void {
+    for (const live of this.#cells) {
+      if (live.poll() !== undefined) this.#forget(live);
+    }
+  }
+
+  #exited(live: LiveCell, detail: string): void {
+    this.#forget(live);
+    live.closeWatch();
+    for (const handle of [...live.handles.values()]) handle.leaseEnded('cell', detail);
+    this.#leave(live.cell.close());
+    if (!this.#unneeded.has(live)) this.#failed(performance.now() - live.startedMs, detail);
+  }
+
+  #failed(livedMs: number, detail: string): void {
+    if (this.#isClosed) return;
+    this.#failures = livedMs > STABLE_AFTER_MS ? 1 : this.#failures + 1;
+    const { backoffMs, maxBackoffMs } = this.#pace;
+    const waitMs = Math.min(maxBackoffMs, backoffMs * 2 ** (this.#failures - 1));
+    this.#notBeforeMs = performance.now() + waitMs;
+    const what = `A cell that belonged to no account yet ended: ${detail}; the next one is started in ${waitMs} ms`;
+    this.#options.onLost(new EdgeError('EDGE_CELL_START', what));
+    this.#refillIn(waitMs);
+  }
+
+  #end(live: LiveCell): void {
+    this.#unneeded.add(live);
+    this.#forget(live);
+    for (const handle of [...live.handles.values()]) handle.end();
+    live.cell.kill('it is not needed');
+    this.#leave(live.cell.close());
+  }
+
+  #forget(live: LiveCell): void {
+    this.#cells.delete(live);
+    if (this.#cells.size > 0) return;
+    clearInterval(this.#poll);
+    this.#poll = undefined;
+  }
+
+  #leave(closed: Promise<void>): void {
+    const leaving = closed.finally(() => this.#leaving.delete(leaving));
+    this.#leaving.add(leaving);
+  }
+}
+
+/** What a thread and its cell are started with cannot be changed afterwards. */
+function areSame(a: CellOptions, b: CellOptions): boolean {
+  return (
+    a.maxThreads === b.maxThreads &&
+    a.heapBytes === b.heapBytes &&
+    a.cellMemoryBytes === b.cellMemoryBytes &&
+    a.guestBundle === b.guestBundle
+  );
+}
