@@ -6,10 +6,14 @@ import type { IsolateGate } from '../pool/isolate-gate.js';
 import type { Admission } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import type { HostShare } from '../quotas/host/host-share.js';
+import type { FunctionUsage } from '../usage/function-usage.js';
+import type { UsageQuery } from '../usage/usage-query.js';
+import type { UsageReport } from '../usage/usage-report.js';
 import type { InvocationEvent, LogEvent } from './events.js';
 import type { HostBindings } from './host-bindings.js';
 import type { Router } from './ingress/router.js';
 import type { FunctionRunner } from './invocation/function-runner.js';
+import type { FunctionStats } from './invocation/function-stats.js';
 import type { InvocationTrace } from './telemetry/trace.js';
 
 export interface AccountHost {
@@ -30,6 +34,12 @@ export interface AccountHost {
   localSend(account: string, url: URL, origin: CallOrigin | undefined): LocalSend | undefined;
   /** Gives back the zones of the account. */
   releaseNames(): void;
+  /** The times of all invocations of the host. */
+  readonly stats: FunctionStats;
+  /** Counts what the invocations of a function use, under its name; undefined when usage is not kept. */
+  functionUsage(name: string): FunctionUsage | undefined;
+  /** The usage of the account. Rejects like `account.usage(query)`. */
+  usageReport(query: UsageQuery): Promise<UsageReport>;
   emitLog(event: LogEvent): void;
   /** A function has failed and no `invocation` event says so. */
   noteUnheard(functionName: string): void;

@@ -9,6 +9,8 @@ import { checkDeployment } from '../quotas/deployment-checks.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import { givenOf } from '../quotas/schema/check-options.js';
+import type { UsageQuery } from '../usage/usage-query.js';
+import type { UsageReport } from '../usage/usage-report.js';
 import type { AccountHost } from './account-host.js';
 import type { AccountLimits, LimitsAuthor } from './account-limits.js';
 import {
@@ -249,7 +251,17 @@ export class Account implements BindingClients {
   }
 
   /** What the account has used of what its plan allows. */
-  usage(): AccountUsageSnapshot {
+  usage(): AccountUsageSnapshot;
+  /**
+   * What the account has used, by day or function, to bill by: exact sums of the `invocation` events, and what it has stored. Everything that was over
+   * before the call is in it. Kept for the days of the host's option `usage`, in its storage.
+   *
+   * Rejects with TypeError or RangeError for a query that is not valid, and for one with more than 100,000 records; EDGE_NOT_SUPPORTED when the option
+   * `usage` is false, EDGE_CLOSED, and the codes of the storage.
+   */
+  usage(query: UsageQuery): Promise<UsageReport>;
+  usage(query?: UsageQuery): AccountUsageSnapshot | Promise<UsageReport> {
+    if (query !== undefined) return this.#host.usageReport(query);
     const crons = [...this.#counted()].reduce((sum, counted) => sum + counted.crons, 0);
     const requests = this.#host.admission.usage(this.id);
     return usageOf(this.limits, requests, { functions: this.#functions.size, crons }, this.#host.now());

@@ -24,6 +24,8 @@ import { resolveLimits } from '../quotas/resolve-limits.js';
 import { checkOptions } from '../quotas/schema/check-options.js';
 import { lazyCounters, openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
 import { Storage } from '../storage/storage.js';
+import type { UsageQuery } from '../usage/usage-query.js';
+import type { UsageReport } from '../usage/usage-report.js';
 import { Account, type AccountStatsSnapshot } from './account.js';
 import type { AccountHost } from './account-host.js';
 import { AccountLimits } from './account-limits.js';
@@ -39,6 +41,7 @@ import { createListener } from './ingress/listener.js';
 import { localSend } from './ingress/local-fetch.js';
 import { Router } from './ingress/router.js';
 import { cachePrefix, type FunctionRunner } from './invocation/function-runner.js';
+import { FunctionStats } from './invocation/function-stats.js';
 import { CHANNELS, isRecorded, publish, recordInvocation } from './invocation/telemetry.js';
 import { type HostListenerOptions, LISTENER_OPTIONS } from './listener-options.js';
 import { createManagementEndpoint, type HostManagement, type HostManagementOptions } from './management-endpoint.js';
@@ -47,6 +50,8 @@ import { type AccountOptions, checkAccountOptions, checkName, type LoadOptions }
 import { createS3Endpoint, type HostS3 } from './s3-endpoint.js';
 import type { HostS3Options } from './s3-options.js';
 import { loadTelemetry } from './telemetry/open-telemetry.js';
+import { type MetricsOptions, metricsText } from './usage/host-metrics.js';
+import { HostUsage } from './usage/host-usage.js';
 
 /** The account of functions that are loaded on the host itself. */
 const DEFAULT_ACCOUNT = 'default';
@@ -112,6 +117,9 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   readonly #bindings: HostBindings;
   readonly #admission: Admission;
   readonly #budget: HostBudget;
+  readonly #usage: HostUsage;
+  /** The times of the invocations of every account. */
+  readonly #stats = new FunctionStats();
   readonly #guestBundle: string | undefined;
   /** Shared with other hosts. */
   readonly #counters: SharedCounters | undefined;
@@ -153,6 +161,13 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     this.#budget = new HostBudget({
       heapBytes: this.#options.hostHeapBytes,
       bufferBytes: this.#options.hostBufferBytes,
+    });
+    this.#usage = new HostUsage({
+      keepDays: this.#options.usage === false ? undefined : this.#options.usage.keepDays,
+      now: this.#options.now,
+      records: async () => (await this.#openStorage()).context.records,
+      stored: { of: async () => ({ bytes: 0, objects: 0 }) },
+      onError: error => this.#warn(error),
     });
     this.#admission = new Admission({
       now: this.#options.now,
@@ -335,6 +350,27 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   }
 
   /**
+   * The usage of every account that has some on the days asked for, or has something stored, one after the other in the order of their ids;
+   * those that are removed are among them. Rejects like {@link Account.usage}.
+   */
+  usage(query: UsageQuery = {}): AsyncGenerator<UsageReport, void, undefined> {
+    return this.#usage.reports('usage()', query);
+  }
+
+  /**
+   * What the host does, in the text format of Prometheus (`text/plain; version=0.0.4`): counters since it was made, histograms of time, and its
+   * state. Labels are kinds, outcomes and services; usage by account and function is for {@link usage}, but that of accounts named in
+   * the options. Throws TypeError or RangeError for options that are not valid.
+   */
+  metrics(options?: MetricsOptions): string {
+    const { accounts, isolates, cells, storage, isClosed } = this.health();
+    let functions = 0;
+    for (const account of this.#accounts.values()) functions += account.functions().length;
+    const state = { accounts, functions, isolates, cells, isStorageOpen: storage.isOpen, isClosed };
+    return metricsText({ ...state, stats: this.#stats, usage: this.#usage.recorder }, options);
+  }
+
+  /**
    * Ends everything: lets what runs finish for up to `drainMs`, then ends the cells and closes the storage. Nothing is left running.
    * @param options.drainMs @default 5000
    */
@@ -356,6 +392,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     this.#cache.close();
     await Promise.all([...this.#accounts.values()].map(account => account.close()));
     await this.#admission.close();
+    await this.#usage.close();
     await this.#counters?.close();
     await this.#bindings.close();
     const storage = await this.#storage?.catch(() => undefined);
@@ -425,7 +462,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     };
     this.#storage ??= Storage.open(this.#options.storage, {
       access,
-      owners: this.#bindings.registry.storageOwners,
+      owners: [...this.#bindings.registry.storageOwners, this.#usage.owner],
     }).then(
       storage => {
         this.#isStorageOpen = true;
@@ -454,6 +491,9 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   #accountHost(id: string, share: HostShare): AccountHost {
     return {
       share,
+      stats: this.#stats,
+      functionUsage: name => this.#usage.function(id, name),
+      usageReport: query => this.#usage.report('usage()', id, query),
       idleHttpMs: this.#options.idleHttpMs,
       connectionSlotRelease: this.#options.connectionSlotRelease,
       admission: this.#admission,

@@ -367,7 +367,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallOrigin {
       peakBytes,
       waitUntilMs: this.#times?.waitUntilTookMs(endedMs) ?? 0,
       requestBytes: this.#start.body?.length ?? this.bodyBytes,
-      responseBytes: this.#record.responseBytes || this.exchange.receivedBytes,
+      responseBytes: this.#record.responseBytes + this.exchange.receivedBytes,
       subrequests: this.#accounting?.subrequests ?? 0,
       accounting: this.#accounting,
     };
