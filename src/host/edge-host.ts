@@ -52,6 +52,7 @@ import type { HostS3Options } from './s3-options.js';
 import { loadTelemetry } from './telemetry/open-telemetry.js';
 import { type MetricsOptions, metricsText } from './usage/host-metrics.js';
 import { HostUsage } from './usage/host-usage.js';
+import { storedSums } from './usage/stored-sums.js';
 
 /** The account of functions that are loaded on the host itself. */
 const DEFAULT_ACCOUNT = 'default';
@@ -166,7 +167,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       keepDays: this.#options.usage === false ? undefined : this.#options.usage.keepDays,
       now: this.#options.now,
       records: async () => (await this.#openStorage()).context.records,
-      stored: { of: async () => ({ bytes: 0, objects: 0 }) },
+      stored: storedSums(async () => (await this.#openStorage()).context.records),
       onError: error => this.#warn(error),
     });
     this.#admission = new Admission({
@@ -302,6 +303,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   management(options: HostManagementOptions = {}): HostManagement {
     checkOptions('management()', options, MANAGEMENT_OPTIONS);
     return createManagementEndpoint(options, {
+      usage: this.#usage,
       names: this.#names,
       opening: ready => {
         const before = this.#namesKnown;

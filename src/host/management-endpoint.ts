@@ -10,6 +10,7 @@ import { checkDateClock } from '../quotas/schema/check-options.js';
 import type { KeyStore } from '../storage/files/key-file.js';
 import type { Account } from './account.js';
 import type { LoadOptions } from './options.js';
+import type { HostUsage } from './usage/host-usage.js';
 
 /** Options of `host.management()`; functions, bindings, names and storage are the host's. */
 export type HostManagementOptions = Omit<
@@ -35,6 +36,7 @@ export interface ManagementHost {
   readonly directories: BindingDirectories;
   storage(): Promise<{ readonly storage: ManagementStorage; readonly keyStore: KeyStore }>;
   readonly names: NameOwners;
+  readonly usage: HostUsage;
   /** Gets the promise of the stored zones being known. */
   opening(ready: Promise<unknown>): void;
   warn(error: Error): void;
@@ -79,6 +81,9 @@ export function createManagementEndpoint(options: HostManagementOptions, host: M
   });
 }
 
+/** What messages call a query of usage. */
+const USAGE_QUERY = 'the query';
+
 function functionPort(host: ManagementHost): FunctionPort {
   const account = (id: string): Account => {
     const found = host.account(id);
@@ -109,6 +114,8 @@ function functionPort(host: ManagementHost): FunctionPort {
         subrequests: stats?.subrequests ?? 0,
       };
     },
+    usageReport: (id, range) => host.usage.report(USAGE_QUERY, id, range),
+    usageAccounts: range => host.usage.accounts(USAGE_QUERY, range),
   };
 }
 

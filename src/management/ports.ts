@@ -2,6 +2,8 @@
 
 import type { ModuleKind } from '../protocol/messages.js';
 import type { Plan } from '../quotas/limits.js';
+import type { UsageBy } from '../usage/usage-query.js';
+import type { UsageReport } from '../usage/usage-report.js';
 import type { FamilyId } from './deprecations/deprecations.js';
 import type { PathParams } from './http/path-table.js';
 
@@ -66,6 +68,13 @@ export interface AccountUsage {
   readonly quotas: readonly Quota[];
 }
 
+/** Which usage is asked for: days as YYYY-MM-DD, `to` not among them. */
+export interface UsageRange {
+  readonly from?: string;
+  readonly to?: string;
+  readonly by?: UsageBy;
+}
+
 /** Counts since the version began to serve, or since the start of the host. */
 export interface FunctionUsage {
   readonly requests: number;
@@ -98,6 +107,10 @@ export interface FunctionPort {
   remove(account: string, name: string): Promise<void>;
   accountUsage(account: string): Promise<AccountUsage>;
   functionUsage(account: string, name: string): Promise<FunctionUsage>;
+  /** What the account has used by day or function. Rejects with TypeError or RangeError for a range that is not valid. */
+  usageReport(account: string, range: UsageRange): Promise<UsageReport>;
+  /** The accounts that have usage in the range or something stored, those that are removed among them. Rejects likewise. */
+  usageAccounts(range: UsageRange): Promise<readonly string[]>;
 }
 
 export interface FamilyContext {

@@ -56,11 +56,15 @@ export class HostUsage {
   /** The reports of all accounts that have usage on the days or something stored, one after the other. */
   async *reports(where: string, query: UsageQuery): AsyncGenerator<UsageReport, void, undefined> {
     const resolved = resolveUsageQuery(where, query, this.#options.now());
-    for (const account of await this.accounts(where, resolved)) yield await this.#report(where, account, resolved);
+    for (const account of await this.#accounts(where, resolved)) yield await this.#report(where, account, resolved);
   }
 
   /** The accounts that have usage on the days, or something stored; those that are removed are among them. */
-  async accounts(where: string, { fromDay, endDay }: ResolvedUsageQuery): Promise<string[]> {
+  async accounts(where: string, query: UsageQuery): Promise<string[]> {
+    return this.#accounts(where, resolveUsageQuery(where, query, this.#options.now()));
+  }
+
+  async #accounts(where: string, { fromDay, endDay }: ResolvedUsageQuery): Promise<string[]> {
     await this.#recorderFor(where).write();
     return (await this.#open()).accounts(fromDay, endDay);
   }
