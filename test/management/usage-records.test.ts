@@ -13,7 +13,10 @@ test('usage/records of an account has its days', async t => {
     to: '2024-01-03',
     stored: { bytes: 3, objects: 1 },
     storage: [{ day: '2024-01-01', byte_hours: 72, object_hours: 24 }, { day: '2024-01-02' }],
-    records: [{ day: '2024-01-01', function: null, requests: 1, request_outcomes: { ok: 1, exception: 0 } }, { day: '2024-01-02' }],
+    records: [
+      { day: '2024-01-01', function: null, requests: 1, request_outcomes: { ok: 1, exception: 0 } },
+      { day: '2024-01-02' },
+    ],
   });
 });
 
