@@ -48,6 +48,7 @@ export const SUM_SLOTS = {
 } as const satisfies Record<UsageSum, number>;
 
 const CALLS = INVOCATIONS + SUMS.length;
+const CALL_SLOTS: Readonly<Record<SubrequestKind, number>> = callSlots();
 const KIND_OFFSETS: Readonly<Record<InvocationKind, number>> = {
   fetch: 0,
   scheduled: OUTCOMES,
@@ -86,7 +87,7 @@ export function invocationSlot(kind: InvocationKind, outcome: InvocationOutcome)
 }
 
 export function callSlot(kind: SubrequestKind): number {
-  return CALLS + CALL_KINDS.indexOf(kind);
+  return CALL_SLOTS[kind];
 }
 
 export function addSlots(to: UsageSlots, from: UsageSlots): void {
@@ -121,6 +122,11 @@ export function parsed(record: Buffer): object {
   } catch {
     return {};
   }
+}
+
+function callSlots(): Record<SubrequestKind, number> {
+  // Each of the kinds is set.
+  return Object.fromEntries(CALL_KINDS.map((kind, index) => [kind, CALLS + index])) as Record<SubrequestKind, number>;
 }
 
 function keysOf<K extends string>(table: Readonly<Record<K, unknown>>): K[] {
