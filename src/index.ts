@@ -34,6 +34,7 @@ export { type RepairOptions, type RepairStep, repairStorage } from './host/repai
 export type { HostS3 } from './host/s3-endpoint.js';
 export type { HostS3Credential, HostS3Options } from './host/s3-options.js';
 export type { MetricsOptions } from './host/usage/host-metrics.js';
+export type { HostUsageQuery } from './host/usage/host-usage.js';
 export type { SandboxOption } from './pool/sandbox/sandbox.js';
 export type { SandboxLayer, SandboxMode, SandboxState } from './pool/sandbox/state.js';
 export { ABUSE_RULE_ID, type AbuseEvent } from './quotas/abuse-guard.js';

@@ -5,6 +5,7 @@ import type { IsolateCache } from '../pool/isolate-cache.js';
 import type { IsolateGate } from '../pool/isolate-gate.js';
 import type { Admission } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
+import type { CallWork } from '../quotas/host/call-work.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import type { FunctionUsage } from '../usage/function-usage.js';
 import type { UsageQuery } from '../usage/usage-query.js';
@@ -38,8 +39,8 @@ export interface AccountHost {
   readonly stats: FunctionStats;
   /** Counts what the invocations of a function use, under its name; undefined when usage is not kept. */
   functionUsage(name: string): FunctionUsage | undefined;
-  /** The usage of the account. Rejects like `account.usage(query)`. */
-  usageReport(query: UsageQuery): Promise<UsageReport>;
+  /** The usage of the account. Rejects like `account.usage(query)`. `work` pays for reading it. */
+  usageReport(query: UsageQuery, work?: CallWork): Promise<UsageReport>;
   emitLog(event: LogEvent): void;
   /** A function has failed and no `invocation` event says so. */
   noteUnheard(functionName: string): void;

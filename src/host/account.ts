@@ -7,6 +7,7 @@ import type { CellSupervisor } from '../pool/cell-supervisor.js';
 import { CpuAllowance } from '../quotas/cpu-allowance.js';
 import { checkDeployment } from '../quotas/deployment-checks.js';
 import { EdgeError } from '../quotas/errors.js';
+import { OWN_WORK } from '../quotas/host/call-work.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import { givenOf } from '../quotas/schema/check-options.js';
 import type { UsageQuery } from '../usage/usage-query.js';
@@ -265,6 +266,16 @@ export class Account implements BindingClients {
     const crons = [...this.#counted()].reduce((sum, counted) => sum + counted.crons, 0);
     const requests = this.#host.admission.usage(this.id);
     return usageOf(this.limits, requests, { functions: this.#functions.size, crons }, this.#host.now());
+  }
+
+  /**
+   * The same as {@link usage} for the account's customer: the host's work of reading it is charged to the account, as that of its functions.
+   * @internal
+   */
+  customerUsage(query: UsageQuery): Promise<UsageReport> {
+    const { share } = this.#host;
+    const work = { ...OWN_WORK, owner: share, charge: (ms: number) => share.charge(ms), turn: () => share.turn() };
+    return this.#host.usageReport(query, work);
   }
 
   /** Cells of this account: one, or two while one is being replaced. */

@@ -24,7 +24,6 @@ import { resolveLimits } from '../quotas/resolve-limits.js';
 import { checkOptions } from '../quotas/schema/check-options.js';
 import { lazyCounters, openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
 import { Storage } from '../storage/storage.js';
-import type { UsageQuery } from '../usage/usage-query.js';
 import type { UsageReport } from '../usage/usage-report.js';
 import { Account, type AccountStatsSnapshot } from './account.js';
 import type { AccountHost } from './account-host.js';
@@ -51,7 +50,7 @@ import { createS3Endpoint, type HostS3 } from './s3-endpoint.js';
 import type { HostS3Options } from './s3-options.js';
 import { loadTelemetry } from './telemetry/open-telemetry.js';
 import { type MetricsOptions, metricsText } from './usage/host-metrics.js';
-import { HostUsage } from './usage/host-usage.js';
+import { HostUsage, type HostUsageQuery } from './usage/host-usage.js';
 import { storedSums } from './usage/stored-sums.js';
 
 /** The account of functions that are loaded on the host itself. */
@@ -353,9 +352,9 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
 
   /**
    * The usage of every account that has some on the days asked for, or has something stored, one after the other in the order of their ids;
-   * those that are removed are among them. Rejects like {@link Account.usage}.
+   * those that are removed are among them. With `account` that of one, be it that it is removed. Rejects like {@link Account.usage}.
    */
-  usage(query: UsageQuery = {}): AsyncGenerator<UsageReport, void, undefined> {
+  usage(query: HostUsageQuery = {}): AsyncGenerator<UsageReport, void, undefined> {
     return this.#usage.reports('usage()', query);
   }
 
@@ -495,7 +494,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       share,
       stats: this.#stats,
       functionUsage: name => this.#usage.function(id, name),
-      usageReport: query => this.#usage.report('usage()', id, query),
+      usageReport: (query, work) => this.#usage.report('usage()', id, query, work),
       idleHttpMs: this.#options.idleHttpMs,
       connectionSlotRelease: this.#options.connectionSlotRelease,
       admission: this.#admission,

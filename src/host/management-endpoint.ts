@@ -114,7 +114,8 @@ function functionPort(host: ManagementHost): FunctionPort {
         subrequests: stats?.subrequests ?? 0,
       };
     },
-    usageReport: (id, range) => host.usage.report(USAGE_QUERY, id, range),
+    usageReport: async (id, range, { isOwner }) =>
+      isOwner ? host.usage.report(USAGE_QUERY, id, range) : account(id).customerUsage(range),
     usageAccounts: range => host.usage.accounts(USAGE_QUERY, range),
   };
 }

@@ -107,8 +107,11 @@ export interface FunctionPort {
   remove(account: string, name: string): Promise<void>;
   accountUsage(account: string): Promise<AccountUsage>;
   functionUsage(account: string, name: string): Promise<FunctionUsage>;
-  /** What the account has used by day or function. Rejects with TypeError or RangeError for a range that is not valid. */
-  usageReport(account: string, range: UsageRange): Promise<UsageReport>;
+  /**
+   * What the account has used by day or function. Reading it is charged to the account unless the owner of the host asks. Rejects with TypeError or
+   * RangeError for a range that is not valid.
+   */
+  usageReport(account: string, range: UsageRange, asker: { readonly isOwner: boolean }): Promise<UsageReport>;
   /** The accounts that have usage in the range or something stored, those that are removed among them. Rejects likewise. */
   usageAccounts(range: UsageRange): Promise<readonly string[]>;
 }

@@ -1,5 +1,6 @@
 /** Sums usage over days and functions. */
 
+import type { CallWork } from '../quotas/host/call-work.js';
 import type { StoredSum } from './stored-bytes.js';
 import { hoursSince } from './stored-bytes.js';
 import { isoDay } from './usage-day.js';
@@ -49,18 +50,22 @@ export interface UsageReport {
 /** The records of one report. It is held as a whole. */
 export const MAX_REPORT_RECORDS = 100_000;
 
-/** @throws RangeError when there would be too many records */
+/**
+ * @param work to whom reading is charged, which it waits for
+ * @throws RangeError when there would be too many records
+ */
 export async function usageReport(
   store: UsageStore,
   account: string,
   { fromDay, endDay, by }: ResolvedUsageQuery,
   now: number,
+  work?: CallWork,
 ): Promise<UsageReport> {
   const isByDay = by === 'day' || by === 'day-function';
   const isByFunction = by === 'function' || by === 'day-function';
   const groups = new Map<string, { day: number; name: string; slots: UsageSlots }>();
   if (by === 'total') groups.set('', { day: 0, name: '', slots: newSlots() });
-  for await (const { day, name, slots } of store.functionDays(account, fromDay, endDay)) {
+  for await (const { day, name, slots } of store.functionDays(account, fromDay, endDay, work)) {
     const key = `${isByDay ? day : ''}/${isByFunction ? name : ''}`;
     const group = groups.get(by === 'total' ? '' : key);
     if (group !== undefined) {

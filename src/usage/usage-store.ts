@@ -45,13 +45,13 @@ export class UsageStore {
   }
 
   /** The rows of an account on the days from `fromDay` to before `endDay`, by day and name. */
-  async *functionDays(account: string, fromDay: number, endDay: number): AsyncGenerator<FunctionDay> {
+  async *functionDays(account: string, fromDay: number, endDay: number, work?: CallWork): AsyncGenerator<FunctionDay> {
     const prefix = usageKeys.functionDays(account);
     const range = {
       gte: usageKeys.functionDaysFrom(account, fromDay),
       lt: usageKeys.functionDaysFrom(account, endDay),
     };
-    for await (const page of this.#records.pages(range)) {
+    for await (const page of this.#records.pages(range, 1000, undefined, work)) {
       for (const [key, value] of page) {
         const at = key.indexOf('/', prefix.length);
         yield { day: Number(key.slice(prefix.length, at)), name: key.slice(at + 1), slots: decodeSlots(value) };
@@ -87,8 +87,8 @@ export class UsageStore {
     return [...found].sort();
   }
 
-  async #eachKey(range: { gte: string; lt: string }, visit: (key: string) => void, work?: CallWork): Promise<void> {
-    const keys = await this.#records.keys(range, undefined, work);
+  async #eachKey(range: { gte: string; lt: string }, visit: (key: string) => void): Promise<void> {
+    const keys = await this.#records.keys(range);
     try {
       for (;;) {
         const page = await keys.nextv(1000);

@@ -1,5 +1,6 @@
 /** The usage of a host's accounts: counted, kept in the storage, and asked for. */
 import { EdgeError } from '../../quotas/errors.js';
+import type { CallWork } from '../../quotas/host/call-work.js';
 import type { RecordStore } from '../../storage/records/record-store.js';
 import type { StorageOwner } from '../../storage/storage-owner.js';
 import { FunctionUsage } from '../../usage/function-usage.js';
@@ -8,6 +9,7 @@ import { type ResolvedUsageQuery, resolveUsageQuery, type UsageQuery } from '../
 import { UsageRecorder } from '../../usage/usage-recorder.js';
 import { type UsageReport, usageReport } from '../../usage/usage-report.js';
 import { UsageStore, usageStorage } from '../../usage/usage-store.js';
+import { checkName } from '../options.js';
 
 export interface HostUsageOptions {
   /** Undefined: usage is not kept. */
@@ -19,6 +21,12 @@ export interface HostUsageOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** Which usage of a host. */
+export interface HostUsageQuery extends UsageQuery {
+  /** @default every account */
+  readonly account?: string;
+}
+
 /** Days that are kept when usage is not, of what was kept before. */
 const DEFAULT_KEEP_DAYS = 400;
 
@@ -28,6 +36,7 @@ export class HostUsage {
   /** Undefined when usage is not kept. */
   readonly recorder: UsageRecorder | undefined;
   readonly #options: HostUsageOptions;
+  #isClosed = false;
   #store: Promise<UsageStore> | undefined;
 
   constructor(options: HostUsageOptions) {
@@ -47,16 +56,22 @@ export class HostUsage {
     return this.recorder === undefined ? undefined : new FunctionUsage(account, name, this.recorder);
   }
 
-  /** The report of one account, with everything that was over before. Rejects like `account.usage()`. */
-  async report(where: string, account: string, query: UsageQuery): Promise<UsageReport> {
+  /**
+   * The report of one account, with everything that was over before. Rejects like `account.usage()`.
+   * @param work to whom reading it is charged. @default nobody
+   */
+  async report(where: string, account: string, query: UsageQuery, work?: CallWork): Promise<UsageReport> {
     const resolved = resolveUsageQuery(where, query, this.#options.now());
-    return this.#report(where, account, resolved);
+    return this.#report(where, account, resolved, work);
   }
 
   /** The reports of all accounts that have usage on the days or something stored, one after the other. */
-  async *reports(where: string, query: UsageQuery): AsyncGenerator<UsageReport, void, undefined> {
-    const resolved = resolveUsageQuery(where, query, this.#options.now());
-    for (const account of await this.#accounts(where, resolved)) yield await this.#report(where, account, resolved);
+  async *reports(where: string, query: HostUsageQuery): AsyncGenerator<UsageReport, void, undefined> {
+    const { account: only, ...days } = query;
+    if (only !== undefined) checkName('an account', only);
+    const resolved = resolveUsageQuery(where, days, this.#options.now());
+    for (const account of only === undefined ? await this.#accounts(where, resolved) : [only])
+      yield await this.#report(where, account, resolved);
   }
 
   /** The accounts that have usage on the days, or something stored; those that are removed are among them. */
@@ -70,17 +85,20 @@ export class HostUsage {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.recorder?.close();
   }
 
-  async #report(where: string, account: string, query: ResolvedUsageQuery): Promise<UsageReport> {
+  async #report(where: string, account: string, query: ResolvedUsageQuery, work?: CallWork): Promise<UsageReport> {
     const recorder = this.#recorderFor(where);
     recorder.noteStored(account);
     await recorder.write();
-    return usageReport(await this.#open(), account, query, this.#options.now());
+    return usageReport(await this.#open(), account, query, this.#options.now(), work);
   }
 
   #recorderFor(where: string): UsageRecorder {
+    // The storage would be opened again.
+    if (this.#isClosed) throw new EdgeError('EDGE_CLOSED', `Cannot answer ${where}: the host is closed`);
     if (this.recorder !== undefined) return this.recorder;
     throw new EdgeError('EDGE_NOT_SUPPORTED', `Cannot answer ${where}: option usage of the host is false`);
   }

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import test from 'ava';
 import { type EdgeHost, type InvocationEvent, type UsageValues, usageCsv } from '../../../src/index.js';
+import { temporaryDirectory } from '../../bindings/bucket/stores.js';
 import { handler, ISOLATIONS, newHost } from '../new-host.js';
 
 const DAY_MS = 86_400_000;
@@ -195,6 +196,10 @@ test('usage() of a host has every account, and usageCsv() a line for each record
   const accounts: string[] = [];
   for await (const { account } of host.usage()) accounts.push(account);
   t.deepEqual(accounts, ['a', 'b']);
+  for await (const report of host.usage({ account: 'b' })) t.is(report.records[0]?.requests, 1);
+  const none = await host.usage({ account: 'gone', by: 'total' }).next();
+  t.like(none.value, { account: 'gone', records: [{ requests: 0 }] });
+  await t.throwsAsync(host.usage({ account: '../a' }).next(), { instanceOf: TypeError, message: /name of an account/ });
   const lines: string[] = [];
   for await (const line of usageCsv(host.usage({ by: 'day-function' }))) lines.push(line);
   t.is(lines.length, 3);
@@ -242,4 +247,27 @@ test('usage() is refused where it is not kept', async t => {
   await (await fn.fetch('https://example.org/')).text();
   await t.throwsAsync(host.account('default').usage({}), { code: 'EDGE_NOT_SUPPORTED', message: /option usage/ });
   t.false(host.metrics().includes('edgehost_invocations_total'));
+});
+
+test('usage() of a closed host is refused, and opens no storage', async t => {
+  const host = newHost(t);
+  const account = host.account('acme');
+  await host.close();
+  await t.throwsAsync(account.usage({}), { code: 'EDGE_CLOSED' });
+  await t.throwsAsync(host.usage().next(), { code: 'EDGE_CLOSED' });
+  t.false(host.health().storage.isOpen);
+});
+
+test('a host whose storage is in use by another serves, and keeps its usage later', async t => {
+  const storage = await temporaryDirectory(t);
+  const first = newHost(t, { storage });
+  await first.bucket('files').put('a', 'b');
+  const second = newHost(t, { storage });
+  const fn = await second.load(handler('return new Response("x");'));
+  t.is(await (await fn.fetch('https://example.org/')).text(), 'x');
+  await t.throwsAsync(second.account('default').usage({}), { code: 'EDGE_STORAGE_LOCKED' });
+  t.regex(second.metrics(), /^edgehost_invocations_total\{kind="fetch",outcome="ok"\} 1$/m);
+  await first.close();
+  const [total] = (await second.account('default').usage({ by: 'total' })).records;
+  t.is(total?.requests, 1);
 });
