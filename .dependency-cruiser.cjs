@@ -1,4 +1,4 @@
-// The direction of imports: cli > host > management > shapes > names > s3 > pool > isolate > protocol > bindings > storage > quotas. An import may
+// The direction of imports: cli > host > management > shapes > names > s3 > pool > isolate > protocol > bindings > usage > storage > quotas. An import may
 // skip a layer and never points left; type imports count. Checked by `npm run check:imports`.
 
 const LAYERS = [
@@ -12,6 +12,7 @@ const LAYERS = [
   'isolate',
   'protocol',
   'bindings',
+  'usage',
   'storage',
   'quotas',
 ];

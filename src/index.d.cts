@@ -13,3 +13,4 @@ export type EdgeError = edgehost.EdgeError;
 export declare const EdgeHost: typeof edgehost.EdgeHost;
 export type EdgeHost = edgehost.EdgeHost;
 export declare const repairStorage: typeof edgehost.repairStorage;
+export declare const usageCsv: typeof edgehost.usageCsv;

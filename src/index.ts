@@ -36,6 +36,8 @@ export type { AccountRemoval, AccountRemovalOptions } from './host/removal-optio
 export { type RepairOptions, type RepairStep, repairStorage, type StorageRepairReport } from './host/repair-storage.js';
 export type { HostS3 } from './host/s3-endpoint.js';
 export type { HostS3Credential, HostS3Options } from './host/s3-options.js';
+export type { MetricsOptions } from './host/usage/host-metrics.js';
+export type { HostUsageQuery } from './host/usage/host-usage.js';
 export type { SandboxOption } from './pool/sandbox/sandbox.js';
 export type { SandboxLayer, SandboxMode, SandboxState } from './pool/sandbox/state.js';
 export { ABUSE_RULE_ID, type AbuseEvent } from './quotas/abuse-guard.js';
@@ -46,3 +48,7 @@ export type { LimitOverrides } from './quotas/resolve-limits.js';
 export type { StoredSum } from './storage/accounts/account-sum.js';
 export type { RecountedSum } from './storage/accounts/account-sums.js';
 export type { RepairedDatabase, StorageRepair } from './storage/storage.js';
+export { usageCsv } from './usage/usage-csv.js';
+export type { UsageBy, UsageQuery } from './usage/usage-query.js';
+export type { StoredUsage, UsageRecord, UsageReport } from './usage/usage-report.js';
+export type { UsageValues } from './usage/usage-values.js';

@@ -10,6 +10,7 @@ import { callsPerSecond } from '../measuring/workload.js';
 import { cellPid, startHost } from '../subjects/host.js';
 import { scriptedAccounting } from '../subjects/scripted-accounting.js';
 import { TEXT_FUNCTION } from '../subjects/sources.js';
+import { usageMicroseconds } from '../subjects/usage-cost.js';
 
 /** Computing of several lengths, waiting in between, and next to nothing. */
 const MIXED_FUNCTION = `
@@ -60,7 +61,14 @@ export const accounting: Benchmark = {
     await cpuOfCall(fn, pids, WARM_UP_SECONDS);
     await accountingCost(WARM_UP_SECONDS);
     await attribution(mixedHost, mixed, WARM_UP_SECONDS);
-    const costs = { call: [] as number[], books: [] as number[], metering: [] as number[] };
+    await usageMicroseconds();
+    const costs = {
+      call: [] as number[],
+      books: [] as number[],
+      metering: [] as number[],
+      usage: [] as number[],
+      usageShare: [] as number[],
+    };
     const samples = await alternate(context, {
       all: async () => {
         const call = await cpuOfCall(fn, pids, seconds);
@@ -69,6 +77,9 @@ export const accounting: Benchmark = {
         costs.call.push(call);
         costs.books.push(kept);
         costs.metering.push(metering);
+        const usage = await usageMicroseconds();
+        costs.usage.push(usage);
+        costs.usageShare.push((usage / call) * 100);
         return ((kept + metering) / call) * 100;
       },
       attribution: () => attribution(mixedHost, mixed, seconds),
@@ -84,6 +95,13 @@ export const accounting: Benchmark = {
       { name: 'CPU time of a call, books kept', unit: 'us', samples: costs.call },
       { name: 'limits and events of an invocation in the host, on less off', unit: 'us', samples: costs.books },
       { name: 'metering an invocation of one turn in the isolate', unit: 'us', samples: costs.metering },
+      { name: 'keeping the usage of an invocation in the host, writes included', unit: 'us', samples: costs.usage },
+      {
+        name: 'keeping usage, share of the CPU time of a call, 64 in flight',
+        unit: '%',
+        samples: costs.usageShare,
+        target: { of: 'value', atMost: 2 },
+      },
       {
         name: 'CPU time in the books off the clock of the thread, mixed load',
         unit: '%',

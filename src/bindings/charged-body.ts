@@ -6,8 +6,14 @@ import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';
  * while it waits for a chunk.
  *
  * @param mbMs what a megabyte costs, in milliseconds
+ * @param onChunk gets the length of each chunk
  */
-export function chargedBody(body: AsyncIterable<Uint8Array>, work: CallWork, mbMs: number): AsyncIterable<Uint8Array> {
+export function chargedBody(
+  body: AsyncIterable<Uint8Array>,
+  work: CallWork,
+  mbMs: number,
+  onChunk?: (bytes: number) => void,
+): AsyncIterable<Uint8Array> {
   const source = body[Symbol.asyncIterator]();
   let isOver = false;
   const iterator: AsyncIterator<Uint8Array> = {
@@ -16,7 +22,10 @@ export function chargedBody(body: AsyncIterable<Uint8Array>, work: CallWork, mbM
       if (turn !== undefined) await turn;
       if (isOver) return { done: true, value: undefined };
       const result = await source.next();
-      if (result.done !== true) work.charge(HOST_COSTS.chunkMs + costOf(result.value.byteLength, mbMs));
+      if (result.done === true) return result;
+      const { byteLength } = result.value;
+      work.charge(HOST_COSTS.chunkMs + costOf(byteLength, mbMs));
+      onChunk?.(byteLength);
       return result;
     },
     async return() {

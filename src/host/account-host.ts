@@ -5,13 +5,18 @@ import type { IsolateCache } from '../pool/isolate-cache.js';
 import type { IsolateGate } from '../pool/isolate-gate.js';
 import type { Admission } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
+import type { CallWork } from '../quotas/host/call-work.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import type { StoredSum } from '../storage/accounts/account-sum.js';
+import type { FunctionUsage } from '../usage/function-usage.js';
+import type { UsageQuery } from '../usage/usage-query.js';
+import type { UsageReport } from '../usage/usage-report.js';
 import type { AccountLimits } from './account-limits.js';
 import type { InvocationEvent, LogEvent } from './events.js';
 import type { HostBindings } from './host-bindings.js';
 import type { Router } from './ingress/router.js';
 import type { FunctionRunner } from './invocation/function-runner.js';
+import type { FunctionStats } from './invocation/function-stats.js';
 import type { AccountOptions } from './options.js';
 import type { InvocationTrace } from './telemetry/trace.js';
 
@@ -42,6 +47,12 @@ export interface AccountHost {
   redeclare(zones: readonly string[], routes: readonly string[]): void;
   /** Gives back the zones of the account. */
   releaseNames(): void;
+  /** The times of all invocations of the host. */
+  readonly stats: FunctionStats;
+  /** Counts what the invocations of a function use, under its name; undefined when usage is not kept. */
+  functionUsage(name: string): FunctionUsage | undefined;
+  /** The usage of the account. Rejects like `account.usage(query)`. `work` pays for reading it. */
+  usageReport(query: UsageQuery, work?: CallWork): Promise<UsageReport>;
   emitLog(event: LogEvent): void;
   /** A function has failed and no `invocation` event says so. */
   noteUnheard(functionName: string): void;

@@ -4,10 +4,13 @@ import { bucketBinding } from '../bindings/bucket/bucket-binding.js';
 import type { StoreBucket } from '../bindings/bucket/types.js';
 import type { BindingClients } from '../bindings/registry.js';
 import { EdgeError } from '../quotas/errors.js';
+import { OWN_WORK } from '../quotas/host/call-work.js';
 import type { Plan, ZonePlan } from '../quotas/limits.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import { givenOf } from '../quotas/schema/check-options.js';
 import type { StoredSum } from '../storage/accounts/account-sum.js';
+import type { UsageQuery } from '../usage/usage-query.js';
+import type { UsageReport } from '../usage/usage-report.js';
 import type { AccountHost } from './account-host.js';
 import type { AccountLimits, LimitsAuthor } from './account-limits.js';
 import { type AccountUsageSnapshot, usageOf } from './account-quotas.js';
@@ -203,7 +206,17 @@ export class Account implements BindingClients {
   }
 
   /** What the account has used of what its plan allows. */
-  usage(): AccountUsageSnapshot {
+  usage(): AccountUsageSnapshot;
+  /**
+   * What the account has used, by day or function, to bill by: exact sums of the `invocation` events, and what it has stored. Everything that was over
+   * before the call is in it. Kept for the days of the host's option `usage`, in its storage.
+   *
+   * Rejects with TypeError or RangeError for a query that is not valid, and for one with more than 100,000 records; EDGE_NOT_SUPPORTED when the option
+   * `usage` is false, EDGE_CLOSED, and the codes of the storage.
+   */
+  usage(query: UsageQuery): Promise<UsageReport>;
+  usage(query?: UsageQuery): AccountUsageSnapshot | Promise<UsageReport> {
+    if (query !== undefined) return this.#host.usageReport(query);
     this.#check();
     const { size, crons } = this.#functions;
     const requests = this.#host.admission.usage(this.id);
@@ -217,6 +230,16 @@ export class Account implements BindingClients {
   async storage(): Promise<StoredSum> {
     this.#check();
     return this.#host.stored();
+  }
+
+  /**
+   * The same as {@link usage} for the account's customer: the host's work of reading it is charged to the account, as that of its functions.
+   * @internal
+   */
+  customerUsage(query: UsageQuery): Promise<UsageReport> {
+    const { share } = this.#host;
+    const work = { ...OWN_WORK, owner: share, charge: (ms: number) => share.charge(ms), turn: () => share.turn() };
+    return this.#host.usageReport(query, work);
   }
 
   /** Cells of this account: one, or two while one is being replaced. */

@@ -18,6 +18,7 @@ import { resolveLimits } from '../quotas/resolve-limits.js';
 import { checkOptions } from '../quotas/schema/check-options.js';
 import { lazyCounters, openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
 import { Storage } from '../storage/storage.js';
+import type { UsageReport } from '../usage/usage-report.js';
 import { Account, type AccountInfo } from './account.js';
 import type { AccountHost } from './account-host.js';
 import { LimitSets } from './account-limits.js';
@@ -36,6 +37,7 @@ import { createListener } from './ingress/listener.js';
 import { localSend } from './ingress/local-fetch.js';
 import { Router } from './ingress/router.js';
 import { cachePrefix, type FunctionRunner } from './invocation/function-runner.js';
+import { FunctionStats } from './invocation/function-stats.js';
 import { CHANNELS, isRecorded, publish, recordInvocation } from './invocation/telemetry.js';
 import { type HostListenerOptions, LISTENER_OPTIONS } from './listener-options.js';
 import { createManagementEndpoint, type HostManagement, type HostManagementOptions } from './management-endpoint.js';
@@ -45,13 +47,18 @@ import { type AccountRemoval, type AccountRemovalOptions, REMOVAL_OPTIONS, remov
 import { createS3Endpoint, type HostS3 } from './s3-endpoint.js';
 import type { HostS3Options } from './s3-options.js';
 import { loadTelemetry } from './telemetry/open-telemetry.js';
+import { type MetricsOptions, metricsText } from './usage/host-metrics.js';
+import { HostUsage, type HostUsageQuery } from './usage/host-usage.js';
 
 /** The account of functions that are loaded on the host itself. */
 const DEFAULT_ACCOUNT = 'default';
 /** Timers cannot be set for longer. */
 const MAX_DELAY_MS = 0x7fff_ffff;
 
-type CommonHost = Omit<AccountHost, 'share' | 'redeclare' | 'stored' | 'releaseNames'>;
+type CommonHost = Omit<
+  AccountHost,
+  'share' | 'redeclare' | 'stored' | 'releaseNames' | 'functionUsage' | 'usageReport'
+>;
 
 /** State of a host, for health checks. */
 export interface HostHealth extends CellsHealth {
@@ -95,6 +102,9 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   readonly #commonHost: CommonHost;
   readonly #budget: HostBudget;
   readonly #cells: HostCells;
+  readonly #usage: HostUsage;
+  /** The times of the invocations of every account. */
+  readonly #stats = new FunctionStats();
   /** Shared with other hosts. */
   readonly #counters: SharedCounters | undefined;
   #storage: Promise<Storage> | undefined;
@@ -145,6 +155,13 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     this.#budget = new HostBudget({
       heapBytes: this.#options.hostHeapBytes,
       bufferBytes: this.#options.hostBufferBytes,
+    });
+    this.#usage = new HostUsage({
+      keepDays: this.#options.usage === false ? undefined : this.#options.usage.keepDays,
+      now: this.#options.now,
+      records: async () => (await this.#openStorage()).context.records,
+      stored: { of: async account => (await this.#openStorage()).context.sums.read(account) },
+      onError: error => this.#warn(error),
     });
     this.#admission = new Admission({
       now: this.#options.now,
@@ -321,6 +338,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   management(options: HostManagementOptions = {}): HostManagement {
     checkOptions('management()', options, MANAGEMENT_OPTIONS);
     return createManagementEndpoint(options, {
+      usage: this.#usage,
       names: this.#names,
       opening: ready => {
         const before = this.#namesKnown;
@@ -367,6 +385,27 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   }
 
   /**
+   * The usage of every account that has some on the days asked for, or has something stored, one after the other in the order of their ids;
+   * those that are removed are among them. With `account` that of one, be it that it is removed. Rejects like {@link Account.usage}.
+   */
+  usage(query: HostUsageQuery = {}): AsyncGenerator<UsageReport, void, undefined> {
+    return this.#usage.reports('usage()', query);
+  }
+
+  /**
+   * What the host does, in the text format of Prometheus (`text/plain; version=0.0.4`): counters since it was made, histograms of time, and its
+   * state. Labels are kinds, outcomes and services; usage by account and function is for {@link usage}, but that of accounts named in
+   * the options. Throws TypeError or RangeError for options that are not valid.
+   */
+  metrics(options?: MetricsOptions): string {
+    const { accounts, isolates, cells, storage, isClosed } = this.health();
+    let functions = 0;
+    for (const account of this.#accounts.values()) functions += account.functions().length;
+    const state = { accounts, functions, isolates, cells, isStorageOpen: storage.isOpen, isClosed };
+    return metricsText({ ...state, stats: this.#stats, usage: this.#usage.recorder }, options);
+  }
+
+  /**
    * Ends everything: lets what runs finish for up to `drainMs`, then ends the cells and closes the storage. Nothing is left running.
    * @param options.drainMs @default 5000
    */
@@ -389,6 +428,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     await Promise.all([...this.#accounts.values()].map(account => account.close()));
     await this.#cells.close();
     await this.#admission.close();
+    await this.#usage.close();
     await this.#counters?.close();
     await this.#bindings.close();
     const storage = await this.#storage?.catch(() => undefined);
@@ -432,7 +472,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     };
     this.#storage ??= Storage.open(this.#options.storage, {
       access,
-      owners: this.#bindings.registry.storageOwners,
+      owners: [...this.#bindings.registry.storageOwners, this.#usage.owner],
     }).then(
       async storage => {
         this.#isStorageOpen = true;
@@ -466,11 +506,14 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       redeclare: (zones, routes) => this.#names.redeclare(id, zones, routes.map(compilePattern)),
       stored: async () => (await this.#storageOfBindings()).context.sums.read(id),
       releaseNames: () => this.#names.releaseAccount(id),
+      functionUsage: name => this.#usage.function(id, name),
+      usageReport: (query, work) => this.#usage.report('usage()', id, query, work),
     };
   }
 
   #makeCommonHost(): CommonHost {
     return {
+      stats: this.#stats,
       limitsOf: settings => this.#limitSets.of(settings),
       idleHttpMs: this.#options.idleHttpMs,
       connectionSlotRelease: this.#options.connectionSlotRelease,

@@ -3,17 +3,10 @@ import type { AbuseEvent } from '../quotas/abuse-guard.js';
 import type { EdgeErrorCode } from '../quotas/errors.js';
 import type { LimitWarning } from '../quotas/limit-warnings.js';
 import type { InvocationKind } from '../quotas/limits.js';
+import type { SubrequestKind } from '../quotas/service-calls.js';
+import type { InvocationOutcome } from '../usage/usage-slots.js';
 
-/** How an invocation ended. */
-export type InvocationOutcome =
-  | 'ok'
-  | 'exception'
-  | 'exceededCpu'
-  | 'exceededMemory'
-  | 'exceededWallTime'
-  | 'canceled'
-  | 'responseStreamDisconnected'
-  | 'isolateLost';
+export type { InvocationOutcome };
 
 /** One event for each invocation, when all of it is over (waitUntil included). */
 export interface InvocationEvent {
@@ -33,7 +26,17 @@ export interface InvocationEvent {
   readonly wallMs: number;
   /** Heap and off-heap memory of the isolate, the most seen at the end of a turn. */
   readonly peakMemoryBytes: number;
+  /** Bytes of the request's body, as far as the host took them from the client. */
+  readonly requestBytes: number;
+  /** Bytes of the response's body, as far as the host took them from the function. */
+  readonly responseBytes: number;
   readonly subrequests: number;
+  /** Subrequests by service; those without any are missing. */
+  readonly calls: Readonly<Partial<Record<SubrequestKind, number>>>;
+  /** Bytes of bodies that `fetch` sent to the network, or to the option `outbound`. */
+  readonly egressSentBytes: number;
+  /** Bytes of bodies that `fetch` received from there, before content codings are removed. */
+  readonly egressReceivedBytes: number;
   /** Connection attempts that had to wait. */
   readonly connectionsWaited: number;
   readonly logLines: number;

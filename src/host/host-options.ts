@@ -14,6 +14,7 @@ import type { LimitOverrides } from '../quotas/resolve-limits.js';
 import { checkOptions, givenOf } from '../quotas/schema/check-options.js';
 import {
   choice,
+  constant,
   flag,
   list,
   native,
@@ -25,6 +26,7 @@ import {
   wholeNumber,
   wholeNumberOrInfinity,
 } from '../quotas/schema/schema.js';
+import { MAX_QUERY_DAYS } from '../usage/usage-query.js';
 import { ACCOUNT_BOUNDS } from './account-bounds.js';
 import { SANDBOX } from './sandbox-option.js';
 
@@ -118,6 +120,11 @@ export interface EdgeHostOptions {
   readonly outbound?: OutboundHandler;
   /** Bounds of the calls that functions make of the application, option `bindings` of load(). */
   readonly callbacks?: CallbackOptions;
+  /**
+   * What is kept of usage, see `account.usage(query)`: that of this day (UTC) and of so many days in all, 1 to 3,660; false for none. It is kept in
+   * the storage, which opens with the first usage. @default { keepDays: 400 }
+   */
+  readonly usage?: false | { readonly keepDays?: number };
   /** The clock of request counts, in milliseconds since 1970: minutes and days (UTC) go by it. @default Date.now */
   readonly now?: () => number;
 }
@@ -148,6 +155,13 @@ const CALLBACKS: Schema<CallbackOptions> = objectOf<CallbackOptions>({
   'concurrency?': wholeNumber(1, 1_000_000),
 });
 
+const USAGE: Schema<NonNullable<EdgeHostOptions['usage']>> = union(
+  [constant(false), object({ 'keepDays?': wholeNumber(1, MAX_QUERY_DAYS, 'days') })],
+  { description: 'false, or { keepDays }' },
+);
+
+const USAGE_DAYS = 400;
+
 export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
   'storage?': text(),
   'plan?': choice(PLANS),
@@ -171,11 +185,15 @@ export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
   'egress?': EGRESS,
   'outbound?': native('function'),
   'callbacks?': CALLBACKS,
+  'usage?': USAGE,
   'now?': native('function'),
 });
 
 /** With every default filled in. */
-export type ResolvedHostOptions = Readonly<Required<Omit<EdgeHostOptions, 'quotas' | 'outbound' | 'zonePlan'>>> & {
+export type ResolvedHostOptions = Readonly<
+  Required<Omit<EdgeHostOptions, 'quotas' | 'outbound' | 'zonePlan' | 'usage'>>
+> & {
+  readonly usage: false | { readonly keepDays: number };
   readonly zonePlan: ZonePlan | undefined;
   readonly redisUrl: string | undefined;
   readonly outbound: OutboundHandler | undefined;
@@ -184,7 +202,7 @@ export type ResolvedHostOptions = Readonly<Required<Omit<EdgeHostOptions, 'quota
 export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostOptions {
   checkOptions('new EdgeHost()', options, HOST_OPTIONS);
   checkIsolation(options);
-  const { quotas, ...given } = givenOf(options);
+  const { quotas, usage, ...given } = givenOf(options);
   return Object.freeze({
     storage: './.edgehost',
     plan: 'standard',
@@ -211,6 +229,7 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     callbacks: {},
     now: Date.now,
     ...given,
+    usage: usage === false ? usage : { keepDays: usage?.keepDays ?? USAGE_DAYS },
     redisUrl: quotas?.redis,
   });
 }

@@ -16,6 +16,7 @@ import { checkDateClock } from '../quotas/schema/check-options.js';
 import type { KeyStore } from '../storage/files/key-file.js';
 import type { Account } from './account.js';
 import type { LoadOptions } from './options.js';
+import type { HostUsage } from './usage/host-usage.js';
 
 /** Options of `host.management()`; functions, bindings, names and storage are the host's. */
 export type HostManagementOptions = Omit<
@@ -43,6 +44,7 @@ export interface ManagementHost {
   readonly directories: BindingDirectories;
   storage(): Promise<{ readonly storage: ManagementStorage; readonly keyStore: KeyStore }>;
   readonly names: NameOwners;
+  readonly usage: HostUsage;
   /** Gets the promise of the stored zones being known. */
   opening(ready: Promise<unknown>): void;
   warn(error: Error): void;
@@ -86,6 +88,9 @@ export function createManagementEndpoint(options: HostManagementOptions, host: M
     openapi: async (at?: Date) => (await ready).openapi(at),
   });
 }
+
+/** What messages call a query of usage. */
+const USAGE_QUERY = 'the query';
 
 function accountPort(host: ManagementHost): AccountPort {
   return {
@@ -131,6 +136,9 @@ function functionPort(host: ManagementHost): FunctionPort {
         subrequests: stats?.subrequests ?? 0,
       };
     },
+    usageReport: async (id, range, { isOwner }) =>
+      isOwner ? host.usage.report(USAGE_QUERY, id, range) : account(id).customerUsage(range),
+    usageAccounts: range => host.usage.accounts(USAGE_QUERY, range),
   };
 }
 

@@ -12,6 +12,7 @@ export const PERMISSIONS = [
   'functions:edit',
   'buckets:read',
   'buckets:edit',
+  /** Of quotas, and of what was used, to bill by. */
   'usage:read',
   'audit:read',
   'tokens:read',

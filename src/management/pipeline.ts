@@ -205,7 +205,8 @@ function respond(request: Request, route: Route, scheduled: ScheduledRequest, re
     return new Response(null, { status: 304, headers });
   if (reply.raw !== undefined) {
     // A form brings its own type, with the boundary.
-    if (typeof reply.raw === 'string') headers.set('content-type', 'application/json; charset=utf-8');
+    if (typeof reply.raw === 'string')
+      headers.set('content-type', reply.mediaType ?? 'application/json; charset=utf-8');
     return new Response(reply.raw, { status, headers });
   }
   const shaped = { ...reply, result: shapeResult(scheduled, reply.result) };

@@ -3,6 +3,8 @@
 import type { ModuleKind } from '../protocol/messages.js';
 import type { LimitOverrides } from '../quotas/limit-overrides.js';
 import type { Plan, ZonePlan } from '../quotas/limits.js';
+import type { UsageBy } from '../usage/usage-query.js';
+import type { UsageReport } from '../usage/usage-report.js';
 import type { FamilyId } from './deprecations/deprecations.js';
 import type { PathParams } from './http/path-table.js';
 
@@ -67,6 +69,13 @@ export interface AccountUsage {
   readonly quotas: readonly Quota[];
 }
 
+/** Which usage is asked for: days as YYYY-MM-DD, `to` not among them. */
+export interface UsageRange {
+  readonly from?: string;
+  readonly to?: string;
+  readonly by?: UsageBy;
+}
+
 /** Counts since the version began to serve, or since the start of the host. */
 export interface FunctionUsage {
   readonly requests: number;
@@ -99,6 +108,13 @@ export interface FunctionPort extends AccountPort {
   remove(account: string, name: string): Promise<void>;
   accountUsage(account: string): Promise<AccountUsage>;
   functionUsage(account: string, name: string): Promise<FunctionUsage>;
+  /**
+   * What the account has used by day or function. Reading it is charged to the account unless the owner of the host asks. Rejects with TypeError or
+   * RangeError for a range that is not valid.
+   */
+  usageReport(account: string, range: UsageRange, asker: { readonly isOwner: boolean }): Promise<UsageReport>;
+  /** The accounts that have usage in the range or something stored, those that are removed among them. Rejects likewise. */
+  usageAccounts(range: UsageRange): Promise<readonly string[]>;
 }
 
 export interface AccountSummary {

@@ -17,6 +17,8 @@ import * as schedules from './resources/schedules.js';
 import * as secrets from './resources/secrets.js';
 import * as tokens from './resources/tokens.js';
 import * as usage from './resources/usage.js';
+import * as usageRecords from './resources/usage-records.js';
+import { USAGE_PAGE, USAGE_RANGE } from './resources/usage-records.js';
 import * as versions from './resources/versions.js';
 import * as zoneSettings from './resources/zone-settings.js';
 import * as zones from './resources/zones.js';
@@ -110,6 +112,10 @@ const RESOURCES: readonly Route[] = [
   route({ method: 'GET', path: `${ACCOUNT}/buckets/{bucket_name}`, id: 'bucket-get', access: 'buckets:read', summary: 'A bucket', answer: one('Bucket') }, buckets.getBucket),
   route({ method: 'DELETE', path: `${ACCOUNT}/buckets/{bucket_name}`, id: 'bucket-delete', access: 'buckets:edit', summary: 'Delete an empty bucket', answer: one('Deleted') }, buckets.deleteBucket),
   route({ method: 'GET', path: `${ACCOUNT}/usage`, id: 'account-usage', access: 'usage:read', summary: 'Usage and quotas of an account', answer: one('AccountUsage') }, usage.getAccountUsage),
+  route({ method: 'GET', path: `${ACCOUNT}/usage/records`, id: 'usage-records', access: 'usage:read', summary: 'What an account has used, by day and function', query: USAGE_RANGE, answer: one('UsageReport') }, usageRecords.getAccountRecords),
+  route({ method: 'GET', path: `${ACCOUNT}/usage/csv`, id: 'usage-csv', access: 'usage:read', summary: 'The same as CSV (RFC 4180)', query: USAGE_RANGE, answer: { kind: 'raw', mediaType: 'text/csv' } }, usageRecords.getAccountCsv),
+  route({ method: 'GET', path: '/usage/records', id: 'usage-records-list', access: 'usage:read', summary: 'What the accounts that the token may see have used', query: USAGE_PAGE, answer: list('UsageReport') }, usageRecords.listRecords),
+  route({ method: 'GET', path: '/usage/csv', id: 'usage-csv-list', access: 'usage:read', summary: 'The same as CSV (RFC 4180)', query: USAGE_PAGE, answer: { kind: 'raw', mediaType: 'text/csv' } }, usageRecords.listCsv),
   route({ method: 'GET', path: `${ACCOUNT}/audit_logs`, id: 'audit-log-list', access: 'audit:read', summary: 'Changes in an account, the newest first', answer: list('AuditEntry', 'cursor') }, auditLogs.listAuditLogs),
   route({ method: 'GET', path: `${ACCOUNT}/tokens`, id: 'token-list', access: 'tokens:read', summary: 'API tokens of an account', answer: list('Token') }, tokens.listTokens),
   routeWithBody({ method: 'POST', path: `${ACCOUNT}/tokens`, id: 'token-create', access: 'tokens:edit', summary: 'Make an API token; its text is shown this once', answer: created('Token') }, 'TokenCreate', tokens.createToken),

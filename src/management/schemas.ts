@@ -7,7 +7,7 @@ import type { NamedBinding } from '../bindings/binding.js';
 import { type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import { BINDING_NAME } from '../quotas/binding-name.js';
 import { finiteLimitNumber } from '../quotas/limit-schema.js';
-import { LIMIT_NAMES, type LimitName, PLANS, ZONE_PLANS } from '../quotas/limits.js';
+import { INVOCATION_KINDS, LIMIT_NAMES, type LimitName, PLANS, ZONE_PLANS } from '../quotas/limits.js';
 import {
   anything,
   choice,
@@ -34,6 +34,7 @@ import {
   USAGE_MODEL,
   VARIABLE,
 } from '../shapes/function-shapes.js';
+import { CALL_KINDS, INVOCATION_OUTCOMES } from '../usage/usage-slots.js';
 import { type JsonSchema, RECORD_TYPE_NAMES, RECORD_TYPES, type RecordType } from './dns/record-types.js';
 import { PERMISSIONS } from './permissions.js';
 import type { RouteMode } from './ports.js';
@@ -167,6 +168,9 @@ const functionFields = {
   usage_model: nullable('string'),
 };
 
+const day = text({ format: 'date' });
+const counts = (names: readonly string[]) => object(Object.fromEntries(names.map(name => [name, integer])));
+
 const quota = object({
   id: string,
   used: { type: 'number' },
@@ -295,6 +299,39 @@ const RESULT_SCHEMAS = {
     functions: list(string),
     zones: nullable('array', { items: string }),
     'storage?': object({ bytes: integer, objects: integer }),
+  }),
+  UsageReport: object({
+    account: string,
+    from: day,
+    to: day,
+    as_of: dateTime,
+    records: list(
+      object({
+        day: nullable('string', { format: 'date' }),
+        function: nullable('string'),
+        invocations: integer,
+        requests: integer,
+        kinds: counts(INVOCATION_KINDS),
+        outcomes: counts(INVOCATION_OUTCOMES),
+        request_outcomes: counts(INVOCATION_OUTCOMES),
+        cpu_ms: { type: 'number' },
+        wall_ms: { type: 'number' },
+        request_bytes: integer,
+        response_bytes: integer,
+        subrequests: integer,
+        egress_sent_bytes: integer,
+        egress_received_bytes: integer,
+        calls: counts(CALL_KINDS),
+      }),
+    ),
+    stored: object({ bytes: integer, objects: integer }),
+    storage: list(
+      object({
+        day: nullable('string', { format: 'date' }),
+        byte_hours: { type: 'number' },
+        object_hours: { type: 'number' },
+      }),
+    ),
   }),
   AccountUsage: object({ plan: string, quotas: list(quota) }),
   Bucket: object({ name: string, storage_class: string, created_on: dateTime }),

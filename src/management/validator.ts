@@ -4,6 +4,7 @@ import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import { makeAjv } from '../quotas/schema/check.js';
 import { complaintOf, type KeyPath, sentence, type Wording } from '../quotas/schema/complaint.js';
+import type { UsageBy } from '../usage/usage-query.js';
 import type { JsonSchema } from './dns/record-types.js';
 import { type Bodies, type BodyName, schemasOf } from './schemas.js';
 
@@ -18,6 +19,9 @@ export interface QueryValues {
   readonly content?: string;
   readonly cursor?: string;
   readonly delete_data?: 'true' | 'false';
+  readonly from?: string;
+  readonly to?: string;
+  readonly by?: UsageBy;
 }
 
 const BODY: Wording = {

@@ -13,6 +13,7 @@ export class SubrequestMeter {
   #subrequests = 0;
   #internalSubrequests = 0;
   #cacheCalls = 0;
+  readonly #calls: Partial<Record<SubrequestKind, number>> = {};
 
   /** @param warnings where it is said that 80 % of a limit are used */
   constructor(limits: SubrequestLimits, warnings?: LimitWarnings) {
@@ -33,6 +34,11 @@ export class SubrequestMeter {
     return this.#cacheCalls;
   }
 
+  /** All of them, by kind. Kinds without any are missing. */
+  get calls(): Readonly<Partial<Record<SubrequestKind, number>>> {
+    return this.#calls;
+  }
+
   /** All of them. */
   get total(): number {
     return this.#subrequests + this.#internalSubrequests;
@@ -47,6 +53,7 @@ export class SubrequestMeter {
     if (SUBREQUEST_KINDS[kind] === 'internalSubrequests') {
       this.#check('internalSubrequests', this.#internalSubrequests + 1);
       this.#internalSubrequests++;
+      this.#calls[kind] = (this.#calls[kind] ?? 0) + 1;
       return;
     }
     this.#check('subrequests', this.#subrequests + 1);
@@ -55,6 +62,7 @@ export class SubrequestMeter {
       this.#cacheCalls++;
     }
     this.#subrequests++;
+    this.#calls[kind] = (this.#calls[kind] ?? 0) + 1;
   }
 
   #check(limit: 'subrequests' | 'internalSubrequests' | 'cacheCalls', figure: number): void {

@@ -46,6 +46,7 @@ export function countedWork(most = Number.POSITIVE_INFINITY): CountedWork {
       open--;
     },
     countRedirect() {},
+    countEgress() {},
     get heldBytes() {
       return heldBytes;
     },

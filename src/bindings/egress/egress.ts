@@ -134,6 +134,8 @@ class OutgoingRequest {
   /** Bodies of redirects: small ones are read to their end so that their sockets can be used again. */
   readonly #leftovers: Readable[] = [];
   #isBodyTaken = false;
+  /** A function of this host answers: no byte of it leaves. */
+  #isLocal = false;
 
   constructor(
     outbound: OutboundTransport | undefined,
@@ -203,13 +205,20 @@ class OutgoingRequest {
     if (isGetOrHead && hop.body !== null) throw new TypeError(`Cannot fetch: a ${hop.method} request has no body`);
     this.#isBodyTaken ||= hop.body !== null;
     this.#work.charge(HOST_COSTS.hopMs);
+    this.#isLocal = false;
     const body = this.#upload(hop.body);
     try {
       const request = { ...hop, body, account, function: name, signal, work: this.#work };
       const answer = await this.#outbound?.send(request);
-      if (answer !== undefined) return answer;
+      if (answer !== undefined) {
+        this.#countSent(body);
+        return answer;
+      }
       const local = this.#request.localOf?.(hop.url);
-      return await (local === undefined ? this.#transport.send(request) : local(request));
+      this.#isLocal = local !== undefined;
+      if (local !== undefined) return await local(request);
+      this.#countSent(body);
+      return await this.#transport.send(request);
     } catch (error) {
       // The policy does not know the URL, and a function must not learn what a name resolves to inside: no cause text.
       if (PASSED_ON.has(errorCode(error))) throw error;
@@ -219,9 +228,20 @@ class OutgoingRequest {
 
   #upload(body: ServiceBody | null): ServiceBody | null {
     if (body === null) return null;
-    if (!(body instanceof Uint8Array)) return chargedBody(body, this.#work, HOST_COSTS.sentMbMs);
+    if (!(body instanceof Uint8Array)) {
+      return chargedBody(body, this.#work, HOST_COSTS.sentMbMs, bytes => this.#countEgress(bytes, 0));
+    }
     this.#work.charge(costOf(body.byteLength, HOST_COSTS.sentMbMs));
     return body;
+  }
+
+  /** A body that is a stream is counted chunk by chunk. */
+  #countSent(body: ServiceBody | null): void {
+    if (body instanceof Uint8Array) this.#countEgress(body.byteLength, 0);
+  }
+
+  #countEgress(sentBytes: number, receivedBytes: number): void {
+    if (!this.#isLocal) this.#work.countEgress(sentBytes, receivedBytes);
   }
 
   #response(hop: Hop, answer: HopAnswer, redirected: boolean): EgressResponse {
@@ -245,7 +265,9 @@ class OutgoingRequest {
       errorCode(error) === 'EDGE_EGRESS_FAILED' || errorCode(error) === 'EDGE_OVERLOADED'
         ? this.#toError(error)
         : this.#toError(failed(hop.url, `the body of the answer broke off (${reasonOf(error)})`, error));
-    const raw = chargedBody(bodyStream(body, toError), this.#work, HOST_COSTS.movedMbMs);
+    const raw = chargedBody(bodyStream(body, toError), this.#work, HOST_COSTS.movedMbMs, bytes =>
+      this.#countEgress(0, bytes),
+    );
     try {
       const decoded = answer.isEncoded
         ? decodedBody(raw, contentEncoding(answer.headers), this.#work, toError)

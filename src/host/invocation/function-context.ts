@@ -37,6 +37,8 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
     },
     options.bindings,
   );
+  const usage = host.functionUsage(options.name);
+  stats.addTimesTo(host.stats);
   return {
     account,
     function: options.name,
@@ -50,12 +52,14 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
     emitLog: event => host.emitLog(event),
     connectionSlotRelease: host.connectionSlotRelease,
     admit: (mode, address) => host.admission.check({ account, limits, mode, address }),
-    over: (outcome, { kind, cpuMs, wallMs, peakBytes, subrequests }, event, trace) => {
+    over: (outcome, used, event, trace) => {
+      const { kind, cpuMs } = used;
       // The isolate keeps the same account of its CPU time; this one is for the isolate that replaces it.
       const limitMs = limits.cpuMs[kind];
       // Of one that was ended with its isolate it is not always known what it had used: it has left nothing for others.
       if (Number.isFinite(limitMs)) allowance.settle(LOST.has(outcome) ? Math.max(cpuMs, limitMs) : cpuMs, limitMs);
-      stats.record({ outcome, cpuMs, wallMs, peakBytes, subrequests });
+      stats.record(outcome, used);
+      usage?.add(outcome, used);
       if (host.wantsInvocations()) host.emitInvocation(event(), trace);
       else if (outcome !== 'ok' && outcome !== 'canceled') host.noteUnheard(options.name);
     },

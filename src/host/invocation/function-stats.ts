@@ -26,7 +26,6 @@ export interface HistogramSnapshot {
 
 /** What one invocation adds. */
 export interface InvocationFigures {
-  readonly outcome: InvocationOutcome;
   readonly cpuMs: number;
   readonly wallMs: number;
   readonly peakBytes: number;
@@ -40,14 +39,30 @@ export class FunctionStats {
   readonly #outcomes = new Map<InvocationOutcome, number>();
   readonly #cpuMs = new Histogram();
   readonly #wallMs = new Histogram();
+  #all: FunctionStats | undefined;
 
-  record({ outcome, cpuMs, wallMs, peakBytes, subrequests }: InvocationFigures): void {
+  /** From here on the times that are recorded are recorded there too: those of more functions, some of which are loaded no more. */
+  addTimesTo(all: FunctionStats): void {
+    this.#all = all;
+  }
+
+  record(outcome: InvocationOutcome, { cpuMs, wallMs, peakBytes, subrequests }: InvocationFigures): void {
     this.#invocations++;
     if (peakBytes > this.#peakBytes) this.#peakBytes = peakBytes;
     this.#subrequests += subrequests;
     this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + 1);
-    this.#cpuMs.record(cpuMs);
-    this.#wallMs.record(wallMs);
+    const cpuBucket = bucketOf(cpuMs);
+    const wallBucket = bucketOf(wallMs);
+    this.#cpuMs.record(cpuMs, cpuBucket);
+    this.#wallMs.record(wallMs, wallBucket);
+    if (this.#all === undefined) return;
+    this.#all.#cpuMs.record(cpuMs, cpuBucket);
+    this.#all.#wallMs.record(wallMs, wallBucket);
+  }
+
+  /** How long invocations took, in milliseconds. */
+  get times(): { readonly cpuMs: Histogram; readonly wallMs: Histogram } {
+    return { cpuMs: this.#cpuMs, wallMs: this.#wallMs };
   }
 
   /** Adds all that another has recorded. */
@@ -75,21 +90,25 @@ export class FunctionStats {
 
 /** Four buckets for each doubling, from a microsecond to a day: a value is exact to within a fifth. */
 const BUCKETS_PER_DOUBLING = 4;
-const MIN_MS = 0.001;
+export const MIN_MS = 0.001;
 const BUCKETS = 148;
+
+function bucketOf(ms: number): number {
+  return ms <= MIN_MS ? 0 : Math.min(BUCKETS - 1, Math.ceil(Math.log2(ms / MIN_MS) * BUCKETS_PER_DOUBLING));
+}
 
 /**
  * Not `createHistogram` of node:perf_hooks: it takes whole numbers, does not say how many are in a bucket, takes 6 KB for each and as long to
  * record one value as this takes for two (160 to 280 ns), once for each invocation.
  */
-class Histogram {
+export class Histogram {
   readonly #counts = new Uint32Array(BUCKETS);
   #count = 0;
   #sum = 0;
   #max = 0;
 
-  record(ms: number): void {
-    const bucket = ms <= MIN_MS ? 0 : Math.min(BUCKETS - 1, Math.ceil(Math.log2(ms / MIN_MS) * BUCKETS_PER_DOUBLING));
+  /** `bucket` is that of the value, which several histograms may record. */
+  record(ms: number, bucket: number): void {
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
     this.#count++;
     this.#sum += ms;
@@ -101,6 +120,21 @@ class Histogram {
     this.#count += other.#count;
     this.#sum += other.#sum;
     this.#max = Math.max(this.#max, other.#max);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get sum(): number {
+    return this.#sum;
+  }
+
+  /** How many values were at most `MIN_MS * 2 ** doublings`. */
+  countUpTo(doublings: number): number {
+    let count = 0;
+    for (let bucket = 0; bucket <= doublings * BUCKETS_PER_DOUBLING; bucket++) count += this.#counts[bucket] ?? 0;
+    return count;
   }
 
   snapshot(): HistogramSnapshot {

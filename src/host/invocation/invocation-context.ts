@@ -2,8 +2,8 @@
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../../quotas/connection-limiter.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
-import type { InvocationKind } from '../../quotas/limits.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
+import type { InvocationUsage } from '../../usage/function-usage.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent } from '../events.js';
 import type { InvocationTrace } from '../telemetry/trace.js';
 import type { FunctionServices } from './calls/services.js';
@@ -29,7 +29,7 @@ export interface InvocationContext {
   /** The invocation is over. `event` makes the event; nothing is made when there is no listener. */
   over(
     outcome: InvocationOutcome,
-    figures: { kind: InvocationKind; cpuMs: number; wallMs: number; peakBytes: number; subrequests: number },
+    figures: InvocationUsage & { readonly peakBytes: number },
     event: () => InvocationEvent,
     trace: InvocationTrace | undefined,
   ): void;

@@ -25,6 +25,8 @@ export interface EndedInvocation {
   readonly accounting: InvocationAccounting | undefined;
 }
 
+const NO_CALLS: InvocationEvent['calls'] = Object.freeze({});
+
 export function invocationEvent(context: InvocationContext, ended: EndedInvocation): InvocationEvent {
   noteLimits(context, ended);
   const { kind, start, record, accounting } = ended;
@@ -43,7 +45,12 @@ export function invocationEvent(context: InvocationContext, ended: EndedInvocati
     cpuMs: ended.cpuMs,
     wallMs: ended.wallMs,
     peakMemoryBytes: ended.peakBytes,
+    requestBytes: ended.requestBytes,
+    responseBytes: ended.responseBytes,
     subrequests: ended.subrequests,
+    calls: accounting === undefined ? NO_CALLS : { ...accounting.calls },
+    egressSentBytes: accounting?.egressSentBytes ?? 0,
+    egressReceivedBytes: accounting?.egressReceivedBytes ?? 0,
     connectionsWaited: accounting?.gate.waitedCount ?? 0,
     logLines: record.logLines,
     warnings: record.warnings.all,

@@ -280,7 +280,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
       peakBytes,
       waitUntilMs: this.#times?.waitUntilTookMs(endedMs) ?? 0,
       requestBytes: this.#record.start.body?.length ?? this.bodyBytes,
-      responseBytes: this.#record.responseBytes || this.exchange.receivedBytes,
+      responseBytes: this.#record.responseBytes + this.exchange.receivedBytes,
       subrequests: this.#calls?.accounting.subrequests ?? 0,
       accounting: this.#calls?.accounting,
     };

@@ -20,6 +20,15 @@ const OUTCOMES: Readonly<Partial<Record<EdgeErrorCode, InvocationOutcome>>> = {
   EDGE_TIMEOUT: 'exceededWallTime',
 };
 
+const NOTHING_USED = {
+  cpuMs: 0,
+  peakBytes: 0,
+  requestBytes: 0,
+  responseBytes: 0,
+  subrequests: 0,
+  accounting: undefined,
+} as const;
+
 /** @param wallMs how long it has waited for the start */
 export function reportUnstarted(
   context: InvocationContext,
@@ -47,12 +56,17 @@ export function reportUnstarted(
       cpuMs: 0,
       wallMs,
       peakMemoryBytes: 0,
+      requestBytes: 0,
+      responseBytes: 0,
       subrequests: 0,
+      calls: {},
+      egressSentBytes: 0,
+      egressReceivedBytes: 0,
       connectionsWaited: 0,
       logLines: 0,
       warnings: [],
       error: { code: error.code, name: error.name, message: error.message, stack: '' },
     };
   };
-  context.over(outcome, { kind, cpuMs: 0, wallMs, peakBytes: 0, subrequests: 0 }, event, trace);
+  context.over(outcome, { ...NOTHING_USED, kind, wallMs }, event, trace);
 }

@@ -40,6 +40,8 @@ export interface Reply {
   readonly etag?: string;
   /** In place of the envelope: a body of its own media type. */
   readonly raw?: string | FormData;
+  /** The media type of `raw` as text. @default JSON */
+  readonly mediaType?: string;
 }
 
 /** An answer with `success: false`. */

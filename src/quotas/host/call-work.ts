@@ -19,6 +19,8 @@ export interface CallWork {
    * @throws EdgeError EDGE_EGRESS_FAILED when it follows too many, EDGE_SUBREQUEST_LIMIT
    */
   countRedirect(hop: number): void;
+  /** Counts bytes of bodies that were sent to the network and received from it, for the usage of the account. */
+  countEgress(sentBytes: number, receivedBytes: number): void;
 }
 
 /** The work of the application itself, which has no bounds. */
@@ -30,4 +32,5 @@ export const OWN_WORK: CallWork = {
   openDescriptor: () => {},
   closeDescriptor: () => {},
   countRedirect: () => {},
+  countEgress: () => {},
 };

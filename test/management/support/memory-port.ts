@@ -9,8 +9,14 @@ import type {
   FunctionPort,
   FunctionTriggers,
   FunctionUsage,
+  UsageRange,
 } from '../../../src/management/ports.js';
 import { EdgeError } from '../../../src/quotas/errors.js';
+import { isoDay } from '../../../src/usage/usage-day.js';
+import { resolveUsageQuery } from '../../../src/usage/usage-query.js';
+import type { UsageReport } from '../../../src/usage/usage-report.js';
+import { invocationSlot, newSlots } from '../../../src/usage/usage-slots.js';
+import { usageValues } from '../../../src/usage/usage-values.js';
 
 export const STARTUP_MS = 3;
 
@@ -82,6 +88,28 @@ export class MemoryFunctions implements FunctionPort {
 
   async functionUsage(): Promise<FunctionUsage> {
     return { requests: 7, errors: 1, cpuMs: 12.5, subrequests: 2 };
+  }
+
+  /** Each function has had one request on each day. */
+  async usageReport(account: string, range: UsageRange): Promise<UsageReport> {
+    const { fromDay, endDay } = resolveUsageQuery('the query', range, Date.UTC(2024, 0, 15));
+    const slots = newSlots();
+    slots[invocationSlot('fetch', 'ok')] = 1;
+    const days = Array.from({ length: endDay - fromDay }, (_, index) => isoDay(fromDay + index));
+    return {
+      account,
+      from: isoDay(fromDay),
+      to: isoDay(endDay),
+      asOf: new Date(Date.UTC(2024, 0, 15)),
+      records: days.map(day => ({ day, function: undefined, ...usageValues(slots) })),
+      stored: { bytes: 3, objects: 1 },
+      storage: days.map(day => ({ day, byteHours: 72, objectHours: 24 })),
+    };
+  }
+
+  async usageAccounts(range: UsageRange): Promise<string[]> {
+    resolveUsageQuery('the query', range, Date.UTC(2024, 0, 15));
+    return [...this.accounts, 'removed'].sort();
   }
 
   #fail(): void {

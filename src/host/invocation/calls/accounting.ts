@@ -35,6 +35,10 @@ export class InvocationAccounting {
   readonly work: CallWork;
   /** The same for bodies that move between the services and the isolate. */
   readonly pace: Pace;
+  /** Bytes of bodies that fetch has sent to the network. */
+  egressSentBytes = 0;
+  /** Bytes of bodies that it has received from there. */
+  egressReceivedBytes = 0;
   /** Connections whose body is still to be sent or to be read, by call. */
   readonly #held = new Map<number, HeldConnection>();
   /** What waits for the isolate to have seen all that was sent to it. */
@@ -65,6 +69,10 @@ export class InvocationAccounting {
       openDescriptor: () => share?.openDescriptor(),
       closeDescriptor: () => share?.closeDescriptor(),
       countRedirect: hop => this.#countRedirect(hop),
+      countEgress: (sentBytes, receivedBytes) => {
+        this.egressSentBytes += sentBytes;
+        this.egressReceivedBytes += receivedBytes;
+      },
     };
     this.pace = {
       sent: bytes => {
@@ -150,6 +158,11 @@ export class InvocationAccounting {
 
   get subrequests(): number {
     return this.#meter.total;
+  }
+
+  /** They by service. */
+  get calls(): Readonly<Partial<Record<SubrequestKind, number>>> {
+    return this.#meter.calls;
   }
 
   /** Counts a call. @throws EdgeError EDGE_SUBREQUEST_LIMIT */

@@ -1,0 +1,151 @@
+/** What accounts have used by day and function, to bill by: as JSON, and as CSV. */
+
+import { usageCsv } from '../../usage/usage-csv.js';
+import { USAGE_BY } from '../../usage/usage-query.js';
+import type { UsageReport } from '../../usage/usage-report.js';
+import type { Context } from '../context.js';
+import { ApiError, type PageInfo, type Reply } from '../http/envelope.js';
+import type { UsageRange } from '../ports.js';
+import type { Route } from '../route.js';
+import type { Principal } from '../state/tokens.js';
+
+const DAY = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'a day (UTC) as YYYY-MM-DD' };
+
+/** The query of one account. Without days they are those of this month, today included. */
+export const USAGE_RANGE: Route['query'] = { from: DAY, to: DAY, by: { enum: [...USAGE_BY], default: 'day' } };
+
+/** The query of several accounts, by pages: each has a report of its own, which may be long. */
+export const USAGE_PAGE: Route['query'] = {
+  ...USAGE_RANGE,
+  page: { type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 },
+  per_page: { type: 'integer', minimum: 1, maximum: 100, default: 100 },
+};
+
+/** The records of an answer, which is made and held at once. */
+const MAX_RECORDS = 50_000;
+
+export async function getAccountRecords(context: Context): Promise<Reply> {
+  return { result: shown(await reportOf(context, context.account)) };
+}
+
+export async function getAccountCsv(context: Context): Promise<Reply> {
+  return csvOf([await reportOf(context, context.account)]);
+}
+
+/** Of the accounts that the token may see. */
+export async function listRecords(context: Context): Promise<Reply> {
+  const { reports, info } = await pageOfReports(context);
+  return { result: reports.map(shown), resultInfo: info };
+}
+
+export async function listCsv(context: Context): Promise<Reply> {
+  return csvOf((await pageOfReports(context)).reports);
+}
+
+async function pageOfReports(context: Context): Promise<{ reports: UsageReport[]; info: PageInfo }> {
+  const { principal, query, services } = context;
+  const { page, per_page: perPage } = query;
+  // A customer does not have the accounts of others looked through.
+  const accounts = isOwner(principal)
+    ? await checked(() => services.functions.usageAccounts(rangeOf(context)))
+    : [principal.account];
+  const wanted = accounts.slice((page - 1) * perPage, page * perPage);
+  const reports: UsageReport[] = [];
+  let records = 0;
+  for (const account of wanted) {
+    const report = await reportOf(context, account);
+    records += report.records.length;
+    if (records > MAX_RECORDS) {
+      throw new ApiError(
+        'QUERY_INVALID',
+        `Query: the usage of these accounts has more than ${MAX_RECORDS} records: ask for fewer days or with a smaller per_page`,
+      );
+    }
+    reports.push(report);
+  }
+  const total = accounts.length;
+  const info = {
+    page,
+    per_page: perPage,
+    count: reports.length,
+    total_count: total,
+    total_pages: Math.ceil(total / perPage),
+  };
+  return { reports, info };
+}
+
+async function reportOf(context: Context, account: string): Promise<UsageReport> {
+  const { functions, stores } = context.services;
+  const asker = { isOwner: isOwner(context.principal) };
+  // One at a time: each may read a lot.
+  const report = await stores.lock.run(`usage/${account}`, () =>
+    checked(() => functions.usageReport(account, rangeOf(context), asker)),
+  );
+  if (report.records.length <= MAX_RECORDS) return report;
+  throw new ApiError(
+    'QUERY_INVALID',
+    `Query: the usage of account ${JSON.stringify(account)} has ${report.records.length} records, at most ${MAX_RECORDS} are answered: ask for fewer days`,
+  );
+}
+
+/** A token for all accounts is the owner's. */
+function isOwner({ account }: Principal): boolean {
+  return account === '*';
+}
+
+function rangeOf({ query: { from, to, by } }: Context): UsageRange {
+  return {
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+    ...(by !== undefined && { by }),
+  };
+}
+
+/** What the schema of the query cannot say, such as days that there are not. */
+async function checked<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof RangeError)
+      throw new ApiError('QUERY_INVALID', `Query: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+async function csvOf(reports: readonly UsageReport[]): Promise<Reply> {
+  const lines: string[] = [];
+  for await (const line of usageCsv(reports)) lines.push(line);
+  return { result: null, raw: lines.join(''), mediaType: 'text/csv; charset=utf-8; header=present' };
+}
+
+function shown({ account, from, to, asOf, records, stored, storage }: UsageReport): unknown {
+  return {
+    account,
+    from,
+    to,
+    as_of: asOf.toISOString(),
+    records: records.map(record => ({
+      day: record.day ?? null,
+      function: record.function ?? null,
+      invocations: record.invocations,
+      requests: record.requests,
+      kinds: record.kinds,
+      outcomes: record.outcomes,
+      request_outcomes: record.requestOutcomes,
+      cpu_ms: record.cpuMs,
+      wall_ms: record.wallMs,
+      request_bytes: record.requestBytes,
+      response_bytes: record.responseBytes,
+      subrequests: record.subrequests,
+      egress_sent_bytes: record.egressSentBytes,
+      egress_received_bytes: record.egressReceivedBytes,
+      calls: record.calls,
+    })),
+    stored,
+    storage: storage.map(({ day, byteHours, objectHours }) => ({
+      day: day ?? null,
+      byte_hours: byteHours,
+      object_hours: objectHours,
+    })),
+  };
+}

@@ -1,0 +1,24 @@
+/** One timer at a time, which does not keep the process alive. */
+export interface SoonTimer {
+  /** Nothing when it is running already. */
+  schedule(ms: number): void;
+  cancel(): void;
+}
+
+export function callSoon(task: () => Promise<void>): SoonTimer {
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    schedule(ms) {
+      if (timer !== undefined) return;
+      timer = setTimeout(() => {
+        timer = undefined;
+        void task();
+      }, ms);
+      timer.unref();
+    },
+    cancel() {
+      clearTimeout(timer);
+      timer = undefined;
+    },
+  };
+}

@@ -1,0 +1,82 @@
+/** Counts what the invocations of one function use. This runs once for each invocation, so it only adds numbers to an array. */
+
+import type { InvocationKind } from '../quotas/limits.js';
+import type { SubrequestKind } from '../quotas/service-calls.js';
+import type { UsageRow } from './usage-row.js';
+import { callSlot, type InvocationOutcome, invocationSlot, SUM_SLOTS } from './usage-slots.js';
+
+/** What one invocation has used. */
+export interface InvocationUsage {
+  readonly kind: InvocationKind;
+  /** Milliseconds, rounded to the microsecond. */
+  readonly cpuMs: number;
+  /** Milliseconds, rounded to the microsecond. */
+  readonly wallMs: number;
+  readonly requestBytes: number;
+  readonly responseBytes: number;
+  readonly subrequests: number;
+  /** Undefined when no service was called. */
+  readonly accounting: ServiceUsage | undefined;
+}
+
+export interface ServiceUsage {
+  readonly calls: Readonly<Partial<Record<SubrequestKind, number>>>;
+  readonly egressSentBytes: number;
+  readonly egressReceivedBytes: number;
+}
+
+/** The rows that are being added to. */
+export interface OpenRows {
+  readonly now: () => number;
+  /** The row of a function on the day of `now`. */
+  open(account: string, name: string, now: number): UsageRow;
+  /** The row has changed: it is written soon. */
+  noteChange(row: UsageRow): void;
+  /** What the account has stored may have changed. */
+  noteStored(account: string): void;
+}
+
+export class FunctionUsage {
+  readonly #account: string;
+  readonly #name: string;
+  readonly #rows: OpenRows;
+  #row: UsageRow | undefined;
+
+  constructor(account: string, name: string, rows: OpenRows) {
+    this.#account = account;
+    this.#name = name;
+    this.#rows = rows;
+  }
+
+  /** Adds an invocation that is over to the day, in UTC, that it is now. */
+  add(outcome: InvocationOutcome, usage: InvocationUsage): void {
+    const now = this.#rows.now();
+    let row = this.#row;
+    if (row === undefined || row.isClosed || now < row.fromMs || now >= row.endMs) {
+      row = this.#rows.open(this.#account, this.#name, now);
+      this.#row = row;
+    }
+    const { added } = row;
+    const slot = invocationSlot(usage.kind, outcome);
+    added[slot] = (added[slot] ?? 0) + 1;
+    add(added, SUM_SLOTS.cpuUs, Math.round(usage.cpuMs * 1000));
+    add(added, SUM_SLOTS.wallUs, Math.round(usage.wallMs * 1000));
+    add(added, SUM_SLOTS.requestBytes, usage.requestBytes);
+    add(added, SUM_SLOTS.responseBytes, usage.responseBytes);
+    if (usage.accounting !== undefined) {
+      const { calls, egressSentBytes, egressReceivedBytes } = usage.accounting;
+      add(added, SUM_SLOTS.subrequests, usage.subrequests);
+      add(added, SUM_SLOTS.egressSentBytes, egressSentBytes);
+      add(added, SUM_SLOTS.egressReceivedBytes, egressReceivedBytes);
+      let kind: SubrequestKind;
+      // An object of our own, with keys of the table.
+      for (kind in calls) add(added, callSlot(kind), calls[kind] ?? 0);
+      if (calls.bucket !== undefined) this.#rows.noteStored(this.#account);
+    }
+    if (!row.isChanged) this.#rows.noteChange(row);
+  }
+}
+
+function add(to: Float64Array, slot: number, value: number): void {
+  to[slot] = (to[slot] ?? 0) + value;
+}

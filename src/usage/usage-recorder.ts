@@ -1,0 +1,202 @@
+/**
+ * Keeps what invocations use, in memory and on disk. Rows that have changed are written in one batch, at most a second after the first change: a
+ * kill loses no more than that. What is written of a row is its whole sum, and the sum of the storage is read once, when the row comes into
+ * memory; so a batch that is written twice, or of which it is not known whether it was written, counts once.
+ */
+import { callSoon } from './call-soon.js';
+import type { OpenRows } from './function-usage.js';
+import type { StoredHoursMeter } from './stored-bytes.js';
+import { dayOf } from './usage-day.js';
+import { UsageRow } from './usage-row.js';
+import { newSlots, type UsageSlots } from './usage-slots.js';
+import type { UsageStore } from './usage-store.js';
+import { writeRows } from './write-rows.js';
+
+export interface UsageRecorderOptions {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Opens the storage with the first write. */
+  readonly store: () => Promise<UsageStore>;
+  readonly stored: StoredHoursMeter;
+  /** Called when writing begins to fail. It is tried again. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** So that what is a second old has been written: the write itself takes time as well. */
+const WRITE_AFTER_MS = 800;
+const MAX_RETRY_MS = 60_000;
+
+export class UsageRecorder implements OpenRows {
+  readonly now: () => number;
+  /** What invocations of every account have used since the start. */
+  readonly #sum = newSlots();
+  readonly #accountSums = new Map<string, UsageSlots>();
+  readonly #options: UsageRecorderOptions;
+  readonly #rows = new Map<string, UsageRow>();
+  #changed: UsageRow[] = [];
+  /** Rows that are being written, in part. */
+  #inWriting: readonly UsageRow[] = [];
+  /** Rows that the last write has written: they leave memory unless they have changed by the next. */
+  #written = new Set<UsageRow>();
+  readonly #timer = callSoon(() => this.#writeInBackground());
+  #writing: Promise<void> | undefined;
+  #failures = 0;
+  #isClosed = false;
+
+  constructor(options: UsageRecorderOptions) {
+    this.#options = options;
+    this.now = options.now;
+  }
+
+  /** Rows in memory: those of functions that were active in the last two seconds, and those that could not be written. */
+  get rows(): number {
+    return this.#rows.size;
+  }
+
+  /** Writes that have failed one after the other; 0 when the last one has not. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  open(account: string, name: string, now: number): UsageRow {
+    return this.#openDay(account, name, dayOf(now));
+  }
+
+  noteChange(row: UsageRow): void {
+    row.isChanged = true;
+    this.#changed.push(row);
+    this.#schedule();
+  }
+
+  /** What the account has stored may have changed. */
+  noteStored(account: string): void {
+    this.#options.stored.noteChange(account);
+    this.#schedule();
+  }
+
+  /** What invocations have used since the start, of every account or of one. */
+  sums(account?: string): UsageSlots {
+    this.#settleAll();
+    return account === undefined ? this.#sum : (this.#accountSums.get(account) ?? newSlots());
+  }
+
+  /** Forgets the sums of an account that is gone. What is written stays. */
+  forget(account: string): void {
+    this.#settleAll();
+    this.#accountSums.delete(account);
+  }
+
+  /** Resolves when everything that was added before is on disk. Rejects like the storage; what was not written stays in memory. */
+  async write(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing.catch(() => {});
+    if (this.#changed.length === 0 && !this.#options.stored.hasChanged) return;
+    const writing = this.#writeAll();
+    this.#writing = writing;
+    try {
+      await writing;
+      this.#failures = 0;
+    } catch (error) {
+      this.#failures++;
+      throw error;
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  /** Writes what is left. Never rejects: what cannot be written is reported, and lost. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer.cancel();
+    try {
+      await this.write();
+    } catch (error) {
+      this.#options.onError(error);
+    }
+  }
+
+  async #writeInBackground(): Promise<void> {
+    try {
+      this.#leave();
+      await this.write();
+    } catch (error) {
+      if (this.#failures === 1) this.#options.onError(error);
+    }
+    if (this.#changed.length > 0 || this.#written.size > 0 || this.#options.stored.hasChanged) this.#schedule();
+  }
+
+  async #writeAll(): Promise<void> {
+    const changed = [...new Set(this.#changed)];
+    this.#changed = [];
+    this.#inWriting = changed;
+    let store: UsageStore;
+    try {
+      store = await this.#options.store();
+      await writeRows(store, changed, {
+        settle: row => this.#settle(row),
+        overflow: row => this.#overflowOf(row),
+      });
+    } catch (error) {
+      // Those that were written are written again, which changes nothing.
+      for (const row of changed) row.isChanged = true;
+      this.#changed.push(...changed);
+      throw error;
+    } finally {
+      this.#inWriting = [];
+    }
+    for (const row of changed) this.#written.add(row);
+    await this.#options.stored.write(store);
+  }
+
+  /** Rows that nothing was added to since they were written leave memory. */
+  #leave(): void {
+    for (const row of this.#written) {
+      if (row.isChanged) continue;
+      row.isClosed = true;
+      this.#rows.delete(rowKey(row.account, row.name, row.day));
+    }
+    this.#written = new Set();
+  }
+
+  #openDay(account: string, name: string, day: number): UsageRow {
+    const key = rowKey(account, name, day);
+    let row = this.#rows.get(key);
+    if (row === undefined) {
+      row = new UsageRow(account, name, day);
+      this.#rows.set(key, row);
+    }
+    return row;
+  }
+
+  /** What is added to it is written by this write; that it has changed has it written again when this one fails, and leave memory later. */
+  #overflowOf(row: UsageRow): UsageRow {
+    const overflow = this.#openDay(row.account, OTHER_FUNCTIONS, row.day);
+    if (!overflow.isChanged) this.noteChange(overflow);
+    return overflow;
+  }
+
+  #settleAll(): void {
+    for (const row of this.#inWriting) this.#settle(row);
+    for (const row of this.#changed) this.#settle(row);
+  }
+
+  #settle(row: UsageRow): void {
+    let sum = this.#accountSums.get(row.account);
+    if (sum === undefined) {
+      sum = newSlots();
+      this.#accountSums.set(row.account, sum);
+    }
+    row.settle([this.#sum, sum]);
+  }
+
+  #schedule(): void {
+    if (this.#isClosed) return;
+    this.#timer.schedule(this.#failures === 0 ? WRITE_AFTER_MS : Math.min(MAX_RETRY_MS, 1000 * 2 ** this.#failures));
+  }
+}
+
+/** The name that usage stands under of functions beyond those that an account has rows for on a day. No function can have it. */
+export const OTHER_FUNCTIONS = '*';
+
+function rowKey(account: string, name: string, day: number): string {
+  return `${day}/${account}/${name}`;
+}
