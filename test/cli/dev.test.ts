@@ -265,6 +265,16 @@ for (const [how, isGroup] of [
   });
 }
 
+test('edgehost dev ends when the package manager that has started it is gone', async t => {
+  const cwd = await folderOf(t, { 'index.js': answering('x') });
+  const dev = new Program(t, DEV, { cwd, env: { npm_lifecycle_event: 'npx' }, isInShell: true });
+  const url = await dev.url();
+  t.is(await textOf(url), 'x');
+  await dev.stop();
+  await dev.event('stopped');
+  await t.throwsAsync(fetch(url));
+});
+
 test('edgehost dev applies the plan, and prints limits that are passed and requests that are refused', async t => {
   t.timeout(240_000);
   const cwd = await folderOf(t, { 'index.js': 'export default { fetch() { for (;;); } };\n' });
