@@ -24,6 +24,7 @@ const SLOW = [
   'attacks/hijacked-cell',
   'cli/dev',
   'cli/serve',
+  'cli/dev-attacks',
   'limits/deployment',
   'clients/programs',
   'faults/cells',

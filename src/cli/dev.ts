@@ -62,7 +62,7 @@ a folder of      such folders and scripts: each answers /NAME and below, and the
 
 export const DEV = command(SYNTAX, async ({ values, paths }, io) => {
   const report = reporterFor(io, { isJson: values.json, hasAccounts: false });
-  const stop = io.stopSignal();
+  const stop = io.stopSignal({ isForeground: true });
   const server = await DevServer.start({
     path: paths[0] ?? '.',
     host: values.host ?? '127.0.0.1',

@@ -1,9 +1,10 @@
 /** `edgehost init`: a small function to begin with. */
-import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { access, mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { CONFIG_NAME, nameOf } from './functions/find-functions.js';
 import { shownPath } from './functions/function-error.js';
 import { type FunctionTemplate, functionTemplate } from './init/function-template.js';
+import { ownDependency } from './init/own-package.js';
 import type { Syntax } from './terminal/arguments.js';
 import { CommandError, command } from './terminal/command.js';
 
@@ -32,7 +33,8 @@ export const INIT = command(SYNTAX, async ({ values, paths }, io) => {
       2,
       `Option --name is ${JSON.stringify(name)}, expected 1 to 63 letters, digits, ".", "_" or "-", beginning with a letter or digit`,
     );
-  const template = functionTemplate({ name, language: values.javascript ? 'js' : 'ts', version: await ownVersion() });
+  const { spec, path } = ownDependency(folder);
+  const template = functionTemplate({ name, language: values.javascript ? 'js' : 'ts', edgehost: spec });
   await refuseToOverwrite(folder, template);
   for (const [file, content] of Object.entries(template.own)) await write(join(folder, file), content);
   const written = Object.keys(template.own);
@@ -43,6 +45,10 @@ export const INIT = command(SYNTAX, async ({ values, paths }, io) => {
   }
   for (const file of written) io.out(`wrote ${shownPath(join(folder, file))}\n`);
   for (const file of kept) io.out(`left  ${shownPath(join(folder, file))} as it is\n`);
+  if (path !== undefined && written.includes('package.json'))
+    io.out(
+      `\nThis edgehost does not come from a registry: package.json takes it from ${path}. Put a version there for others.\n`,
+    );
   const where = relative('.', folder);
   const steps = [...(where === '' ? [] : [`cd ${where}`]), 'npm install', 'npx edgehost dev'];
   io.out(`\nNext:\n${steps.map(step => `  ${step}\n`).join('')}`);
@@ -75,12 +81,4 @@ async function write(path: string, content: string): Promise<boolean> {
     if (await exists(path)) return false;
     throw error;
   }
-}
-
-async function ownVersion(): Promise<string> {
-  // From dist/src/cli.
-  const { version }: { version?: unknown } = JSON.parse(
-    await readFile(new URL('../../../package.json', import.meta.url), 'utf8'),
-  );
-  return String(version);
 }

@@ -2,6 +2,7 @@
 /** The executable `edgehost`. */
 import process from 'node:process';
 import { runEdgehost } from './edgehost.js';
+import { stopOnSignals, stopWithPackageManager } from './terminal/stop-signal.js';
 
 // A reader that has seen enough, such as head, closes the pipe.
 process.stdout.on('error', () => process.exit());
@@ -14,17 +15,12 @@ process.exitCode = await runEdgehost(process.argv.slice(2), {
   isTerminal: process.stdout.isTTY === true,
   now: () => new Date(),
   env: process.env,
-  stopSignal: () => {
-    stop ??= stopOnSignals();
+  stopSignal: ({ isForeground = false } = {}) => {
+    if (stop === undefined) {
+      stop = new AbortController();
+      stopOnSignals(stop);
+      if (isForeground) stopWithPackageManager(stop);
+    }
     return stop.signal;
   },
 });
-
-function stopOnSignals(): AbortController {
-  const controller = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // After the first one the signal does again what it does by default.
-    process.once(signal, () => controller.abort(signal));
-  }
-  return controller;
-}

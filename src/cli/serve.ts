@@ -4,6 +4,7 @@ import { errorCode } from '../quotas/errors.js';
 import { locationOf } from './functions/function-error.js';
 import { listen } from './serving/http-server.js';
 import { type AccountFunction, forEachFunction } from './serving/load-accounts.js';
+import { openStorage } from './serving/open-storage.js';
 import { reporterFor, reportHost } from './serving/reporter.js';
 import type { Report, ServedFunction } from './serving/server-event.js';
 import { readServerFile, type ServerFile } from './serving/server-file.js';
@@ -69,6 +70,7 @@ async function serve(
   { report, io, address, isKeptGoing }: Serving,
 ): Promise<ExitCode> {
   const stop = io.stopSignal();
+  await openStorage(host, 'name another directory by the key "storage" of the file, or ":memory:" for none');
   const functions: ServedFunction[] = [];
   const failures = await forEachFunction(host, file.accounts, async loaded => {
     const { name, urls } = await load(loaded, report);

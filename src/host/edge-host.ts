@@ -281,6 +281,15 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     return this.account(DEFAULT_ACCOUNT).bucket(name);
   }
 
+  /**
+   * Opens the storage now, where the start of a server should fail for what the first use of a bucket would find out. Rejects with
+   * EDGE_STORAGE_LOCKED (another process has it open), EDGE_STORAGE_FORMAT, EDGE_STORAGE_CORRUPT, EDGE_STORAGE_ACCESS, EDGE_STORAGE_FULL,
+   * EDGE_INTERNAL (the directory cannot be made or read) or EDGE_CLOSED.
+   */
+  async openStorage(): Promise<void> {
+    await this.#storageOfBindings();
+  }
+
   /** Answers a request by the routes of the loaded functions. Rejects with EDGE_NO_ROUTE when none matches. */
   async fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {
     const request = fetchInput(input, init);

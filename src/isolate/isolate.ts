@@ -17,6 +17,7 @@ import {
 import type { Transport } from '../protocol/transport.js';
 import { createHostCall } from './bridge.js';
 import { GuestExchange } from './guest-exchange.js';
+import { EndedInvocations } from './invocations/ended-invocations.js';
 import { HeldWork, OWN } from './invocations/held-work.js';
 import { StalledInvocations } from './invocations/stalled-invocations.js';
 import { loadModules } from './load.js';
@@ -64,6 +65,7 @@ export class Isolate implements OpContext, ChannelOwner {
   readonly #timers: Timers;
   readonly #exchanges = new IdTable<GuestExchange>();
   readonly #invocations = new IdTable<OpenInvocation>();
+  readonly #ended = new EndedInvocations();
   readonly #stalled: StalledInvocations;
   #channel: Channel | undefined;
   #left: Uint8Array | undefined;
@@ -74,6 +76,8 @@ export class Isolate implements OpContext, ChannelOwner {
   #isLoading = false;
   /** The invocation that the isolate is about to end for. */
   #ending = 0;
+  /** The invocation whose rejected promise is reported in a turn of no invocation. */
+  #rejecting = 0;
   #onLoaded: ((answer: { handlers: readonly string[] } | { failure: ScriptFailure }) => void) | undefined;
   readonly #forget = (exchange: GuestExchange): void => {
     if (exchange.isInvocation) {
@@ -168,7 +172,11 @@ export class Isolate implements OpContext, ChannelOwner {
       onCpuSpent: (invocation, cpuMs) => this.#spent(invocation, cpuMs),
       onMemoryExceeded: (invocation, bytes) => this.#exceedMemory(invocation, bytes),
     });
-    this.#turns = new TurnQueue(this.#realm.enter, this.#meter, held);
+    const report = (id: number, usage: Buffer): void => this.#channel?.signal(id, SignalKind.Done, usage);
+    this.#turns = new TurnQueue(this.#realm.enter, this.#meter, held, () => {
+      this.#rejecting = 0;
+      this.#ended.drain(report);
+    });
     const isBusy = (): boolean => !this.#turns.isIdle || this.#pendingOps + this.#pendingImports > 0;
     this.#stalled = new StalledInvocations({
       open: this.#invocations,
@@ -198,9 +206,14 @@ export class Isolate implements OpContext, ChannelOwner {
     // Of the warm-up: nothing of that realm may come to this one.
     if (this.#modules === undefined) return;
     this.#meter.rejected();
-    // Node reports behind the last turn, when none is running. Of an invocation that is over the host wants nothing any more.
+    // Node reports behind the last turn of a batch, when none is running.
     const { last } = this.#turns;
-    this.#turns.push(this.#invocations.has(last) ? last : 0, [Ev.UnhandledRejection, reason, promise]);
+    if (this.#invocations.has(last)) this.#turns.push(last, [Ev.UnhandledRejection, reason, promise]);
+    else
+      this.#turns.push(0, [Ev.UnhandledRejection, reason, promise], () => {
+        this.#rejecting = last;
+        return true;
+      });
   }
 
   /** Somebody listens after all to the rejection of a promise that was reported. */
@@ -400,10 +413,10 @@ export class Isolate implements OpContext, ChannelOwner {
     return guest;
   }
 
-  /** Of no invocation, or of one that is over, the host wants no log: function code that goes on by itself would flood it. */
+  /** Of no invocation, or of one whose end was reported, the host wants no log: function code that goes on by itself would flood it. */
   #log(level: number, text: string): void {
-    const id = this.currentInvocation();
-    if (!this.#invocations.has(id)) return;
+    const id = this.currentInvocation() || this.#rejecting;
+    if (!this.#invocations.has(id) && !this.#ended.has(id)) return;
     this.#channel?.signal(id, SignalKind.Log, String.fromCharCode(level) + text);
   }
 
@@ -470,6 +483,8 @@ export class Isolate implements OpContext, ChannelOwner {
     this.#timers.clearInvocation(id);
     this.#turns.held.forget(id);
     this.#stalled.ended(id);
-    this.#channel?.signal(id, SignalKind.Done, this.#meter.close(id));
+    const usage = this.#meter.close(id);
+    if (this.#turns.isLeaving) this.#ended.add(id, usage);
+    else this.#channel?.signal(id, SignalKind.Done, usage);
   }
 }

@@ -48,6 +48,7 @@ export class TurnQueue {
   readonly held: HeldWork;
   readonly #enter: GuestFunction;
   readonly #meter: TurnMeter;
+  readonly #onLeave: () => void;
   #turns: Turn[] = [];
   #head = 0;
   #isRunning = false;
@@ -55,6 +56,7 @@ export class TurnQueue {
   readonly #leave = (): void => {
     this.#isLeaving = false;
     this.#meter.leave();
+    this.#onLeave();
   };
   readonly #run = (): void => this.#next();
   readonly #afterMicrotasks = (): void => nextTick(this.#finish);
@@ -67,14 +69,21 @@ export class TurnQueue {
     this.#next();
   };
 
-  constructor(enter: GuestFunction, meter: TurnMeter, held = new HeldWork()) {
+  /** `onLeave` is called when the promises that the turns of a batch have rejected are reported, and before what they write goes out. */
+  constructor(enter: GuestFunction, meter: TurnMeter, held = new HeldWork(), onLeave: () => void = () => {}) {
     this.held = held;
+    this.#onLeave = onLeave;
     this.#enter = enter;
     this.#meter = meter;
   }
 
   get isIdle(): boolean {
     return !this.#isRunning;
+  }
+
+  /** A batch has begun, and `onLeave` follows it. */
+  get isLeaving(): boolean {
+    return this.#isLeaving;
   }
 
   /**

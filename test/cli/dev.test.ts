@@ -81,6 +81,23 @@ for (const [env, isColoured] of [
   });
 }
 
+test('edgehost dev ends with 1 when another process has its storage open, and says what to do', async t => {
+  t.timeout(240_000);
+  const configuration = 'name = "x"\nmain = "index.js"\n[[store_buckets]]\nbinding = "FILES"\nbucket_name = "files"\n';
+  const cwd = await folderOf(t, { 'index.js': answering('x'), 'edgehost.toml': configuration });
+  const first = new Program(t, DEV, { cwd });
+  await first.url();
+  const { code, out, err } = await edgehost(t, DEV, { cwd });
+  t.is(code, 1);
+  t.is(out, '');
+  t.regex(err, /^edgehost dev: .*\.edgehost": another host has the .* directory open.*\(EDGE_STORAGE_LOCKED\)\n/);
+  t.regex(err, /\nEnd the process that has it open, .*--persist DIR.*--persist :memory:/);
+  const beside = new Program(t, [...DEV, '--persist', ':memory:'], { cwd });
+  t.is(await textOf(await beside.url()), 'x');
+  await first.stop();
+  await beside.stop();
+});
+
 test('edgehost dev loses no request while versions change', async t => {
   t.timeout(240_000);
   const cwd = await folderOf(t, { 'index.js': answering('0') });
@@ -247,6 +264,16 @@ for (const [how, isGroup] of [
     t.deepEqual([code, err], [0, '']);
   });
 }
+
+test('edgehost dev ends when the package manager that has started it is gone', async t => {
+  const cwd = await folderOf(t, { 'index.js': answering('x') });
+  const dev = new Program(t, DEV, { cwd, env: { npm_lifecycle_event: 'npx' }, isInShell: true });
+  const url = await dev.url();
+  t.is(await textOf(url), 'x');
+  await dev.stop();
+  await dev.event('stopped');
+  await t.throwsAsync(fetch(url));
+});
 
 test('edgehost dev applies the plan, and prints limits that are passed and requests that are refused', async t => {
   t.timeout(240_000);

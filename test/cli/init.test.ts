@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile, symlink } from 'node:fs/promises';
+import { readdir, readFile, realpath, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import test from 'ava';
+import { ownDependency } from '../../src/cli/init/own-package.js';
 import { ROOT } from '../docs/markdown.js';
 import { edgehost, folderOf, Program, put, textOf } from './program.js';
 
@@ -51,3 +52,49 @@ test('edgehost init overwrites nothing', async t => {
     /--name is "a b", expected 1 to 63 letters/,
   );
 });
+
+test('edgehost init of a package that no registry has writes where it is, and says so', async t => {
+  const cwd = await folderOf(t, {});
+  const { code, out } = await edgehost(t, ['init', 'hello'], { cwd });
+  t.is(code, 0);
+  const { devDependencies } = JSON.parse(await readFile(join(cwd, 'hello/package.json'), 'utf8'));
+  t.regex(devDependencies.edgehost, /^file:\.\./);
+  t.is(await realpath(join(cwd, 'hello', devDependencies.edgehost.slice('file:'.length))), await realpath(ROOT));
+  t.true(out.includes(`does not come from a registry: package.json takes it from ${await realpath(ROOT)}.`));
+});
+
+for (const [where, files, expected] of [
+  ['a registry', { 'package.json': '{"dependencies":{"edgehost":"^1.2.0"}}' }, '^1.2.3'],
+  [
+    'a tarball',
+    { 'package.json': '{"devDependencies":{"edgehost":"file:packs/edgehost.tgz"}}' },
+    'file:packs/edgehost.tgz',
+  ],
+  [
+    'a tarball that package.json does not name',
+    {
+      'node_modules/.package-lock.json':
+        '{"packages":{"node_modules/edgehost":{"resolved":"file:packs/edgehost.tgz"}}}',
+    },
+    'file:packs/edgehost.tgz',
+  ],
+  ['a tarball that is gone', { 'package.json': '{"dependencies":{"edgehost":"file:gone.tgz"}}' }, '^1.2.3'],
+  ['files that are not JSON', { 'package.json': 'dependencies' }, '^1.2.3'],
+] as const) {
+  for (const modules of ['node_modules', 'node_modules/.pnpm/edgehost@1.2.3/node_modules']) {
+    test(`the package.json of a new project names the edgehost of ${where} (${modules})`, async t => {
+      const folder = await realpath(
+        await folderOf(t, {
+          ...files,
+          'packs/edgehost.tgz': '',
+          [`${modules}/edgehost/package.json`]: '{"version":"1.2.3"}',
+        }),
+      );
+      const { spec, path } = ownDependency(join(folder, 'hello'), join(folder, modules, 'edgehost'));
+      const isOfNpm = modules === 'node_modules' || !('node_modules/.package-lock.json' in files);
+      const wanted = isOfNpm ? expected : '^1.2.3';
+      t.is(spec, wanted.replace('file:', 'file:../'));
+      t.is(path, wanted.startsWith('file:') ? join(folder, wanted.slice('file:'.length)) : undefined);
+    });
+  }
+}

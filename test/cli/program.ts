@@ -17,6 +17,8 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Whether it leads a group of processes, as what is started in a terminal does. */
   readonly isGroup?: boolean;
+  /** Whether a shell stands between, as that of npm does, which passes no signal on. */
+  readonly isInShell?: boolean;
 }
 
 /** What is left of a program that has ended. */
@@ -38,20 +40,23 @@ export class Program {
   #next = 0;
 
   /** With `--json` among the arguments what it prints are events. It is ended with the test, however that ends. */
-  constructor(t: ExecutionContext, args: readonly string[], { cwd, env = {}, isGroup = false }: ProgramOptions = {}) {
+  constructor(t: ExecutionContext, args: readonly string[], options: ProgramOptions = {}) {
+    const { cwd, env = {}, isInShell = false, isGroup = isInShell } = options;
     const { NO_COLOR: _, FORCE_COLOR: __, ...inherited } = process.env;
-    this.#child = spawn(process.execPath, [MAIN, ...args], {
+    const command = [process.execPath, MAIN, ...args];
+    const [file = '', ...rest] = isInShell ? ['sh', '-c', '"$@"; exit $?', 'sh', ...command] : command;
+    this.#child = spawn(file, rest, {
       cwd,
       env: { ...inherited, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: isGroup,
     });
     const isJson = args.includes('--json');
-    let rest = '';
+    let begun = '';
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.#out += text;
-      const lines = `${rest}${text}`.split('\n');
-      rest = lines.pop() ?? '';
+      const lines = `${begun}${text}`.split('\n');
+      begun = lines.pop() ?? '';
       if (isJson) this.#events.push(...lines.map(line => JSON.parse(line)));
       this.#wake();
     });
@@ -65,6 +70,7 @@ export class Program {
     });
     t.teardown(async () => {
       if (!this.#isOver) this.#child.kill('SIGKILL');
+      if (!this.#isOver && isInShell) killGroup(this.pid);
       await this.#ended;
     });
   }
@@ -126,6 +132,15 @@ export class Program {
     await new Promise<void>(resolve => {
       this.#wake = resolve;
     });
+  }
+}
+
+/** The shell may be gone, and what it has started not. */
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }
 

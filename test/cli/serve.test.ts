@@ -80,6 +80,29 @@ test('edgehost serve serves nothing when a function does not load, and the other
   await serve.stop();
 });
 
+for (const keepGoing of [[], ['--keep-going']]) {
+  test(`edgehost serve ${keepGoing.join()} ends with 1 when another process has its storage open, and says what to do`, async t => {
+    t.timeout(240_000);
+    const cwd = await folderOf(t, FILES);
+    const first = new Program(t, ['serve', 'server.toml', '--json'], { cwd });
+    await first.url();
+    const { code, out, err } = await edgehost(t, ['serve', 'server.toml', ...keepGoing], { cwd });
+    t.is(code, 1);
+    t.is(out, '');
+    t.regex(err, /^edgehost serve: .*"[^"]*data": another host has the .* directory open.*\(EDGE_STORAGE_LOCKED\)\n/);
+    t.regex(err, /\nEnd the process that has it open, .*"storage" of the file/);
+    await first.stop();
+  });
+}
+
+test('edgehost serve ends with 1 when its storage directory cannot be made, and says why', async t => {
+  const cwd = await folderOf(t, { ...FILES, data: 'a file' });
+  const { code, out, err } = await edgehost(t, ['serve', 'server.toml'], { cwd });
+  t.is(code, 1);
+  t.is(out, '');
+  t.regex(err, /^edgehost serve: Cannot open the storage directory "[^"]*data": E[A-Z]+: .*\(EDGE_INTERNAL\)\n/);
+});
+
 for (const [what, file, message] of [
   [
     'a key that there is not',

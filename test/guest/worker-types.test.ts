@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import vm from 'node:vm';
 import test from 'ava';
+import { textOf } from '../docs/markdown.js';
 import { TestRealm } from './test-realm.js';
 
 interface Shape {
@@ -96,6 +97,29 @@ test('functions have every member that the library of TypeScript declares of the
   );
   const library = readFileSync(join(dirname(getExePath()), 'lib.webworker.d.ts'), 'utf8');
   t.deepEqual(missingMembers(library, '').sort(), Object.keys(ABSENT).sort());
+});
+
+test('docs/functions.md names values that the library of TypeScript declares and functions do not have', async t => {
+  const { default: getExePath }: { default: () => string } = await import(
+    new URL('lib/getExePath.js', `file://${typescript}/`).href
+  );
+  const library = readFileSync(join(dirname(getExePath()), 'lib.webworker.d.ts'), 'utf8');
+  const declared = new Set(
+    [...library.matchAll(/^declare (?:var|function|namespace) (\w+)/gm)].map(([, name]) => name),
+  );
+  const [, list = ''] = /"no-restricted-globals": (\[.*?\])/s.exec(textOf('docs/functions.md')) ?? [];
+  const [, ...names]: string[] = JSON.parse(list);
+  t.true(names.length > 10);
+  t.deepEqual(
+    names.filter(name => !declared.has(name)),
+    [],
+    'is not declared',
+  );
+  t.deepEqual(
+    names.filter(name => found.has(name) && name !== 'caches'),
+    [],
+    'is there',
+  );
 });
 
 /** The globals of functions that are not of the language. */

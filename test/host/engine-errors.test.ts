@@ -1,6 +1,6 @@
 /** Where an author finds the place of an error that the engine has thrown: in every one of these there are file, line and column. */
 import test from 'ava';
-import { type EdgeError, EdgeHost } from '../../src/index.js';
+import { type EdgeError, EdgeHost, type LogEvent } from '../../src/index.js';
 import { ISOLATIONS, type Isolation, nextInvocation, nextLog, textOf } from './new-host.js';
 
 const hosts = new Map<Isolation, EdgeHost>();
@@ -65,6 +65,11 @@ for (const isolation of ISOLATIONS) {
       'Promise.resolve({}).then(deep); await scheduler.wait(1);',
       'Uncaught (in promise) TypeError: ',
     ],
+    [
+      'a rejection of an invocation that is over by then',
+      '(async () => deep({}))();',
+      'Uncaught (in promise) TypeError: ',
+    ],
     ['waitUntil()', 'ctx.waitUntil(Promise.resolve({}).then(deep));', 'Uncaught (in waitUntil) TypeError: '],
     ['a callback of a timer', 'setTimeout(deep, 0, {}); await scheduler.wait(5);', 'Uncaught TypeError: '],
   ] as const) {
@@ -74,6 +79,27 @@ for (const isolation of ISOLATIONS) {
       t.true((await logged).startsWith(`${text}${MESSAGE}\n    at deep (${name}.js:1:31)`), await logged);
     });
   }
+
+  test(`a rejection behind the answer is logged before the invocation is over, within its limit of logs (${isolation})`, async t => {
+    const { fn, name, over } = await load(
+      isolation,
+      `for (let n = 0; n < 1000; n++) Promise.reject('x'.repeat(1000)); return new Response('answered');`,
+    );
+    const host = hosts.get(isolation);
+    const logs: LogEvent[] = [];
+    const listener = (event: LogEvent): void => {
+      if (event.function === name) logs.push(event);
+    };
+    host?.on('log', listener);
+    t.teardown(() => host?.off('log', listener));
+    const counted = over.then(({ invocation }) => ({ id: invocation, count: logs.length }));
+    t.is(await textOf(fn.fetch('http://x/')), 'answered');
+    const { id, count } = await counted;
+    t.deepEqual([...new Set(logs.map(event => event.invocation))], [id]);
+    t.is(logs.length, count);
+    t.true(count > 100 && count < 300, `${count} lines`);
+    t.true(logs.some(event => event.message.startsWith('Log truncated')));
+  });
 
   test(`stacks go on through asynchronous functions and name no file of the host (${isolation})`, async t => {
     const { fn, name } = await load(

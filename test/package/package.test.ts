@@ -159,6 +159,14 @@ test('import and require() give the same, and the types of both name every value
   t.deepEqual([...types.matchAll(/declare const (\w+)/g)].map(match => match[1] ?? '').sort(), all?.sort());
 });
 
+test('edgehost init of the tarball writes where the tarball is', async t => {
+  const main = join(project, 'node_modules/edgehost/dist/src/cli/main.js');
+  const { stdout } = await run(process.execPath, [main, 'init', 'hello'], { cwd: project });
+  t.regex(stdout, /does not come from a registry: package\.json takes it from .*\.tgz\./);
+  const { devDependencies } = JSON.parse(readFileSync(join(project, 'hello/package.json'), 'utf8'));
+  t.is(devDependencies.edgehost, `file:../${packed.filename}`);
+});
+
 for (const lib of ['webworker', 'dom']) {
   test(`a function in TypeScript compiles with edgehost/worker, lib ${lib} and no types of Node`, async t => {
     t.timeout(120_000);

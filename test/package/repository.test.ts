@@ -1,6 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
 import test from 'ava';
 import { ROOT } from '../docs/markdown.js';
 
@@ -35,3 +37,24 @@ test('no file names the host of a package registry', t => {
   const naming = files.filter(file => new RegExp(pattern).test(readFileSync(join(ROOT, file), 'latin1')));
   t.deepEqual(naming, []);
 });
+
+for (const [what, bugs, isRefused] of [
+  ['of nobody', 'https://edgehost.invalid/issues', true],
+  ['that are missing', undefined, true],
+  ['that are none', 'issues', true],
+  ['of the project', { url: 'https://example.com/issues' }, false],
+] as const) {
+  test(`npm publish ${isRefused ? 'is refused for' : 'takes'} addresses ${what}`, t => {
+    const cwd = mkdtempSync(join(tmpdir(), 'edgehost-publish-'));
+    t.teardown(() => rmSync(cwd, { recursive: true }));
+    const repository = { type: 'git', url: 'git+https://example.com/edgehost.git' };
+    const manifest = { homepage: 'https://example.com/', bugs, repository };
+    writeFileSync(join(cwd, 'package.json'), JSON.stringify(manifest));
+    const script = join(ROOT, '.scripts/check-publishing.mjs');
+    const { status, stderr } = spawnSync(process.execPath, [script], { cwd, encoding: 'utf8' });
+    t.is(status, isRefused ? 1 : 0);
+    t.is(stderr.includes('in package.json bugs is'), isRefused);
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    t.is(scripts.prepublishOnly, 'node .scripts/check-publishing.mjs');
+  });
+}

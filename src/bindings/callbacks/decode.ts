@@ -1,6 +1,6 @@
 /** Values of functions, decoded in the application's process. Everything in them was written by a function. */
 import { isObject } from '../../quotas/schema/describe.js';
-import { MAX_BIGINT_DIGITS, MAX_DEPTH, MAX_NUMERIC_KEYS } from './calls.js';
+import { MAX_BIGINT_DIGITS, MAX_DEPTH, MAX_NUMERIC_KEYS, MAX_OBJECTS, MAX_VALUES, TOO_MANY_PARTS } from './calls.js';
 
 /** The byte arrays and the stream that a value refers to beside its JSON. */
 export interface ValueParts {
@@ -48,7 +48,7 @@ const COLLECTION_BYTES = 208;
 const ITEM_BYTES = 32;
 const STRING_BYTES = 24;
 
-/** @throws TypeError for what no function of this package sends, and for a property named `__proto__` */
+/** @throws TypeError or RangeError for what no function of this package sends, and for a property named `__proto__` */
 export function decodeValue(encoded: unknown, parts: ValueParts): DecodedValue {
   const decoder = new Decoder(parts);
   const value = decoder.value(encoded, 0);
@@ -62,6 +62,8 @@ class Decoder {
   #bytesRead = 0;
   #isStreamRead = false;
   #numericKeys = 0;
+  #objectCount = 0;
+  #valueCount = 0;
   heapBytes = 0;
 
   constructor(parts: ValueParts) {
@@ -70,12 +72,15 @@ class Decoder {
 
   value(encoded: unknown, depth: number): unknown {
     this.heapBytes += ITEM_BYTES;
+    if (++this.#valueCount > MAX_VALUES) throw new RangeError(TOO_MANY_PARTS);
     if (!Array.isArray(encoded)) {
       if (isObject(encoded)) throw malformed();
       if (typeof encoded === 'string') this.heapBytes += STRING_BYTES + encoded.length * 2;
       return encoded;
     }
     if (depth > MAX_DEPTH) throw malformed();
+    // References to one and what stands for a primitive value as well: they are arrays that were parsed.
+    if (++this.#objectCount > MAX_OBJECTS) throw new RangeError(TOO_MANY_PARTS);
     const [tag, ...rest]: unknown[] = encoded;
     const [first] = rest;
     switch (tag) {

@@ -6,6 +6,7 @@ import type { Plan } from '../../quotas/limits.js';
 import { type EnvFile, readEnvFile } from '../functions/env-file.js';
 import { type FoundFunctions, findFunctions } from '../functions/find-functions.js';
 import { type HttpServer, listen } from '../serving/http-server.js';
+import { openStorage } from '../serving/open-storage.js';
 import { reportHost } from '../serving/reporter.js';
 import type { Report } from '../serving/server-event.js';
 import { DevFunction } from './dev-function.js';
@@ -54,7 +55,8 @@ export class DevServer {
   /**
    * Serves what the path has. A function that does not load is reported, and loaded when its files have changed.
    *
-   * @throws FunctionError when there is no function, or the file of variables cannot be read; CommandError when the address is taken
+   * @throws FunctionError when there is no function, or the file of variables cannot be read; CommandError when the
+   * address is taken, or the storage does not open
    */
   static async start(options: DevServerOptions): Promise<DevServer> {
     const server = new DevServer(options, await findFunctions(options.path));
@@ -84,6 +86,7 @@ export class DevServer {
   async #start(): Promise<void> {
     const beganMs = performance.now();
     await this.#readEnv();
+    await openStorage(this.#host, 'give it another directory by --persist DIR, or none by --persist :memory:');
     this.#adopt();
     // Before anything is read, so that no change after that is missed.
     this.#watch();

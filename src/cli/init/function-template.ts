@@ -10,11 +10,11 @@ export interface FunctionTemplate {
 export interface TemplateOptions {
   readonly name: string;
   readonly language: 'ts' | 'js';
-  /** The version of this package. */
-  readonly version: string;
+  /** Where package.json has this package from. */
+  readonly edgehost: string;
 }
 
-export function functionTemplate({ name, language, version }: TemplateOptions): FunctionTemplate {
+export function functionTemplate({ name, language, edgehost }: TemplateOptions): FunctionTemplate {
   const isTypeScript = language === 'ts';
   const script = isTypeScript ? 'index.ts' : 'index.js';
   const compilerOptions = {
@@ -32,7 +32,7 @@ export function functionTemplate({ name, language, version }: TemplateOptions): 
     private: true,
     type: 'module',
     scripts: { dev: 'edgehost dev', check: 'edgehost check' },
-    devDependencies: { edgehost: `^${version}`, ...(isTypeScript && { esbuild: '>=0.19' }) },
+    devDependencies: { edgehost, ...(isTypeScript && { esbuild: '>=0.19' }) },
   };
   return {
     own: { [script]: isTypeScript ? TYPESCRIPT : JAVASCRIPT, 'edgehost.toml': configuration(name, script) },

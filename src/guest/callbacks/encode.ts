@@ -5,7 +5,10 @@ import {
   MAX_DEPTH,
   MAX_ITEMS,
   MAX_NUMERIC_KEYS,
+  MAX_OBJECTS,
   MAX_SEQUENCES,
+  MAX_VALUES,
+  TOO_MANY_PARTS,
 } from '../../bindings/callbacks/calls.ts';
 import { brandOf, isError } from '../brands.ts';
 import {
@@ -40,6 +43,9 @@ interface State {
   readonly numbers: Map<object, number>;
   readonly bytes: Uint8Array[];
   objects: number;
+  /** Arrays of the JSON: objects, references to them, and what JSON has no value for. */
+  arrays: number;
+  values: number;
   numericKeys: number;
   byteCount: number;
   stream: ReadableStream | undefined;
@@ -51,6 +57,8 @@ export function encodeValue(value: unknown): Encoded {
     numbers: new MapCtor(),
     bytes: [],
     objects: 0,
+    arrays: 0,
+    values: 0,
     numericKeys: 0,
     byteCount: 0,
     stream: undefined,
@@ -60,26 +68,32 @@ export function encodeValue(value: unknown): Encoded {
 }
 
 function encode(state: State, value: unknown, depth: number): unknown {
+  if (++state.values > MAX_VALUES) throw new RangeErrorCtor(TOO_MANY_PARTS);
   switch (typeof value) {
     case 'string':
     case 'boolean':
       return value;
     case 'undefined':
+      countArray(state);
       return ['u'];
     case 'number':
-      return encodeNumber(value);
+      if (value - value === 0 && (value !== 0 || 1 / value > 0)) return value;
+      countArray(state);
+      return ['n', value === 0 ? '-0' : `${value}`];
     case 'bigint':
+      countArray(state);
       return ['i', digitsOf(value)];
     case 'object':
-      return value === null ? null : encodeObject(state, value, depth);
+      if (value === null) return null;
+      countArray(state);
+      return encodeObject(state, value, depth);
     default:
       throw dataCloneError(`A ${typeof value} cannot be passed to the application`);
   }
 }
 
-function encodeNumber(value: number): unknown {
-  if (value === 0) return 1 / value < 0 ? ['n', '-0'] : 0;
-  return value - value === 0 ? value : ['n', `${value}`];
+function countArray(state: State): void {
+  if (++state.arrays > MAX_OBJECTS) throw new RangeErrorCtor(TOO_MANY_PARTS);
 }
 
 function digitsOf(value: bigint): string {

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { INLINE_BODY_BYTES } from '../../protocol/frame-layout.js';
 import { HostOpens } from '../../protocol/messages.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
-import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { BodyCounter, checkRequestHead } from '../../quotas/request-checks.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
@@ -61,6 +61,8 @@ export function createListener(
       isBodyWarned = true;
       onWarning(error);
     }
+    // Such as that of a property of the request that the application has defined: the client is told of an internal error alone.
+    if (error instanceof Error && !isEdgeErrorCode(errorCode(error) ?? '')) onWarning(error);
     sendError(request, response, error);
   };
   return (request, response, next) => {

@@ -1,7 +1,7 @@
 /** Where the answer to one request of node:http goes, and where the body of the request comes from. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Exchange } from '../../protocol/exchange.js';
-import { EdgeError } from '../../quotas/errors.js';
+import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { BodyCounter } from '../../quotas/request-checks.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { InvocationContext } from '../invocation/invocation-context.js';
@@ -205,10 +205,23 @@ export class NodeSink implements ResponseSink, RequestBodySource {
       this.#exchange = undefined;
       response.end();
       this.#invocation?.bodyEnded();
-    } catch {
+    } catch (error) {
       // With more bytes than the declared length, or fewer, the client cannot know where the next response begins.
+      this.#invocation?.refuseAnswer(this.#lengthError(error), 'exception');
       response.destroy();
     }
+  }
+
+  #lengthError(cause: unknown): EdgeError {
+    const { function: name } = this.#context;
+    return errorCode(cause) === 'ERR_HTTP_CONTENT_LENGTH_MISMATCH'
+      ? new EdgeError(
+          'EDGE_RESPONSE_HEADER',
+          `The response of function "${name}" is cut off: its Content-Length is not the length of its body`,
+        )
+      : new EdgeError('EDGE_INTERNAL', `The response of function "${name}" could not be sent: ${String(cause)}`, {
+          cause,
+        });
   }
 
   fail(error: EdgeError): void {

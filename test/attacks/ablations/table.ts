@@ -226,9 +226,8 @@ export const ABLATIONS: readonly Ablation[] = [
     rule: 'R10',
     without: 'the ban of looking at rejected values',
     file: 'src/isolate/isolate.ts',
-    find: 'this.#turns.push(this.#invocations.has(last) ? last : 0, [Ev.UnhandledRejection, reason, promise]);',
-    replace:
-      'this.#log(0, String(reason)); this.#turns.push(this.#invocations.has(last) ? last : 0, [Ev.UnhandledRejection, reason, promise]);',
+    find: 'const { last } = this.#turns;',
+    replace: 'this.#log(0, String(reason)); const { last } = this.#turns;',
     test: ATTACKS,
     title: attackTitle('to be looked at by the host when it rejects'),
   },

@@ -236,6 +236,13 @@ const REFUSED: readonly (readonly [value: string, name: string, message: RegExp]
     'RangeError',
     /more than 100000 items/,
   ],
+  ['Array.from({ length: 10000 }, () => new Map())', 'RangeError', /more than 10000 objects, or 100000 items/],
+  [
+    '[new Set(["a"]), Array.from({ length: 60000 }, () => "a"), Array.from({ length: 60000 }, () => "b")]',
+    'RangeError',
+    /100000 items and/,
+  ],
+  ['Array.from({ length: 10000 }, () => undefined)', 'RangeError', /more than 10000 objects/],
   ['{ get a() { throw new TypeError("from a getter"); } }', 'TypeError', /from a getter/],
   ['new Uint8Array(17 * 1024 * 1024)', 'RangeError', /at most 1000 of 16777216 bytes/],
   ['"x".repeat(1100000)', 'TypeError', /The arguments of call are \d+ bytes as JSON, at most 1048576/],

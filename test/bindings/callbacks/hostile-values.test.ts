@@ -7,10 +7,42 @@ import { countedWork } from '../counted-work.js';
 
 const NO_PARTS = { bytes: [], stream: undefined };
 
+function arrayOf(count: number, item: unknown): unknown {
+  return ['a', ...Array.from({ length: count }, () => item)];
+}
+
 /** As many of an item as a call may have. */
 function many(item: unknown): unknown {
-  return ['a', ...Array.from({ length: Math.floor(1_000_000 / (JSON.stringify(item).length + 1)) }, () => item)];
+  return arrayOf(Array.isArray(item) ? 9_999 : 99_999, item);
 }
+
+for (const [what, item] of Object.entries({
+  Maps: ['m'],
+  Sets: ['s'],
+  objects: ['o'],
+  arrays: ['a'],
+  errors: ['e', '', ''],
+  dates: ['d', 0],
+  BigInts: ['i', '1'],
+  references: ['r', 0],
+  undefined: ['u'],
+  NaN: ['n', 'NaN'],
+})) {
+  test(`a cell cannot have the host make more than 10,000 values of its own in one piece (${what})`, t => {
+    t.notThrows(() => decodeValue(arrayOf(9_999, item), NO_PARTS));
+    const error = { instanceOf: RangeError, message: /more than 10000 objects/ };
+    t.throws(() => decodeValue(arrayOf(10_000, item), NO_PARTS), error);
+    t.throws(() => decodeValue(['m', 'key', arrayOf(5000, item), 'other', arrayOf(5000, item)], NO_PARTS), error);
+  });
+}
+
+test('a cell cannot have the host go through more than 100,000 items and properties in one piece', t => {
+  t.notThrows(() => decodeValue(arrayOf(99_999, 1), NO_PARTS));
+  const error = { instanceOf: RangeError, message: /100000 items and properties/ };
+  t.throws(() => decodeValue(arrayOf(100_000, 1), NO_PARTS), error);
+  const properties = ['o', ...Array.from({ length: 100_000 }, (_, i) => [`k${i}`, 1]).flat()];
+  t.throws(() => decodeValue(properties, NO_PARTS), error);
+});
 
 for (const tag of ['s', 'm'] as const) {
   for (const [what, key] of Object.entries({
@@ -77,7 +109,7 @@ for (const [what, item] of Object.entries({
     const answer = service(call);
     await new Promise(setImmediate);
     const held = work.heldBytes;
-    t.true(held > (typeof item === 'string' ? 1_500_000 : 3_000_000), `${held}`);
+    t.true(held > (typeof item === 'string' ? 5_000_000 : 1_000_000), `${held}`);
     abort.abort(new Error('gone'));
     await t.throwsAsync(answer, { message: 'gone' });
     t.is(work.heldBytes, held, 'the callback has it still');

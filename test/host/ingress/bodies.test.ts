@@ -106,6 +106,29 @@ test('rawBody that is a text, or not all of the body, is no body', async t => {
   t.is(await statusWith(new TextEncoder().encode('abc')), 200);
 });
 
+test('rawBody that throws is answered with an internal error, and a warning says what it threw', async t => {
+  const host = newHost(t);
+  const warnings: string[] = [];
+  host.on('warning', error => warnings.push(error.message));
+  const listener = host.listener({ function: await host.load(ECHO) });
+  const origin = await listen(t, async (request, response) => {
+    await request.toArray();
+    Object.defineProperty(request, 'rawBody', {
+      get: () => {
+        throw new Error('from a getter');
+      },
+    });
+    listener(request, response);
+  });
+  const headers = { accept: 'application/json' };
+  const response = await fetch(origin, { method: 'POST', body: 'a body', headers });
+  t.is(response.status, 500);
+  const page = await response.text();
+  t.regex(page, /EDGE_INTERNAL/);
+  t.notRegex(page, /getter/);
+  t.true(warnings.includes('from a getter'), warnings.join());
+});
+
 test('rawBody is under the limit of bodies, whatever the head said', async t => {
   const host = newHost(t, { limits: { bodyBytes: 10 } });
   const listener = host.listener({ function: await host.load(ECHO) });

@@ -195,6 +195,26 @@ test('listener() never sends more or fewer bytes than a declared length', async 
   t.is((await (await fetch(`${origin}/?n=10`)).arrayBuffer()).byteLength, 10);
 });
 
+for (const isolation of ISOLATIONS) {
+  test(`listener() says of a declared length that is none that it is the function's fault (${isolation})`, async t => {
+    const host = newHost(t, { isolation });
+    const origin = await serving(
+      t,
+      handler(`const n = Number(new URL(request.url).searchParams.get('n'));
+        return new Response(new ReadableStream({ start(c) { c.enqueue(new Uint8Array(n)); c.close() } }), { headers: { 'content-length': '10' } })`),
+      host,
+    );
+    for (const bytes of [5, 20]) {
+      const event = nextInvocation(host);
+      await t.throwsAsync(fetch(`${origin}/?n=${bytes}`).then(response => response.arrayBuffer()));
+      const { outcome, error } = await event;
+      t.is(outcome, 'exception');
+      t.is(error?.code, 'EDGE_RESPONSE_HEADER');
+      t.regex(error?.message ?? '', /Content-Length is not the length of its body/);
+    }
+  });
+}
+
 for (const length of ['0x10', '16e0', '+16', '16.0', '16, 16', '']) {
   test(`listener() leaves out the declared length "${length}", which proxies would not all read alike`, async t => {
     const origin = await serving(
