@@ -70,8 +70,8 @@ const PROBES: Readonly<Record<Exclude<LimitName, keyof typeof ELSEWHERE>, Probe>
     use: async (rig, used) =>
       get(
         await rig.load(
-          handler(`const all = []; for (let n = 0; n < ${used > 0 ? 200 : 1}; n++) {
-            all.push(new Uint8Array(1 << 20).fill(n)); await scheduler.wait(0); } return new Response('')`),
+          handler(`const all = []; for (let n = 0; n < ${used > 0 ? 25 : 1}; n++) {
+            all.push(new Uint8Array(8 << 20).fill(n)); await scheduler.wait(0); } return new Response('')`),
         ),
       ),
   },
