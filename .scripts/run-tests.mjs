@@ -19,6 +19,8 @@ const SLOW = [
   'attacks/attacks',
   'limits/attacks',
   'docs/snippets',
+  'host/cells/warm-cells',
+  'host/cells/groups',
   'limits/every-limit',
   'host/containment',
   'attacks/hijacked-cell',
