@@ -1,6 +1,8 @@
-// Bundles what runs in an isolate's thread: the guest realm's code into one script, dist/src/isolate/guest.bundle.js, and the host realm's into
-// worker.bundle.cjs.
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+// Bundles what runs in a cell: the guest realm's code into one script, dist/src/isolate/guest.bundle.js, the host realm's of an isolate's thread
+// into worker.bundle.cjs, and the main thread's into dist/src/pool/cell-main.bundle.cjs.
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
 import { build } from 'esbuild';
 import { guestBundle } from './guest-bundle.mjs';
 
@@ -15,17 +17,27 @@ const ownRequire = {
   },
 };
 
-mkdirSync('dist/src/isolate', { recursive: true });
-writeFileSync('dist/src/isolate/guest.bundle.js', await guestBundle());
+// In a cell Piscina is part of our own files, its thread's side too.
+const OWN_THREAD = ["(__dirname, 'worker.js')", "(__dirname, '../isolate/worker.bundle.cjs')"];
+const ownThread = {
+  name: 'own-thread',
+  setup({ onLoad }) {
+    onLoad({ filter: /piscina[\\/]dist[\\/]index\.js$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8');
+      if (!text.includes(OWN_THREAD[0])) throw new Error(`piscina has changed: ${OWN_THREAD[0]} is not in it`);
+      return { contents: text.replace(...OWN_THREAD), loader: 'js' };
+    });
+  },
+};
 
-// One small file for the host realm of an isolate, which Piscina loads: as modules one by one it costs each thread 3 MB more (measured on
-// Node 20.20). CommonJS, since Node then loads neither its loader of ES modules nor what built-in modules export lazily: another 1.5 MB;
-// and Node 20 aborts the whole process when a thread is ended while it is inside require() of an ES module. The parser is apart from it,
-// for the few scripts that need one.
-for (const name of ['worker', 'parser']) {
-  await build({
-    entryPoints: [`dist/src/isolate/${name}.js`],
-    outfile: `dist/src/isolate/${name}.bundle.cjs`,
+/** What a thread of a cell begins with. In the application's process Piscina has its own first file, which requires this one. */
+const THREAD = `export { default } from './worker.js';
+if (__require.main === module) require(${JSON.stringify(join(process.cwd(), 'node_modules/piscina/dist/worker.js'))});`;
+
+const bundle = (input, outfile) =>
+  build({
+    ...input,
+    outfile,
     bundle: true,
     format: 'cjs',
     target: 'node20',
@@ -37,9 +49,21 @@ for (const name of ['worker', 'parser']) {
     legalComments: 'none',
     minify: true,
     logLevel: 'warning',
-    plugins: [ownRequire],
+    // An optional library of Piscina's with native code, which cells may not load.
+    external: ['@napi-rs/nice'],
+    plugins: [ownRequire, ownThread],
   });
-}
+
+mkdirSync('dist/src/isolate', { recursive: true });
+writeFileSync('dist/src/isolate/guest.bundle.js', await guestBundle());
+
+// One small file for the host realm of an isolate: as modules one by one it costs each thread 3 MB more (measured on
+// Node 20.20). CommonJS, since Node then loads neither its loader of ES modules nor what built-in modules export lazily: another 1.5 MB;
+// and Node 20 aborts the whole process when a thread is ended while it is inside require() of an ES module. The parser is apart from it,
+// for the few scripts that need one. One file for the main thread of a cell too, which is up sooner so.
+await bundle({ stdin: { contents: THREAD, resolveDir: 'dist/src/isolate' } }, 'dist/src/isolate/worker.bundle.cjs');
+await bundle({ entryPoints: ['dist/src/isolate/parser.js'] }, 'dist/src/isolate/parser.bundle.cjs');
+await bundle({ entryPoints: ['dist/src/pool/cell-main.js'] }, 'dist/src/pool/cell-main.bundle.cjs');
 
 // tsc leaves what is written by hand where it is.
 for (const name of ['worker.d.ts', 'index.cjs', 'index.d.cts']) copyFileSync(`src/${name}`, `dist/src/${name}`);

@@ -15,7 +15,7 @@ export interface BoundFile {
   readonly inside?: string;
 }
 
-const CELL_MAIN = /[/\\]cell-main\.js$/;
+const CELL_MAIN = /[/\\]cell-main\.bundle\.cjs$/;
 
 export function startsCell(args: readonly string[]): boolean {
   return args.some(argument => CELL_MAIN.test(argument));

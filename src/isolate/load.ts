@@ -94,7 +94,9 @@ function readAll(exchange: Exchange): Promise<Buffer> {
         pieces.push(Buffer.from(piece));
         piece = exchange.read(Number.MAX_SAFE_INTEGER);
       }
-      if (exchange.incoming === 'ended') resolve(Buffer.concat(pieces));
+      // Most come in one chunk, which need not be copied again: modules keep views of it.
+      const [only = Buffer.alloc(0)] = pieces;
+      if (exchange.incoming === 'ended') resolve(pieces.length < 2 ? only : Buffer.concat(pieces));
       else if (exchange.incoming === 'failed') reject(new Error(exchange.failReason));
     };
     exchange.listener = { onReply() {}, onData: read, onCredit() {}, onSent() {}, onStop() {}, onFail: read };

@@ -280,7 +280,7 @@ export class ProcessCell implements Cell {
 }
 
 function cellProgram(): CellProgram {
-  const main = fileURLToPath(new URL('./cell-main.js', import.meta.url));
+  const main = fileURLToPath(new URL('./cell-main.bundle.cjs', import.meta.url));
   return { command: process.execPath, args: [...cellFlags(), main] };
 }
 
