@@ -33,6 +33,7 @@ const SLOW = [
   'attacks/hostile-process',
   'clients/aws-sdk',
   'limits/rates',
+  'host/usage/kill',
   'storage/crash',
   'host/shares',
   'pool/stuck-threads',
