@@ -117,28 +117,23 @@ export class AccountSum implements StoredAccounting {
     this.#commits++;
     this.#reservedBytes += addedBytes;
     this.#reservedObjects += addedObjects;
-    const settle = (): void => {
-      this.#reservedBytes -= addedBytes;
-      this.#reservedObjects -= addedObjects;
-      this.#commits--;
-      if (this.#commits > 0) return;
-      const waiting = this.#whenSettled;
-      this.#whenSettled = [];
-      for (const resolve of waiting) resolve();
-    };
-    return {
-      operation: bytes === 0 && objects === 0 ? undefined : { type: 'sum', key: this.#key, bytes, objects },
-      done: () => {
-        // Numbers of a damaged storage can be lower than what is deleted.
-        this.#bytes = Math.max(0, this.#bytes + bytes);
-        this.#objects = Math.max(0, this.#objects + objects);
-        settle();
-      },
-      failed: (isUncertain = false) => {
-        if (isUncertain) this.#isKnown = false;
-        settle();
-      },
-    };
+    return new ReservedChange(this, this.#key, bytes, objects);
+  }
+
+  /** A change is over. */
+  settle({ bytes, objects }: StoredSum, outcome: 'written' | 'not written' | 'uncertain'): void {
+    if (outcome === 'written') {
+      // Numbers of a damaged storage can be lower than what is deleted.
+      this.#bytes = Math.max(0, this.#bytes + bytes);
+      this.#objects = Math.max(0, this.#objects + objects);
+    } else if (outcome === 'uncertain') this.#isKnown = false;
+    this.#reservedBytes -= Math.max(0, bytes);
+    this.#reservedObjects -= Math.max(0, objects);
+    this.#commits--;
+    if (this.#commits > 0 || this.#whenSettled.length === 0) return;
+    const waiting = this.#whenSettled;
+    this.#whenSettled = [];
+    for (const resolve of waiting) resolve();
   }
 
   reserveBody(
@@ -194,5 +189,28 @@ export class AccountSum implements StoredAccounting {
     const allowed = bounds[limit];
     if (figure > allowed)
       throw limitError('EDGE_STORAGE_QUOTA', { limit, subject: subject(), figure, allowed, plan: bounds.plan });
+  }
+}
+
+/** A class and not an object of closures: every write makes one. */
+class ReservedChange implements SumChange {
+  readonly bytes: number;
+  readonly objects: number;
+  readonly operation: SumOperation | undefined;
+  readonly #sum: AccountSum;
+
+  constructor(sum: AccountSum, key: string, bytes: number, objects: number) {
+    this.#sum = sum;
+    this.bytes = bytes;
+    this.objects = objects;
+    this.operation = bytes === 0 && objects === 0 ? undefined : { type: 'sum', key, bytes, objects };
+  }
+
+  done(): void {
+    this.#sum.settle(this, 'written');
+  }
+
+  failed(isUncertain = false): void {
+    this.#sum.settle(this, isUncertain ? 'uncertain' : 'not written');
   }
 }
