@@ -49,6 +49,7 @@ import type { HostS3Options } from './s3-options.js';
 import { loadTelemetry } from './telemetry/open-telemetry.js';
 import { type MetricsOptions, metricsText } from './usage/host-metrics.js';
 import { HostUsage, type HostUsageQuery } from './usage/host-usage.js';
+import { storedSums } from './usage/stored-sums.js';
 
 /** The account of functions that are loaded on the host itself. */
 const DEFAULT_ACCOUNT = 'default';
@@ -160,7 +161,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       keepDays: this.#options.usage === false ? undefined : this.#options.usage.keepDays,
       now: this.#options.now,
       records: async () => (await this.#openStorage()).context.records,
-      stored: { of: async account => (await this.#openStorage()).context.sums.read(account) },
+      stored: storedSums(async () => (await this.#openStorage()).context.records),
       onError: error => this.#warn(error),
     });
     this.#admission = new Admission({
@@ -260,6 +261,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     const storage = await this.#openStorage();
     const removal = await this.#removeStored(storage, id, deleteData);
     await ended;
+    this.#usage.recorder?.forget(id);
     return removal;
   }
 
@@ -482,6 +484,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     this.#storage ??= Storage.open(this.#options.storage, {
       access,
       owners: [...this.#bindings.registry.storageOwners, this.#usage.owner],
+      onStored: account => this.#usage.recorder?.noteStored(account),
     }).then(
       async storage => {
         this.#isStorageOpen = true;

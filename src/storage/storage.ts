@@ -35,6 +35,8 @@ export interface StorageOptions {
   readonly memoryLimitBytes?: number;
   /** The time between two sweeps while the storage is open, in milliseconds. @default one hour */
   readonly sweepIntervalMs?: number;
+  /** Gets the accounts for which what they have stored has changed on disk. @default nothing */
+  readonly onStored?: (account: string) => void;
   /** How to treat a directory that other users can read. @default it is opened without a warning */
   readonly access?: DirectoryAccess;
 }
@@ -300,20 +302,24 @@ function storageContext(records: RecordStore, blobs: BlobStore, options: Storage
     blobs,
     collector: new BlobCollector(records, blobs),
     mutex: new KeyedMutex(),
-    sums: new AccountSums(records, {
-      async *accounts() {
-        for (const owner of owners) if (owner.accounts !== undefined) yield* owner.accounts(context);
+    sums: new AccountSums(
+      records,
+      {
+        async *accounts() {
+          for (const owner of owners) if (owner.accounts !== undefined) yield* owner.accounts(context);
+        },
+        async count(account) {
+          const total = { bytes: 0, objects: 0 };
+          for (const owner of owners) {
+            const { bytes, objects } = (await owner.count?.(context, account)) ?? NOTHING;
+            total.bytes += bytes;
+            total.objects += objects;
+          }
+          return total;
+        },
       },
-      async count(account) {
-        const total = { bytes: 0, objects: 0 };
-        for (const owner of owners) {
-          const { bytes, objects } = (await owner.count?.(context, account)) ?? NOTHING;
-          total.bytes += bytes;
-          total.objects += objects;
-        }
-        return total;
-      },
-    }),
+      options.onStored,
+    ),
     now: options.now ?? Date.now,
     newId: () => `${session}${(count++).toString(36).padStart(8, '0')}`,
   };

@@ -32,8 +32,6 @@ export interface OpenRows {
   open(account: string, name: string, now: number): UsageRow;
   /** The row has changed: it is written soon. */
   noteChange(row: UsageRow): void;
-  /** What the account has stored may have changed. */
-  noteStored(account: string): void;
 }
 
 export class FunctionUsage {
@@ -71,7 +69,6 @@ export class FunctionUsage {
       let kind: SubrequestKind;
       // An object of our own, with keys of the table.
       for (kind in calls) add(added, callSlot(kind), calls[kind] ?? 0);
-      if (calls.bucket !== undefined) this.#rows.noteStored(this.#account);
     }
     if (!row.isChanged) this.#rows.noteChange(row);
   }

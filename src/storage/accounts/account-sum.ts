@@ -85,10 +85,13 @@ export class AccountSum implements StoredAccounting {
   /** Keys whose values are being replaced by bodies that may take the place of the old value. */
   readonly #replaced = new Set<string>();
 
-  /** `read` is called while no commit of the account is under way. */
-  constructor(key: string, read: () => Promise<StoredSum>) {
+  readonly #onChange: () => void;
+
+  /** `read` is called while no commit of the account is under way, `onChange` when what is on disk has changed. */
+  constructor(key: string, read: () => Promise<StoredSum>, onChange: () => void = () => {}) {
     this.#key = key;
     this.#read = read;
+    this.#onChange = onChange;
   }
 
   /** What is stored now, without what is being written. To be read after `ready`. */
@@ -130,10 +133,12 @@ export class AccountSum implements StoredAccounting {
     this.#reservedBytes -= Math.max(0, bytes);
     this.#reservedObjects -= Math.max(0, objects);
     this.#commits--;
-    if (this.#commits > 0 || this.#whenSettled.length === 0) return;
-    const waiting = this.#whenSettled;
-    this.#whenSettled = [];
-    for (const resolve of waiting) resolve();
+    if (this.#commits === 0 && this.#whenSettled.length > 0) {
+      const waiting = this.#whenSettled;
+      this.#whenSettled = [];
+      for (const resolve of waiting) resolve();
+    }
+    if (outcome === 'written' && (bytes !== 0 || objects !== 0)) this.#onChange();
   }
 
   reserveBody(

@@ -33,16 +33,24 @@ export class AccountSums {
   /** Of accounts that are being removed. */
   readonly #ending = new Map<string, Promise<void>>();
 
-  constructor(records: RecordStore, sources: SumSources) {
+  readonly #onChange: (account: string) => void;
+
+  /** `onChange` gets the accounts whose sum on disk has changed. */
+  constructor(records: RecordStore, sources: SumSources, onChange: (account: string) => void = () => {}) {
     this.#records = records;
     this.#sources = sources;
+    this.#onChange = onChange;
   }
 
   /** The sum of an account, for its writes. */
   of(account: string): AccountSum {
     let sum = this.#sums.get(account);
     if (sum === undefined) {
-      sum = new AccountSum(recordKeys.sum(account), () => this.#read(account));
+      sum = new AccountSum(
+        recordKeys.sum(account),
+        () => this.#read(account),
+        () => this.#onChange(account),
+      );
       this.#sums.set(account, sum);
     }
     return sum;
@@ -67,6 +75,7 @@ export class AccountSums {
       await before;
       await over;
       await task();
+      this.#onChange(account);
     };
     const ended = run();
     const ending = ended
@@ -116,5 +125,6 @@ export class AccountSums {
 
   async #write(account: string, sum: StoredSum): Promise<void> {
     await this.#records.commit([{ type: 'put', key: recordKeys.sum(account), value: sumRecord(sum) }]);
+    this.#onChange(account);
   }
 }

@@ -1,0 +1,13 @@
+/** What accounts have stored, by the sums that the storage keeps in its records. */
+
+import { parseSum } from '../../storage/records/counts.js';
+import { recordKeys } from '../../storage/records/record-keys.js';
+import type { RecordStore } from '../../storage/records/record-store.js';
+import type { StoredBytes } from '../../usage/stored-bytes.js';
+
+export function storedSums(records: () => Promise<RecordStore>): StoredBytes {
+  return {
+    // Not by the account's own sum, which waits while the account is being removed.
+    of: async account => parseSum(await (await records()).get(recordKeys.sum(account))),
+  };
+}
