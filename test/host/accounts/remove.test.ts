@@ -37,7 +37,9 @@ async function leftIn(directory: string): Promise<{ records: string[]; files: nu
     return keys.filter(key => !key.startsWith('m'));
   });
   const entries = await readdir(join(directory, 'bodies'), { recursive: true, withFileTypes: true });
-  return { records, files: entries.filter(entry => entry.isFile()).length };
+  // Usage belongs to the owner of the host, and stays.
+  const own = records.filter(key => !key.startsWith('y'));
+  return { records: own, files: entries.filter(entry => entry.isFile()).length };
 }
 
 for (const isolation of ISOLATIONS) {
