@@ -211,8 +211,8 @@ export class Account implements BindingClients {
    * What the account has used, by day or function, to bill by: exact sums of the `invocation` events, and what it has stored. Everything that was over
    * before the call is in it. Kept for the days of the host's option `usage`, in its storage.
    *
-   * Rejects with TypeError or RangeError for a query that is not valid, and for one with more than 100,000 records; EDGE_NOT_SUPPORTED when the option
-   * `usage` is false, EDGE_CLOSED, and the codes of the storage.
+   * Rejects with TypeError or RangeError for a query that is not valid, and for one with more than 100,000 records; EDGE_NOT_SUPPORTED when the host
+   * keeps no usage, EDGE_CLOSED, and the codes of the storage.
    */
   usage(query: UsageQuery): Promise<UsageReport>;
   usage(query?: UsageQuery): AccountUsageSnapshot | Promise<UsageReport> {

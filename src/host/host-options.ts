@@ -122,7 +122,8 @@ export interface EdgeHostOptions {
   readonly callbacks?: CallbackOptions;
   /**
    * What is kept of usage, see `account.usage(query)`: that of this day (UTC) and of so many days in all, 1 to 3,660; false for none. It is kept in
-   * the storage, which opens with the first usage. @default { keepDays: 400 }
+   * the storage, which opens with the first usage.
+   * @default { keepDays: 400 } with option `storage`, false without it: a host that nobody gave a directory makes none for this
    */
   readonly usage?: false | { readonly keepDays?: number };
   /** The clock of request counts, in milliseconds since 1970: minutes and days (UTC) go by it. @default Date.now */
@@ -229,7 +230,8 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     callbacks: {},
     now: Date.now,
     ...given,
-    usage: usage === false ? usage : { keepDays: usage?.keepDays ?? USAGE_DAYS },
+    usage:
+      usage === false || (usage ?? given.storage) === undefined ? false : { keepDays: usage?.keepDays ?? USAGE_DAYS },
     redisUrl: quotas?.redis,
   });
 }

@@ -100,7 +100,10 @@ export class HostUsage {
     // The storage would be opened again.
     if (this.#isClosed) throw new EdgeError('EDGE_CLOSED', `Cannot answer ${where}: the host is closed`);
     if (this.recorder !== undefined) return this.recorder;
-    throw new EdgeError('EDGE_NOT_SUPPORTED', `Cannot answer ${where}: option usage of the host is false`);
+    throw new EdgeError(
+      'EDGE_NOT_SUPPORTED',
+      `Cannot answer ${where}: the host keeps no usage; give new EdgeHost() the option storage or usage`,
+    );
   }
 
   #open(): Promise<UsageStore> {
