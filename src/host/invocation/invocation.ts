@@ -1,6 +1,7 @@
 /**
  * One invocation on the host's side, as a state machine: what the isolate says, what the client does and what goes past a limit move it on, and
- * each end is reported once. Every policy is kept here, where function code cannot be.
+ * each end is reported once. Policies are kept on this side, where function code cannot be: of time in limits/, of calls in calls/, of a lost
+ * isolate in loss/.
  *
  *     running --an answer with a body that follows--> responding --all of the body was handed over--> finishing
  *     running --an answer that is complete--> finishing
