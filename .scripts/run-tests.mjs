@@ -30,6 +30,7 @@ const SLOW = [
   'limits/deployment',
   'clients/programs',
   'faults/cells',
+  'host/accounts/remove-crash',
   'attacks/hostile-process',
   'clients/aws-sdk',
   'limits/rates',
