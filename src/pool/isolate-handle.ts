@@ -389,11 +389,12 @@ export class IsolateHandle implements ChannelOwner {
     this.#invocations.clear();
     this.#closing.clear();
     clearTimeout(this.#closeTimer);
+    // Those that only shared the isolate with it have not used up their own time or memory. A turn that belongs to no invocation is that of the
+    // start-up, or, once there are invocations, of work that one has left behind.
+    const isShared = reason === 'startup' || ((reason === 'cpu' || reason === 'memory') && invocation > 0);
     for (const [id, port] of lost) {
       if (id === invocation) port.onLost(reason, detail, figures);
-      // Who only shared the isolate with it has not used up its own time or memory.
-      else
-        port.onLost((reason === 'cpu' || reason === 'memory') && invocation > 0 ? 'bystander' : reason, detail, share);
+      else port.onLost(isShared ? 'bystander' : reason, detail, share);
     }
     for (const listener of this.#waiting) listener();
     for (const listener of this.#goneListeners) listener(reason, detail);

@@ -43,7 +43,7 @@ test('a loop ends the invocation that runs it with exceededCpu, and those that s
   );
   const waiting = t.throwsAsync(fn.fetch('http://x/wait'), {
     code: 'EDGE_ISOLATE_LOST',
-    message: /another request of the function used more CPU time or memory/,
+    message: /other work of the function used more CPU time or memory/,
   });
   await isCalled;
   const looped = nextInvocation(host, ({ url }) => url?.endsWith('loop') === true);

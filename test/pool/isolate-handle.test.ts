@@ -52,3 +52,12 @@ test('an invocation hears of the reason as soon as the cell gives it, once', t =
   t.deepEqual(lost, ['memory: out of memory']);
   t.is(timers(), before);
 });
+
+test('leaseEnded() for a turn of none lets invocations begin anew, which have used nothing up', t => {
+  const { handle, begin } = fakeIsolate();
+  const lost: string[] = [];
+  begin({ onLost: reason => void lost.push(reason) });
+  begin({ onLost: reason => void lost.push(reason) });
+  handle.leaseEnded('startup', 'too long');
+  t.deepEqual(lost, ['bystander', 'bystander']);
+});

@@ -25,7 +25,7 @@ export const LOSSES: Readonly<
 const WHAT: Readonly<Partial<Record<LossReason, string>>> = {
   cell: 'the process of its account ended',
   hoard: 'the process of its account was ended',
-  bystander: 'another request of the function used more CPU time or memory than its limit, which ended the isolate',
+  bystander: 'other work of the function used more CPU time or memory than its limit, which ended the isolate',
   removed: 'its account was removed',
   silent: 'its time was up, and its isolate did not say that it had ended',
 };
