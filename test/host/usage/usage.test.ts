@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import test from 'ava';
-import { type EdgeHost, type InvocationEvent, type UsageValues, usageCsv } from '../../../src/index.js';
+import { EdgeHost, type InvocationEvent, type UsageValues, usageCsv } from '../../../src/index.js';
 import { temporaryDirectory } from '../../bindings/bucket/stores.js';
 import { handler, ISOLATIONS, newHost } from '../new-host.js';
 
@@ -245,8 +245,19 @@ test('usage() is refused where it is not kept', async t => {
   const host = newHost(t, { usage: false });
   const fn = await host.load(handler('return new Response("x");'));
   await (await fn.fetch('https://example.org/')).text();
-  await t.throwsAsync(host.account('default').usage({}), { code: 'EDGE_NOT_SUPPORTED', message: /option usage/ });
+  await t.throwsAsync(host.account('default').usage({}), { code: 'EDGE_NOT_SUPPORTED', message: /keeps no usage/ });
   t.false(host.metrics().includes('edgehost_invocations_total'));
+});
+
+test('usage is not kept by a host that was given no storage, unless it is asked to', async t => {
+  const host = new EdgeHost({ isolation: 'thread' });
+  const asked = new EdgeHost({ isolation: 'thread', usage: { keepDays: 2 } });
+  t.teardown(() => Promise.all([host.close({ drainMs: 0 }), asked.close({ drainMs: 0 })]));
+  await t.throwsAsync(host.account('acme').usage({}), {
+    code: 'EDGE_NOT_SUPPORTED',
+    message: /option storage or usage/,
+  });
+  t.true(asked.metrics().includes('edgehost_invocations_total'));
 });
 
 test('usage() of a closed host is refused, and opens no storage', async t => {
