@@ -20,6 +20,8 @@ export class ExchangeIo implements ExchangeListener {
   #wakeWriter: (() => void) | undefined;
   #controller: AbortController | undefined;
   #failReason: string | undefined;
+  /** Credit has come since the last chunk was written. It may come before anybody waits for it. */
+  #hasNewCredit = false;
   /** The source of the body that is being sent. */
   #source: AsyncIterator<Uint8Array> | undefined;
   /** The length of its last chunk. */
@@ -80,7 +82,7 @@ export class ExchangeIo implements ExchangeListener {
       for (;;) {
         const left = await this.#sendNext(source);
         if (left === undefined) break;
-        if (left <= 0 && !exchange.isOutgoingOver) {
+        if (left <= 0 && !this.#hasNewCredit && !exchange.isOutgoingOver) {
           await new Promise<void>(resolve => {
             this.#wakeWriter = resolve;
           });
@@ -105,7 +107,9 @@ export class ExchangeIo implements ExchangeListener {
     const { value, done } = await source.next();
     if (done === true) return undefined;
     this.#chunkBytes = value.length;
-    return this.#exchange.write(value);
+    const left = this.#exchange.write(value);
+    this.#hasNewCredit = false;
+    return left;
   }
 
   /** Ends the exchange from this side. */
@@ -123,6 +127,7 @@ export class ExchangeIo implements ExchangeListener {
   }
 
   onCredit(): void {
+    this.#hasNewCredit = true;
     const wake = this.#wakeWriter;
     this.#wakeWriter = undefined;
     wake?.();

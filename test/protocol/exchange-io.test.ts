@@ -1,4 +1,5 @@
 import test from 'ava';
+import { FIRST_WINDOW_BYTES } from '../../src/protocol/body-owner.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
 import { ExchangeIo, failureText, type Pace } from '../../src/protocol/exchange-io.js';
@@ -254,4 +255,22 @@ test('send() ends with an exchange that fails although return() of its source th
   t.true(io.isFailed);
   // Its next chunk never comes, so that the promise is left alone.
   void sent;
+});
+
+test('send() goes on by credit that comes between a write and the wait for credit', async t => {
+  const { far, io } = await call();
+  const write = far.write.bind(far);
+  far.write = bytes => {
+    const left = write(bytes);
+    // A body that is passed on within the process has a reader that is as fast as this.
+    if (left <= 0) queueMicrotask(() => far.receiveCredit(FIRST_WINDOW_BYTES));
+    return left;
+  };
+  let sent = 0;
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    for (; sent < 8; sent++) yield new Uint8Array(FIRST_WINDOW_BYTES);
+  }
+  void io.send(chunks());
+  await settle();
+  t.is(sent, 8);
 });
