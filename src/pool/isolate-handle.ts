@@ -389,11 +389,14 @@ export class IsolateHandle implements ChannelOwner {
     this.#invocations.clear();
     this.#closing.clear();
     clearTimeout(this.#closeTimer);
-    // Those that only shared the isolate with it have not used up their own time or memory. A turn that belongs to no invocation is that of the
-    // start-up, or, once there are invocations, of work that one has left behind.
-    const isShared = reason === 'startup' || ((reason === 'cpu' || reason === 'memory') && invocation > 0);
+    // A turn that belongs to no invocation is that of the start-up, or, once there are invocations, of work that one has left behind: the one that is
+    // open, if there are no others.
+    const isLeftBehind = reason === 'startup';
+    // Those that only shared the isolate with it have not used up their own time or memory.
+    const isShared = isLeftBehind || ((reason === 'cpu' || reason === 'memory') && invocation > 0);
     for (const [id, port] of lost) {
       if (id === invocation) port.onLost(reason, detail, figures);
+      else if (isLeftBehind && lost.length === 1) port.onLost('cpu', detail, figures);
       else port.onLost(isShared ? 'bystander' : reason, detail, share);
     }
     for (const listener of this.#waiting) listener();

@@ -61,3 +61,11 @@ test('leaseEnded() for a turn of none lets invocations begin anew, which have us
   handle.leaseEnded('startup', 'too long');
   t.deepEqual(lost, ['bystander', 'bystander']);
 });
+
+test('leaseEnded() for a turn of none blames the only invocation that is open', t => {
+  const { handle, begin } = fakeIsolate();
+  const lost: string[] = [];
+  begin({ onLost: reason => void lost.push(reason) });
+  handle.leaseEnded('startup', 'too long');
+  t.deepEqual(lost, ['cpu']);
+});

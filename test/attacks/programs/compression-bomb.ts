@@ -5,7 +5,7 @@ export default attack({
   rules: ['R18'],
   body: `
 const pack = new CompressionStream('gzip'); const w = pack.writable.getWriter();
-(async () => { for (let i = 0; i < 16; i++) await w.write(new Uint8Array(1 << 20)); await w.close(); })().catch(keep);
+(async () => { for (let i = 0; i < 8; i++) await w.write(new Uint8Array(1 << 20)); await w.close(); })().catch(keep);
 const packed = new Uint8Array(await new Response(pack.readable).arrayBuffer());
 let total = 0;
 const unpack = new DecompressionStream('gzip'); const u = unpack.writable.getWriter();

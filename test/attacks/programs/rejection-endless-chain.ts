@@ -7,7 +7,7 @@ import { attack, ended } from '../attack.js';
 export default attack({
   tries: 'to reject without end behind its turn',
   rules: ['R20', 'R30'],
-  holds: ended('EDGE_CPU_LIMIT', 'EDGE_STARTUP_LIMIT'),
+  holds: ended('EDGE_CPU_LIMIT'),
   body: `
 const rejectAgain = () => {
   const promise = Promise.reject(1);
