@@ -1,5 +1,5 @@
 /** What is watched, and what is not missed between reading a folder and watching it. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -34,7 +34,42 @@ test('a file that comes into a new folder before the folder is watched is report
     mkdirSync(inner);
   });
   t.deepEqual([...(rounds[0]?.keys() ?? [])], [inner]);
-  t.deepEqual([...(rounds[1]?.entries() ?? [])], [[inner, { isRenamed: true }]]);
+  t.deepEqual(
+    [...(rounds[1]?.entries() ?? [])],
+    [
+      [inner, { isRenamed: true }],
+      [join(inner, 'late.js'), { isRenamed: false }],
+    ],
+  );
+});
+
+test('a file that is written before its folder is watched is reported', async t => {
+  const root = newFolder(t);
+  const inner = join(root, 'inner');
+  mkdirSync(inner);
+  writeFileSync(join(inner, 'old.js'), '');
+  utimesSync(join(inner, 'old.js'), 1000, 1000);
+  writeFileSync(join(inner, 'late.js'), '');
+  utimesSync(inner, 1000, 1000);
+  const rounds: Changes[] = [];
+  await new Promise<void>(resolve => {
+    const watcher = new FolderWatcher({
+      onChange: async changes => {
+        rounds.push(changes);
+        if (rounds.length > 1) {
+          resolve();
+          return;
+        }
+        writeFileSync(join(inner, 'late.js'), 'written in place');
+        watcher.watch([root, inner]);
+      },
+      onError: (_, error) => t.fail(error.message),
+    });
+    t.teardown(() => watcher.close());
+    watcher.watch([root]);
+    writeFileSync(join(root, 'first.js'), '');
+  });
+  t.deepEqual([...(rounds[1]?.entries() ?? [])], [[join(inner, 'late.js'), { isRenamed: false }]]);
 });
 
 test('folders that are watched from the beginning report nothing by themselves', async t => {

@@ -2,7 +2,7 @@
  * Watches folders rather than files: editors replace a file by another of the same name, and a watch of the file would go with the old one.
  * Changes of a burst are reported together.
  */
-import { type FSWatcher, statSync, watch } from 'node:fs';
+import { type FSWatcher, readdirSync, statSync, watch } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** The changes: paths, and for each whether an entry of that name appeared, disappeared or was replaced. */
@@ -71,10 +71,13 @@ export class FolderWatcher {
     }
   }
 
-  /** An entry may have come into the folder after its files were read and before it was watched. */
+  /** An entry may have come into the folder, or a file in it may have been written, after its files were read and before it was watched. */
   #noteEarlier(folder: string): void {
-    const changedMs = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    if (changedMs >= this.#reportedMs) this.#change(folder, true);
+    if (changedMs(folder) >= this.#reportedMs) this.#change(folder, true);
+    for (const name of namesIn(folder)) {
+      const path = join(folder, name);
+      if (!IGNORED.test(name) && changedMs(path) >= this.#reportedMs) this.#change(path, false);
+    }
   }
 
   #fail(folder: string, error: Error): void {
@@ -117,6 +120,23 @@ export class FolderWatcher {
       this.#running = undefined;
       this.#schedule();
     });
+  }
+}
+
+/** 0 for what is not there. */
+function changedMs(path: string): number {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  } catch {
+    return 0;
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
   }
 }
 
