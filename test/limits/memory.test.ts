@@ -60,7 +60,7 @@ for (const isolation of ['process', 'thread'] as const) {
       }
       return new Response(String(kept));
     } }`);
-    const waiting = t.throwsAsync(fn.fetch('http://x/wait'), { code: 'EDGE_ISOLATE_LOST', message: /another request/ });
+    const waiting = t.throwsAsync(fn.fetch('http://x/wait'), { code: 'EDGE_ISOLATE_LOST', message: /other work/ });
     await isCalled;
     const taken = nextInvocation(host, ({ url }) => url?.endsWith('take') === true);
     const lost = nextInvocation(host, ({ url }) => url?.endsWith('wait') === true);
