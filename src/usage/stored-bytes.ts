@@ -2,6 +2,7 @@
  * Byte-hours: what accounts have stored, by the time that they had it stored. The sums are asked for when something has changed, at most once for each
  * write of usage; in between an account costs nothing, however much it has stored.
  */
+import type { StoredSum } from '../storage/accounts/account-sum.js';
 import type { LevelOperation } from '../storage/records/level-database.js';
 import { DAY_MS, dayOf } from './usage-day.js';
 import { usageKeys } from './usage-keys.js';
@@ -17,12 +18,6 @@ import {
 const HOUR_MS = 3_600_000;
 /** A clock that is set back by more was wrong before. */
 const SET_BACK_MS = HOUR_MS;
-
-/** What an account has stored now. */
-export interface StoredSum {
-  readonly bytes: number;
-  readonly objects: number;
-}
 
 /** The part of the storage that adds up what each account has stored. */
 export interface StoredBytes {

@@ -1,7 +1,7 @@
 /** Sums usage over days and functions. */
 
 import type { CallWork } from '../quotas/host/call-work.js';
-import type { StoredSum } from './stored-bytes.js';
+import type { StoredSum } from '../storage/accounts/account-sum.js';
 import { hoursSince } from './stored-bytes.js';
 import { isoDay } from './usage-day.js';
 import type { ResolvedUsageQuery } from './usage-query.js';

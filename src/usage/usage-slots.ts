@@ -37,34 +37,11 @@ const SUMS = [
 export type UsageSum = (typeof SUMS)[number];
 
 /** The slot of each sum. */
-export const SUM_SLOTS = {
-  cpuUs: INVOCATIONS,
-  wallUs: INVOCATIONS + 1,
-  requestBytes: INVOCATIONS + 2,
-  responseBytes: INVOCATIONS + 3,
-  subrequests: INVOCATIONS + 4,
-  egressSentBytes: INVOCATIONS + 5,
-  egressReceivedBytes: INVOCATIONS + 6,
-} as const satisfies Record<UsageSum, number>;
+export const SUM_SLOTS = recordOf(SUMS, (_, index) => INVOCATIONS + index);
 
-const CALLS = INVOCATIONS + SUMS.length;
-const CALL_SLOTS: Readonly<Record<SubrequestKind, number>> = callSlots();
-const KIND_OFFSETS: Readonly<Record<InvocationKind, number>> = {
-  fetch: 0,
-  scheduled: OUTCOMES,
-  queue: OUTCOMES * 2,
-  alarm: OUTCOMES * 3,
-};
-const OUTCOME_OFFSETS: Readonly<Record<InvocationOutcome, number>> = {
-  ok: 0,
-  exception: 1,
-  exceededCpu: 2,
-  exceededMemory: 3,
-  exceededWallTime: 4,
-  canceled: 5,
-  responseStreamDisconnected: 6,
-  isolateLost: 7,
-};
+const CALL_SLOTS = recordOf(CALL_KINDS, (_, index) => INVOCATIONS + SUMS.length + index);
+const KIND_OFFSETS = recordOf(INVOCATION_KINDS, (_, index) => index * OUTCOMES);
+const OUTCOME_OFFSETS = recordOf(INVOCATION_OUTCOMES, (_, index) => index);
 
 /**
  * The name of each slot on disk, which never changes its meaning: `fetch.ok`, `cpuUs`, `calls.bucket`. Slots may move; a row is stored by names.
@@ -124,9 +101,12 @@ export function parsed(record: Buffer): object {
   }
 }
 
-function callSlots(): Record<SubrequestKind, number> {
-  // Each of the kinds is set.
-  return Object.fromEntries(CALL_KINDS.map((kind, index) => [kind, CALLS + index])) as Record<SubrequestKind, number>;
+export function recordOf<K extends string>(
+  keys: readonly K[],
+  pick: (key: K, index: number) => number,
+): Readonly<Record<K, number>> {
+  // Each of the keys is set.
+  return Object.fromEntries(keys.map((key, index) => [key, pick(key, index)])) as Record<K, number>;
 }
 
 function keysOf<K extends string>(table: Readonly<Record<K, unknown>>): K[] {

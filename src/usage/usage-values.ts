@@ -8,6 +8,7 @@ import {
   INVOCATION_OUTCOMES,
   type InvocationOutcome,
   invocationSlot,
+  recordOf,
   SUM_SLOTS,
   type UsageSlots,
   type UsageSum,
@@ -71,9 +72,4 @@ export function usageValues(slots: UsageSlots): UsageValues {
     egressReceivedBytes: sum('egressReceivedBytes'),
     calls: recordOf(CALL_KINDS, kind => slots[callSlot(kind)] ?? 0),
   };
-}
-
-function recordOf<K extends string>(keys: readonly K[], pick: (key: K) => number): Readonly<Record<K, number>> {
-  // Each of the keys is set.
-  return Object.fromEntries(keys.map(key => [key, pick(key)])) as Record<K, number>;
 }
