@@ -1,4 +1,5 @@
 import { countRecord } from '../../../storage/records/counts.js';
+import { freshPages } from '../../../storage/records/fresh-pages.js';
 import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
 import type { RecordStore } from '../../../storage/records/record-store.js';
 import { bucketKeys } from './bucket-keys.js';
@@ -48,21 +49,13 @@ async function removeRecords(records: RecordStore, prefix: string): Promise<void
   }
 }
 
-/** Each page has its own iterator, because a write between two pages may open the database again. */
-async function* keyPages(records: RecordStore, prefix: string): AsyncGenerator<string[]> {
-  for (let gte = prefix; ; ) {
-    const keys = await records.keys({ gte, lt: afterPrefix(prefix) });
-    let page: string[];
-    try {
-      page = await keys.nextv(PAGE);
-    } finally {
-      await keys.close();
-    }
-    const last = page.at(-1);
-    if (last === undefined) return;
-    yield page;
-    gte = `${last}\0`;
-  }
+function keyPages(records: RecordStore, prefix: string): AsyncGenerator<string[]> {
+  return freshPages(
+    prefix,
+    PAGE,
+    gte => records.keys({ gte, lt: afterPrefix(prefix) }),
+    key => key,
+  );
 }
 
 interface CountedGroup {

@@ -5,6 +5,7 @@
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { UNCOUNTED } from '../../../storage/accounts/account-sum.js';
 import type { BlobRef } from '../../../storage/blobs/blob-ref.js';
+import { freshPages } from '../../../storage/records/fresh-pages.js';
 import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { BUCKET_LIMITS } from '../limits.js';
@@ -73,25 +74,13 @@ async function clearObjects(storage: StorageContext, id: string, work: CallWork,
   }
 }
 
-/** Each page has its own iterator, because a write between two pages may open the database again. */
-async function* pages(
-  { records }: StorageContext,
-  prefix: string,
-  work: CallWork,
-): AsyncGenerator<readonly (readonly [string, Buffer])[]> {
-  for (let gte = prefix; ; ) {
-    const iterator = await records.iterator({ gte, lt: afterPrefix(prefix) }, undefined, work);
-    let page: [string, Buffer][];
-    try {
-      page = await iterator.nextv(PAGE);
-    } finally {
-      await iterator.close();
-    }
-    const last = page.at(-1);
-    if (last === undefined) return;
-    yield page;
-    gte = `${last[0]}\0`;
-  }
+function pages({ records }: StorageContext, prefix: string, work: CallWork): AsyncGenerator<[string, Buffer][]> {
+  return freshPages(
+    prefix,
+    PAGE,
+    gte => records.iterator({ gte, lt: afterPrefix(prefix) }, undefined, work),
+    ([key]) => key,
+  );
 }
 
 const EMPTY = new Uint8Array(0);
