@@ -7,6 +7,7 @@ import type { Context } from '../context.js';
 import { ApiError, type PageInfo, type Reply } from '../http/envelope.js';
 import type { UsageRange } from '../ports.js';
 import type { Route } from '../route.js';
+import { pageInfo } from '../state/records.js';
 import type { Principal } from '../state/tokens.js';
 
 const DAY = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'a day (UTC) as YYYY-MM-DD' };
@@ -63,15 +64,7 @@ async function pageOfReports(context: Context): Promise<{ reports: UsageReport[]
     }
     reports.push(report);
   }
-  const total = accounts.length;
-  const info = {
-    page,
-    per_page: perPage,
-    count: reports.length,
-    total_count: total,
-    total_pages: Math.ceil(total / perPage),
-  };
-  return { reports, info };
+  return { reports, info: pageInfo({ page, perPage }, reports.length, accounts.length) };
 }
 
 async function reportOf(context: Context, account: string): Promise<UsageReport> {

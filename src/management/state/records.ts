@@ -146,14 +146,11 @@ export async function pageOf<T>(
     if (total >= first && items.length < perPage) items.push(value);
     total += 1;
   }
-  const info = {
-    page,
-    per_page: perPage,
-    count: items.length,
-    total_count: total,
-    total_pages: Math.ceil(total / perPage),
-  };
-  return { items, info };
+  return { items, info: pageInfo({ page, perPage }, items.length, total) };
+}
+
+export function pageInfo({ page, perPage }: PageQuery, count: number, total: number): PageInfo {
+  return { page, per_page: perPage, count, total_count: total, total_pages: Math.ceil(total / perPage) };
 }
 
 export function recordKey(parts: readonly string[]): string {
