@@ -11,31 +11,42 @@ function newFolder(t: ExecutionContext): string {
   return folder;
 }
 
-test('a file that comes into a new folder before the folder is watched is reported', async t => {
-  const root = newFolder(t);
-  const inner = join(root, 'inner');
+/** Watches the folder, and answers the first two reports: that of what `begin` does, and that of what `between` does while it is taken. */
+function twoRounds(
+  t: ExecutionContext,
+  root: string,
+  { begin, between }: { readonly begin: () => void; readonly between: (watcher: FolderWatcher) => void },
+): Promise<Changes[]> {
   const rounds: Changes[] = [];
-  await new Promise<void>(resolve => {
+  return new Promise(resolve => {
     const watcher = new FolderWatcher({
       onChange: async changes => {
         rounds.push(changes);
-        if (rounds.length > 1) {
-          resolve();
-          return;
-        }
-        // Its files have been read by now.
-        writeFileSync(join(inner, 'late.js'), '');
-        watcher.watch([root, inner]);
+        if (rounds.length > 1) resolve(rounds);
+        else between(watcher);
       },
       onError: (_, error) => t.fail(error.message),
     });
     t.teardown(() => watcher.close());
     watcher.watch([root]);
-    mkdirSync(inner);
+    begin();
   });
-  t.deepEqual([...(rounds[0]?.keys() ?? [])], [inner]);
+}
+
+test('a file that comes into a new folder before the folder is watched is reported', async t => {
+  const root = newFolder(t);
+  const inner = join(root, 'inner');
+  const [first, second] = await twoRounds(t, root, {
+    begin: () => mkdirSync(inner),
+    between: watcher => {
+      // Its files have been read by now.
+      writeFileSync(join(inner, 'late.js'), '');
+      watcher.watch([root, inner]);
+    },
+  });
+  t.deepEqual([...(first?.keys() ?? [])], [inner]);
   t.deepEqual(
-    [...(rounds[1]?.entries() ?? [])],
+    [...(second?.entries() ?? [])],
     [
       [inner, { isRenamed: true }],
       [join(inner, 'late.js'), { isRenamed: false }],
@@ -51,25 +62,14 @@ test('a file that is written before its folder is watched is reported', async t 
   utimesSync(join(inner, 'old.js'), 1000, 1000);
   writeFileSync(join(inner, 'late.js'), '');
   utimesSync(inner, 1000, 1000);
-  const rounds: Changes[] = [];
-  await new Promise<void>(resolve => {
-    const watcher = new FolderWatcher({
-      onChange: async changes => {
-        rounds.push(changes);
-        if (rounds.length > 1) {
-          resolve();
-          return;
-        }
-        writeFileSync(join(inner, 'late.js'), 'written in place');
-        watcher.watch([root, inner]);
-      },
-      onError: (_, error) => t.fail(error.message),
-    });
-    t.teardown(() => watcher.close());
-    watcher.watch([root]);
-    writeFileSync(join(root, 'first.js'), '');
+  const [, second] = await twoRounds(t, root, {
+    begin: () => writeFileSync(join(root, 'first.js'), ''),
+    between: watcher => {
+      writeFileSync(join(inner, 'late.js'), 'written in place');
+      watcher.watch([root, inner]);
+    },
   });
-  t.deepEqual([...(rounds[1]?.entries() ?? [])], [[join(inner, 'late.js'), { isRenamed: false }]]);
+  t.deepEqual([...(second?.entries() ?? [])], [[join(inner, 'late.js'), { isRenamed: false }]]);
 });
 
 test('folders that are watched from the beginning report nothing by themselves', async t => {
