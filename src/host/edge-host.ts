@@ -14,6 +14,7 @@ import { IsolateGate } from '../pool/isolate-gate.js';
 import { Admission } from '../quotas/admission.js';
 import { EdgeError } from '../quotas/errors.js';
 import { HostBudget, type HostShare } from '../quotas/host/host-share.js';
+import { MAX_TIMER_MS } from '../quotas/max-timer.js';
 import { resolveLimits } from '../quotas/resolve-limits.js';
 import { checkOptions } from '../quotas/schema/check-options.js';
 import { lazyCounters, openRedisCounters, type SharedCounters } from '../quotas/shared-counters.js';
@@ -53,8 +54,6 @@ import { storedSums } from './usage/stored-sums.js';
 
 /** The account of functions that are loaded on the host itself. */
 const DEFAULT_ACCOUNT = 'default';
-/** Timers cannot be set for longer. */
-const MAX_DELAY_MS = 0x7fff_ffff;
 
 type CommonHost = Omit<
   AccountHost,
@@ -432,7 +431,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   async #close(drainMs: number): Promise<void> {
     await race(new AbortController().signal, signal => [
       this.#cache.drained(signal),
-      delay(signal, Math.min(drainMs, MAX_DELAY_MS)),
+      delay(signal, Math.min(drainMs, MAX_TIMER_MS)),
     ]);
     this.#gate.close();
     this.#cache.close();

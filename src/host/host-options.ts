@@ -10,6 +10,7 @@ import type { SandboxOption } from '../pool/sandbox/sandbox.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import { LIMIT_OVERRIDES } from '../quotas/limit-schema.js';
 import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';
+import { MAX_TIMER_MS } from '../quotas/max-timer.js';
 import type { LimitOverrides } from '../quotas/resolve-limits.js';
 import { checkOptions, givenOf } from '../quotas/schema/check-options.js';
 import {
@@ -152,7 +153,7 @@ const EGRESS: Schema<EgressOptions> = objectOf<EgressOptions>({
 });
 
 const CALLBACKS: Schema<CallbackOptions> = objectOf<CallbackOptions>({
-  'timeoutMs?': wholeNumber(1, 2 ** 31 - 1, 'ms'),
+  'timeoutMs?': wholeNumber(1, MAX_TIMER_MS, 'ms'),
   'concurrency?': wholeNumber(1, 1_000_000),
 });
 

@@ -5,6 +5,7 @@
 import { delay } from 'abort-controller-x';
 import { EdgeError } from '../quotas/errors.js';
 import type { HostShare } from '../quotas/host/host-share.js';
+import { MAX_TIMER_MS } from '../quotas/max-timer.js';
 import type { CellOptions } from './cell.js';
 import type { IsolateHandle, LossReason } from './isolate-handle.js';
 import { cellLosses } from './supply/cell-losses.js';
@@ -45,9 +46,6 @@ const MAX_BACKOFF_MS = 5000;
 const STABLE_AFTER_MS = 10_000;
 /** Several times what a load and its first answer take; a load that finds no spare meanwhile starts a thread of its own. */
 const REFILL_AFTER_MS = 50;
-
-/** Timers cannot be set for longer. */
-const MAX_TIMER_MS = 0x7fff_ffff;
 
 const FINDING_CODES = { cpu: 'EDGE_CPU_LIMIT', memory: 'EDGE_MEMORY_LIMIT', cell: 'EDGE_CELL_LOST' } as const;
 

@@ -4,11 +4,11 @@
  */
 
 import type { Readable } from 'node:stream';
-
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { LIMITS } from '../../quotas/limits.js';
+import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
 import { chargedBody } from '../charged-body.js';
 import type { ServiceBody } from '../service.js';
 import { AddressPolicy, type AddressPolicyOptions } from './address-policy.js';
@@ -374,8 +374,6 @@ function endBody(body: ServiceBody | null): void {
 /** Errors that say all that a function may know. */
 const PASSED_ON: ReadonlySet<unknown> = new Set(['EDGE_EGRESS_DENIED', 'EDGE_OVERLOADED', 'EDGE_LOOP']);
 
-/** The longest time that a timer of Node takes. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 const MAX_REDIRECTS = LIMITS.redirects.values.standard;
 const MAX_DISCARDED_BYTES = 16 * 1024;
 

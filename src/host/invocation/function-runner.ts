@@ -6,6 +6,7 @@ import { IsolateGone, type IsolateHandle } from '../../pool/isolate-handle.js';
 import type { LoadHead } from '../../protocol/messages.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { limitError } from '../../quotas/limit-error.js';
+import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
 import type { KeptBody } from '../deploy/kept-body.js';
 import { beginTrace } from '../telemetry/tracing.js';
 import { timeoutError } from './handler-errors.js';
@@ -215,15 +216,12 @@ export function unloadedError({ account, function: name }: { account: string; fu
   );
 }
 
-/** Timers cannot be set for longer. */
-const MAX_TIMEOUT_MS = 0x7fff_ffff;
-
 /** What is awaited, for as long as the caller wants to wait. It goes on by itself: others may wait for it too. */
 function within<T>(work: Promise<T>, timeoutMs: number | undefined, name: string): Promise<T> {
   if (timeoutMs === undefined) return work;
   return race(new AbortController().signal, signal => [
     abortable(signal, work),
-    delay(signal, Math.min(timeoutMs, MAX_TIMEOUT_MS)).then(() => {
+    delay(signal, Math.min(timeoutMs, MAX_TIMER_MS)).then(() => {
       throw timeoutError(name, timeoutMs);
     }),
   ]);

@@ -1,12 +1,12 @@
 /** Timers of the guest. The host never hands a guest function to setTimeout (rule R7): a timer is a number that comes back in a turn. */
 import { IdTable } from '../../protocol/id-table.js';
+import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
 import type { HeldWork } from '../invocations/held-work.js';
 import { checkedInteger, OpError } from './arguments.js';
 import type { OpContext, OpSet } from './op-set.js';
 import { Op } from './table.js';
 
 const MAX_TIMERS = 10_000;
-const MAX_DELAY_MS = 0x7fff_ffff;
 
 interface Timer {
   readonly invocation: number;
@@ -44,7 +44,7 @@ export class Timers {
       [Op.TimerStart]: (id, delay, repeats) => {
         const invocation = context.currentInvocation();
         const timer = checkedInteger(id, 1, Number.MAX_SAFE_INTEGER);
-        const delayMs = checkedInteger(delay, 0, MAX_DELAY_MS);
+        const delayMs = checkedInteger(delay, 0, MAX_TIMER_MS);
         // The handler's client is gone: it never fires.
         if (!held.mayBegin(invocation)) this.#drop(timer);
         else this.#start(invocation, timer, delayMs, repeats === 1, held.begin());
