@@ -2,7 +2,8 @@
 import { HostOpens } from '../protocol/messages.js';
 import { createBatch, type QueueMessage, type QueueOutcome, readOutcome } from './events/queue-batch.js';
 import { type FunctionSlot, rememberSlot } from './function-slot.js';
-import { type FetchInput, fetchInput, fetchThrough } from './ingress/fetch-adapter.js';
+import { fetchThrough } from './ingress/fetch-adapter.js';
+import { type FetchInput, fetchInput } from './ingress/fetch-input.js';
 import { withProps } from './ingress/fetch-props.js';
 import type { FunctionStatsSnapshot } from './invocation/function-stats.js';
 import { checkTimeoutMs } from './invocation/invocation-start.js';

@@ -7,7 +7,7 @@
 import { MANAGEMENT_LIMITS } from '../management/limits.js';
 import { PERMISSIONS } from '../management/permissions.js';
 import type { FamilyHandler, FamilyHandlers } from '../management/ports.js';
-import { RATE_LIMITS } from '../management/rate-limits.js';
+import { RATE_LIMITS } from '../management/rate-limit-options.js';
 import {
   anything,
   choice,

@@ -3,26 +3,11 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { checkOptions } from '../quotas/schema/check-options.js';
-import { object, objectOf, type Schema, wholeNumberFrom } from '../quotas/schema/schema.js';
+import { object } from '../quotas/schema/schema.js';
 import { ApiError } from './http/envelope.js';
+import { RATE_LIMITS, type RateLimitOptions } from './rate-limit-options.js';
 
-export interface RateLimitOptions {
-  /** Requests of one token in a window. @default 1200 */
-  readonly requests: number;
-  /** Failed authentications of one client address in a window, after which the answer is 429. @default 60 */
-  readonly failures: number;
-  /** @default 300 */
-  readonly windowSeconds: number;
-}
-
-export const RATE_LIMITS: Schema<Partial<RateLimitOptions>> = objectOf<Partial<RateLimitOptions>>({
-  'requests?': wholeNumberFrom(1),
-  'failures?': wholeNumberFrom(1),
-  'windowSeconds?': wholeNumberFrom(1, 'seconds'),
-});
 const OF_MANAGEMENT = object({ rateLimit: RATE_LIMITS });
-
-export const RATE_LIMIT_DEFAULTS: RateLimitOptions = { requests: 1200, failures: 60, windowSeconds: 300 };
 
 /** Addresses share this many counters, so that a flood from many addresses cannot fill the memory. */
 const FAILURE_SLOTS = 4096;

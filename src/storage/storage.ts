@@ -3,7 +3,6 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AbstractLevel } from 'abstract-level';
-import { MemoryLevel } from 'memory-level';
 import { AccountRemovals, type RemovalSteps } from './accounts/account-removals.js';
 import { AccountSums, type RecountedSum } from './accounts/account-sums.js';
 import { BlobCollector } from './blobs/blob-collector.js';
@@ -238,6 +237,7 @@ interface Opened {
 }
 
 async function openMemory(options: StorageOptions): Promise<Opened> {
+  const { MemoryLevel } = await import('memory-level');
   const records = new RecordStore(await openMemoryDatabase());
   const context = storageContext(records, new MemoryBlobStore(options.memoryLimitBytes ?? 2 ** 30), options);
   return {

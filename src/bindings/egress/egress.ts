@@ -13,9 +13,10 @@ import { chargedBody } from '../charged-body.js';
 import type { ServiceBody } from '../service.js';
 import { AddressPolicy, type AddressPolicyOptions } from './address-policy.js';
 import { bodyStream, destroyQuietly } from './body-stream.js';
-import { createConnector, createResolver, type ResolveHost } from './connector.js';
+import type { ResolveHost } from './connector.js';
 import { ACCEPT_ENCODING, decodedBody } from './content-decoding.js';
-import { NetworkTransport } from './network-transport.js';
+import { LazyTransport } from './lazy-transport.js';
+import type { NetworkOptions } from './network-transport.js';
 import { type OutboundHandler, OutboundTransport } from './outbound-transport.js';
 import { type Hop, isBadPort, isRedirect, nextHop } from './redirect.js';
 import { checkHead, headerValue } from './request-head.js';
@@ -302,17 +303,12 @@ class OutgoingRequest {
   }
 }
 
-function network(options: EgressOptions): NetworkTransport {
+function network(options: EgressOptions): Transport {
   const policy = new AddressPolicy(options);
   const number = (name: NumberOption, byDefault: number, max: number): number =>
     checkNumber(name, options[name] ?? byDefault, max);
-  return new NetworkTransport({
-    connect: createConnector({
-      policy,
-      resolve: options.resolve ?? createResolver(),
-      connectTimeoutMs: number('connectTimeoutMs', 10_000, MAX_TIMER_MS),
-      ca: options.ca,
-    }),
+  const connectTimeoutMs = number('connectTimeoutMs', 10_000, MAX_TIMER_MS);
+  const settings: Omit<NetworkOptions, 'connect'> = {
     connectionsPerOrigin: number('connectionsPerOrigin', 100, 65_535),
     originsPerAccount: number('originsPerAccount', 100, 65_535),
     socketsPerAccount: number('socketsPerAccount', 1000, 1_000_000),
@@ -320,6 +316,15 @@ function network(options: EgressOptions): NetworkTransport {
     keepAliveMs: number('keepAliveMs', 4000, MAX_TIMER_MS),
     headersTimeoutMs: number('headersTimeoutMs', 300_000, MAX_TIMER_MS),
     bodyTimeoutMs: number('bodyTimeoutMs', 300_000, MAX_TIMER_MS),
+  };
+  return new LazyTransport(async () => {
+    const [{ createConnector, createResolver }, { NetworkTransport }] = await Promise.all([
+      import('./connector.js'),
+      import('./network-transport.js'),
+    ]);
+    const resolve = options.resolve ?? createResolver();
+    const connect = createConnector({ policy, resolve, connectTimeoutMs, ca: options.ca });
+    return new NetworkTransport({ ...settings, connect });
   });
 }
 

@@ -1,8 +1,5 @@
 /** The endpoint of fetch(): a standard Request in, a standard Response out, bodies streamed with backpressure both ways. */
-import { cancelQuietly } from '../../bindings/external-stream.js';
-import type { FetchChain } from '../../bindings/service.js';
 import type { Exchange } from '../../protocol/exchange.js';
-import { HostOpens } from '../../protocol/messages.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { BodyCounter, checkRequestHead } from '../../quotas/request-checks.js';
@@ -10,83 +7,15 @@ import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
 import type { Invocation } from '../invocation/invocation.js';
-import type { InvocationStart } from '../invocation/invocation-start.js';
-import type { RequestBodySource, ResponseSink } from '../invocation/response-sink.js';
+import { FetchStart } from '../invocation/invocation-start.js';
+import type { ResponseSink } from '../invocation/response-sink.js';
 import { BufferedResponse } from './buffered-response.js';
-import { headOfRequest, isNullBodyStatus, parseResponseHead, withoutFragment } from './http-head.js';
+import type { FetchInput } from './fetch-input.js';
+import { isNullBodyStatus, parseResponseHead } from './http-head.js';
+import { RequestBody } from './request-body.js';
 
 /** Chunks of a response body handed to the reader are at most this long. */
 const MAX_PIECE_BYTES = 64 * 1024;
-
-/** A request before it becomes a frame. */
-export interface FetchInput {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: Iterable<readonly [string, string]>;
-  readonly head: string;
-  readonly body: ReadableStream<Uint8Array> | null;
-  readonly signal: AbortSignal | undefined;
-  /** Held for as long as the signal is wanted: the signal of a request that has been collected does not follow its source any more. */
-  readonly request: Request | undefined;
-  /** The head has them too. */
-  readonly props?: Readonly<Record<string, unknown>> | undefined;
-  /** Set for a function's request to another function. */
-  readonly chain?: FetchChain | undefined;
-}
-
-/**
- * The plain cases without a Request, which costs more to make than all the rest of a small invocation: a URL alone is a GET without
- * headers.
- *
- * @throws TypeError for what `new Request(input, init)` refuses
- * @throws EdgeError EDGE_REQUEST_MALFORMED for a URL that is not of http or https
- */
-export function fetchInput(input: Request | string | URL, init: RequestInit | undefined): FetchInput {
-  if (init === undefined) {
-    const url = typeof input === 'string' ? parsedUrl(input) : input;
-    if (url instanceof URL) return bareGet(url);
-  }
-  const request = input instanceof Request && init === undefined ? input : new Request(input, init);
-  const { method, url, headers } = request;
-  checkScheme(url);
-  return { method, url, headers, head: headOfRequest(request), body: request.body, signal: request.signal, request };
-}
-
-/** Routes are those of http and https: a URL without a host would else match a route of any host. */
-function checkScheme(url: string): void {
-  if (url.startsWith('http://') || url.startsWith('https://')) return;
-  throw new EdgeError(
-    'EDGE_REQUEST_MALFORMED',
-    `Cannot serve the request: its URL is ${JSON.stringify(url.slice(0, 100))}, expected one of http or https`,
-  );
-}
-
-/** Undefined for an invalid URL; the error of `new Request()` says what is wrong. */
-function parsedUrl(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const NO_HEADERS: readonly [string, string][] = [];
-
-function bareGet(url: URL): FetchInput {
-  if (url.username !== '' || url.password !== '')
-    throw new TypeError(`A request cannot be made from a URL with credentials: ${url.href}`);
-  const bare = withoutFragment(url.href);
-  checkScheme(bare);
-  return {
-    method: 'GET',
-    url: bare,
-    headers: NO_HEADERS,
-    head: `GET\n${bare}`,
-    body: null,
-    signal: undefined,
-    request: undefined,
-  };
-}
 
 /**
  * The limits of requests (URL, headers, body) hold at this endpoint as at the endpoint of node:http: what a function has to take does not depend
@@ -127,16 +56,7 @@ function run(
       reject(input.signal.reason);
       return;
     }
-    const start: InvocationStart = {
-      kind: HostOpens.Fetch,
-      head: input.head,
-      isUtf8: false,
-      body: null,
-      isComplete: input.body === null,
-      props: input.props,
-      chain: input.chain,
-      timeoutMs,
-    };
+    const start = new FetchStart(input.head, null, input.body === null, input.props, input.chain, timeoutMs);
     const sink = new FetchSink(input, runner.context.limits, resolve, reject);
     const invocation = runner.runNow(start, sink);
     if (invocation !== undefined) sink.started(invocation);
@@ -199,8 +119,7 @@ class FetchSink implements ResponseSink {
     this.#exchange = exchange;
     try {
       const { statusText, headers } = parseResponseHead(head);
-      const init: { status: number; statusText: string; headers?: [string, string][] } = { status, statusText };
-      if (headers.length > 0) init.headers = pairsOf(headers);
+      const init = new FetchedInit(status, statusText, headers);
       let response: Response;
       if (isNullBodyStatus(status)) {
         if (!isComplete) exchange.stopReading('The status has no body');
@@ -292,73 +211,21 @@ function ownBytes(piece: Buffer): Uint8Array {
   return buffer.byteLength === byteLength ? new Uint8Array(buffer) : new Uint8Array(piece);
 }
 
+/** Not an object literal, for the reason of FetchStart. */
+class FetchedInit {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers?: [string, string][];
+
+  constructor(status: number, statusText: string, headers: readonly string[]) {
+    this.status = status;
+    this.statusText = statusText;
+    if (headers.length > 0) this.headers = pairsOf(headers);
+  }
+}
+
 function pairsOf(headers: readonly string[]): [string, string][] {
   const pairs: [string, string][] = [];
   for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at] ?? '', headers[at + 1] ?? '']);
   return pairs;
-}
-
-/** Pumps a request's body into the invocation, as fast as the function reads it. */
-class RequestBody implements RequestBodySource {
-  readonly #body: ReadableStream<Uint8Array>;
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #invocation: Invocation;
-  readonly #counter: BodyCounter;
-  readonly #onFail: (error: unknown) => void;
-  #isReading = false;
-  #isOver = false;
-
-  /** `onFail`: the body is longer than allowed, or cannot be read. */
-  constructor(
-    body: ReadableStream<Uint8Array>,
-    invocation: Invocation,
-    counter: BodyCounter,
-    onFail: (error: unknown) => void,
-  ) {
-    this.#body = body;
-    this.#reader = body.getReader();
-    this.#invocation = invocation;
-    this.#counter = counter;
-    this.#onFail = onFail;
-    this.resume();
-  }
-
-  resume(): void {
-    if (this.#isReading || this.#isOver) return;
-    this.#isReading = true;
-    void this.#pump();
-  }
-
-  stop(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    void cancelQuietly(this.#body, this.#reader);
-  }
-
-  async #pump(): Promise<void> {
-    const { exchange } = this.#invocation;
-    let room = exchange.credit;
-    try {
-      while (room > 0 && !this.#isOver) {
-        const { value, done } = await this.#reader.read();
-        if (this.#isOver) return;
-        if (done) {
-          this.#isOver = true;
-          exchange.end();
-          return;
-        }
-        if (!(value instanceof Uint8Array)) throw new TypeError('The request body is not a stream of bytes');
-        this.#counter.add(value.byteLength);
-        this.#invocation.bodyBytes = this.#counter.bytes;
-        // The bytes are on their way when write returns; a caller may use its buffer again.
-        room = exchange.write(new Uint8Array(value));
-      }
-    } catch (error) {
-      this.stop();
-      this.#onFail(error);
-      this.#invocation.abort();
-    } finally {
-      this.#isReading = false;
-    }
-  }
 }

@@ -2,7 +2,7 @@
 import { complaintAbout } from '../../quotas/schema/check.js';
 import { sentence } from '../../quotas/schema/complaint.js';
 import { PROPS } from '../../shapes/function-shapes.js';
-import type { FetchInput } from './fetch-adapter.js';
+import type { FetchInput } from './fetch-input.js';
 
 /** With everything else they have to fit the frame of a request's head. */
 const MAX_CHARACTERS = 64 * 1024;

@@ -4,13 +4,12 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { INLINE_BODY_BYTES } from '../../protocol/frame-layout.js';
-import { HostOpens } from '../../protocol/messages.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { BodyCounter, checkRequestHead } from '../../quotas/request-checks.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
-import type { InvocationStart } from '../invocation/invocation-start.js';
+import { FetchStart, type InvocationStart } from '../invocation/invocation-start.js';
 import { clientAddress, comesOverUnknownProxy, type TrustProxy } from './client-address.js';
 import { clientHeaders } from './client-headers.js';
 import { sendError } from './error-response.js';
@@ -149,13 +148,13 @@ function serve(runner: FunctionRunner, request: IncomingMessage, sink: NodeSink,
   const read = isBare ? undefined : bodyReadBefore(request);
   if (read !== undefined) new BodyCounter(runner.context.limits).add(read.length);
   if (isBare) {
-    begin(runner, sink, { kind: HostOpens.Fetch, head, isUtf8: false, body: null, isComplete: true });
+    begin(runner, sink, new FetchStart(head, null, true));
     return;
   }
   if (read !== undefined) {
     const isComplete = read.length <= INLINE_BODY_BYTES;
     const body = isComplete ? read : null;
-    begin(runner, sink, { kind: HostOpens.Fetch, head, isUtf8: false, body, isComplete }, read);
+    begin(runner, sink, new FetchStart(head, body, isComplete), read);
     return;
   }
   // The application reads the body as well, so it is paused until the function can receive it.
@@ -165,11 +164,11 @@ function serve(runner: FunctionRunner, request: IncomingMessage, sink: NodeSink,
     process.nextTick(() => {
       const body = request.readableLength === Number(length) ? request.read() : null;
       const isComplete = body instanceof Buffer;
-      begin(runner, sink, { kind: HostOpens.Fetch, head, isUtf8: false, body: isComplete ? body : null, isComplete });
+      begin(runner, sink, new FetchStart(head, isComplete ? body : null, isComplete));
     });
     return;
   }
-  begin(runner, sink, { kind: HostOpens.Fetch, head, isUtf8: false, body: null, isComplete: false });
+  begin(runner, sink, new FetchStart(head, null, false));
 }
 
 function begin(runner: FunctionRunner, sink: NodeSink, start: InvocationStart, read?: Buffer): void {

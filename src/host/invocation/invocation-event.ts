@@ -1,36 +1,16 @@
 /** The event of an invocation that is over. Made only when there is a listener. */
 import { HostOpens } from '../../protocol/messages.js';
-import type { InvocationKind } from '../../quotas/limits.js';
 import type { InvocationEvent } from '../events.js';
-import type { InvocationAccounting } from './calls/accounting.js';
 import type { InvocationContext } from './invocation-context.js';
 import type { InvocationRecord } from './invocation-record.js';
-import { type InvocationStart, requestLine } from './invocation-start.js';
+import { requestLine } from './invocation-start.js';
 import { noteRequestHead } from './request-warnings.js';
-
-/** What is known at the end of an invocation beside its record. */
-export interface EndedInvocation {
-  readonly kind: InvocationKind;
-  readonly start: InvocationStart;
-  readonly record: InvocationRecord;
-  readonly cpuMs: number;
-  readonly wallMs: number;
-  readonly peakBytes: number;
-  /** Time that waitUntil has added. */
-  readonly waitUntilMs: number;
-  readonly requestBytes: number;
-  readonly responseBytes: number;
-  readonly subrequests: number;
-  /** Undefined when no service was called. */
-  readonly accounting: InvocationAccounting | undefined;
-}
 
 const NO_CALLS: InvocationEvent['calls'] = Object.freeze({});
 
-export function invocationEvent(context: InvocationContext, ended: EndedInvocation): InvocationEvent {
-  noteLimits(context, ended);
-  const { kind, start, record, accounting } = ended;
-  const { error, thrown } = record;
+export function invocationEvent(context: InvocationContext, record: InvocationRecord): InvocationEvent {
+  noteLimits(context, record);
+  const { kind, start, accounting, error, thrown } = record;
   const { method, url } = requestLine(start);
   return {
     account: context.account,
@@ -42,12 +22,12 @@ export function invocationEvent(context: InvocationContext, ended: EndedInvocati
     status: record.status,
     method,
     url,
-    cpuMs: ended.cpuMs,
-    wallMs: ended.wallMs,
-    peakMemoryBytes: ended.peakBytes,
-    requestBytes: ended.requestBytes,
-    responseBytes: ended.responseBytes,
-    subrequests: ended.subrequests,
+    cpuMs: record.cpuMs,
+    wallMs: record.wallMs,
+    peakMemoryBytes: record.peakBytes,
+    requestBytes: record.requestBytes,
+    responseBytes: record.responseBytes,
+    subrequests: record.subrequests,
     calls: accounting === undefined ? NO_CALLS : { ...accounting.calls },
     egressSentBytes: accounting?.egressSentBytes ?? 0,
     egressReceivedBytes: accounting?.egressReceivedBytes ?? 0,
@@ -67,19 +47,19 @@ export function invocationEvent(context: InvocationContext, ended: EndedInvocati
 }
 
 /** Limits that are looked at when the invocation is over, and only when somebody gets its event. */
-function noteLimits(context: InvocationContext, ended: EndedInvocation): void {
+function noteLimits(context: InvocationContext, record: InvocationRecord): void {
   const { limits } = context;
-  const { kind, start } = ended;
-  const { warnings } = ended.record;
-  warnings.note('cpuMs', ended.cpuMs, limits.cpuMs[kind]);
-  warnings.note('memoryBytes', ended.peakBytes, limits.memoryBytes);
-  warnings.note('waitUntilMs', ended.waitUntilMs, limits.waitUntilMs);
-  if (ended.accounting !== undefined) warnings.note('connections', ended.accounting.gate.mostOpen, limits.connections);
-  warnings.note('wallMs', ended.wallMs, limits.wallMs[kind]);
+  const { kind, start, warnings } = record;
+  warnings.note('cpuMs', record.cpuMs, limits.cpuMs[kind]);
+  warnings.note('memoryBytes', record.peakBytes, limits.memoryBytes);
+  warnings.note('waitUntilMs', record.waitUntilMs, limits.waitUntilMs);
+  if (record.accounting !== undefined)
+    warnings.note('connections', record.accounting.gate.mostOpen, limits.connections);
+  warnings.note('wallMs', record.wallMs, limits.wallMs[kind]);
   if (start.kind !== HostOpens.Fetch) return;
   noteRequestHead(warnings, start.head, limits);
-  warnings.note('bodyBytes', ended.requestBytes, limits.bodyBytes);
-  warnings.note('responseBytes', ended.responseBytes, limits.responseBytes);
+  warnings.note('bodyBytes', record.requestBytes, limits.bodyBytes);
+  warnings.note('responseBytes', record.responseBytes, limits.responseBytes);
   if (limits.requestsPerDay === Number.POSITIVE_INFINITY && limits.requestsPerMinute === Number.POSITIVE_INFINITY)
     return;
   const { requestsPerDay, requestsPerMinute } = context.requests();

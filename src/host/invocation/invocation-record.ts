@@ -8,6 +8,7 @@ import type { InvocationOutcome } from '../events.js';
 import { isTraced } from '../telemetry/open-telemetry.js';
 import type { InvocationTrace } from '../telemetry/trace.js';
 import { beginTrace } from '../telemetry/tracing.js';
+import type { InvocationAccounting } from './calls/accounting.js';
 import { handlerError } from './handler-errors.js';
 import type { InvocationContext } from './invocation-context.js';
 import { invocationId } from './invocation-id.js';
@@ -34,8 +35,18 @@ export class InvocationRecord {
   #log: InvocationLog | undefined;
   /** Of the response. */
   status: number | undefined;
-  /** Of a response that came whole. */
+  /** While it goes on: of a response that came whole. At its end: of any. */
   responseBytes = 0;
+  // What is known at its end.
+  cpuMs = 0;
+  wallMs = 0;
+  peakBytes = 0;
+  /** Time that waitUntil has added. */
+  waitUntilMs = 0;
+  requestBytes = 0;
+  subrequests = 0;
+  /** Undefined when no service was called. */
+  accounting: InvocationAccounting | undefined;
 
   constructor(context: InvocationContext, start: InvocationStart) {
     this.context = context;

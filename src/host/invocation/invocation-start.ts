@@ -23,6 +23,37 @@ export interface InvocationStart {
   readonly waitedMs?: number;
 }
 
+/**
+ * A request. Not an object literal: of those V8 puts the next ones among the old objects as soon as many have outlived a collection, and then a
+ * burst of requests costs all later ones.
+ */
+export class FetchStart implements InvocationStart {
+  readonly kind = HostOpens.Fetch;
+  readonly isUtf8 = false;
+  readonly head: string;
+  readonly body: Uint8Array | null;
+  readonly isComplete: boolean;
+  readonly props: InvocationStart['props'];
+  readonly chain: FetchChain | undefined;
+  readonly timeoutMs: number | undefined;
+
+  constructor(
+    head: string,
+    body: Uint8Array | null,
+    isComplete: boolean,
+    props?: InvocationStart['props'],
+    chain?: FetchChain,
+    timeoutMs?: number,
+  ) {
+    this.head = head;
+    this.body = body;
+    this.isComplete = isComplete;
+    this.props = props;
+    this.chain = chain;
+    this.timeoutMs = timeoutMs;
+  }
+}
+
 /** @throws TypeError or RangeError for a timeout that is none */
 export function checkTimeoutMs(value: unknown): number | undefined {
   if (value === undefined) return undefined;

@@ -18,7 +18,7 @@ import { type CallingInvocation, InvocationCalls } from './calls/invocation-call
 import { isolateFailure, noAnswerError, refusedAnswer, unexplainedError } from './handler-errors.js';
 import type { InvocationContext } from './invocation-context.js';
 import { cpuError, responseError } from './invocation-errors.js';
-import { type EndedInvocation, invocationEvent } from './invocation-event.js';
+import { invocationEvent } from './invocation-event.js';
 import { InvocationRecord } from './invocation-record.js';
 import type { InvocationStart } from './invocation-start.js';
 import { HostBill } from './limits/host-bill.js';
@@ -267,26 +267,22 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   #finish(isolateCpuMs: number, peakBytes: number): void {
     if (this.#state === 'over') return;
     this.#state = 'over';
-    const cpuMs = rounded(isolateCpuMs + (this.#bill?.ms ?? 0));
     this.#context.share.endInvocation();
     this.#times?.cancel();
-    this.#calls?.accounting.close();
+    const accounting = this.#calls?.accounting;
+    accounting?.close();
     const endedMs = performance.now();
-    const ended: EndedInvocation = {
-      kind: this.#record.kind,
-      start: this.#record.start,
-      record: this.#record,
-      cpuMs,
-      wallMs: rounded(endedMs - this.#record.startedMs),
-      peakBytes,
-      waitUntilMs: this.#times?.waitUntilTookMs(endedMs) ?? 0,
-      requestBytes: this.#record.start.body?.length ?? this.bodyBytes,
-      responseBytes: this.#record.responseBytes + this.exchange.receivedBytes,
-      subrequests: this.#calls?.accounting.subrequests ?? 0,
-      accounting: this.#calls?.accounting,
-    };
-    const { outcome, error } = this.#record;
-    this.#context.over(outcome, ended, () => invocationEvent(this.#context, ended), this.#record.trace);
+    const record = this.#record;
+    record.cpuMs = rounded(isolateCpuMs + (this.#bill?.ms ?? 0));
+    record.wallMs = rounded(endedMs - record.startedMs);
+    record.peakBytes = peakBytes;
+    record.waitUntilMs = this.#times?.waitUntilTookMs(endedMs) ?? 0;
+    record.requestBytes = record.start.body?.length ?? this.bodyBytes;
+    record.responseBytes += this.exchange.receivedBytes;
+    record.subrequests = accounting?.subrequests ?? 0;
+    record.accounting = accounting;
+    const { outcome, error } = record;
+    this.#context.over(outcome, record, () => invocationEvent(this.#context, record), record.trace);
     this.#sink.ended?.(outcome === 'ok' ? undefined : (error ?? noAnswerError(this.#context.function)));
   }
 

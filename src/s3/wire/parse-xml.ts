@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { SaxesParser } from 'saxes';
+import type { SaxesParser } from 'saxes';
 import { S3Error } from './errors.js';
 
 /**
@@ -22,7 +22,10 @@ const MAX_DEPTH = 32;
  */
 export async function parseXml(bytes: Uint8Array, root: string, elementsMax: number): Promise<ParsedElement> {
   const text = escapeForbidden(decodeUtf8(bytes).trimStart());
-  const tree = new TreeBuilder(root, elementsMax);
+  // Few hosts are sent XML, and none when it starts.
+  const { SaxesParser } = await import('saxes');
+  const parser = new SaxesParser({ position: false, forceXMLVersion: true, defaultXMLVersion: '1.0' });
+  const tree = new TreeBuilder(parser, root, elementsMax);
   try {
     for (let at = 0; at < text.length; at += PIECE_CHARACTERS) {
       if (at > 0) await setImmediate();
@@ -49,12 +52,13 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 /** Builds a tree from the events of the parser, which throws at the first mistake. */
 class TreeBuilder {
-  readonly #parser = new SaxesParser({ position: false, forceXMLVersion: true, defaultXMLVersion: '1.0' });
+  readonly #parser: SaxesParser;
   /** The element that is open, after those around it. */
   readonly #open: ParsedElement[] = [];
   #root: ParsedElement | undefined;
 
-  constructor(root: string, elementsMax: number) {
+  constructor(parser: SaxesParser, root: string, elementsMax: number) {
+    this.#parser = parser;
     let elements = 0;
     let attributes = 0;
     Object.assign(this.#parser.ENTITIES, FORBIDDEN_ENTITIES);

@@ -1,0 +1,69 @@
+import { cancelQuietly } from '../../bindings/external-stream.js';
+import type { BodyCounter } from '../../quotas/request-checks.js';
+import type { Invocation } from '../invocation/invocation.js';
+import type { RequestBodySource } from '../invocation/response-sink.js';
+
+/** Pumps a request's body into the invocation, as fast as the function reads it. */
+export class RequestBody implements RequestBodySource {
+  readonly #body: ReadableStream<Uint8Array>;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #invocation: Invocation;
+  readonly #counter: BodyCounter;
+  readonly #onFail: (error: unknown) => void;
+  #isReading = false;
+  #isOver = false;
+
+  /** `onFail`: the body is longer than allowed, or cannot be read. */
+  constructor(
+    body: ReadableStream<Uint8Array>,
+    invocation: Invocation,
+    counter: BodyCounter,
+    onFail: (error: unknown) => void,
+  ) {
+    this.#body = body;
+    this.#reader = body.getReader();
+    this.#invocation = invocation;
+    this.#counter = counter;
+    this.#onFail = onFail;
+    this.resume();
+  }
+
+  resume(): void {
+    if (this.#isReading || this.#isOver) return;
+    this.#isReading = true;
+    void this.#pump();
+  }
+
+  stop(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    void cancelQuietly(this.#body, this.#reader);
+  }
+
+  async #pump(): Promise<void> {
+    const { exchange } = this.#invocation;
+    let room = exchange.credit;
+    try {
+      while (room > 0 && !this.#isOver) {
+        const { value, done } = await this.#reader.read();
+        if (this.#isOver) return;
+        if (done) {
+          this.#isOver = true;
+          exchange.end();
+          return;
+        }
+        if (!(value instanceof Uint8Array)) throw new TypeError('The request body is not a stream of bytes');
+        this.#counter.add(value.byteLength);
+        this.#invocation.bodyBytes = this.#counter.bytes;
+        // The bytes are on their way when write returns; a caller may use its buffer again.
+        room = exchange.write(new Uint8Array(value));
+      }
+    } catch (error) {
+      this.stop();
+      this.#onFail(error);
+      this.#invocation.abort();
+    } finally {
+      this.#isReading = false;
+    }
+  }
+}
