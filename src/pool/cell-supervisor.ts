@@ -46,6 +46,8 @@ const MAX_BACKOFF_MS = 5000;
 const STABLE_AFTER_MS = 10_000;
 /** Several times what a load and its first answer take; a load that finds no spare meanwhile starts a thread of its own. */
 const REFILL_AFTER_MS = 50;
+/** Where functions load all the time, spares are started all the same after so many looks. */
+const REFILL_LOOKS = 20;
 
 const FINDING_CODES = { cpu: 'EDGE_CPU_LIMIT', memory: 'EDGE_MEMORY_LIMIT', cell: 'EDGE_CELL_LOST' } as const;
 
@@ -80,8 +82,7 @@ export class CellSupervisor {
           throw this.#overloaded();
         }
         const isolate = live.spares.shift() ?? this.#startIsolate(live, share);
-        // Afterwards, so that a new thread does not take the processor from the load that is waiting, and its first requests.
-        setTimeout(() => this.#refill(live), REFILL_AFTER_MS).unref();
+        this.#refillSoon(live, REFILL_LOOKS);
         if (isolate.isUsable && own(isolate, share)) return isolate;
       }
     } finally {
@@ -252,6 +253,14 @@ export class CellSupervisor {
     const handle = live.start(share);
     if (live.cell.leasesLeft <= REPLACE_AT_LEASES) this.#retire(live);
     return handle;
+  }
+
+  /** Not while a function loads: a new thread would take the processor from the load, and from the first request that waits for it. */
+  #refillSoon(live: LiveCell, looks: number): void {
+    setTimeout(() => {
+      if (looks > 1 && live.isLoading) this.#refillSoon(live, looks - 1);
+      else this.#refill(live);
+    }, REFILL_AFTER_MS).unref();
   }
 
   #refill(live: LiveCell): void {

@@ -149,6 +149,10 @@ export class IsolateHandle implements ChannelOwner {
     return this.#channel.unwrittenBytes > MAX_UNREAD_BYTES;
   }
 
+  get isLoading(): boolean {
+    return this.#isLoading;
+  }
+
   /** Its function is loading, or some invocation is not over. */
   get isBusy(): boolean {
     return this.#isLoading || this.#invocations.size > 0;

@@ -167,6 +167,12 @@ export class LiveCell {
     return this.handles.size;
   }
 
+  /** Some function in it is being loaded. */
+  get isLoading(): boolean {
+    for (const handle of this.handles.values()) if (handle.isLoading) return true;
+    return false;
+  }
+
   /** Nothing is in it but spares. */
   get isIdle(): boolean {
     return this.handles.size === this.spares.length;
