@@ -6,6 +6,8 @@
  */
 
 const SMALLEST_BITS = 4;
+/** A table of this length is kept when it is empty: calls come in bursts, and a table that shrank with each would be copied with the next. */
+const KEPT_BITS = 8;
 
 export class IdTable<T extends object> {
   /** Open addressing: an id is at the place of its hash or behind it, with no free place (0) in between. */
@@ -50,7 +52,7 @@ export class IdTable<T extends object> {
     if (at < 0) return false;
     this.#close(at);
     this.#size--;
-    if (this.#bits > SMALLEST_BITS && this.#size * 8 < this.#ids.length) this.#resize(this.#bits - 1);
+    if (this.#bits > KEPT_BITS && this.#size * 8 < this.#ids.length) this.#resize(this.#bits - 1);
     return true;
   }
 
