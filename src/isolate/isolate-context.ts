@@ -73,7 +73,7 @@ export class IsolateContext implements BasicsOwner {
   charge(cpuMs: number): void {
     const id = this.currentInvocation();
     if (this.#parts.meter.charge(id, cpuMs)) return;
-    // At once: what the function makes of the error would be its answer before its turn ends.
+    // At once, since the function could answer with the error before its turn ends.
     this.#invocations.onCpuSpent(id, cpuMs);
     throw new OpError('OperationError', 'The CPU time that is left does not suffice for the operation');
   }

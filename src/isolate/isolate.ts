@@ -73,7 +73,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
     return !this.turns.isIdle || this.#context.pendingOps + this.#pendingImports > 0;
   }
 
-  /** Starts to listen to the host; `onClose` when the connection has ended. A spare is told to `warmUp`. */
+  /** Starts to listen to the host; `onClose` when the connection has ended. `warmUp` runs when the host asks a spare to warm up. */
   connect(transport: Transport, onClose: () => void, warmUp: () => Promise<unknown> = async () => {}): void {
     this.#onClosed = onClose;
     this.#warmUp = warmUp;
@@ -84,12 +84,12 @@ export class Isolate implements IsolateParts, ChannelOwner {
   #warmUp: () => Promise<unknown> = async () => {};
   #warmedUp: Promise<unknown> = Promise.resolve();
 
-  /** The thread has used CPU time for itself, see idle-memory.ts. */
+  /** Excludes CPU time that the thread has used for a collection of its own, see idle-memory.ts. */
   readonly onCollected = (): void => this.meter.skip();
 
-  /** A promise of the guest was rejected and nobody listens. Both are guest values and go back unseen. */
+  /** A promise of the guest was rejected without a handler. Both arguments are guest values and go back without being looked at. */
   unhandledRejection(reason: unknown, promise: unknown): void {
-    // Of the warm-up: nothing of that realm may come to this one.
+    // A rejection of the warm-up: nothing of its realm may reach this one.
     if (this.modules === undefined) return;
     this.meter.rejected();
     // Node reports behind the last turn of a batch, when none is running.
@@ -102,7 +102,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
       });
   }
 
-  /** Somebody listens after all to the rejection of a promise that was reported. */
+  /** The rejection of a promise that was reported has been handled after all. */
   rejectionHandled(promise: unknown): void {
     if (this.modules === undefined) return;
     this.turns.push(this.turns.current, [Ev.RejectionHandled, promise]);
@@ -161,7 +161,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
     };
     this.meter.setLimits(load.limits);
     if (isComplete) exchange.buffer(body);
-    // Turns of two isolates are not to run into each other.
+    // The warm-up is an isolate too; turns of two isolates must not interleave.
     this.#warmedUp
       .then(() =>
         loadModules({

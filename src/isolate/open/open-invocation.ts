@@ -12,7 +12,7 @@ export class OpenInvocation implements StallSubject {
   calls: Set<GuestExchange> | undefined;
   /** The handler has answered and everything given to waitUntil has settled. */
   isHandled = false;
-  /** Its CPU time is used up in the turn that runs: it calls nobody any more. */
+  /** Its CPU time was used up in the running turn: its calls are refused. */
   isSpent = false;
 
   constructor(exchange: GuestExchange, timers: Timers) {
