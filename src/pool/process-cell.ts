@@ -137,7 +137,7 @@ export class ProcessCell implements Cell {
             if (this.#leases.has(lease)) this.#events.onLongTurn(lease, parseFlag(payload));
             return;
           case Control.TerminationOverdue:
-            if (parseFlag(payload)) this.kill('a thread did not end when it was told to');
+            if (parseFlag(payload)) this.kill('a thread did not end in time');
             else this.#events.onTerminationOverdue();
             return;
           default:
@@ -243,7 +243,7 @@ export class ProcessCell implements Cell {
     if (!this.#isOver) {
       this.#isClosing = true;
       this.#control?.close();
-      const timer = setTimeout(() => this.kill('it did not close when it was told to'), CLOSE_WITHIN_MS);
+      const timer = setTimeout(() => this.kill('it did not close in time'), CLOSE_WITHIN_MS);
       await this.#exited;
       clearTimeout(timer);
     }

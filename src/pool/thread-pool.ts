@@ -10,7 +10,7 @@ import { monotonicMs, WatchBlock } from '../isolate/watch-block.js';
 import type { Lease } from '../isolate/worker.js';
 import { errorCode } from '../quotas/errors.js';
 import type { ThreadPriority } from './thread-priority.js';
-import { type KillReason, type Verdict, Watchdog } from './watchdog.js';
+import { type KillFinding, type KillReason, Watchdog } from './watchdog.js';
 
 /** Why a lease is over. */
 export type LeaseEnd = KillReason | 'closed' | 'exit' | 'failed';
@@ -82,10 +82,10 @@ export class ThreadPool {
     const block = new WatchBlock();
     const controller = new AbortController();
     this.#running.set(lease, { controller, block });
-    let first: Verdict | undefined;
-    this.#watchdog.watch(lease, block, verdict => {
-      first ??= verdict;
-      this.end(lease, verdict.reason);
+    let first: KillFinding | undefined;
+    this.#watchdog.watch(lease, block, finding => {
+      first ??= finding;
+      this.end(lease, finding.reason);
     });
     const { guestBundle } = this.#options;
     const task: Lease = { connection, watch: block.buffer, ...(guestBundle !== undefined && { guestBundle }) };
@@ -143,11 +143,11 @@ export class ThreadPool {
  * "id ms bytes\n". {@link parseUsage} reads it. The invocation is that of the watchdog's finding, since the turn may be over by now; without one, it is
  * the invocation in whose turn the thread has ended.
  */
-function usageLine(block: WatchBlock, verdict: Verdict | undefined): string {
-  if (verdict === undefined && !block.isInTurn) return '';
+function usageLine(block: WatchBlock, finding: KillFinding | undefined): string {
+  if (finding === undefined && !block.isInTurn) return '';
   // The watchdog has read the thread's clock; without it wall time is used.
-  const cpuMs = verdict?.cpuMs ?? block.usedMs + (block.isInTurn ? Math.max(0, monotonicMs() - block.startedMs) : 0);
-  return `${verdict?.invocation ?? block.invocation} ${cpuMs.toFixed(3)} ${Math.round(block.memoryBytes)}\n`;
+  const cpuMs = finding?.cpuMs ?? block.usedMs + (block.isInTurn ? Math.max(0, monotonicMs() - block.startedMs) : 0);
+  return `${finding?.invocation ?? block.invocation} ${cpuMs.toFixed(3)} ${Math.round(block.memoryBytes)}\n`;
 }
 
 function endOf(error: unknown): LeaseEnd {

@@ -19,7 +19,7 @@ const TOLERATED_MS = 5000;
 const TOLERATED_GROWTH_BYTES = 128 * 1024 * 1024;
 
 /** The invocation that an isolate is ended for, and its usage as far as the watchdog knows. */
-export interface Verdict {
+export interface KillFinding {
   readonly reason: KillReason;
   /** The invocation that caused it, which may be over; 0 for none. */
   readonly invocation: number;
@@ -29,7 +29,7 @@ export interface Verdict {
 
 interface Watched {
   readonly block: WatchBlock;
-  readonly end: (verdict: Verdict) => void;
+  readonly end: (finding: KillFinding) => void;
   /** The turn seen at the last poll, and the thread's CPU time then. */
   seenSequence: number;
   clockAtFirstSight: number;
@@ -62,7 +62,7 @@ export class Watchdog {
     this.#options = options;
   }
 
-  watch(lease: number, block: WatchBlock, end: (verdict: Verdict) => void): void {
+  watch(lease: number, block: WatchBlock, end: (finding: KillFinding) => void): void {
     this.#watched.set(lease, {
       block,
       end,

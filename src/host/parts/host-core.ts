@@ -144,7 +144,7 @@ export class HostCore {
   #createStorage(): HostStorage {
     return new HostStorage({
       location: this.options.storage,
-      options: () => ({
+      storageOptions: () => ({
         access: { isStrict: this.options.sandbox === 'strict', onWarning: this.#warn },
         owners: [...this.bindings.registry.storageOwners, this.usage.owner],
         onStored: account => this.usage.recorder?.noteStored(account),

@@ -2,25 +2,25 @@
 import { EdgeError } from '../../quotas/errors.js';
 import { Storage, type StorageOptions } from '../../storage/storage.js';
 
-export interface HostStorageParts {
+export interface HostStorageOptions {
   readonly location: string;
-  readonly options: () => StorageOptions;
+  readonly storageOptions: () => StorageOptions;
   /** Rejects when something that an earlier process began cannot be finished. */
   readonly onOpen: (storage: Storage) => Promise<void>;
   readonly isClosing: () => boolean;
 }
 
 export class HostStorage {
-  readonly #parts: HostStorageParts;
+  readonly #options: HostStorageOptions;
   #storage: Promise<Storage> | undefined;
   #isOpen = false;
 
-  constructor(parts: HostStorageParts) {
-    this.#parts = parts;
+  constructor(options: HostStorageOptions) {
+    this.#options = options;
   }
 
   get location(): string {
-    return this.#parts.location;
+    return this.#options.location;
   }
 
   get isOpen(): boolean {
@@ -29,10 +29,10 @@ export class HostStorage {
 
   /** Also while the host closes, for what is still to be written. Rejects as `host.openStorage()` does, but not with EDGE_CLOSED. */
   open(): Promise<Storage> {
-    this.#storage ??= Storage.open(this.#parts.location, this.#parts.options()).then(
+    this.#storage ??= Storage.open(this.#options.location, this.#options.storageOptions()).then(
       async storage => {
         this.#isOpen = true;
-        await this.#parts.onOpen(storage);
+        await this.#options.onOpen(storage);
         return storage;
       },
       (error: unknown) => {
@@ -46,7 +46,7 @@ export class HostStorage {
 
   /** For what begins now. Rejects with EDGE_CLOSED when the host closes or is closed. */
   async openForUse(): Promise<Storage> {
-    if (this.#parts.isClosing()) throw new EdgeError('EDGE_CLOSED', 'Cannot use the storage: the host is closed');
+    if (this.#options.isClosing()) throw new EdgeError('EDGE_CLOSED', 'Cannot use the storage: the host is closed');
     return this.open();
   }
 
