@@ -1,14 +1,13 @@
 // Writes the tables of limits between <!-- limits --> and <!-- /limits --> in docs/limits.md, from the one table in
 // dist/src/quotas/limits.js. With --check it changes nothing and fails when the file differs.
-import { formatFigure } from '../dist/src/quotas/limit-error.js';
+import { formatValue } from '../dist/src/quotas/limit-error.js';
 import { INVOCATION_KINDS, LIMITS, PLANS, ZONE_PLANS } from '../dist/src/quotas/limits.js';
 import { table, writeSection } from './markdown-table.mjs';
 
 const rows = Object.entries(LIMITS).map(([name, row]) => ({ name, ...row }));
 
 /** Bytes are those of the specification's KB and MB, in units of 1,024. */
-const figure = (value, unit) =>
-  formatFigure(value, unit).replace('KiB', 'KB').replace('MiB', 'MB').replace('GiB', 'GB');
+const figure = (value, unit) => formatValue(value, unit).replace('KiB', 'KB').replace('MiB', 'MB').replace('GiB', 'GB');
 
 function figureByKind(row, plan) {
   const byKind = row.values[plan];

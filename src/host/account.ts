@@ -127,7 +127,7 @@ export class Account implements BindingClients {
   /**
    * Loads a function from its configuration file: the path of the file, or of the folder that has one named `edgehost.toml`. The file
    * names the main module, and what that imports by relative paths is loaded with it. Options given here replace those of the file;
-   * secrets and `bindings` are given here only. Limits in the file lower those of the account and do not raise them, unless its `caps` say so. Rejects like {@link load}, and with EDGE_CONFIG_INVALID, which tells file and line.
+   * secrets and `bindings` are given here only. Limits in the file lower those of the account and do not raise them, unless its `caps` say so. Rejects like {@link load}, and with EDGE_CONFIG_INVALID, which names file and line.
    */
   async loadFile(path: string, options: LoadOptions = {}): Promise<EdgeFunction> {
     const { source, options: configured } = await readFunctionFile(path, this.#host.bindings.registry.named);

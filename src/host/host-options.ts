@@ -53,7 +53,7 @@ export interface EdgeHostOptions {
   /** 'process': each account's functions run in a child process. 'thread': in threads of this one, for trusted code. @default 'process' */
   readonly isolation?: 'process' | 'thread';
   /**
-   * What the operating system puts around a cell. 'auto' takes the best that works here, and tells by a `warning` event what is missing; 'strict'
+   * What the operating system puts around a cell. 'auto' takes the best that works here, and reports by a `warning` event what is missing; 'strict'
    * starts no cell (EDGE_SANDBOX) without a root, a user, network and processes of its own, and a filter of system calls; 'off' takes nothing.
    * `command` goes before the command of each cell in place of all that, such as a runtime for containers: the first part is a program, by an
    * absolute path or a name in PATH; the descriptors 0 to 35 have to reach the cell. See `host.health().sandbox`. @default 'auto'

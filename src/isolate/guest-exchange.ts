@@ -18,13 +18,13 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   readonly serial: number;
   readonly #turns: TurnQueue;
   readonly #onOver: (exchange: GuestExchange) => void;
-  /** The guest asked for more and there was none. */
+  /** The guest waits for an Ev.Data. */
   #wantsData = false;
-  /** The guest wrote as much as the credit. */
+  /** The guest has used up the credit and waits for an Ev.Credit. */
   #wantsCredit = false;
-  /** The guest writes the outgoing body piece by piece, and has not ended it. */
+  /** The guest writes the outgoing body chunk by chunk, and has not ended it. */
   isWriting = false;
-  /** Of an invocation: function code has the signal that tells when the client is gone. */
+  /** Of an invocation: function code has the request's signal, which fires when the client is gone. */
   isClientAwaited = false;
   /** Takes the incoming body to another exchange. */
   #pipeOut: BodyPipe | undefined;
@@ -34,9 +34,9 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   #isReadReported = false;
 
   /**
-   * `onOver`: a call has nothing more for the guest; or the answer to an invocation has been sent, or has failed.
-   * `onRead`, once: the guest has read the body of a call's answer to its end, or wants no more of it. Of an invocation: all of the request's body
-   * has come, and nobody waits for it.
+   * @param onOver the guest has no more use for a call; or the answer of an invocation has been sent, or has failed
+   * @param onRead called once: the guest has read the body of a call's answer to its end, or has canceled it. Of an invocation: all of the request's body
+   * has come, and the guest does not wait for it
    */
   constructor(
     exchange: Exchange,
@@ -71,19 +71,19 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
 
   /** Writes; an answer of zero or less promises an Ev.Credit. */
   write(bytes: Uint8Array): number {
-    if (this.exchange.isOutgoingOver) throw new OpError('Error', 'The body is read no more');
+    if (this.exchange.isOutgoingOver) throw new OpError('Error', 'The body is not read any more');
     const credit = this.exchange.write(bytes);
     this.#wantsCredit = credit <= 0;
     return credit;
   }
 
-  /** Something that comes by it may still go on with function code, or does not need function code to go on. */
+  /** An event of it may still let function code go on, or it goes on without function code. */
   get isPending(): boolean {
     if (this.#pipeOut !== undefined || this.#pipeIn !== undefined) return true;
     const { exchange } = this;
     if ((this.#wantsCredit || this.isClientAwaited) && !exchange.isOutgoingOver) return true;
     if (!this.isInvocation && !exchange.isReplied) return true;
-    // Also of a body that nobody reads: that it fails is told all the same.
+    // Also for a body that is not being read: its failure is reported too.
     return exchange.incoming === 'open' && !exchange.hasWholeBody;
   }
 
@@ -134,7 +134,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   onFail(reason: string): void {
     this.#failPipes(reason);
     this.#reportIncomingFailure();
-    // Also a source that has nothing to write: it is canceled at once, not when it writes the next time.
+    // A source that has nothing to write is canceled now, not with its next write.
     if (this.isWriting) this.#push([Ev.Stopped, this.id, errorText(reason)]);
     if (this.isInvocation) this.#push([Ev.Abort, this.id]);
     this.#fail(reason);
@@ -154,7 +154,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
     this.#fail(reason);
   }
 
-  /** Also unasked: a stream of the guest fails at once, whether it is being read or not. */
+  /** Reported without being asked: a stream of the guest fails at once, whether it is being read or not. */
   #reportIncomingFailure(): void {
     if (this.#wantsData || this.isInvocation || this.exchange.isReplied) this.#reportData();
   }
@@ -199,7 +199,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
     this.#push([Ev.Data, this.id]);
   }
 
-  /** All that was to be read of a call has been; the body of an invocation is not all there is to it. */
+  /** A call is over when its answer has been read; an invocation goes on after its body. */
   onPipedOut(): void {
     this.#pipeOut = undefined;
     if (!this.isInvocation) this.#onOver(this);

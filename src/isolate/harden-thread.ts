@@ -1,6 +1,6 @@
 /**
- * Hardening of the worker's main realm (rule R22), so that an object of it that leaks to the guest in spite of everything is
- * inert: it leads to no way to compile code, to no `process`, and to nothing that could be changed under the host's feet.
+ * Hardens the main realm of the worker (rule R22), so that an object of it that leaks to the guest is of no use: it leads to no way to compile code,
+ * not to `process`, and to nothing mutable that the host relies on.
  *
  * Must run before guest code and after every module of the thread has been loaded that sets itself up on globals. Node's own
  * modules work with captured intrinsics and go on working, also those that are loaded later.
@@ -98,7 +98,7 @@ let isHardened = false;
 export function hardenThread(): void {
   if (isHardened) return;
   isHardened = true;
-  // Its instances have prototypes that nothing else leads to, and to make one costs 9 ms: the engine loads its rules first.
+  // Creating an instance takes 9 ms, because the engine loads its rules first; its prototype is reachable from nowhere else.
   deleteProperty(Intl, 'Segmenter');
   const intrinsics = collect();
   for (const prototype of functionPrototypes()) deleteProperty(prototype, 'constructor');

@@ -72,7 +72,7 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
   return { kind: 'loaded', handlers: result.handlers, startupTimeMs };
 }
 
-/** Without timers and requests, which the global scope may not have, nothing is left that could go on with it. */
+/** The global scope may have no timers and requests, so nothing is left that could settle the promise. */
 const NEVER_SETTLES: { readonly failure: ScriptFailure } = {
   failure: {
     code: 'EDGE_STARTUP_LIMIT',
@@ -88,15 +88,15 @@ function nowMs(): number {
 
 function readAll(exchange: Exchange): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const pieces: Buffer[] = [];
+    const chunks: Buffer[] = [];
     const read = (): void => {
-      for (let piece = exchange.read(Number.MAX_SAFE_INTEGER); piece !== undefined; ) {
-        pieces.push(Buffer.from(piece));
-        piece = exchange.read(Number.MAX_SAFE_INTEGER);
+      for (let chunk = exchange.read(Number.MAX_SAFE_INTEGER); chunk !== undefined; ) {
+        chunks.push(Buffer.from(chunk));
+        chunk = exchange.read(Number.MAX_SAFE_INTEGER);
       }
       // Most come in one chunk, which need not be copied again: modules keep views of it.
-      const [only = Buffer.alloc(0)] = pieces;
-      if (exchange.incoming === 'ended') resolve(pieces.length < 2 ? only : Buffer.concat(pieces));
+      const [only = Buffer.alloc(0)] = chunks;
+      if (exchange.incoming === 'ended') resolve(chunks.length < 2 ? only : Buffer.concat(chunks));
       else if (exchange.incoming === 'failed') reject(new Error(exchange.failReason));
     };
     exchange.listener = { onReply() {}, onData: read, onCredit() {}, onSent() {}, onStop() {}, onFail: read };

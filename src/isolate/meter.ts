@@ -11,7 +11,7 @@ import { threadCpuMs } from './thread-clock.js';
 import type { TurnMeter } from './turns.js';
 import { ORIGIN_MS, type WatchBlock } from './watch-block.js';
 
-/** Bound, it takes a fifth less; it is called twice a turn. */
+/** A bound function takes a fifth less time; it is called twice a turn. */
 const now = performance.now.bind(performance);
 /** Turns longer than this are measured by the thread's clock. */
 const LONG_TURN_MS = 1;
@@ -21,22 +21,22 @@ const LONG_TURN_MS = 1;
  */
 const SHORT_TURN_MS = 0.01;
 const MEMORY_EVERY_TURNS = 4;
-/** So much taken at once is a reason to read them. */
+/** Heap statistics are read after an allocation of this size. */
 const LARGE_BYTES = 1024 * 1024;
-/** At the start of a turn the thread's clock was asked no longer ago than this. Asking takes 3 us on Node 20. */
+/** The thread's clock is read again at the start of a turn after this time. A reading takes 3 us on Node 20. */
 const CLOCK_EVERY_MS = 1;
-/** Invocations that have used up their CPU time and are remembered, so that nothing more of them runs. */
+/** How many invocations that have used up their CPU time are remembered, so that nothing more of them runs. */
 const MAX_SPENT = 1024;
 
-interface Account {
+interface CpuBudget {
   usedMs: number;
   readonly limitMs: number;
   peakBytes: number;
   /** The most by which the isolate has grown in one of its turns. */
   grownBytes: number;
-  /** What it asked for and could not pay, so that it was not done. */
+  /** CPU time of work that was refused because it exceeded the budget. */
   refusedMs: number;
-  /** It is past its limit; when that was seen before its answer, its turn goes on and it ends with that. */
+  /** It is past its limit. If that was seen before its answer, it ends with the running turn. */
   isSpent: boolean;
 }
 
@@ -44,9 +44,9 @@ export interface MeterEvents {
   onTurnEnd(invocation: number): void;
   /** `cpuMs`: what it has used, and what it asked for beyond its limit. */
   onCpuExceeded(invocation: number, cpuMs: number): void;
-  /** The same in the middle of its turn, at the end of which onCpuExceeded follows: it is answered no more. */
+  /** The same in the middle of its turn: it must not be answered any more. onCpuExceeded follows at the end of the turn. */
   onCpuSpent(invocation: number, cpuMs: number): void;
-  /** The isolate holds more than it may, and is about to be ended: the invocation that took the most of it at once is told first. */
+  /** The isolate exceeds its memory and is about to be ended. `invocation` is the one that allocated most in one turn. */
   onMemoryExceeded(invocation: number, bytes: number): void;
 }
 
@@ -70,17 +70,17 @@ export class InvocationMeter implements TurnMeter {
   readonly #watch: WatchBlock;
   readonly #events: MeterEvents;
   readonly #collect: () => void;
-  readonly #accounts = new IdTable<Account>();
+  readonly #budgets = new IdTable<CpuBudget>();
   /**
    * Turns of finished invocations, and turns that belong to none, are charged to this budget: promises that were left behind may go on, but
    * not indefinitely. It exists from the end of the start-up on and begins anew with each invocation, which can borrow less for it.
    */
-  #background: Account | undefined;
+  #background: CpuBudget | undefined;
   readonly #spent = new Set<number>();
   #limits: IsolateLimits = NO_LIMITS;
   #allowance = new CpuAllowance({ overrunMs: 0 });
   #startedMs = 0;
-  /** The thread's clock when it was last asked, when that was, and the short turns measured by the wall since. */
+  /** The last reading of the thread's clock, its time, and the wall time of short turns since. */
   #clockMs = threadCpuMs();
   #askedMs = now();
   #wallSinceMs = 0;
@@ -88,12 +88,12 @@ export class InvocationMeter implements TurnMeter {
   #memoryBytesBefore = 0;
   #isOverMemory = false;
   /** The budget of the turn that is running. */
-  #account: Account | undefined;
+  #budget: CpuBudget | undefined;
   #invocation = 0;
   /** Between begin() and leave(). */
   #isWatched = false;
   #endedMs = 0;
-  /** What `close` answers, filled anew each time. */
+  /** The result of `close`, reused by each call. */
   readonly #report = Buffer.alloc(9);
   #startupChargedMs = 0;
   #heldBytes = 0;
@@ -118,7 +118,7 @@ export class InvocationMeter implements TurnMeter {
 
   /** Whether function code may run for an invocation: not when its CPU time, or that of all that are over, is used up. */
   mayRun(invocation: number): boolean {
-    if (this.#accounts.has(invocation)) return true;
+    if (this.#budgets.has(invocation)) return true;
     const background = this.#background;
     return background === undefined || (background.usedMs < background.limitMs && !this.#spent.has(invocation));
   }
@@ -130,7 +130,7 @@ export class InvocationMeter implements TurnMeter {
       background.usedMs = 0;
     }
     const limit = this.#limits.cpuMs[LIMIT_OF[kind] ?? 'fetch'];
-    this.#accounts.set(invocation, {
+    this.#budgets.set(invocation, {
       usedMs: 0,
       limitMs: limit ?? Number.POSITIVE_INFINITY,
       peakBytes: 0,
@@ -142,15 +142,15 @@ export class InvocationMeter implements TurnMeter {
 
   /** For the host, see SignalKind.Done. Valid until the next call. */
   close(invocation: number): Buffer {
-    const account = this.#accounts.get(invocation);
-    this.#accounts.delete(invocation);
-    if (account !== undefined && account.limitMs !== Number.POSITIVE_INFINITY) {
-      this.#allowance.settle(account.usedMs, account.limitMs);
+    const budget = this.#budgets.get(invocation);
+    this.#budgets.delete(invocation);
+    if (budget !== undefined && budget.limitMs !== Number.POSITIVE_INFINITY) {
+      this.#allowance.settle(budget.usedMs, budget.limitMs);
     }
     const report = this.#report;
-    report.writeUInt32LE(Math.min(0xffff_ffff, Math.round((account?.usedMs ?? 0) * 1000)), 0);
-    report.writeUInt32LE(Math.min(0xffff_ffff, Math.round((account?.peakBytes ?? 0) / 1024)), 4);
-    report.writeUInt8(account?.isSpent === true ? 1 : 0, 8);
+    report.writeUInt32LE(Math.min(0xffff_ffff, Math.round((budget?.usedMs ?? 0) * 1000)), 0);
+    report.writeUInt32LE(Math.min(0xffff_ffff, Math.round((budget?.peakBytes ?? 0) / 1024)), 4);
+    report.writeUInt8(budget?.isSpent === true ? 1 : 0, 8);
     return report;
   }
 
@@ -158,15 +158,15 @@ export class InvocationMeter implements TurnMeter {
     this.leave();
     this.#isWatched = true;
     this.#invocation = invocation;
-    const account = this.#accounts.get(invocation) ?? this.#background;
-    this.#account = account;
-    const budgetMs = account === undefined ? this.#limits.startupMs : this.#grant(account) - account.usedMs;
+    const budget = this.#budgets.get(invocation) ?? this.#background;
+    this.#budget = budget;
+    const budgetMs = budget === undefined ? this.#limits.startupMs : this.#grant(budget) - budget.usedMs;
     const clockMs = this.#clockBefore();
     this.#watch.beginTurn(
       invocation,
       ORIGIN_MS + this.#startedMs,
       Math.max(0, budgetMs),
-      account?.usedMs ?? 0,
+      budget?.usedMs ?? 0,
       clockMs ?? 0,
     );
   }
@@ -176,29 +176,29 @@ export class InvocationMeter implements TurnMeter {
    * at the end of the turn it would be answered already.
    */
   beforeReply(invocation: number): void {
-    const account = this.#accounts.get(invocation);
-    if (account === undefined || account.isSpent) return;
-    const isItsTurn = account === this.#account;
+    const budget = this.#budgets.get(invocation);
+    if (budget === undefined || budget.isSpent) return;
+    const isItsTurn = budget === this.#budget;
     let runningMs = isItsTurn ? now() - this.#startedMs : 0;
     const isWorthALook = isItsTurn && !this.#isOverMemory && this.#isMemoryDue(runningMs);
     if (isWorthALook && this.#memoryBytes() > this.#limits.memoryBytes) {
       // The collection is charged separately and restarts the measurement.
-      account.usedMs += this.#cpuOf(runningMs, threadCpuMs());
-      this.#checkMemory(invocation, account);
+      budget.usedMs += this.#cpuOf(runningMs, threadCpuMs());
+      this.#checkMemory(invocation, budget);
       this.#startedMs = now();
       runningMs = 0;
     }
-    const grantMs = this.#grant(account);
-    if (account.usedMs + runningMs <= grantMs) return;
+    const grantMs = this.#grant(budget);
+    if (budget.usedMs + runningMs <= grantMs) return;
     if (runningMs > 0) runningMs = this.#cpuOf(runningMs, threadCpuMs());
-    if (account.usedMs + runningMs <= grantMs) return;
+    if (budget.usedMs + runningMs <= grantMs) return;
     if (!isItsTurn) {
-      this.#use(invocation, account, 0);
+      this.#use(invocation, budget, 0);
       return;
     }
-    // It stays open until the turn is over, and pays for all of it.
-    account.isSpent = true;
-    this.#events.onCpuSpent(invocation, account.usedMs + runningMs);
+    // It stays open until the end of the turn, which is charged to it as a whole.
+    budget.isSpent = true;
+    this.#events.onCpuSpent(invocation, budget.usedMs + runningMs);
   }
 
   /** The watchdog goes on until leave(): function code may run once more before the next turn, see TurnQueue. */
@@ -208,10 +208,9 @@ export class InvocationMeter implements TurnMeter {
     const isLong = wallMs > LONG_TURN_MS;
     const usedMs = isLong ? this.#longTurnMs(wallMs) : wallMs;
     if (!isLong) this.#wallSinceMs += wallMs;
-    const account = this.#account;
-    if (wallMs > SHORT_TURN_MS || ++this.#turnsSinceMemory >= MEMORY_EVERY_TURNS)
-      this.#checkMemory(invocation, account);
-    this.#use(invocation, account, usedMs);
+    const budget = this.#budget;
+    if (wallMs > SHORT_TURN_MS || ++this.#turnsSinceMemory >= MEMORY_EVERY_TURNS) this.#checkMemory(invocation, budget);
+    this.#use(invocation, budget, usedMs);
     this.#events.onTurnEnd(invocation);
   }
 
@@ -239,18 +238,18 @@ export class InvocationMeter implements TurnMeter {
     return this.#startupChargedMs;
   }
 
-  /** CPU time that another thread is to spend. When it answers false nothing is charged and the invocation ends with its turn. */
+  /** Charges CPU time that another thread will spend. If it returns false, nothing is charged and the invocation ends with its turn. */
   charge(invocation: number, cpuMs: number): boolean {
-    const account = this.#accounts.get(invocation) ?? this.#background;
-    if (account === undefined) {
+    const budget = this.#budgets.get(invocation) ?? this.#background;
+    if (budget === undefined) {
       this.#startupChargedMs += cpuMs;
       return this.#startupChargedMs <= this.#limits.startupMs;
     }
-    if (account.usedMs + cpuMs > this.#grant(account)) {
-      account.refusedMs = Math.max(account.refusedMs, cpuMs);
+    if (budget.usedMs + cpuMs > this.#grant(budget)) {
+      budget.refusedMs = Math.max(budget.refusedMs, cpuMs);
       return false;
     }
-    account.usedMs += cpuMs;
+    budget.usedMs += cpuMs;
     return true;
   }
 
@@ -259,8 +258,8 @@ export class InvocationMeter implements TurnMeter {
    * result.
    */
   settle(invocation: number, cpuMs: number): void {
-    const account = this.#accounts.get(invocation) ?? this.#background;
-    if (account !== undefined) account.usedMs += cpuMs;
+    const budget = this.#budgets.get(invocation) ?? this.#background;
+    if (budget !== undefined) budget.usedMs += cpuMs;
   }
 
   /** Memory of the isolate that no heap statistics show. */
@@ -276,16 +275,16 @@ export class InvocationMeter implements TurnMeter {
   }
 
   /** The budget for code that runs after the last turn: its invocation may be over by now. */
-  #payer(): Account | undefined {
-    return this.#accounts.get(this.#invocation) ?? this.#background;
+  #payer(): CpuBudget | undefined {
+    return this.#budgets.get(this.#invocation) ?? this.#background;
   }
 
-  #use(invocation: number, account: Account | undefined, usedMs: number): void {
-    if (account === undefined) return;
-    account.usedMs += usedMs;
-    const askedMs = account.usedMs + account.refusedMs;
-    if (account === this.#background || (askedMs <= this.#grant(account) && !account.isSpent)) return;
-    account.isSpent = true;
+  #use(invocation: number, budget: CpuBudget | undefined, usedMs: number): void {
+    if (budget === undefined) return;
+    budget.usedMs += usedMs;
+    const askedMs = budget.usedMs + budget.refusedMs;
+    if (budget === this.#background || (askedMs <= this.#grant(budget) && !budget.isSpent)) return;
+    budget.isSpent = true;
     this.#noteSpent(invocation);
     this.#events.onCpuExceeded(invocation, askedMs);
   }
@@ -297,9 +296,9 @@ export class InvocationMeter implements TurnMeter {
   }
 
   /** Time that earlier invocations left unused can be borrowed on top of the limit. */
-  #grant(account: Account): number {
-    if (account === this.#background) return account.limitMs;
-    return account.limitMs === Number.POSITIVE_INFINITY ? account.limitMs : this.#allowance.grant(account.limitMs);
+  #grant(budget: CpuBudget): number {
+    if (budget === this.#background) return budget.limitMs;
+    return budget.limitMs === Number.POSITIVE_INFINITY ? budget.limitMs : this.#allowance.grant(budget.limitMs);
   }
 
   /**
@@ -331,42 +330,42 @@ export class InvocationMeter implements TurnMeter {
     this.#wallSinceMs = 0;
   }
 
-  #checkMemory(invocation: number, account: Account | undefined): void {
+  #checkMemory(invocation: number, budget: CpuBudget | undefined): void {
     this.#turnsSinceMemory = 0;
     let bytes = this.#memoryBytes();
     if (bytes > this.#limits.memoryBytes && !this.#isOverMemory) {
-      this.#collectFor(account);
+      this.#collectFor(budget);
       bytes = this.#memoryBytes();
-      this.#noteMemory(account, bytes);
+      this.#noteMemory(budget, bytes);
       if (bytes > this.#limits.memoryBytes) this.#exceedMemory(invocation, bytes);
-    } else this.#noteMemory(account, bytes);
+    } else this.#noteMemory(budget, bytes);
   }
 
   #isMemoryDue(turnMs: number): boolean {
     return turnMs > SHORT_TURN_MS || this.#turnsSinceMemory >= MEMORY_EVERY_TURNS;
   }
 
-  #noteMemory(account: Account | undefined, bytes: number): void {
+  #noteMemory(budget: CpuBudget | undefined, bytes: number): void {
     const grownBytes = bytes - this.#memoryBytesBefore;
     this.#memoryBytesBefore = bytes;
     this.#watch.memoryBytes = bytes;
-    if (account === undefined) return;
-    if (bytes > account.peakBytes) account.peakBytes = bytes;
-    if (grownBytes > account.grownBytes) account.grownBytes = grownBytes;
+    if (budget === undefined) return;
+    if (bytes > budget.peakBytes) budget.peakBytes = bytes;
+    if (grownBytes > budget.grownBytes) budget.grownBytes = grownBytes;
   }
 
   /** Attributes the excess to the open invocation that allocated most in one turn, even when another one's turn is running. */
   #exceedMemory(invocation: number, bytes: number): void {
     this.#isOverMemory = true;
-    let blamed = invocation;
-    let most = this.#accounts.get(invocation)?.grownBytes ?? 0;
-    for (const [id, { grownBytes }] of this.#accounts.entries()) {
+    let culprit = invocation;
+    let most = this.#budgets.get(invocation)?.grownBytes ?? 0;
+    for (const [id, { grownBytes }] of this.#budgets.entries()) {
       if (grownBytes <= most) continue;
       most = grownBytes;
-      blamed = id;
+      culprit = id;
     }
-    this.#watch.giveKillReason(blamed);
-    if (this.#accounts.has(blamed)) this.#events.onMemoryExceeded(blamed, bytes);
+    this.#watch.giveKillReason(culprit);
+    if (this.#budgets.has(culprit)) this.#events.onMemoryExceeded(culprit, bytes);
   }
 
   #memoryBytes(): number {
@@ -378,10 +377,10 @@ export class InvocationMeter implements TurnMeter {
    * Buffers are garbage for long before V8 collects them, since memory outside of its heap hardly triggers collections. Only what remains
    * afterwards counts as held. The collection is charged to the invocation that allocated so much.
    */
-  #collectFor(account: Account | undefined): void {
+  #collectFor(budget: CpuBudget | undefined): void {
     const beforeMs = threadCpuMs() ?? now();
     this.#collect();
-    if (account !== undefined) account.usedMs += (threadCpuMs() ?? now()) - beforeMs;
+    if (budget !== undefined) budget.usedMs += (threadCpuMs() ?? now()) - beforeMs;
     this.skip();
   }
 }

@@ -25,7 +25,7 @@ export interface DeployedModule {
   readonly imports?: string;
 }
 
-/** A failure of loading that is the fault of the deployment, found before function code runs. */
+/** The deployment is invalid; found before function code runs. */
 export class LoadError {
   readonly failure: ScriptFailure;
   readonly #isOurs = true;
@@ -34,7 +34,7 @@ export class LoadError {
     this.failure = failure;
   }
 
-  /** In place of `instanceof`, which would ask the traps of a guest value for its prototype. */
+  /** Instead of `instanceof`, which would call the traps of a guest value for its prototype. */
   static isOne(error: unknown): error is LoadError {
     return typeof error === 'object' && error !== null && #isOurs in error && error.#isOurs;
   }
@@ -227,7 +227,7 @@ export class ModuleGraph {
     throw compileFailure(failure, name, source);
   }
 
-  /** Work that is done because functions may not have import(), and not by what their authors wrote. */
+  /** Measures the work of rewriting import(), which is not charged to the function. */
   #timed<T>(work: () => T): T {
     const beganMs = threadCpuMs() ?? performance.now();
     try {
@@ -283,7 +283,7 @@ function candidates(specifier: string, referrer: string): string[] {
   return [name, `./${name}`, `${name}.js`, `${name}.mjs`];
 }
 
-/** A line for a shell may only be the very first: behind something else it is a comment. */
+/** A hashbang line may only be the first; after a prefix it becomes a comment. */
 function behind(prefix: string, source: string): string {
   return prefix !== '' && source.startsWith('#!') ? `${prefix}//${source.slice(2)}` : prefix + source;
 }
@@ -355,7 +355,7 @@ function stackOf(error: unknown): string {
   return typeof stack === 'string' ? stack : '';
 }
 
-/** The parser knows line and column where V8's decorated stack has only a picture of them. */
+/** The position as the parser reports it; V8's decorated stack only draws an arrow below the source line. */
 function parserPosition(source: string): Position | undefined {
   const index = parser().syntaxErrorIndex(source);
   return index === undefined ? undefined : lineAndColumn(source, index);

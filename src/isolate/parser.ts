@@ -30,7 +30,7 @@ export function importsIn(source: string, goal: Goal): ImportUse[] {
   return found;
 }
 
-/** Where a module stops to parse; undefined when it parses. */
+/** The index of the first syntax error of a module; undefined when it parses. */
 export function syntaxErrorIndex(source: string): number | undefined {
   try {
     parseAs(source, 'module');

@@ -1,7 +1,7 @@
 /**
  * The guest realm: an ordinary V8 context without any object of this realm in it (rule R1), and the guest bundle evaluated
- * in it. A thread serves one function in one realm in its life, made ahead of it: so V8 compiles what is needed when it is needed, which
- * takes less memory than a code cache would.
+ * in it. A thread serves one function in one realm, which is built ahead of time: so V8 compiles functions lazily, which takes less memory than a
+ * code cache would.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import vm from 'node:vm';
@@ -23,7 +23,7 @@ export interface Realm {
 
 const bundleUrl = new URL('./guest.bundle.js', import.meta.url);
 /** Less than the 128 KiB from which on glibc maps a block of its own. */
-const PIECE_BYTES = 64 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 /** Its compiled code is shared by all realms of the thread: that of the function, and that of the warm-up. */
 let bundle: vm.Script | undefined;
@@ -49,11 +49,11 @@ export function createRealm(hostCall: HostCall): Realm {
  * much freed memory every thread keeps, and a collection would then leave each isolate 2.2 MB larger (measured on Node 20.20).
  */
 function readBundle(): string {
-  const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   const file = openSync(bundleUrl, 'r');
   let text = '';
-  for (let bytes = readSync(file, piece); bytes > 0; bytes = readSync(file, piece)) {
-    text += piece.toString('latin1', 0, bytes);
+  for (let bytes = readSync(file, chunk); bytes > 0; bytes = readSync(file, chunk)) {
+    text += chunk.toString('latin1', 0, bytes);
   }
   closeSync(file);
   return text;

@@ -11,7 +11,7 @@ import { callGuest, type GuestFunction } from './bridge.js';
 import { HELD, HeldWork } from './invocations/held-work.js';
 import { Ev } from './ops/table.js';
 
-/** Turns that are done are cut off the front of the queue in steps of this many. */
+/** Finished turns are removed from the front of the queue in steps of this many. */
 const COMPACT_AT = 1024;
 
 /** Events in which nothing of the function runs. They are never skipped, or what they clean up would stay indefinitely. */
@@ -60,7 +60,7 @@ export class TurnQueue {
   };
   readonly #run = (): void => this.#next();
   readonly #afterMicrotasks = (): void => nextTick(this.#finish);
-  /** A reaction of it is a microtask without the asynchronous context that queueMicrotask() makes for each. */
+  /** A reaction to it is a microtask without the asynchronous context that queueMicrotask() would create. */
   readonly #settled = Promise.resolve();
   readonly #finish = (): void => {
     this.#meter.end(this.current);

@@ -44,10 +44,10 @@ const LOAD: LoadHead = {
 const GET = 'GET\nhttps://example.com/';
 const POST = 'POST\nhttps://example.com/?limit=1\ncontent-type\ntext/plain';
 
-/** Answers the statuses of the load and of the two requests after it: 200 each, when all went as it should. */
+/** Resolves to the statuses of the load and of the two requests after it: 200 each on success. */
 export async function warmUp(platformOps: (context: OpContext) => readonly OpSet[]): Promise<number[]> {
   const [ours, theirs] = loopback();
-  // No watchdog looks at this block, because the code that runs is known.
+  // No watchdog reads this block, because the code is trusted.
   new Isolate(new WatchBlock(), platformOps).connect(theirs, () => {});
   const host = new Channel(ours, 'host', { onOpen() {}, onSignal() {}, onClose() {} });
   try {

@@ -1,6 +1,6 @@
 /**
- * The few words of shared memory through which an isolate thread shows its turns to the watchdog, which runs in a thread that guest
- * code never blocks. Written by the isolate, read by the watchdog; a torn read costs one poll.
+ * Shared memory in which an isolate thread publishes its turns for the watchdog, which runs in a thread that guest code never blocks. Written by the
+ * isolate, read by the watchdog; a torn read costs one poll.
  */
 
 const BYTES = 64;
@@ -16,11 +16,11 @@ enum Word {
   /** The system's number of the thread, 0 when it is not known. */
   Thread = 4,
   /** The invocation that an excess of memory is attributed to. */
-  Blamed = 5,
+  Culprit = 5,
 }
 
 /** Values of eight bytes each, behind the six words. */
-enum Figure {
+enum Value {
   /** CPU milliseconds that the current turn may take. */
   BudgetMs = 3,
   /** Monotonic milliseconds at the start of the turn. */
@@ -36,21 +36,21 @@ enum Figure {
 export class WatchBlock {
   readonly buffer: SharedArrayBuffer;
   readonly #words: Int32Array;
-  readonly #figures: Float64Array;
+  readonly #values: Float64Array;
 
   constructor(buffer = new SharedArrayBuffer(BYTES)) {
     this.buffer = buffer;
     this.#words = new Int32Array(buffer, 0, 6);
-    this.#figures = new Float64Array(buffer);
+    this.#values = new Float64Array(buffer);
   }
 
   // --- the isolate ---
 
   beginTurn(invocation: number, startedMs: number, budgetMs: number, usedMs: number, clockMs: number): void {
-    this.#figures[Figure.ClockMs] = clockMs;
-    this.#figures[Figure.UsedMs] = usedMs;
-    this.#figures[Figure.StartedMs] = startedMs;
-    this.#figures[Figure.BudgetMs] = budgetMs;
+    this.#values[Value.ClockMs] = clockMs;
+    this.#values[Value.UsedMs] = usedMs;
+    this.#values[Value.StartedMs] = startedMs;
+    this.#values[Value.BudgetMs] = budgetMs;
     this.#words[Word.Invocation] = invocation;
     Atomics.add(this.#words, Word.Sequence, 1);
   }
@@ -67,13 +67,13 @@ export class WatchBlock {
     Atomics.store(this.#words, Word.Thread, id);
   }
 
-  giveKillReason(blamed: number): void {
-    this.#words[Word.Blamed] = blamed;
+  giveKillReason(culprit: number): void {
+    this.#words[Word.Culprit] = culprit;
     Atomics.store(this.#words, Word.KillReason, 1);
   }
 
   set memoryBytes(bytes: number) {
-    this.#figures[Figure.MemoryBytes] = bytes;
+    this.#values[Value.MemoryBytes] = bytes;
   }
 
   // --- the watchdog ---
@@ -105,7 +105,7 @@ export class WatchBlock {
   }
 
   get usedMs(): number {
-    return this.#figures[Figure.UsedMs] ?? 0;
+    return this.#values[Value.UsedMs] ?? 0;
   }
 
   get isOverMemory(): boolean {
@@ -114,23 +114,23 @@ export class WatchBlock {
 
   /** The invocation that took the memory; it may be over by now. 0 for none. */
   get memoryTaker(): number {
-    return this.#words[Word.Blamed] ?? 0;
+    return this.#words[Word.Culprit] ?? 0;
   }
 
   get budgetMs(): number {
-    return this.#figures[Figure.BudgetMs] ?? 0;
+    return this.#values[Value.BudgetMs] ?? 0;
   }
 
   get startedMs(): number {
-    return this.#figures[Figure.StartedMs] ?? 0;
+    return this.#values[Value.StartedMs] ?? 0;
   }
 
   get clockMs(): number {
-    return this.#figures[Figure.ClockMs] ?? 0;
+    return this.#values[Value.ClockMs] ?? 0;
   }
 
   get memoryBytes(): number {
-    return this.#figures[Figure.MemoryBytes] ?? 0;
+    return this.#values[Value.MemoryBytes] ?? 0;
   }
 }
 

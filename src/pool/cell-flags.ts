@@ -9,19 +9,19 @@ const PERMISSION = process.allowedNodeEnvironmentFlags.has('--permission')
   ? '--permission'
   : '--experimental-permission';
 
-/** node:sqlite opens files whatever the permissions say. A thread with flags of its own does not inherit the process's. */
+/** node:sqlite ignores the permission model and opens any file. A thread with flags of its own does not inherit the process's. */
 const NO_SQLITE = '--no-experimental-sqlite';
 
-/** Releases of Node that stack-formatter.ts was tested with. In another one its internals may not close again. */
+/** Releases of Node that stack-formatter.ts was tested with. In others its internals might stay open. */
 const KNOWN_INTERNALS: ReadonlySet<number> = new Set([20, 22, 24, 26]);
 
 /** What every thread with a guest realm needs, in a cell or in the host process. The flags of the process do not reach a thread. */
 export const REALM_FLAGS: readonly string[] = [
   '--experimental-vm-modules',
   '--no-warnings',
-  // Node reads an asynchronous id off each rejected promise, which function code may answer, and by default aborts over one that is wrong.
+  // Node reads an asynchronous id from each rejected promise. Function code can provide a wrong one, on which Node aborts by default.
   '--no-force-async-hooks-checks',
-  // So that a function of a realm of its own writes the stacks of errors; closed again before the thread does anything else.
+  // Lets a function of another realm format the stacks of errors. The thread closes it again before it does anything else.
   ...(KNOWN_INTERNALS.has(major) ? ['--expose-internals'] : []),
 ];
 
@@ -37,7 +37,7 @@ export function cellFlags(): string[] {
     '--no-addons',
     '--no-warnings',
     '--no-deprecation',
-    // What a spare has compiled by warming up would be gone with its first idle collection (0.4 MB an isolate, for half of a cold start).
+    // Otherwise the first idle collection drops the code that a spare compiled while warming up: 0.4 MB an isolate, and half of a cold start.
     '--no-flush-bytecode',
     ...(major >= 24 ? ['--disable-sigusr1', NO_SQLITE] : []),
     PERMISSION,
@@ -46,7 +46,7 @@ export function cellFlags(): string[] {
   ];
 }
 
-/** Flags of an isolate thread in a cell. It has a permission model of its own only because it is given here. */
+/** Flags of an isolate thread in a cell. Threads do not inherit the permission model, so it is set here again. */
 export function isolateFlags(): string[] {
   return [
     PERMISSION,

@@ -1,6 +1,6 @@
 /**
- * The main thread of a cell: starts, watches and ends isolate threads. It reads nothing but its control connection, and ends with it:
- * when the application is gone, however it went, the connection closes and so does the cell.
+ * The main thread of a cell: starts, watches and ends isolate threads. It reads only its control connection and ends with it, so a cell never
+ * outlives its application.
  */
 import process from 'node:process';
 import { Channel } from '../protocol/channel.js';
@@ -10,7 +10,7 @@ import { ThreadPool } from './thread-pool.js';
 import { ThreadPriority } from './thread-priority.js';
 
 const CONTROL_FD = 3;
-/** Longer than a host that is there waits before it ends the cell itself, and says why. */
+/** Longer than a live host waits before it kills the cell itself and reports why. */
 const THREADS_END_WITHIN_MS = 3000;
 
 let pool: ThreadPool | undefined;
@@ -48,13 +48,13 @@ function createPool(settings: CellSettings): ThreadPool {
     onEnd: (lease, end, detail) =>
       channel.signal(lease, Control.Ended, `${end}\n${detail.slice(0, MAX_DETAIL_CHARACTERS)}`),
     onLongTurn: (lease, isRunning) => channel.signal(lease, Control.LongTurn, flag(isRunning)),
-    onLinger: isStuck => channel.signal(0, Control.Linger, flag(isStuck)),
+    onTerminationOverdue: isStuck => channel.signal(0, Control.TerminationOverdue, flag(isStuck)),
   });
 }
 
 /**
- * `process.exit()` waits for every thread, and a stuck one never ends: the cell would outlive its application, and burn a processor for
- * good. So it is called when the threads have ended; when one does not, a signal ends the process.
+ * `process.exit()` waits for every thread, and a stuck one never ends: the cell would outlive its application and keep a processor busy. So it is
+ * called after all threads have ended; if one does not end in time, a signal ends the process.
  */
 function end(): void {
   setTimeout(endNow, THREADS_END_WITHIN_MS);
@@ -68,6 +68,6 @@ async function closePool(): Promise<void> {
 
 function endNow(): void {
   process.kill(process.pid, 'SIGKILL');
-  // The first process of a namespace is deaf to its own signals, but not to the trap that abort() ends with.
+  // The first process of a namespace ignores its own signals, but not the trap instruction with which abort() ends.
   process.abort();
 }

@@ -17,24 +17,24 @@ export interface SupervisorOptions extends CellOptions {
   readonly account: string;
   /** Several accounts share the cells: `account` is the name of their group, and there are as many cells as they need. @default false */
   readonly isGroup?: boolean;
-  /** What the account may take of the host; `undefined` counts nothing. */
+  /** The account's share of the host; without it nothing is counted. */
   readonly share?: HostShare;
   /** Isolates kept warm and empty. */
   readonly spares: number;
-  /** A cell without isolates, spares not counted, ends after so many milliseconds. @default never */
+  /** Milliseconds after which a cell without isolates, spares not counted, ends. @default never */
   readonly idleMs?: number;
   /** Whether there is memory for a spare. @default always */
   readonly hasRoom?: (bytes: number) => boolean;
-  /** What has to be known before a cell can be created. */
+  /** Awaited before the first cell is created. */
   readonly prepare: () => Promise<void>;
   readonly create: CellMaker;
-  /** A cell of these options that belongs to nobody yet, if there is one. @default none */
+  /** A started cell with these options that has no account yet, if there is one. @default none */
   readonly takeWarm?: (options: CellOptions) => LiveCell | undefined;
-  /** A cell has come to have no isolates but spares, or has some again, or has ended. */
+  /** A cell has become idle (no isolates but spares), or is no longer idle, or has ended. */
   readonly onIdle?: (isIdle: boolean) => void;
-  /** A cell was ended for what the kernel says of it. */
+  /** A cell was ended because of its resource usage as the kernel reports it. */
   readonly onFinding: (error: EdgeError) => void;
-  /** A cell has come to be the account's, or has ended. */
+  /** The account got a cell, or one of its cells has ended. */
   readonly onCell?: (state: 'started' | 'ended', detail: string) => void;
 }
 
@@ -42,9 +42,9 @@ export interface SupervisorOptions extends CellOptions {
 const REPLACE_AT_LEASES = 4;
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 5000;
-/** A cell that lived so long has recovered. */
+/** The back-off starts anew after a cell that lived for this long. */
 const STABLE_AFTER_MS = 10_000;
-/** Several times what a load and its first answer take; a load that finds no spare meanwhile starts a thread of its own. */
+/** Several times the duration of a load and its first answer. A load that finds no spare in the meantime starts a thread. */
 const REFILL_AFTER_MS = 50;
 /** Where functions load all the time, spares are started all the same after so many looks. */
 const REFILL_LOOKS = 20;
@@ -54,14 +54,14 @@ const FINDING_CODES = { cpu: 'EDGE_CPU_LIMIT', memory: 'EDGE_MEMORY_LIMIT', cell
 export class CellSupervisor {
   #options: SupervisorOptions;
   readonly #cells = new Set<LiveCell>();
-  /** Of cells that have exited, until nothing of them is left. */
+  /** Cells that have exited and are being cleaned up. */
   readonly #leaving = new Set<Promise<void>>();
   #current: LiveCell | undefined;
   #failures = 0;
   #notBeforeMs = 0;
   readonly #closing = new AbortController();
   #timer: NodeJS.Timeout | undefined;
-  /** Isolates that are being asked for: no cell is idle meanwhile. */
+  /** Calls of acquire() under way: no cell is idle in the meantime. */
   #asking = 0;
 
   constructor(options: SupervisorOptions) {
@@ -76,9 +76,9 @@ export class CellSupervisor {
       for (;;) {
         const live = await this.#usable();
         if (this.#isFull(live)) {
-          // Others have come first; the next turn finds another cell.
+          // Another call took the last thread; the next iteration finds another cell.
           if (this.#options.isGroup === true) continue;
-          // Whoever asks has a place for the isolate: a cell that has more threads is out of step.
+          // Callers have reserved a place for the isolate, so this cell has more threads than the host knows of.
           throw this.#overloaded();
         }
         const isolate = live.spares.shift() ?? this.#startIsolate(live, share);
@@ -95,7 +95,7 @@ export class CellSupervisor {
     return live.spares.length === 0 && live.threads >= this.#options.maxThreads;
   }
 
-  /** Whose the cells are, for people. */
+  /** The owner of the cells, for messages. */
   get #owner(): string {
     const { account, isGroup } = this.#options;
     return `${isGroup === true ? 'group' : 'account'} "${account}"`;
@@ -105,11 +105,11 @@ export class CellSupervisor {
     const { maxThreads } = this.#options;
     return new EdgeError(
       'EDGE_OVERLOADED',
-      `Cannot start an isolate of ${this.#owner}: its process runs ${maxThreads} threads, the most that it may`,
+      `Cannot start an isolate of ${this.#owner}: its process runs ${maxThreads} threads, which is its limit`,
     );
   }
 
-  /** What its cells are started with. */
+  /** The options that its next cell starts with. */
   get cellOptions(): CellOptions {
     return this.#options;
   }
@@ -118,7 +118,7 @@ export class CellSupervisor {
     return [...this.#cells].map(live => live.state);
   }
 
-  /** Memory of its cells, those included that are ending. */
+  /** Memory of its cells, including those that are ending. */
   get memoryBytes(): number {
     let sum = 0;
     for (const live of this.#cells) sum += live.memoryBytes;
@@ -132,13 +132,13 @@ export class CellSupervisor {
     return sum;
   }
 
-  /** What one more isolate would take: less where there is a cell for it. */
+  /** Estimated memory of one more isolate: less if a cell for it is running. */
   get nextBytes(): number {
     if (this.#current === undefined || this.#current.isRetired) return CELL_BYTES;
     return this.#current.spares.length > 0 ? 0 : ISOLATE_BYTES;
   }
 
-  /** Ends the cells that have no isolates but spares. Answers their bytes. */
+  /** Ends the idle cells. Returns their bytes. */
   endIdle(): number {
     const idle = [...this.#cells].filter(live => live.isWaiting);
     const bytes = idle.reduce((sum, live) => sum + live.memoryBytes, 0);
@@ -146,13 +146,13 @@ export class CellSupervisor {
     return bytes;
   }
 
-  /** Isolates that start from now on have this memory, in a new cell. The cell before it ends when what runs there has. */
+  /** Isolates that start from now on have this memory, in a new cell. The current cell ends when its last isolate does. */
   resize(memory: Pick<CellOptions, 'heapBytes' | 'cellMemoryBytes'>): void {
     this.#options = { ...this.#options, ...memory };
     if (this.#current !== undefined) this.#retire(this.#current);
   }
 
-  /** Ends all cells at once, with what runs there. What comes next goes to a new one. */
+  /** Ends all cells at once, with everything that runs in them. Later isolates start in a new cell. */
   endAll(reason: LossReason, detail: string): void {
     for (const live of [...this.#cells]) {
       for (const handle of [...live.handles.values()]) handle.leaseEnded(reason, detail);
@@ -160,7 +160,7 @@ export class CellSupervisor {
     }
   }
 
-  /** Ends the isolates of one account of the group, with what runs there. */
+  /** Ends the isolates of one account of the group, with everything that runs in them. */
   endOf(account: string, reason: LossReason, detail: string): void {
     for (const live of [...this.#cells]) {
       for (const handle of [...live.handles.values()]) {
@@ -176,7 +176,7 @@ export class CellSupervisor {
     this.#closing.abort();
     clearInterval(this.#timer);
     for (const live of this.#cells) clearTimeout(live.idleTimer);
-    // What still runs is told so now, and does not take the end of its cell for a crash.
+    // Open invocations are ended first, so that they do not report the end of the cell as a crash.
     for (const live of this.#cells) for (const handle of [...live.handles.values()]) handle.end();
     await Promise.all([...this.#cells].map(live => live.cell.close()));
     await Promise.all(this.#leaving);
@@ -197,7 +197,7 @@ export class CellSupervisor {
       live.isUp();
     } catch (error) {
       this.#refuseWhenClosed();
-      // It was on its way when it was taken; whoever waits is not to know.
+      // A warm cell that was still starting when it was taken: try another one without failing the caller.
       if (live?.isFromWarm === true) return this.#usable();
       const what = `Cannot start the process of ${this.#owner}: ${String(error)}`;
       throw new EdgeError('EDGE_CELL_START', what, { cause: error });
@@ -232,23 +232,22 @@ export class CellSupervisor {
 
   #ownerOf(live: () => LiveCell): CellOwner {
     return {
-      onLinger: () => this.#abandon(live()),
+      onTerminationOverdue: () => this.#abandon(live()),
       onExit: detail => this.#exited(live(), detail),
       onRemoved: () => this.#removed(live()),
     };
   }
 
-  /** A cell that is started already, perhaps with an isolate that is warm. */
+  /** A cell that was started ahead, perhaps with a warm isolate. */
   #takeWarm(): LiveCell | undefined {
     const live = this.#options.takeWarm?.(this.#options);
     if (live === undefined) return undefined;
     const owner = this.#ownerOf(() => live);
     if (live.give(owner, this.#options.share)) return live;
-    live.cell.kill('it sent something before it had an account');
+    live.cell.kill('it sent data before it belonged to an account');
     return undefined;
   }
 
-  /** An isolate for one function. */
   #startIsolate(live: LiveCell, share: HostShare | undefined): IsolateHandle {
     const handle = live.start(share);
     if (live.cell.leasesLeft <= REPLACE_AT_LEASES) this.#retire(live);
@@ -266,14 +265,14 @@ export class CellSupervisor {
   #refill(live: LiveCell): void {
     if (this.#closing.signal.aborted || live.isRetired || live !== this.#current) return;
     if (this.#options.hasRoom?.(ISOLATE_BYTES) === false) return;
-    // Short of the lease that has the cell replaced: it would come too late to end with the other spares.
+    // Not the lease at which the cell is replaced: its spare would start after the other spares have been ended.
     const room = Math.min(this.#options.maxThreads - live.threads, live.cell.leasesLeft - REPLACE_AT_LEASES - 1);
     for (let missing = Math.min(this.#options.spares - live.spares.length, room); missing > 0; missing--) {
       void live.addSpare(this.#options.share);
     }
   }
 
-  /** No new leases here; the cell ends when the last one does. */
+  /** Starts no new isolates here; the cell ends with its last one. */
   #retire(live: LiveCell): void {
     if (live.isRetired) return;
     live.isRetired = true;
@@ -283,7 +282,7 @@ export class CellSupervisor {
     this.#closeIfDrained(live);
   }
 
-  /** It may have to be ended soon: what runs there may finish, and everything else goes on in another cell. */
+  /** The cell may have to be ended soon: open invocations may finish, new ones go to another cell. */
   #abandon(live: LiveCell): void {
     if (!live.isRetired) this.#failed(live);
     this.#retire(live);
@@ -299,7 +298,7 @@ export class CellSupervisor {
     for (const live of this.#cells) this.#checkIdle(live);
   }
 
-  /** The last isolate of a cell may have gone, or a first one may come. */
+  /** Called whenever a cell may have become idle, or busy. */
   #checkIdle(live: LiveCell): void {
     const isKept = this.#cells.has(live) && !live.isRetired && !this.#closing.signal.aborted;
     const isIdle = isKept && live.isIdle && this.#asking === 0;
@@ -313,7 +312,6 @@ export class CellSupervisor {
     this.#options.onIdle?.(isIdle);
   }
 
-  /** What comes from now on goes to another cell; nothing is left to wait for here. */
   #endIdle(live: LiveCell): void {
     this.#retire(live);
     live.cell.kill('it was idle');
@@ -341,7 +339,7 @@ export class CellSupervisor {
     }
   }
 
-  /** Cells that fail one after the other are replaced less and less often. */
+  /** Exponential back-off for cells that fail one after the other. */
   #failed(live: LiveCell): void {
     const lived = performance.now() - live.startedMs;
     this.#failures = lived > STABLE_AFTER_MS ? 1 : this.#failures + 1;
@@ -379,7 +377,7 @@ function takesMore({ isRetired, cell }: LiveCell): boolean {
   return !isRetired && cell.leasesLeft > 0;
 }
 
-/** A spare has no account yet, or that of a group. One that cannot get another has sent what no honest one does. */
+/** Counts an isolate to the account. An isolate that has sent data already cannot be assigned: only a hostile one does that, and it is ended. */
 function own(isolate: IsolateHandle, share: HostShare | undefined): boolean {
   if (share === undefined || isolate.assign(share)) return true;
   isolate.end();

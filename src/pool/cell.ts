@@ -12,7 +12,7 @@ export interface LeaseConnection {
   readonly transport: Transport;
 }
 
-/** Whether a cell's exit was V8's out-of-memory abort, which some kinds of growth cause in spite of every limit. */
+/** Whether a cell exited with V8's out-of-memory abort. Some allocations cause it in spite of `resourceLimits`. */
 export function isOutOfMemory(detail: string): boolean {
   return detail.includes('out of memory');
 }
@@ -20,18 +20,18 @@ export function isOutOfMemory(detail: string): boolean {
 export interface CellEvents {
   /** A lease is over; its transport closes before or after. */
   onLeaseEnd(lease: number, end: LeaseEnd, detail: string): void;
-  /** A turn of the lease has been running for long, or such a turn is over. */
+  /** A turn of the lease has become a long one, or a long turn is over. */
   onLongTurn(lease: number, isRunning: boolean): void;
-  /** A thread that was told to end has not yet: it may take the cell along. */
-  onLinger(): void;
+  /** The termination of a thread is overdue: the cell may have to be ended. */
+  onTerminationOverdue(): void;
   /** The cell itself has ended, with all of its leases. `detail` says how. */
   onExit(detail: string): void;
 }
 
 export interface CellOptions {
-  /** Isolate threads at once. */
+  /** The largest number of isolate threads at once. */
   readonly maxThreads: number;
-  /** Nice value that its threads return to after something long; a cell that starts at a lower priority is told. @default that of its start */
+  /** Nice value that its threads return to after a long turn, for a cell that starts at a lower priority. @default the nice value at its start */
   readonly basePriority?: number;
   /** Heap of one isolate, in bytes. */
   readonly heapBytes: number;
@@ -42,7 +42,7 @@ export interface CellOptions {
 }
 
 export interface Cell {
-  /** From here on what it sends is counted to this account; false when it has sent something that was counted otherwise. */
+  /** Counts what it sends to this account from now on. False if it has sent something already. */
   assign(share: HostShare): boolean;
   /** Resolves when the cell can take leases. */
   readonly ready: Promise<void>;
@@ -54,15 +54,15 @@ export interface Cell {
   end(lease: number): void;
   /** Ends the cell at once; `reason` becomes the detail of its exit. */
   kill(reason: string): void;
-  /** Ends the cell and all that runs in it; resolves when it is gone. */
+  /** Ends the cell and everything that runs in it; resolves when it is gone. */
   close(): Promise<void>;
-  /** Asks the cell to answer; false when it has not answered the last time. */
+  /** Asks the cell to answer. False if it has not answered the previous ping. */
   ping(): boolean;
-  /** Reads from the kernel what the cell uses. Undefined before it is up, where the system tells nothing, and for threads of the host. */
+  /** Reads from the kernel what the cell uses. Undefined before it is up, on systems without /proc, and for threads of the host. */
   reader(): CellReader | undefined;
-  /** Sets the nice value of all of its threads, as far as the system allows it. Nothing for threads of the host. */
+  /** Sets the nice value of all of its threads, as far as the system allows it. Does nothing for threads of the host. */
   setPriority(priority: number): void;
   readonly pid: number | undefined;
-  /** Bytes that went over its connections so far, both ways. */
+  /** Bytes sent and received over its connections so far. */
   readonly movedBytes: number;
 }

@@ -1,6 +1,6 @@
 /**
- * What host and cell say to each other on the control connection: notes whose id is the lease. Both ends check what they read; the
- * cell's end can be written to by a function that has escaped.
+ * The messages of the control connection between host and cell: signals whose id is the lease. Both ends check what they read, since a function
+ * that has escaped can write to the cell's end.
  */
 import { FrameType } from '../protocol/frame-layout.js';
 import type { FrameBounds } from '../protocol/frame-reader.js';
@@ -18,20 +18,20 @@ export enum Control {
   Ready = 3,
   /** Cell to host: a lease is over: "reason\ndetail". */
   Ended = 4,
-  /** Cell to host: a turn of the lease has been running for long (one byte that is 1), or such a turn is over (0). */
+  /** Cell to host: a turn of the lease has become a long one (one byte, 1), or a long turn is over (0). */
   LongTurn = 5,
-  /** Cell to host: a thread that was told to end has not yet (one byte that is 0), or is stuck for good (1). */
-  Linger = 6,
+  /** Cell to host: the termination of a thread is overdue (one byte, 0), or it will never end (1). */
+  TerminationOverdue = 6,
   /** Host to cell: answer at once. */
   Ping = 7,
   /** Cell to host: the answer. */
   Pong = 8,
 }
 
-/** Of the text that says how a lease ended. */
+/** The longest text that says how a lease ended. */
 export const MAX_DETAIL_CHARACTERS = 2048;
 
-/** What the host takes of a cell on the control connection: notes alone, and short ones. */
+/** What the host accepts on the control connection: short signals only. */
 export const CONTROL_BOUNDS: FrameBounds = {
   payload: type => (type === FrameType.Signal ? 4 * MAX_DETAIL_CHARACTERS : 0),
   openHead: () => 0,
@@ -45,19 +45,20 @@ export interface CellSettings {
   readonly heapBytes: number;
   readonly cellMemoryBytes: number;
   readonly guestBundle?: string;
-  /** Nice value that its threads return to after something long. @default that of its start */
+  /** Nice value that its threads return to after a long turn. @default the nice value at its start */
   readonly basePriority?: number;
 }
 
 const LEASE_ENDS: readonly LeaseEnd[] = ['cpu', 'startup', 'memory', 'closed', 'exit', 'failed'];
 
-/** The payload of a note that says yes or no. */
+/** The payload of a signal with a boolean. */
 export function flag(isSet: boolean): Buffer {
   return Buffer.of(isSet ? 1 : 0);
 }
 
 export function parseFlag(payload: Buffer): boolean {
-  if (payload.length !== 1) throw new ProtocolError(`A note has ${payload.length} bytes, expected 1`);
+  if (payload.length !== 1)
+    throw new ProtocolError(`A signal of the control connection has ${payload.length} bytes, expected 1`);
   return payload.readUInt8(0) === 1;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The loaded isolates of a host, all accounts together: the least recently used one goes when there are too many, and one that has
- * been idle for long goes too. Never in the middle of an invocation: what leaves the cache ends when it is idle.
+ * The loaded isolates of a host, of all accounts: the least recently used one is evicted when there are too many, and isolates that have been idle
+ * for long are evicted too. An isolate that leaves the cache ends when its last invocation does.
  */
 import { execute } from 'abort-controller-x';
 import { LRUCache } from 'lru-cache';
@@ -10,15 +10,15 @@ const MAX_SWEEP_MS = 60_000;
 
 interface Entry {
   readonly handle: IsolateHandle;
-  /** Whether requests wait for it that have not begun. */
+  /** Whether requests are waiting for it. */
   readonly isWanted: () => boolean;
 }
 
 export class IsolateCache {
   readonly #handles: LRUCache<string, Entry>;
-  /** Those that have left and end when what runs in them is over. */
+  /** Evicted isolates that still have open invocations. */
   readonly #leaving = new Set<IsolateHandle>();
-  /** Notified when an isolate has come to be idle or is gone. */
+  /** Notified when an isolate has become idle or is gone. */
   readonly #waiting = new Set<() => void>();
   readonly #idleMs: number;
   readonly #sweep: NodeJS.Timeout | undefined;
@@ -42,12 +42,12 @@ export class IsolateCache {
     }
   }
 
-  /** Isolates that are alive, those included that have left and are busy. */
+  /** Live isolates, including evicted ones that are busy. */
   get size(): number {
     return this.#handles.size + this.#leaving.size;
   }
 
-  /** Invocations that are not over, of all isolates. */
+  /** Open invocations of all isolates. */
   get inFlight(): number {
     let sum = 0;
     for (const { handle } of this.#handles.values()) sum += handle.inFlight;
@@ -82,13 +82,13 @@ export class IsolateCache {
     });
   }
 
-  /** The isolate ends as soon as nothing runs in it. */
+  /** Evicts an isolate, which ends as soon as nothing runs in it. */
   delete(key: string): void {
     this.#handles.delete(key);
   }
 
   /**
-   * Ends the least recently used isolate that is idle, of those whose keys begin so; false when there is none.
+   * Evicts the least recently used idle isolate whose key begins with `prefix`. False if there is none.
    *
    * @param idleForMs leaves those that were used more recently. @default 0
    */
@@ -110,11 +110,11 @@ export class IsolateCache {
   }
 
   /**
-   * One that is busy, with a stream or waitUntil, is not idle however long ago its last request came. The sweep is more frequent than
-   * the idle time is long, so it refreshes them before they count as stale.
+   * An isolate that is busy with a stream or waitUntil is not idle, no matter when its last request came. The sweep runs more often than `idleMs`, so
+   * it refreshes busy isolates before they count as stale.
    */
   #evictIdle(): void {
-    // Of a copy: what is used moves to the front, where entries() would come by it again, without end when there are two.
+    // Iterates over a copy: a refreshed entry moves to the front, where entries() would return it again and again.
     for (const [key, { handle }] of [...this.#handles.entries()]) if (handle.inFlight > 0) this.#handles.get(key);
     this.#handles.purgeStale();
   }

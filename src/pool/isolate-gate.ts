@@ -1,6 +1,6 @@
 /**
- * How many isolates may be alive at once, in all accounts together and in each of them: a place is taken before an isolate is started, and is free
- * again when the isolate is gone. Where there is no place, the least recently used idle isolate goes; when all are busy, the new one waits.
+ * Bounds the isolates that are alive at once, in all accounts together and in each of them: a place is taken before an isolate is started, and is
+ * free again when the isolate is gone. Without a free place the least recently used idle isolate is ended; when all are busy, the new one waits.
  */
 import { delay, execute, race } from 'abort-controller-x';
 import { EdgeError } from '../quotas/errors.js';
@@ -9,20 +9,20 @@ import type { IsolateHandle } from './isolate-handle.js';
 export interface GateOptions {
   readonly max: number;
   readonly maxPerAccount: number;
-  /** Ends an idle isolate, of the account or of any; false when there is none. */
+  /** Ends an idle isolate of the account, or of any account. False if there is none. */
   readonly evict: (account: string | undefined) => boolean;
-  /** The memory of all isolates together. @default unbounded */
+  /** The memory of all isolates. @default unbounded */
   readonly memory?: GateMemory;
   /** How long a new isolate may wait. @default 30,000 */
   readonly withinMs?: number;
 }
 
 export interface GateMemory {
-  /** Reserves the memory of one more isolate of the account; undefined when there is none, which {@link IsolateGate.changed} says may be over. */
+  /** Reserves memory for one more isolate of the account. Undefined if there is none now; {@link IsolateGate.changed} is called when there may be. */
   reserve(account: string): number | undefined;
-  /** The isolate is there, and is measured from now on; or it is not to come. */
+  /** Releases the reservation: the isolate has started and is measured from now on, or it does not start. */
   release(bytes: number): void;
-  /** What is full, for people. */
+  /** The bound that is reached, for messages. */
   describe(): string;
 }
 
@@ -47,14 +47,14 @@ export class IsolateGate {
     this.#options = options;
   }
 
-  /** Isolates that are alive or being started, spares not counted. */
+  /** Isolates that are alive or starting, spares not counted. */
   get size(): number {
     return this.#size;
   }
 
   /**
-   * An isolate that has a place, started by `start`.
-   * Rejects with EDGE_OVERLOADED when every place has been busy for long, EDGE_CLOSED when the host is closed, and as `start` does.
+   * Starts an isolate by `start` when there is a place for it.
+   * Rejects with EDGE_OVERLOADED when no place is free within `withinMs`, EDGE_CLOSED when the host is closed, and as `start` does.
    */
   async acquire(signal: AbortSignal, account: string, start: () => Promise<IsolateHandle>): Promise<IsolateHandle> {
     const reservedBytes = await this.#enter(signal, account);
@@ -72,7 +72,7 @@ export class IsolateGate {
     return handle;
   }
 
-  /** Who waits is refused. */
+  /** Refuses waiting calls, and later ones. */
   close(): void {
     this.#isClosed = true;
     for (const waiter of [...this.#waiters]) {
@@ -81,11 +81,11 @@ export class IsolateGate {
     }
   }
 
-  /** Answers the memory that is reserved. */
+  /** Resolves to the bytes that are reserved. */
   async #enter(signal: AbortSignal, account: string): Promise<number> {
     if (this.#isClosed) throw closedError(account);
     signal.throwIfAborted();
-    // Mostly there is a place: then nothing is made to wait with.
+    // The fast path: nothing is allocated for waiting.
     if (this.#waiters.size === 0) {
       const place = this.#placeFor(account);
       if (typeof place === 'number') {
@@ -113,7 +113,7 @@ export class IsolateGate {
         }),
       ]);
     } catch (error) {
-      // The place came when it was wanted no more.
+      // The caller gave up in the meantime.
       if (admitted !== undefined) {
         this.#leave(account);
         this.#options.memory?.release(admitted);
@@ -130,7 +130,7 @@ export class IsolateGate {
     this.changed();
   }
 
-  /** Some isolate has come to be idle or is gone, or memory is there again. Later, so that what its function has waiting comes to it first. */
+  /** An isolate has become idle or is gone, or memory is available. Deferred, so that waiting requests of its own function come first. */
   changed(): void {
     if (this.#waiters.size === 0 || this.#isScheduled) return;
     this.#isScheduled = true;
@@ -157,7 +157,7 @@ export class IsolateGate {
     }
   }
 
-  /** Whether one more isolate may start, for which an idle one may have to end: then the bytes that are reserved for it. */
+  /** Makes a place for one more isolate, by ending an idle one if necessary: the reserved bytes, or the bound that is reached. */
   #placeFor(account: string): number | 'account full' | 'host full' | 'memory full' {
     const { max, maxPerAccount, evict, memory } = this.#options;
     if (this.#countOf(account) >= maxPerAccount && !evict(account)) return 'account full';

@@ -1,6 +1,6 @@
 /**
- * One isolate as the host sees it: its channel, the invocations that run in it, and how it ends. Everything that comes from the
- * isolate is bound here to an invocation that is open, before anything else sees it.
+ * One isolate as the host sees it: its channel, the invocations that run in it, and how it ends. Every message of the isolate is matched to an open
+ * invocation here before anything else sees it.
  */
 import { Channel, type ChannelOwner } from '../protocol/channel.js';
 import type { Exchange, ExchangeListener } from '../protocol/exchange.js';
@@ -10,14 +10,15 @@ import { type HandlerFailure, HostOpens, type LoadAnswer, type LoadHead, SignalK
 import { ProtocolError } from '../protocol/protocol-error.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import type { LeaseConnection } from './cell.js';
-import { parseBlame, parseHandlerFailure, parseLoadAnswer } from './isolate-messages.js';
+import { ClosingInvocations } from './closing-invocations.js';
+import { parseHandlerFailure, parseLoadAnswer, parseUsage } from './isolate-messages.js';
 import type { LeaseEnd } from './thread-pool.js';
 import { CpuClaims } from './watch/cpu-claims.js';
 
 /** Why invocations ended with their isolate. */
 export type LossReason = LeaseEnd | 'bystander' | 'cell' | 'hoard' | 'protocol' | 'removed' | 'silent';
 
-/** What is known of an invocation that was lost: zero for what is not. */
+/** The known usage of an invocation that was lost; unknown values are zero. */
 export interface LossUsage {
   readonly cpuMs: number;
   readonly memoryBytes: number;
@@ -25,20 +26,20 @@ export interface LossUsage {
 
 const NOTHING_KNOWN: LossUsage = { cpuMs: 0, memoryBytes: 0 };
 
-/** What the isolate says of one invocation. */
+/** The messages of the isolate about one invocation. */
 export interface InvocationPort extends ExchangeListener {
   onLog(level: number, text: string): void;
   onPassThrough(): void;
   onHandlerFailed(failure: HandlerFailure): void;
   /** The function calls a service. `head` was written by the function; `body` is a view, whole when `isComplete`. */
   onCall(exchange: Exchange, service: number, head: string, body: Buffer, isComplete: boolean): void;
-  /** The function has read all of a call's answer, or wants no more of it. */
+  /** The function has read a call's answer to its end, or has canceled it. */
   onCallRead(call: number): void;
   /** Everything sent before {@link IsolateHandle.ping} has had its turn in the isolate. */
   onPong(): void;
-  /** Everything of the invocation is over in the isolate, which may have ended it for its CPU time. */
+  /** The invocation has ended in the isolate, perhaps because of its CPU time. */
   onDone(cpuMs: number, peakBytes: number, isCpuExceeded: boolean): void;
-  /** Something may have moved since the last call: without progress for long the invocation ends. */
+  /** Called periodically: an invocation without progress for too long ends. */
   checkProgress(nowMs: number): void;
   /** The isolate is gone, and the invocation with it. */
   onLost(reason: LossReason, detail: string, figures: LossUsage): void;
@@ -49,45 +50,46 @@ export interface InvocationPort extends ExchangeListener {
  * which took more than 2 s on a busy machine.
  */
 const REASON_WITHIN_MS = 10_000;
-/** More waits to be read by an isolate that is too busy to, and it gets no new invocation. */
+/** With more unread bytes than this an isolate gets no new invocation. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** Name, message and stack of an error, cut at some 20,000 characters together, each of which takes up to six bytes in JSON. */
 const MAX_FAILURE_BYTES = 128 * 1024;
-/** An isolate with more invocations that were closed and do not end has stopped to listen. */
+/** An isolate with more closed invocations that do not end has stopped listening and is ended. */
 const MAX_CLOSING = 1024;
 /**
- * How long an invocation that was told to close may take to say that it is over: longer than the turn of another that may be running, short
- * enough that an isolate which was taken over keeps nothing on the books.
+ * How long an invocation may take to confirm that it was closed: longer than a running turn of another invocation, and short enough that an isolate
+ * which was taken over cannot keep invocations open.
  */
 const CLOSE_WITHIN_MS = 30_000;
 
+const IGNORE = (): void => {};
+/** For listeners of exchanges without streamed bodies. */
+const WITHOUT_BODIES = { onData: IGNORE, onCredit: IGNORE, onSent: IGNORE, onStop: IGNORE } as const;
+
 export class IsolateHandle implements ChannelOwner {
   readonly lease: number;
-  /** What its invocations account for, seen from outside. */
+  /** The CPU time that its invocations account for, compared with what the kernel reports. */
   readonly claims = new CpuClaims();
   readonly #channel: Channel;
   #share: HostShare | undefined;
   readonly #endLease: () => void;
   readonly #invocations = new IdTable<InvocationPort>();
-  /** Those that were told to close and have not said that they are over, in the order of what they have till then. */
-  readonly #closing = new Map<number, number>();
-  readonly #closeWithinMs: number;
-  #closeTimer: NodeJS.Timeout | undefined;
+  readonly #closing: ClosingInvocations;
   readonly #goneListeners: ((reason: LossReason, detail: string) => void)[] = [];
   readonly #idleListeners: (() => void)[] = [];
   #isRetired = false;
   #gone: { readonly reason: LossReason; readonly detail: string } | undefined;
-  /** Runs while the connection is closed and the cell has not said why. */
+  /** Set while the connection is closed and the cell has not reported why. */
   #reasonTimer: NodeJS.Timeout | undefined;
   readonly #waiting: (() => void)[] = [];
   #unaccountedMs = 0;
-  #isToldGone = false;
+  #isGoneReported = false;
   #isLeaving = false;
   #isLoading = false;
 
   /**
-   * @param share what the account may take of the host; `undefined` counts nothing
-   * @param closeWithinMs how long an invocation that was told to close may take. @default 30,000
+   * @param share the account's share of the host; without it nothing is counted
+   * @param closeWithinMs how long an invocation may take to confirm that it was closed. @default 30,000
    */
   constructor(
     connection: LeaseConnection,
@@ -97,36 +99,28 @@ export class IsolateHandle implements ChannelOwner {
   ) {
     this.lease = connection.lease;
     this.#endLease = endLease;
-    this.#closeWithinMs = closeWithinMs;
+    this.#closing = new ClosingInvocations(closeWithinMs, id => this.#dropUnconfirmed(id));
     this.#share = share;
     this.#channel = new Channel(connection.transport, 'host', this, { frames: ISOLATE_BOUNDS, share });
   }
 
-  /** Nothing is to be loaded yet: the isolate prepares for it. Resolves when it has, or is gone. */
+  /** Lets the isolate warm up. Resolves when it has, or is gone. */
   warm(): Promise<void> {
     return new Promise(resolve => {
-      const over = (): void => resolve();
-      const ignore = (): void => {};
-      const listener = {
-        onReply: over,
-        onFail: over,
-        onData: ignore,
-        onCredit: ignore,
-        onSent: ignore,
-        onStop: ignore,
-      };
+      const onOver = (): void => resolve();
+      const listener = { ...WITHOUT_BODIES, onReply: onOver, onFail: onOver };
       this.#channel.open(HostOpens.Warm, '', true, null, true, listener);
     });
   }
 
-  /** The account that it is counted to; undefined while it has none. */
+  /** The account that it is counted to, if it has one. */
   get account(): string | undefined {
     return this.#share?.account;
   }
 
   /**
-   * An isolate that has loaded nothing yet gets its account. False when it holds something already, as an honest one does not: then it belongs
-   * to nobody, and has to end.
+   * Counts an isolate that has loaded nothing yet to an account. False if it has sent something already, as only a hostile one does: then it has to
+   * be ended.
    */
   assign(share: HostShare): boolean {
     if (share === this.#share) return true;
@@ -144,7 +138,7 @@ export class IsolateHandle implements ChannelOwner {
     return this.isUsable && !this.#isLeaving;
   }
 
-  /** It has not read what it was sent for so long that more of it would only take memory. */
+  /** It has so many unread bytes that sending more would only take memory. */
   get isBacklogged(): boolean {
     return this.#channel.unwrittenBytes > MAX_UNREAD_BYTES;
   }
@@ -153,24 +147,24 @@ export class IsolateHandle implements ChannelOwner {
     return this.#isLoading;
   }
 
-  /** Its function is loading, or some invocation is not over. */
+  /** Its function is loading, or it has open invocations. */
   get isBusy(): boolean {
     return this.#isLoading || this.#invocations.size > 0;
   }
 
-  /** The cell may not live much longer: what runs goes on, and what comes goes elsewhere. */
+  /** Takes no new invocations, because the cell may end soon; open ones go on. */
   leave(): void {
     this.#isLeaving = true;
   }
 
-  /** Invocations that are not over, waitUntil included. */
+  /** Open invocations, those included of which only waitUntil is left. */
   get inFlight(): number {
     return this.#invocations.size;
   }
 
-  /** Calls the listener once, when the isolate is gone, after its invocations were told; at once when it is. */
+  /** Calls the listener once, when the isolate is gone and its invocations have been notified; at once if that is so already. */
   whenGone(listener: (reason: LossReason, detail: string) => void): void {
-    if (this.#isToldGone) listener(this.#gone?.reason ?? 'exit', this.#gone?.detail ?? '');
+    if (this.#isGoneReported) listener(this.#gone?.reason ?? 'exit', this.#gone?.detail ?? '');
     else this.#goneListeners.push(listener);
   }
 
@@ -184,10 +178,11 @@ export class IsolateHandle implements ChannelOwner {
     this.claims.loading(head.limits);
     return new Promise<LoadAnswer>((resolve, reject) => {
       const fail = (text: string): void => {
-        const { detail, figures } = parseBlame(text);
+        const { detail, figures } = parseUsage(text);
         reject(new IsolateGone(this.#gone?.reason ?? 'closed', detail, figures));
       };
       const listener: ExchangeListener = {
+        ...WITHOUT_BODIES,
         onReply: (_status, text) => {
           try {
             resolve(parseLoadAnswer(text));
@@ -195,13 +190,9 @@ export class IsolateHandle implements ChannelOwner {
             reject(error);
           }
         },
-        onData: () => {},
-        onCredit: () => {},
-        onSent: () => {},
-        onStop: () => {},
         onFail: reason => {
           if (this.isUsable) fail(reason);
-          else this.#whenTold(() => fail(this.#gone?.detail ?? reason));
+          else this.#whenReported(() => fail(this.#gone?.detail ?? reason));
         },
       };
       this.#channel.open(HostOpens.Load, JSON.stringify(head), true, body, true, listener);
@@ -227,11 +218,10 @@ export class IsolateHandle implements ChannelOwner {
     return exchange;
   }
 
-  /** The invocation's time is up: nothing of it goes on in the isolate. */
+  /** Ends the invocation in the isolate. */
   closeInvocation(id: number): void {
     if (!this.#invocations.has(id) || this.#closing.has(id)) return;
-    this.#closing.set(id, performance.now() + this.#closeWithinMs);
-    this.#closeTimer ??= setTimeout(() => this.#giveUpSilent(), this.#closeWithinMs).unref();
+    this.#closing.add(id);
     if (this.#closing.size > MAX_CLOSING) {
       this.#gone ??= { reason: 'exit', detail: `${MAX_CLOSING} invocations were closed and did not end` };
       this.end();
@@ -240,7 +230,7 @@ export class IsolateHandle implements ChannelOwner {
     this.#channel.signal(id, SignalKind.Close, '');
   }
 
-  /** Whoever reads the rest of a call's answer finds that it failed. `reason` is a failure text. */
+  /** Fails the rest of a call's answer for its readers in the isolate. `reason` is a failure text. */
   cancelCall(call: number, reason: string): void {
     this.#channel.signal(call, SignalKind.CallCanceled, reason);
   }
@@ -250,21 +240,21 @@ export class IsolateHandle implements ChannelOwner {
     this.#channel.signal(invocation, SignalKind.Ping, '');
   }
 
-  /** Ends invocations that have made no progress for long. */
+  /** Ends invocations without progress for too long. */
   checkProgress(nowMs: number): void {
     for (const port of this.#invocations.values()) port.checkProgress(nowMs);
   }
 
   /**
-   * The lease is over, as the cell says or as the cell was ended.
+   * The lease is over: the cell has reported it, or has ended itself.
    *
-   * @param unaccountedMs CPU time that the kernel says was used for nothing that is known, for the invocations that are open
+   * @param unaccountedMs CPU time reported by the kernel that no invocation accounts for; it is divided among the open ones
    */
   leaseEnded(reason: LossReason, detail: string, unaccountedMs = 0): void {
     this.#gone ??= { reason, detail };
     this.#unaccountedMs = unaccountedMs;
     this.#channel.close();
-    this.#tellGone();
+    this.#reportGone();
   }
 
   /** Ends the isolate when nothing runs in it any more; at once when nothing does. */
@@ -279,29 +269,20 @@ export class IsolateHandle implements ChannelOwner {
   }
 
   end(): void {
-    if (this.#isToldGone) return;
+    if (this.#isGoneReported) return;
     this.#gone ??= { reason: 'closed', detail: '' };
     this.#endLease();
     this.#channel.close();
-    this.#tellGone();
+    this.#reportGone();
   }
 
-  /** An invocation of which nothing more is heard is over all the same: nothing of it may be on the books for ever. */
-  #giveUpSilent(): void {
-    this.#closeTimer = undefined;
-    const now = performance.now();
-    for (const [id, deadlineMs] of this.#closing) {
-      if (deadlineMs > now) {
-        this.#closeTimer = setTimeout(() => this.#giveUpSilent(), deadlineMs - now).unref();
-        return;
-      }
-      const port = this.#invocations.get(id);
-      this.#closing.delete(id);
-      this.#invocations.delete(id);
-      this.claims.closed(id, undefined);
-      this.#channel.find(id)?.fail('The invocation is over');
-      port?.onLost('silent', '', NOTHING_KNOWN);
-    }
+  /** An invocation that never confirms its end is dropped, so that it cannot leak. */
+  #dropUnconfirmed(id: number): void {
+    const port = this.#invocations.get(id);
+    this.#invocations.delete(id);
+    this.claims.closed(id, undefined);
+    this.#channel.find(id)?.fail('The invocation is over');
+    port?.onLost('silent', '', NOTHING_KNOWN);
     if (this.#invocations.size === 0) this.#idle();
   }
 
@@ -346,7 +327,7 @@ export class IsolateHandle implements ChannelOwner {
         return;
       case SignalKind.Done:
         if (payload.length < 8) throw new ProtocolError(`The end of an invocation has ${payload.length} bytes`);
-        // Its answer is over before an invocation is; one that goes on would be on nobody's books.
+        // An answer that went on after its invocation would not be accounted for.
         if (this.#channel.find(id) !== undefined) throw new ProtocolError('An invocation ended before its answer did');
         this.#invocations.delete(id);
         this.#closing.delete(id);
@@ -363,40 +344,39 @@ export class IsolateHandle implements ChannelOwner {
       this.#gone = { reason: 'protocol', detail: error.message };
       this.#endLease();
     }
-    // The cell's word on why usually comes at the same time as the end of the connection.
-    if (this.#gone !== undefined) this.#tellGone();
+    // The cell usually reports the reason at the same time as the connection ends.
+    if (this.#gone !== undefined) this.#reportGone();
     else this.#reasonTimer ??= setTimeout(() => this.#giveUpReason(), REASON_WITHIN_MS);
   }
 
-  /** Nobody has said that the lease is over: it is, for everybody who counts it. */
+  /** No reason was reported in time: the lease is released. */
   #giveUpReason(): void {
     this.#endLease();
-    this.#tellGone();
+    this.#reportGone();
   }
 
-  /** Calls the listener when it is known why the isolate is gone, or that nobody says so. */
-  #whenTold(listener: () => void): void {
-    if (this.#isToldGone) listener();
+  /** Calls the listener when the reason of the isolate's end is known, or was not reported in time. */
+  #whenReported(listener: () => void): void {
+    if (this.#isGoneReported) listener();
     else this.#waiting.push(listener);
   }
 
-  #tellGone(): void {
-    if (this.#isToldGone) return;
-    this.#isToldGone = true;
+  #reportGone(): void {
+    if (this.#isGoneReported) return;
+    this.#isGoneReported = true;
     clearTimeout(this.#reasonTimer);
     this.#gone ??= { reason: 'exit', detail: '' };
     const { reason, detail: text } = this.#gone;
-    const { invocation, figures, detail } = parseBlame(text);
+    const { invocation, figures, detail } = parseUsage(text);
     const lost = this.#invocations.entries();
     const share = { cpuMs: Math.round(this.#unaccountedMs / Math.max(1, lost.length)), memoryBytes: 0 };
     this.claims.ended();
     this.#invocations.clear();
     this.#closing.clear();
-    clearTimeout(this.#closeTimer);
-    // A turn that belongs to no invocation is that of the start-up, or, once there are invocations, of work that one has left behind: the one that is
-    // open, if there are no others.
+    // A turn without invocation is that of the start-up or, once there have been invocations, of work that one of them left behind: if only one is open,
+    // that one.
     const isLeftBehind = reason === 'startup';
-    // Those that only shared the isolate with it have not used up their own time or memory.
+    // The other invocations of the isolate have not used up their own time or memory.
     const isShared = isLeftBehind || ((reason === 'cpu' || reason === 'memory') && invocation > 0);
     for (const [id, port] of lost) {
       if (id === invocation) port.onLost(reason, detail, figures);
@@ -411,7 +391,7 @@ export class IsolateHandle implements ChannelOwner {
 /** The isolate ended before it answered. */
 export class IsolateGone extends Error {
   readonly reason: LossReason;
-  /** What it had used when it ended. */
+  /** Its usage when it ended. */
   readonly figures: LossUsage;
 
   constructor(reason: LossReason, detail: string, figures: LossUsage) {

@@ -1,4 +1,4 @@
-/** Reads what an isolate writes. An isolate may have been taken over: every field is checked, and nothing is passed on unseen. */
+/** Parses the messages of an isolate. An isolate may have been taken over: every field is checked. */
 
 import { HANDLERS, type HandlerFailure, type LoadAnswer, type ScriptFailure } from '../protocol/messages.js';
 import { ProtocolError } from '../protocol/protocol-error.js';
@@ -57,8 +57,8 @@ export function parseHandlerFailure(text: string): HandlerFailure {
   };
 }
 
-/** Who was in a turn when the isolate ended, as the lease pool tells it before the message. */
-export function parseBlame(text: string): {
+/** The invocation in whose turn the isolate ended, and its usage, which the thread pool writes before the message (see thread-pool.ts). */
+export function parseUsage(text: string): {
   readonly invocation: number;
   readonly figures: { readonly cpuMs: number; readonly memoryBytes: number };
   readonly detail: string;

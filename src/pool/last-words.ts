@@ -1,20 +1,19 @@
 /**
- * What a cell prints to its standard error (rule R21): the end of it is kept, for the engine says last what it dies of, and reading it costs
- * next to nothing, however much is printed.
+ * The standard error of a cell (rule R21): only its end is kept, since the engine prints the cause of its death last. Reading it costs next to
+ * nothing, no matter how much is printed.
  */
 import type { Readable } from 'node:stream';
 import { OutputTail } from './output-tail.js';
 
-/** What is kept. */
 const MAX_KEPT_BYTES = 16 * 1024;
-/** So much is read at once; then the pipe is left alone for a while. */
+/** Read at once; then the pipe is not read for a while. */
 const READ_BYTES = 64 * 1024;
 /**
- * A megabyte a second, while an engine at the edge of its stack prints 33. Who prints more waits for the pipe. It is not left alone for
- * good: an engine that is about to abort would wait with its last words indefinitely, and the cell would hang in place of ending.
+ * A megabyte a second, while an engine at the edge of its stack prints 33. Whatever prints more waits for the pipe. Reading never stops for good:
+ * an engine that is about to abort would wait with its last message indefinitely, and the cell would hang instead of ending.
  */
 const REST_MS = 50;
-/** After the end of the process, what is still in the pipe, which its size bounds: 208 KiB unless the cell has asked for more. */
+/** Read after the end of the process. The pipe holds at most 208 KiB, unless the cell has enlarged it. */
 const MAX_REST_BYTES = 1024 * 1024;
 
 export class LastWords {
@@ -26,7 +25,7 @@ export class LastWords {
   #isLast = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param restMs how long the stream is left alone after 64 KiB. @default 50 */
+  /** @param restMs how long the stream is not read after 64 KiB. @default 50 */
   constructor(stream: Readable, restMs = REST_MS) {
     this.#stream = stream;
     this.#restMs = restMs;
@@ -34,7 +33,7 @@ export class LastWords {
     stream.on('close', () => clearTimeout(this.#timer));
   }
 
-  /** What was read. */
+  /** Bytes read so far. */
   get bytes(): number {
     return this.#bytes;
   }

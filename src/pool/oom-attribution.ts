@@ -1,10 +1,10 @@
 /**
- * Who is to blame when a cell dies of memory, which V8 ends a process for without saying which thread it was: so that whoever only
- * lived in the same cell is told that the cell was lost, and a load that fell with it is tried again.
+ * Attribution of out-of-memory aborts. V8 aborts the process without saying which thread ran out of memory; isolates that only shared the cell
+ * report that the cell was lost, and a load that failed with it is tried again.
  */
 import type { LeaseEnd } from './thread-pool.js';
 
-/** A thread that was ended for what it used up may work on for so long, and take the cell along. */
+/** A thread that was ended for its usage may go on for this long, and abort the cell. */
 const AFTERMATH_MS = 5000;
 
 export class OomAttribution {
@@ -26,11 +26,11 @@ export class OomAttribution {
     if (end === 'memory' || end === 'cpu' || end === 'startup') this.#lastVerdictMs = this.#now();
   }
 
-  /** Of the leases that were `busy` when the cell died of memory, those that may have used it up. */
-  blamed(busy: readonly number[]): ReadonlySet<number> {
+  /** Of the leases that were `busy` when the cell ran out of memory, those that may have caused it. */
+  culprits(busy: readonly number[]): ReadonlySet<number> {
     const long = busy.filter(lease => this.#longTurns.has(lease));
     if (long.length > 0) return new Set(long);
-    // It has been told already that its isolate was ended.
+    // Its end was reported already.
     if (this.#now() - this.#lastVerdictMs < AFTERMATH_MS) return new Set();
     return new Set(busy);
   }

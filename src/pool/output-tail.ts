@@ -1,10 +1,10 @@
 /**
- * The last bytes that a process has printed (rule R21): all that is kept of it, however much it prints. The end and not the beginning,
- * since what the engine says when it dies comes last, and a function could have filled the room long before.
+ * The last bytes that a process has printed (rule R21). The end is kept and not the beginning, since the engine prints the cause of its death last,
+ * and a function could fill any buffer before.
  */
 export class OutputTail {
   readonly #maxBytes: number;
-  #pieces: Buffer[] = [];
+  #chunks: Buffer[] = [];
   #bytes = 0;
 
   constructor(maxBytes: number) {
@@ -16,16 +16,16 @@ export class OutputTail {
   }
 
   get text(): string {
-    return Buffer.concat(this.#pieces).toString('utf8');
+    return Buffer.concat(this.#chunks).toString('utf8');
   }
 
-  push(piece: Buffer): void {
-    this.#pieces.push(piece);
-    this.#bytes += piece.length;
+  push(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
     if (this.#bytes <= this.#maxBytes) return;
-    // A copy, so that a few bytes do not pin what they were read into.
-    const tail = Buffer.from(Buffer.concat(this.#pieces).subarray(-this.#maxBytes));
-    this.#pieces = [tail];
+    // A copy, so that a few bytes do not keep the whole read buffer alive.
+    const tail = Buffer.from(Buffer.concat(this.#chunks).subarray(-this.#maxBytes));
+    this.#chunks = [tail];
     this.#bytes = tail.length;
   }
 }

@@ -16,7 +16,7 @@ export function readableFolders(): readonly string[] {
   return [own, ...folders, ...new Set(links)].map(path => (path.endsWith(sep) ? path : path + sep));
 }
 
-/** What a root of its own must hold so that a cell finds this package and its libraries where they are, by the same paths. */
+/** What a root directory of its own must contain so that a cell finds this package and its libraries by the same paths. */
 export interface PackageFiles {
   /** Files and folders, by their real paths. */
   readonly paths: readonly string[];
@@ -35,7 +35,7 @@ export function packageFiles(): PackageFiles {
   };
 }
 
-/** The package.json that says what kind of modules the files of a folder are. */
+/** The package.json that decides whether the files of a folder are ES modules. */
 function descriptionOf(folder: string): string[] {
   for (let parent = folder; ; parent = dirname(parent)) {
     const path = join(parent, 'package.json');
@@ -45,8 +45,8 @@ function descriptionOf(folder: string): string[] {
 }
 
 /**
- * This package's own code, and where cells are started: Node 24 and 26 let a thread read the working directory and all that is below it,
- * whatever its permissions say. There it may read already.
+ * The folder of this package's code, in which cells are started: Node 24 and 26 let a thread read the working directory in spite of its permissions,
+ * and this folder is readable anyway.
  */
 export function ownFolder(): string {
   return realpathSync(fileURLToPath(new URL('../', import.meta.url)));
@@ -55,7 +55,7 @@ export function ownFolder(): string {
 function libraryFolder(name: string): string {
   const found = foundAt(name, ownFolder());
   if (found !== undefined) return found;
-  // Loaders of other package managers resolve what is in no `node_modules`.
+  // Other package managers resolve libraries outside of any `node_modules`.
   const entry = require.resolve(name);
   const marker = `${sep}node_modules${sep}${name}${sep}`;
   const at = entry.lastIndexOf(marker);
@@ -63,9 +63,9 @@ function libraryFolder(name: string): string {
 }
 
 /**
- * The `node_modules` in which an import finds the library as a link, as pnpm and workspaces install packages: the permission model refuses
- * to resolve a link that may not be read itself. The folder and not the link alone, since the model of Node 20 to 26 loses a path that is
- * the beginning of another one (`acorn` beside `acorn-walk`).
+ * The `node_modules` in which an import finds the library as a link, as pnpm and workspaces install packages: the permission model refuses to
+ * resolve a link that it may not read. The whole folder is allowed and not the link alone, since the model of Node 20 to 26 loses a path that is a
+ * prefix of another one (`acorn` beside `acorn-walk`).
  */
 function linksTo(name: string, from: string): string[] {
   const path = foundAt(name, from);

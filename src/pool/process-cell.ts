@@ -1,4 +1,4 @@
-/** A cell as a supervised child process: inherited socket pairs, no environment, no files, nothing of the application. */
+/** A cell as a supervised child process: it has inherited socket pairs, and no environment, no files and nothing else of the application. */
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import process from 'node:process';
@@ -24,24 +24,24 @@ import { descendantsOf } from './watch/process-tree.js';
 const LEASE_SOCKETS = 32;
 const CONTROL_FD = 3;
 const FIRST_LEASE_FD = 4;
-/** Its last words may be read after the news of its end. */
+/** How long to read its standard error after its exit. */
 const LAST_WORDS_WITHIN_MS = 200;
-/** A cell that has not said by then that it is up never will: it took 0.1 s on an idle machine, and 2 s on one that was busy all over. */
+/** A cell that is not up by then counts as failed. It took 0.1 s on an idle machine, and 2 s on a very busy one. */
 const START_WITHIN_MS = 30_000;
-/** A cell that is told to close and does not is killed. */
+/** A cell that does not close within this time is killed. */
 const CLOSE_WITHIN_MS = 2000;
 
-/** What a cell has beside its options. */
+/** The surroundings of a cell, besides its options. */
 export interface CellSurroundings {
   /** Where the cell gets a control group of its own. @default none */
   readonly cgroups?: CgroupParent | undefined;
-  /** What the account may take of the host. @default nothing is counted */
+  /** The account's share of the host. @default nothing is counted */
   readonly share?: HostShare | undefined;
   /** @default Node with the main file of a cell */
   readonly program?: CellProgram | undefined;
 }
 
-/** What runs as a cell. */
+/** The program that runs as a cell. */
 export interface CellProgram {
   readonly command: string;
   readonly args: readonly string[];
@@ -53,7 +53,7 @@ export class ProcessCell implements Cell {
   readonly #hasNamespace: boolean;
   /** The cell, or a program that waits for it. */
   readonly #child: ChildProcess;
-  /** Kept when the cell is up: until then its wrapper may have helpers that are not the cell. */
+  /** Known once the cell is up: before, its wrapper may have helper processes that are not the cell. */
   #pid: number | undefined;
   #isUp = false;
   /** Undefined when the process could not be started. */
@@ -63,7 +63,7 @@ export class ProcessCell implements Cell {
   readonly #exited: Promise<string>;
   #nextSocket = 0;
   readonly #lastWords: LastWords | undefined;
-  /** Undefined until it is in there, and where it is in none. */
+  /** Undefined before the cell was moved to it, and if there is none. */
   #cgroup: CellCgroup | undefined;
   #isRemoved: Promise<void> = Promise.resolve();
   #isClosing = false;
@@ -113,7 +113,7 @@ export class ProcessCell implements Cell {
       clearTimeout(starting);
       onFailed(new Error([detail, printable(this.#lastWords?.text ?? '')].filter(text => text !== '').join(': ')));
     });
-    // Without descriptors for its pipes there is no process, and no stdio either, whatever the types say; 'error' follows.
+    // Without free descriptors for its pipes there is no process and, against the types, no stdio either; 'error' follows.
     if (child.pid === undefined) return;
     const owner: ChannelOwner = {
       onOpen: exchange => exchange.fail('Not supported'),
@@ -136,15 +136,15 @@ export class ProcessCell implements Cell {
           case Control.LongTurn:
             if (this.#leases.has(lease)) this.#events.onLongTurn(lease, parseFlag(payload));
             return;
-          case Control.Linger:
-            if (parseFlag(payload)) this.kill('a thread did not end when it was told to');
-            else this.#events.onLinger();
+          case Control.TerminationOverdue:
+            if (parseFlag(payload)) this.kill('a thread did not end in time');
+            else this.#events.onTerminationOverdue();
             return;
           default:
         }
       },
       onClose: error => {
-        // A cell that is told to close ends by itself, and is waited for.
+        // A cell that is closing ends by itself, and is waited for.
         if (!this.#isClosing) this.kill(error?.message);
       },
     };
@@ -168,7 +168,7 @@ export class ProcessCell implements Cell {
     return this.#pid;
   }
 
-  /** Bytes of its standard error that were read. */
+  /** Bytes read from its standard error. */
   get printedBytes(): number {
     return this.#lastWords?.bytes ?? 0;
   }
@@ -201,7 +201,6 @@ export class ProcessCell implements Cell {
     if (this.#leases.delete(lease)) this.#control?.signal(lease, Control.End, '');
   }
 
-  /** Answers whether the last ping was answered. */
   ping(): boolean {
     if (this.#isPinged) return false;
     this.#isPinged = true;
@@ -230,13 +229,13 @@ export class ProcessCell implements Cell {
     }
   }
 
-  /** Ends all of its processes. */
+  /** Kills all of its processes. */
   kill(reason = ''): void {
     if (this.#isOver) return;
     this.#killReason ||= reason;
     this.#inmate.kill();
-    // With the first process of a namespace all others end before the wrapper does, which then tells that nothing is left. Else what forks
-    // without end is met by the kernel alone.
+    // In a PID namespace all processes have ended before the wrapper exits, so its exit is enough. Otherwise only the kernel (cgroup.kill) can end
+    // processes that keep forking.
     if (!this.#hasNamespace) this.#cgroup?.kill();
   }
 
@@ -244,7 +243,7 @@ export class ProcessCell implements Cell {
     if (!this.#isOver) {
       this.#isClosing = true;
       this.#control?.close();
-      const timer = setTimeout(() => this.kill('it did not close when it was told to'), CLOSE_WITHIN_MS);
+      const timer = setTimeout(() => this.kill('it did not close in time'), CLOSE_WITHIN_MS);
       await this.#exited;
       clearTimeout(timer);
     }
@@ -269,7 +268,7 @@ export class ProcessCell implements Cell {
     if (this.#isOver) return;
     this.#isOver = true;
     if (this.#control !== undefined) for (const stream of this.#child.stdio) stream?.destroy();
-    // The wrapper may have been ended by itself, or there was none and what the cell has started goes on.
+    // The wrapper may have ended by itself; without one, processes that the cell has started may go on.
     if (this.#cgroup?.isEndedByMemory === true) this.#killReason ||= 'out of memory: the kernel ended the cell';
     if (this.#cgroup !== undefined) this.#isRemoved = this.#cgroup.remove();
     const why = this.#killReason || /^FATAL ERROR: .*$/m.exec(this.#lastWords?.text ?? '')?.[0];
@@ -285,10 +284,9 @@ function cellProgram(): CellProgram {
 }
 
 /**
- * Moves what was started into a group of its own, while it starts: the kernel takes 16 ms to move a process. No function code runs before
- * the cell is up, and what honest code has forked by now is found: parents are moved before their children are listed, and what they fork
- * later is born inside. A shell in between, which could move itself, would leave variables in the environment. Undefined when it could
- * not be done.
+ * Moves the processes of a cell into a control group while they start; the kernel takes 16 ms to move a process. No function code runs before the
+ * cell is up, and processes that were forked by then are found: parents are moved before their children are listed, and what they fork later is
+ * created inside. A shell that moves itself first would leave variables in the environment. Undefined if it could not be done.
  */
 async function enclose(root: number, cgroups: CgroupParent, options: CellOptions): Promise<CellCgroup | undefined> {
   const { memoryBytes, threads } = boundsOf(options);
@@ -307,7 +305,7 @@ async function enclose(root: number, cgroups: CgroupParent, options: CellOptions
     const [next] = descendantsOf(root).filter(pid => !isInside.has(pid));
     if (next === undefined) return cgroup;
     isInside.add(next);
-    // One that is there already takes the kernel no time, and one that has ended cannot be moved.
+    // Moving a process that is in the group already takes no time; one that has ended cannot be moved.
     await cgroup.add(next);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Isolates in threads of the host process itself, for trusted code: the same contract as a process cell, but a memory bomb of some
- * kinds ends the application with it.
+ * Isolates in threads of the host process itself, for trusted code: the same contract as a process cell, but some memory bombs abort the
+ * application.
  */
 import { MessageChannel } from 'node:worker_threads';
 import { portTransport } from '../protocol/transport.js';
@@ -23,13 +23,13 @@ export class ThreadCell implements Cell {
     this.#pool = new ThreadPool({
       ...options,
       execArgv: REALM_FLAGS,
-      // The process is the application's: its size says nothing about the isolates, whose own figures are watched.
+      // The size of the application's process says nothing about the isolates, which are measured one by one.
       cellMemoryBytes: Number.POSITIVE_INFINITY,
       residentBytes: () => 0,
       onEnd: (lease, end, detail) => this.#events.onLeaseEnd(lease, end, detail),
-      // Nothing can be done about either: the threads die with the application alone.
+      // A thread of the application cannot be ended by force, so neither can be acted on.
       onLongTurn: () => {},
-      onLinger: () => {},
+      onTerminationOverdue: () => {},
     });
   }
 
@@ -44,17 +44,16 @@ export class ThreadCell implements Cell {
     this.#pool.end(lease, 'closed');
   }
 
-  /** Threads of the application cannot be killed apart from it: they are told to end. */
+  /** Threads cannot be killed without the application: they are asked to end. */
   kill(): void {
     void this.close();
   }
 
-  /** The process is this one. */
   ping(): boolean {
     return true;
   }
 
-  /** Its threads send over connections of their own, each with an account. */
+  /** Each thread has a connection with an account of its own. */
   assign(): boolean {
     return true;
   }

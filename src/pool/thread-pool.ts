@@ -1,6 +1,6 @@
 /**
- * The isolate threads of one process: a Piscina pool in which each task is a lease, with the watchdog that ends leases. Runs in a
- * cell's main thread, or in the host process with `isolation: 'thread'`.
+ * The isolate threads of one process: a Piscina pool in which each task is a lease, with the watchdog that ends leases. Runs in a cell's main thread,
+ * or in the host process with `isolation: 'thread'`.
  */
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -10,12 +10,12 @@ import { monotonicMs, WatchBlock } from '../isolate/watch-block.js';
 import type { Lease } from '../isolate/worker.js';
 import { errorCode } from '../quotas/errors.js';
 import type { ThreadPriority } from './thread-priority.js';
-import { type KillReason, type Verdict, Watchdog } from './watchdog.js';
+import { type KillFinding, type KillReason, Watchdog } from './watchdog.js';
 
 /** Why a lease is over. */
 export type LeaseEnd = KillReason | 'closed' | 'exit' | 'failed';
 
-export interface LeasePoolOptions {
+export interface ThreadPoolOptions {
   readonly maxThreads: number;
   readonly execArgv: readonly string[];
   /** Heap of one isolate. */
@@ -23,32 +23,32 @@ export interface LeasePoolOptions {
   readonly cellMemoryBytes: number;
   readonly guestBundle?: string;
   readonly residentBytes: () => number;
-  /** Of the threads; undefined where they are the application's. */
+  /** Lowers the priority of busy threads; undefined for threads of the application. */
   readonly priority?: ThreadPriority;
   readonly onEnd: (lease: number, end: LeaseEnd, detail: string) => void;
-  /** A turn of the lease has been running for long, or such a turn is over. */
+  /** A turn of the lease has become a long one, or a long turn is over. */
   readonly onLongTurn: (lease: number, isRunning: boolean) => void;
-  /** A thread that was told to end has not, for a moment; and when `isStuck`, it never will. */
-  readonly onLinger: (isStuck: boolean) => void;
+  /** The termination of a thread is overdue; with `isStuck` it is taken to never end. */
+  readonly onTerminationOverdue: (isStuck: boolean) => void;
 }
 
-/** A thread that works on for longer after it was told to end is in the middle of something native. */
-const LINGERS_AFTER_MS = 500;
-/** A native fill kept a thread busy for 1.1 s when measured; some native loops have no end at all. */
+/** A thread that takes longer to end is inside native code. */
+const OVERDUE_AFTER_MS = 500;
+/** A native fill kept a thread busy for 1.1 s when measured; some native loops never end. */
 const STUCK_AFTER_MS = 3000;
 
 const MEBIBYTE = 1024 * 1024;
 
 export class ThreadPool {
   readonly #pool: Piscina<Lease, never>;
-  readonly #options: LeasePoolOptions;
+  readonly #options: ThreadPoolOptions;
   readonly #watchdog: Watchdog;
   readonly #running = new Map<number, { readonly controller: AbortController; readonly block: WatchBlock }>();
   readonly #ends = new Map<number, LeaseEnd>();
-  /** Threads that were told to end and have not. */
+  /** Threads that are being terminated. */
   readonly #ending = new Set<Worker>();
 
-  constructor(options: LeasePoolOptions) {
+  constructor(options: ThreadPoolOptions) {
     this.#options = options;
     this.#watchdog = new Watchdog({
       ...options,
@@ -70,7 +70,7 @@ export class ThreadPool {
         stackSizeMb: 4,
       },
     });
-    // A thread that runs out of memory after its lease has been ended fails no task; unheard, that would end this process.
+    // A thread that runs out of memory after its lease has ended fails no task. Without this listener its error would end this process.
     this.#pool.on('error', () => {});
   }
 
@@ -82,10 +82,10 @@ export class ThreadPool {
     const block = new WatchBlock();
     const controller = new AbortController();
     this.#running.set(lease, { controller, block });
-    let first: Verdict | undefined;
-    this.#watchdog.watch(lease, block, verdict => {
-      first ??= verdict;
-      this.end(lease, verdict.reason);
+    let first: KillFinding | undefined;
+    this.#watchdog.watch(lease, block, finding => {
+      first ??= finding;
+      this.end(lease, finding.reason);
     });
     const { guestBundle } = this.#options;
     const task: Lease = { connection, watch: block.buffer, ...(guestBundle !== undefined && { guestBundle }) };
@@ -96,11 +96,11 @@ export class ThreadPool {
       const reason = this.#ends.get(lease);
       this.#ends.delete(lease);
       const message = error instanceof Error ? error.message : '';
-      this.#options.onEnd(lease, reason ?? endOf(error), `${blame(block, first)}${message}`);
+      this.#options.onEnd(lease, reason ?? endOf(error), `${usageLine(block, first)}${message}`);
     });
   }
 
-  /** Tells the thread to end. `onEnd` follows at once; the thread itself may take a moment, or not end at all. */
+  /** Terminates the thread. `onEnd` follows at once; the thread itself may take a moment, or never end. */
   end(lease: number, reason: LeaseEnd): void {
     const running = this.#running.get(lease);
     if (running === undefined || this.#ends.has(lease)) return;
@@ -108,7 +108,7 @@ export class ThreadPool {
     const before = this.#pool.threads;
     running.controller.abort();
     const left = new Set(this.#pool.threads);
-    // None, when the lease had not come to have a thread.
+    // Undefined if the lease had no thread yet.
     const thread = before.find(known => !left.has(known));
     if (thread === undefined) return;
     this.#options.priority?.abandon(running.block.thread);
@@ -120,7 +120,7 @@ export class ThreadPool {
     await this.#pool.destroy();
   }
 
-  /** When every thread has ended, which {@link close} does not wait for: one that is stuck never does. */
+  /** Resolves when every thread has ended. {@link close} does not wait for that: a stuck thread never ends. */
   async ended(): Promise<void> {
     await Promise.all([...this.#ending].map(thread => once(thread, 'exit')));
   }
@@ -128,9 +128,9 @@ export class ThreadPool {
   #awaitEnd(thread: Worker): void {
     this.#ending.add(thread);
     let timer = setTimeout(() => {
-      this.#options.onLinger(false);
-      timer = setTimeout(() => this.#options.onLinger(true), STUCK_AFTER_MS - LINGERS_AFTER_MS).unref();
-    }, LINGERS_AFTER_MS).unref();
+      this.#options.onTerminationOverdue(false);
+      timer = setTimeout(() => this.#options.onTerminationOverdue(true), STUCK_AFTER_MS - OVERDUE_AFTER_MS).unref();
+    }, OVERDUE_AFTER_MS).unref();
     thread.once('exit', () => {
       this.#ending.delete(thread);
       clearTimeout(timer);
@@ -139,15 +139,15 @@ export class ThreadPool {
 }
 
 /**
- * Which invocation has ended the isolate, the CPU milliseconds that it has used in all, and the bytes that the isolate held when last
- * seen: "id ms bytes\n". Read back by {@link parseBlame}. By the verdict of the watchdog, since the turn may be over by now; where there is
- * none, it is the invocation in whose turn the thread has ended.
+ * The invocation that the isolate was ended for, the CPU milliseconds that it has used in all, and the bytes that the isolate held when last seen:
+ * "id ms bytes\n". {@link parseUsage} reads it. The invocation is that of the watchdog's finding, since the turn may be over by now; without one, it is
+ * the invocation in whose turn the thread has ended.
  */
-function blame(block: WatchBlock, verdict: Verdict | undefined): string {
-  if (verdict === undefined && !block.isInTurn) return '';
-  // The watchdog has seen the thread's clock; without it the time on the wall has to do.
-  const cpuMs = verdict?.cpuMs ?? block.usedMs + (block.isInTurn ? Math.max(0, monotonicMs() - block.startedMs) : 0);
-  return `${verdict?.invocation ?? block.invocation} ${cpuMs.toFixed(3)} ${Math.round(block.memoryBytes)}\n`;
+function usageLine(block: WatchBlock, finding: KillFinding | undefined): string {
+  if (finding === undefined && !block.isInTurn) return '';
+  // The watchdog has read the thread's clock; without it wall time is used.
+  const cpuMs = finding?.cpuMs ?? block.usedMs + (block.isInTurn ? Math.max(0, monotonicMs() - block.startedMs) : 0);
+  return `${finding?.invocation ?? block.invocation} ${cpuMs.toFixed(3)} ${Math.round(block.memoryBytes)}\n`;
 }
 
 function endOf(error: unknown): LeaseEnd {

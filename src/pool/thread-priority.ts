@@ -1,16 +1,15 @@
 /**
- * Who computes for long waits for who computes for short: a thread that has been inside one turn for a while goes on at a lower priority,
- * so that a request of anybody else preempts it at once. On a machine with two cores a loop made the 99th percentile of its neighbours
- * eight times as long; at this priority, a quarter longer.
+ * Lowers the priority of a thread that has been inside one turn for a while, so that requests of other functions preempt it at once. On a machine
+ * with two cores a loop made the 99th percentile of its neighbours eight times as long; at this priority, a quarter longer.
  */
 import { getPriority, setPriority } from 'node:os';
 
-/** How much "nicer" a thread becomes; at 5 half of the effect is there, beyond 10 there is no more of it. */
+/** Added to the nice value of a thread; 5 has half of the effect, more than 10 has no more. */
 const BY = 10;
 const LOWEST = 19;
 /** CPU milliseconds of one turn. */
 const AFTER_MS = 15;
-/** The same, where what is lowered cannot be raised again. */
+/** The same, on systems where a lowered priority cannot be raised again. */
 const FOR_GOOD_AFTER_MS = 50;
 const FOR_GOOD_BY = 5;
 
@@ -47,23 +46,23 @@ export class ThreadPriority {
     if (this.#canRaise) this.#set(thread, this.#base);
   }
 
-  /** It has been told to end. */
+  /** The thread is being terminated. */
   abandon(thread: number): void {
     this.#set(thread, LOWEST);
   }
 
   #set(thread: number, priority: number): void {
-    // 0 is what the system takes for the calling thread.
+    // The system takes 0 for the calling thread.
     if (thread <= 0) return;
     try {
       this.#calls.set(thread, Math.min(LOWEST, priority));
     } catch {
-      // It has ended, or the system allows nothing of it: then everybody has the same priority.
+      // It has ended, or the system does not allow it: then all threads have the same priority.
     }
   }
 }
 
-/** Tried out on the calling thread, which stays a step lower when it may not. One that is lower already goes back there. */
+/** Tried out on the calling thread, which stays one step lower if raising is not allowed. */
 function canRaise(calls: PriorityCalls, own: number, base: number): boolean {
   try {
     calls.set(0, Math.min(LOWEST, base + 1));

@@ -1,6 +1,6 @@
 /**
- * Ends isolates that will not end by themselves: a turn that outlasts its CPU budget, memory beyond its limit. Runs in a thread that
- * guest code never blocks, and only while something is inside a turn.
+ * Ends isolates whose turn exceeds its CPU budget, or whose memory exceeds its limit. Runs in a thread that guest code never blocks, and only while
+ * some isolate is inside a turn.
  */
 import { clockMs } from '../isolate/thread-clock.js';
 import { monotonicMs, type WatchBlock } from '../isolate/watch-block.js';
@@ -9,32 +9,32 @@ import type { ThreadPriority } from './thread-priority.js';
 export type KillReason = 'cpu' | 'startup' | 'memory';
 
 const POLL_MS = 10;
-/** With nobody in a turn the watchdog looks this rarely; a turn cannot be missed for longer. */
+/** Polling interval while no isolate is inside a turn: the longest time for which a turn can be missed. */
 const IDLE_POLL_MS = 25;
-/** The host is told of a turn that has been seen for so long: should the process die, it was that one. */
+/** Turns that take longer are reported to the host: if the process aborts, the turn counts as the cause. */
 const LONG_TURN_MS = 30;
 
-/** A cell that stays above its ceiling for longer is drained and replaced by the host. */
+/** A cell whose memory stays above its ceiling for longer is drained and replaced by the host. */
 const TOLERATED_MS = 5000;
 const TOLERATED_GROWTH_BYTES = 128 * 1024 * 1024;
 
-/** Who has used up what, as far as the watchdog knows. */
-export interface Verdict {
+/** The invocation that an isolate is ended for, and its usage as far as the watchdog knows. */
+export interface KillFinding {
   readonly reason: KillReason;
-  /** The invocation that is to blame, which may be over; 0 for none. */
+  /** The invocation that caused it, which may be over; 0 for none. */
   readonly invocation: number;
-  /** CPU milliseconds that it has used, when that is what ends it. */
+  /** CPU milliseconds that it has used, if that is the reason. */
   readonly cpuMs?: number;
 }
 
 interface Watched {
   readonly block: WatchBlock;
-  readonly end: (verdict: Verdict) => void;
+  readonly end: (finding: KillFinding) => void;
   /** The turn seen at the last poll, and the thread's CPU time then. */
   seenSequence: number;
   clockAtFirstSight: number;
   wallAtFirstSight: number;
-  /** `onLongTurn` was told of the turn. */
+  /** The turn was reported by `onLongTurn`. */
   isLong: boolean;
   isLowered: boolean;
 }
@@ -43,11 +43,11 @@ export interface WatchdogOptions {
   /** Resident bytes of this process beyond which the isolate inside a turn is ended. */
   readonly cellMemoryBytes: number;
   readonly residentBytes: () => number;
-  /** Whether a thread that was told to end is still there: what memory grows now is its doing. */
+  /** Whether a thread is being terminated: growth of memory is then attributed to it. */
   readonly isEnding: () => boolean;
-  /** Of the threads; undefined where they are the application's. */
+  /** Lowers the priority of busy threads; undefined for threads of the application. */
   readonly priority: ThreadPriority | undefined;
-  /** A turn of the lease has been running for long, or such a turn is over. */
+  /** A turn of the lease has become a long one, or a long turn is over. */
   readonly onLongTurn: (lease: number, isRunning: boolean) => void;
 }
 
@@ -62,7 +62,7 @@ export class Watchdog {
     this.#options = options;
   }
 
-  watch(lease: number, block: WatchBlock, end: (verdict: Verdict) => void): void {
+  watch(lease: number, block: WatchBlock, end: (finding: KillFinding) => void): void {
     this.#watched.set(lease, {
       block,
       end,
@@ -90,7 +90,7 @@ export class Watchdog {
     }, delayMs);
   }
 
-  /** Looks at every isolate; answers whether one was inside a turn. Called by the watchdog's own timer. */
+  /** Checks every isolate; returns whether one was inside a turn. Called by the watchdog's own timer. */
   poll(): boolean {
     let isBusy = false;
     for (const [lease, watched] of this.#watched) {
@@ -105,7 +105,7 @@ export class Watchdog {
     return isBusy;
   }
 
-  /** After one isolate was ended its memory takes a moment to come back; only growth beyond that ends another. */
+  /** After an isolate was ended, its memory takes a moment to be freed; only growth beyond that ends another one. */
   #checkCell(): void {
     const resident = this.#options.residentBytes();
     const now = monotonicMs();
@@ -113,7 +113,7 @@ export class Watchdog {
     if (resident <= Math.max(this.#options.cellMemoryBytes, this.#toleratedBytes)) return;
     this.#toleratedBytes = resident + TOLERATED_GROWTH_BYTES;
     this.#toleratedUntilMs = now + TOLERATED_MS;
-    // One that grows on for ever makes the host end the cell, at its hard ceiling or because the thread is stuck.
+    // If it grows on, the host ends the cell, at its hard ceiling or because the thread is stuck.
     if (!this.#options.isEnding()) this.#endLargest();
   }
 
@@ -128,7 +128,7 @@ export class Watchdog {
       watched.wallAtFirstSight = nowMs;
     }
     if (!watched.isLong && nowMs - watched.wallAtFirstSight >= LONG_TURN_MS) this.#setLong(lease, watched, true);
-    // The turn cannot have used more before the first sight than the thread has; from then on the thread's clock tells.
+    // Before it was first seen the turn cannot have used more CPU time than the thread; from then on the thread's clock is used.
     const wallBeforeMs = Math.max(0, watched.wallAtFirstSight - startedMs);
     const beforeMs =
       cpuMs === undefined
@@ -137,7 +137,7 @@ export class Watchdog {
     const sinceMs = cpuMs === undefined ? nowMs - watched.wallAtFirstSight : cpuMs - watched.clockAtFirstSight;
     const usedMs = beforeMs + sinceMs;
     const { priority } = this.#options;
-    // Sooner or later every function starts; where it is for good, that is not held against it.
+    // Not during the start-up, which every function has once: on some systems a lowered priority stays low.
     if (!watched.isLowered && priority !== undefined && usedMs >= priority.afterMs && !block.isStarting) {
       watched.isLowered = true;
       priority.lower(block.thread);
@@ -146,7 +146,7 @@ export class Watchdog {
     const { invocation } = block;
     const reason = block.isStarting ? 'startup' : 'cpu';
     const spentMs = block.usedMs + usedMs;
-    // The turn may have ended meanwhile, and the figures belong to the next one.
+    // The turn may have ended in the meantime, and the values belong to the next one.
     if (block.sequence === sequence) watched.end({ reason, invocation, cpuMs: spentMs });
   }
 
@@ -161,7 +161,7 @@ export class Watchdog {
     this.#options.onLongTurn(lease, isLong);
   }
 
-  /** Of those inside a turn the one that held most at the end of its last turn is the likeliest to blame. */
+  /** Of the isolates inside a turn, the one that held most memory at the end of its last turn is the likeliest cause. */
   #endLargest(): void {
     let largest: Watched | undefined;
     for (const watched of this.#watched.values()) {

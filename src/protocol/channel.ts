@@ -103,7 +103,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
   }
 
   get isUnderMemoryPressure(): boolean {
-    return this.#share === undefined ? this.#queuedBytes > PRESSURE_BYTES : this.#share.bytes.isCrowded;
+    return this.#share === undefined ? this.#queuedBytes > PRESSURE_BYTES : this.#share.bytes.isUnderMemoryPressure;
   }
 
   get unwrittenBytes(): number {

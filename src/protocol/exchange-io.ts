@@ -20,7 +20,7 @@ export class ExchangeIo implements ExchangeListener {
   #wakeWriter: (() => void) | undefined;
   #controller: AbortController | undefined;
   #failReason: string | undefined;
-  /** Credit has come since the last chunk was written. It may come before anybody waits for it. */
+  /** Credit has come since the last chunk was written. It may come before it is awaited. */
   #hasNewCredit = false;
   /** The source of the body that is being sent. */
   #source: AsyncIterator<Uint8Array> | undefined;

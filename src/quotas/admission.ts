@@ -5,11 +5,11 @@
  */
 
 import { type AbuseEvent, AbuseGuard } from './abuse-guard.js';
+import { type AccountCounts, type CountStore, DAY_MS, MINUTE_MS, RequestCounts } from './counters/request-counts.js';
+import type { SharedCounters } from './counters/shared-counters.js';
 import type { EdgeError } from './errors.js';
 import { limitError } from './limit-error.js';
-import { type AccountCounts, type CountStore, DAY_MS, MINUTE_MS, RequestCounts } from './request-counts.js';
 import type { ResolvedLimits } from './resolve-limits.js';
-import type { SharedCounters } from './shared-counters.js';
 
 /** The treatment of requests to a route when the day's requests are used up. */
 export type RouteMode = 'fail-open' | 'fail-closed';
@@ -144,24 +144,24 @@ export class Admission {
     const dayKey = `day:${day}:${account}`;
     try {
       // Both at once, so that they take one round trip.
-      const [minuteFigure, dayFigure] = await Promise.all([
+      const [minuteCount, dayCount] = await Promise.all([
         limits.requestsPerMinute === Number.POSITIVE_INFINITY
           ? 0
           : shared.increment(`minute:${minute}:${account}`, MINUTE_LIFE_SECONDS),
         limits.requestsPerDay === Number.POSITIVE_INFINITY ? 0 : shared.increment(dayKey, DAY_LIFE_SECONDS),
       ]);
-      if (counts.minute === minute) counts.minuteRequests = Math.max(counts.minuteRequests, minuteFigure);
-      if (dayFigure > limits.requestsPerDay) {
-        if (counts.day === day) counts.dayRequests = Math.max(counts.dayRequests, dayFigure);
-        return this.#dayIsOver(request, dayFigure);
+      if (counts.minute === minute) counts.minuteRequests = Math.max(counts.minuteRequests, minuteCount);
+      if (dayCount > limits.requestsPerDay) {
+        if (counts.day === day) counts.dayRequests = Math.max(counts.dayRequests, dayCount);
+        return this.#dayIsOver(request, dayCount);
       }
-      if (minuteFigure > limits.requestsPerMinute) {
+      if (minuteCount > limits.requestsPerMinute) {
         // A request that the limit by the minute refuses does not count for the day. The caller need not wait for the correction.
-        if (counts.day === day) counts.dayRequests = Math.max(counts.dayRequests, dayFigure) - 1;
-        if (dayFigure > 0) void shared.decrement(dayKey, DAY_LIFE_SECONDS).catch(() => {});
-        return this.#minuteIsOver(request, minuteFigure);
+        if (counts.day === day) counts.dayRequests = Math.max(counts.dayRequests, dayCount) - 1;
+        if (dayCount > 0) void shared.decrement(dayKey, DAY_LIFE_SECONDS).catch(() => {});
+        return this.#minuteIsOver(request, minuteCount);
       }
-      if (counts.day === day) counts.dayRequests = Math.max(counts.dayRequests, dayFigure);
+      if (counts.day === day) counts.dayRequests = Math.max(counts.dayRequests, dayCount);
     } catch {
       // The counters have said that they cannot be reached: this host's own counts have admitted the request.
     }

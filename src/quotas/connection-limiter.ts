@@ -138,7 +138,7 @@ export class ConnectionLimiter {
     this.#noteIdleness();
   }
 
-  /** Made when somebody gets it: most invocations end with nothing open. */
+  /** Made when it is first used: most invocations end with nothing open. */
   #closeError(): EdgeError {
     this.#closedBy ??= new EdgeError('EDGE_CANCELED', 'Cannot open a connection: the invocation is over');
     return this.#closedBy;

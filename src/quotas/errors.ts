@@ -10,7 +10,7 @@ export const EDGE_ERRORS = {
     status: 400,
     text: 'the script does not parse',
     remedy:
-      'Mend the place that the message names. TypeScript and JSX are compiled and `require()` is bundled first: `edgehost dev`, or esbuild with `format: "esm"`.',
+      'Correct the place that the message names. TypeScript and JSX are compiled and `require()` is bundled first: `edgehost dev`, or esbuild with `format: "esm"`.',
   },
   EDGE_SCRIPT_THREW: {
     status: 400,
@@ -20,7 +20,7 @@ export const EDGE_ERRORS = {
   },
   EDGE_SCRIPT_IMPORT: {
     status: 400,
-    text: 'an import names what is not in the deployment',
+    text: 'an import names a module that is not in the deployment',
     remedy:
       'Add the module to `modules`, correct the name, or bundle the package. Modules of Node (`node:*`) do not exist in functions.',
   },
@@ -93,7 +93,7 @@ export const EDGE_ERRORS = {
   },
   EDGE_HANDLER_STALLED: {
     status: 500,
-    text: 'the handler waits for what can never come',
+    text: 'the handler waits for a promise that can never settle',
     remedy: 'Look for a promise that nothing settles: a missing `resolve()`, or a wait for another request.',
   },
   EDGE_CPU_LIMIT: {
@@ -123,7 +123,7 @@ export const EDGE_ERRORS = {
     status: 503,
     text: 'the process of the account ended while the invocation was running',
     remedy:
-      'Retry where that is safe. When it comes again, the message and the `warning` event say why the process ended.',
+      'Retry where that is safe. If it happens again, the message and the `warning` event say why the process ended.',
   },
   EDGE_CELL_START: {
     status: 503,
@@ -141,7 +141,7 @@ export const EDGE_ERRORS = {
     status: 502,
     text: 'the isolate broke the protocol',
     remedy:
-      'Treat the function as hostile when it comes again. If it does so with a harmless function, it is a defect of EdgeHost: report it.',
+      'Treat the function as hostile if it happens again. If it does so with a harmless function, it is a defect of EdgeHost: report it.',
   },
   EDGE_CANCELED: {
     status: 499,
@@ -156,7 +156,7 @@ export const EDGE_ERRORS = {
   EDGE_RESPONSE_HEADER: {
     status: 502,
     text: 'the function answered with a header that HTTP does not allow',
-    remedy: 'Take line breaks and control characters out of the header that the message names.',
+    remedy: 'Remove line breaks and control characters from the header that the message names.',
   },
   EDGE_RESPONSE_STREAM: {
     status: 502,
@@ -241,7 +241,7 @@ export const EDGE_ERRORS = {
   EDGE_NOT_SUPPORTED: {
     status: 501,
     text: 'not supported',
-    remedy: 'Do without what the message names: [what functions have](functions.md).',
+    remedy: 'Do not use what the message names: [what functions have](functions.md).',
   },
 
   // The host itself
@@ -269,35 +269,35 @@ export const EDGE_ERRORS = {
   EDGE_STORAGE_ACCESS: {
     status: 503,
     text: 'others can read or write the storage directory',
-    remedy: 'Give the directory to the user of the application and take the rights of others away: `chmod 700 DIR`.',
+    remedy: 'Give the directory to the user of the application and remove the permissions of others: `chmod 700 DIR`.',
   },
   EDGE_STORAGE_FULL: {
     status: 507,
     text: 'the disk is full',
-    remedy: 'Free space on the disk of the storage directory. Reading and deleting go on working.',
+    remedy: 'Free space on the disk of the storage directory. Reading and deleting still work.',
   },
   EDGE_ACCOUNT_REMOVED: {
     status: 404,
     text: 'the account was removed',
     remedy:
-      'Stop using what you have of the account: its functions, buckets and the `Account` itself. `host.account()` makes an account of the same id.',
+      'Stop using the objects of the account: its functions, buckets and the `Account` itself. `host.account()` makes an account of the same id.',
   },
   EDGE_STORAGE_QUOTA: {
     status: 507,
     text: 'the account may not store more',
     remedy:
-      'Delete objects or abort uploads, which gives room at once, or let the owner of the host raise `limits.storageBytes` or `limits.storageObjects`.',
+      'Delete objects or abort uploads, which frees space at once, or let the owner of the host raise `limits.storageBytes` or `limits.storageObjects`.',
   },
   EDGE_SECRETS_KEY: {
     status: 500,
-    text: 'the key of the stored secrets is missing or another one',
+    text: 'the key of the stored secrets is missing or a different one',
     remedy: 'Give the `secretsKey` with which the secrets were stored, or restore its file from a backup.',
   },
   EDGE_SANDBOX: {
     status: 503,
-    text: 'the sandbox asked for is not available',
+    text: 'the requested sandbox is not available',
     remedy:
-      'Install or allow what the message names: [containers](deploying.md#containers). `sandbox: "auto"` runs with what there is.',
+      'Install or allow what the message names: [containers](deploying.md#containers). `sandbox: "auto"` runs with the layers that are available.',
   },
   EDGE_INTERNAL: {
     status: 500,

@@ -36,7 +36,7 @@ function limitMessage({ limit, subject, figure, allowed, plan, measured, option 
 }
 
 /** A value with its unit: `10 MiB`, `1.5 s`, `50`. */
-export function formatFigure(figure: number, unit: LimitUnit): string {
+export function formatValue(figure: number, unit: LimitUnit): string {
   if (figure === Number.POSITIVE_INFINITY) return 'none';
   if (unit === 'count') return grouped(figure);
   const scales = unit === 'bytes' ? BYTE_SCALES : TIME_SCALES;
@@ -46,7 +46,7 @@ export function formatFigure(figure: number, unit: LimitUnit): string {
 
 /** Both values, exact where rounding would make them look equal. */
 function formatPair(figure: number, allowed: number, unit: LimitUnit): [string, string] {
-  const pair: [string, string] = [formatFigure(figure, unit), formatFigure(allowed, unit)];
+  const pair: [string, string] = [formatValue(figure, unit), formatValue(allowed, unit)];
   if (pair[0] !== pair[1] || unit === 'count') return pair;
   return [`${grouped(figure)} ${unit}`, `${grouped(allowed)} ${unit}`];
 }

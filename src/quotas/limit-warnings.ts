@@ -1,6 +1,6 @@
 /** Says once for each limit that an invocation is near it, before anything fails. */
 
-import { formatFigure } from './limit-error.js';
+import { formatValue } from './limit-error.js';
 import { type LimitName, limitRow } from './limits.js';
 
 /** From this share of a limit on, an invocation's event carries a warning. */
@@ -30,7 +30,7 @@ export class LimitWarnings {
     if (figure < allowed * WARNING_SHARE || allowed === 0) return;
     if (this.#warnings?.some(warning => warning.limit === limit) === true) return;
     const { label, unit } = limitRow(limit);
-    const message = `${label} is ${formatFigure(figure, unit)} of ${formatFigure(allowed, unit)}, option limits.${limit}`;
+    const message = `${label} is ${formatValue(figure, unit)} of ${formatValue(allowed, unit)}, option limits.${limit}`;
     this.#warnings ??= [];
     this.#warnings.push({ limit, figure, allowed, message });
   }

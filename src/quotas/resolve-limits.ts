@@ -35,7 +35,7 @@ export interface LimitChoice {
 export function resolveLimits(choice: LimitChoice = {}): ResolvedLimits {
   const { plan = 'standard', zonePlan = 'free', overrides = [] } = choice;
   const values: Record<string, unknown> = { plan, zonePlan };
-  for (const name of LIMIT_NAMES) values[name] = planFigure(name, plan, zonePlan);
+  for (const name of LIMIT_NAMES) values[name] = planValue(name, plan, zonePlan);
   // Behind a reverse proxy all visitors have one address, so without a named zone plan no request is refused for its address.
   if (choice.zonePlan === undefined) values.addressRequestsPerSecond = Number.POSITIVE_INFINITY;
   for (const override of overrides) {
@@ -50,11 +50,11 @@ export function resolveLimits(choice: LimitChoice = {}): ResolvedLimits {
 
 /** The limit of one kind of invocation. */
 export function limitOf(limits: ResolvedLimits, name: LimitName, kind: InvocationKind): number {
-  const figure = limits[name];
-  return typeof figure === 'number' ? figure : figure[kind];
+  const value = limits[name];
+  return typeof value === 'number' ? value : value[kind];
 }
 
-function planFigure(name: LimitName, plan: Plan, zonePlan: ZonePlan): number | ByKind<number> {
+function planValue(name: LimitName, plan: Plan, zonePlan: ZonePlan): number | ByKind<number> {
   const row = limitRow(name);
   if (row.by === 'zonePlan') return row.values[zonePlan];
   return row.by === 'plan' ? row.values[plan] : { ...row.values[plan] };

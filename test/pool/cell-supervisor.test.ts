@@ -46,7 +46,7 @@ for (const spares of [0, 1, 3]) {
 test('a cell that is being replaced is closed when its last isolate ends by itself', async t => {
   const { supervisor, cells } = supervised(0);
   const handle = await supervisor.acquire();
-  cells[0]?.events.onLinger();
+  cells[0]?.events.onTerminationOverdue();
   t.false(cells[0]?.isClosed);
   cells[0]?.events.onLeaseEnd(handle.lease, 'cpu', '');
   t.true(cells[0]?.isClosed);

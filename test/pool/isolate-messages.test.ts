@@ -1,7 +1,7 @@
 /** What an isolate that was taken over may write where the host expects a message. */
 import test from 'ava';
 import fc from 'fast-check';
-import { parseBlame, parseHandlerFailure, parseLoadAnswer } from '../../src/pool/isolate-messages.js';
+import { parseHandlerFailure, parseLoadAnswer, parseUsage } from '../../src/pool/isolate-messages.js';
 import { ProtocolError } from '../../src/protocol/protocol-error.js';
 
 test('parseLoadAnswer() takes the handlers that there are, in their own order, once each', t => {
@@ -51,15 +51,15 @@ test('parseHandlerFailure() knows two codes, and takes every other for an except
     t.is(codeOf(code), 'EDGE_HANDLER_THREW');
 });
 
-test('parseBlame() reads who was in a turn and what it used, and leaves the text', t => {
-  t.deepEqual(parseBlame('12 34.5 678\nout of memory'), {
+test('parseUsage() reads who was in a turn and what it used, and leaves the text', t => {
+  t.deepEqual(parseUsage('12 34.5 678\nout of memory'), {
     invocation: 12,
     figures: { cpuMs: 34.5, memoryBytes: 678 },
     detail: 'out of memory',
   });
 });
 
-test('parseBlame() takes everything for text that is not exactly so', t => {
+test('parseUsage() takes everything for text that is not exactly so', t => {
   for (const text of [
     '12 34\n',
     '-1 2 3\n',
@@ -70,7 +70,7 @@ test('parseBlame() takes everything for text that is not exactly so', t => {
     '1 2.3456 3\n',
     '',
   ]) {
-    const { invocation, figures } = parseBlame(text);
+    const { invocation, figures } = parseUsage(text);
     t.deepEqual([invocation, figures], [0, { cpuMs: 0, memoryBytes: 0 }], JSON.stringify(text));
   }
 });
@@ -89,7 +89,7 @@ test('parsers answer or throw ProtocolError, whatever comes, and their numbers a
         t.true(error instanceof ProtocolError, String(error));
       }
     }
-    const { invocation, figures } = parseBlame(text);
+    const { invocation, figures } = parseUsage(text);
     t.true([invocation, figures.cpuMs, figures.memoryBytes].every(Number.isFinite));
   };
   fc.assert(fc.property(texts, check), { numRuns: 500 });

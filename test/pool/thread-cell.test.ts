@@ -29,7 +29,7 @@ function rig(t: ExecutionContext): Rig {
         waiting.shift()?.({ lease, end });
       },
       onLongTurn: () => t.fail(),
-      onLinger: () => t.fail(),
+      onTerminationOverdue: () => t.fail(),
       onExit: detail => exits.push(detail),
     },
   );

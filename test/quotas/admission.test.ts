@@ -8,8 +8,8 @@ import {
   type AdmissionRequest,
   refusalError,
 } from '../../src/quotas/admission.js';
+import type { SharedCounters } from '../../src/quotas/counters/shared-counters.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
-import type { SharedCounters } from '../../src/quotas/shared-counters.js';
 
 function verdictKind(decision: AdmissionDecision | Promise<AdmissionDecision>): string {
   return 'then' in decision ? 'a promise' : decision.kind;

@@ -1,7 +1,7 @@
 import test from 'ava';
 
 import { EDGE_ERRORS } from '../../src/quotas/errors.js';
-import { formatFigure, limitError } from '../../src/quotas/limit-error.js';
+import { formatValue, limitError } from '../../src/quotas/limit-error.js';
 import { LIMIT_NAMES, limitRow } from '../../src/quotas/limits.js';
 
 test('limitError() names the act, the figure, the limit, the plan and the option', t => {
@@ -66,7 +66,7 @@ for (const [figure, unit, text] of [
   [Infinity, 'ms', 'none'],
   [Infinity, 'count', 'none'],
 ] as const) {
-  test(`formatFigure() gives ${text} for ${figure} ${unit}`, t => {
-    t.is(formatFigure(figure, unit), text);
+  test(`formatValue() gives ${text} for ${figure} ${unit}`, t => {
+    t.is(formatValue(figure, unit), text);
   });
 }

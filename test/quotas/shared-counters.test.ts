@@ -6,8 +6,8 @@ import { connect, createServer, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 
 import { Admission, type AdmissionRequest } from '../../src/quotas/admission.js';
+import { openRedisCounters } from '../../src/quotas/counters/shared-counters.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
-import { openRedisCounters } from '../../src/quotas/shared-counters.js';
 import { unlessMissing } from '../needs.js';
 
 const url = process.env.EDGEHOST_REDIS_URL;

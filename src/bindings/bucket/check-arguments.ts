@@ -128,7 +128,8 @@ const METADATA_HEADERS = [
 function checkHeaderText(method: BucketMethod, what: string, value: unknown): string {
   const text = checkString(method, what, value);
   // It becomes a header again: a line break would be a header of the function's choosing.
-  if (/[\0\r\n]/.test(text)) throw new TypeError(`${method}: ${what} holds a line break or NUL, which no header can`);
+  if (/[\0\r\n]/.test(text))
+    throw new TypeError(`${method}: ${what} contains a line break or NUL, which a header cannot`);
   return text;
 }
 

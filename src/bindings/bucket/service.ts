@@ -168,7 +168,7 @@ async function list(
   const includeCustomMetadata = !honorsInclude || include.has('customMetadata');
   const cursor = optionalString(args, 'cursor');
   if (cursor !== undefined && decodeCursor(cursor) === undefined) {
-    throw new TypeError(`list: the cursor is ${describe(cursor)}, it must be the cursor of a page before`);
+    throw new TypeError(`list: the cursor is ${describe(cursor)}, it must be the cursor of an earlier page`);
   }
   const delimiter = optionalString(args, 'delimiter');
   const prefix = optionalString(args, 'prefix');

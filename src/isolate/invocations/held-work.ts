@@ -1,5 +1,5 @@
 /**
- * What goes on when the client is gone: what waitUntil was given, and nothing else. In one heap nobody can say which promise waits for what, so it
+ * What goes on when the client is gone: what waitUntil was given, and nothing else. In one heap it is unknown which promise waits for what, so it
  * is decided by order. Whatever an invocation begins (a timer, a call, an operation) has a serial number, and its turns are those of what began it.
  * A call of waitUntil holds all that the invocation had begun by then, with all that comes of it. What the handler begins later, in its own turns,
  * is its own, and ends with its client.
@@ -7,7 +7,7 @@
 
 /** In place of a serial number: the event itself, which the handler answers. */
 export const OWN = Number.POSITIVE_INFINITY;
-/** In place of a serial number: begun by what is held, or by what cannot be told. */
+/** In place of a serial number: begun by held work, or by an unknown origin. */
 export const HELD = 0;
 
 export class HeldWork {

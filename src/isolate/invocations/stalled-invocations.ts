@@ -14,7 +14,7 @@ export interface StallSubject {
 
 export interface StallHost {
   readonly open: IdTable<StallSubject>;
-  /** Turns are waiting, or work is under way that may belong to anybody. */
+  /** Turns are waiting, or work is under way that may belong to any invocation. */
   readonly isBusy: boolean;
   onStalled(invocation: number): void;
 }

@@ -1,4 +1,4 @@
-/** Ops that answer invocations, make calls to services and move bodies. The policies are all the host's; here is only form. */
+/** Ops that answer invocations, make calls to services and move bodies. They check the form of arguments; all policies are the host's. */
 import { isServiceId, type ServiceId } from '../../bindings/service-id.js';
 import { MAX_CALL_HEAD_BYTES } from '../../quotas/service-calls.js';
 import { errorText, type GuestExchange } from '../guest-exchange.js';

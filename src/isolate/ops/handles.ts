@@ -40,7 +40,7 @@ export class Handles<T> {
 
   get(id: unknown): T {
     const held = typeof id === 'number' ? this.#values.get(id) : undefined;
-    if (held === undefined) throw new OpError('InvalidStateError', `The ${this.#what} is not there any more`);
+    if (held === undefined) throw new OpError('InvalidStateError', `The ${this.#what} no longer exists`);
     return held.value;
   }
 

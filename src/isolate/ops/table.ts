@@ -31,7 +31,7 @@ export enum Op {
   TimerStart,
   /** (timer id) */
   TimerClear,
-  /** (): the entry module has run; the handlers are registered. (kinds: "fetch,scheduled,queue") */
+  /** (): the entry module has run; the handlers are registered. (kinds: of "fetch,scheduled,queue,alarm") */
   Loaded,
   /** (text: JSON of name, message, stack): loading failed. */
   LoadFailed,

@@ -29,7 +29,7 @@ export interface ArgumentCheck {
   readonly value: number;
 }
 
-/** Allowed whatever the arguments are. Descriptors, memory and identity of the own process; times; the own threads. */
+/** Allowed with any arguments. Descriptors, memory and identity of the own process; times; the own threads. */
 export const ALLOWED: readonly SystemCall[] = [
   // Descriptors that are open
   'read',
@@ -53,7 +53,7 @@ export const ALLOWED: readonly SystemCall[] = [
   'ppoll',
   'eventfd2',
   'pipe2',
-  // Files, by name: there are none but the package's, and no rights to any other
+  // Files by name: only those of the package exist, and no others may be opened
   'access',
   'faccessat',
   'stat',

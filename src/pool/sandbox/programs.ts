@@ -46,7 +46,7 @@ export function isInstalled(program: string): boolean {
   return !program.includes('/') && folders.some(folder => existsSync(join(folder, program)));
 }
 
-/** What a program said of its failure, in one line. */
+/** The error message of a program, in one line. */
 export function messageOf(text: string): string {
   const line =
     text
@@ -59,7 +59,7 @@ export function messageOf(text: string): string {
 
 export interface Attempt {
   readonly works: boolean;
-  /** What the program said when it did not. */
+  /** What the program printed when it failed. */
   readonly message: string;
 }
 
@@ -90,10 +90,10 @@ export function attempt(
 /** The descriptor after standard error. */
 export const FILTER_FD_OF_ATTEMPT = 3;
 
-/** Hands a program to whoever reads it from the other end, to the end. */
+/** Writes a filter program to the process at the other end of the stream, and ends the stream. */
 export function sendFilter(stream: unknown, filter: Buffer | undefined): void {
   if (filter === undefined || !isWritable(stream)) return;
-  // The process may end before it has read it; its exit tells.
+  // The process may end before it has read it; its exit status reports that.
   stream.on('error', () => {});
   stream.end(filter);
 }

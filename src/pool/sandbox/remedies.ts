@@ -30,9 +30,7 @@ function remedyFor(
 ): string {
   const { bwrap, unshare, setpriv, prlimit, newuidmap, isBusybox } = programs;
   const utilLinux =
-    isBusybox === true
-      ? 'util-linux: apk add util-linux, for what busybox has in its place is not enough'
-      : 'util-linux';
+    isBusybox === true ? 'util-linux: apk add util-linux, its counterpart in busybox is not sufficient' : 'util-linux';
   const refused = [
     failures.length === 0 ? 'the system does not allow it' : `the system does not allow it (${failures[0]})`,
     isRoot

@@ -32,7 +32,7 @@ export async function roomArguments(programs: readonly string[]): Promise<readon
 
 /** Distributions build Node so that it reads some of its own modules from files (`node_shared_builtin_..._path`). */
 function builtinsOnDisk(): readonly string[] {
-  // A table of what Node was configured with; its type lists only some of the keys.
+  // Node's build configuration; its type lists only some of the keys.
   const variables: Readonly<Record<string, unknown>> = { ...process.config.variables };
   return Object.entries(variables).flatMap(([key, value]) =>
     /^node_shared_builtin_.*_path$/.test(key) && typeof value === 'string' && existsSync(value)

@@ -197,7 +197,7 @@ function custom(command: readonly string[]): Sandbox {
   if (!isInstalled(program)) {
     throw new EdgeError(
       'EDGE_SANDBOX',
-      `Cannot start a cell: the program "${program}" of option sandbox.command is not there, expected an absolute path or a name in PATH`,
+      `Cannot start a cell: the program "${program}" of option sandbox.command was not found, expected an absolute path or a name in PATH`,
     );
   }
   return {

@@ -1,4 +1,4 @@
-/** The one way in which a process is started behind a sandbox: that of cells, and of tests that try to get out. */
+/** Starts a process behind a sandbox: a cell, or a test that tries to escape. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import process from 'node:process';
 import { ownFolder } from '../package-paths.js';
@@ -53,7 +53,7 @@ export function spawnBehind(
   child.once('error', () => {
     if (child.pid === undefined) release();
   });
-  // Without descriptors for its pipes there is no process, and no stdio either, whatever the types say.
+  // Without free descriptors for its pipes there is no process and, against the types, no stdio either.
   if (filterFd !== undefined && child.pid !== undefined) sendFilter(child.stdio[filterFd], sandbox.filter);
   return {
     child,

@@ -14,7 +14,7 @@ export interface IdRange {
   readonly outside: number;
 }
 
-/** nobody: whoever has no user of its own has this one, so that it belongs to nobody in particular. */
+/** The user `nobody`, which processes without a user of their own share. */
 const NOBODY = 65_534;
 /** Of one claim: a host with more cells makes more claims. */
 export const IDS_PER_CLAIM = 256;
@@ -25,7 +25,7 @@ const NAME_CHARACTERS = 107;
 const MAX_ID = 4_294_967_294;
 
 /**
- * Where root takes them from. 2,100,000,000 and on is used by nobody: accounts are below 60,000 or come from a directory below 2^31, and
+ * Where root takes them from. Numbers from 2,100,000,000 on are unused: accounts are below 60,000 or come from a directory below 2^31, and
  * containers of systemd and subordinate ranges end at 1,879,048,191 (systemd, "Users, Groups, UIDs and GIDs"). Where a user namespace has no
  * such numbers, as in containers without root's own, a range that accounts of a small system leave free.
  */
@@ -133,7 +133,7 @@ export class UserIds {
 
   /** The cell of this user has ended. */
   give(id: number): void {
-    // What it has left running ends, and nobody else gets to be the same user as that.
+    // Processes that it has left running are ended, so that no other cell shares a user with them.
     if (this.#isShared && endProcessesOf(id) > 0) return;
     this.#free.push(id);
   }

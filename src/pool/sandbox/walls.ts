@@ -35,7 +35,7 @@ const MAP_WITHIN_MS = 5000;
 
 /**
  * Every wall that the installed programs could make, the best first; found out one after the other, since the first one mostly works. `reasons`
- * gets why there is none of a kind.
+ * gets why a kind of wall is unavailable.
  */
 export async function* wallsFor(isRoot: boolean, programs: Programs, reasons: string[]): AsyncGenerator<Wall, void> {
   const { bwrap, unshare, setpriv, newuidmap } = programs;
@@ -214,7 +214,7 @@ async function subordinateIds(unshare: string, { cat }: Programs): Promise<IdRan
   return subordinateRange(users, groups);
 }
 
-/** What cannot be found out is a reason for what is missing, and no failure. */
+/** A failure is added to `reasons` as the reason why a layer is missing, and does not reject. */
 async function quietly<T>(work: Promise<T>, what: string, reasons: string[]): Promise<T | undefined> {
   try {
     return await work;

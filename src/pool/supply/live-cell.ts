@@ -1,6 +1,6 @@
 /**
- * A cell with all that the host knows of it: its isolates, the spares among them, what the kernel says of it. It belongs to nobody until it is
- * given to an owner, once.
+ * A cell with everything that the host knows about it: its isolates, the spares among them, and its usage as the kernel reports it. A warm cell has no
+ * account until it is given to an owner, once.
  */
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { Cell, CellEvents, CellOptions } from '../cell.js';
@@ -11,14 +11,14 @@ import { type CellClaims, type CellFinding, CellWatch } from '../watch/cell-watc
 import { EndedIsolates } from '../watch/cpu-claims.js';
 import { CELL_BYTES, ISOLATE_BYTES } from './memory-budget.js';
 
-/** One cell as the kernel sees it. The kernel's values are undefined for threads of the host, and on systems that tell nothing of processes. */
+/** One cell as the kernel sees it. The kernel's values are undefined for threads of the host, and on systems without /proc. */
 export interface CellState {
-  /** Of its main process; undefined with isolation 'thread'. */
+  /** The id of its main process; undefined with isolation 'thread'. */
   readonly pid: number | undefined;
   readonly isolates: number;
-  /** All of its processes, those that only started it included: one to three. A cell that comes to have more is ended. */
+  /** All of its processes, including wrappers that only started it: one to three. A cell with more is ended. */
   readonly processes: number | undefined;
-  /** CPU milliseconds that all of it has used since its start. */
+  /** CPU milliseconds that all of its processes have used since its start. */
   readonly cpuMs: number | undefined;
   /** Memory of all of its processes, with the files that they hold open. */
   readonly residentBytes: number | undefined;
@@ -28,33 +28,33 @@ export interface CellState {
 
 export type CellMaker = (options: CellOptions, events: CellEvents) => Cell;
 
-/** Who has the cell. */
+/** What the owner of a cell is notified of. */
 export interface CellOwner {
-  onLinger(): void;
+  onTerminationOverdue(): void;
   onExit(detail: string): void;
   /** One of its isolates is gone. */
   onRemoved(): void;
 }
 
-/** Invocations are looked at for progress every so many polls, a second: a look costs less than a microsecond. */
+/** Polls between two checks of invocations for progress: a second. A check costs less than a microsecond. */
 const PROGRESS_EVERY_POLLS = 4;
-/** A cell in which something runs is asked to answer every so many polls. */
+/** Heartbeat interval of a busy cell, in polls. */
 const PING_EVERY_POLLS = 10;
 /**
- * One that has not answered for so long, 15 seconds, has been stopped or is stuck. Polls count and not time: a machine that slept, or an
- * application that was busy, is not the cell's fault.
+ * A cell that has not answered for this many polls (15 seconds) was stopped or is stuck. Polls are counted instead of time, since the machine may have
+ * been suspended, or the application busy.
  */
 const UNRESPONSIVE_POLLS = 60;
 const MEBIBYTE = 1024 * 1024;
-/** Resident memory that a loaded isolate may have without being suspicious. */
+/** Resident memory that a loaded isolate explains. */
 const THREAD_BYTES = 64 * MEBIBYTE;
 /** A cell that stays this far above what its threads explain is drained and replaced. */
 const BLOAT_BYTES = 150 * MEBIBYTE;
 const BLOATED_POLLS = 20;
-/** Its memory is measured again when its resident memory has changed by so much. */
+/** Its memory is measured again when its resident memory has changed by this much. */
 const CHANGE_BYTES = 4 * MEBIBYTE;
 const MEASURE_EVERY_POLLS = 8;
-/** For so long an isolate grows to what it takes. */
+/** Polls until a new isolate has reached its size. */
 const NEW_POLLS = 4;
 
 export class LiveCell {
@@ -65,11 +65,11 @@ export class LiveCell {
   /** When it was started, or given. */
   startedMs = performance.now();
   isRetired = false;
-  /** It has no isolates but spares, and its end may come. */
+  /** It has no isolates but spares, so it may be ended. */
   isWaiting = false;
   idleTimer: NodeJS.Timeout | undefined;
   isReady = false;
-  /** It was started for nobody in particular, and given later. */
+  /** It was started as a warm cell, and given to its owner later. */
   isFromWarm = false;
   finding: CellFinding | undefined;
   readonly #options: CellOptions;
@@ -77,13 +77,13 @@ export class LiveCell {
   #watch: CellWatch | undefined;
   #owner: CellOwner;
   #isGiven = false;
-  /** What isolates that are gone have accounted for. */
+  /** CPU time that isolates which are gone account for. */
   #earnedMs = 0;
   /** Resident memory when it had nothing to do yet. */
   #idleBytes = 0;
   #bloatedPolls = 0;
   #polls = 0;
-  /** What the kernel said of its memory, and its resident memory then. */
+  /** Its memory at the last measurement, and its resident memory then. */
   #measuredBytes: number | undefined;
   #measuredAtBytes = 0;
   #measureAtPoll = 0;
@@ -92,7 +92,7 @@ export class LiveCell {
   /** Count of polls at the last ping. */
   #pingedAtPoll = 0;
 
-  /** @param owner of the cell until it is given, if it is */
+  /** @param owner the owner until {@link give} sets another */
   constructor(create: CellMaker, options: CellOptions, owner: CellOwner) {
     this.#options = options;
     this.#owner = owner;
@@ -104,14 +104,14 @@ export class LiveCell {
         handle?.leaseEnded(end, detail);
       },
       onLongTurn: (lease, isRunning) => this.suspects.longTurn(lease, isRunning),
-      onLinger: () => this.#owner.onLinger(),
+      onTerminationOverdue: () => this.#owner.onTerminationOverdue(),
       onExit: detail => this.#owner.onExit(detail),
     });
   }
 
   /**
-   * The cell is the owner's from here on, and counted to the share. False when it cannot be: it has said more than one that belongs to nobody.
-   * @throws Error when it was given before: a cell never changes its account
+   * Assigns the cell to its owner and counts it to the share. False if it has sent more than a warm cell does, as only a hostile one would.
+   * @throws Error if it was given before: a cell never changes its account
    */
   give(owner: CellOwner, share: HostShare | undefined): boolean {
     if (this.#isGiven) throw new Error('The cell belongs to an account already');
@@ -173,14 +173,14 @@ export class LiveCell {
     return false;
   }
 
-  /** Nothing is in it but spares. */
+  /** It has no isolates but spares. */
   get isIdle(): boolean {
     return this.handles.size === this.spares.length;
   }
 
   /**
-   * Memory that the machine would have again without it: measured now and then, and in between by how its resident memory has changed. At least what
-   * its isolates take when they are new, which is seen only later.
+   * Memory that its end would free: measured now and then, and adjusted in between by the change of its resident memory. At least the initial size of
+   * its isolates, which is measured only later.
    */
   get memoryBytes(): number {
     const resident = this.#watch?.residentBytes ?? this.#measuredAtBytes;
@@ -208,7 +208,7 @@ export class LiveCell {
     };
   }
 
-  /** Looks at it, from inside and outside. Answers why it is to be ended, once. */
+  /** Checks its usage and its heartbeat. Returns why it is to be ended, once. */
   poll(): CellFinding | undefined {
     if (!this.isReady) return undefined;
     this.#checkAnswer();
@@ -218,18 +218,18 @@ export class LiveCell {
     return finding;
   }
 
-  /** Its memory does not come back. Asked after each poll. */
+  /** It does not give its memory back. Read after each poll. */
   get isBloated(): boolean {
     const resident = this.#watch?.residentBytes;
     if (resident === undefined) return false;
     if (this.#idleBytes === 0) this.#idleBytes = resident;
-    // What threads hold while they run is theirs; what is left long after is fragmentation, and a later check would blame the innocent.
+    // Memory of running threads is theirs. What is left long after they ended is fragmentation, which a later check would attribute to others.
     const expected = this.#idleBytes + this.threads * THREAD_BYTES;
     this.#bloatedPolls = resident > expected + BLOAT_BYTES ? this.#bloatedPolls + 1 : 0;
     return this.#bloatedPolls >= BLOATED_POLLS;
   }
 
-  /** It has ended. */
+  /** The cell has ended. */
   closeWatch(): void {
     this.#watch?.close();
   }
@@ -247,7 +247,7 @@ export class LiveCell {
     for (const handle of this.handles.values()) handle.checkProgress(now);
   }
 
-  /** The cell's own watchdog acts first; this is for a cell whose watchdog has been taken over. */
+  /** For a cell whose own watchdog was taken over; otherwise that one acts first. */
   #checkUsage(): CellFinding | undefined {
     for (const { claims } of this.handles.values()) claims.polled();
     this.#ended.polled();
@@ -257,7 +257,7 @@ export class LiveCell {
     return this.finding;
   }
 
-  /** Takes half a millisecond, so only when something seems to have changed, and after a start. */
+  /** Takes half a millisecond, so it is done only after a start, and when something seems to have changed. */
   #measure(): void {
     const resident = this.#watch?.residentBytes;
     if (resident === undefined || this.#polls < this.#measureAtPoll) return;

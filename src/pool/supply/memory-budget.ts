@@ -1,19 +1,19 @@
 /**
- * The memory that all cells of a host may have together. Where it is used up, what nobody uses goes, the longest unused first: cells without
- * isolates, isolates that are idle, cells that belong to nobody. What is new waits until the memory is there.
+ * The memory budget of all cells of a host. When it is used up, idle cells, idle isolates and warm cells without account are ended, the longest
+ * unused first. New isolates wait until there is memory for them.
  */
 
 export interface MemoryBudgetOptions {
   readonly bytes: number;
-  /** What all cells have now, those included that are ending. */
+  /** Memory of all cells now, including those that are ending. */
   readonly usedBytes: () => number;
-  /** What cells that are ending have still. */
+  /** Memory of the cells that are ending. */
   readonly endingBytes: () => number;
-  /** Ends the cell that has been without isolates for longest; answers its bytes, 0 when there is none. */
+  /** Ends the cell that has been idle for longest. Returns its bytes, 0 if there is none. */
   readonly endIdleCell: () => number;
-  /** Ends the isolate that has been idle for longest, and for so long at least; false when there is none. */
+  /** Ends the isolate that has been idle for longest, and for `idleForMs` at least. False if there is none. */
   readonly evict: (idleForMs: number) => boolean;
-  /** Ends a cell that belongs to nobody; answers its bytes, 0 when there is none. */
+  /** Ends a warm cell without account. Returns its bytes, 0 if there is none. */
   readonly endWarmCell: () => number;
 }
 
@@ -22,12 +22,12 @@ const MEBIBYTE = 1024 * 1024;
 export const CELL_BYTES = 30 * MEBIBYTE;
 /** One more isolate of a cell, until it is measured. */
 export const ISOLATE_BYTES = 8 * MEBIBYTE;
-/** A cell for nobody in particular is worth no isolate that was used more recently. */
+/** Isolates that were used more recently than this are not ended for a warm cell. */
 const WARM_WORTH_MS = 10_000;
 
 export class MemoryBudget {
   readonly #options: MemoryBudgetOptions;
-  /** For isolates that are about to start. */
+  /** Reserved for isolates that are about to start. */
   #reservedBytes = 0;
 
   constructor(options: MemoryBudgetOptions) {
@@ -42,17 +42,17 @@ export class MemoryBudget {
     return this.#options.usedBytes();
   }
 
-  /** Whether so much more may be used, without an end of anything. */
+  /** Whether this many more bytes are free without ending anything. */
   fits(bytes: number): boolean {
     return this.usedBytes + this.#reservedBytes + bytes <= this.bytes;
   }
 
-  /** Whether so much more may be used now. Where not, room is made as far as it can be, which takes a moment. */
+  /** Whether this many more bytes are free now. If not, begins to free memory, which takes a moment. */
   hasRoom(bytes: number): boolean {
     return this.#makeRoom(bytes, 0, true);
   }
 
-  /** The same for a cell that belongs to nobody. */
+  /** The same for a warm cell without account. */
   hasRoomForWarm(): boolean {
     return this.#makeRoom(CELL_BYTES, WARM_WORTH_MS, false);
   }
@@ -65,7 +65,7 @@ export class MemoryBudget {
     this.#reservedBytes -= bytes;
   }
 
-  /** What is there may have grown. */
+  /** Called periodically, since running isolates may have grown. */
   check(): void {
     this.#makeRoom(0, 0, true);
   }

@@ -1,4 +1,4 @@
-/** The priority of whole processes, all of their threads, set from outside of them. */
+/** Sets the priority of all threads of a process, and of its descendants, from outside. */
 import { readdirSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import process from 'node:process';
@@ -7,23 +7,23 @@ import { descendantsOf } from '../watch/process-tree.js';
 
 /** CAP_SYS_NICE of capabilities(7), which raising the priority of another user's process takes. */
 const MAY_NICE = 1n << 23n;
-/** A thread that is started while its process is gone through has the priority of the one that started it. */
+/** Threads that start during one round have the old priority, so it is repeated. */
 const ROUNDS = 3;
 
 let mayRaise: boolean | undefined;
 
-/** Whether what was lowered can be raised again: a cell that stays slow would be worse than one that starts at full speed. */
+/** Whether a lowered priority can be raised again. Otherwise it is not lowered: a cell would stay slow. */
 export function canRaisePriority(): boolean {
   mayRaise ??= holdsNice();
   return mayRaise;
 }
 
-/** Nice value of this process. */
+/** The nice value of this process. */
 export function ownPriority(): number {
   return getPriority();
 }
 
-/** Sets the nice value of a process, of what it has started, and of all of their threads. */
+/** Sets the nice value of all threads of a process and of its descendants. */
 export function setTreePriority(pid: number, priority: number): void {
   const done = new Set<number>();
   for (let round = 0; round < ROUNDS; round++) {

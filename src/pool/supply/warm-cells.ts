@@ -1,6 +1,6 @@
 /**
- * Cells that belong to nobody yet: started ahead, each with one warm isolate, so that the first function of an account does not wait for a
- * process. Nothing of them depends on an account. One that is taken is the account's for good; the next is started in the background.
+ * Warm cells: started ahead, each with one warm isolate, so that the first function of an account does not wait for a process. Nothing in them depends
+ * on an account. A cell that is taken stays with its account; the next one is started in the background.
  */
 import { EdgeError } from '../../quotas/errors.js';
 import type { CellOptions } from '../cell.js';
@@ -11,28 +11,28 @@ import { canRaisePriority, ownPriority } from './tree-priority.js';
 export interface WarmCellsOptions {
   /** How many are kept; 0 for none. */
   readonly count: number;
-  /** What the cells are started with: for accounts that need the same. */
+  /** The options that the cells are started with, for accounts with the same options. */
   readonly cell: CellOptions;
-  /** What has to be known before a cell can be created. */
+  /** Awaited before the first cell is created. */
   readonly prepare: () => Promise<void>;
   readonly create: CellMaker;
   /** Whether there is memory for one more. */
   readonly hasRoom: () => boolean;
-  /** One has ended, or could not be started. */
+  /** A warm cell has ended, or could not be started. */
   readonly onLost: (error: EdgeError) => void;
-  /** Milliseconds between one thing and the next. @default {@link PACE} */
+  /** Delays in milliseconds. @default {@link PACE} */
   readonly pace?: Pace;
 }
 
 export interface Pace {
-  /** From the first demand for a cell to the first warm one: a program that is over by then never pays for it. */
+  /** From the first call of take() to the start of the first warm cell: short programs end before and do not pay for it. */
   readonly firstMs: number;
-  /** From the taking of one to the start of the next: longer than the load for which it was taken. */
+  /** From taking a cell to starting the next: longer than the load for which it was taken. */
   readonly refillMs: number;
-  /** After one that ended by itself; twice as long after each further one. */
+  /** After a cell that ended by itself; doubled after each further one. */
   readonly backoffMs: number;
   readonly maxBackoffMs: number;
-  /** When there was no memory for one. */
+  /** While there is no memory for a cell. */
   readonly noRoomMs: number;
 }
 
@@ -44,10 +44,10 @@ export const PACE: Pace = {
   noRoomMs: 2000,
 };
 
-/** How much lower the priority of a cell is while it starts. */
+/** Added to the nice value of a cell while it starts. */
 const NICER = 10;
 const LOWEST = 19;
-/** One that lived so long before it ended is no failure of starting. */
+/** A cell that lived for this long does not count as a failed start. */
 const STABLE_AFTER_MS = 60_000;
 
 export class WarmCells {
@@ -55,9 +55,9 @@ export class WarmCells {
   readonly #pace: Pace;
   /** Those that can be taken, the oldest first. */
   readonly #cells = new Set<LiveCell>();
-  /** Closing, until nothing of them is left. */
+  /** Cells that are being cleaned up. */
   readonly #leaving = new Set<Promise<void>>();
-  /** Those that were ended here. */
+  /** Cells that were ended on purpose. */
   readonly #unneeded = new WeakSet<LiveCell>();
   #isWanted = false;
   #isStarting = false;
@@ -82,8 +82,8 @@ export class WarmCells {
   }
 
   /**
-   * A cell for an account that needs these options, to be given to it at once: one that is up where there is one, else one that is starting. Undefined
-   * when there is none, or the options are others. The first call has the first warm cells started.
+   * Takes a cell for an account with these options, which has to be given to it at once: one that is up, or else one that is starting. Undefined if
+   * there is none, or the options differ. The first call starts the first warm cells.
    */
   take(wanted: CellOptions): LiveCell | undefined {
     if (this.#options.count === 0 || this.#isClosed) return undefined;
@@ -111,7 +111,7 @@ export class WarmCells {
     return this.#cells.size > 0 && areSame(wanted, this.#options.cell);
   }
 
-  /** Ends one, for the sake of memory. Answers its bytes, 0 when there is none. */
+  /** Ends one to free memory. Returns its bytes, 0 if there is none. */
   endOne(): number {
     const [live] = this.#cells;
     if (live === undefined) return 0;
@@ -128,7 +128,7 @@ export class WarmCells {
     await Promise.all(this.#leaving);
   }
 
-  /** Looks in so many milliseconds whether one is missing, or later after a failure. */
+  /** Checks after this delay whether a cell is missing; later after a failure. */
   #refillIn(ms: number): void {
     if (this.#isClosed || this.#isStarting || this.#timer !== undefined) return;
     const waitMs = Math.max(ms, this.#notBeforeMs - performance.now());
@@ -138,7 +138,7 @@ export class WarmCells {
     }, waitMs).unref();
   }
 
-  /** One at a time: the next when this one is up. */
+  /** Starts one at a time; the next when this one is up. */
   async #refill(): Promise<void> {
     if (this.#isClosed || this.#cells.size >= this.#options.count) return;
     const { noRoomMs, refillMs } = this.#pace;
@@ -162,14 +162,14 @@ export class WarmCells {
     const isNiced = canRaisePriority();
     const priority = ownPriority();
     const live: LiveCell = new LiveCell(create, isNiced ? { ...options, basePriority: priority } : options, {
-      onLinger: () => this.#end(live),
+      onTerminationOverdue: () => this.#end(live),
       onExit: detail => this.#exited(live, detail),
       onRemoved: () => {},
     });
     this.#cells.add(live);
     this.#poll ??= setInterval(() => this.#look(), POLL_MS).unref();
     if (isNiced) live.cell.setPriority(Math.min(LOWEST, priority + NICER));
-    // How it ended is told by its exit.
+    // Its exit reports how it ended.
     await live.cell.ready.catch(() => {});
     if (!this.#cells.has(live)) return;
     live.isUp();
@@ -224,7 +224,7 @@ export class WarmCells {
   }
 }
 
-/** What a thread and its cell are started with cannot be changed afterwards. */
+/** These options cannot be changed after a thread and its cell have started. */
 function areSame(a: CellOptions, b: CellOptions): boolean {
   return (
     a.maxThreads === b.maxThreads &&

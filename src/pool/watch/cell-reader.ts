@@ -1,19 +1,19 @@
-/** Reads a cell from the kernel: from its control group where it has one, else from each of its processes. */
+/** Reads the usage of a cell from the kernel: from its control group if it has one, else from each of its processes. */
 import type { CellGlance, CellReader, CellSurvey, CellTally } from './cell-watch.js';
 import type { CellCgroup } from './cgroup.js';
 import {
   countDescriptors,
-  figuresOf,
   heldFiles,
   lastStarted,
   OpenFile,
   parseStat,
   proportionalBytes,
+  usageOf,
   writtenBytes,
 } from './process-reading.js';
 import { descendantsOf } from './process-tree.js';
 
-/** A cell has one process and a wrapper or two: with more it is ended, however many there are. */
+/** More processes are not read: a cell has one, and a wrapper or two, and is ended with more. */
 const MAX_PROCESSES = 16;
 /** Descriptors of one process beyond which they are only counted. */
 const MAX_DESCRIPTORS = 4096;
@@ -23,16 +23,16 @@ export class KernelReader implements CellReader {
   readonly #pid: number;
   readonly #stat: OpenFile;
   readonly #cgroup: CellCgroup | undefined;
-  /** What has only started the cell: no code of the cell can have it open a file. */
+  /** Wrappers that only started the cell: no code of the cell can make them open a file. */
   readonly #wrappers: ReadonlySet<number>;
   #count = 0;
   #countedAt: string | undefined;
 
   /**
-   * Made when the cell is up and before function code runs in it. Throws where the system has no /proc, or the process is gone.
+   * To be created when the cell is up, before function code runs in it. Throws if the system has no /proc, or the process is gone.
    *
-   * @param root what was started: the cell, or what has started the cell
-   * @param pid the cell
+   * @param root the process that was started: the cell, or its wrapper
+   * @param pid the process of the cell
    */
   constructor(root: number, pid: number, cgroup: CellCgroup | undefined) {
     this.#root = root;
@@ -48,9 +48,9 @@ export class KernelReader implements CellReader {
 
   glance(): CellGlance | undefined {
     const text = this.#stat.read();
-    const figures = text === undefined ? undefined : parseStat(text);
-    if (figures === undefined) return undefined;
-    const { cpuMs, residentBytes, threads } = figures;
+    const usage = text === undefined ? undefined : parseStat(text);
+    if (usage === undefined) return undefined;
+    const { cpuMs, residentBytes, threads } = usage;
     return { cpuMs: this.#cgroup?.cpuMs ?? cpuMs, residentBytes, threads };
   }
 
@@ -59,7 +59,7 @@ export class KernelReader implements CellReader {
     return descriptors === undefined ? undefined : { processes: this.#countProcesses(), descriptors };
   }
 
-  /** The lists are read again only when something was started on this machine since. */
+  /** The lists are read again only if a process was started on this machine since. */
   #countProcesses(): number {
     const started = lastStarted();
     if (started === undefined || started !== this.#countedAt) this.#count = this.#pids().length;
@@ -76,14 +76,14 @@ export class KernelReader implements CellReader {
     let fileBytes = 0;
     const seen = new Set<string>();
     for (const pid of pids.slice(0, MAX_PROCESSES)) {
-      const figures = figuresOf(pid);
-      threads += figures?.threads ?? 0;
-      residentBytes += figures?.residentBytes ?? 0;
+      const usage = usageOf(pid);
+      threads += usage?.threads ?? 0;
+      residentBytes += usage?.residentBytes ?? 0;
       if (this.#wrappers.has(pid)) continue;
-      // The kernel counts files in memory with the group; without it only the descriptors lead to them.
+      // Files in memory are part of the group's memory; without a group they are found only by the descriptors.
       const most = memoryBytes === undefined ? MAX_DESCRIPTORS : 0;
       const files = heldFiles(pid, seen, most);
-      if (pid === this.#pid && (figures === undefined || files === undefined)) return undefined;
+      if (pid === this.#pid && (usage === undefined || files === undefined)) return undefined;
       descriptors += files?.descriptors ?? 0;
       fileBytes += files?.bytes ?? 0;
     }

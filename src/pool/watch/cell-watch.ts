@@ -1,29 +1,29 @@
 /**
- * A cell seen from outside: what the kernel says that it uses, compared with what its invocations may use. A cell that has been taken over
- * answers every ping and claims whatever it likes; none of that counts here but the end of invocations, and that never beyond their limits.
+ * A cell seen from outside: its usage as the kernel reports it, compared with what its invocations may use. A cell that was taken over can answer every
+ * ping and report anything; of its reports only the ends of invocations count here, and those only up to their limits.
  */
 import { type CellBounds, CPU, SURVEY } from './cell-bounds.js';
 
-/** What is read in a few microseconds. */
+/** Values that are read in a few microseconds. */
 export interface CellGlance {
   readonly cpuMs: number;
   readonly residentBytes: number;
   readonly threads: number;
 }
 
-/** What a cell can have in great numbers without having used any CPU time to speak of. */
+/** Resources that a cell can take in great numbers with hardly any CPU time. */
 export interface CellTally {
   readonly processes: number;
   readonly descriptors: number;
 }
 
-/** What takes longer to read: all processes of the cell, and what they hold open. */
+/** Values that take longer to read: of all processes of the cell, and of the files that they hold open. */
 export interface CellSurvey extends CellTally {
   readonly threads: number;
   readonly residentBytes: number;
   /** Files that are held open, in memory and on disk. Undefined where the kernel counts them with the memory. */
   readonly fileBytes: number | undefined;
-  /** Undefined where the system does not tell. */
+  /** Undefined if the system does not report it. */
   readonly writtenBytes: number | undefined;
 }
 
@@ -31,37 +31,37 @@ export interface CellReader {
   readonly source: 'cgroup' | 'processes';
   /** Undefined when the cell is gone. */
   glance(): CellGlance | undefined;
-  /** The part of a survey that is read of an idle cell: what takes no time to be had. Undefined like a survey. */
+  /** The part of a survey that is cheap to read, for idle cells. Undefined like a survey. */
   tally(): CellTally | undefined;
   /** Undefined when the cell is gone, or the system refuses. */
   survey(): CellSurvey | undefined;
-  /** What the machine would have again without the cell. Undefined like a survey. */
+  /** Memory that the end of the cell would free. Undefined like a survey. */
   memory(): number | undefined;
   close(): void;
 }
 
-/** What the invocations of a cell account for. */
+/** The CPU time that the invocations of a cell account for. */
 export interface CellClaims {
-  /** What the open ones may use, Infinity for no limit. */
+  /** What the open ones may use; Infinity if one has no limit. */
   readonly openMs: number;
-  /** What all that are over have accounted for, and what was moved for them; grows. */
+  /** What finished ones and moved bytes account for; only grows. */
   readonly earnedMs: number;
-  /** That have started: those which have not are in `openMs`. */
+  /** Isolates that have started; starting ones are part of `openMs`. */
   readonly isolates: number;
 }
 
-/** Why a cell is to be ended. */
+/** The reason to end a cell. */
 export interface CellFinding {
   readonly kind: 'cpu' | 'memory' | 'cell';
   readonly detail: string;
-  /** CPU time that nobody has accounted for. */
+  /** CPU time that nothing accounts for. */
   readonly unaccountedMs: number;
 }
 
 export class CellWatch {
   readonly #reader: CellReader;
   readonly #bounds: CellBounds;
-  /** Processes that there were when the cell had said that it is up: no function code had run, so they are its own and its wrappers. */
+  /** The number of processes when the cell came up. No function code had run, so they are its own and its wrappers. */
   readonly #processes: number;
   readonly #isReadable: boolean;
   /** How much slower this machine is than the one that the bounds were measured on. */
@@ -70,14 +70,14 @@ export class CellWatch {
   #cpuMs: number;
   #earnedMs = 0;
   #atMs: number;
-  /** CPU time that was used and not accounted for. */
+  /** Used CPU time that nothing accounts for. */
   #debtMs = 0;
   #pastCpuPolls = 0;
   #surveyedCpuMs: number;
   #pollsSinceSurvey = 0;
   #refused = 0;
 
-  /** To be made when the cell is up, before any function code can have run in it. */
+  /** To be created when the cell is up, before function code runs in it. */
   constructor(reader: CellReader, bounds: CellBounds, nowMs: number) {
     this.#reader = reader;
     this.#bounds = bounds;
@@ -91,12 +91,12 @@ export class CellWatch {
     this.#atMs = nowMs;
   }
 
-  /** Of the cell's own process, at the last poll. */
+  /** Resident memory of the cell's main process at the last poll. */
   get residentBytes(): number | undefined {
     return this.#glance?.residentBytes;
   }
 
-  /** What the machine would have again without the cell, as far as the system tells. */
+  /** Memory that the end of the cell would free, if the system reports it. */
   memory(): number | undefined {
     return this.#reader.memory();
   }
@@ -105,7 +105,7 @@ export class CellWatch {
     return this.#reader.source;
   }
 
-  /** All of it, read now. */
+  /** The usage of all of its processes, read now. */
   usage(): { readonly processes: number; readonly cpuMs: number; readonly residentBytes: number } | undefined {
     const glance = this.#reader.glance();
     const survey = this.#reader.survey();
@@ -118,18 +118,18 @@ export class CellWatch {
     this.#reader.close();
   }
 
-  /** Reads the cell; answers why it is to be ended, if it is. Called every POLL_MS. */
+  /** Reads the usage of the cell; returns why it is to be ended, if it is. Called every POLL_MS. */
   poll(claims: CellClaims, nowMs: number): CellFinding | undefined {
     const glance = this.#reader.glance();
-    // The end of a process is told by other means.
+    // The end of a process is reported elsewhere.
     if (glance === undefined) return undefined;
     this.#glance = glance;
     return this.#checkCpu(glance, claims, nowMs) ?? this.#checkGlance(glance) ?? this.#surveyIfDue(glance);
   }
 
   /**
-   * What is used and not accounted for adds up, less the share that every cell has; nothing is saved for later. It may reach what the open
-   * invocations may use, and a slack; what those really used is accounted for when they are over.
+   * CPU time that nothing accounts for adds up, less the idle share of each cell; unused share is not saved. The sum may reach what the open invocations
+   * may use, plus a slack; what those really used is accounted for when they end.
    */
   #checkCpu(glance: CellGlance, claims: CellClaims, nowMs: number): CellFinding | undefined {
     const usedMs = glance.cpuMs - this.#cpuMs;
@@ -149,7 +149,7 @@ export class CellWatch {
     return this.#checkMemory(residentBytes, 0) ?? this.#checkCount('threads', threads, this.#bounds.threads);
   }
 
-  /** A page takes CPU time to be filled: of a cell that has used none since the last survey only what takes none is read. */
+  /** Filling a page takes CPU time, so of a cell that used none since the last survey only the cheap part is read. */
   #surveyIfDue(glance: CellGlance): CellFinding | undefined {
     this.#pollsSinceSurvey++;
     const isActive = glance.cpuMs > this.#surveyedCpuMs;
@@ -180,7 +180,7 @@ export class CellWatch {
     );
   }
 
-  /** Where it was readable once, it has made itself unreadable, or is just about to end. */
+  /** A cell that was readable before has made itself unreadable, or is about to end. */
   #refusal(): CellFinding | undefined {
     if (!this.#isReadable || ++this.#refused < SURVEY.refusedInARow) return undefined;
     return this.#found('cell', 'it hides what it holds open from the host');
@@ -191,7 +191,7 @@ export class CellWatch {
     if (bytes <= this.#bounds.memoryBytes) return undefined;
     const files = fileBytes === 0 ? '' : `, ${mebibytes(fileBytes)} of it in files that it holds open`;
     const what = `the cell holds ${mebibytes(bytes)}${files}, at most ${mebibytes(this.#bounds.memoryBytes)} are allowed`;
-    // These words tell an end by memory from every other (cell.ts).
+    // cell.ts recognises an end by memory by this text.
     return this.#found('memory', `out of memory: ${what}`);
   }
 

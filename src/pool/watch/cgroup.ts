@@ -1,6 +1,6 @@
 /**
- * One control group (cgroup v2) for each cell, where this process may make some: the kernel then bounds and counts the cell as a whole,
- * whatever it forks, and ends all of it at once. https://docs.kernel.org/admin-guide/cgroup-v2.html
+ * One control group (cgroup v2) for each cell, if this process may create some: the kernel then bounds, counts and ends the cell as a whole, with
+ * everything that it forks. https://docs.kernel.org/admin-guide/cgroup-v2.html
  */
 import {
   accessSync,
@@ -16,7 +16,7 @@ import { writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { retry } from 'abort-controller-x';
-import { figuresOf, OpenFile, readText } from './process-reading.js';
+import { OpenFile, readText, usageOf } from './process-reading.js';
 
 /** Where the groups of cells are made. */
 export interface CgroupParent {
@@ -27,36 +27,36 @@ export interface CgroupParent {
 
 export interface CgroupState {
   readonly parent: CgroupParent | undefined;
-  /** Why there are none, or less than all of it. */
+  /** Why there are none, or not everything is available. */
   readonly missing: readonly string[];
 }
 
 export interface CgroupBounds {
   readonly memoryBytes: number;
-  /** Processes and threads, which the kernel counts alike. */
+  /** Processes and threads; the kernel counts both as tasks. */
   readonly tasks: number;
 }
 
-/** Where to look; tests have folders of their own. */
+/** The folders to look in; tests use folders of their own. */
 export interface CgroupPlaces {
   readonly proc: string;
   readonly isRoot: boolean;
 }
 
-/** Controllers that are asked for. That of the CPU is not: threads' priorities would count among those of their own group alone. */
+/** Requested controllers. Not that of the CPU: with it, priorities of threads would count only within their own group. */
 const WANTED = ['memory', 'pids'];
 /** Half of what a group has by default, so that the application goes before any one cell. */
 const CPU_WEIGHT = 50;
 const NAME = /^edgehost-(\d+)-(\d+)-(\d+)-(\d+)$/;
-/** Together some two seconds: with no more than the kernel's own work to do it takes a few milliseconds. */
+/** About two seconds in all; usually the kernel needs a few milliseconds. */
 const REMOVAL_PACE = { baseMs: 5, maxDelayMs: 100 };
 const REMOVE_ATTEMPTS = 30;
 
 const HERE: CgroupPlaces = { proc: '/proc', isRoot: process.getuid?.() === 0 };
 
 /**
- * Looks for a group that this process may divide. It moves no process but those of cells: a group that has processes of its own cannot hand
- * controllers on (the rule of no internal processes), so with the application in it only the rest is there.
+ * Looks for a group in which this process may create groups. Only processes of cells are moved: a group that has processes of its own cannot delegate
+ * controllers (the rule of no internal processes), so in the application's own group the controllers are unavailable.
  */
 export function findCgroupParent({ proc, isRoot }: CgroupPlaces = HERE): CgroupState {
   const mount = cgroupMount(readText(`${proc}/self/mountinfo`) ?? '');
@@ -66,12 +66,12 @@ export function findCgroupParent({ proc, isRoot }: CgroupPlaces = HERE): CgroupS
     return nothing('the cgroup of this process is not in the mount');
   const own = trimSlash(`${mount.folder}/${path.slice(mount.root === '/' ? 1 : mount.root.length + 1)}`);
   const above = dirname(own);
-  // One that is delegated together with the group of this process, which is then in a part of it made for that (DelegateSubgroup=).
+  // A delegated group whose subgroup holds this process (DelegateSubgroup= of systemd).
   if (own !== mount.folder && mayDivideAbove(above, mount.folder, isRoot) && isWritable(above)) {
     if ((readText(`${above}/cgroup.procs`) ?? '') === '') return divide(above, []);
   }
   if (!isWritable(own)) return nothing(`${own} may not be written`);
-  // Only the root of all groups may have processes and divided controllers at once; no other is without this file.
+  // Only the root group may have processes and delegate controllers at the same time; only it is without this file.
   const isRootGroup = !exists(`${own}/cgroup.events`);
   if (isRootGroup || (readText(`${own}/cgroup.procs`) ?? '') === '') return divide(own, []);
   return divide(own, ['the application is in the cgroup that it may divide, which keeps it from using controllers']);
@@ -96,7 +96,7 @@ function nothing(why: string): CgroupState {
   return { parent: undefined, missing: [why] };
 }
 
-/** A slice of the system is not ours, though root may write to it: what ends or limits this application would not reach its cells there. */
+/** A slice of the system is not used, even if root may write to it: limits and termination of the application would not apply to cells there. */
 function mayDivideAbove(above: string, mountFolder: string, isRoot: boolean): boolean {
   if (!isRoot) return true;
   return /\.(?:service|scope)$/.test(above) || (above === mountFolder && exists(`${above}/cgroup.events`));
@@ -113,14 +113,14 @@ function cgroupMount(text: string): { readonly root: string; readonly folder: st
 }
 
 /**
- * Removes the groups of hosts that are no more, and what they left running. Their names say whose they were; one of another PID namespace
- * cannot be told from one that has ended, and stays.
+ * Removes the groups of hosts that have ended, with the processes left in them. The host is part of a group's name. Whether a host of another PID
+ * namespace has ended is unknown, so its groups stay.
  */
 export function removeLeftBehind(parent: CgroupParent): void {
   for (const name of listOf(parent.folder)) {
     const [, namespace, pid, started] = NAME.exec(name) ?? [];
     if (namespace !== pidNamespace() || pid === undefined) continue;
-    if (figuresOf(Number(pid))?.startedTicks === Number(started)) continue;
+    if (usageOf(Number(pid))?.startedTicks === Number(started)) continue;
     tryWrite(`${parent.folder}/${name}/cgroup.kill`, '1');
     void removeSoon(`${parent.folder}/${name}`, REMOVE_ATTEMPTS);
   }
@@ -128,7 +128,7 @@ export function removeLeftBehind(parent: CgroupParent): void {
 
 let found: CgroupState | undefined;
 
-/** Looked for once in the life of the process, and what hosts before it have left is removed. */
+/** Determined once in a process; groups that earlier hosts have left are removed. */
 export function cgroupsOfProcess(): CgroupState {
   if (found === undefined) {
     found = findCgroupParent();
@@ -147,14 +147,14 @@ export class CellCgroup {
 
   /** Throws when the group cannot be made. */
   constructor({ folder, controllers }: CgroupParent, bounds: CgroupBounds) {
-    const own = figuresOf('self')?.startedTicks ?? 0;
+    const own = usageOf('self')?.startedTicks ?? 0;
     this.#folder = `${folder}/edgehost-${pidNamespace()}-${process.pid}-${own}-${++serial}`;
     this.#controllers = controllers;
     mkdirSync(this.#folder);
     try {
       if (controllers.has('memory')) {
         this.#write('memory.max', String(bounds.memoryBytes));
-        // The file is there only where the kernel counts swap.
+        // The file exists only if the kernel counts swap.
         tryWrite(`${this.#folder}/memory.swap.max`, '0');
         this.#write('memory.oom.group', '1');
       }
@@ -167,7 +167,7 @@ export class CellCgroup {
     }
   }
 
-  /** Moves a process with all of its threads here; what it starts from then on is here too. Answers whether it could be. */
+  /** Moves a process with all of its threads to the group; later children are created in it. Returns whether it was possible. */
   async add(pid: number): Promise<boolean> {
     try {
       await writeFile(`${this.#folder}/cgroup.procs`, String(pid));
@@ -186,25 +186,25 @@ export class CellCgroup {
     return microseconds === undefined ? undefined : Number(microseconds) / 1000;
   }
 
-  /** With files in memory and what the kernel holds for it; undefined without the controller. */
+  /** Memory of the group, including files in memory and kernel memory; undefined without the controller. */
   get memoryBytes(): number | undefined {
     if (!this.#controllers.has('memory')) return undefined;
     const text = readText(`${this.#folder}/memory.current`);
     return text === undefined ? undefined : Number(text);
   }
 
-  /** The kernel has ended it at memory.max. */
+  /** Whether the kernel has ended it at memory.max. */
   get isEndedByMemory(): boolean {
     return /^oom(?:_group)?_kill [1-9]/m.test(readText(`${this.#folder}/memory.events`) ?? '');
   }
 
-  /** Ends all processes in it, those too that are just being forked. Answers whether the kernel can (from Linux 5.14 on). */
+  /** Kills all processes in it, including those that are just being forked. Returns whether the kernel supports it (Linux 5.14 or later). */
   kill(): boolean {
     const path = `${this.#folder}/cgroup.kill`;
     return exists(path) && tryWrite(path, '1');
   }
 
-  /** Ends what is left in it, and takes it away as soon as that has ended. */
+  /** Kills the remaining processes and removes the group as soon as they have ended. */
   remove(): Promise<void> {
     this.#cpu.close();
     this.kill();
@@ -216,7 +216,7 @@ export class CellCgroup {
   }
 }
 
-/** A process that was killed is in its group until the kernel has put it away. What cannot be removed in the time stays for the next host. */
+/** A killed process stays in its group until the kernel has released it. A group that cannot be removed in time is left to the next host. */
 async function removeSoon(folder: string, maxAttempts: number): Promise<void> {
   const remove = async (): Promise<void> => {
     if (exists(folder)) rmdirSync(folder);
@@ -224,7 +224,7 @@ async function removeSoon(folder: string, maxAttempts: number): Promise<void> {
   await retry(new AbortController().signal, remove, { ...REMOVAL_PACE, maxAttempts }).catch(() => {});
 }
 
-/** Processes are numbered anew in each. */
+/** The PID namespace: process ids are unique only within it. */
 function pidNamespace(): string {
   try {
     return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';
@@ -245,7 +245,7 @@ function listOf(folder: string): string[] {
   }
 }
 
-/** The folder, to make groups in, and the list of its processes, which moving one out of it needs too. */
+/** Checks the folder, for creating groups, and its list of processes, which moving a process out of it needs too. */
 function isWritable(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK);

@@ -1,6 +1,6 @@
 /**
- * The CPU time that the invocations of one isolate account for, for whoever compares it with what the kernel says (cell-watch.ts): what the
- * open ones may use, and what those that are over have claimed. A claim is never taken beyond what was allowed.
+ * The CPU time that the invocations of one isolate account for, to be compared with what the kernel reports (cell-watch.ts): what open ones may use,
+ * and what finished ones have reported. A report counts only up to the limit.
  */
 import { HostOpens, type IsolateLimits } from '../../protocol/messages.js';
 import { CPU } from './cell-bounds.js';
@@ -14,7 +14,7 @@ const LIMIT_OF: Readonly<Partial<Record<HostOpens, keyof IsolateLimits['cpuMs']>
 
 export class CpuClaims {
   #limits: IsolateLimits | undefined;
-  /** Requests are told by their number alone, since there are most of them. */
+  /** Requests are only counted, since there are many of them. */
   #requests = 0;
   readonly #others = new Map<number, keyof IsolateLimits['cpuMs']>();
   #startingMs: number = CPU.isolateMs;
@@ -23,25 +23,25 @@ export class CpuClaims {
   #polls = 0;
   #earnedMs = 0;
 
-  /** Its thread or its function is on its way. */
+  /** Its thread or its function is starting. */
   get isStarting(): boolean {
     return this.#startingMs > 0;
   }
 
-  /** What everything that is open may use; Infinity while something without a limit is. */
+  /** What the open invocations may use; Infinity while one of them has no limit. */
   get openMs(): number {
-    // 0 times Infinity is no number.
+    // 0 times Infinity is NaN.
     let sum = this.#startingMs + (this.#requests === 0 ? 0 : this.#requests * this.#grantMs('fetch'));
     for (const kind of this.#others.values()) sum += this.#grantMs(kind);
     return sum;
   }
 
-  /** What everything that is over accounts for, from the beginning on. Never less than it was. */
+  /** What finished invocations account for, since the start. Only grows. */
   get earnedMs(): number {
     return this.#earnedMs;
   }
 
-  /** Called at each poll: an isolate that waits for its function has started by and by. */
+  /** Called at each poll: an isolate that waits for its function counts as started after some polls. */
   polled(): void {
     if (!this.#isLoading && ++this.#polls === CPU.isolateStartsPolls) this.started();
   }
@@ -53,7 +53,7 @@ export class CpuClaims {
     this.#startingMs += limits.startupMs * CPU.startupHelpers;
   }
 
-  /** Its function is loaded, or it has been waiting for one for long. */
+  /** Its function is loaded, or it has been waiting for one long enough. */
   started(): void {
     this.#isLoading = false;
     this.#earnedMs += this.#startingMs;
@@ -71,7 +71,7 @@ export class CpuClaims {
     this.#earnedMs += CPU.callMs;
   }
 
-  /** An invocation is over and is said to have used so much; undefined when it is not known. */
+  /** An invocation has ended. `cpuMs` is what the cell reports; undefined if unknown. */
   closed(invocation: number, cpuMs: number | undefined): void {
     const other = this.#others.size === 0 ? undefined : this.#others.get(invocation);
     if (other === undefined) this.#requests = Math.max(0, this.#requests - 1);
@@ -80,7 +80,7 @@ export class CpuClaims {
     this.#earn(Math.min(cpuMs === undefined ? grantMs : cpuMs * CPU.helpers, grantMs));
   }
 
-  /** The isolate is gone, with everything that was open. Its thread may take a moment longer. */
+  /** The isolate is gone with its open invocations. Its thread may take a moment longer. */
   ended(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
@@ -90,7 +90,7 @@ export class CpuClaims {
     this.#startingMs = 0;
   }
 
-  /** Without a limit nothing is compared while the invocation is open, and nothing of it is left to account for afterwards. */
+  /** CPU time of invocations without a limit is not checked while they are open, so nothing of it is accounted for afterwards. */
   #earn(ms: number): void {
     this.#earnedMs += CPU.invocationMs + (ms === Number.POSITIVE_INFINITY ? 0 : ms);
   }
@@ -102,9 +102,9 @@ export class CpuClaims {
   }
 }
 
-/** The isolates of one cell that are over: their threads may take a while longer, and what they use then belongs to nobody. */
+/** The ended isolates of one cell: their threads may take a while longer, and their CPU time belongs to no invocation. */
 export class EndedIsolates {
-  /** For how many more polls each of them is waited for. */
+  /** For each of them, for how many more polls its thread may run. */
   #pollsLeft: number[] = [];
   #earnedMs = 0;
 
@@ -113,7 +113,7 @@ export class EndedIsolates {
     return this.#pollsLeft.length * CPU.isolateEndMs;
   }
 
-  /** What those that are not waited for any more account for, from the beginning on. */
+  /** What the others account for, since the start. */
   get earnedMs(): number {
     return this.#earnedMs;
   }

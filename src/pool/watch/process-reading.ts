@@ -1,36 +1,36 @@
-/** What the kernel says of a process, read from outside of it: nothing here is the process's own word. */
+/** Reads the usage of a process from the kernel; nothing here is reported by the process itself. */
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync, statSync } from 'node:fs';
 import process from 'node:process';
 
-export interface ProcessFigures {
-  /** Of all of its threads, those that have ended included, and of the children that it has waited for. */
+export interface ProcessUsage {
+  /** CPU time of all of its threads, including ended ones, and of the children that it has waited for. */
   readonly cpuMs: number;
   readonly threads: number;
   readonly residentBytes: number;
-  /** When it was started, in the system's ticks: a number that is used again belongs to a process with another start. */
+  /** When it was started, in ticks of the system: tells a process from a later one with the same id. */
   readonly startedTicks: number;
 }
 
-/** What a process holds open. */
+/** The files that a process holds open. */
 export interface HeldFiles {
   readonly descriptors: number;
-  /** Of files, on whatever file system: in memory (memfd, /dev/shm, a tmpfs) or on disk, deleted or not. Each is counted once. */
+  /** Bytes of files on any file system: in memory (memfd, /dev/shm, a tmpfs) or on disk, deleted or not. Each is counted once. */
   readonly bytes: number;
 }
 
 const AT_PAGE_SIZE = 6;
 const AT_TICKS_PER_SECOND = 17;
-/** Blocks of stat(2), whatever the file system's own are. */
+/** The block size of stat(2), independent of the file system. */
 const BLOCK_BYTES = 512;
-/** What descriptors lead to that are no files; they are most of them, and telling by name is cheaper than asking for each. */
+/** The targets of descriptors that are no files. They are most of them, and comparing names is cheaper than stat(2). */
 const NO_FILE = /^(?:socket:|pipe:|anon_inode:|\/dev\/null$|\/proc\/)/;
 
 const units = readUnits();
 const line = Buffer.alloc(4096);
 
 /**
- * The line of a process in /proc, kept open: one reading takes 3 us instead of 20, and once the process is gone it fails, also when the
- * number belongs to another by then.
+ * A file of a process in /proc, kept open: a read takes 3 us instead of 20. Once the process is gone it fails, also when another process has the same
+ * id by then.
  */
 export class OpenFile {
   readonly #fd: number;
@@ -41,7 +41,7 @@ export class OpenFile {
     this.#fd = openSync(path, 'r');
   }
 
-  /** The first 4 KB of the text; undefined when what it tells of is gone. */
+  /** The first 4 KB of the text; undefined when the process is gone. */
   read(): string | undefined {
     if (this.#isClosed) return undefined;
     try {
@@ -57,27 +57,27 @@ export class OpenFile {
   }
 }
 
-/** Reads a line of /proc/<pid>/stat (proc(5)); undefined for what is none. */
-export function parseStat(text: string): ProcessFigures | undefined {
+/** Parses a line of /proc/<pid>/stat (proc(5)); undefined if it is malformed. */
+export function parseStat(text: string): ProcessUsage | undefined {
   // The name of the program, in parentheses, may have spaces and parentheses of its own.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const field = (number: number): number => Number(fields[number - 3]);
   const ticks = field(14) + field(15) + field(16) + field(17);
-  const figures = {
+  const usage = {
     cpuMs: (ticks * 1000) / units.ticksPerSecond,
     threads: field(20),
     residentBytes: field(24) * units.pageBytes,
     startedTicks: field(22),
   };
-  return Object.values(figures).every(Number.isFinite) ? figures : undefined;
+  return Object.values(usage).every(Number.isFinite) ? usage : undefined;
 }
 
-export function figuresOf(pid: number | 'self'): ProcessFigures | undefined {
+export function usageOf(pid: number | 'self'): ProcessUsage | undefined {
   const text = readLine(`/proc/${pid}/stat`);
   return text === undefined ? undefined : parseStat(text);
 }
 
-/** How many descriptors the process has open; undefined when it is gone or may not be looked at. */
+/** The number of open descriptors of the process; undefined if it is gone or not readable. */
 export function countDescriptors(pid: number): number | undefined {
   const folder = `/proc/${pid}/fd`;
   try {
@@ -89,11 +89,11 @@ export function countDescriptors(pid: number): number | undefined {
 }
 
 /**
- * What the process holds open; undefined when it is gone or may not be looked at. Memory that is only reachable by a descriptor is in no
- * resident set: a process can hold gigabytes of it and look small.
+ * The files that the process holds open; undefined if it is gone or not readable. Memory that is only reachable by a descriptor is in no resident set:
+ * a process can hold gigabytes of it and look small.
  *
  * @param seen files that were counted already, by device and number
- * @param most with more descriptors than this they are counted and not looked at
+ * @param most if there are more descriptors than this, they are only counted
  */
 export function heldFiles(pid: number, seen: Set<string>, most: number): HeldFiles | undefined {
   const folder = `/proc/${pid}/fd`;
@@ -122,27 +122,27 @@ function fileBytes(path: string, seen: Set<string>): number {
     seen.add(id);
     return file.blocks * BLOCK_BYTES;
   } catch {
-    // It was closed since it was listed.
+    // It was closed after it was listed.
     return 0;
   }
 }
 
 /**
- * Memory of the process, of which it has a part of what it shares with others: those of all processes add up to what the machine has lost. Takes some
- * 0.5 ms. Undefined when it is gone or may not be looked at.
+ * Memory of the process, with its proportional part of shared memory: the sum over all processes is what they take of the machine. Takes about 0.5 ms.
+ * Undefined if the process is gone or not readable.
  */
 export function proportionalBytes(pid: number): number | undefined {
   const [, kilobytes] = /^Pss:\s+(\d+) kB$/m.exec(readLine(`/proc/${pid}/smaps_rollup`) ?? '') ?? [];
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
 }
 
-/** Bytes that the process has caused to be written to disks, in all its life; undefined where the system does not tell. */
+/** Bytes that the process has caused to be written to disks since its start; undefined if the system does not report it. */
 export function writtenBytes(pid: number): number | undefined {
   const [, bytes] = /^write_bytes: (\d+)$/m.exec(readLine(`/proc/${pid}/io`) ?? '') ?? [];
   return bytes === undefined ? undefined : Number(bytes);
 }
 
-/** A text of the kernel; undefined where it is not, or no more. */
+/** The text of a file of the kernel; undefined if it does not exist (any more). */
 export function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'latin1');
@@ -151,7 +151,7 @@ export function readText(path: string): string | undefined {
   }
 }
 
-/** The same for texts that are short as a rule, in a third of the time. */
+/** The same for short texts, in a third of the time. */
 export function readLine(path: string): string | undefined {
   let fd: number | undefined;
   try {
@@ -166,25 +166,25 @@ export function readLine(path: string): string | undefined {
 }
 
 /**
- * Changes whenever a process or a thread is started anywhere in this process's namespace: the number that was given last (proc_loadavg(5)).
- * Undefined where the system does not tell.
+ * The id of the process or thread that was started last in this PID namespace (proc_loadavg(5)): it changes whenever one is started. Undefined if the
+ * system does not report it.
  */
 export function lastStarted(): string | undefined {
   return readLine('/proc/loadavg')?.split(' ')[4];
 }
 
-/** The units of the kernel's figures, from what it has told this process at its start (getauxval(3)). */
+/** The units of the kernel's values, from the auxiliary vector of this process (getauxval(3)). */
 function readUnits(): { readonly pageBytes: number; readonly ticksPerSecond: number } {
-  const told = new Map<number, number>();
+  const values = new Map<number, number>();
   try {
     if (process.arch !== 'arm' && process.arch !== 'ia32') {
       const vector = readFileSync('/proc/self/auxv');
       for (let at = 0; at + 16 <= vector.length; at += 16) {
-        told.set(Number(vector.readBigUInt64LE(at)), Number(vector.readBigUInt64LE(at + 8)));
+        values.set(Number(vector.readBigUInt64LE(at)), Number(vector.readBigUInt64LE(at + 8)));
       }
     }
   } catch {
     // No Linux: nothing is read with these units either.
   }
-  return { pageBytes: told.get(AT_PAGE_SIZE) ?? 4096, ticksPerSecond: told.get(AT_TICKS_PER_SECOND) ?? 100 };
+  return { pageBytes: values.get(AT_PAGE_SIZE) ?? 4096, ticksPerSecond: values.get(AT_TICKS_PER_SECOND) ?? 100 };
 }

@@ -1,13 +1,12 @@
-/** The processes that a process has started, and those that they have started, as the kernel lists them. */
+/** Lists the descendants of a process. */
 import { readdirSync } from 'node:fs';
 import { readLine } from './process-reading.js';
 
 /**
- * Descendants of a process, parents before their children; none where the system has no /proc. Every thread has a list of its own. A
- * process whose parent has ended belongs to the first process of its namespace, so with a PID namespace of its own nothing gets out of the
- * tree; without one it does.
+ * Descendants of a process, parents before their children; none if the system has no /proc. Each thread has a list of its own children. A process whose
+ * parent has ended becomes a child of the first process of its namespace: nothing leaves the tree in a PID namespace of its own, but it can without one.
  *
- * @param most more are not looked for: a process that forks without end must not keep the caller busy
+ * @param most how many to list: a process that keeps forking must not keep the caller busy
  */
 export function descendantsOf(pid: number, most = 4096): number[] {
   const found: number[] = [];
@@ -28,7 +27,7 @@ function childrenOf(pid: number): number[] {
   }
 }
 
-/** None when the thread has ended since it was listed. */
+/** None if the thread has ended since it was listed. */
 function childrenOfThread(pid: number, thread: string): number[] {
   const line = readLine(`/proc/${pid}/task/${thread}/children`)?.trim() ?? '';
   return line === '' ? [] : line.split(' ').map(Number);

@@ -79,7 +79,7 @@ export class FairQueue {
     if (state.waiting.length >= maxWaiting) {
       throw new EdgeError(
         'EDGE_OVERLOADED',
-        `Cannot ${task}: ${state.waiting.length} such tasks of the account wait already, at most ${maxWaiting} may`,
+        `Cannot ${task}: ${state.waiting.length} such tasks of the account wait already, at most ${maxWaiting} may wait`,
       );
     }
     return this.#wait(state, cost, signal);

@@ -97,7 +97,7 @@ export class AccountBytes {
     return this.#held >= this.#limit * PRESSURE;
   }
 
-  get isCrowded(): boolean {
+  get isUnderMemoryPressure(): boolean {
     return this.#held >= this.#limit * CROWDED;
   }
 

@@ -50,7 +50,7 @@ export class HostShare {
   readonly #readers = new Set<() => void>();
   readonly #goOn = (): void => this.#nextPiece();
   /** Bodies and other work that goes on when the debt of time is paid. */
-  readonly #pieces = new Set<() => void>();
+  readonly #waiting = new Set<() => void>();
   #invocations = 0;
   #descriptors = 0;
 
@@ -108,14 +108,14 @@ export class HostShare {
       const go = (): void => {
         // Another step may have used up what was earned.
         if (this.#time.isInDebt && signal?.aborted !== true) {
-          this.#pieces.add(go);
+          this.#waiting.add(go);
           return;
         }
-        this.#pieces.delete(go);
+        this.#waiting.delete(go);
         signal?.removeEventListener('abort', go);
         resolve();
       };
-      this.#pieces.add(go);
+      this.#waiting.add(go);
       signal?.addEventListener('abort', go, { once: true });
     });
   }
@@ -166,7 +166,7 @@ export class HostShare {
   close(): void {
     this.#time.close();
     this.bytes.close();
-    wake(this.#pieces);
+    wake(this.#waiting);
     wake(this.#readers);
   }
 
@@ -179,11 +179,11 @@ export class HostShare {
 
   /** One in each round of the event loop: it is charged before the next may begin. */
   #nextPiece(): void {
-    const [piece] = this.#pieces;
-    if (piece === undefined || this.#time.isInDebt) return;
-    this.#pieces.delete(piece);
-    piece();
-    if (this.#pieces.size > 0) setImmediate(this.#goOn);
+    const [next] = this.#waiting;
+    if (next === undefined || this.#time.isInDebt) return;
+    this.#waiting.delete(next);
+    next();
+    if (this.#waiting.size > 0) setImmediate(this.#goOn);
   }
 }
 

@@ -8,7 +8,7 @@ import type {
 } from '../../bindings/bucket/engine.js';
 import { bucketErrorCode } from '../../bindings/bucket/errors.js';
 import { BUCKET_LIMITS } from '../../bindings/bucket/limits.js';
-import { multipartEtag } from '../../bindings/bucket/store/check-parts.js';
+import { multipartEtag } from '../../bindings/bucket/store/uploads/check-parts.js';
 import { parseCondition, writeRefused } from '../conditions.js';
 import { readMetadata } from '../object-headers.js';
 import { emptyAnswer, type OperationContext, type S3Answer, xmlAnswer } from '../operation.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import test from 'ava';
-import { multipartEtag } from '../../../src/bindings/bucket/store/check-parts.js';
+import { multipartEtag } from '../../../src/bindings/bucket/store/uploads/check-parts.js';
 import type { StoreUploadedPart } from '../../../src/bindings/bucket/types.js';
 import { contract, contractWithClock, keysOf, MIN_PART_BYTES, openStore, sampleBytes, streamOf } from './stores.js';
 

@@ -15,7 +15,7 @@ function shareOf(account: string): HostShare {
 /** A cell with a busy isolate of each account. */
 function cellOf(...accounts: string[]): { readonly live: LiveCell; readonly fake: FakeCell } {
   let fake: FakeCell | undefined;
-  const owner = { onLinger() {}, onExit() {}, onRemoved() {} };
+  const owner = { onTerminationOverdue() {}, onExit() {}, onRemoved() {} };
   const create = (_options: unknown, events: ConstructorParameters<typeof FakeCell>[0]): FakeCell => {
     fake = new FakeCell(events);
     return fake;

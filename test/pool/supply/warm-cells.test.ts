@@ -104,7 +104,7 @@ test('a cell that was given is never given again', async t => {
   warm.take(CELL);
   await until(() => cells.length === 1);
   const live = warm.take(CELL);
-  const owner = { onLinger() {}, onExit() {}, onRemoved() {} };
+  const owner = { onTerminationOverdue() {}, onExit() {}, onRemoved() {} };
   t.true(live?.give(owner, undefined));
   t.throws(() => live?.give(owner, undefined), { message: /belongs to an account already/ });
   t.not(warm.take(CELL), live);
@@ -120,7 +120,7 @@ test('a cell that has sent something before it was given is ended, and the accou
   const isolate = await supervisor.acquire();
   t.true(isolate.isUsable);
   t.is(own.length, 1);
-  t.regex(cells[0]?.killedFor ?? '', /before it had an account/);
+  t.regex(cells[0]?.killedFor ?? '', /before it belonged to an account/);
   t.is(losses.length, 1);
   await supervisor.close();
   await warm.close();

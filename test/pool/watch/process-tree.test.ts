@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import test from 'ava';
-import { figuresOf, heldFiles, OpenFile, parseStat, writtenBytes } from '../../../src/pool/watch/process-reading.js';
+import { heldFiles, OpenFile, parseStat, usageOf, writtenBytes } from '../../../src/pool/watch/process-reading.js';
 import { descendantsOf } from '../../../src/pool/watch/process-tree.js';
 import { onLinux } from '../../needs.js';
 
@@ -37,17 +37,17 @@ test('descendantsOf() answers nothing for a process that is not there', t => {
 test('parseStat() reads a line whatever the program is called', t => {
   const numbers = Array.from({ length: 50 }, (_, index) => index + 3);
   const rest = ['S', ...numbers.slice(1)].join(' ');
-  const figures = parseStat(`17 (a) b (c) ${rest}`);
-  t.like(figures, { cpuMs: (14 + 15 + 16 + 17) * 10, threads: 20, startedTicks: 22 });
-  t.is((figures?.residentBytes ?? 1) % 24, 0);
+  const usage = parseStat(`17 (a) b (c) ${rest}`);
+  t.like(usage, { cpuMs: (14 + 15 + 16 + 17) * 10, threads: 20, startedTicks: 22 });
+  t.is((usage?.residentBytes ?? 1) % 24, 0);
   t.is(parseStat('garbage'), undefined);
 });
 
-onLinux('figuresOf() agrees with what the process says of itself', t => {
-  const figures = figuresOf('self');
+onLinux('usageOf() agrees with what the process says of itself', t => {
+  const usage = usageOf('self');
   const { user, system } = process.cpuUsage();
-  t.true(Math.abs((figures?.cpuMs ?? 0) - (user + system) / 1000) < 2000);
-  const ratio = (figures?.residentBytes ?? 0) / process.memoryUsage.rss();
+  t.true(Math.abs((usage?.cpuMs ?? 0) - (user + system) / 1000) < 2000);
+  const ratio = (usage?.residentBytes ?? 0) / process.memoryUsage.rss();
   t.true(ratio > 0.5 && ratio < 2, String(ratio));
 });
 

@@ -101,7 +101,7 @@ test('enter() throws EDGE_OVERLOADED for one more than may wait, and takes other
   for (let at = 0; at < OPTIONS.concurrency + OPTIONS.maxWaiting; at++) t.notThrows(() => enter('a1'));
   t.throws(() => enter('a1'), {
     code: 'EDGE_OVERLOADED',
-    message: 'Cannot read a file: 4 such tasks of the account wait already, at most 4 may',
+    message: 'Cannot read a file: 4 such tasks of the account wait already, at most 4 may wait',
   });
   t.notThrows(() => enter('b1'));
 });

@@ -49,9 +49,9 @@ test('AccountBytes is full at three quarters of its limit, and not one byte belo
 test('AccountBytes is under pressure from half of its limit on, and crowded from one quarter on', t => {
   const { account } = rig(t, 1000);
   account.countBuffers(249);
-  t.false(account.isCrowded);
+  t.false(account.isUnderMemoryPressure);
   account.countBuffers(1);
-  t.true(account.isCrowded);
+  t.true(account.isUnderMemoryPressure);
   account.countBuffers(249);
   t.false(account.isUnderPressure);
   account.countBuffers(1);

@@ -6,7 +6,7 @@ import { BucketError, type BucketMethod } from '../errors.js';
 import type { StoreStorageClass } from '../types.js';
 import { bucketKeys } from './bucket-keys.js';
 import { BucketStore } from './bucket-store.js';
-import { commitChange } from './object-writer.js';
+import { commitChange } from './commit-change.js';
 import type { StoredBucket } from './stored-buckets.js';
 
 /**

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { BlobRef } from '../../../storage/blobs/blob-ref.js';
 import type { HashName, HttpMetadata, ListQuery, ObjectRecord, TransferChecksum } from '../engine.js';
 
@@ -8,6 +9,11 @@ export interface StoredObject {
 }
 
 export type StoredBody = { readonly kind: 'embedded'; readonly bytes: Uint8Array } | BlobRef;
+
+/** The version of an object that is written now: 32 hex digits. */
+export function newVersion(): string {
+  return randomUUID().replaceAll('-', '');
+}
 
 /**
  * The layout of a record. The fields of every object have fixed offsets, so that a listing reads a thousand records without a parser. The others, the

@@ -10,10 +10,10 @@ import { afterPrefix, type LevelOperation } from '../../../storage/records/level
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { BUCKET_LIMITS } from '../limits.js';
 import { bucketKeys } from './bucket-keys.js';
-import { MultipartUploads } from './multipart-uploads.js';
 import { decodeObject } from './object-codec.js';
 import { removeIndex } from './rebuild-index.js';
 import { storedBuckets } from './stored-buckets.js';
+import { MultipartUploads } from './uploads/multipart-uploads.js';
 
 /** So small that the calls of other accounts come in between. */
 const PAGE = 100;

@@ -5,7 +5,7 @@ import type { StorageContext } from '../../../storage/storage-context.js';
 import type { StoreStorageClass } from '../types.js';
 import { bucketKeys } from './bucket-keys.js';
 import { sizeOf } from './object-codec.js';
-import { decodePart, decodeUpload } from './upload-codec.js';
+import { decodePart, decodeUpload } from './uploads/upload-codec.js';
 
 /** The record of a bucket. */
 export interface StoredBucket {

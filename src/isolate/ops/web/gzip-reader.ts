@@ -78,7 +78,7 @@ export class GzipReader implements Codec {
     this.#frame = Buffer.concat([this.#frame, bytes]);
     if (this.#frame.length < TRAILER_BYTES) return;
     if (this.#frame.readUInt32LE(0) !== this.#crc || this.#frame.readUInt32LE(4) !== this.#size) {
-      throw new OpError('TypeError', 'The compressed data does not have the checksum and size that it names');
+      throw new OpError('TypeError', 'The compressed data does not match its checksum and size');
     }
     if (this.#frame.length > TRAILER_BYTES) throw trailingData();
   }

@@ -76,7 +76,7 @@ export class ZlibCodec implements Codec {
 
   #give(bytes: Uint8Array, isLast: boolean): void {
     if (bytes.length > 0) {
-      if (!this.#isInputTaken) throw new OpError('TypeError', 'The input before this one is still being worked on');
+      if (!this.#isInputTaken) throw new OpError('TypeError', 'The previous input is still being processed');
       this.#given += bytes.length;
       this.#last = bytes;
       if (this.#isEnded) return;

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { expireUploads } from '../../../../src/bindings/bucket/store/expire-uploads.js';
 import { countStored } from '../../../../src/bindings/bucket/store/stored-buckets.js';
+import { expireUploads } from '../../../../src/bindings/bucket/store/uploads/expire-uploads.js';
 import { bucketsOf } from '../open-buckets.js';
 import { contractWithClock, MIN_PART_BYTES, openStore } from '../stores.js';
 

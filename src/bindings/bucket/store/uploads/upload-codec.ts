@@ -1,5 +1,5 @@
-import type { BlobRef } from '../../../storage/blobs/blob-ref.js';
-import type { CompletedUpload, PartRecord, UploadRecord } from '../engine.js';
+import type { BlobRef } from '../../../../storage/blobs/blob-ref.js';
+import type { CompletedUpload, PartRecord, UploadRecord } from '../../engine.js';
 
 /**
  * A record of an upload. It stays for a while after the upload has ended, so that a late call gets the error that it was completed or aborted, and not

@@ -1,9 +1,9 @@
-import { UNCOUNTED } from '../../../storage/accounts/account-sum.js';
-import type { StorageContext } from '../../../storage/storage-context.js';
-import { BUCKET_LIMITS } from '../limits.js';
-import { bucketKeys } from './bucket-keys.js';
+import { UNCOUNTED } from '../../../../storage/accounts/account-sum.js';
+import type { StorageContext } from '../../../../storage/storage-context.js';
+import { BUCKET_LIMITS } from '../../limits.js';
+import { bucketKeys } from '../bucket-keys.js';
+import { type OwnedBucket, storedBuckets } from '../stored-buckets.js';
 import { MultipartUploads } from './multipart-uploads.js';
-import { type OwnedBucket, storedBuckets } from './stored-buckets.js';
 
 /** Aborts the uploads of all buckets that are too old, and frees the space of their parts. */
 export async function expireUploads(storage: StorageContext): Promise<void> {

@@ -1,7 +1,7 @@
 /** An invocation that is open in this isolate, with the calls that it has made. */
-import type { GuestExchange } from './guest-exchange.js';
-import type { StallSubject } from './invocations/stalled-invocations.js';
-import type { Timers } from './ops/timers.js';
+import type { GuestExchange } from '../guest-exchange.js';
+import type { StallSubject } from '../invocations/stalled-invocations.js';
+import type { Timers } from '../ops/timers.js';
 
 export const NO_CALLS: ReadonlySet<GuestExchange> = new Set();
 
@@ -12,7 +12,7 @@ export class OpenInvocation implements StallSubject {
   calls: Set<GuestExchange> | undefined;
   /** The handler has answered and everything given to waitUntil has settled. */
   isHandled = false;
-  /** Its CPU time is used up in the turn that runs: it calls nobody any more. */
+  /** Its CPU time was used up in the running turn: its calls are refused. */
   isSpent = false;
 
   constructor(exchange: GuestExchange, timers: Timers) {

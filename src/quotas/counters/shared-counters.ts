@@ -161,25 +161,25 @@ class Reachability {
     const wasReachable = this.#error === undefined;
     const reason = cause instanceof Error ? cause.message : String(cause);
     this.#error = new Error(
-      `The shared request counters cannot be reached (${reason}): this host goes by its own counts until they can`,
+      `The shared request counters cannot be reached (${reason}): this host uses its own counts until then`,
       { cause },
     );
     if (!wasReachable) return;
     this.#retryAtMs = performance.now() + RETRY_MS;
-    this.#tell(this.#error);
+    this.#report(this.#error);
   }
 
   succeeded(): void {
     if (this.#error === undefined) return;
     this.#error = undefined;
-    this.#tell(new Error('The shared request counters can be reached again'));
+    this.#report(new Error('The shared request counters can be reached again'));
   }
 
   close(): void {
     this.#isClosed = true;
   }
 
-  #tell(error: Error): void {
+  #report(error: Error): void {
     if (!this.#isClosed) this.#onChange?.(error);
   }
 }

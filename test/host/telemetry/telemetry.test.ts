@@ -4,17 +4,17 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import test, { type ExecutionContext } from 'ava';
-import { CHANNELS } from '../../src/host/invocation/telemetry.js';
+import { CHANNELS } from '../../../src/host/invocation/telemetry.js';
 import {
   ABUSE_RULE_ID,
   type CellEvent,
   type InvocationEvent,
   type InvocationOutcome,
   type LogEvent,
-} from '../../src/index.js';
-import { ROOT, textOf } from '../docs/markdown.js';
-import { handler, newHost, nextInvocation } from '../host/new-host.js';
-import { portOf } from '../servers.js';
+} from '../../../src/index.js';
+import { ROOT, textOf } from '../../docs/markdown.js';
+import { portOf } from '../../servers.js';
+import { handler, newHost, nextInvocation } from '../new-host.js';
 
 function messagesOf(t: ExecutionContext, name: string): unknown[] {
   const messages: unknown[] = [];

@@ -19,10 +19,10 @@ import {
   trace,
 } from '@opentelemetry/api';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { loadTelemetry } from '../../src/host/telemetry/open-telemetry.js';
-import type { EdgeHost, EdgeHostOptions } from '../../src/index.js';
-import { handler, newHost, nextInvocation } from '../host/new-host.js';
-import { listen } from '../servers.js';
+import { loadTelemetry } from '../../../src/host/telemetry/open-telemetry.js';
+import type { EdgeHost, EdgeHostOptions } from '../../../src/index.js';
+import { listen } from '../../servers.js';
+import { handler, newHost, nextInvocation } from '../new-host.js';
 
 const test = anyTest.serial as TestFn<never>; // no context
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { BucketError } from '../errors.js';
-import { BUCKET_LIMITS } from '../limits.js';
+import { BucketError } from '../../errors.js';
+import { BUCKET_LIMITS } from '../../limits.js';
 import type { StoredPart } from './upload-codec.js';
 
 /** A part as the caller of complete() names it. */

@@ -1,0 +1,156 @@
+/** The accounts of a host: made when they are first named, listed, and removed with what they have stored. */
+import { compilePattern } from '../../names/route-pattern.js';
+import { EdgeError } from '../../quotas/errors.js';
+import type { HostBudget, HostShare } from '../../quotas/host/host-share.js';
+import { checkOptions } from '../../quotas/schema/check-options.js';
+import type { Storage } from '../../storage/storage.js';
+import { Account } from '../account.js';
+import type { AccountHost } from '../account-host.js';
+import type { AccountCells } from '../cells/account-cells.js';
+import type { HostCells } from '../cells/host-cells.js';
+import type { ResolvedHostOptions } from '../host-options.js';
+import { type AccountOptions, checkAccountOptions, checkName } from '../options.js';
+import { type AccountRemoval, type AccountRemovalOptions, REMOVAL_OPTIONS, removedError } from '../removal-options.js';
+import type { HostUsage } from '../usage/host-usage.js';
+import type { HostRoutes } from './host-routes.js';
+import type { HostStorage } from './host-storage.js';
+
+/** What an account gets of its host that is the same for all accounts, which are many. */
+export type CommonHost = Omit<
+  AccountHost,
+  'share' | 'redeclare' | 'stored' | 'releaseNames' | 'functionUsage' | 'usageReport'
+>;
+
+export interface HostAccountsParts {
+  readonly options: ResolvedHostOptions;
+  readonly common: CommonHost;
+  readonly budget: HostBudget;
+  readonly cells: HostCells;
+  readonly routes: HostRoutes;
+  readonly storage: HostStorage;
+  readonly usage: HostUsage;
+  readonly isClosing: () => boolean;
+}
+
+export class HostAccounts {
+  readonly #parts: HostAccountsParts;
+  readonly #accounts = new Map<string, Account>();
+  /** Those that were removed and not made again: credentials of theirs are refused. */
+  readonly #removed = new Set<string>();
+
+  constructor(parts: HostAccountsParts) {
+    this.#parts = parts;
+  }
+
+  get size(): number {
+    return this.#accounts.size;
+  }
+
+  /** In the order in which they were made. */
+  get all(): Account[] {
+    return [...this.#accounts.values()];
+  }
+
+  /** The account, if it is there: none is made. */
+  find(id: string): Account | undefined {
+    return this.#accounts.get(id);
+  }
+
+  isRemoved(id: string): boolean {
+    return this.#removed.has(id);
+  }
+
+  /** The account of this id, made if there is none. Throws as `host.account()` does. */
+  named(id: string, options?: AccountOptions): Account {
+    if (this.#parts.isClosing()) throw new EdgeError('EDGE_CLOSED', `Cannot use account "${id}": the host is closed`);
+    const existing = this.#accounts.get(id);
+    if (existing === undefined) return this.#create(id, options);
+    if (options === undefined) return existing;
+    throw new TypeError(`Account "${id}" exists already; its options are given with its first use`);
+  }
+
+  #create(id: string, options: AccountOptions | undefined): Account {
+    checkName('an account', id);
+    const settings = checkAccountOptions(options);
+    const { options: host, common, budget, routes } = this.#parts;
+    const limits = common.limitsOf(settings);
+    if (settings.zones !== undefined) routes.names.declare(id, settings.zones);
+    const bounds = {
+      hostBytes: settings.hostBytes ?? host.hostBytes,
+      openInvocations: settings.openInvocations ?? host.openInvocations,
+      openDescriptors: settings.openDescriptors ?? host.openDescriptors,
+    };
+    const share = budget.share(id, bounds, reason => {
+      common.warn(new EdgeError('EDGE_MEMORY_LIMIT', `The process of account "${id}" was ended: ${reason}`));
+      cells.endAll('hoard', reason);
+    });
+    let cells: AccountCells;
+    try {
+      cells = this.#parts.cells.open(id, limits.most.memoryBytes, share, settings.group);
+    } catch (error) {
+      routes.names.releaseAccount(id);
+      throw error;
+    }
+    const account = new Account(id, { settings, limits }, this.#hostOf(id, share), cells);
+    this.#accounts.set(id, account);
+    this.#removed.delete(id);
+    return account;
+  }
+
+  #hostOf(id: string, share: HostShare): AccountHost {
+    const { common, routes, storage, usage } = this.#parts;
+    return {
+      ...common,
+      share,
+      redeclare: (zones, patterns) => routes.names.redeclare(id, zones, patterns.map(compilePattern)),
+      stored: async () => (await storage.openForUse()).context.sums.read(id),
+      releaseNames: () => routes.names.releaseAccount(id),
+      functionUsage: name => usage.function(id, name),
+      usageReport: (query, work) => usage.report('usage()', id, query, work),
+    };
+  }
+
+  /** Ends an account, and removes what it has stored. Rejects as `host.removeAccount()` does. */
+  async remove(id: string, options: AccountRemovalOptions): Promise<AccountRemoval> {
+    if (this.#parts.isClosing())
+      throw new EdgeError('EDGE_CLOSED', `Cannot remove account "${id}": the host is closed`);
+    checkName('an account', id);
+    checkOptions('removeAccount()', options, REMOVAL_OPTIONS);
+    const { deleteData = false } = options;
+    const account = this.#accounts.get(id);
+    if (account === undefined && !deleteData)
+      throw new EdgeError('EDGE_ACCOUNT_REMOVED', `Cannot remove account "${id}": there is no such account`);
+    this.#accounts.delete(id);
+    this.#removed.add(id);
+    const { common, storage, usage } = this.#parts;
+    common.bindings.endAccount(id);
+    const ended = account?.close(removedError(id));
+    const removal = await this.#removeStored(await storage.open(), id, deleteData);
+    await ended;
+    usage.recorder?.forget(id);
+    return removal;
+  }
+
+  /** Goes on with removals that an earlier process has begun. */
+  async finishRemovals(storage: Storage): Promise<void> {
+    for (const id of await storage.unfinishedRemovals()) await this.#removeStored(storage, id, true);
+  }
+
+  #removeStored(storage: Storage, id: string, deleteData: boolean): Promise<AccountRemoval> {
+    return storage.removeAccount(id, {
+      error: removedError(id),
+      deleteData,
+      beside: async () => {
+        if (!this.#accounts.has(id)) await this.#parts.common.admission.detach(id);
+        if (!storage.hasDatabase('management')) return;
+        const { removeAccountRecords } = await import('../../management/state/remove-account.js');
+        await removeAccountRecords(storage.database('management'), id, deleteData);
+      },
+    });
+  }
+
+  /** Ends all of them. */
+  async close(): Promise<void> {
+    await Promise.all(this.all.map(account => account.close()));
+  }
+}

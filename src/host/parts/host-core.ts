@@ -1,0 +1,214 @@
+/** The parts of one host, put together: nothing is started or opened before something needs it. */
+import type { EventEmitter } from 'node:events';
+import { delay, race } from 'abort-controller-x';
+import { type BindingRegistry, REGISTRY } from '../../bindings/registry.js';
+import { IsolateCache } from '../../pool/isolate-cache.js';
+import { IsolateGate } from '../../pool/isolate-gate.js';
+import { Admission } from '../../quotas/admission.js';
+import { lazyCounters, openRedisCounters, type SharedCounters } from '../../quotas/counters/shared-counters.js';
+import { EdgeError } from '../../quotas/errors.js';
+import { HostBudget } from '../../quotas/host/host-share.js';
+import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
+import { LimitSets } from '../account-limits.js';
+import { HostCells } from '../cells/host-cells.js';
+import type { HostEvents } from '../events.js';
+import { HostBindings } from '../host-bindings.js';
+import { type EdgeHostOptions, type ResolvedHostOptions, resolveHostOptions } from '../host-options.js';
+import { cachePrefix } from '../invocation/function-runner.js';
+import { FunctionStats } from '../invocation/function-stats.js';
+import { loadTelemetry } from '../telemetry/open-telemetry.js';
+import { HostUsage } from '../usage/host-usage.js';
+import { storedSums } from '../usage/stored-sums.js';
+import { type CommonHost, HostAccounts } from './host-accounts.js';
+import { HostReports } from './host-reports.js';
+import { HostRoutes } from './host-routes.js';
+import { HostStorage } from './host-storage.js';
+import { ignoreInspectorSignal } from './inspector-signal.js';
+
+/** What a host is made of besides its options. */
+export interface HostParts {
+  /** @default the bindings of the package */
+  readonly registry?: BindingRegistry;
+  /** The text of the guest realm's bundle. @default that of the package */
+  readonly guestBundle?: string;
+}
+
+export class HostCore {
+  readonly options: ResolvedHostOptions;
+  readonly reports: HostReports;
+  readonly routes: HostRoutes;
+  readonly storage: HostStorage;
+  readonly bindings: HostBindings;
+  readonly usage: HostUsage;
+  readonly cells: HostCells;
+  readonly gate: IsolateGate;
+  readonly accounts: HostAccounts;
+  /** The times of the invocations of every account. */
+  readonly stats = new FunctionStats();
+  readonly #cache: IsolateCache;
+  readonly #limitSets: LimitSets;
+  readonly #budget: HostBudget;
+  readonly #admission: Admission;
+  /** Shared with other hosts. */
+  readonly #counters: SharedCounters | undefined;
+  #closing: Promise<void> | undefined;
+
+  /** @throws TypeError or RangeError for an option that is unknown, of a wrong type or out of bounds */
+  constructor(options: EdgeHostOptions | undefined, parts: HostParts, events: EventEmitter<HostEvents>) {
+    this.options = resolveHostOptions(options);
+    const { maxIsolates, idleMs, hostHeapBytes: heapBytes, hostBufferBytes: bufferBytes } = this.options;
+    this.reports = new HostReports(events);
+    this.routes = new HostRoutes(this.#warn);
+    this.#cache = new IsolateCache({ max: maxIsolates, idleMs });
+    this.#limitSets = new LimitSets(this.options);
+    this.cells = this.#createCells(parts.guestBundle);
+    this.gate = this.#createGate();
+    this.storage = this.#createStorage();
+    this.bindings = new HostBindings(parts.registry ?? REGISTRY, {
+      options: this.options,
+      storage: () => this.storage.openForUse(),
+    });
+    this.#counters = this.#createCounters();
+    this.#budget = new HostBudget({ heapBytes, bufferBytes });
+    this.usage = this.#createUsage();
+    this.#admission = this.#createAdmission();
+    this.accounts = new HostAccounts({
+      options: this.options,
+      common: this.#commonHost(),
+      budget: this.#budget,
+      cells: this.cells,
+      routes: this.routes,
+      storage: this.storage,
+      usage: this.usage,
+      isClosing: this.#isClosing,
+    });
+    ignoreInspectorSignal();
+    void loadTelemetry();
+  }
+
+  get isClosed(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /** Lets what runs finish for a while, then ends and closes everything. */
+  close(drainMs: number): Promise<void> {
+    this.#closing ??= this.#close(drainMs);
+    return this.#closing;
+  }
+
+  readonly #isClosing = (): boolean => this.isClosed;
+  readonly #warn = (error: unknown): void => this.reports.warn(error);
+
+  async #close(drainMs: number): Promise<void> {
+    await race(new AbortController().signal, signal => [
+      this.#cache.drained(signal),
+      delay(signal, Math.min(drainMs, MAX_TIMER_MS)),
+    ]);
+    this.gate.close();
+    this.#cache.close();
+    await this.accounts.close();
+    await this.cells.close();
+    await this.#admission.close();
+    await this.usage.close();
+    await this.#counters?.close();
+    await this.bindings.close();
+    await this.storage.close();
+  }
+
+  #createCells(guestBundle: string | undefined): HostCells {
+    return new HostCells({
+      options: this.options,
+      memoryBytes: this.#limitSets.of({}).most.memoryBytes,
+      guestBundle,
+      evict: idleForMs => this.#cache.evict('', idleForMs),
+      onRoom: () => this.gate.changed(),
+      share: (owner, onStuck) =>
+        this.#budget.share(owner, this.options, reason => {
+          this.#warn(new EdgeError('EDGE_MEMORY_LIMIT', `The processes of ${owner} were ended: ${reason}`));
+          onStuck(reason);
+        }),
+      warn: this.#warn,
+    });
+  }
+
+  #createGate(): IsolateGate {
+    const memory = this.cells.gateMemory;
+    return new IsolateGate({
+      max: this.options.maxIsolates,
+      maxPerAccount: this.options.maxIsolatesPerAccount,
+      ...(memory !== undefined && { memory }),
+      evict: account => this.#cache.evict(account === undefined ? '' : cachePrefix(account)),
+    });
+  }
+
+  #createStorage(): HostStorage {
+    return new HostStorage({
+      location: this.options.storage,
+      storageOptions: () => ({
+        access: { isStrict: this.options.sandbox === 'strict', onWarning: this.#warn },
+        owners: [...this.bindings.registry.storageOwners, this.usage.owner],
+        onStored: account => this.usage.recorder?.noteStored(account),
+      }),
+      onOpen: storage => this.accounts.finishRemovals(storage),
+      isClosing: this.#isClosing,
+    });
+  }
+
+  #createCounters(): SharedCounters | undefined {
+    const { redisUrl: url, now } = this.options;
+    if (url === undefined) return undefined;
+    return lazyCounters(() => openRedisCounters({ url, now, onError: this.#warn }), this.#warn);
+  }
+
+  #createUsage(): HostUsage {
+    const { usage, now } = this.options;
+    const records = async () => (await this.storage.open()).context.records;
+    return new HostUsage({
+      keepDays: usage === false ? undefined : usage.keepDays,
+      now,
+      records,
+      stored: storedSums(records),
+      onError: this.#warn,
+    });
+  }
+
+  #createAdmission(): Admission {
+    const counts = async () => (await this.storage.open()).sublevel('counts');
+    return new Admission({
+      now: this.options.now,
+      store: {
+        get: async key => {
+          const value: unknown = await (await counts()).get(key);
+          return typeof value === 'string' ? value : undefined;
+        },
+        put: async (key, value) => (await counts()).put(key, value),
+      },
+      ...(this.#counters !== undefined && { shared: this.#counters }),
+      onAbuse: event => this.reports.abuse(event),
+      onError: this.#warn,
+    });
+  }
+
+  #commonHost(): CommonHost {
+    const { options, reports, routes } = this;
+    return {
+      stats: this.stats,
+      limitsOf: settings => this.#limitSets.of(settings),
+      idleHttpMs: options.idleHttpMs,
+      connectionSlotRelease: options.connectionSlotRelease,
+      admission: this.#admission,
+      now: options.now,
+      cache: this.#cache,
+      gate: this.gate,
+      router: routes.router,
+      namesKnown: () => routes.namesKnown,
+      localSend: (account, url, origin) => routes.localSend(account, url, origin),
+      bindings: this.bindings,
+      emitLog: event => reports.log(event),
+      noteUnheard: name => reports.noteUnheard(name),
+      wantsInvocations: () => reports.wantsInvocations,
+      emitInvocation: (event, trace) => reports.invocation(event, trace),
+      warn: this.#warn,
+    };
+  }
+}

@@ -1,0 +1,73 @@
+/** What a server mounts of a host: the listener of its functions, the S3-compatible API and the management API. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { resolveLimits } from '../../quotas/resolve-limits.js';
+import { checkOptions } from '../../quotas/schema/check-options.js';
+import { slotOf } from '../function-slot.js';
+import { createListener } from '../ingress/listener.js';
+import { type HostListenerOptions, LISTENER_OPTIONS } from '../listener-options.js';
+import { createManagementEndpoint, type HostManagement, type HostManagementOptions } from '../management-endpoint.js';
+import { MANAGEMENT_OPTIONS } from '../management-options.js';
+import { createS3Endpoint, type HostS3 } from '../s3-endpoint.js';
+import type { HostS3Options } from '../s3-options.js';
+import type { HostCore } from './host-core.js';
+
+export type NodeListener = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next?: (error?: unknown) => void,
+) => void;
+
+/** Throws as `host.listener()` does. */
+export function hostListener({ routes, reports }: HostCore, options: HostListenerOptions): NodeListener {
+  checkOptions('listener()', options, LISTENER_OPTIONS);
+  const { function: fixed, ...listenerOptions } = options;
+  const slot = fixed === undefined ? undefined : slotOf(fixed);
+  const route =
+    slot === undefined
+      ? undefined
+      : ({
+          get target() {
+            return slot.runner;
+          },
+          mode: 'fail-closed',
+        } as const);
+  return createListener(
+    (host, path) => route ?? routes.router.find(host, path),
+    listenerOptions,
+    error => reports.warn(error),
+  );
+}
+
+/** Throws as `host.s3()` does. */
+export function hostS3({ options: host, accounts, bindings, reports }: HostCore, options: HostS3Options): HostS3 {
+  const { plan, zonePlan, limits } = host;
+  const hostLimits = resolveLimits({ plan, zonePlan, overrides: [limits] });
+  return createS3Endpoint(options, {
+    directories: bindings.directories,
+    // Not by named(), which would make an account that the application may still make with options of its own.
+    limits: account => accounts.find(account)?.limits ?? hostLimits,
+    isRemoved: account => accounts.isRemoved(account),
+    warn: error => reports.warn(error),
+  });
+}
+
+/** Throws as `host.management()` does. */
+export function hostManagement(core: HostCore, options: HostManagementOptions): HostManagement {
+  checkOptions('management()', options, MANAGEMENT_OPTIONS);
+  const { accounts, routes, bindings, usage, reports } = core;
+  return createManagementEndpoint(options, {
+    usage,
+    names: routes.names,
+    opening: ready => routes.awaitNames(ready),
+    warn: error => reports.warn(error),
+    account: id => accounts.find(id),
+    accounts: () => accounts.all.map(account => account.info),
+    removeAccount: (id, removal) => accounts.remove(id, removal),
+    bindings: bindings.registry,
+    directories: bindings.directories,
+    storage: async () => {
+      const storage = await core.storage.open();
+      return { storage: storage.database('management'), keyStore: storage.secretsKey };
+    },
+  });
+}

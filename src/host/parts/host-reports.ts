@@ -1,0 +1,48 @@
+/** What a host reports: its events, the diagnostics channels of the same names, and spans and metrics. */
+import type { EventEmitter } from 'node:events';
+import type { AbuseEvent } from '../../quotas/abuse-guard.js';
+import { warnUnheard } from '../events/unheard.js';
+import type { HostEvents, InvocationEvent, LogEvent } from '../events.js';
+import { CHANNELS, isRecorded, publish, recordInvocation } from '../invocation/telemetry.js';
+import type { InvocationTrace } from '../telemetry/trace.js';
+
+export class HostReports {
+  readonly #events: EventEmitter<HostEvents>;
+
+  constructor(events: EventEmitter<HostEvents>) {
+    this.#events = events;
+  }
+
+  warn(cause: unknown): void {
+    const error = cause instanceof Error ? cause : new Error(String(cause));
+    this.#events.emit('warning', error);
+    publish('warning', error);
+  }
+
+  abuse(event: AbuseEvent): void {
+    this.#events.emit('abuse', event);
+    publish('abuse', event);
+  }
+
+  log(event: LogEvent): void {
+    if (!this.#events.emit('log', event)) this.noteUnheard(event.function);
+    publish('log', event);
+  }
+
+  /** Whether anything would be done with the event of an invocation. */
+  get wantsInvocations(): boolean {
+    return this.#events.listenerCount('invocation') > 0 || CHANNELS.invocation.hasSubscribers || isRecorded();
+  }
+
+  invocation(event: InvocationEvent, trace: InvocationTrace | undefined): void {
+    this.#events.emit('invocation', event);
+    publish('invocation', event);
+    recordInvocation(event, trace);
+  }
+
+  /** The function has logged or failed: a host without any listener says once how to see that. */
+  noteUnheard(functionName: string): void {
+    const isHeard = this.#events.listenerCount('log') > 0 || CHANNELS.log.hasSubscribers || this.wantsInvocations;
+    if (!isHeard) warnUnheard(functionName);
+  }
+}

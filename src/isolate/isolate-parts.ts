@@ -1,0 +1,18 @@
+/** The parts of an isolate that belong together: each is there when the first op or event comes. */
+import type { Channel } from '../protocol/channel.js';
+import type { InvocationMeter } from './meter.js';
+import type { ModuleGraph } from './modules.js';
+import type { Timers } from './ops/timers.js';
+import type { TurnQueue } from './turns.js';
+
+export interface IsolateParts {
+  readonly turns: TurnQueue;
+  readonly meter: InvocationMeter;
+  readonly timers: Timers;
+  /** Undefined until the isolate is connected. */
+  readonly channel: Channel | undefined;
+  /** Undefined until the function loads. */
+  readonly modules: ModuleGraph | undefined;
+  /** Turns are waiting, or work is under way that may belong to any invocation. */
+  readonly isBusy: boolean;
+}

@@ -1,0 +1,247 @@
+/**
+ * The invocations that are open in an isolate, and the calls that they make: how each is delivered to the guest, what the guest does with it, and how
+ * it ends.
+ */
+import type { ServiceId } from '../../bindings/service-id.js';
+import type { Exchange } from '../../protocol/exchange.js';
+import { IdTable } from '../../protocol/id-table.js';
+import { type HostOpens, SignalKind, STALLED_REASON } from '../../protocol/messages.js';
+import { GuestExchange } from '../guest-exchange.js';
+import { EndedInvocations } from '../invocations/ended-invocations.js';
+import { OWN } from '../invocations/held-work.js';
+import { StalledInvocations } from '../invocations/stalled-invocations.js';
+import type { IsolateParts } from '../isolate-parts.js';
+import type { MeterEvents } from '../meter.js';
+import { OpError } from '../ops/arguments.js';
+import type { ExchangeHost } from '../ops/exchange.js';
+import { Ev } from '../ops/table.js';
+import { eventTurn } from './event-turn.js';
+import { NO_CALLS, OpenInvocation } from './open-invocation.js';
+
+/**
+ * CPU time that a call without an answer is charged with. It costs the host process 22 us among many, 100 alone (Node 20.20). Answers are bounded
+ * by the limit of subrequests; refusals are not, and a loop of them would cost the host several times what it costs the function.
+ */
+const FAILED_CALL_MS = 0.05;
+
+/** The message of errors in a handler that goes on after its client. */
+const GONE = 'The client has disconnected, and only what waitUntil was given goes on';
+
+export class OpenInvocations implements ExchangeHost, MeterEvents {
+  /** The invocation whose rejected promise is reported in a turn of no invocation. */
+  rejecting = 0;
+  readonly #parts: IsolateParts;
+  /** Of invocations and of calls. */
+  readonly #exchanges = new IdTable<GuestExchange>();
+  readonly #invocations = new IdTable<OpenInvocation>();
+  readonly #ended = new EndedInvocations();
+  readonly #stalled: StalledInvocations;
+  /** The invocation that the isolate is about to end for. */
+  #ending = 0;
+
+  /** The guest has no more use for a call; or the answer of an invocation has been sent, or has failed. */
+  readonly forget = (exchange: GuestExchange): void => {
+    if (exchange.isInvocation) {
+      this.#finishIfOver(exchange.id);
+      return;
+    }
+    this.#exchanges.delete(exchange.id);
+    this.#invocations.get(exchange.invocationId)?.calls?.delete(exchange);
+    if (!exchange.exchange.isReplied) this.#parts.meter.settle(exchange.invocationId, FAILED_CALL_MS);
+  };
+
+  readonly #read = (exchange: GuestExchange): void => {
+    if (exchange.isInvocation) {
+      this.#stalled.turnEnded(exchange.id);
+      return;
+    }
+    const payload = Buffer.allocUnsafe(4);
+    payload.writeUInt32LE(exchange.id);
+    this.#parts.channel?.signal(exchange.invocationId, SignalKind.CallRead, payload);
+  };
+
+  readonly #report = (id: number, usage: Buffer): void => this.#parts.channel?.signal(id, SignalKind.Done, usage);
+
+  /** The promises that the turns of a batch have rejected were reported: what ended in it is over for the host. */
+  readonly reportEnded = (): void => {
+    this.rejecting = 0;
+    this.#ended.drain(this.#report);
+  };
+
+  constructor(parts: IsolateParts) {
+    this.#parts = parts;
+    this.#stalled = new StalledInvocations({
+      open: this.#invocations,
+      get isBusy() {
+        return parts.isBusy;
+      },
+      onStalled: invocation => this.#fail(invocation, STALLED_REASON),
+    });
+  }
+
+  has(invocation: number): boolean {
+    return this.#invocations.has(invocation);
+  }
+
+  /** An event has come: the guest gets it in a turn. */
+  open(exchange: Exchange, kind: HostOpens, head: string, body: Buffer, isComplete: boolean): void {
+    const { turns, timers, meter } = this.#parts;
+    const guest = new GuestExchange(exchange, exchange.id, turns, this.forget, this.#read);
+    this.#exchanges.set(exchange.id, guest);
+    this.#invocations.set(exchange.id, new OpenInvocation(guest, timers));
+    meter.open(exchange.id, kind);
+    const turn = eventTurn(exchange, kind, head, body, isComplete);
+    if (turn === undefined) exchange.fail('Not supported');
+    else turns.push(exchange.id, turn, undefined, OWN);
+  }
+
+  // --- ExchangeHost ---
+
+  find(id: number): GuestExchange | undefined {
+    return this.#exchanges.get(id);
+  }
+
+  beforeReply({ id }: GuestExchange): void {
+    this.#parts.meter.beforeReply(id);
+  }
+
+  failed({ id }: GuestExchange, failure: string): void {
+    this.#parts.channel?.signal(id, SignalKind.HandlerFailed, failure);
+  }
+
+  passThrough({ id }: GuestExchange): void {
+    this.#parts.channel?.signal(id, SignalKind.PassThrough, '');
+  }
+
+  handled({ id }: GuestExchange): void {
+    const invocation = this.#invocations.get(id);
+    if (invocation === undefined) return;
+    invocation.isHandled = true;
+    // Its own turn ends by asking this; a promise that it waited for may also settle in the turn of another.
+    if (id !== this.#parts.turns.current) this.#finishIfOver(id);
+  }
+
+  hold({ id }: GuestExchange): void {
+    const { held } = this.#parts.turns;
+    if (!held.mayBegin(id)) throw new OpError('Error', GONE);
+    held.hold(id);
+  }
+
+  awaitClient(exchange: GuestExchange): void {
+    exchange.isClientAwaited = true;
+  }
+
+  call(service: ServiceId, head: string, body: Uint8Array | string | null, isComplete: boolean): GuestExchange {
+    const invocation = this.#invocations.get(this.#parts.turns.current);
+    if (invocation === undefined || this.#parts.channel === undefined) {
+      throw new OpError(
+        'Error',
+        'Services cannot be called outside of a request; the global scope may only prepare what handlers use',
+      );
+    }
+    if (!this.#parts.turns.held.mayBegin(invocation.exchange.id)) throw new OpError('AbortError', GONE);
+    if (invocation.isSpent) throw new OpError('AbortError', 'The CPU time of the request is used up');
+    const exchange = this.#parts.channel.open(service, `${invocation.exchange.id}\n${head}`, true, body, isComplete);
+    const guest = new GuestExchange(exchange, invocation.exchange.id, this.#parts.turns, this.forget, this.#read);
+    this.#exchanges.set(guest.id, guest);
+    invocation.calls ??= new Set();
+    invocation.calls.add(guest);
+    return guest;
+  }
+
+  /** Of no invocation, or of one whose end was reported, the host wants no log: function code that goes on by itself would flood it. */
+  log(level: number, text: string): void {
+    const id = this.#parts.turns.current || this.rejecting;
+    if (!this.#invocations.has(id) && !this.#ended.has(id)) return;
+    this.#parts.channel?.signal(id, SignalKind.Log, String.fromCharCode(level) + text);
+  }
+
+  /** The client is gone: what the handler has under way by itself is over, and it begins nothing more. */
+  abandon({ id }: GuestExchange): void {
+    const { held } = this.#parts.turns;
+    held.abandon(id);
+    const isHeld = (serial: number): boolean => held.isHeld(id, serial);
+    this.#parts.timers.clearInvocation(id, isHeld);
+    for (const call of [...(this.#invocations.get(id)?.calls ?? NO_CALLS)]) {
+      if (isHeld(call.serial)) continue;
+      const reason = `AbortError\n${GONE}\n`;
+      call.exchange.fail(reason);
+      call.onFail(reason);
+    }
+  }
+
+  /** Its answer fails now; it ends with its turn, which is charged to it whole. */
+  onCpuSpent(id: number, cpuMs: number): void {
+    const invocation = this.#invocations.get(id);
+    if (invocation === undefined) return;
+    invocation.isSpent = true;
+    invocation.exchange.exchange.fail(cpuLimitReason(cpuMs));
+  }
+
+  #fail(id: number, code: string): void {
+    this.#invocations.get(id)?.exchange.exchange.fail(code);
+    this.finish(id);
+  }
+
+  /** One that is answered by now stays open until the isolate ends: the host then hears that it was the one. */
+  onMemoryExceeded(id: number, bytes: number): void {
+    if (this.#invocations.get(id)?.exchange.exchange.isOver === true) this.#ending = id;
+    else this.#fail(id, memoryLimitReason(bytes));
+  }
+
+  /** The invocation is over once it is handled and its answer has been sent. */
+  #finishIfOver(id: number): void {
+    const invocation = this.#invocations.get(id);
+    if (id !== this.#ending && invocation?.isHandled === true && invocation.exchange.exchange.isOutgoingOver)
+      this.finish(id);
+  }
+
+  finish(id: number): void {
+    const invocation = this.#invocations.get(id);
+    if (invocation === undefined) return;
+    this.#invocations.delete(id);
+    this.#exchanges.delete(id);
+    const calls = invocation.calls ?? NO_CALLS;
+    if (!invocation.isHandled || calls.size > 0) {
+      const ids = [id, ...Array.from(calls, call => call.id)];
+      this.#parts.turns.push(0, [Ev.Over, id, ids.join(',')]);
+    }
+    // Before the calls: what is piped from one of them did not fail, there was no time for it.
+    const { exchange } = invocation.exchange;
+    exchange.stopReading('The invocation is over');
+    if (!exchange.isOutgoingOver) exchange.fail('The invocation is over');
+    for (const call of calls) {
+      this.#exchanges.delete(call.id);
+      call.fail('AbortError\nThe request that this belongs to is over\n');
+      call.endPipes('The request that this belongs to is over');
+    }
+    invocation.exchange.endPipes('The invocation is over');
+    this.#parts.timers.clearInvocation(id);
+    this.#parts.turns.held.forget(id);
+    this.#stalled.ended(id);
+    const usage = this.#parts.meter.close(id);
+    if (this.#parts.turns.isLeaving) this.#ended.add(id, usage);
+    else this.#parts.channel?.signal(id, SignalKind.Done, usage);
+  }
+
+  // --- MeterEvents ---
+
+  onTurnEnd(invocation: number): void {
+    this.#finishIfOver(invocation);
+    this.#stalled.turnEnded(invocation);
+    this.#parts.channel?.flushMany();
+  }
+
+  onCpuExceeded(invocation: number, cpuMs: number): void {
+    this.#fail(invocation, cpuLimitReason(cpuMs));
+  }
+}
+
+/** The reason of a failure, for the host: what was used, or asked for, in milliseconds. */
+function cpuLimitReason(cpuMs: number): string {
+  return `EDGE_CPU_LIMIT ${cpuMs.toFixed(3)}`;
+}
+
+function memoryLimitReason(bytes: number): string {
+  return `EDGE_MEMORY_LIMIT ${Math.round(bytes)}`;
+}
