@@ -6,7 +6,15 @@
  * modules work with captured intrinsics and go on working, also those that are loaded later.
  */
 
-const { defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, get: getProperty } = Reflect;
+const {
+  defineProperty,
+  deleteProperty,
+  getOwnPropertyDescriptor,
+  getPrototypeOf,
+  ownKeys,
+  get: getProperty,
+  preventExtensions,
+} = Reflect;
 const { freeze, isFrozen } = Object;
 
 /** The globals of the language; what Node adds to the global object is not frozen. */
@@ -106,8 +114,34 @@ export function hardenThread(): void {
   for (const intrinsic of intrinsics) {
     if (isFrozen(intrinsic)) continue;
     allowOverrides(intrinsic);
-    freeze(intrinsic);
+    if (hasIndexedHeirs(intrinsic)) freezeProperties(intrinsic);
+    else freeze(intrinsic);
   }
+}
+
+/** Prototypes of arrays and typed arrays. */
+function hasIndexedHeirs(intrinsic: object): boolean {
+  const typedArrays = getPrototypeOf(Uint8Array.prototype);
+  return (
+    intrinsic === Object.prototype ||
+    intrinsic === Array.prototype ||
+    intrinsic === typedArrays ||
+    getPrototypeOf(intrinsic) === typedArrays
+  );
+}
+
+/**
+ * As `Object.freeze()`, one property at a time. That marks the elements of the object as frozen too, though it has none, and V8 then stores each element
+ * of an array that inherits from it by its slowest way: a fifth of the CPU time of a small call (Node 20.20).
+ */
+function freezeProperties(target: object): void {
+  for (const key of ownKeys(target)) {
+    const descriptor = getOwnPropertyDescriptor(target, key);
+    if (descriptor === undefined) continue;
+    const isData = 'value' in descriptor;
+    defineProperty(target, key, isData ? { writable: false, configurable: false } : { configurable: false });
+  }
+  preventExtensions(target);
 }
 
 /** Every function inherits from one of these, and `constructor` of each compiles code. */
