@@ -15,8 +15,8 @@ import { clientAddress, comesOverUnknownProxy, type TrustProxy } from './client-
 import { clientHeaders } from './client-headers.js';
 import { sendError } from './error-response.js';
 import { headOfRaw } from './http-head.js';
-import { type Next, NodeSink } from './node-sink.js';
-import { bodyReadBefore } from './read-body.js';
+import { isClosed, type Next, NodeSink } from './node-sink.js';
+import { bodyIsRead, bodyReadBefore } from './read-body.js';
 import { readTarget } from './request-target.js';
 import { checkServer, maxHeadersOf, serverOf, tooManyHeaders } from './server-bounds.js';
 
@@ -97,6 +97,8 @@ export function createListener(
       const address = clientAddress(request, trustProxy);
       const proceed = (decision: AdmissionDecision): void => {
         if (decision.kind === 'admit') {
+          // The client did not wait for what came before: a hook of the framework, or the decision.
+          if (isClosed(response)) return;
           const sink = new NodeSink(request, response, context, next);
           if (timeoutMs !== Number.POSITIVE_INFINITY) sink.limit(timeoutMs);
           serve(
@@ -164,6 +166,11 @@ function serve(runner: FunctionRunner, request: IncomingMessage, sink: NodeSink,
     // A small body mostly comes with the head, and is there a tick later: then it travels in the same frame.
     process.nextTick(() => {
       const body = request.readableLength === Number(length) ? request.read() : null;
+      if (body === null && request.readableDidRead) {
+        // By other code, in this very tick.
+        sink.refuse(bodyIsRead(request));
+        return;
+      }
       const isComplete = body instanceof Buffer;
       begin(runner, sink, { kind: HostOpens.Fetch, head, isUtf8: false, body: isComplete ? body : null, isComplete });
     });
