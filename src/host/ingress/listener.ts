@@ -147,7 +147,10 @@ function leave(request: IncomingMessage, response: ServerResponse, next: Next | 
 function serve(runner: FunctionRunner, request: IncomingMessage, sink: NodeSink, head: string): void {
   const { headers } = request;
   const length = headers['content-length'];
-  const isBare = (length === undefined || length === '0') && headers['transfer-encoding'] === undefined;
+  const isBare =
+    (length === undefined || length === '0') &&
+    headers['transfer-encoding'] === undefined &&
+    (request.httpVersionMajor < 2 || length === '0' || isHeadOnly(request));
   const read = isBare ? undefined : bodyReadBefore(request);
   if (read !== undefined) new BodyCounter(runner.context.limits).add(read.length);
   if (isBare) {
@@ -177,6 +180,12 @@ function serve(runner: FunctionRunner, request: IncomingMessage, sink: NodeSink,
     return;
   }
   begin(runner, sink, { kind: HostOpens.Fetch, head, isUtf8: false, body: null, isComplete: false });
+}
+
+/** For HTTP/2, where no header has to announce a body. `stream` is the one of node:http2, whose request objects alone have one. */
+function isHeadOnly(request: IncomingMessage): boolean {
+  const { endAfterHeaders } = 'stream' in request ? (request.stream as { readonly endAfterHeaders?: boolean }) : {};
+  return endAfterHeaders === true;
 }
 
 function begin(runner: FunctionRunner, sink: NodeSink, start: InvocationStart, read?: Buffer): void {

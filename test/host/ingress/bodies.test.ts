@@ -184,7 +184,7 @@ test('an application that reads along goes on when the function reads no more', 
   });
   const body = 'x'.repeat(400_000);
   t.is(await (await fetch(origin, { method: 'POST', body })).text(), 'enough');
-  t.is(await seen[0], body);
+  t.is((await seen[0])?.length, body.length);
 });
 
 test('a body that the application has held up is passed on', async t => {

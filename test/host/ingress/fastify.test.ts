@@ -1,7 +1,8 @@
-/** Bodies behind Fastify that are sent in every way a client can think of: they arrive to the byte, or the request ends by an error. */
+/** Bodies behind Fastify, and over HTTP/2, that are sent in every way a client can think of: they arrive to the byte, or the request ends by an error. */
 import { EventEmitter, once } from 'node:events';
 import http from 'node:http';
-import net from 'node:net';
+import http2 from 'node:http2';
+import net, { type AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { EdgeFunction, InvocationEvent } from '../../../src/index.js';
@@ -139,6 +140,58 @@ for (const method of ['GET', 'POST'] as const) {
   });
 }
 
+test('a body over HTTP/2 arrives, whether its length is announced or not', async t => {
+  const host = newHost(t);
+  const listener = host.listener({ function: await host.load(READS) });
+  const server = http2.createServer();
+  server.on('request', listener);
+  const session = http2.connect(`http://127.0.0.1:${await portOfNew(server)}`);
+  t.teardown(() => {
+    session.destroy();
+    server.close();
+  });
+  const post = async (body: string, headers: http2.OutgoingHttpHeaders): Promise<string> => {
+    const stream = session.request({ ':method': 'POST', ...headers });
+    stream.end(body);
+    return Buffer.concat(await stream.toArray()).toString();
+  };
+  for (const body of ['', 'abc', 'x'.repeat(200_000)]) {
+    t.is((await post(body, {})).length, 5 + body.length);
+    t.is((await post(body, { 'content-length': body.length })).length, 5 + body.length);
+  }
+  const get = session.request({ ':method': 'GET' });
+  t.is(Buffer.concat(await get.toArray()).toString(), 'read ');
+});
+
+test('a client of HTTP/2 that has gone before the listener got its request is waited for by nobody', async t => {
+  const host = newHost(t);
+  const fn = await host.load(READS);
+  const listener = host.listener({ function: fn });
+  const handedOn = new EventEmitter();
+  const server = http2.createServer(async (request, response) => {
+    if (request.url === '/gone') await once(response, 'close');
+    // The types of node:http2 are not those of node:http, whose part of the interface it has.
+    listener(request as never, response as never);
+    handedOn.emit(request.url);
+  });
+  const session = http2.connect(`http://127.0.0.1:${await portOfNew(server)}`);
+  t.teardown(() => {
+    session.destroy();
+    server.close();
+  });
+  const over = once(handedOn, '/gone');
+  const gone = session.request({ ':method': 'POST', ':path': '/gone' });
+  gone.on('error', () => {});
+  gone.write('abc');
+  await once(server, 'stream');
+  gone.close(http2.constants.NGHTTP2_CANCEL);
+  await over;
+  const next = session.request({ ':method': 'POST', ':path': '/next' });
+  next.end('abc');
+  t.is(Buffer.concat(await next.toArray()).toString(), 'read abc');
+  t.is(fn.stats().invocations, 1);
+});
+
 for (const bytes of [3, 200_000]) {
   test(`${bytes} bytes that two functions are to read are read by both, or refused`, async t => {
     const host = newHost(t);
@@ -168,4 +221,9 @@ for (const bytes of [3, 200_000]) {
 async function answerOf(request: http.ClientRequest): Promise<string> {
   const [response] = (await once(request, 'response')) as [http.IncomingMessage]; // the event's own type
   return Buffer.concat(await response.toArray()).toString();
+}
+
+async function portOfNew(server: http2.Http2Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port; // it listens on a port
 }
