@@ -1,6 +1,6 @@
 // Bundles what runs in a cell: the guest realm's code into one script, dist/src/isolate/guest.bundle.js, the host realm's of an isolate's thread
 // into worker.bundle.cjs, and the main thread's into dist/src/pool/cell-main.bundle.cjs.
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { build } from 'esbuild';
@@ -67,3 +67,4 @@ await bundle({ entryPoints: ['dist/src/pool/cell-main.js'] }, 'dist/src/pool/cel
 
 // tsc leaves what is written by hand where it is.
 for (const name of ['worker.d.ts', 'index.cjs', 'index.d.cts']) copyFileSync(`src/${name}`, `dist/src/${name}`);
+cpSync('src/worker', 'dist/src/worker', { recursive: true });

@@ -5,7 +5,7 @@ import { dirname, join, normalize } from 'node:path';
 import { parse } from 'acorn';
 
 const ROOT = 'dist/src';
-const DECLARATION_ENTRIES = ['index.d.ts', 'index.d.cts', 'worker.d.ts'];
+const DECLARATION_ENTRIES = ['index.d.ts', 'index.d.cts', 'worker.d.ts', 'worker/dom.d.ts'];
 
 const files = readdirSync(ROOT, { recursive: true }).map(name => join(ROOT, name));
 
@@ -15,8 +15,10 @@ for (let file = next.pop(); file !== undefined; file = next.pop()) {
   if (reachable.has(file)) continue;
   if (!existsSync(file)) throw new Error(`The declarations ${file} are missing, which others import`);
   reachable.add(file);
-  for (const [, path] of readFileSync(file, 'utf8').matchAll(/\b(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g))
+  const text = readFileSync(file, 'utf8');
+  for (const [, path] of text.matchAll(/\b(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g))
     next.push(normalize(join(dirname(file), path.replace(/\.(c?)js$/, '.d.$1ts'))));
+  for (const [, path] of text.matchAll(/^\/\/\/ <reference path="([^"]+)"/gm)) next.push(join(dirname(file), path));
 }
 for (const file of files) if (/\.d\.c?ts$/.test(file) && !reachable.has(file)) rmSync(file);
 

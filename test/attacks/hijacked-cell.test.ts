@@ -95,6 +95,17 @@ for (const attack of IN_JAVASCRIPT) {
   });
 }
 
+test('bytes that a cell sends round in the host, from one body to the other, hold no neighbour up', async t => {
+  t.timeout(120_000);
+  const rig = await hijackedHost(t, await neighbourhood, inJavaScript());
+  const controller = new AbortController();
+  const attacking = rig.attack('/ring', controller.signal).catch(() => 'ended');
+  for (let round = 0; round < MIN_ROUNDS; round++) await askNeighbours(t, rig);
+  controller.abort();
+  t.is(await attacking, 'ended');
+  await askNeighbours(t, rig);
+});
+
 const native = unlessMissing(missingCompiler());
 
 for (const attack of IN_C) {

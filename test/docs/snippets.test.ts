@@ -84,7 +84,7 @@ test('the functions in TypeScript compile with the types of the package', async 
     target: 'es2022',
     module: 'esnext',
     moduleResolution: 'bundler',
-    lib: ['es2023', 'webworker'],
+    lib: ['es2023'],
     types: ['edgehost/worker'],
   };
   writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));

@@ -1,4 +1,7 @@
-/** `edgehost/worker`, together with TypeScript's own library, and what functions find: the names of one are those of the other. */
+/**
+ * `edgehost/worker`, alone, and `edgehost/worker/dom`, together with TypeScript's own library, and what functions find: the names of one
+ * are those of the other.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,13 +16,21 @@ import { textOf } from '../docs/markdown.js';
 import { TestRealm } from './test-realm.js';
 
 interface Shape {
+  readonly isClass: boolean;
   /** Of instances. */
   readonly members: readonly string[];
   readonly statics: readonly string[];
+  /** Of instances, of classes, and of objects that are no instance of a global class, inherited ones too, as types of keys. */
+  readonly keys: readonly string[];
+  readonly staticKeys: readonly string[];
 }
 
 const WORKER_TYPES = fileURLToPath(new URL('../../src/worker.d.ts', import.meta.url));
+const DOM_TYPES = fileURLToPath(new URL('../../src/worker/dom.d.ts', import.meta.url));
 const typescript = dirname(createRequire(import.meta.url).resolve('typescript/package.json'));
+
+/** What the library of the language declares, of which functions have nothing. */
+const REMOVED = ['Atomics', 'FinalizationRegistry', 'SharedArrayBuffer'];
 
 /** What functions have and TypeScript's library does not declare in a way that could be added to. */
 const UNDECLARED: Readonly<Record<string, string>> = {
@@ -50,11 +61,54 @@ const ABSENT: Readonly<Record<string, string>> = {
   'URL.revokeObjectURL': 'there is nobody to load such a URL',
 };
 
+/** Globals of the language that newer versions of Node have, and the library of es2023 does not. */
+const NEWER = ['Iterator', 'Float16Array', 'SuppressedError', 'DisposableStack', 'AsyncDisposableStack'];
+
 const found = guestShapes();
 
-test('edgehost/worker declares every global of functions with all of its members', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'edgehost-types-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+test('edgehost/worker declares the globals and the members that functions have, and no others', async t => {
+  const lines = [...found].flatMap(([name, { isClass, keys, staticKeys }]) => {
+    if (isClass)
+      return [`same<keyof ${name}, ${union(keys)}>(true);`, `same<keyof typeof ${name}, ${union(staticKeys)}>(true);`];
+    return name === 'console' ? [`same<keyof typeof ${name}, ${union(keys)}>(true);`] : [];
+  });
+  const globals = union([...globalNames(), ...REMOVED].map(name => `'${name}'`));
+  const text = `
+    declare function same<A, B>(
+      isSame: [Exclude<A, B>, Exclude<B, A>] extends [never, never] ? true : { extra: Exclude<A, B>; missing: Exclude<B, A> },
+    ): void;
+    same<keyof typeof globalThis, ${globals}>(true);
+    ${lines.join('\n')}
+    export {};`;
+  t.true(lines.length > 100);
+  t.is(await compiled(text, ['es2023'], WORKER_TYPES), '');
+});
+
+test('edgehost/worker rejects what functions do not have', async t => {
+  const uses = [
+    'document',
+    'window',
+    'WebSocket',
+    'XMLHttpRequest',
+    'indexedDB',
+    'Worker',
+    'WebAssembly',
+    'process',
+    'Buffer',
+    'postMessage({})',
+    'caches.match("a")',
+    'new Cache()',
+    'navigator.language',
+    'URL.createObjectURL(new Blob())',
+    'new Response(new ReadableStream<string>())',
+    'setTimeout("alert()")',
+    'globalThis.document',
+  ];
+  const lines = uses.map(use => `// @ts-expect-error\nvoid (${use});`);
+  t.is(await compiled(`${lines.join('\n')}\nexport {};`, ['es2022'], WORKER_TYPES), '');
+});
+
+test('edgehost/worker/dom declares every global of functions with all of its members, beside webworker', async t => {
   const uses = [...found].flatMap(([name, { members, statics }]) => [
     [name, `globalThis.${name}`],
     ...statics.map(member => [`${name}.${member}`, `${name}.${member}`]),
@@ -63,25 +117,12 @@ test('edgehost/worker declares every global of functions with all of its members
   const lines = uses
     .filter(([name = '']) => !Object.hasOwn(UNDECLARED, name) && !Object.hasOwn(UNDECLARED, name.split('.')[0] ?? ''))
     .map(([, use]) => `use(${use});`);
-  writeFileSync(
-    join(folder, 'all.ts'),
-    `declare function use(value: unknown): void;\n${lines.join('\n')}\nexport {};\n`,
-  );
-  const compilerOptions = {
-    strict: true,
-    noEmit: true,
-    target: 'es2023',
-    lib: ['es2023', 'webworker'],
-    module: 'nodenext',
-    types: [WORKER_TYPES],
-  };
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['all.ts'] }));
-  const compiled = promisify(execFile)(process.execPath, [join(typescript, 'bin/tsc'), '-p', folder]);
-  t.is((await compiled.catch((error: { stdout: string }) => error)).stdout, '');
+  const text = `declare function use(value: unknown): void;\n${lines.join('\n')}\nexport {};\n`;
+  t.is(await compiled(text, ['es2023', 'webworker'], DOM_TYPES), '');
 });
 
-test('functions have every value that edgehost/worker declares', t => {
-  const text = readFileSync(WORKER_TYPES, 'utf8');
+test('functions have every value that edgehost/worker/dom declares', t => {
+  const text = readFileSync(DOM_TYPES, 'utf8');
   const names = [...text.matchAll(/^ {2}(?:var|const|let|class|function) (\w+)/gm)].map(match => match[1] ?? '');
   t.true(names.includes('FixedLengthStream'));
   t.deepEqual(
@@ -122,6 +163,33 @@ test('docs/functions.md names values that the library of TypeScript declares and
   );
 });
 
+/** What the compiler says of a program in an empty folder. */
+async function compiled(text: string, lib: readonly string[], types: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'edgehost-types-'));
+  try {
+    writeFileSync(join(folder, 'all.ts'), text);
+    const compilerOptions = { strict: true, noEmit: true, target: 'es2022', lib, module: 'nodenext', types: [types] };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['all.ts'] }));
+    const run = promisify(execFile)(process.execPath, [join(typescript, 'bin/tsc'), '-p', folder]);
+    return (await run.catch((error: { stdout: string }) => error)).stdout;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function union(types: readonly string[]): string {
+  return types.length === 0 ? 'never' : types.join(' | ');
+}
+
+/** Those of the language too, as far as the oldest library that functions are compiled with knows them. */
+function globalNames(): string[] {
+  const { realm } = new TestRealm();
+  const names: string[] = JSON.parse(
+    vm.runInContext('JSON.stringify(Object.getOwnPropertyNames(globalThis))', realm.context),
+  );
+  return names.filter(name => !NEWER.includes(name));
+}
+
 /** The globals of functions that are not of the language. */
 function guestShapes(): Map<string, Shape> {
   const language: string[] = vm.runInNewContext('Object.getOwnPropertyNames(globalThis)');
@@ -130,10 +198,32 @@ function guestShapes(): Map<string, Shape> {
     `JSON.stringify(Object.getOwnPropertyNames(globalThis).map(name => {
        const value = globalThis[name];
        const names = object => (object === undefined ? [] : Object.getOwnPropertyNames(object));
-       const isClass = typeof value === 'function' && value.prototype !== undefined;
+       const symbols = ['iterator', 'asyncIterator'];
+       const keys = (object, end) => {
+         const all = new Set();
+         for (let o = object; o !== null && o !== end; o = Object.getPrototypeOf(o)) {
+           for (const key of names(o)) all.add(JSON.stringify(key));
+           for (const key of symbols) if (Object.hasOwn(o, Symbol[key])) all.add('typeof Symbol.' + key);
+         }
+         return all;
+       };
+       const isClass = typeof value === 'function' && value.prototype !== undefined && /^[A-Z]/.test(name);
+       const of = isClass ? keys(value.prototype, Object.prototype) : keys(Object(value), Object.prototype);
+       of.delete('"constructor"');
+       // Each event has this one of its own, and each error may have those.
+       if (isClass && (value === Event || value.prototype instanceof Event)) of.add('"isTrusted"');
+       if (isClass && value.prototype instanceof Error) {
+         for (const key of ['"stack"', '"cause"']) of.add(key);
+         of.delete('"toString"');
+       }
+       const statics = isClass ? keys(value, Function.prototype) : new Set();
+       for (const key of ['"length"', '"name"']) statics.delete(key);
        return [name, {
+         isClass,
          members: isClass ? names(value.prototype).filter(member => member !== 'constructor') : [],
          statics: isClass ? names(value).filter(member => !['length', 'name', 'prototype'].includes(member)) : [],
+         keys: [...of],
+         staticKeys: [...statics],
        }];
      }))`,
     realm.context,

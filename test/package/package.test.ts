@@ -47,6 +47,8 @@ test('the tarball has what runs and what documents it, and no more', t => {
     'dist/src/index.d.cts',
     'dist/src/index.d.ts',
     'dist/src/worker.d.ts',
+    'dist/src/worker/dom.d.ts',
+    'dist/src/worker/fetch.d.ts',
     'dist/src/isolate/guest.bundle.js',
     'dist/src/isolate/parser.bundle.cjs',
     'dist/src/isolate/worker.bundle.cjs',
@@ -168,8 +170,12 @@ test('edgehost init of the tarball writes where the tarball is', async t => {
   t.is(devDependencies.edgehost, `file:../${packed.filename}`);
 });
 
-for (const lib of ['webworker', 'dom']) {
-  test(`a function in TypeScript compiles with edgehost/worker, lib ${lib} and no types of Node`, async t => {
+for (const [types, lib] of [
+  ['edgehost/worker', ['es2022']],
+  ['edgehost/worker/dom', ['es2023', 'webworker']],
+  ['edgehost/worker/dom', ['es2023', 'dom']],
+] as const) {
+  test(`functions in TypeScript compile with ${types}, lib ${lib} and no types of Node`, async t => {
     t.timeout(120_000);
     writeFileSync(
       join(project, 'function.ts'),
@@ -197,10 +203,26 @@ for (const lib of ['webworker', 'dom']) {
        addEventListener('scheduled', event => event.waitUntil(Promise.resolve(event.cron)));
       `,
     );
-    await t.notThrowsAsync(compile('function.ts', ['es2023', lib], 'edgehost/worker'));
-    await t.notThrowsAsync(compile('script.ts', ['es2023', lib], 'edgehost/worker'));
+    await t.notThrowsAsync(compile('function.ts', lib, types));
+    await t.notThrowsAsync(compile('script.ts', lib, types));
   });
 }
+
+test('the functions of the examples compile with edgehost/worker alone', async t => {
+  t.timeout(120_000);
+  cpSync(join(ROOT, 'examples/dev/functions'), join(project, 'functions'), { recursive: true });
+  const options = { module: 'esnext', moduleResolution: 'bundler', rootDir: '..' };
+  for (const file of ['functions/hello.ts', 'functions/notes/index.ts'])
+    await t.notThrowsAsync(compile(file, ['es2022'], 'edgehost/worker', options));
+});
+
+test('a function that uses what browsers have does not compile with edgehost/worker', async t => {
+  t.timeout(120_000);
+  const names = ['document', 'indexedDB', 'WebSocket', 'XMLHttpRequest'];
+  writeFileSync(join(project, 'browser.ts'), `${names.map(name => `void ${name};`).join('\n')}\nexport {};\n`);
+  const error = await t.throwsAsync(compile('browser.ts', ['es2022'], 'edgehost/worker'));
+  for (const name of names) t.regex(error?.message ?? '', new RegExp(`Cannot find name '${name}'`));
+});
 
 const FRAMEWORKS = join(ROOT, 'test/package/frameworks');
 /** Those that the programs import, from the repository. */
@@ -273,7 +295,7 @@ async function compile(
   types: string,
   options: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
-  const folder = join(project, `ts-${file}`);
+  const folder = join(project, `ts-${file.replaceAll('/', '-')}`);
   mkdirSync(folder, { recursive: true });
   const compilerOptions = {
     strict: true,
@@ -298,7 +320,16 @@ async function compile(
 test('package.json names a home for every export', t => {
   const { exports, bin, main } = JSON.parse(readFileSync(join(project, 'node_modules/edgehost/package.json'), 'utf8'));
   const { types, require, default: file } = exports['.'];
-  const targets = [types, file, require.types, require.default, main, exports['./worker'].types, `./${bin.edgehost}`];
+  const targets = [
+    types,
+    file,
+    require.types,
+    require.default,
+    main,
+    exports['./worker'].types,
+    exports['./worker/dom'].types,
+    `./${bin.edgehost}`,
+  ];
   const paths = packed.files.map(({ path }) => `./${path}`);
   t.deepEqual(
     targets.filter(target => !paths.includes(target)),

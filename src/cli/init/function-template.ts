@@ -21,10 +21,11 @@ export function functionTemplate({ name, language, edgehost }: TemplateOptions):
     target: 'es2023',
     module: 'esnext',
     moduleResolution: 'bundler',
-    lib: ['es2023', 'webworker'],
+    lib: ['es2023'],
     types: ['edgehost/worker'],
     strict: true,
     noEmit: true,
+    skipLibCheck: true,
     ...(!isTypeScript && { allowJs: true, checkJs: true }),
   };
   const project = {

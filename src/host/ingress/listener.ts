@@ -14,8 +14,8 @@ import { clientAddress, comesOverUnknownProxy, type TrustProxy } from './client-
 import { clientHeaders } from './client-headers.js';
 import { sendError } from './error-response.js';
 import { headOfRaw } from './http-head.js';
-import { type Next, NodeSink } from './node-sink.js';
-import { bodyReadBefore } from './read-body.js';
+import { isClosed, type Next, NodeSink } from './node-sink.js';
+import { bodyIsRead, bodyReadBefore } from './read-body.js';
 import { readTarget } from './request-target.js';
 import { checkServer, maxHeadersOf, serverOf, tooManyHeaders } from './server-bounds.js';
 
@@ -96,6 +96,8 @@ export function createListener(
       const address = clientAddress(request, trustProxy);
       const proceed = (decision: AdmissionDecision): void => {
         if (decision.kind === 'admit') {
+          // The client did not wait for what came before: a hook of the framework, or the decision.
+          if (isClosed(response)) return;
           const sink = new NodeSink(request, response, context, next);
           if (timeoutMs !== Number.POSITIVE_INFINITY) sink.limit(timeoutMs);
           serve(
@@ -144,7 +146,10 @@ function leave(request: IncomingMessage, response: ServerResponse, next: Next | 
 function serve(runner: FunctionRunner, request: IncomingMessage, sink: NodeSink, head: string): void {
   const { headers } = request;
   const length = headers['content-length'];
-  const isBare = (length === undefined || length === '0') && headers['transfer-encoding'] === undefined;
+  const isBare =
+    (length === undefined || length === '0') &&
+    headers['transfer-encoding'] === undefined &&
+    (request.httpVersionMajor < 2 || length === '0' || isHeadOnly(request));
   const read = isBare ? undefined : bodyReadBefore(request);
   if (read !== undefined) new BodyCounter(runner.context.limits).add(read.length);
   if (isBare) {
@@ -163,12 +168,23 @@ function serve(runner: FunctionRunner, request: IncomingMessage, sink: NodeSink,
     // A small body mostly comes with the head, and is there a tick later: then it travels in the same frame.
     process.nextTick(() => {
       const body = request.readableLength === Number(length) ? request.read() : null;
+      if (body === null && request.readableDidRead) {
+        // By other code, in this very tick.
+        sink.refuse(bodyIsRead(request));
+        return;
+      }
       const isComplete = body instanceof Buffer;
       begin(runner, sink, new FetchStart(head, isComplete ? body : null, isComplete));
     });
     return;
   }
   begin(runner, sink, new FetchStart(head, null, false));
+}
+
+/** For HTTP/2, where no header has to announce a body. `stream` is the one of node:http2, whose request objects alone have one. */
+function isHeadOnly(request: IncomingMessage): boolean {
+  const { endAfterHeaders } = 'stream' in request ? (request.stream as { readonly endAfterHeaders?: boolean }) : {};
+  return endAfterHeaders === true;
 }
 
 function begin(runner: FunctionRunner, sink: NodeSink, start: InvocationStart, read?: Buffer): void {

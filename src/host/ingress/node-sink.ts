@@ -9,12 +9,19 @@ import { type Deadline, TimerList } from '../invocation/limits/timer-list.js';
 import type { RequestBodySource, ResponseSink } from '../invocation/response-sink.js';
 import { sendError } from './error-response.js';
 import { isNullBodyStatus, parseResponseHead, type ResponseHead } from './http-head.js';
-import { ReadBody } from './read-body.js';
+import { bodyIsRead, ReadBody } from './read-body.js';
 import { headOnly, unsendablePart, withoutLength, withPlainLength, writeHead } from './response-head.js';
 
 export type Next = (error?: unknown) => void;
 
 const MAX_PIECE_BYTES = 64 * 1024;
+
+/** The client has gone, or has been answered already: nobody is there for an answer, and nothing will say so again. */
+export function isClosed(response: ServerResponse): boolean {
+  // A response of node:http2 has no property of that name, but its stream has.
+  const { destroyed } = 'stream' in response ? (response.stream as { readonly destroyed?: boolean }) : response;
+  return destroyed === true;
+}
 
 const timeouts = new TimerList<NodeSink>(sink => sink.timeOut());
 
@@ -32,6 +39,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
   #timeoutMs = 0;
   #isStreaming = false;
   #isGone = false;
+  readonly #onData = (chunk: Buffer): void => this.#receive(chunk);
 
   constructor(request: IncomingMessage, response: ServerResponse, context: InvocationContext, next: Next | undefined) {
     this.#request = request;
@@ -60,8 +68,13 @@ export class NodeSink implements ResponseSink, RequestBodySource {
       invocation.source.resume();
       return;
     }
+    if (this.#request.readableDidRead) {
+      this.refuse(bodyIsRead(this.#request));
+      invocation.abort();
+      return;
+    }
     invocation.source = this;
-    this.#request.on('data', (chunk: Buffer) => this.#receive(chunk));
+    this.#request.on('data', this.#onData);
     this.#request.once('end', () => invocation.exchange.end());
     this.#request.once('error', () => {}); // the response's close event reports it
     if (this.#request.readableEnded) invocation.exchange.end();
@@ -98,7 +111,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
 
   /** The function reads no more: the rest is read and dropped, so that the connection can be used again. */
   stop(): void {
-    this.#request.removeAllListeners('data');
+    this.#request.removeListener('data', this.#onData);
     this.#request.resume();
   }
 

@@ -28,9 +28,13 @@ export function bodyReadBefore(request: IncomingMessage): Buffer | undefined {
     const isExact = length === undefined ? !isEncoded : Number(length) === bytes.byteLength;
     if (isExact) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
-  throw new EdgeError(
+  throw bodyIsRead(request);
+}
+
+export function bodyIsRead({ method }: IncomingMessage): EdgeError {
+  return new EdgeError(
     'EDGE_BODY_READ',
-    `Cannot pass the body of the ${request.method} request on: the application has read it already. Mount host.listener() before what parses bodies (express.json(), content type parsers of Fastify), or keep the bytes in request.rawBody, as a Buffer of all that was sent`,
+    `Cannot pass the body of the ${method} request on: the application has read it already. Mount host.listener() before what parses bodies (express.json(), content type parsers of Fastify), or keep the bytes in request.rawBody, as a Buffer of all that was sent`,
   );
 }
 

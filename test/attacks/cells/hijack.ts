@@ -95,12 +95,14 @@ export async function hijackedHost(
   const account = host.account(attacker);
   t.teardown(() => account.close());
   await account.bucket('files').put('object', new Uint8Array(4 * 1024 * 1024));
-  const fn = await hijacking.run(store, () => account.load(SOURCE_OF_ALL, { buckets: { FILES: 'files' } }));
+  const domain = `${attacker}.test`;
+  const routes = [{ pattern: `${domain}/*`, customDomain: true }];
+  const fn = await hijacking.run(store, () => account.load(SOURCE_OF_ALL, { buckets: { FILES: 'files' }, routes }));
   return {
     host,
     neighbours,
     attacker,
-    attack: (path, signal) => hijacking.run(store, () => fn.fetch(`https://attack.test${path}`, { signal })),
+    attack: (path, signal) => hijacking.run(store, () => fn.fetch(`https://${domain}${path}`, { signal })),
     readBytes: () => cells.flatMap(({ stdio }) => stdio.slice(2)).reduce((sum, stream) => sum + bytesRead(stream), 0),
   };
 }

@@ -7,6 +7,7 @@ import { Socket } from 'node:net';
 import process from 'node:process';
 import { Control } from '../../../src/pool/control.js';
 import { Channel } from '../../../src/protocol/channel.js';
+import type { Exchange } from '../../../src/protocol/exchange.js';
 import { FrameType, HEADER_BYTES } from '../../../src/protocol/frame-layout.js';
 import { FrameWriter } from '../../../src/protocol/frame-writer.js';
 import { HostOpens, SignalKind } from '../../../src/protocol/messages.js';
@@ -21,6 +22,7 @@ const WINDOW_BYTES = 64 * KIBIBYTE;
 /** An id that the host has not opened. */
 const NOBODY = 0x7fff_fffe;
 const NO_SERVICE = 200;
+const FETCH = 0;
 const BUCKET = 1;
 
 /** One isolate of the cell: an invocation of it, and the connection that it came by. */
@@ -52,7 +54,15 @@ function startIsolate(fd: number): void {
         const answer = JSON.stringify({ kind: 'loaded', handlers: ['fetch'], startupTimeMs: 1 });
         exchange.reply(200, answer, true, null, true);
       } else {
-        const { pathname, searchParams } = new URL(head.split('\n')[1] ?? '');
+        const { pathname, searchParams, host } = new URL(head.split('\n')[1] ?? '');
+        if (pathname === '/echo') {
+          echo(exchange);
+          return;
+        }
+        if (pathname === '/ring') {
+          ring(channel, exchange.id, host);
+          return;
+        }
         const attack = ATTACKS[pathname];
         if (attack !== undefined) {
           // An attacker ignores the answers.
@@ -68,6 +78,45 @@ function startIsolate(fd: number): void {
     onSignal() {},
     onClose: () => socket.destroy(),
   });
+}
+
+/** Sends back what it gets: as soon as it may, by the host alone. */
+function echo(exchange: Exchange): void {
+  const ignore = (): void => {};
+  const move = (): void => {
+    for (let piece = exchange.read(WINDOW_BYTES); piece !== undefined; piece = exchange.read(WINDOW_BYTES)) {
+      exchange.write(Buffer.from(piece));
+    }
+    if (exchange.isPaused) exchange.splice(exchange);
+  };
+  exchange.listener = {
+    onReply: ignore,
+    onData: move,
+    onCredit: ignore,
+    onSent: ignore,
+    onStop: ignore,
+    onFail: ignore,
+  };
+  exchange.reply(200, 'OK', false, null, false);
+  exchange.forwardIncoming();
+}
+
+/**
+ * Two fetches of the function itself, which sends back what it gets: the answer of each is the body of the other, so that the same bytes go round
+ * in the host without end, and cost this cell nothing.
+ */
+function ring(channel: Channel, invocation: number, host: string): void {
+  const { writer } = channel;
+  const [first, second] = [3, 5];
+  const args = JSON.stringify({ method: 'POST', url: `https://${host}/echo`, headers: [] });
+  for (const id of [first, second]) {
+    writer.open(id, FETCH, `${invocation}\nfetch\n\n${args}`, true, null, false);
+    writer.data(id, new Uint8Array(WINDOW_BYTES));
+  }
+  for (const id of [first, second]) writer.pause(id);
+  writer.splice(first, second);
+  writer.splice(second, first);
+  channel.scheduleFlush();
 }
 
 function attacker(socket: Socket, invocation: number): Attacker {

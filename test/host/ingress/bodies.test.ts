@@ -170,6 +170,23 @@ test('an application that reads along takes nothing away, also while the functio
   t.is(seen, body);
 });
 
+test('an application that reads along goes on when the function reads no more', async t => {
+  const host = newHost(t);
+  const listener = host.listener({ function: await host.load(handler('return new Response("enough")')) });
+  const seen: Promise<string>[] = [];
+  const origin = await listen(t, (request, response) => {
+    let text = '';
+    request.on('data', chunk => {
+      text += chunk;
+    });
+    seen.push(once(request, 'end').then(() => text));
+    listener(request, response);
+  });
+  const body = 'x'.repeat(400_000);
+  t.is(await (await fetch(origin, { method: 'POST', body })).text(), 'enough');
+  t.is((await seen[0])?.length, body.length);
+});
+
 test('a body that the application has held up is passed on', async t => {
   const host = newHost(t);
   const listener = host.listener({ function: await host.load(ECHO) });

@@ -22,6 +22,14 @@ export interface AccountingPort {
   charge(ms: number): void;
 }
 
+/**
+ * After so many bytes the event loop goes on before more are moved. Bodies that come from the network wait for it anyway; those that a cell has joined
+ * to each other are moved by promises alone, which would hold everything else up until they end.
+ */
+const ROUND_BYTES = 256 * 1024;
+
+const nextRound = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
+
 export class InvocationAccounting {
   readonly gate: ConnectionLimiter;
   /** The invocation itself, as services see it. */
@@ -43,6 +51,8 @@ export class InvocationAccounting {
   readonly #held = new Map<number, HeldConnection>();
   /** What waits for the isolate to have seen all that was sent to it. */
   #pongs: (() => void)[] = [];
+  /** Since the last time that the event loop was let go on. */
+  #movedBytes = 0;
   #isClosed = false;
 
   constructor(
@@ -77,7 +87,10 @@ export class InvocationAccounting {
     this.pace = {
       sent: bytes => {
         this.work.charge(HOST_COSTS.chunkMs + costOf(bytes, HOST_COSTS.movedMbMs));
-        return share?.turn();
+        this.#movedBytes += bytes;
+        if (this.#movedBytes < ROUND_BYTES) return share?.turn();
+        this.#movedBytes = 0;
+        return share?.turn() ?? nextRound();
       },
       // The account was charged when it was read off the connection, by the clock.
       received: bytes => port.charge(HOST_COSTS.chunkMs + costOf(bytes, HOST_COSTS.movedMbMs)),

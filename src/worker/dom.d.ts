@@ -1,0 +1,101 @@
+/**
+ * Types for authors of functions beside a library of TypeScript's that has the web types, `dom` or `webworker`: what functions have and those
+ * do not declare. `edgehost/worker` is the better choice where it is possible, since they declare much that functions do not have.
+ */
+import './functions.js';
+
+declare global {
+  interface ExtendableEvent extends Event {
+    waitUntil(promise: Promise<unknown>): void;
+    /** When the handler fails, the request goes on to the application instead of becoming an error. */
+    passThroughOnException(): void;
+  }
+
+  /** The event that a classic script receives: `addEventListener('scheduled', event => ...)`. */
+  interface ScheduledEvent extends ExtendableEvent {
+    readonly cron: string;
+    /** Milliseconds since the epoch. */
+    readonly scheduledTime: number;
+  }
+  var ScheduledEvent: {
+    prototype: ScheduledEvent;
+    new (type: string, init: EventInit & { cron?: string; scheduledTime?: number }): ScheduledEvent;
+  };
+
+  /** `addEventListener('fetch', event => event.respondWith(...))`. */
+  function addEventListener(type: 'fetch', listener: (event: WorkerFetchEvent) => void): void;
+  function addEventListener(type: 'scheduled', listener: (event: ScheduledEvent) => void): void;
+
+  /** Not `FetchEvent`, which is another type in TypeScript's library for service workers. */
+  interface WorkerFetchEvent extends ExtendableEvent {
+    readonly request: Request;
+    respondWith(response: Response | Promise<Response>): void;
+  }
+
+  // Beyond TypeScript's library.
+
+  /** Bytes in, the same bytes out. */
+  interface IdentityTransformStream {
+    readonly readable: ReadableStream<Uint8Array>;
+    readonly writable: WritableStream<ArrayBuffer | ArrayBufferView>;
+  }
+  var IdentityTransformStream: { prototype: IdentityTransformStream; new (): IdentityTransformStream };
+
+  /** Exactly the given number of bytes in and out; fewer or more are an error. As a body, it is sent with its length. */
+  interface FixedLengthStream {
+    readonly readable: ReadableStream<Uint8Array>;
+    readonly writable: WritableStream<ArrayBuffer | ArrayBufferView>;
+  }
+  var FixedLengthStream: {
+    prototype: FixedLengthStream;
+    new (expectedLength: number | bigint): FixedLengthStream;
+  };
+
+  /** Digests what is written: `await readable.pipeTo(stream); await stream.digest`. */
+  interface DigestStream extends WritableStream<ArrayBuffer | ArrayBufferView | string> {
+    readonly digest: Promise<ArrayBuffer>;
+    readonly bytesWritten: number;
+  }
+
+  interface CacheStorage {
+    /** EdgeHost has no caches: the promise of each call of it rejects with an error that says so. The call counts as a subrequest. */
+    readonly default: Cache;
+  }
+
+  interface Crypto {
+    readonly DigestStream: {
+      prototype: DigestStream;
+      new (algorithm: DigestAlgorithm | { readonly name: DigestAlgorithm }): DigestStream;
+    };
+  }
+
+  /** In upper or lower case. */
+  type DigestAlgorithm = 'MD5' | 'SHA-1' | 'SHA-256' | 'SHA-384' | 'SHA-512' | (string & {});
+
+  interface SubtleCrypto {
+    /** Whether two buffers of one length have the same bytes, in a time that does not depend on where they differ. */
+    timingSafeEqual(a: ArrayBuffer | ArrayBufferView, b: ArrayBuffer | ArrayBufferView): boolean;
+  }
+
+  interface Scheduler {
+    /** Resolves after the delay; rejects when the signal aborts first. */
+    wait(delayMs: number, options?: { readonly signal?: AbortSignal }): Promise<void>;
+  }
+
+  interface Request {
+    /** Undefined for a request that did not come over HTTP: of the application's own, or made by a function. */
+    readonly client: RequestClient | undefined;
+    readonly duplex: 'half';
+    readonly isReloadNavigation: boolean;
+    readonly isHistoryNavigation: boolean;
+  }
+
+  interface QuotaExceededError extends DOMException {
+    readonly quota: number | null;
+    readonly requested: number | null;
+  }
+  var QuotaExceededError: {
+    prototype: QuotaExceededError;
+    new (message?: string, options?: { readonly quota?: number; readonly requested?: number }): QuotaExceededError;
+  };
+}

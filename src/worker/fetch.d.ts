@@ -1,0 +1,194 @@
+/** fetch, requests, responses, and what their bodies are made of. */
+
+type BufferSource = ArrayBufferView | ArrayBuffer;
+
+type BlobPart = BufferSource | Blob | string;
+
+interface BlobPropertyBag {
+  type?: string;
+  endings?: 'native' | 'transparent';
+}
+
+interface Blob {
+  readonly size: number;
+  readonly type: string;
+  arrayBuffer(): Promise<ArrayBuffer>;
+  bytes(): Promise<Uint8Array<ArrayBuffer>>;
+  slice(start?: number, end?: number, contentType?: string): Blob;
+  stream(): ReadableStream<Uint8Array<ArrayBuffer>>;
+  text(): Promise<string>;
+}
+declare var Blob: { prototype: Blob; new (parts?: Iterable<BlobPart>, options?: BlobPropertyBag): Blob };
+
+interface FilePropertyBag extends BlobPropertyBag {
+  /** Milliseconds since the epoch. */
+  lastModified?: number;
+}
+
+interface File extends Blob {
+  readonly name: string;
+  readonly lastModified: number;
+  /** Always empty. */
+  readonly webkitRelativePath: string;
+}
+declare var File: {
+  prototype: File;
+  new (parts: Iterable<BlobPart>, name: string, options?: FilePropertyBag): File;
+};
+
+type FormDataEntryValue = File | string;
+
+interface FormData {
+  append(name: string, value: string): void;
+  append(name: string, value: Blob, filename?: string): void;
+  delete(name: string): void;
+  get(name: string): FormDataEntryValue | null;
+  getAll(name: string): FormDataEntryValue[];
+  has(name: string): boolean;
+  set(name: string, value: string): void;
+  set(name: string, value: Blob, filename?: string): void;
+  forEach(callback: (value: FormDataEntryValue, name: string, form: FormData) => void, thisArg?: unknown): void;
+  entries(): IteratorObject<[string, FormDataEntryValue], BuiltinIteratorReturn>;
+  keys(): IteratorObject<string, BuiltinIteratorReturn>;
+  values(): IteratorObject<FormDataEntryValue, BuiltinIteratorReturn>;
+  [Symbol.iterator](): IteratorObject<[string, FormDataEntryValue], BuiltinIteratorReturn>;
+}
+declare var FormData: { prototype: FormData; new (): FormData };
+
+type HeadersInit = Iterable<readonly [string, string]> | Record<string, string> | Headers;
+
+interface Headers {
+  append(name: string, value: string): void;
+  delete(name: string): void;
+  get(name: string): string | null;
+  /** Each Set-Cookie header by itself. */
+  getSetCookie(): string[];
+  has(name: string): boolean;
+  set(name: string, value: string): void;
+  forEach(callback: (value: string, name: string, headers: Headers) => void, thisArg?: unknown): void;
+  entries(): IteratorObject<[string, string], BuiltinIteratorReturn>;
+  keys(): IteratorObject<string, BuiltinIteratorReturn>;
+  values(): IteratorObject<string, BuiltinIteratorReturn>;
+  [Symbol.iterator](): IteratorObject<[string, string], BuiltinIteratorReturn>;
+}
+declare var Headers: { prototype: Headers; new (init?: HeadersInit): Headers };
+
+type BodyInit = ReadableStream<Uint8Array> | Blob | BufferSource | FormData | URLSearchParams | string;
+
+interface Body {
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
+  readonly bodyUsed: boolean;
+  arrayBuffer(): Promise<ArrayBuffer>;
+  blob(): Promise<Blob>;
+  bytes(): Promise<Uint8Array<ArrayBuffer>>;
+  formData(): Promise<FormData>;
+  json(): Promise<any>;
+  text(): Promise<string>;
+}
+
+type RequestCache = 'default' | 'force-cache' | 'no-cache' | 'no-store' | 'only-if-cached' | 'reload';
+type RequestCredentials = 'include' | 'omit' | 'same-origin';
+type RequestMode = 'cors' | 'navigate' | 'no-cors' | 'same-origin';
+type RequestPriority = 'auto' | 'high' | 'low';
+type RequestRedirect = 'error' | 'follow' | 'manual';
+type ReferrerPolicy =
+  | ''
+  | 'no-referrer'
+  | 'no-referrer-when-downgrade'
+  | 'origin'
+  | 'origin-when-cross-origin'
+  | 'same-origin'
+  | 'strict-origin'
+  | 'strict-origin-when-cross-origin'
+  | 'unsafe-url';
+
+type RequestInfo = Request | string;
+
+interface RequestInit {
+  body?: BodyInit | null;
+  /** Kept, and of no effect: as are the other options that only browsers act on. */
+  cache?: RequestCache;
+  credentials?: RequestCredentials;
+  /** Has to be there when the body is a stream. */
+  duplex?: 'half';
+  headers?: HeadersInit;
+  integrity?: string;
+  keepalive?: boolean;
+  method?: string;
+  mode?: RequestMode;
+  priority?: RequestPriority;
+  redirect?: RequestRedirect;
+  referrer?: string;
+  referrerPolicy?: ReferrerPolicy;
+  signal?: AbortSignal | null;
+  window?: null;
+}
+
+interface Request extends Body {
+  readonly cache: RequestCache;
+  /** Undefined for a request that did not come over HTTP: of the application's own, or made by a function. */
+  readonly client: RequestClient | undefined;
+  readonly credentials: RequestCredentials;
+  /** Always empty. */
+  readonly destination: '';
+  readonly duplex: 'half';
+  readonly headers: Headers;
+  readonly integrity: string;
+  readonly isHistoryNavigation: boolean;
+  readonly isReloadNavigation: boolean;
+  readonly keepalive: boolean;
+  readonly method: string;
+  readonly mode: RequestMode;
+  readonly redirect: RequestRedirect;
+  readonly referrer: string;
+  readonly referrerPolicy: ReferrerPolicy;
+  /** Aborts when the client goes. */
+  readonly signal: AbortSignal;
+  readonly url: string;
+  clone(): Request;
+}
+declare var Request: { prototype: Request; new (input: RequestInfo | URL, init?: RequestInit): Request };
+
+interface ResponseInit {
+  headers?: HeadersInit;
+  status?: number;
+  statusText?: string;
+}
+
+type ResponseType = 'basic' | 'cors' | 'default' | 'error' | 'opaque' | 'opaqueredirect';
+
+interface Response extends Body {
+  readonly headers: Headers;
+  readonly ok: boolean;
+  readonly redirected: boolean;
+  readonly status: number;
+  readonly statusText: string;
+  readonly type: ResponseType;
+  readonly url: string;
+  clone(): Response;
+}
+declare var Response: {
+  prototype: Response;
+  new (body?: BodyInit | null, init?: ResponseInit): Response;
+  error(): Response;
+  json(data: unknown, init?: ResponseInit): Response;
+  redirect(url: string | URL, status?: number): Response;
+};
+
+/** Not in the global scope of a function: only while an event is being handled. Each counts as a subrequest, as does each redirect of it. */
+declare function fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response>;
+
+/** EdgeHost has no caches: the promise of each call rejects with an error that says so. The call counts as a subrequest. */
+interface Cache {
+  match(request: RequestInfo | URL): Promise<Response | undefined>;
+  put(request: RequestInfo | URL, response: Response): Promise<void>;
+  delete(request: RequestInfo | URL): Promise<boolean>;
+}
+declare var Cache: { prototype: Cache };
+
+interface CacheStorage {
+  readonly default: Cache;
+  open(name: string): Promise<Cache>;
+}
+declare var CacheStorage: { prototype: CacheStorage };
+declare var caches: CacheStorage;
