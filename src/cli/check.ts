@@ -59,16 +59,16 @@ export const CHECK = command(SYNTAX, async ({ values, paths }, io) => {
   const path = paths[0] ?? '.';
   const paint = paintFor(io);
   let errors = 0;
-  const tell = (finding: Finding): void => {
+  const report = (finding: Finding): void => {
     if (!finding.isOk) errors += 1;
     io.out(values.json ? `${JSON.stringify(finding)}\n` : lineOf(finding, paint));
   };
   const isServer = await isFileOfServer(path);
-  if (isServer) await checkServer(path, tell);
+  if (isServer) await checkServer(path, report);
   else {
     const envFile = values['env-file'];
     const env = envFile === undefined ? {} : await orUnusable(readEnvFile(envFile));
-    await checkFunctions(path, { plan: values.plan, env, tell });
+    await checkFunctions(path, { plan: values.plan, env, report });
   }
   return errors > 0 ? 1 : 0;
 });
@@ -87,12 +87,12 @@ async function isFileOfServer(path: string): Promise<boolean> {
 
 async function checkFunctions(
   path: string,
-  { plan, env, tell }: { plan: (typeof PLANS)[number] | undefined; env: EnvFile; tell: (finding: Finding) => void },
+  { plan, env, report }: { plan: (typeof PLANS)[number] | undefined; env: EnvFile; report: (finding: Finding) => void },
 ): Promise<void> {
   const { places } = await orUnusable(findFunctions(path));
   const host = new EdgeHost({ storage: ':memory:', spareIsolates: 0, ...(plan !== undefined && { plan }) });
   try {
-    for (const place of places) tell(await checkPlace(host.account('default'), place, env));
+    for (const place of places) report(await checkPlace(host.account('default'), place, env));
   } finally {
     await host.close();
   }
@@ -112,7 +112,7 @@ async function checkPlace(account: Account, place: FunctionPlace, env: EnvFile):
 }
 
 /** Loads what was checked, too, without its crons: then routes that collide are found. */
-async function checkServer(path: string, tell: (finding: Finding) => void): Promise<void> {
+async function checkServer(path: string, report: (finding: Finding) => void): Promise<void> {
   let host: EdgeHost | undefined;
   try {
     const file = await readServerFile(path);
@@ -120,11 +120,11 @@ async function checkServer(path: string, tell: (finding: Finding) => void): Prom
     const failures = await forEachFunction(host, file.accounts, async ({ account, read }) => {
       const { startupTimeMs } = await account.check(read.source, read.options);
       await account.load(read.source, { ...read.options, crons: [] });
-      tell(passed(account.id, read, startupTimeMs));
+      report(passed(account.id, read, startupTimeMs));
     });
-    for (const { account, function: name, error } of failures) tell(failed(account, name, error));
+    for (const { account, function: name, error } of failures) report(failed(account, name, error));
   } catch (error) {
-    tell(failed(undefined, path, error));
+    report(failed(undefined, path, error));
   } finally {
     await host?.close();
   }

@@ -22,15 +22,15 @@ first, or let --copy do it.`,
 
 export const REPAIR = command(SYNTAX, async ({ values, paths }, io) => {
   const directory = paths[0] ?? '';
-  const tell = (text: string): void => {
+  const report = (text: string): void => {
     if (!values.json) io.out(`${text}\n`);
   };
   if (values.copy !== undefined) {
-    tell(`copying ${directory} to ${values.copy}`);
+    report(`copying ${directory} to ${values.copy}`);
     await copyTo(directory, values.copy);
   }
   const onStep = (step: RepairStep): void =>
-    tell(
+    report(
       step.kind === 'repair'
         ? `repairing the database ${join(directory, step.database)}`
         : 'opening it, rebuilding its indexes and counting what accounts have stored',
@@ -39,13 +39,13 @@ export const REPAIR = command(SYNTAX, async ({ values, paths }, io) => {
   if (values.json) io.out(`${JSON.stringify({ directory, databases, recounted })}\n`);
   for (const { name, movedFiles } of databases) {
     if (movedFiles.length > 0)
-      tell(`files of ${name} that are in ${join(directory, name, 'lost')} now: ${movedFiles.join(', ')}`);
+      report(`files of ${name} that are in ${join(directory, name, 'lost')} now: ${movedFiles.join(', ')}`);
   }
   for (const { account, before, after } of recounted)
-    tell(
+    report(
       `account ${account} stores ${sumText(after)}; ${before === null ? 'there was no sum' : `the sum was ${sumText(before)}`}`,
     );
-  tell('done: the directory can be opened');
+  report('done: the directory can be opened');
   return 0;
 });
 

@@ -124,7 +124,7 @@ export interface EdgeHostOptions {
   /**
    * What is kept of usage, see `account.usage(query)`: that of this day (UTC) and of so many days in all, 1 to 3,660; false for none. It is kept in
    * the storage, which opens with the first usage.
-   * @default { keepDays: 400 } with option `storage`, false without it: a host that nobody gave a directory makes none for this
+   * @default { keepDays: 400 } with option `storage`, false without it: a host without a directory creates none for this
    */
   readonly usage?: false | { readonly keepDays?: number };
   /** The clock of request counts, in milliseconds since 1970: minutes and days (UTC) go by it. @default Date.now */

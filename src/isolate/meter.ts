@@ -5,7 +5,7 @@
 import { getHeapStatistics } from 'node:v8';
 import { IdTable } from '../protocol/id-table.js';
 import { HostOpens, type IsolateLimits } from '../protocol/messages.js';
-import { CpuAllowance } from '../quotas/cpu-allowance.js';
+import { CpuTokenBucket } from '../quotas/cpu-token-bucket.js';
 import { collectGarbage } from './memory/collect-garbage.js';
 import { threadCpuMs } from './thread-clock.js';
 import type { TurnMeter } from './turns.js';
@@ -78,7 +78,7 @@ export class InvocationMeter implements TurnMeter {
   #background: CpuBudget | undefined;
   readonly #spent = new Set<number>();
   #limits: IsolateLimits = NO_LIMITS;
-  #allowance = new CpuAllowance({ overrunMs: 0 });
+  #cpuTokens = new CpuTokenBucket({ overrunMs: 0 });
   #startedMs = 0;
   /** The last reading of the thread's clock, its time, and the wall time of short turns since. */
   #clockMs = threadCpuMs();
@@ -106,7 +106,7 @@ export class InvocationMeter implements TurnMeter {
 
   setLimits(limits: IsolateLimits): void {
     this.#limits = limits;
-    this.#allowance = new CpuAllowance({ overrunMs: limits.cpuOverrunMs, balanceMs: limits.cpuBalanceMs });
+    this.#cpuTokens = new CpuTokenBucket({ overrunMs: limits.cpuOverrunMs, balanceMs: limits.cpuBalanceMs });
   }
 
   /** The function is loaded: what runs outside of invocations has what one turn of the start-up had, together. */
@@ -126,7 +126,7 @@ export class InvocationMeter implements TurnMeter {
   open(invocation: number, kind: HostOpens): void {
     const background = this.#background;
     if (background !== undefined && background.usedMs > 0) {
-      this.#allowance.take(background.usedMs);
+      this.#cpuTokens.take(background.usedMs);
       background.usedMs = 0;
     }
     const limit = this.#limits.cpuMs[LIMIT_OF[kind] ?? 'fetch'];
@@ -145,7 +145,7 @@ export class InvocationMeter implements TurnMeter {
     const budget = this.#budgets.get(invocation);
     this.#budgets.delete(invocation);
     if (budget !== undefined && budget.limitMs !== Number.POSITIVE_INFINITY) {
-      this.#allowance.settle(budget.usedMs, budget.limitMs);
+      this.#cpuTokens.charge(budget.usedMs, budget.limitMs);
     }
     const report = this.#report;
     report.writeUInt32LE(Math.min(0xffff_ffff, Math.round((budget?.usedMs ?? 0) * 1000)), 0);
@@ -298,7 +298,7 @@ export class InvocationMeter implements TurnMeter {
   /** Time that earlier invocations left unused can be borrowed on top of the limit. */
   #grant(budget: CpuBudget): number {
     if (budget === this.#background) return budget.limitMs;
-    return budget.limitMs === Number.POSITIVE_INFINITY ? budget.limitMs : this.#allowance.grant(budget.limitMs);
+    return budget.limitMs === Number.POSITIVE_INFINITY ? budget.limitMs : this.#cpuTokens.grant(budget.limitMs);
   }
 
   /**

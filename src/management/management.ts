@@ -23,7 +23,7 @@ import { allRoutes } from './routes.js';
 import { AuditLog } from './state/audit-log.js';
 import { FunctionStore } from './state/function-store.js';
 import { commit, type ManagementStorage } from './state/records.js';
-import { checkKey, Sealing } from './state/secret-cipher.js';
+import { checkKey, SecretCipher } from './state/secret-cipher.js';
 import { openSecrets } from './state/secrets-key.js';
 import { Stores } from './state/stores.js';
 import { type ConfiguredToken, checkPermissions, type TokenRecord, Tokens } from './state/tokens.js';
@@ -126,13 +126,13 @@ export function createManagement(options: ManagementOptions): Management {
   const tokens = new Tokens(options.tokens ?? [], stores.tokens);
   const audit = new AuditLog(stores.audit);
   const given = options.secretsKey === undefined ? undefined : checkKey(options.secretsKey);
-  const sealing = new Sealing(given ?? new Uint8Array(randomBytes(32)));
+  const cipher = new SecretCipher(given ?? new Uint8Array(randomBytes(32)));
   const onWarning = options.onWarning ?? (() => {});
   const zoneOwners = new ZoneOwners(options.names, options.zoneOwnership, onWarning);
   const functionStore = new FunctionStore({
     stores,
     port: options.functions,
-    sealing,
+    cipher,
     owners: zoneOwners,
     versionsKept: limits.versionsKept,
     bindings,
@@ -173,7 +173,7 @@ export function createManagement(options: ManagementOptions): Management {
     async start() {
       await zoneOwners.claimStored(stores);
       const { keyStore } = options;
-      if (keyStore !== undefined) await openSecrets({ stores, sealing, given, keyStore, onWarning });
+      if (keyStore !== undefined) await openSecrets({ stores, cipher, given, keyStore, onWarning });
     },
     async issueToken({ expiresOn, ...spec }) {
       checkPermissions(spec.name, spec.permissions);

@@ -16,7 +16,7 @@ import type { LeaseEnd } from './thread-pool.js';
 import { CpuClaims } from './watch/cpu-claims.js';
 
 /** Why invocations ended with their isolate. */
-export type LossReason = LeaseEnd | 'bystander' | 'cell' | 'hoard' | 'protocol' | 'removed' | 'silent';
+export type LossReason = LeaseEnd | 'bystander' | 'cell' | 'hoard' | 'protocol' | 'removed' | 'unresponsive';
 
 /** The known usage of an invocation that was lost; unknown values are zero. */
 export interface LossUsage {
@@ -282,7 +282,7 @@ export class IsolateHandle implements ChannelOwner {
     this.#invocations.delete(id);
     this.claims.closed(id, undefined);
     this.#channel.find(id)?.fail('The invocation is over');
-    port?.onLost('silent', '', NOTHING_KNOWN);
+    port?.onLost('unresponsive', '', NOTHING_KNOWN);
     if (this.#invocations.size === 0) this.#idle();
   }
 

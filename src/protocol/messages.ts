@@ -85,7 +85,7 @@ export interface BindingHead {
 export interface IsolateLimits {
   readonly startupMs: number;
   readonly memoryBytes: number;
-  /** CPU time that occasional overruns may borrow, and how much of it there is now (quotas/cpu-allowance.ts). */
+  /** CPU time that occasional overruns may borrow, and how much of it there is now (quotas/cpu-token-bucket.ts). */
   readonly cpuOverrunMs: number;
   readonly cpuBalanceMs: number;
   /** CPU time of one invocation, by what started it; null for no limit. */

@@ -21,7 +21,7 @@ const ROWS: readonly (readonly [row: string, file: string, title: string])[] = [
   ['use of a canceled connection throws', 'limits/connections', 'is canceled, and its later use throws'],
   ['memory past 128 MB', 'limits/memory', 'ends with exceededMemory, and a fresh isolate answers'],
   ['persistent CPU overrun', 'limits/cpu', 'many short turns past the limit end the invocation with exceededCpu'],
-  ['an overrun is occasional', 'quotas/cpu-allowance', 'grant() terminates consistent overruns at the limit'],
+  ['an overrun is occasional', 'quotas/cpu-token-bucket', 'grant() terminates consistent overruns at the limit'],
   ['startup over 400 ms', 'limits/deployment', 'load() fails with the time taken when the global scope needs more'],
   [
     'client disconnects',

@@ -239,7 +239,7 @@ const PROBES: Readonly<Record<Exclude<LimitName, keyof typeof ELSEWHERE>, Probe>
 
 /** Limits whose bound is tested where it can be reached, or which nothing of the package reaches. */
 const ELSEWHERE = {
-  cpuOverrunMs: 'only ever lent on top of cpuMs: test/quotas/cpu-allowance.test.ts',
+  cpuOverrunMs: 'only ever lent on top of cpuMs: test/quotas/cpu-token-bucket.test.ts',
   instances: 'one, and no override gives more',
   cacheCalls: 'no caches yet: test/host/invocation/calls/accounting.test.ts has a scripted one',
   cacheObjectBytes: 'no caches yet',

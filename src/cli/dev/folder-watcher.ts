@@ -109,10 +109,10 @@ export class FolderWatcher {
     if (this.#isClosed || this.#running !== undefined || this.#changes.size === 0) return;
     clearTimeout(this.#timer);
     const left = Math.max(0, this.#firstMs + MAX_WAIT_MS - performance.now());
-    this.#timer = setTimeout(() => this.#tell(), Math.min(QUIET_MS, left));
+    this.#timer = setTimeout(() => this.#report(), Math.min(QUIET_MS, left));
   }
 
-  #tell(): void {
+  #report(): void {
     const changes = this.#changes;
     this.#changes = new Map();
     this.#reportedMs = Date.now() - CLOCK_STEP_MS;

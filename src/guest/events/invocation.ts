@@ -69,7 +69,7 @@ export class Invocation implements ContextOwner {
   abandon(): void {
     this.#isAbandoned = true;
     if (this.#held === 0) this.#end();
-    else tell(Op.Abandon, this.id);
+    else notify(Op.Abandon, this.id);
   }
 
   #release(): void {
@@ -80,26 +80,26 @@ export class Invocation implements ContextOwner {
   #end(): void {
     // The host may have ended it already.
     if (!mapDelete(invocations, this.id)) return;
-    tell(Op.Done, this.id);
+    notify(Op.Done, this.id);
   }
 
   waitUntil(promise: unknown): void {
     if (this.tasks === 0) throw new TypeErrorCtor('waitUntil() was called after the end of its event');
-    if (!tell(Op.Hold, this.id)) throw new TypeErrorCtor('waitUntil() was called after the client had disconnected');
+    if (!notify(Op.Hold, this.id)) throw new TypeErrorCtor('waitUntil() was called after the client had disconnected');
     this.tasks++;
     this.#held++;
     observe(promise, () => this.#release());
   }
 
   passThroughOnException(): void {
-    tell(Op.PassThrough, this.id);
+    notify(Op.PassThrough, this.id);
   }
 }
 
 const invocations = new MapCtor<number, Invocation>();
 
 /** For ops whose failure means that the host has closed the invocation: there is no one left to notify. */
-function tell(number: Op, a: number, b?: string | number, c?: string, d?: string | Uint8Array): boolean {
+function notify(number: Op, a: number, b?: string | number, c?: string, d?: string | Uint8Array): boolean {
   try {
     op(number, a, b, c, d);
     return true;
@@ -161,7 +161,7 @@ async function settle(invocation: Invocation, promise: unknown, answer: Answer):
 }
 
 function fail(invocation: Invocation, error: unknown, code: FailureCode): void {
-  tell(Op.ReplyFailed, invocation.id, describeFailure(error, code));
+  notify(Op.ReplyFailed, invocation.id, describeFailure(error, code));
   invocation.endTask();
 }
 
@@ -211,7 +211,7 @@ function reply(invocation: Invocation, state: ResponseState): void {
   const { body, status } = state;
   if (state.type === 'error') throw new TypeErrorCtor('The fetch handler answered with Response.error()');
   if (body === null) {
-    tell(Op.Reply, id, status, headOf(state));
+    notify(Op.Reply, id, status, headOf(state));
     return;
   }
   if (isUnusable(body)) {
@@ -221,8 +221,8 @@ function reply(invocation: Invocation, state: ResponseState): void {
   }
   const outgoing = takeOutgoing(body);
   if (goesWhole(outgoing)) {
-    tell(typeof outgoing === 'string' ? Op.Reply : Op.ReplyBytes, id, status, headOf(state), outgoing);
-  } else if (tell(Op.ReplyStream, id, status, headWithLength(state, bodyLength(body)))) {
+    notify(typeof outgoing === 'string' ? Op.Reply : Op.ReplyBytes, id, status, headOf(state), outgoing);
+  } else if (notify(Op.ReplyStream, id, status, headWithLength(state, bodyLength(body)))) {
     send(invocation, outgoing);
   }
 }
@@ -233,7 +233,7 @@ function send(invocation: Invocation, body: Exclude<OutgoingBody, string>): void
   try {
     sent = sendBody(body, invocation.id);
   } catch {
-    tell(Op.BodyFail, invocation.id, 'The body is no longer there to be sent');
+    notify(Op.BodyFail, invocation.id, 'The body is no longer there to be sent');
   }
   if (sent !== undefined) hold(invocation, sent);
 }
@@ -259,7 +259,7 @@ function missing(): never {
 
 /** Other events have no answer but that they were handled, and for a queue what becomes of its messages. */
 function answerOther(invocation: Invocation, outcome: string | undefined): void {
-  tell(Op.Reply, invocation.id, 200, '', outcome);
+  notify(Op.Reply, invocation.id, 200, '', outcome);
   invocation.endTask();
 }
 

@@ -1,5 +1,5 @@
 /** Compiles a deployment and starts it in an isolate, up to where it could serve: what load() and check() have in common. */
-import { CpuAllowance } from '../../quotas/cpu-allowance.js';
+import { CpuTokenBucket } from '../../quotas/cpu-token-bucket.js';
 import { checkDeployment } from '../../quotas/deployment-checks.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { AccountHost } from '../account-host.js';
@@ -56,11 +56,11 @@ export async function startFunction(
   const parts = { account: account.id, check: account.check, options, version, stats };
   const body = new KeptBody(deployment.body, host.share);
   const runnerWith = (own: ResolvedLimits): FunctionRunner => {
-    const allowance = new CpuAllowance({ overrunMs: own.cpuOverrunMs });
+    const cpuTokens = new CpuTokenBucket({ overrunMs: own.cpuOverrunMs });
     return new FunctionRunner({
-      context: functionContext(host, { ...parts, limits: own, allowance }),
+      context: functionContext(host, { ...parts, limits: own, cpuTokens }),
       body,
-      head: () => loadHead(options, modules, own, allowance.balanceMs),
+      head: () => loadHead(options, modules, own, cpuTokens.balanceMs),
       cache: host.cache,
       acquire: signal => host.gate.acquire(signal, account.id, () => account.supervisor.acquire()),
     });

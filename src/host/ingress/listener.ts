@@ -60,7 +60,7 @@ export function createListener(
       isBodyWarned = true;
       onWarning(error);
     }
-    // Such as that of a property of the request that the application has defined: the client is told of an internal error alone.
+    // Such as that of a property of the request that the application has defined: the client gets an internal error alone.
     if (error instanceof Error && !isEdgeErrorCode(errorCode(error) ?? '')) onWarning(error);
     sendError(request, response, error);
   };

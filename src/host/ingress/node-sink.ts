@@ -16,7 +16,7 @@ export type Next = (error?: unknown) => void;
 
 const MAX_PIECE_BYTES = 64 * 1024;
 
-/** The client has gone, or has been answered already: nobody is there for an answer, and nothing will say so again. */
+/** The client has gone, or has been answered already: nothing will receive an answer, and no event will say so again. */
 export function isClosed(response: ServerResponse): boolean {
   // A response of node:http2 has no property of that name, but its stream has.
   const { destroyed } = 'stream' in response ? (response.stream as { readonly destroyed?: boolean }) : response;

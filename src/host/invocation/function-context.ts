@@ -1,5 +1,5 @@
 /** What every invocation of one function works with: its limits, its services, and where its logs and its outcome go. */
-import type { CpuAllowance } from '../../quotas/cpu-allowance.js';
+import type { CpuTokenBucket } from '../../quotas/cpu-token-bucket.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { AccountHost } from '../account-host.js';
@@ -19,11 +19,11 @@ export interface FunctionParts {
   readonly version: string;
   readonly limits: ResolvedLimits;
   readonly stats: FunctionStats;
-  readonly allowance: CpuAllowance;
+  readonly cpuTokens: CpuTokenBucket;
 }
 
 export function functionContext(host: AccountHost, parts: FunctionParts): InvocationContext {
-  const { account, options, version, limits, stats, allowance } = parts;
+  const { account, options, version, limits, stats, cpuTokens } = parts;
   const services = host.bindings.services(
     {
       account,
@@ -47,7 +47,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
     services,
     share: host.share,
     idleHttpMs: host.idleHttpMs,
-    cpuGrant: limitMs => allowance.grant(limitMs),
+    cpuGrant: limitMs => cpuTokens.grant(limitMs),
     requests: () => host.admission.counted(account),
     emitLog: event => host.emitLog(event),
     connectionSlotRelease: host.connectionSlotRelease,
@@ -57,7 +57,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
       // The isolate keeps the same account of its CPU time; this one is for the isolate that replaces it.
       const limitMs = limits.cpuMs[kind];
       // Of one that was ended with its isolate it is not always known what it had used: it has left nothing for others.
-      if (Number.isFinite(limitMs)) allowance.settle(LOST.has(outcome) ? Math.max(cpuMs, limitMs) : cpuMs, limitMs);
+      if (Number.isFinite(limitMs)) cpuTokens.charge(LOST.has(outcome) ? Math.max(cpuMs, limitMs) : cpuMs, limitMs);
       stats.record(outcome, used);
       usage?.add(outcome, used);
       if (host.wantsInvocations()) host.emitInvocation(event(), trace);

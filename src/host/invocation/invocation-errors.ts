@@ -15,7 +15,7 @@ export interface InvocationSubject {
 /** The reason with which an isolate fails an invocation that has used up its CPU time: the code, and the milliseconds. */
 const CPU_REASON = /^EDGE_CPU_LIMIT (\d{1,12}(?:\.\d{1,3})?)$/;
 
-/** The CPU milliseconds that a reason of failure tells; undefined when it is about something else. */
+/** The CPU milliseconds that a reason of failure states; undefined when it is about something else. */
 export function cpuOfReason(reason: string): number | undefined {
   const [, figure] = CPU_REASON.exec(reason) ?? [];
   return figure === undefined ? undefined : Number(figure);
@@ -24,7 +24,7 @@ export function cpuOfReason(reason: string): number | undefined {
 /** The same for memory: the code, and the bytes that the isolate held. */
 const MEMORY_REASON = /^EDGE_MEMORY_LIMIT (\d{1,15})$/;
 
-/** The bytes that a reason of failure tells; undefined when it is about something else. */
+/** The bytes that a reason of failure states; undefined when it is about something else. */
 export function memoryOfReason(reason: string): number | undefined {
   const [, figure] = MEMORY_REASON.exec(reason) ?? [];
   return figure === undefined ? undefined : Number(figure);

@@ -5,7 +5,7 @@ import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 /** `head`: "METHOD\nURL\nname\nvalue...". */
 export function noteRequestHead(warnings: LimitWarnings, head: string, limits: ResolvedLimits): void {
   const { urlBytes, headerBytes, headersBytes } = limits;
-  // Most heads are far from every limit, which their length tells.
+  // Most heads are far from every limit, which their length shows.
   if (head.length < Math.min(urlBytes, headerBytes, headersBytes) / 2) return;
   const [, url = '', ...headers] = head.split('\n');
   warnings.note('urlBytes', url.length, urlBytes);

@@ -10,7 +10,7 @@ import { type FunctionStats, type Histogram, MIN_MS } from '../invocation/functi
 import { type HistogramSample, histogramText, metricText, type Sample } from './prometheus.js';
 
 export interface MetricsOptions {
-  /** Accounts whose usage is told apart, by the label `account`. Up to 100: each is some ten series. @default none */
+  /** Accounts with series of their own, by the label `account`. Up to 100: each is some ten series. @default none */
   readonly accounts?: readonly string[];
 }
 

@@ -58,7 +58,7 @@ export class HostUsage {
 
   /**
    * The report of one account, with everything that was over before. Rejects like `account.usage()`.
-   * @param work to whom reading it is charged. @default nobody
+   * @param work the account that reading is charged to. @default none
    */
   async report(where: string, account: string, query: UsageQuery, work?: CallWork): Promise<UsageReport> {
     const resolved = resolveUsageQuery(where, query, this.#options.now());

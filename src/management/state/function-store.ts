@@ -12,7 +12,7 @@ import type { DeployedBinding, FunctionDeployment, FunctionModule, FunctionPort,
 import { isVariable, type ServiceBinding } from '../schemas.js';
 import type { ZoneOwners } from '../zone-owners.js';
 import type { Operation, Stored } from './records.js';
-import type { Sealing } from './secret-cipher.js';
+import type { SecretCipher } from './secret-cipher.js';
 import type { FunctionRecord, SecretRecord, Stores, VersionRecord } from './stores.js';
 
 /** The configuration of a version, besides its modules. */
@@ -31,7 +31,7 @@ export interface Upload {
 export interface FunctionStoreParts {
   readonly stores: Stores;
   readonly port: FunctionPort;
-  readonly sealing: Sealing;
+  readonly cipher: SecretCipher;
   readonly owners: ZoneOwners;
   readonly versionsKept: number;
   readonly bindings: BindingRegistry;
@@ -40,16 +40,16 @@ export interface FunctionStoreParts {
 export class FunctionStore {
   readonly #stores: Stores;
   readonly #port: FunctionPort;
-  readonly #sealing: Sealing;
+  readonly #cipher: SecretCipher;
   readonly #owners: ZoneOwners;
   readonly #versionsKept: number;
   readonly #bindings: BindingRegistry;
 
-  constructor({ stores, port, sealing, owners, versionsKept, bindings }: FunctionStoreParts) {
+  constructor({ stores, port, cipher, owners, versionsKept, bindings }: FunctionStoreParts) {
     this.#bindings = bindings;
     this.#stores = stores;
     this.#port = port;
-    this.#sealing = sealing;
+    this.#cipher = cipher;
     this.#owners = owners;
     this.#versionsKept = versionsKept;
   }
@@ -140,7 +140,7 @@ export class FunctionStore {
   async secrets(account: string, name: string): Promise<Map<string, string>> {
     const secrets = new Map<string, string>();
     for await (const secret of this.#stores.secrets.below(account, name)) {
-      secrets.set(secret.name, this.#sealing.open(secret.sealed, secretPlace(account, name, secret.name)));
+      secrets.set(secret.name, this.#cipher.open(secret.sealed, secretPlace(account, name, secret.name)));
     }
     return secrets;
   }
@@ -166,7 +166,7 @@ export class FunctionStore {
   }
 
   putSecret(account: string, name: string, secret: string, text: string, now: Date): Operation {
-    const sealed = this.#sealing.seal(text, secretPlace(account, name, secret));
+    const sealed = this.#cipher.seal(text, secretPlace(account, name, secret));
     const record: SecretRecord = { name: secret, sealed, modified_on: now.toISOString() };
     return this.#stores.secrets.put([account, name, secret], record).operation;
   }

@@ -10,7 +10,7 @@ const KEY_BYTES = 32;
 const PLAIN = 'plain:';
 const SEALED = 'gcm:';
 
-export class Sealing {
+export class SecretCipher {
   #key: Uint8Array | EdgeError;
 
   /** @param key 32 bytes, or why there is none */

@@ -7,7 +7,7 @@
 import { EdgeError } from '../../quotas/errors.js';
 import type { KeyStore } from '../../storage/files/key-file.js';
 import { commit, type ManagementStorage, type Operation } from './records.js';
-import { fingerprint, isPlain, openWith, type Sealing, sealWith } from './secret-cipher.js';
+import { fingerprint, isPlain, openWith, type SecretCipher, sealWith } from './secret-cipher.js';
 import type { SecretRecord, SecretsKeyRecord, Stores } from './stores.js';
 
 /** The number of records that are rewritten in one batch. */
@@ -16,7 +16,7 @@ const STATE = 'secrets-key';
 
 export interface SecretsKeyOptions {
   readonly stores: Stores;
-  readonly sealing: Sealing;
+  readonly cipher: SecretCipher;
   /** The owner's; else that of the file. */
   readonly given: Uint8Array | undefined;
   readonly keyStore: KeyStore;
@@ -37,20 +37,20 @@ export function openSecrets(options: SecretsKeyOptions): Promise<void> {
   return opening;
 }
 
-async function open({ stores, sealing, given, keyStore, onWarning }: SecretsKeyOptions): Promise<void> {
+async function open({ stores, cipher, given, keyStore, onWarning }: SecretsKeyOptions): Promise<void> {
   const state = (await stores.settings.get(STATE))?.value;
   const found = await keyStore.read();
   const filed = found instanceof Uint8Array ? found : undefined;
   const known = given ?? filed;
   if (known !== undefined && state?.isSealed === true && state.fingerprint === fingerprint(known)) {
-    sealing.use(known);
+    cipher.use(known);
     return;
   }
   const keys = [given, filed].filter(key => key !== undefined);
   const { opened, unopened } = await survey(stores, keys);
   if (unopened > 0 && opened === 0) {
     const error = keyError({ state, found, given, path: keyStore.path, unopened });
-    sealing.use(error);
+    cipher.use(error);
     onWarning(error);
     return;
   }
@@ -71,7 +71,7 @@ async function open({ stores, sealing, given, keyStore, onWarning }: SecretsKeyO
   await commit(stores.storage, [stores.settings.put([STATE], record).operation]);
   await sealAll(stores, keys, key);
   await commit(stores.storage, [stores.settings.put([STATE], { ...record, isSealed: true }).operation]);
-  sealing.use(key);
+  cipher.use(key);
 }
 
 /** How many of the sealed secrets the keys open. */

@@ -1,4 +1,6 @@
 /** Spans and metrics, as a provider of OpenTelemetry gets them. The API has one provider for a process: tests run one after the other. */
+
+import process from 'node:process';
 import {
   type Attributes,
   type Context,
@@ -20,7 +22,7 @@ import {
 } from '@opentelemetry/api';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { loadTelemetry } from '../../../src/host/telemetry/open-telemetry.js';
-import type { EdgeHost, EdgeHostOptions } from '../../../src/index.js';
+import type { EdgeFunction, EdgeHost, EdgeHostOptions } from '../../../src/index.js';
 import { listen } from '../../servers.js';
 import { handler, newHost, nextInvocation } from '../new-host.js';
 
@@ -275,6 +277,85 @@ test('a span of a subrequest that fails says so', async t => {
   t.is(failed?.ends, 1);
   t.false(JSON.stringify(rest.map(({ attributes, status }) => [attributes, status])).includes('secret'));
 });
+
+/** How an invocation with a call under way comes to its end; `fn` is asked by the test. Resolves when the caller knows. */
+const ENDS: Readonly<Record<string, { readonly limits?: object; readonly end: (rig: EndRig) => Promise<unknown> }>> = {
+  'its client going away': {
+    end: async ({ fn, isAsked }) => {
+      const controller = new AbortController();
+      const answer = fn.fetch('http://x/wait', { signal: controller.signal });
+      await isAsked;
+      controller.abort();
+      await answer.catch(() => {});
+    },
+  },
+  'its CPU limit': { limits: { cpuMs: 50 }, end: ({ fn }) => fn.fetch('http://x/spin').catch(() => {}) },
+  'its handler, that leaves the call alone': { end: ({ fn }) => fn.fetch('http://x/leave') },
+  'its cell being killed': {
+    end: async ({ fn, host, isAsked }) => {
+      const answer = fn.fetch('http://x/wait').catch(() => {});
+      await isAsked;
+      const [cell] = host.health().cells;
+      if (cell?.pid === undefined) throw new Error('There is no cell');
+      process.kill(cell.pid, 'SIGKILL');
+      await answer;
+    },
+  },
+  'its function being unloaded and the host closed': {
+    end: async ({ fn, host, isAsked }) => {
+      const answer = fn.fetch('http://x/wait').catch(() => {});
+      await isAsked;
+      await host.close({ drainMs: 0 });
+      await answer;
+    },
+  },
+};
+
+interface EndRig {
+  readonly host: EdgeHost;
+  readonly fn: EdgeFunction;
+  /** The call of the function has come to the application, which does not answer it. */
+  readonly isAsked: Promise<void>;
+}
+
+for (const [what, { limits = {}, end }] of Object.entries(ENDS)) {
+  test(`an invocation that is ended by ${what} ends all of its spans, each once`, async t => {
+    let asked = (): void => {};
+    const isAsked = new Promise<void>(resolve => {
+      asked = resolve;
+    });
+    const { recorder, host } = await recorded(t, {
+      limits,
+      isolation: 'process',
+      outbound: request => {
+        asked();
+        return new Promise((_, reject) => {
+          request.signal.addEventListener('abort', () => reject(request.signal.reason));
+        });
+      },
+    });
+    const fn = await host.load(
+      handler(`
+        const call = fetch('https://a.example/');
+        switch (new URL(request.url).pathname) {
+          case '/wait': return call;
+          case '/leave': call.catch(() => {}); await scheduler.wait(1); return new Response('left');
+          default: call.catch(() => {}); await scheduler.wait(1); for (;;);
+        }`),
+    );
+    const event = nextInvocation(host);
+    await end({ host, fn, isAsked });
+    await afterEvent(event);
+    const [invocation, call, ...others] = recorder.spans;
+    t.deepEqual(others, []);
+    t.is(call?.own.traceId, invocation?.own.traceId);
+    while (recorder.spans.some(({ ends }) => ends === 0)) await new Promise(resolve => setTimeout(resolve, 10));
+    t.deepEqual(
+      recorder.spans.map(({ ends }) => ends),
+      [1, 1],
+    );
+  });
+}
 
 test('a traceparent that the standard does not allow is none', async t => {
   const { recorder, host } = await recorded(t);

@@ -6,7 +6,7 @@ import { Level } from 'level';
 import { MemoryLevel } from 'memory-level';
 import { EdgeHost, type HostManagement, type HostManagementOptions } from '../../../src/index.js';
 import { commit } from '../../../src/management/state/records.js';
-import { isPlain, Sealing } from '../../../src/management/state/secret-cipher.js';
+import { isPlain, SecretCipher } from '../../../src/management/state/secret-cipher.js';
 import { openSecrets } from '../../../src/management/state/secrets-key.js';
 import { Stores } from '../../../src/management/state/stores.js';
 import { EdgeError, errorCode } from '../../../src/quotas/errors.js';
@@ -236,11 +236,11 @@ function dying(storage: MemoryLevel<string, string>, writes: { left: number }): 
   });
 }
 
-async function openAll(storage: object, keyStore: KeyStore, given?: Uint8Array): Promise<Sealing> {
-  const sealing = new Sealing(new EdgeError('EDGE_SECRETS_KEY', 'not opened'));
+async function openAll(storage: object, keyStore: KeyStore, given?: Uint8Array): Promise<SecretCipher> {
+  const cipher = new SecretCipher(new EdgeError('EDGE_SECRETS_KEY', 'not opened'));
   const stores = new Stores(asStorage(storage));
-  await openSecrets({ stores, sealing, given, keyStore, onWarning: () => {} });
-  return sealing;
+  await openSecrets({ stores, cipher, given, keyStore, onWarning: () => {} });
+  return cipher;
 }
 
 test('sealing that is killed after any of its writes is finished by the next opening', async t => {
@@ -257,11 +257,11 @@ test('sealing that is killed after any of its writes is finished by the next ope
       () => true,
       () => false,
     );
-    const sealing = await openAll(level, keyStore);
+    const cipher = await openAll(level, keyStore);
     let count = 0;
     for await (const [place, { name, sealed }] of stores.secrets.entries()) {
       t.false(isPlain(sealed));
-      t.is(sealing.open(sealed, place), TEXT + name.slice(1));
+      t.is(cipher.open(sealed, place), TEXT + name.slice(1));
       count++;
     }
     t.is(count, 250);

@@ -19,7 +19,7 @@ export const LOSSES: Readonly<
   hoard: { code: 'EDGE_MEMORY_LIMIT', outcome: 'exceededMemory' },
   protocol: { code: 'EDGE_PROTOCOL', outcome: 'isolateLost' },
   removed: { code: 'EDGE_ACCOUNT_REMOVED', outcome: 'canceled' },
-  silent: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
+  unresponsive: { code: 'EDGE_ISOLATE_LOST', outcome: 'isolateLost' },
 };
 
 const WHAT: Readonly<Partial<Record<LossReason, string>>> = {
@@ -27,7 +27,7 @@ const WHAT: Readonly<Partial<Record<LossReason, string>>> = {
   hoard: 'the process of its account was ended',
   bystander: 'other work of the function used more CPU time or memory than its limit, which ended the isolate',
   removed: 'its account was removed',
-  silent: 'its time was up, and its isolate did not say that it had ended',
+  unresponsive: 'its time was up, and its isolate did not say that it had ended',
 };
 
 export function lossError(

@@ -19,7 +19,7 @@ const CODES: Readonly<Record<LossReason, EdgeErrorCode>> = {
   hoard: 'EDGE_MEMORY_LIMIT',
   protocol: 'EDGE_PROTOCOL',
   removed: 'EDGE_ACCOUNT_REMOVED',
-  silent: 'EDGE_ISOLATE_LOST',
+  unresponsive: 'EDGE_ISOLATE_LOST',
 };
 
 for (const reason of Object.keys(LOSSES)) {

@@ -8,7 +8,7 @@
 /** The part of unused time that is lent. */
 const LENT = 0.1;
 
-export interface CpuAllowanceOptions {
+export interface CpuTokenBucketOptions {
   /** Most that can be lent at any time, `cpuOverrunMs`. */
   readonly overrunMs: number;
   /**
@@ -18,11 +18,11 @@ export interface CpuAllowanceOptions {
   readonly balanceMs?: number;
 }
 
-export class CpuAllowance {
+export class CpuTokenBucket {
   readonly #overrunMs: number;
   #balanceMs: number;
 
-  constructor({ overrunMs, balanceMs = overrunMs }: CpuAllowanceOptions) {
+  constructor({ overrunMs, balanceMs = overrunMs }: CpuTokenBucketOptions) {
     this.#overrunMs = overrunMs;
     this.#balanceMs = this.#bounded(balanceMs);
   }
@@ -34,7 +34,7 @@ export class CpuAllowance {
 
   /**
    * The CPU time at which an invocation is to be terminated: its limit, and what is lent, which is never more than the
-   * limit itself. Ask again when it is used up: others may have settled since.
+   * limit itself. Ask again when it is used up: others may have been charged since.
    *
    * @param limitMs `cpuMs` of the kind of invocation
    */
@@ -46,7 +46,7 @@ export class CpuAllowance {
    * An invocation is over, or was terminated, and has used `usedMs` of its limit. The time that can be lent, and the time that is owed, is
    * then at most that limit: with a small limit and a large `overrunMs` it would take hundreds of overruns until they count as consistent.
    */
-  settle(usedMs: number, limitMs: number): void {
+  charge(usedMs: number, limitMs: number): void {
     const leftMs = limitMs - usedMs;
     this.#balanceMs = this.#bounded(
       this.#bounded(this.#balanceMs, limitMs) + (leftMs > 0 ? leftMs * LENT : leftMs),
