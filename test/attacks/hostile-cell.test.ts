@@ -271,13 +271,13 @@ test('an isolate that answers and never says that the invocation is over does no
   r.send();
   r.handle.closeInvocation(id);
   await isOver;
-  t.deepEqual([...r.told], ['reply 200', 'lost silent']);
+  t.deepEqual([...r.told], ['reply 200', 'lost unresponsive']);
   t.is(r.handle.inFlight, 0);
   t.true(r.handle.isUsable);
   r.writer.signal(id, SignalKind.Done, Buffer.alloc(8));
   r.writer.open(1, 0, `${id}\n{}`, true, null, true);
   r.send();
-  t.deepEqual([...r.told], ['reply 200', 'lost silent']);
+  t.deepEqual([...r.told], ['reply 200', 'lost unresponsive']);
 });
 
 test('frames that come byte by byte are frames', t => {
