@@ -54,7 +54,7 @@ const color = process.stdout.isTTY ? '--color' : '--no-color';
 const began = process.uptime();
 
 const given = process.argv.slice(2);
-const processes = given.length > 0 ? 1 : availableParallelism() * 2 + 1;
+const processes = given.length > 0 ? 1 : availableParallelism() + 1;
 const batches = given.length > 0 ? [given] : batchesOf(testFiles());
 const totals = { passed: 0, failed: 0, code: 0, failures: [], skipped: new Map() };
 const children = new Set();
