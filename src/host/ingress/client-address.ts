@@ -19,10 +19,14 @@ export function forwardedValue(header: string | string[] | undefined, trust: Tru
   return values[Math.max(0, values.length - trust)]?.trim();
 }
 
-/** Undefined when the connection is gone already. */
-export function clientAddress(request: IncomingMessage, trust: TrustProxy): string | undefined {
+/** @param peer the address of the connection; undefined when it is gone already */
+export function clientAddress(
+  request: IncomingMessage,
+  trust: TrustProxy,
+  peer: string | undefined,
+): string | undefined {
   const forwarded = forwardedValue(request.headers['x-forwarded-for'], trust);
-  return (forwarded === undefined ? undefined : addressIn(forwarded)) ?? request.socket.remoteAddress;
+  return (forwarded === undefined ? undefined : addressIn(forwarded)) ?? peer;
 }
 
 /** Some proxies write the port too. Undefined for a text that is not an address: `unknown`, or a name of a proxy's own. */

@@ -29,10 +29,18 @@ export function withoutClientHeaders(rawHeaders: readonly string[]): readonly st
 /** The headers of a TLS connection, cached: they take some calls of the engine and never change. */
 const tlsHeaders = new WeakMap<Socket, string>();
 
-/** Lines for the head of a request, each after a line feed. `address` is the client's, as clientAddress() gave it. */
-export function clientHeaders({ socket, httpVersion }: IncomingMessage, address: string | undefined): string {
+/**
+ * Lines for the head of a request, each after a line feed.
+ *
+ * @param address the client's, as clientAddress() gave it
+ * @param peer that of the connection
+ */
+export function clientHeaders(
+  { socket, httpVersion }: IncomingMessage,
+  address: string | undefined,
+  peer: string | undefined,
+): string {
   let lines = address === undefined ? '' : `\nedge-client-ip\n${plainAddress(address)}`;
-  const peer = socket.remoteAddress;
   if (peer !== undefined && peer !== address) lines += `\nedge-client-proxy-ip\n${plainAddress(peer)}`;
   if (httpVersion !== '1.1') lines += `\nedge-client-http\nHTTP/${httpVersion === '2.0' ? '2' : httpVersion}`;
   if ('encrypted' in socket && socket.encrypted === true) lines += tlsOf(socket);

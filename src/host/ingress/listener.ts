@@ -93,7 +93,8 @@ export function createListener(
         isProxyWarned = comesOverUnknownProxy(request);
         if (isProxyWarned) onWarning(unknownProxy(request));
       }
-      const address = clientAddress(request, trustProxy);
+      const peer = request.socket.remoteAddress;
+      const address = clientAddress(request, trustProxy, peer);
       const proceed = (decision: AdmissionDecision): void => {
         if (decision.kind === 'admit') {
           // The client did not wait for what came before: a hook of the framework, or the decision.
@@ -104,7 +105,7 @@ export function createListener(
             runner,
             request,
             sink,
-            headOfRaw(request.method ?? 'GET', target.url, request.rawHeaders, clientHeaders(request, address)),
+            headOfRaw(request.method ?? 'GET', target.url, request.rawHeaders, clientHeaders(request, address, peer)),
           );
         } else if (decision.kind === 'bypass')
           leave(request, response, next, refusalOf(context, mode, decision).message);

@@ -39,14 +39,15 @@ export class NodeSink implements ResponseSink, RequestBodySource {
   #timeoutMs = 0;
   #isStreaming = false;
   #isGone = false;
-  readonly #onData = (chunk: Buffer): void => this.#receive(chunk);
+  /** Listens for a body that comes as a stream. */
+  #onData: ((chunk: Buffer) => void) | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse, context: InvocationContext, next: Next | undefined) {
     this.#request = request;
     this.#response = response;
     this.#context = context;
     this.#next = next;
-    response.once('close', () => this.#closed());
+    response.on('close', () => this.#closed());
   }
 
   /** The answer has to begin within this time, which begins now. */
@@ -74,6 +75,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
       return;
     }
     invocation.source = this;
+    this.#onData = chunk => this.#receive(chunk);
     this.#request.on('data', this.#onData);
     this.#request.once('end', () => invocation.exchange.end());
     this.#request.once('error', () => {}); // the response's close event reports it
@@ -111,7 +113,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
 
   /** The function reads no more: the rest is read and dropped, so that the connection can be used again. */
   stop(): void {
-    this.#request.removeListener('data', this.#onData);
+    if (this.#onData !== undefined) this.#request.removeListener('data', this.#onData);
     this.#request.resume();
   }
 

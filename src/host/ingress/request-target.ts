@@ -83,7 +83,7 @@ function hostOf(request: IncomingMessage, scheme: Scheme): string {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? '';
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+    if (name === 'Host' || (name.length === 4 && name.toLowerCase() === 'host')) hosts++;
   }
   if (hosts > 1) throw malformed(`it has ${hosts} Host headers, expected one`);
   // HTTP/2 has the host in a field of its own, and may have the header besides.
