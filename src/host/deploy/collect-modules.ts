@@ -77,7 +77,9 @@ export async function collectModules(
     if (kind === undefined) {
       throw importError(
         name,
-        `${at}"${name}" is a file of no known kind; known are ${Object.keys(KIND_OF_ENDING).join(', ')} and what [[rules]] name`,
+        name.endsWith('.wasm')
+          ? `${at}"${name}" is WebAssembly, which is not available in functions`
+          : `${at}"${name}" is a file of no known kind; known are ${Object.keys(KIND_OF_ENDING).join(', ')} and what [[rules]] name`,
       );
     }
     const content = await readFile(file, MAX_BYTES - bytes, mainName);

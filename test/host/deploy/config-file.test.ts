@@ -240,6 +240,16 @@ test('readFunctionFile() tells file, line and column of an import of nothing', a
   t.like(error, { location: { file: 'index.js', line: 2, column: 17 } });
 });
 
+test('readFunctionFile() says what keeps a file of WebAssembly, or of no known kind, from being a module', async t => {
+  for (const [name, message] of [
+    ['a.wasm', /index\.js:1:8: .*"a\.wasm" is WebAssembly, which is not available in functions/],
+    ['a.xyz', /index\.js:1:8: .*"a\.xyz" is a file of no known kind; known are \.js, /],
+  ] as const) {
+    const root = folder(t, { 'edgehost.toml': HEAD, 'index.js': `import './${name}';`, [name]: 'x' });
+    await t.throwsAsync(readFunctionFile(root), { code: 'EDGE_SCRIPT_IMPORT', message });
+  }
+});
+
 test('readFunctionFile() follows import() of a literal and leaves computed and bare ones to the runtime', async t => {
   const root = folder(t, {
     'edgehost.toml': HEAD,
