@@ -27,6 +27,28 @@ test('console.log() shows the stack of an error', t => {
   t.regex(String(logged("console.log(new RangeError('r'));")), /^RangeError: r\n {4}at function\.js/);
 });
 
+test('console.log() shows what an error was caused by, and the errors of an AggregateError', t => {
+  const cause = String(
+    logged("console.log(new Error('outer', { cause: new TypeError('inner', { cause: { code: 7 } }) }));"),
+  );
+  t.regex(cause, /^Error: outer\n {4}at function\.js[^{]*\{\n {2}\[cause\]: TypeError: inner\n/);
+  t.regex(cause, /\[cause\]: \{ code: 7 \}/);
+  const errors = String(logged("console.log(new AggregateError([new Error('one'), 'two'], 'all'));"));
+  t.regex(errors, /^AggregateError: all\n/);
+  t.regex(errors, /\[errors\]: \[\n? *\[Error: one\n[^]*'two'/);
+});
+
+test('console.log() shows causes that go in circles, throw, or are none', t => {
+  const text = String(
+    logged(`const circle = new Error('a'); circle.cause = circle;
+      const getter = new Error('b'); Object.defineProperty(getter, 'cause', { get() { throw 1; } });
+      console.log(circle, getter, new Error('c', { cause: undefined }));`),
+  );
+  t.regex(text, /cause: \[Circular\]/);
+  t.regex(text, /\[cause\]: \[Getter\]/);
+  t.regex(text, /\[cause\]: undefined/);
+});
+
 test('console.log() survives hostile and circular values', t => {
   const text = logged(`const o = {}; o.self = o;
     console.log(o, new Proxy({}, { getPrototypeOf() { throw 1; }, ownKeys() { throw 2; } }), { get x() { throw 3; } });`);

@@ -84,7 +84,7 @@ function formatObject(state: Inspection, value: object, depth: number): string {
   for (let i = 0; i < state.seen.length; i++) if (state.seen[i] === value) return '[Circular]';
   const brand = brandOf(value);
   if (typeof value === 'function') return formatFunction(value);
-  if (isErrorObject(value) && depth > 0) return `[${errorText(value)}]`;
+  if (isErrorObject(value) && depth > 0 && !hasCauses(value)) return `[${errorText(value)}]`;
   const head = headOf(value, brand);
   if (brand === 'Date' || brand === 'RegExp') return head;
   if (depth > state.maxDepth) return `[${isArray(value) ? 'Array' : constructorName(value) || 'Object'}]`;
@@ -153,6 +153,11 @@ function errorText(error: object): string {
   return typeof stack === 'string' && stack !== '' ? shortened(stack) : headline(error);
 }
 
+/** Properties of errors that are shown though they are not enumerable: what an error is reported in place of. */
+function hasCauses(error: object): boolean {
+  return hasOwn(error, 'cause') || hasOwn(error, 'errors');
+}
+
 function itemsOf(state: Inspection, value: object, brand: string, depth: number): string[] {
   const items: string[] = [];
   let more = 0;
@@ -199,8 +204,9 @@ function addProperties(
     const key = keys[i];
     if (key === undefined || (isIndexed && typeof key === 'string' && isIndex(key))) continue;
     const descriptor = getOwnPropertyDescriptor(value, key);
-    if (descriptor?.enumerable !== true) continue;
-    add(() => `${keyText(key)}: ${propertyText(state, value, key, depth, true)}`);
+    if (descriptor?.enumerable === true) add(() => `${keyText(key)}: ${propertyText(state, value, key, depth, true)}`);
+    else if ((key === 'cause' || key === 'errors') && isErrorObject(value))
+      add(() => `[${key}]: ${propertyText(state, value, key, depth, true)}`);
   }
 }
 
