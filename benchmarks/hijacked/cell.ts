@@ -61,7 +61,7 @@ function serve(channel: Channel, socket: Socket, exchange: Exchange, head: strin
   }
   const flood = FLOODS[name];
   if (flood === undefined) throw new Error(`There is no flood "${name}"`);
-  const state = { isOver: false };
+  const state = { isFinished: false };
   exchange.listener = {
     onReply() {},
     onData() {},
@@ -69,11 +69,11 @@ function serve(channel: Channel, socket: Socket, exchange: Exchange, head: strin
     onSent() {},
     onStop() {},
     onFail() {
-      state.isOver = true;
+      state.isFinished = true;
     },
   };
   socket.once('close', () => {
-    state.isOver = true;
+    state.isFinished = true;
   });
   void flood(new Flooding(socket, exchange.id, state)).then(() => {
     // The invocation is over for the host, and a new request begins the next flood.
@@ -85,21 +85,21 @@ function serve(channel: Channel, socket: Socket, exchange: Exchange, head: strin
 class Flooding {
   readonly invocation: number;
   readonly #socket: Socket;
-  readonly #state: { isOver: boolean };
+  readonly #state: { isFinished: boolean };
 
-  constructor(socket: Socket, invocation: number, state: { isOver: boolean }) {
+  constructor(socket: Socket, invocation: number, state: { isFinished: boolean }) {
     this.#socket = socket;
     this.invocation = invocation;
     this.#state = state;
   }
 
-  get isOver(): boolean {
-    return this.#state.isOver || this.#socket.destroyed;
+  get isFinished(): boolean {
+    return this.#state.isFinished || this.#socket.destroyed;
   }
 
   /** Resolves when there is room for more. */
   send(bytes: Buffer): Promise<void> {
-    if (this.isOver || this.#socket.write(bytes)) return new Promise(resolve => setImmediate(resolve));
+    if (this.isFinished || this.#socket.write(bytes)) return new Promise(resolve => setImmediate(resolve));
     return new Promise(resolve => {
       const go = (): void => {
         this.#socket.off('drain', go);
@@ -115,7 +115,7 @@ class Flooding {
   over(): Promise<void> {
     return new Promise(resolve => {
       const timer = setInterval(() => {
-        if (!this.isOver) return;
+        if (!this.isFinished) return;
         clearInterval(timer);
         resolve();
       }, 10);
@@ -144,7 +144,7 @@ function callHead(invocation: number, method: string, args: unknown): string {
 
 /** The same bytes over and over. */
 async function repeat(flooding: Flooding, bytes: Buffer): Promise<void> {
-  while (!flooding.isOver) await flooding.send(bytes);
+  while (!flooding.isFinished) await flooding.send(bytes);
 }
 
 let nextId = 1;
@@ -186,7 +186,7 @@ const FLOODS: Readonly<Record<string, (flooding: Flooding) => Promise<void>>> = 
 
   async 'opens-fresh'(flooding) {
     const head = callHead(flooding.invocation, 'x', {});
-    while (!flooding.isOver) {
+    while (!flooding.isFinished) {
       const bytes = frames(writer => {
         for (let at = 0; at < 2000; at++) writer.open(newId(), NO_SERVICE, head, true, null, true);
       });
@@ -209,7 +209,7 @@ const FLOODS: Readonly<Record<string, (flooding: Flooding) => Promise<void>>> = 
 
   async 'dear-heads'(flooding) {
     const head = `${flooding.invocation}\ncreateMultipartUpload\nFILES\n${uniqueNames(LONGEST_TAKEN)}`;
-    while (!flooding.isOver) {
+    while (!flooding.isFinished) {
       await flooding.send(
         frames(writer => {
           for (let at = 0; at < 16; at++) writer.open(newId(), BUCKET, head, false, null, true);
@@ -225,7 +225,7 @@ const FLOODS: Readonly<Record<string, (flooding: Flooding) => Promise<void>>> = 
 
   async stderr(flooding) {
     const piece = Buffer.alloc(PIECE_BYTES, 'x');
-    while (!flooding.isOver) {
+    while (!flooding.isFinished) {
       await new Promise(resolve => process.stderr.write(piece, resolve));
       await new Promise(resolve => setImmediate(resolve));
     }
@@ -233,7 +233,7 @@ const FLOODS: Readonly<Record<string, (flooding: Flooding) => Promise<void>>> = 
 
   /** As many as an invocation may make, each with as much of a body as may be under way before it is read. */
   async 'waiting-calls'(flooding) {
-    for (let at = 0; at < 1000 && !flooding.isOver; at++) {
+    for (let at = 0; at < 1000 && !flooding.isFinished; at++) {
       const id = newId();
       const head = callHead(flooding.invocation, 'put', { key: `key-${at}` });
       await flooding.send(
@@ -250,7 +250,7 @@ const FLOODS: Readonly<Record<string, (flooding: Flooding) => Promise<void>>> = 
   async 'pinned-buffers'(flooding) {
     const large = frame(FrameType.Signal, NOBODY, Buffer.alloc(LONGEST));
     const piece = Buffer.alloc(PIECE_BYTES / 4);
-    for (let call = 0; call < 900 && !flooding.isOver; call++) {
+    for (let call = 0; call < 900 && !flooding.isFinished; call++) {
       const id = newId();
       const head = callHead(flooding.invocation, 'put', { key: `key-${call}` });
       await flooding.send(frames(writer => writer.open(id, BUCKET, head, true, null, false)));

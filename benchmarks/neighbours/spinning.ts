@@ -32,9 +32,9 @@ export async function besideSpinning(context: BenchmarkContext): Promise<Figure[
   const host = startHost(context, { limits: { cpuMs: 1000 } });
   const good = await host.account('good').load(TEXT_FUNCTION);
   const bad = await host.account('bad').load(SPINNING_FUNCTION);
-  let isOver = false;
+  let isFinished = false;
   const spinning = (async () => {
-    while (!isOver) await bad.fetch('https://example.com/').catch(() => {});
+    while (!isFinished) await bad.fetch('https://example.com/').catch(() => {});
   })();
   const server = await startServer(context, 'bare');
   const loop = await startServer(context, 'spin');
@@ -83,7 +83,7 @@ export async function besideSpinning(context: BenchmarkContext): Promise<Figure[
       );
     }
   } finally {
-    isOver = true;
+    isFinished = true;
     process.kill(pairs.function.spinner(), 'SIGCONT');
     process.kill(loop.pid, 'SIGCONT');
     await spinning;

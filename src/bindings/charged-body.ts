@@ -15,12 +15,12 @@ export function chargedBody(
   onChunk?: (bytes: number) => void,
 ): AsyncIterable<Uint8Array> {
   const source = body[Symbol.asyncIterator]();
-  let isOver = false;
+  let isFinished = false;
   const iterator: AsyncIterator<Uint8Array> = {
     async next() {
       const turn = work.turn();
       if (turn !== undefined) await turn;
-      if (isOver) return { done: true, value: undefined };
+      if (isFinished) return { done: true, value: undefined };
       const result = await source.next();
       if (result.done === true) return result;
       const { byteLength } = result.value;
@@ -29,7 +29,7 @@ export function chargedBody(
       return result;
     },
     async return() {
-      isOver = true;
+      isFinished = true;
       await source.return?.();
       return { done: true, value: undefined };
     },

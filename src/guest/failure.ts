@@ -3,25 +3,57 @@
  */
 import { shortened } from './errors.ts';
 import { jsonStringify, stringSlice } from './primordials.ts';
+import { inspect } from './web/console/inspect.ts';
 
 const MAX_MESSAGE = 4096;
 const MAX_STACK = 16_384;
 
 export type FailureCode = 'EDGE_HANDLER_THREW' | 'EDGE_NO_RESPONSE' | 'EDGE_SCRIPT_THREW' | 'EDGE_SCRIPT_NO_HANDLER';
 
+/** Causes of causes that are reported. */
+const MAX_CAUSES = 4;
+
 /** JSON of {name, message, stack, code}. Never throws. */
 export function describeFailure(error: unknown, code: FailureCode): string {
-  const isObject = (typeof error === 'object' && error !== null) || typeof error === 'function';
-  const name = isObject ? textOf(error, 'name', 200) : undefined;
-  const message = isObject ? textOf(error, 'message', MAX_MESSAGE) : stringify(error);
-  const stack = isObject ? textOf(error, 'stack', MAX_STACK) : undefined;
   return jsonStringify({
     __proto__: null,
-    name: name ?? 'Error',
-    message: message ?? 'The thrown value cannot be described',
-    stack: stack ?? '',
+    name: (isObject(error) ? textOf(error, 'name', 200) : undefined) ?? 'Error',
+    message: messageOf(error),
+    stack: isObject(error) ? stackOf(error) : '',
     code,
   });
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function';
+}
+
+/** Of what is no error, its value, as console.log() shows it. */
+function messageOf(error: unknown): string {
+  const message = isObject(error) ? textOf(error, 'message', MAX_MESSAGE) : stringify(error);
+  return message ?? stringSlice(shortened(inspect(error)), 0, MAX_MESSAGE);
+}
+
+/** With the causes behind it. */
+function stackOf(error: object): string {
+  let text = textOf(error, 'stack', MAX_STACK) ?? '';
+  let at = error;
+  for (let causes = 0; causes < MAX_CAUSES && text.length < MAX_STACK; causes++) {
+    const cause = causeOf(at);
+    if (cause === undefined) break;
+    text += `\n[cause]: ${isObject(cause) ? (textOf(cause, 'stack', MAX_STACK) ?? messageOf(cause)) : messageOf(cause)}`;
+    if (!isObject(cause)) break;
+    at = cause;
+  }
+  return stringSlice(text, 0, MAX_STACK);
+}
+
+function causeOf(error: object): unknown {
+  try {
+    return (error as { cause?: unknown }).cause; // any object can be read from
+  } catch {
+    return undefined;
+  }
 }
 
 function textOf(error: object, key: string, maxLength: number): string | undefined {

@@ -146,7 +146,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
    */
   failOutgoing(reason: string): void {
     this.isWriting = false;
-    const wasOver = this.exchange.isOver;
+    const wasOver = this.exchange.isFinished;
     this.exchange.fail(reason);
     this.#failPipes(reason);
     if (wasOver) return;

@@ -8,7 +8,7 @@ import type { NameOwners } from '../names/name-owners.js';
 import { checkDateClock, givenOf } from '../quotas/schema/check-options.js';
 import type { KeyStore } from '../storage/files/key-file.js';
 import type { Services } from './context.js';
-import { isOver, Schedule, type ScheduleOverrides } from './deprecations/deprecation-timeline.js';
+import { isFinished, Schedule, type ScheduleOverrides } from './deprecations/deprecation-timeline.js';
 import { FAMILY_IDS, isFamilyId } from './deprecations/deprecations.js';
 import { nodeListener } from './http/node-listener.js';
 import { Router } from './http/router.js';
@@ -200,7 +200,7 @@ export function createManagement(options: ManagementOptions): Management {
 
   /** Differs only by which rows are over, so there are no more texts than dates. */
   function documentText(at: number): string {
-    const key = schedule.rows.map(row => (isOver(row, at) ? '1' : '0')).join('');
+    const key = schedule.rows.map(row => (isFinished(row, at) ? '1' : '0')).join('');
     const text = documents.get(key) ?? JSON.stringify(openapiDocument({ bindings, routes, schedule, basePath, at }));
     documents.set(key, text);
     return text;

@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document of the API on a date, made from the tables of routes, schemas, parameters and deprecations. */
 
 import type { BindingRegistry } from '../bindings/registry.js';
-import { endsRoutes, isOver, type Schedule, type ScheduledRow } from './deprecations/deprecation-timeline.js';
+import { endsRoutes, isFinished, type Schedule, type ScheduledRow } from './deprecations/deprecation-timeline.js';
 import type { JsonSchema } from './dns/record-types.js';
 import { parameterSchema } from './http/parameters.js';
 import { parameterOf, splitPath } from './http/path-table.js';
@@ -61,7 +61,7 @@ function operation(route: Route, rows: readonly ScheduledRow[], at: number): Jso
     ...(route.access.includes(':') ? { 'x-permission': route.access } : {}),
     parameters: [...pathParameters(route), ...queryParameters(route)],
     ...requestBody(route),
-    responses: ending !== undefined && isOver(ending, at) ? gone() : responses(route),
+    responses: ending !== undefined && isFinished(ending, at) ? gone() : responses(route),
   };
 }
 

@@ -165,7 +165,7 @@ export class Pipeline {
   /** RFC 7230, 3.3.3: a request framed twice may be read differently by a proxy in between. The connection ends. */
   #declineDoubleFraming({ headers }: Request, at: number): void {
     if (!headers.has('transfer-encoding') || !headers.has('content-length')) return;
-    if (!this.#parts.services.schedule.isOver('double-framing', at)) return;
+    if (!this.#parts.services.schedule.isFinished('double-framing', at)) return;
     throw new ApiError('FRAMING_DECLINED', 'A request must not carry both Transfer-Encoding and Content-Length', {
       headers: { connection: 'close' },
     });

@@ -69,7 +69,7 @@ export class ProcessCell implements Cell {
   #isClosing = false;
   #killReason = '';
   #isPinged = false;
-  #isOver = false;
+  #isFinished = false;
 
   constructor(
     options: CellOptions,
@@ -183,7 +183,7 @@ export class ProcessCell implements Cell {
   }
 
   get leasesLeft(): number {
-    return this.#isOver ? 0 : LEASE_SOCKETS - this.#nextSocket;
+    return this.#isFinished ? 0 : LEASE_SOCKETS - this.#nextSocket;
   }
 
   start(): LeaseConnection {
@@ -214,7 +214,7 @@ export class ProcessCell implements Cell {
 
   setPriority(priority: number): void {
     const { pid } = this.#child;
-    if (pid !== undefined && !this.#isOver) setTreePriority(pid, priority);
+    if (pid !== undefined && !this.#isFinished) setTreePriority(pid, priority);
   }
 
   reader(): CellReader | undefined {
@@ -231,7 +231,7 @@ export class ProcessCell implements Cell {
 
   /** Kills all of its processes. */
   kill(reason = ''): void {
-    if (this.#isOver) return;
+    if (this.#isFinished) return;
     this.#killReason ||= reason;
     this.#inmate.kill();
     // In a PID namespace all processes have ended before the wrapper exits, so its exit is enough. Otherwise only the kernel (cgroup.kill) can end
@@ -240,7 +240,7 @@ export class ProcessCell implements Cell {
   }
 
   async close(): Promise<void> {
-    if (!this.#isOver) {
+    if (!this.#isFinished) {
       this.#isClosing = true;
       this.#control?.close();
       const timer = setTimeout(() => this.kill('it did not close in time'), CLOSE_WITHIN_MS);
@@ -254,7 +254,7 @@ export class ProcessCell implements Cell {
     const { pid } = this.#child;
     if (cgroups === undefined || pid === undefined) return;
     const cgroup = await enclose(pid, cgroups, options);
-    if (this.#isOver) this.#isRemoved = cgroup?.remove() ?? this.#isRemoved;
+    if (this.#isFinished) this.#isRemoved = cgroup?.remove() ?? this.#isRemoved;
     else this.#cgroup = cgroup;
   }
 
@@ -265,8 +265,8 @@ export class ProcessCell implements Cell {
   }
 
   #over(how: string, resolve: (detail: string) => void): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#isFinished) return;
+    this.#isFinished = true;
     if (this.#control !== undefined) for (const stream of this.#child.stdio) stream?.destroy();
     // The wrapper may have ended by itself; without one, processes that the cell has started may go on.
     if (this.#cgroup?.isEndedByMemory === true) this.#killReason ||= 'out of memory: the kernel ended the cell';

@@ -199,7 +199,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
 
   forgetIfOver(exchange: Exchange): void {
     // Asked again for one that is over, when the peer has opened another by its id.
-    if (!exchange.isOver || this.#exchanges.get(exchange.id) !== exchange) return;
+    if (!exchange.isFinished || this.#exchanges.get(exchange.id) !== exchange) return;
     this.#exchanges.delete(exchange.id);
     if (this.#backpressured.size > 0) this.#backpressured.delete(exchange);
     this.#countHead(-exchange.headBytes);

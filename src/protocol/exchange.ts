@@ -167,7 +167,7 @@ export class Exchange implements BodyOwner {
 
   /** Ends both directions with an error. */
   fail(reason: string): void {
-    if (this.isOver) {
+    if (this.isFinished) {
       // Bytes that have arrived may still wait for a reader, which must not take this part of the body for all of it.
       if (this.queuedBytes > 0) this.#failReason ??= reason;
       this.#incoming?.abandon();
@@ -181,7 +181,7 @@ export class Exchange implements BodyOwner {
 
   // --- for the channel ---
 
-  get isOver(): boolean {
+  get isFinished(): boolean {
     return this.isOutgoingOver && this.#isIncomingOver;
   }
 

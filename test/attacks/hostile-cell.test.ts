@@ -259,7 +259,7 @@ test('an isolate that answers and never says that the invocation is over does no
   // The handle's timer keeps no process alive.
   const alive = setInterval(() => {}, 1000);
   t.teardown(() => clearInterval(alive));
-  const isOver = new Promise<void>(resolve => {
+  const isFinished = new Promise<void>(resolve => {
     r.told.push = word => {
       r.told[r.told.length] = word;
       if (word.startsWith('lost')) resolve();
@@ -270,7 +270,7 @@ test('an isolate that answers and never says that the invocation is over does no
   r.writer.reply(id, 200, '', false, null, true);
   r.send();
   r.handle.closeInvocation(id);
-  await isOver;
+  await isFinished;
   t.deepEqual([...r.told], ['reply 200', 'lost unresponsive']);
   t.is(r.handle.inFlight, 0);
   t.true(r.handle.isUsable);

@@ -114,7 +114,7 @@ test('whatever a peer sends in whatever order, nothing throws and no body is hel
       }
       rig.channel.close();
       for (const exchange of rig.exchanges) {
-        if (!exchange.isOver) throw new Error(`Exchange ${exchange.id} is not over`);
+        if (!exchange.isFinished) throw new Error(`Exchange ${exchange.id} is not over`);
       }
     }),
     { numRuns: 3000 },

@@ -103,10 +103,10 @@ test('edgehost dev loses no request while versions change', async t => {
   const cwd = await folderOf(t, { 'index.js': answering('0') });
   const dev = new Program(t, DEV, { cwd });
   const url = await dev.url();
-  let isOver = false;
+  let isFinished = false;
   const answers: string[] = [];
   const ask = async (): Promise<void> => {
-    while (!isOver) {
+    while (!isFinished) {
       const response = await fetch(url);
       answers.push(response.status === 200 ? await response.text() : `status ${response.status}`);
     }
@@ -116,7 +116,7 @@ test('edgehost dev loses no request while versions change', async t => {
     await put(join(cwd, 'index.js'), answering(String(version)));
     await dev.event('loaded', { isReload: true });
   }
-  isOver = true;
+  isFinished = true;
   await asking;
   t.is(await textOf(url), '5');
   t.deepEqual(

@@ -35,7 +35,7 @@ export class Program {
   #out = '';
   #err = '';
   #wake: () => void = () => {};
-  #isOver = false;
+  #isFinished = false;
   /** Events before this one were waited for already. */
   #next = 0;
 
@@ -64,13 +64,13 @@ export class Program {
       this.#err += text;
     });
     this.#ended = once(this.#child, 'close').then(([code]: (number | null)[]) => {
-      this.#isOver = true;
+      this.#isFinished = true;
       this.#wake();
       return { code: code ?? null, out: this.#out, err: this.#err };
     });
     t.teardown(async () => {
-      if (!this.#isOver) this.#child.kill('SIGKILL');
-      if (!this.#isOver && isInShell) killGroup(this.pid);
+      if (!this.#isFinished) this.#child.kill('SIGKILL');
+      if (!this.#isFinished && isInShell) killGroup(this.pid);
       await this.#ended;
     });
   }
@@ -128,7 +128,7 @@ export class Program {
   }
 
   async #more(awaited: string): Promise<void> {
-    if (this.#isOver) throw new Error(`The program has ended without ${awaited}:\n${this.#out}${this.#err}`);
+    if (this.#isFinished) throw new Error(`The program has ended without ${awaited}:\n${this.#out}${this.#err}`);
     await new Promise<void>(resolve => {
       this.#wake = resolve;
     });

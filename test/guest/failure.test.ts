@@ -22,6 +22,22 @@ for (const [what, expression, expected] of [
     `{ get name() { throw 1 }, get message() { throw 2 }, get stack() { throw 3 } }`,
     { name: 'Error', stack: '' },
   ],
+  ['an object that is no error', `{ status: 400 }`, { name: 'Error', message: '{ status: 400 }', stack: '' }],
+  [
+    'causes',
+    `{ message: 'm', stack: 's', cause: { stack: 'of the cause', cause: 'a text' } }`,
+    { stack: 's\n[cause]: of the cause\n[cause]: a text' },
+  ],
+  [
+    'causes in a circle',
+    `(() => { const e = { message: 'm', stack: 's' }; e.cause = e; return e; })()`,
+    { stack: `s${'\n[cause]: s'.repeat(4)}` },
+  ],
+  [
+    'a cause whose getter throws',
+    `{ message: 'm', stack: 's', get cause() { throw 1 } }`,
+    { message: 'm', stack: 's' },
+  ],
   ['undefined', 'undefined', { name: 'Error', message: 'undefined', stack: '' }],
   ['null', 'null', { message: 'null' }],
   ['a text', `'boo'`, { message: 'boo' }],
@@ -40,7 +56,7 @@ test('describeFailure() describes what cannot be read', t => {
   const { modules, evaluate } = newRealm();
   const revoked = evaluate('(() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy; })()');
   const described = JSON.parse(modules.failure.describeFailure(revoked, CODE));
-  t.deepEqual(described, { name: 'Error', message: 'The thrown value cannot be described', stack: '', code: CODE });
+  t.deepEqual(described, { name: 'Error', message: '[value that cannot be inspected]', stack: '', code: CODE });
 });
 
 test('describeFailure() bounds what it takes over', t => {

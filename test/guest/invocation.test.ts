@@ -112,13 +112,13 @@ for (const [what, body, code, message] of [
     'throws what throws when it is read',
     `throw { get message() { throw 1 }, get name() { throw 2 }, get stack() { throw 3 } }`,
     'EDGE_HANDLER_THREW',
-    'The thrown value cannot be described',
+    '{ message: [Getter], name: [Getter], stack: [Getter] }',
   ],
   [
     'throws a proxy that traps everything',
     `throw new Proxy(function () {}, { get() { throw 1 } })`,
     'EDGE_HANDLER_THREW',
-    'The thrown value cannot be described',
+    '[Function (anonymous)]',
   ],
   [
     'answers with undefined',

@@ -18,7 +18,7 @@ for (const isolation of ISOLATIONS) {
       } }`,
     );
     const events: InvocationEvent[] = [];
-    const isOver = new Promise<void>(resolve => {
+    const isFinished = new Promise<void>(resolve => {
       host.on('invocation', event => {
         events.push(event);
         if (events.length === 8) resolve();
@@ -26,7 +26,7 @@ for (const isolation of ISOLATIONS) {
     });
     const paths = ['heavy', 'light', 'light', 'light', 'light', 'light', 'light', 'light'];
     await Promise.all(paths.map(async path => (await fn.fetch(`http://x/${path}`)).text()));
-    await isOver;
+    await isFinished;
     const heavy = events.find(({ url }) => url?.endsWith('heavy'))?.cpuMs ?? 0;
     const light = events.filter(({ url }) => url?.endsWith('light')).reduce((sum, { cpuMs }) => sum + cpuMs, 0);
     t.true(heavy > light, `heavy ${heavy} ms, all light ones ${light} ms`);

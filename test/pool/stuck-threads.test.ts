@@ -18,12 +18,12 @@ for (const [name, body] of NATIVE_LOOPS) {
     const event = nextInvocation(host, ({ url }) => url?.endsWith('bad') === true);
     await t.throwsAsync(fn.fetch('http://x/bad'), { code: 'EDGE_CPU_LIMIT' });
     t.is((await event).outcome, 'exceededCpu');
-    let isOver = false;
+    let isFinished = false;
     const end = ended.then(detail => {
-      isOver = true;
+      isFinished = true;
       return detail;
     });
-    while (!isOver) {
+    while (!isFinished) {
       t.is(await textOf(sibling.fetch('http://x/')), 'here');
       t.is(await textOf(other.fetch('http://x/')), 'there');
       await new Promise(resolve => setImmediate(resolve));

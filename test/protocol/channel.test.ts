@@ -201,7 +201,7 @@ for (const [title, breach, error] of BREACHES) {
     made.send();
     t.regex(made.error ?? 'open', error);
     t.true(made.channel.isClosed);
-    t.true(made.opened.every(({ isOver }) => isOver));
+    t.true(made.opened.every(({ isFinished }) => isFinished));
   });
 }
 

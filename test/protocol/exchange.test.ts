@@ -18,7 +18,7 @@ function rig(): Rig {
   const exchange = new Exchange(
     Object.assign(Object.create(carrier), {
       forgetIfOver: (one: Exchange) => {
-        if (one.isOver) forgotten++;
+        if (one.isFinished) forgotten++;
       },
       resumeWhenDrained: () => {},
     }),
@@ -32,9 +32,9 @@ test('an exchange whose bodies come with its heads is over with its answer', t =
   const { exchange, owner, forgotten } = rig();
   exchange.receiveWhole();
   t.is(exchange.incoming, 'ended');
-  t.false(exchange.isOver);
+  t.false(exchange.isFinished);
   exchange.reply(200, 'OK', false, 'body', true);
-  t.true(exchange.isOver);
+  t.true(exchange.isFinished);
   t.is(forgotten(), 1);
   t.deepEqual(owner.frames(), ['reply 7 200 OK body.']);
 });
@@ -124,7 +124,7 @@ test('fail() ends both bodies and drops what they hold, once', t => {
   exchange.fail('again');
   t.deepEqual(owner.frames(), ['reset 7 given up']);
   t.deepEqual([owner.queuedBytes, owner.backlogBytes], [0, 0]);
-  t.true(exchange.isOver && exchange.isOutgoingOver);
+  t.true(exchange.isFinished && exchange.isOutgoingOver);
   t.is(exchange.incoming, 'failed');
   t.is(forgotten(), 1);
   t.deepEqual(owner.reports(), ['data'], 'the side that failed it knows');

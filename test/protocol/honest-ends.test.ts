@@ -199,7 +199,7 @@ test('two honest ends never break the protocol, whatever their owners do and whe
           if (exchange.queuedBytes > WINDOW_BYTES) throw new Error(`${exchange.queuedBytes} bytes are queued`);
         }
         channel.close();
-        if (exchanges.some(exchange => !exchange.isOver)) throw new Error('An exchange is not over');
+        if (exchanges.some(exchange => !exchange.isFinished)) throw new Error('An exchange is not over');
       }
     }),
     { numRuns: 1500 },

@@ -34,7 +34,7 @@ export async function takeApart(
 class ByteSource {
   readonly #chunks: AsyncIterator<Uint8Array> | undefined;
   #chunk: Uint8Array;
-  #isOver = false;
+  #isFinished = false;
 
   constructor(body: ServiceBody | null) {
     const isWhole = body === null || body instanceof Uint8Array;
@@ -84,17 +84,17 @@ class ByteSource {
 
   /** No more is read. How the source takes it is its own matter. */
   end(): void {
-    this.#isOver = true;
+    this.#isFinished = true;
     this.#chunks?.return?.()?.then(undefined, () => {});
   }
 
   /** The bytes that have arrived and have not been taken, without empty chunks; undefined at the end. */
   async #next(): Promise<Uint8Array | undefined> {
     while (this.#chunk.length === 0) {
-      if (this.#isOver || this.#chunks === undefined) return undefined;
+      if (this.#isFinished || this.#chunks === undefined) return undefined;
       const { done, value } = await this.#chunks.next();
       if (done === true) {
-        this.#isOver = true;
+        this.#isFinished = true;
         return undefined;
       }
       this.#chunk = value;

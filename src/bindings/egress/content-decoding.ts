@@ -69,7 +69,7 @@ class Decoding implements AsyncIterator<Uint8Array> {
   #decoder: Decoder | undefined;
   /** The decoder has input that it has not taken in as a whole. */
   #isBusy = false;
-  #isOver = false;
+  #isFinished = false;
   #isCanceled = false;
   #error: Error | undefined;
   #moved: (() => void) | undefined;
@@ -87,7 +87,7 @@ class Decoding implements AsyncIterator<Uint8Array> {
         const chunk = await this.#advance();
         if (this.#isCanceled) break;
         if (chunk !== undefined) return { done: false, value: chunk };
-        if (this.#isOver) break;
+        if (this.#isFinished) break;
       }
     } catch (error) {
       this.#end();
@@ -146,7 +146,7 @@ class Decoding implements AsyncIterator<Uint8Array> {
       this.#isBusy = true;
       decoder.end();
     }
-    while (!this.#isCanceled && !this.#isOver && this.#isBusy && decoder.readableLength === 0) {
+    while (!this.#isCanceled && !this.#isFinished && this.#isBusy && decoder.readableLength === 0) {
       await new Promise<void>(resolve => {
         this.#moved = resolve;
         // At the end of its data a stream says so when it is read.
@@ -164,7 +164,7 @@ class Decoding implements AsyncIterator<Uint8Array> {
     this.#decoder = decoder;
     decoder.on('readable', () => this.#moved?.());
     finished(decoder, { writable: false }, error => {
-      this.#isOver = true;
+      this.#isFinished = true;
       this.#error ??= error ?? undefined;
       this.#moved?.();
     });

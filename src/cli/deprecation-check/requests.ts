@@ -2,7 +2,7 @@
 
 import {
   endsRoutes,
-  isOver,
+  isFinished,
   Schedule,
   type ScheduledRow,
   type ScheduleOverrides,
@@ -119,7 +119,7 @@ export class Auditor {
   ): AuditFinding {
     return {
       id: row.id,
-      state: isOver(row, this.#at) ? 'gone' : 'ending',
+      state: isFinished(row, this.#at) ? 'gone' : 'ending',
       endOfLife: row.endOfLife,
       method: found.method,
       path: found.path,

@@ -78,7 +78,7 @@ class FetchSink implements ResponseSink {
   #exchange: Exchange | undefined;
   #controller: ReadableByteStreamController | undefined;
   #wake: (() => void) | undefined;
-  #isOver = false;
+  #isFinished = false;
   #onAbort: (() => void) | undefined;
 
   constructor(
@@ -95,7 +95,7 @@ class FetchSink implements ResponseSink {
 
   started(invocation: Invocation): void {
     this.#invocation = invocation;
-    if (this.#isOver) return;
+    if (this.#isFinished) return;
     const { signal, body } = this.#input;
     if (signal !== undefined) {
       this.#onAbort = () => this.#abort(signal.reason);
@@ -169,7 +169,7 @@ class FetchSink implements ResponseSink {
 
   async #pull(): Promise<void> {
     const exchange = this.#exchange;
-    while (exchange !== undefined && !this.#isOver) {
+    while (exchange !== undefined && !this.#isFinished) {
       const piece = exchange.read(MAX_PIECE_BYTES);
       if (piece !== undefined) {
         this.#controller?.enqueue(ownBytes(piece));
@@ -190,14 +190,14 @@ class FetchSink implements ResponseSink {
   }
 
   #end(reason: unknown): void {
-    if (this.#isOver) return;
+    if (this.#isFinished) return;
     this.#finish();
     this.#controller?.error(reason);
     this.bodyReady();
   }
 
   #finish(): void {
-    this.#isOver = true;
+    this.#isFinished = true;
     if (this.#onAbort !== undefined) this.#input.signal?.removeEventListener('abort', this.#onAbort);
   }
 }

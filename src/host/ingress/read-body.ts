@@ -51,7 +51,7 @@ export class ReadBody implements RequestBodySource {
   readonly #bytes: Buffer;
   readonly #invocation: Invocation;
   #sentBytes = 0;
-  #isOver = false;
+  #isFinished = false;
 
   constructor(bytes: Buffer, invocation: Invocation) {
     this.#bytes = bytes;
@@ -61,17 +61,17 @@ export class ReadBody implements RequestBodySource {
 
   resume(): void {
     const { exchange } = this.#invocation;
-    while (!this.#isOver && !exchange.isOutgoingOver && exchange.credit > 0) {
+    while (!this.#isFinished && !exchange.isOutgoingOver && exchange.credit > 0) {
       const chunk = this.#bytes.subarray(this.#sentBytes, this.#sentBytes + CHUNK_BYTES);
       this.#sentBytes += chunk.length;
       exchange.write(chunk);
       if (this.#sentBytes < this.#bytes.length) continue;
-      this.#isOver = true;
+      this.#isFinished = true;
       exchange.end();
     }
   }
 
   stop(): void {
-    this.#isOver = true;
+    this.#isFinished = true;
   }
 }

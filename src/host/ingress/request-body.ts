@@ -11,7 +11,7 @@ export class RequestBody implements RequestBodySource {
   readonly #counter: BodyCounter;
   readonly #onFail: (error: unknown) => void;
   #isReading = false;
-  #isOver = false;
+  #isFinished = false;
 
   /** `onFail`: the body is longer than allowed, or cannot be read. */
   constructor(
@@ -29,14 +29,14 @@ export class RequestBody implements RequestBodySource {
   }
 
   resume(): void {
-    if (this.#isReading || this.#isOver) return;
+    if (this.#isReading || this.#isFinished) return;
     this.#isReading = true;
     void this.#pump();
   }
 
   stop(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#isFinished) return;
+    this.#isFinished = true;
     void cancelQuietly(this.#body, this.#reader);
   }
 
@@ -44,11 +44,11 @@ export class RequestBody implements RequestBodySource {
     const { exchange } = this.#invocation;
     let room = exchange.credit;
     try {
-      while (room > 0 && !this.#isOver) {
+      while (room > 0 && !this.#isFinished) {
         const { value, done } = await this.#reader.read();
-        if (this.#isOver) return;
+        if (this.#isFinished) return;
         if (done) {
-          this.#isOver = true;
+          this.#isFinished = true;
           exchange.end();
           return;
         }

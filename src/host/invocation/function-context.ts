@@ -52,7 +52,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
     emitLog: event => host.emitLog(event),
     connectionSlotRelease: host.connectionSlotRelease,
     admit: (mode, address) => host.admission.check({ account, limits, mode, address }),
-    over: (outcome, used, event, trace) => {
+    onFinished: (outcome, used, event, trace) => {
       const { kind, cpuMs } = used;
       // The isolate keeps the same account of its CPU time; this one is for the isolate that replaces it.
       const limitMs = limits.cpuMs[kind];

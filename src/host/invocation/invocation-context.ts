@@ -27,7 +27,7 @@ export interface InvocationContext {
   requests(): { readonly requestsPerMinute: number; readonly requestsPerDay: number };
   emitLog(event: LogEvent): void;
   /** The invocation is over. `event` makes the event; nothing is made when there is no listener. */
-  over(
+  onFinished(
     outcome: InvocationOutcome,
     figures: InvocationUsage & { readonly peakBytes: number },
     event: () => InvocationEvent,

@@ -282,7 +282,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     record.subrequests = accounting?.subrequests ?? 0;
     record.accounting = accounting;
     const { outcome, error } = record;
-    this.#context.over(outcome, record, () => invocationEvent(this.#context, record), record.trace);
+    this.#context.onFinished(outcome, record, () => invocationEvent(this.#context, record), record.trace);
     this.#sink.ended?.(outcome === 'ok' ? undefined : (error ?? noAnswerError(this.#context.function)));
   }
 

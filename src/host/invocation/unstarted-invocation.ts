@@ -68,5 +68,5 @@ export function reportUnstarted(
       error: { code: error.code, name: error.name, message: error.message, stack: '' },
     };
   };
-  context.over(outcome, { ...NOTHING_USED, kind, wallMs }, event, trace);
+  context.onFinished(outcome, { ...NOTHING_USED, kind, wallMs }, event, trace);
 }

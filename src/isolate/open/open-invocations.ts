@@ -185,7 +185,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
 
   /** One that is answered by now stays open until the isolate ends: the host then hears that it was the one. */
   onMemoryExceeded(id: number, bytes: number): void {
-    if (this.#invocations.get(id)?.exchange.exchange.isOver === true) this.#ending = id;
+    if (this.#invocations.get(id)?.exchange.exchange.isFinished === true) this.#ending = id;
     else this.#fail(id, memoryLimitReason(bytes));
   }
 

@@ -73,13 +73,13 @@ export class Schedule {
   }
 
   /** Whether the new behaviour of the row holds at an instant. */
-  isOver(id: DeprecationId, at: number): boolean {
+  isFinished(id: DeprecationId, at: number): boolean {
     const row = this.#byId.get(id);
-    return row !== undefined && isOver(row, at);
+    return row !== undefined && isFinished(row, at);
   }
 }
 
-export function isOver(row: ScheduledRow, at: number): boolean {
+export function isFinished(row: ScheduledRow, at: number): boolean {
   return at >= row.endsAt;
 }
 

@@ -3,7 +3,7 @@
 import { isDnsCause } from '../http/codes.js';
 import { ApiError, type ErrorItem, errorItem } from '../http/envelope.js';
 import { fillPath, type PathParams } from '../http/path-table.js';
-import { endsRoutes, isOver, type ScheduledRow } from './deprecation-timeline.js';
+import { endsRoutes, isFinished, type ScheduledRow } from './deprecation-timeline.js';
 
 /** The parts of a request that the schedule uses. */
 export interface ScheduledRequest {
@@ -17,7 +17,7 @@ export interface ScheduledRequest {
 
 /** @throws ApiError GONE, naming the replacement, once the route's end of life is reached */
 export function refuseGone(request: ScheduledRequest): void {
-  const row = request.rows.find(candidate => endsRoutes(candidate) && isOver(candidate, request.at));
+  const row = request.rows.find(candidate => endsRoutes(candidate) && isFinished(candidate, request.at));
   if (row === undefined) return;
   const link = replacementPath(row, request);
   const replacement = row.replacement === null ? 'nothing replaces it' : `use instead: ${row.replacement.text}`;
@@ -36,7 +36,7 @@ export function announce(request: ScheduledRequest, headers: Headers): void {
     headers.set('sunset', new Date(ending.endsAt).toUTCString());
   }
   for (const row of request.rows) {
-    if (!endsRoutes(row) && isOver(row, request.at)) continue;
+    if (!endsRoutes(row) && isFinished(row, request.at)) continue;
     headers.append('link', `<${request.basePath}/deprecations/${row.id}>; rel="deprecation"; type="application/json"`);
     const link = replacementPath(row, request);
     if (link !== null && endsRoutes(row)) headers.append('link', `<${link}>; rel="successor-version"`);
@@ -46,7 +46,7 @@ export function announce(request: ScheduledRequest, headers: Headers): void {
 /** Entries of `messages`: what will change in the answers of the route, and when. */
 export function announcements({ rows, at }: ScheduledRequest): ErrorItem[] {
   return rows
-    .filter(row => !isOver(row, at))
+    .filter(row => !isFinished(row, at))
     .map(row =>
       errorItem('CHANGE_AHEAD', `From ${new Date(row.endsAt).toISOString().slice(0, 10)} on: ${row.summary}`),
     );
@@ -54,7 +54,7 @@ export function announcements({ rows, at }: ScheduledRequest): ErrorItem[] {
 
 /** The result as it is on the date of the request. */
 export function shapeResult({ rows, at }: ScheduledRequest, result: unknown): unknown {
-  return rows.filter(row => isOver(row, at)).reduce(leaveOut, result);
+  return rows.filter(row => isFinished(row, at)).reduce(leaveOut, result);
 }
 
 /**
@@ -62,7 +62,7 @@ export function shapeResult({ rows, at }: ScheduledRequest, result: unknown): un
  * DNS validation error stands in the chain of a general one: what a record may not be, and what does not fit the schema of one.
  */
 export function shapeErrors({ rows, at }: ScheduledRequest, error: ApiError): readonly ErrorItem[] {
-  const chained = rows.some(row => row.change.kind === 'error-chain-gone' && !isOver(row, at));
+  const chained = rows.some(row => row.change.kind === 'error-chain-gone' && !isFinished(row, at));
   if (!chained || !(isDnsCause(error.code) || error.code === 'BODY_INVALID')) return error.errors;
   return [{ ...errorItem('DNS_VALIDATION', 'DNS Validation Error'), error_chain: error.errors }];
 }

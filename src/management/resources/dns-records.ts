@@ -108,7 +108,7 @@ function merged(before: DnsRecord, body: Bodies['DnsRecordUpdate']): DnsRecordBo
 }
 
 function check(context: Context, body: DnsRecordBody): CheckedRecord {
-  return checkRecord(body, zoneOf(context).name, context.services.schedule.isOver('srv-data-fields', context.at));
+  return checkRecord(body, zoneOf(context).name, context.services.schedule.isFinished('srv-data-fields', context.at));
 }
 
 /** RFC 1034, 3.6.2: where a CNAME is, nothing else is. */

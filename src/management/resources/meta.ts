@@ -1,7 +1,7 @@
 /** The API about itself: its document, its schedule, the token that asks. */
 
 import { type Context, param } from '../context.js';
-import { isOver, type ScheduledRow } from '../deprecations/deprecation-timeline.js';
+import { isFinished, type ScheduledRow } from '../deprecations/deprecation-timeline.js';
 import { ApiError, type Reply } from '../http/envelope.js';
 
 export async function getDocument(context: Context): Promise<Reply> {
@@ -30,7 +30,7 @@ function shown(row: ScheduledRow, at: number): unknown {
     id: row.id,
     end_of_life: row.endOfLife,
     sunset: new Date(row.endsAt).toISOString(),
-    over: isOver(row, at),
+    over: isFinished(row, at),
     summary: row.summary,
     change: row.change,
     routes: row.routes,

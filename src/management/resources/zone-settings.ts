@@ -13,7 +13,7 @@ export async function listSettings(context: Context): Promise<Reply> {
   const { zoneSettings, schedule } = context.services;
   const result: unknown[] = [];
   for (const [name, { deprecation }] of zoneSettings) {
-    if (deprecation !== null && schedule.isOver(deprecation, context.at)) continue;
+    if (deprecation !== null && schedule.isFinished(deprecation, context.at)) continue;
     result.push((await read(context, name)).result);
   }
   return { result };

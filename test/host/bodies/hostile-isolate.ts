@@ -80,7 +80,7 @@ export async function hostileIsolate(
     admit: () => ({ kind: 'admit' }),
     requests: () => ({ requestsPerMinute: 0, requestsPerDay: 0 }),
     emitLog: ({ message }) => told.push(`log ${message}`),
-    over: (outcome, _figures, event) => told.push(`${outcome} ${event().error?.code ?? ''}`.trim()),
+    onFinished: (outcome, _figures, event) => told.push(`${outcome} ${event().error?.code ?? ''}`.trim()),
   };
   const runner = new FunctionRunner({
     context,

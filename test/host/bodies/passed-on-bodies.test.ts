@@ -141,15 +141,15 @@ for (const isolation of ISOLATIONS) {
       buckets: { FILES: 'files' },
     });
     await host.bucket('files').put('long', LONG);
-    let isOver = false;
+    let isFinished = false;
     const over = nextInvocation(host).then(event => {
-      isOver = true;
+      isFinished = true;
       return event;
     });
     const reader = readerOf(await fn.fetch('http://x/'));
     // Far behind the first windows, where the isolate has nothing to do with it any more.
     await readSome(reader, 4_000_000);
-    t.false(isOver);
+    t.false(isFinished);
     await readToEnd(reader);
     const { outcome, subrequests } = await over;
     t.deepEqual({ outcome, subrequests }, { outcome: 'ok', subrequests: 1 });

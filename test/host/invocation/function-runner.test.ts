@@ -37,7 +37,7 @@ function rig(error: unknown) {
     admit: () => ({ kind: 'admit' }),
     requests: () => ({ requestsPerMinute: 0, requestsPerDay: 0 }),
     emitLog() {},
-    over(_outcome, { kind }, event) {
+    onFinished(_outcome, { kind }, event) {
       kinds.push(kind);
       events.push(event());
     },

@@ -134,16 +134,16 @@ test('allRoutes() has no route twice', t => {
 
 test('Schedule ends a row at midnight UTC of its date, and after the last day where the specification says "after"', t => {
   const schedule = new Schedule();
-  t.false(schedule.isOver('rate-limits', Date.parse('2025-01-14T23:59:59.999Z')));
-  t.true(schedule.isOver('rate-limits', Date.parse('2025-01-15T00:00:00Z')));
-  t.false(schedule.isOver('srv-data-fields', Date.parse('2024-05-31T23:59:59.999Z')));
-  t.true(schedule.isOver('srv-data-fields', Date.parse('2024-06-01T00:00:00Z')));
+  t.false(schedule.isFinished('rate-limits', Date.parse('2025-01-14T23:59:59.999Z')));
+  t.true(schedule.isFinished('rate-limits', Date.parse('2025-01-15T00:00:00Z')));
+  t.false(schedule.isFinished('srv-data-fields', Date.parse('2024-05-31T23:59:59.999Z')));
+  t.true(schedule.isFinished('srv-data-fields', Date.parse('2024-06-01T00:00:00Z')));
 });
 
 test('Schedule moves a date when it is overridden', t => {
   const schedule = new Schedule({ endOfLife: { 'rate-limits': '2030-06-30' } });
-  t.false(schedule.isOver('rate-limits', Date.parse('2030-06-29T00:00:00Z')));
-  t.true(schedule.isOver('rate-limits', Date.parse('2030-06-30T00:00:00Z')));
+  t.false(schedule.isFinished('rate-limits', Date.parse('2030-06-29T00:00:00Z')));
+  t.true(schedule.isFinished('rate-limits', Date.parse('2030-06-30T00:00:00Z')));
 });
 
 for (const date of ['2025-02-30', '15.1.2025', '', '2025-01-15T00:00:00Z']) {

@@ -40,14 +40,14 @@ test('parseXml() reads back what buildXml() writes', async t => {
 
 test('parseXml() lets other work go on between batches', async t => {
   let turns = 0;
-  let isOver = false;
+  let isFinished = false;
   const count = (): void => {
     turns++;
-    if (!isOver) setImmediate(count);
+    if (!isFinished) setImmediate(count);
   };
   setImmediate(count);
   await parse(`<Delete>${`<Object><Key>${'k'.repeat(1000)}</Key></Object>`.repeat(200)}</Delete>`, 1000);
-  isOver = true;
+  isFinished = true;
   t.true(turns >= 10, `${turns} turns`);
 });
 

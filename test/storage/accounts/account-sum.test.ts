@@ -85,15 +85,15 @@ test('end() refuses every write, and waits for the commits under way', async t =
   const sum = await sumOf();
   const body = sum.reserveBody({ key: 'a', bytes: 0 }, BOUNDS, SUBJECT);
   const change = sum.change({ bytes: 1, objects: 1 });
-  let isOver = false;
+  let isFinished = false;
   const ended = sum.end(new EdgeError('EDGE_CLOSED', 'over')).then(() => {
-    isOver = true;
+    isFinished = true;
   });
   await t.throwsAsync(async () => sum.ready(), { code: 'EDGE_CLOSED' });
   t.throws(() => sum.change({ bytes: -1, objects: 0 }), { code: 'EDGE_CLOSED' });
   t.throws(() => body.add(1), { code: 'EDGE_CLOSED' });
-  t.false(isOver);
+  t.false(isFinished);
   change.done();
   await ended;
-  t.true(isOver);
+  t.true(isFinished);
 });

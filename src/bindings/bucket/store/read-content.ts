@@ -62,7 +62,7 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
   readonly #work: CallWork;
   readonly #allAhead: { count: number };
   #chunks = 0;
-  #isOver = false;
+  #isFinished = false;
 
   constructor(
     storage: StorageContext,
@@ -98,10 +98,10 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
     const turn = this.#work.turn();
     if (turn !== undefined) await turn;
-    if (this.#isOver) return { done: true, value: undefined };
+    if (this.#isFinished) return { done: true, value: undefined };
     try {
       const chunk = await this.#take();
-      if (this.#isOver) return { done: true, value: undefined };
+      if (this.#isFinished) return { done: true, value: undefined };
       this.#work.charge(HOST_COSTS.chunkMs);
       if (this.#left <= 0) await this.#end();
       else if (this.#isWorthReadingAhead()) this.#readAhead();
@@ -190,8 +190,8 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
   }
 
   async #end(): Promise<void> {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#isFinished) return;
+    this.#isFinished = true;
     if (this.#ahead !== undefined) await this.#take().catch(() => {});
     await this.#reader?.close().catch(() => {});
     this.#storage.collector.unpin(this.#pinId);

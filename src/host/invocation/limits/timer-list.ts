@@ -15,7 +15,7 @@ export interface Deadline<T> {
   readonly atMs: number;
   previous: Deadline<T> | undefined;
   next: Deadline<T> | undefined;
-  isOver: boolean;
+  isFinished: boolean;
 }
 
 export interface DeadlineClock {
@@ -50,7 +50,7 @@ export class TimerList<T> {
   add(item: T, afterMs: number): Deadline<T> {
     const now = this.#clock.now();
     const next = this.#first;
-    const deadline = { item, atMs: now + afterMs, previous: undefined, next, isOver: false };
+    const deadline = { item, atMs: now + afterMs, previous: undefined, next, isFinished: false };
     if (next !== undefined) next.previous = deadline;
     this.#first = deadline;
     if (deadline.atMs < this.#dueMs) this.#schedule(now, deadline.atMs);
@@ -59,8 +59,8 @@ export class TimerList<T> {
 
   /** Takes it away. One that is past or was canceled stays so. */
   cancel(deadline: Deadline<T>): void {
-    if (deadline.isOver) return;
-    deadline.isOver = true;
+    if (deadline.isFinished) return;
+    deadline.isFinished = true;
     const { previous, next } = deadline;
     if (previous === undefined) this.#first = next;
     else previous.next = next;
@@ -89,7 +89,7 @@ export class TimerList<T> {
     }
     if (nextMs !== Number.POSITIVE_INFINITY) this.#schedule(now, nextMs);
     for (const deadline of past) {
-      if (deadline.isOver) continue;
+      if (deadline.isFinished) continue;
       this.cancel(deadline);
       this.#onPast(deadline.item);
     }

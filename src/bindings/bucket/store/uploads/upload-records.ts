@@ -136,8 +136,8 @@ export class UploadRecords {
 
   /** An expired upload counts as aborted even before the sweep has aborted it. */
   #aged(stored: StoredUpload): StoredUpload {
-    const isOver = stored.expires !== null && stored.expires <= this.#storage.now();
-    return isOver && stored.state === 'open' ? { ...stored, state: 'aborted' } : stored;
+    const isFinished = stored.expires !== null && stored.expires <= this.#storage.now();
+    return isFinished && stored.state === 'open' ? { ...stored, state: 'aborted' } : stored;
   }
 
   key(key: string, uploadId: string): string {
