@@ -35,7 +35,7 @@ test('console.log() shows what an error was caused by, and the errors of an Aggr
   t.regex(cause, /\[cause\]: \{ code: 7 \}/);
   const errors = String(logged("console.log(new AggregateError([new Error('one'), 'two'], 'all'));"));
   t.regex(errors, /^AggregateError: all\n/);
-  t.regex(errors, /\[errors\]: \[\n? *\[Error: one\n[^]*'two'/);
+  t.regex(errors, /\[errors\]: \[\n? *\[Error: one\n[\s\S]*'two'/);
 });
 
 test('console.log() shows causes that go in circles, throw, or are none', t => {
