@@ -62,7 +62,7 @@ const ABSENT: Readonly<Record<string, string>> = {
 };
 
 /** Globals of the language that newer versions of Node have, and the library of es2023 does not. */
-const NEWER = ['Iterator', 'Float16Array', 'SuppressedError', 'DisposableStack', 'AsyncDisposableStack'];
+const NEWER = ['Iterator', 'Float16Array', 'SuppressedError', 'DisposableStack', 'AsyncDisposableStack', 'Temporal'];
 
 const found = guestShapes();
 
