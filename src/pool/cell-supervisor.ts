@@ -61,6 +61,7 @@ export class CellSupervisor {
   #notBeforeMs = 0;
   readonly #closing = new AbortController();
   #timer: NodeJS.Timeout | undefined;
+  #refillTimer: NodeJS.Timeout | undefined;
   /** Calls of acquire() under way: no cell is idle in the meantime. */
   #asking = 0;
 
@@ -82,7 +83,7 @@ export class CellSupervisor {
           throw this.#overloaded();
         }
         const isolate = live.spares.shift() ?? this.#startIsolate(live, share);
-        this.#refillSoon(live, REFILL_LOOKS);
+        this.#refillSoon(REFILL_LOOKS);
         if (isolate.isUsable && own(isolate, share)) return isolate;
       }
     } finally {
@@ -255,15 +256,18 @@ export class CellSupervisor {
   }
 
   /** Not while a function loads: a new thread would take the processor from the load, and from the first request that waits for it. */
-  #refillSoon(live: LiveCell, looks: number): void {
-    setTimeout(() => {
-      if (looks > 1 && live.isLoading) this.#refillSoon(live, looks - 1);
+  #refillSoon(looks: number): void {
+    this.#refillTimer ??= setTimeout(() => {
+      this.#refillTimer = undefined;
+      const live = this.#current;
+      if (live === undefined) return;
+      if (looks > 1 && live.isLoading) this.#refillSoon(looks - 1);
       else this.#refill(live);
     }, REFILL_AFTER_MS).unref();
   }
 
   #refill(live: LiveCell): void {
-    if (this.#closing.signal.aborted || live.isRetired || live !== this.#current) return;
+    if (this.#closing.signal.aborted || live.isRetired) return;
     if (this.#options.hasRoom?.(ISOLATE_BYTES) === false) return;
     // Not the lease at which the cell is replaced: its spare would start after the other spares have been ended.
     const room = Math.min(this.#options.maxThreads - live.threads, live.cell.leasesLeft - REPLACE_AT_LEASES - 1);
