@@ -3,6 +3,7 @@
  */
 import { shortened } from './errors.ts';
 import { jsonStringify, stringSlice } from './primordials.ts';
+import { isObject } from './web/base/idl.ts';
 import { inspect } from './web/console/inspect.ts';
 
 const MAX_MESSAGE = 4096;
@@ -22,10 +23,6 @@ export function describeFailure(error: unknown, code: FailureCode): string {
     stack: isObject(error) ? stackOf(error) : '',
     code,
   });
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }
 
 /** Of what is no error, its value, as console.log() shows it. */

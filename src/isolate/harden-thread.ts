@@ -119,14 +119,15 @@ export function hardenThread(): void {
   }
 }
 
+const TYPED_ARRAYS = getPrototypeOf(Uint8Array.prototype);
+
 /** Prototypes of arrays and typed arrays. */
 function hasIndexedHeirs(intrinsic: object): boolean {
-  const typedArrays = getPrototypeOf(Uint8Array.prototype);
   return (
     intrinsic === Object.prototype ||
     intrinsic === Array.prototype ||
-    intrinsic === typedArrays ||
-    getPrototypeOf(intrinsic) === typedArrays
+    intrinsic === TYPED_ARRAYS ||
+    getPrototypeOf(intrinsic) === TYPED_ARRAYS
   );
 }
 

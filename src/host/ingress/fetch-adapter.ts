@@ -11,7 +11,7 @@ import { FetchStart } from '../invocation/invocation-start.js';
 import type { ResponseSink } from '../invocation/response-sink.js';
 import { BufferedResponse } from './buffered-response.js';
 import type { FetchInput } from './fetch-input.js';
-import { isNullBodyStatus, parseResponseHead } from './http-head.js';
+import { isNullBodyStatus, pairsOf, parseResponseHead } from './http-head.js';
 import { RequestBody } from './request-body.js';
 
 /** Chunks of a response body handed to the reader are at most this long. */
@@ -222,10 +222,4 @@ class FetchedInit {
     this.statusText = statusText;
     if (headers.length > 0) this.headers = pairsOf(headers);
   }
-}
-
-function pairsOf(headers: readonly string[]): [string, string][] {
-  const pairs: [string, string][] = [];
-  for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at] ?? '', headers[at + 1] ?? '']);
-  return pairs;
 }

@@ -58,6 +58,13 @@ export function parseResponseHead(head: string): ResponseHead {
   return { statusText: parts[0] ?? '', headers };
 }
 
+/** Names and values in turn, as the pairs that a Response takes. */
+export function pairsOf(list: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let at = 0; at + 1 < list.length; at += 2) pairs.push([list[at] ?? '', list[at + 1] ?? '']);
+  return pairs;
+}
+
 /** Statuses whose response has no body. */
 export function isNullBodyStatus(status: number): boolean {
   return status === 101 || status === 204 || status === 205 || status === 304;

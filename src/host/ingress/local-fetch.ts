@@ -12,7 +12,7 @@ import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
 import { BufferedResponse } from './buffered-response.js';
 import { fetchThrough } from './fetch-adapter.js';
-import { headOfRaw } from './http-head.js';
+import { headOfRaw, pairsOf } from './http-head.js';
 
 /** Functions that fetch each other, one inside the other. */
 const MAX_DEPTH = 16;
@@ -85,10 +85,4 @@ function pageOf(error: unknown, headers: readonly string[]): Response {
   const page = errorPage({ code: isEdgeErrorCode(code) ? code : 'EDGE_INTERNAL', accept });
   const statusText = STATUS_CODES[page.status] ?? '';
   return new Response(page.body, { status: page.status, statusText, headers: pairsOf(page.headers) });
-}
-
-function pairsOf(list: readonly string[]): [string, string][] {
-  const pairs: [string, string][] = [];
-  for (let at = 0; at + 1 < list.length; at += 2) pairs.push([list[at] ?? '', list[at + 1] ?? '']);
-  return pairs;
 }

@@ -1,21 +1,14 @@
 /** What a server mounts of a host: the listener of its functions, the S3-compatible API and the management API. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { resolveLimits } from '../../quotas/resolve-limits.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';
 import { slotOf } from '../function-slot.js';
-import { createListener } from '../ingress/listener.js';
+import { createListener, type NodeListener } from '../ingress/listener.js';
 import { type HostListenerOptions, LISTENER_OPTIONS } from '../listener-options.js';
 import { createManagementEndpoint, type HostManagement, type HostManagementOptions } from '../management-endpoint.js';
 import { MANAGEMENT_OPTIONS } from '../management-options.js';
 import { createS3Endpoint, type HostS3 } from '../s3-endpoint.js';
 import type { HostS3Options } from '../s3-options.js';
 import type { HostCore } from './host-core.js';
-
-export type NodeListener = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  next?: (error?: unknown) => void,
-) => void;
 
 /** Throws as `host.listener()` does. */
 export function hostListener({ routes, reports }: HostCore, options: HostListenerOptions): NodeListener {

@@ -1,4 +1,5 @@
 /** The accounting of one invocation: its subrequests, and the gate of its connections. Made when the function first calls a service. */
+import { setImmediate } from 'node:timers/promises';
 import type { CallOrigin } from '../../../bindings/service.js';
 import { failureText, type Pace } from '../../../protocol/exchange-io.js';
 import { type Connection, ConnectionLimiter, type ConnectionSlotRelease } from '../../../quotas/connection-limiter.js';
@@ -27,8 +28,6 @@ export interface AccountingPort {
  * to each other are moved by promises alone, which would hold everything else up until they end.
  */
 const ROUND_BYTES = 256 * 1024;
-
-const nextRound = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
 export class InvocationAccounting {
   readonly gate: ConnectionLimiter;
@@ -90,7 +89,7 @@ export class InvocationAccounting {
         this.#movedBytes += bytes;
         if (this.#movedBytes < ROUND_BYTES) return share?.turn();
         this.#movedBytes = 0;
-        return share?.turn() ?? nextRound();
+        return share?.turn() ?? setImmediate();
       },
       // The account was charged when it was read off the connection, by the clock.
       received: bytes => port.charge(HOST_COSTS.chunkMs + costOf(bytes, HOST_COSTS.movedMbMs)),
