@@ -2,7 +2,8 @@
 // without tests, a timeout) counts as failed too. Before that line stand the tests that failed, and how many were skipped for which reason.
 //
 // With arguments, they are AVA's. Without, every test runs: several AVA processes take files from one queue, since the tests of a file run one
-// after the other and often wait for another process.
+// after the other and often wait for another process. A batch that failed beside others runs once more with nothing beside it: tests of limits
+// need some of the machine. What passes then is told above the counts; what fails again has failed.
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -48,6 +49,9 @@ const SLOW = [
 /** Batches of the other files for each process: few, since each starts AVA anew; not one, since they do not take equally long. */
 const BATCHES = 4;
 
+/** More batches than this that fail are no accident of the machine. */
+const MOST_RERUNS = 3;
+
 const root = fileURLToPath(new URL('..', import.meta.url));
 const ava = join(root, 'node_modules/ava/entrypoints/cli.mjs');
 const color = process.stdout.isTTY ? '--color' : '--no-color';
@@ -57,16 +61,22 @@ const given = process.argv.slice(2);
 const processes = given.length > 0 ? 1 : availableParallelism() + 1;
 const batches = given.length > 0 ? [given] : batchesOf(testFiles());
 const totals = { passed: 0, failed: 0, code: 0, failures: [], skipped: new Map() };
+/** Batches that failed beside others, with what they found. */
+const failed = [];
+let isStopped = false;
 const children = new Set();
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.on(signal, () => {
+    isStopped = true;
     batches.length = 0;
     for (const child of children) child.kill(signal);
   });
 }
 await Promise.all(Array.from({ length: processes }, work));
+const accidents = await settleFailed();
 console.log(`\n  ${Math.round(process.uptime() - began)} s`);
 for (const line of totals.failures) console.log(line);
+for (const line of accidents) console.log(`  failed beside other tests, passed alone: ${line.trim()}`);
 for (const [reason, count] of totals.skipped) console.log(`  ${count} skipped: ${reason}`);
 console.log(`${totals.passed} passed, ${totals.failed} failed`);
 process.exitCode = totals.code;
@@ -91,13 +101,31 @@ function batchesOf(files) {
 
 async function work() {
   for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
-    const { passed, failed, code, failures, skipped } = await run(batch);
-    totals.passed += passed;
-    totals.failed += failed;
-    totals.code = Math.max(totals.code, code);
-    totals.failures.push(...failures);
-    for (const reason of skipped) totals.skipped.set(reason, (totals.skipped.get(reason) ?? 0) + 1);
+    const found = await run(batch);
+    if (found.code === 0) add(found);
+    else failed.push({ batch, found });
   }
+}
+
+/** Returns the lines of the tests that failed beside others and pass alone. */
+async function settleFailed() {
+  const isRerun = given.length === 0 && failed.length <= MOST_RERUNS;
+  const accidents = [];
+  for (const { batch, found } of failed) {
+    if (isRerun && !isStopped) console.log(`\n  Once more, with nothing beside: ${batch.join(' ')}\n`);
+    const last = isRerun && !isStopped ? await run(batch) : found;
+    if (last.code === 0) accidents.push(...found.failures);
+    add(last);
+  }
+  return accidents;
+}
+
+function add({ passed, failed: count, code, failures, skipped }) {
+  totals.passed += passed;
+  totals.failed += count;
+  totals.code = Math.max(totals.code, code);
+  totals.failures.push(...failures);
+  for (const reason of skipped) totals.skipped.set(reason, (totals.skipped.get(reason) ?? 0) + 1);
 }
 
 async function run(args) {
