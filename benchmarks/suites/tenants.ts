@@ -1,6 +1,7 @@
 import type { Benchmark, BenchmarkContext, Figure } from '../benchmark.js';
 import { firstAnswers } from '../tenants/first-answers.js';
 import { cellsLeft, registered } from '../tenants/idle-accounts.js';
+import { soak } from '../tenants/soak.js';
 import { zipf } from '../tenants/zipf.js';
 
 const PARTS: Readonly<Record<string, (context: BenchmarkContext) => Promise<Figure[]>>> = {
@@ -8,6 +9,7 @@ const PARTS: Readonly<Record<string, (context: BenchmarkContext) => Promise<Figu
   'cells-left': cellsLeft,
   registered,
   zipf,
+  soak,
 };
 
 export const tenants: Benchmark = {
@@ -15,7 +17,7 @@ export const tenants: Benchmark = {
   isOptional: true,
   programs: Object.keys(PARTS),
   measures:
-    'Many accounts on one machine: the first answer of one without a process, what idle ones leave behind, and requests by Zipf for `--rounds` times `--seconds` seconds.',
+    'Many accounts on one machine: the first answer of one without a process, what idle ones leave behind, and requests by Zipf for `--rounds` times `--seconds` seconds, alone and beside deployments, kills and bombs.',
   floor: 'none.',
   async run(context) {
     const figures: Figure[] = [];
