@@ -11,10 +11,12 @@ import { CPU_BOMBS, MEMORY_BOMBS } from '../containment/bombs.js';
 import { residentNow } from '../measuring/process-memory.js';
 import { FUNCTION_NAME, functionOf, ZipfLoad } from './zipf-load.js';
 
-const DEPLOY_EVERY_MS = 2000;
-const KILL_EVERY_MS = 5000;
-const BOMB_EVERY_MS = 15_000;
+const DEPLOY_EVERY_MS = 4000;
+const KILL_EVERY_MS = 10_000;
+const BOMB_EVERY_MS = 20_000;
 const BOMBERS = 4;
+/** The sooner one is ended, the more of the machine is left for the others. */
+const BOMB_CPU_MS = 2000;
 /** The memory is read so many times in a run. */
 const READINGS = 12;
 
@@ -83,7 +85,9 @@ async function answers(host: EdgeHost, account: string, nth: number): Promise<bo
   const bombs = [...MEMORY_BOMBS, ...CPU_BOMBS];
   const [, body = ''] = bombs[nth % bombs.length] ?? [];
   try {
-    const fn = await host.account(account).load(`export default { async fetch() { ${body} } };`, { name: 'bomb' });
+    const fn = await host
+      .account(account, { limits: { cpuMs: BOMB_CPU_MS } })
+      .load(`export default { async fetch() { ${body} } };`, { name: 'bomb' });
     return (await fn.fetch('https://bomb.example/')).ok;
   } catch {
     return false;
