@@ -3,6 +3,9 @@ import { asBuffer } from './buffer-views.js';
 import { FLAG_END, FLAG_UTF8, FrameType, HEADER_BYTES, MAX_DATA_BYTES } from './frame-layout.js';
 
 const SLAB_BYTES = 64 * 1024;
+/** Of a connection that has said little: most control connections never need more, and there are two connections or more for each cell. */
+const FIRST_SLAB_BYTES = 2 * 1024;
+const SLAB_GROWTH = 8;
 /** Bodies from this size on are written from where they are instead of being copied into the slab. */
 const BY_REFERENCE_BYTES = 8 * 1024;
 /** No id, in place of that of an exchange. */
@@ -14,7 +17,8 @@ const NO_FRAME = -1;
  */
 export class FrameWriter {
   #parts: Buffer[] = [];
-  #slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+  #slab = Buffer.allocUnsafeSlow(FIRST_SLAB_BYTES);
+  #slabBytes = FIRST_SLAB_BYTES;
   /** A view of the slab for writing numbers, which the engine compiles to plain stores. */
   #numbers = new DataView(this.#slab.buffer);
   #start = 0;
@@ -202,7 +206,8 @@ export class FrameWriter {
   #reserve(bytes: number): number {
     if (this.#slab.length - this.#end < bytes) {
       this.#seal();
-      this.#slab = Buffer.allocUnsafeSlow(Math.max(SLAB_BYTES, bytes));
+      this.#slabBytes = Math.min(SLAB_BYTES, this.#slabBytes * SLAB_GROWTH);
+      this.#slab = Buffer.allocUnsafeSlow(Math.max(this.#slabBytes, bytes));
       this.#numbers = new DataView(this.#slab.buffer);
       this.#start = 0;
       this.#end = 0;

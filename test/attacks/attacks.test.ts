@@ -78,7 +78,7 @@ async function run(t: ExecutionContext, { host, attacker: shared }: Arena, attac
   const { holds } = attack;
   // What can cost its account the cell has one to itself: it may go on for a while after its invocation has ended, beside the next attack.
   const isAlone = holds.kind === 'ended' && holds.codes.includes('EDGE_CELL_LOST');
-  const attacker = isAlone ? host.account('attacker of its own cell') : shared;
+  const attacker = isAlone ? host.account('attacker-alone') : shared;
   let fn: EdgeFunction;
   try {
     fn = await load(attacker, attack);
