@@ -3,7 +3,7 @@
  * isolate, read by the watchdog; a torn read costs one poll.
  */
 
-const BYTES = 64;
+const BYTES = 72;
 
 enum Word {
   /** Odd while a turn is running. */
@@ -17,21 +17,36 @@ enum Word {
   Thread = 4,
   /** The invocation that an excess of memory is attributed to. */
   Culprit = 5,
+  /** 1 while the watchdog waits to be woken by the next turn. */
+  IsUnwatched = 6,
 }
 
-/** Values of eight bytes each, behind the six words. */
+const WORDS = 8;
+
+/** Values of eight bytes each, behind the words. */
 enum Value {
   /** CPU milliseconds that the current turn may take. */
-  BudgetMs = 3,
+  BudgetMs = 4,
   /** Monotonic milliseconds at the start of the turn. */
-  StartedMs = 4,
+  StartedMs = 5,
   /** Heap and external bytes at the end of the last turn. */
-  MemoryBytes = 5,
+  MemoryBytes = 6,
   /** CPU milliseconds that the invocation had used before the current turn. */
-  UsedMs = 6,
+  UsedMs = 7,
   /** The approximate value of the thread's CPU clock at the start of the turn; 0 when there is none. */
-  ClockMs = 7,
+  ClockMs = 8,
 }
+
+/** `Atomics.waitAsync`, which the library of the language version that this project is compiled for does not declare. */
+interface AsyncAtomics {
+  waitAsync(
+    words: Int32Array,
+    index: number,
+    value: number,
+  ): { readonly async: false } | { readonly async: true; readonly value: Promise<string> };
+}
+
+const asyncAtomics = Atomics as typeof Atomics & AsyncAtomics; // V8 has it since version 8.7
 
 export class WatchBlock {
   readonly buffer: SharedArrayBuffer;
@@ -40,7 +55,7 @@ export class WatchBlock {
 
   constructor(buffer = new SharedArrayBuffer(BYTES)) {
     this.buffer = buffer;
-    this.#words = new Int32Array(buffer, 0, 6);
+    this.#words = new Int32Array(buffer, 0, WORDS);
     this.#values = new Float64Array(buffer);
   }
 
@@ -53,6 +68,7 @@ export class WatchBlock {
     this.#values[Value.BudgetMs] = budgetMs;
     this.#words[Word.Invocation] = invocation;
     Atomics.add(this.#words, Word.Sequence, 1);
+    if (Atomics.load(this.#words, Word.IsUnwatched) === 1) this.wake();
   }
 
   endTurn(): void {
@@ -70,6 +86,7 @@ export class WatchBlock {
   giveKillReason(culprit: number): void {
     this.#words[Word.Culprit] = culprit;
     Atomics.store(this.#words, Word.KillReason, 1);
+    this.wake();
   }
 
   set memoryBytes(bytes: number) {
@@ -81,6 +98,28 @@ export class WatchBlock {
   /** Changes with every turn; odd while one is running. */
   get sequence(): number {
     return Atomics.load(this.#words, Word.Sequence);
+  }
+
+  /**
+   * Stops the watch until the next turn begins. The isolate adds to the sequence before it looks whether it is watched, and here it is the other way
+   * round, so one of the two sees what the other did.
+   *
+   * @param sequence the sequence as last seen
+   * @param onWake called once, when a turn begins or {@link wake} is called
+   * @returns false, and nothing is changed, when a turn has begun since
+   */
+  sleep(sequence: number, onWake: () => void): boolean {
+    Atomics.store(this.#words, Word.IsUnwatched, 1);
+    const waiting = asyncAtomics.waitAsync(this.#words, Word.IsUnwatched, 1);
+    if (waiting.async) waiting.value.then(onWake, onWake);
+    if (waiting.async && this.sequence === sequence) return true;
+    this.wake();
+    return false;
+  }
+
+  /** Wakes the watchdog, if it sleeps. Called by both sides. */
+  wake(): void {
+    if (Atomics.exchange(this.#words, Word.IsUnwatched, 0) === 1) Atomics.notify(this.#words, Word.IsUnwatched);
   }
 
   get isInTurn(): boolean {

@@ -1,6 +1,6 @@
 /**
- * Ends isolates whose turn exceeds its CPU budget, or whose memory exceeds its limit. Runs in a thread that guest code never blocks, and only while
- * some isolate is inside a turn.
+ * Ends isolates whose turn exceeds its CPU budget, or whose memory exceeds its limit. Runs in a thread that guest code never blocks, while
+ * isolates have turns: when there was none for a second it sleeps, and the next turn wakes it.
  */
 import { clockMs } from '../isolate/thread-clock.js';
 import { monotonicMs, type WatchBlock } from '../isolate/watch-block.js';
@@ -11,6 +11,8 @@ export type KillReason = 'cpu' | 'startup' | 'memory';
 const POLL_MS = 10;
 /** Polling interval while no isolate is inside a turn: the longest time for which a turn can be missed. */
 const IDLE_POLL_MS = 25;
+/** After so many of these polls without a turn it polls no more, and is woken by the next turn. A thousand idle cells must cost next to nothing. */
+const QUIET_POLLS = 40;
 /** Turns that take longer are reported to the host: if the process aborts, the turn counts as the cause. */
 const LONG_TURN_MS = 30;
 
@@ -30,7 +32,9 @@ export interface KillFinding {
 interface Watched {
   readonly block: WatchBlock;
   readonly end: (finding: KillFinding) => void;
-  /** The turn seen at the last poll, and the thread's CPU time then. */
+  /** The sequence at the last poll. */
+  polledSequence: number;
+  /** The turn that was last seen while it ran, and the thread's CPU time then. */
   seenSequence: number;
   clockAtFirstSight: number;
   wallAtFirstSight: number;
@@ -57,6 +61,16 @@ export class Watchdog {
   #timer: NodeJS.Timeout | undefined;
   #toleratedBytes = 0;
   #toleratedUntilMs = 0;
+  /** Polls without a turn, one after the other. */
+  #quietPolls = 0;
+  #isAsleep = false;
+  readonly #wake = (): void => {
+    if (!this.#isAsleep) return;
+    this.#isAsleep = false;
+    this.#quietPolls = 0;
+    for (const { block } of this.#watched.values()) block.wake();
+    if (this.#watched.size > 0) this.#schedule(POLL_MS);
+  };
 
   constructor(options: WatchdogOptions) {
     this.#options = options;
@@ -66,16 +80,19 @@ export class Watchdog {
     this.#watched.set(lease, {
       block,
       end,
+      polledSequence: block.sequence,
       seenSequence: 0,
       clockAtFirstSight: 0,
       wallAtFirstSight: 0,
       isLong: false,
       isLowered: false,
     });
+    this.#wake();
     this.#schedule(IDLE_POLL_MS);
   }
 
   forget(lease: number): void {
+    this.#watched.get(lease)?.block.wake();
     this.#watched.delete(lease);
     if (this.#watched.size > 0) return;
     clearTimeout(this.#timer);
@@ -86,18 +103,34 @@ export class Watchdog {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       const isBusy = this.poll();
-      if (this.#watched.size > 0) this.#schedule(isBusy ? POLL_MS : IDLE_POLL_MS);
+      if (this.#watched.size === 0) return;
+      if (this.#quietPolls < QUIET_POLLS) this.#schedule(isBusy ? POLL_MS : IDLE_POLL_MS);
+      else this.#sleep();
     }, delayMs);
+  }
+
+  #sleep(): void {
+    this.#isAsleep = true;
+    for (const { block, polledSequence } of this.#watched.values()) {
+      if (block.sleep(polledSequence, this.#wake)) continue;
+      this.#wake();
+      return;
+    }
   }
 
   /** Checks every isolate; returns whether one was inside a turn. Called by the watchdog's own timer. */
   poll(): boolean {
     let isBusy = false;
+    this.#quietPolls++;
     for (const [lease, watched] of this.#watched) {
+      const { sequence } = watched.block;
+      if (sequence !== watched.polledSequence) this.#quietPolls = 0;
+      watched.polledSequence = sequence;
       if (watched.block.sequence !== watched.seenSequence) this.#turnIsOver(lease, watched);
       if (watched.block.isOverMemory) watched.end({ reason: 'memory', invocation: watched.block.memoryTaker });
       else if (watched.block.isInTurn) {
         isBusy = true;
+        this.#quietPolls = 0;
         this.#checkTurn(lease, watched);
       }
     }

@@ -1,9 +1,10 @@
 /** The watchdog with blocks that a test writes in place of isolates; it is woken by hand. */
+import { Worker } from 'node:worker_threads';
 import test from 'ava';
 import { clockMs, ownClockDescriptor } from '../../src/isolate/thread-clock.js';
 import { monotonicMs, WatchBlock } from '../../src/isolate/watch-block.js';
 import { ThreadPriority } from '../../src/pool/thread-priority.js';
-import { Watchdog, type WatchdogOptions } from '../../src/pool/watchdog.js';
+import { type KillFinding, Watchdog, type WatchdogOptions } from '../../src/pool/watchdog.js';
 
 interface Rig {
   readonly watchdog: Watchdog;
@@ -120,4 +121,86 @@ test('poll() ends nobody for the memory of a thread that is on its way out', t =
   it.watchdog.poll();
   t.deepEqual(it.told, []);
   it.watchdog.forget(1);
+});
+
+/** A block that says when the watchdog has begun to wait for its next turn. */
+class NotingBlock extends WatchBlock {
+  readonly asleep: Promise<void>;
+  #onSleep = (): void => {};
+
+  constructor() {
+    super();
+    this.asleep = new Promise(resolve => {
+      this.#onSleep = resolve;
+    });
+  }
+
+  override sleep(sequence: number, onWake: () => void): boolean {
+    const isAsleep = super.sleep(sequence, onWake);
+    if (isAsleep) this.#onSleep();
+    return isAsleep;
+  }
+}
+
+test('a watchdog that sleeps because there were no turns is woken by one, and ends the isolate whose turn goes on', async t => {
+  const { watchdog } = rig();
+  const [quiet, spinning] = [new NotingBlock(), new NotingBlock()];
+  const findings: KillFinding[] = [];
+  const ended = new Promise<void>(resolve => {
+    watchdog.watch(1, quiet, finding => findings.push(finding));
+    watchdog.watch(2, spinning, finding => {
+      findings.push(finding);
+      resolve();
+    });
+  });
+  await Promise.all([quiet.asleep, spinning.asleep]);
+  turn(spinning, 0, 5);
+  await ended;
+  t.deepEqual(
+    findings.map(({ reason }) => reason),
+    ['cpu'],
+  );
+  watchdog.forget(1);
+  watchdog.forget(2);
+});
+
+test('a turn in another thread wakes a watchdog that sleeps', async t => {
+  const { watchdog } = rig();
+  const block = new NotingBlock();
+  const ended = new Promise<KillFinding>(resolve => watchdog.watch(1, block, resolve));
+  await block.asleep;
+  const thread = new Worker(
+    `import { workerData } from 'node:worker_threads';
+     const { monotonicMs, WatchBlock } = await import(workerData.module);
+     new WatchBlock(workerData.buffer).beginTurn(2, monotonicMs(), 5, 0, 0);`,
+    {
+      eval: true,
+      workerData: { buffer: block.buffer, module: new URL('../../src/isolate/watch-block.js', import.meta.url).href },
+    },
+  );
+  t.is((await ended).reason, 'cpu');
+  watchdog.forget(1);
+  await thread.terminate();
+});
+
+test('a watchdog that sleeps watches an isolate that comes', async t => {
+  const { watchdog } = rig();
+  const [first, second] = [new NotingBlock(), new WatchBlock()];
+  watchdog.watch(1, first, () => t.fail());
+  await first.asleep;
+  const ended = new Promise<KillFinding>(resolve => watchdog.watch(2, second, resolve));
+  turn(second, 0, 5);
+  t.is((await ended).invocation, 2);
+  watchdog.forget(1);
+  watchdog.forget(2);
+});
+
+test('sleep() of a block says no when a turn has begun since it was looked at', async t => {
+  const block = new WatchBlock();
+  const { sequence } = block;
+  turn(block, 0, 5);
+  const woken = new Promise<void>(resolve => t.false(block.sleep(sequence, resolve)));
+  await woken;
+  t.true(block.sleep(block.sequence, () => {}));
+  block.wake();
 });
