@@ -108,11 +108,13 @@ export class Pipeline {
       zone,
       at: scheduled.at,
       services,
-      commit: async (operations, changed = account) => {
+      commit: async (operations, changed) => {
+        // It may have been removed meanwhile, with all of its records: nothing is written that nobody would remove.
+        if (changed === undefined && namesAccount(segments)) await checkAccount(account, services);
         const actor = { token_id: principal.tokenId, token_name: principal.tokenName, address: clientAddress };
         const path = url.pathname.slice(this.#parts.basePath.length);
         const action = { method: request.method, path, route: route.id, status };
-        const entry = services.audit.append({ account: changed, actor, action }, services.now());
+        const entry = services.audit.append({ account: changed ?? account, actor, action }, services.now());
         await commit(services.stores.storage, [...operations, entry]);
       },
     };
@@ -177,15 +179,15 @@ export class Pipeline {
  * @throws ApiError PERMISSION, NOT_FOUND
  */
 async function scopeOf(
-  [root, id]: readonly string[],
+  segments: readonly string[],
   principal: Principal,
   services: Services,
 ): Promise<{ readonly account: string; readonly zone: ZoneRecord | null }> {
-  if (id !== undefined && (root === 'accounts' || root === 'organizations')) {
+  const [root, id] = segments;
+  if (id !== undefined && namesAccount(segments)) {
     if (!mayActOn(principal, id))
       throw new ApiError('PERMISSION', `The token is for another account than ${JSON.stringify(id)}`);
-    if (!(await services.functions.hasAccount(id)))
-      throw new ApiError('NOT_FOUND', `There is no account ${JSON.stringify(id)}`);
+    await checkAccount(id, services);
     return { account: id, zone: null };
   }
   if (id !== undefined && root === 'zones') {
@@ -195,6 +197,15 @@ async function scopeOf(
     return { account: zone.account, zone };
   }
   return { account: principal.account, zone: null };
+}
+
+function namesAccount([root, id]: readonly string[]): boolean {
+  return id !== undefined && (root === 'accounts' || root === 'organizations');
+}
+
+/** @throws ApiError NOT_FOUND */
+async function checkAccount(id: string, { functions }: Services): Promise<void> {
+  if (!(await functions.hasAccount(id))) throw new ApiError('NOT_FOUND', `There is no account ${JSON.stringify(id)}`);
 }
 
 function respond(request: Request, route: Route, scheduled: ScheduledRequest, reply: Reply, status: number): Response {

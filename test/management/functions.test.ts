@@ -463,3 +463,19 @@ test('buckets are made, listed, read and deleted', async t => {
   t.is((await api.call('DELETE', `${buckets}/files`)).status, 200);
   t.is((await api.call('GET', `${buckets}/files`)).status, 404);
 });
+
+test('an upload under way while its account is removed writes nothing', async t => {
+  const api = makeApi();
+  const before = await stored(api);
+  const { functions } = api;
+  const activate = functions.activate.bind(functions);
+  functions.activate = async deployment => {
+    const answer = await activate(deployment);
+    await functions.removeAccount('acme');
+    return answer;
+  };
+  const { status, body } = await api.call('PUT', HELLO, upload(SOURCE));
+  t.is(status, 404);
+  t.like(body.errors[0], { message: 'There is no account "acme"' });
+  t.is(await stored(api), before);
+});
