@@ -38,6 +38,12 @@ export class HostBudget {
 /** The memory of an open invocation: its request and response, its exchange, its accounting (measured, Node 20.20). */
 const INVOCATION_BYTES = 8 * 1024;
 
+/**
+ * After so many bytes that an account has moved, the event loop goes on before it moves more. Bodies that come from the network wait for it anyway; those
+ * that a cell has joined to each other are moved by promises alone, which would hold everything else up until they end.
+ */
+const ROUND_BYTES = 256 * 1024;
+
 /** The main thread is one, however many hosts an application makes. */
 const time = new HostTime();
 
@@ -53,6 +59,12 @@ export class HostShare {
   readonly #waiting = new Set<() => void>();
   #invocations = 0;
   #descriptors = 0;
+  /** Since the last time that the event loop was let go on. */
+  #movedBytes = 0;
+  readonly #newRound = (): void => {
+    this.#movedBytes = 0;
+    this.#nextPiece();
+  };
 
   /** Made by {@link HostBudget.share}. */
   constructor(account: string, limits: HostShareLimits, all: HostBytes, onStuck: (reason: string) => void) {
@@ -98,16 +110,24 @@ export class HostShare {
     this.#readers.add(listener);
   }
 
+  /** A chunk of a body was moved. Resolves like {@link turn}. */
+  moved(bytes: number): Promise<void> | undefined {
+    const isNewRound = this.#movedBytes < ROUND_BYTES && this.#movedBytes + bytes >= ROUND_BYTES;
+    this.#movedBytes += bytes;
+    if (isNewRound) setImmediate(this.#newRound);
+    return this.turn();
+  }
+
   /**
-   * For work in steps: resolves when the account may do the next one, at once while it is not in debt. Bytes do not count here, because
-   * moving chunks is what releases them. Resolves also when `signal` fires.
+   * For work in steps: resolves when the account may do the next one, at once while it is not in debt and has not moved more than a round of the event
+   * loop allows. Bytes that are held do not count here, because moving chunks is what releases them. Resolves also when `signal` fires.
    */
   turn(signal?: AbortSignal): Promise<void> | undefined {
-    if (!this.#time.isInDebt) return undefined;
+    if (!this.#mustWait) return undefined;
     return new Promise(resolve => {
       const go = (): void => {
         // Another step may have used up what was earned.
-        if (this.#time.isInDebt && signal?.aborted !== true) {
+        if (this.#mustWait && signal?.aborted !== true) {
           this.#waiting.add(go);
           return;
         }
@@ -177,10 +197,14 @@ export class HostShare {
     if (this.isOpen) wake(this.#readers);
   }
 
+  get #mustWait(): boolean {
+    return this.#time.isInDebt || this.#movedBytes >= ROUND_BYTES;
+  }
+
   /** One in each round of the event loop: it is charged before the next may begin. */
   #nextPiece(): void {
     const [next] = this.#waiting;
-    if (next === undefined || this.#time.isInDebt) return;
+    if (next === undefined || this.#mustWait) return;
     this.#waiting.delete(next);
     next();
     if (this.#waiting.size > 0) setImmediate(this.#goOn);

@@ -93,3 +93,45 @@ test('HostShare tells why an account that holds what does not fall has to end', 
   clearInterval(alive);
   t.regex(reason, /1500000 bytes .*option hostBytes is 1000000/);
 });
+
+/** Resolves with whether the event loop has gone on before the promise of `begin` resolved. */
+async function waitsForRound(begin: () => Promise<void> | undefined): Promise<boolean> {
+  let isNextRound = false;
+  setImmediate(() => {
+    isNextRound = true;
+  });
+  await begin();
+  return isNextRound;
+}
+
+test('HostShare.moved() lets the event loop go on after each 256 KiB', async t => {
+  const share = shareOf();
+  for (let n = 0; n < 2; n++) {
+    for (let piece = 0; piece < 3; piece++) t.is(share.moved(64 * 1024), undefined);
+    t.true(await waitsForRound(() => share.moved(64 * 1024)));
+  }
+});
+
+test('HostShare.moved() counts the bodies of all invocations of an account together, and goes on with one of them at a time', async t => {
+  const share = shareOf();
+  share.moved(200 * 1024);
+  const order: string[] = [];
+  const body = async (name: string): Promise<void> => {
+    for (let piece = 0; piece < 3; piece++) {
+      await share.moved(300 * 1024);
+      order.push(`${name} ${piece}`);
+    }
+  };
+  const bodies = Promise.all([body('a'), body('b')]);
+  await Promise.resolve();
+  t.deepEqual(order, []);
+  await bodies;
+  t.deepEqual(order, ['a 0', 'b 0', 'a 1', 'b 1', 'a 2', 'b 2']);
+});
+
+test('HostShare.moved() keeps no other account waiting', t => {
+  const budget = new HostBudget({ heapBytes: 1e9, bufferBytes: 1e9 });
+  const [busy, other] = [budget.share('busy', LIMITS, () => {}), budget.share('other', LIMITS, () => {})];
+  t.not(busy.moved(1e6), undefined);
+  t.is(other.moved(1000), undefined);
+});

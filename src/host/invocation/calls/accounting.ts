@@ -1,5 +1,4 @@
 /** The accounting of one invocation: its subrequests, and the gate of its connections. Made when the function first calls a service. */
-import { setImmediate } from 'node:timers/promises';
 import type { CallOrigin } from '../../../bindings/service.js';
 import { failureText, type Pace } from '../../../protocol/exchange-io.js';
 import { type Connection, ConnectionLimiter, type ConnectionSlotRelease } from '../../../quotas/connection-limiter.js';
@@ -23,12 +22,6 @@ export interface AccountingPort {
   charge(ms: number): void;
 }
 
-/**
- * After so many bytes the event loop goes on before more are moved. Bodies that come from the network wait for it anyway; those that a cell has joined
- * to each other are moved by promises alone, which would hold everything else up until they end.
- */
-const ROUND_BYTES = 256 * 1024;
-
 export class InvocationAccounting {
   readonly gate: ConnectionLimiter;
   /** The invocation itself, as services see it. */
@@ -50,8 +43,6 @@ export class InvocationAccounting {
   readonly #held = new Map<number, HeldConnection>();
   /** What waits for the isolate to have seen all that was sent to it. */
   #pongs: (() => void)[] = [];
-  /** Since the last time that the event loop was let go on. */
-  #movedBytes = 0;
   #isClosed = false;
 
   constructor(
@@ -86,10 +77,7 @@ export class InvocationAccounting {
     this.pace = {
       sent: bytes => {
         this.work.charge(HOST_COSTS.chunkMs + costOf(bytes, HOST_COSTS.movedMbMs));
-        this.#movedBytes += bytes;
-        if (this.#movedBytes < ROUND_BYTES) return share?.turn();
-        this.#movedBytes = 0;
-        return share?.turn() ?? setImmediate();
+        return share?.moved(bytes);
       },
       // The account was charged when it was read off the connection, by the clock.
       received: bytes => port.charge(HOST_COSTS.chunkMs + costOf(bytes, HOST_COSTS.movedMbMs)),

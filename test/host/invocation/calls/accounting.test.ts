@@ -30,24 +30,6 @@ function accountingOf(overrides: LimitOverrides = {}, warnings = new LimitWarnin
   return new InvocationAccounting(limits, 'body', warnings, { ping() {}, cancelCall() {}, charge() {} });
 }
 
-test('pace.sent() lets the event loop go on after each 256 KiB', async t => {
-  const { pace } = accountingOf();
-  for (let n = 0; n < 2; n++) {
-    for (let piece = 0; piece < 3; piece++) t.is(pace.sent(64 * 1024), undefined);
-    const turn = pace.sent(64 * 1024);
-    let isNextRound = false;
-    setImmediate(() => {
-      isNextRound = true;
-    });
-    await Promise.resolve();
-    t.false(isNextRound);
-    t.not(turn, undefined);
-    await turn;
-    await new Promise(resolve => setImmediate(resolve));
-    t.true(isNextRound);
-  }
-});
-
 test('the test knows every row', t => {
   t.deepEqual(REGISTRY.rows.map(({ name }) => name).sort(), Object.keys(CONNECTIONS).sort());
 });
