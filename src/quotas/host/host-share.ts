@@ -43,6 +43,8 @@ const INVOCATION_BYTES = 8 * 1024;
  * that a cell has joined to each other are moved by promises alone, which would hold everything else up until they end.
  */
 const ROUND_BYTES = 256 * 1024;
+/** Bodies that go on in each round, with a chunk of up to 64 KiB each. */
+const BODIES_A_ROUND = 4;
 
 /** The main thread is one, however many hosts an application makes. */
 const time = new HostTime();
@@ -61,9 +63,14 @@ export class HostShare {
   #descriptors = 0;
   /** Since the last time that the event loop was let go on. */
   #movedBytes = 0;
+  /** Bodies that go on in the next rounds. */
+  readonly #moving: (() => void)[] = [];
+  #isRoundOver = false;
   readonly #newRound = (): void => {
     this.#movedBytes = 0;
-    this.#nextPiece();
+    for (const goOn of this.#moving.splice(0, BODIES_A_ROUND)) goOn();
+    this.#isRoundOver = this.#moving.length > 0;
+    if (this.#isRoundOver) setImmediate(this.#newRound);
   };
 
   /** Made by {@link HostBudget.share}. */
@@ -110,24 +117,27 @@ export class HostShare {
     this.#readers.add(listener);
   }
 
-  /** A chunk of a body was moved. Resolves like {@link turn}. */
+  /** A chunk of a body was moved. Resolves when the next one may be: like {@link turn}, and when a round of the event loop has room for it. */
   moved(bytes: number): Promise<void> | undefined {
-    const isNewRound = this.#movedBytes < ROUND_BYTES && this.#movedBytes + bytes >= ROUND_BYTES;
     this.#movedBytes += bytes;
-    if (isNewRound) setImmediate(this.#newRound);
-    return this.turn();
+    if (this.#movedBytes < ROUND_BYTES) return this.turn();
+    if (!this.#isRoundOver) {
+      this.#isRoundOver = true;
+      setImmediate(this.#newRound);
+    }
+    return new Promise<void>(resolve => this.#moving.push(resolve)).then(() => this.turn());
   }
 
   /**
-   * For work in steps: resolves when the account may do the next one, at once while it is not in debt and has not moved more than a round of the event
-   * loop allows. Bytes that are held do not count here, because moving chunks is what releases them. Resolves also when `signal` fires.
+   * For work in steps: resolves when the account may do the next one, at once while it is not in debt. Bytes do not count here, because
+   * moving chunks is what releases them. Resolves also when `signal` fires.
    */
   turn(signal?: AbortSignal): Promise<void> | undefined {
-    if (!this.#mustWait) return undefined;
+    if (!this.#time.isInDebt) return undefined;
     return new Promise(resolve => {
       const go = (): void => {
         // Another step may have used up what was earned.
-        if (this.#mustWait && signal?.aborted !== true) {
+        if (this.#time.isInDebt && signal?.aborted !== true) {
           this.#waiting.add(go);
           return;
         }
@@ -197,14 +207,10 @@ export class HostShare {
     if (this.isOpen) wake(this.#readers);
   }
 
-  get #mustWait(): boolean {
-    return this.#time.isInDebt || this.#movedBytes >= ROUND_BYTES;
-  }
-
   /** One in each round of the event loop: it is charged before the next may begin. */
   #nextPiece(): void {
     const [next] = this.#waiting;
-    if (next === undefined || this.#mustWait) return;
+    if (next === undefined || this.#time.isInDebt) return;
     this.#waiting.delete(next);
     next();
     if (this.#waiting.size > 0) setImmediate(this.#goOn);
