@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads';
 import test from 'ava';
 import { ownFolder, packageFiles } from '../../src/pool/package-paths.js';
 import { sandboxFor } from '../../src/pool/sandbox/sandbox.js';
+import { CELL_ENVIRONMENT } from '../../src/pool/sandbox/spawn.js';
 import { handler, newHost, textOf } from '../host/new-host.js';
 import { onLinux } from '../needs.js';
 import { type Loot, plunderInside } from './layers/inside-cell.js';
@@ -56,8 +57,12 @@ for (const mode of ['auto', 'off'] as const) {
       async t => {
         const loot = await plunderInside(where, mode, port);
         t.deepEqual(taken(loot, NEVER), [], JSON.stringify(loot));
-        // bubblewrap sets it to the folder that the cell is started in.
-        t.true(['', 'PWD'].includes(loot.environment ?? 'none'), loot.environment);
+        // The setting of the allocator; bubblewrap sets PWD to the folder that the cell is started in.
+        const own = [...Object.keys(CELL_ENVIRONMENT), 'PWD'];
+        t.deepEqual(
+          (loot.environment ?? 'none').split(',').filter(name => name !== '' && !own.includes(name)),
+          [],
+        );
       },
     );
   }
@@ -152,12 +157,17 @@ onLinux('the process of a cell has the sandbox that host.health() tells of', asy
   }
 });
 
-onLinux('a cell has no environment, no folder of the host and no descriptor of its files', async t => {
+onLinux('a cell has no environment of the host, no folder and no descriptor of its files', async t => {
   const host = newHost(t);
   await host.load(handler('return new Response("fine")'));
   const pid = host.health().cells[0]?.pid ?? 0;
-  // bubblewrap sets one variable, to the folder that the cell is started in.
-  t.true(['', `PWD=${ownFolder()}`].includes(readFileSync(`/proc/${pid}/environ`, 'utf8').replaceAll('\0', '')));
+  // The setting of the allocator; bubblewrap sets PWD to the folder that the cell is started in.
+  const own = [...Object.entries(CELL_ENVIRONMENT).map(pair => pair.join('=')), `PWD=${ownFolder()}`, ''];
+  const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  t.deepEqual(
+    environment.filter(entry => !own.includes(entry)),
+    [],
+  );
   t.is(readlinkSync(`/proc/${pid}/cwd`), ownFolder());
   const open = readdirSync(`/proc/${pid}/fd`).map(fd => readlinkSync(`/proc/${pid}/fd/${fd}`));
   const foreign = open.filter(

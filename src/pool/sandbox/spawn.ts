@@ -8,6 +8,13 @@ import type { Sandbox } from './sandbox.js';
 
 /** Rounds in which all processes of a cell are stopped before they are ended: one that forks meanwhile is met in the next. */
 const MAX_STOP_ROUNDS = 32;
+/**
+ * All of a cell's environment: one setting of the C library, which reads it from nowhere else, and nothing of the host's. Otherwise each thread that
+ * starts beside others gets an arena of its own for allocations, and keeps what lies between those that stay: 0.65 MB an idle isolate (measured on
+ * Node 20.20). With
+ * two arenas threads seldom wait for each other, since each keeps small blocks of its own.
+ */
+export const CELL_ENVIRONMENT = { MALLOC_ARENA_MAX: '2' } as const;
 /** Longer than a wrapper takes to notice that the cell has ended. */
 const LOOK_AGAIN_MS = 1000;
 
@@ -20,7 +27,7 @@ export interface Inmate {
 }
 
 /**
- * Starts a command behind the sandbox, without environment, in this package's folder. `stdio` are its descriptors from 0 on; the filter of
+ * Starts a command behind the sandbox, with nothing of the host's environment, in this package's folder. `stdio` are its descriptors from 0 on; the filter of
  * system calls goes on one behind them, which bubblewrap closes before the command starts. Throws EDGE_CELL_START when there is no user left.
  */
 export function spawnBehind(
@@ -40,7 +47,7 @@ export function spawnBehind(
   try {
     child = spawn(program, args, {
       cwd: ownFolder(),
-      env: {},
+      env: CELL_ENVIRONMENT,
       stdio: [...stdio, ...(filterFd === undefined ? [] : ['pipe' as const])],
       // A group of its own: Ctrl-C in a terminal goes to the whole group, and would end cells before the application has finished what runs.
       detached: process.platform !== 'win32',
