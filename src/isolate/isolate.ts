@@ -169,8 +169,8 @@ export class Isolate implements IsolateParts, ChannelOwner {
           load,
           realm: this.#realm,
           turns: this.turns,
+          meter: this.meter,
           quiet: () => this.#quiet(),
-          chargedMs: () => this.meter.startupChargedMs,
           setModules: modules => {
             this.modules = modules;
             useStackPlaces(place => modules.places.find(place));

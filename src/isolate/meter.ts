@@ -109,6 +109,19 @@ export class InvocationMeter implements TurnMeter {
     this.#cpuTokens = new CpuTokenBucket({ overrunMs: limits.cpuOverrunMs, balanceMs: limits.cpuBalanceMs });
   }
 
+  /**
+   * The modules are compiled, before the first turn. What takes longer than the start-up may, and as long again for what is not charged to
+   * it (see load.ts), is no start-up any more, and the watchdog ends it.
+   */
+  beginCompiling(): void {
+    const clockMs = this.#clockBefore();
+    this.#watch.beginTurn(0, ORIGIN_MS + this.#startedMs, 2 * this.#limits.startupMs, 0, clockMs ?? 0);
+  }
+
+  endCompiling(): void {
+    this.#watch.endTurn();
+  }
+
   /** The function is loaded: what runs outside of invocations has what one turn of the start-up had, together. */
   endStartup(): void {
     const { startupMs, cpuMs } = this.#limits;
