@@ -3,6 +3,7 @@ import { types } from 'node:util';
 import type { ScriptFailure } from '../protocol/messages.js';
 import { parser } from './lazy-parser.js';
 import type { Place } from './stacks/source-places.js';
+import { threadCpuMs } from './thread-clock.js';
 
 /** The deployment is invalid; found before function code runs. */
 export class LoadError {
@@ -48,12 +49,18 @@ export function failureAt(
   return new LoadError({ ...failure, ...original({ file, ...position }) });
 }
 
+export interface SyntaxSearch {
+  readonly original: OriginalOf;
+  /** How long the place of the error may be looked for, in milliseconds of CPU time. */
+  readonly searchMs: number;
+}
+
 /** Compile errors are errors of this realm: Node makes them before any guest code runs. */
-export function compileFailure(error: unknown, file: string, source: string, original: OriginalOf): LoadError {
+export function compileFailure(error: unknown, file: string, source: string, search: SyntaxSearch): LoadError {
   if (LoadError.isOne(error)) return error;
   const message = messageOf(error).replace(/ \(\d+:\d+\)$/, '');
   const failure = { code: 'EDGE_SCRIPT_SYNTAX', name: 'SyntaxError', message } as const;
-  return failureAt(failure, file, syntaxPosition(error, source), original);
+  return failureAt(failure, file, syntaxPosition(error, source, search.searchMs), search.original);
 }
 
 /**
@@ -75,14 +82,17 @@ function stackOf(error: unknown): string {
   return typeof stack === 'string' ? stack : '';
 }
 
-/** How long the place of an error is looked for: what takes longer would end as a start-up that takes too long. */
-const MAX_SEARCH_MS = 250;
-
 /** The parser knows it best; V8's decorated stack only draws an arrow below the source line, and of modules not even that. */
-function syntaxPosition(error: unknown, source: string): Position | undefined {
+function syntaxPosition(error: unknown, source: string, searchMs: number): Position | undefined {
   const known = ownValue(error, 'pos');
-  const index = typeof known === 'number' ? known : parser().syntaxErrorIndex(source, MAX_SEARCH_MS);
+  const index = typeof known === 'number' ? known : parser().syntaxErrorIndex(source, lateAfter(searchMs));
   return index === undefined ? arrowPosition(error) : lineAndColumn(source, index);
+}
+
+function lateAfter(ms: number): () => boolean {
+  const nowMs = (): number => threadCpuMs() ?? performance.now();
+  const untilMs = nowMs() + ms;
+  return () => nowMs() > untilMs;
 }
 
 /** "file:line\nsource\n   ^^^\n" at the top of the stack of a compile error. */

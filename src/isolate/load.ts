@@ -38,7 +38,7 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
   });
   const fail = (invocation: number, importId: number, error: unknown): void =>
     turns.push(invocation, [Ev.EvaluationFailed, importId, error]);
-  const graph = new ModuleGraph(realm, modules, turns, fail);
+  const graph = new ModuleGraph(realm, modules, turns, fail, load.limits.startupMs);
   request.setModules(graph);
   callGuest(realm.enter, [
     Ev.Setup,

@@ -20,6 +20,7 @@ import {
   type OriginalOf,
   ownValue,
   positionOf,
+  type SyntaxSearch,
 } from './load-error.js';
 import { Ev } from './ops/table.js';
 import type { Realm } from './realm.js';
@@ -49,12 +50,21 @@ export class ModuleGraph {
     const bytes = this.#deployed.get(name)?.bytes;
     return bytes === undefined || bytes.length > maxBytes ? undefined : bytes.toString('utf8');
   });
+  readonly #search: SyntaxSearch;
   readonly #loader: vm.SyntheticModule;
   #rewritingMs = 0;
   /** The name cannot be guessed, so only code that this file generates can import the loader, and no deployed module has the same name. */
   readonly #loaderName = `edgehost:loader/${randomUUID()}`;
 
-  constructor(realm: Realm, modules: readonly DeployedModule[], turns: TurnQueue, onFailed: EvaluationFailed) {
+  /** `searchMs`: see {@link SyntaxSearch}. */
+  constructor(
+    realm: Realm,
+    modules: readonly DeployedModule[],
+    turns: TurnQueue,
+    onFailed: EvaluationFailed,
+    searchMs: number,
+  ) {
+    this.#search = { original: this.places.original, searchMs };
     this.#realm = realm;
     this.#turns = turns;
     this.#onFailed = onFailed;
@@ -191,7 +201,7 @@ export class ModuleGraph {
         return script;
       }
     } catch (error) {
-      if (respelled?.edits.length === 0) throw compileFailure(error, name, source, this.places.original);
+      if (respelled?.edits.length === 0) throw compileFailure(error, name, source, this.#search);
     }
     try {
       // The engine says sooner than a parser what does not compile in any case.
@@ -199,7 +209,7 @@ export class ModuleGraph {
       this.#timed(() => refuseImports(source, name, this.places.original));
       return script;
     } catch (error) {
-      throw compileFailure(error, name, source, this.places.original);
+      throw compileFailure(error, name, source, this.#search);
     }
   }
 
@@ -228,7 +238,7 @@ export class ModuleGraph {
     } catch (error) {
       failure = error;
     }
-    throw compileFailure(failure, name, source, this.places.original);
+    throw compileFailure(failure, name, source, this.#search);
   }
 
   /** Measures the work of rewriting import(), which is not charged to the function. */

@@ -44,12 +44,11 @@ function isNode(value: unknown): value is Node {
 /** Tokens between two looks at the clock. */
 const SLICE = 1024;
 
-/** The index of the first syntax error of a module; undefined when it parses, or when it takes longer to find than `maxMs`. */
-export function syntaxErrorIndex(source: string, maxMs: number): number | undefined {
-  const untilMs = performance.now() + maxMs;
+/** The index of the first syntax error of a module; undefined when it parses, or when the search is late. */
+export function syntaxErrorIndex(source: string, isLate: () => boolean): number | undefined {
   let tokens = 0;
   const onToken = (): void => {
-    if (++tokens % SLICE === 0 && performance.now() > untilMs) throw new RangeError('This takes too long');
+    if (++tokens % SLICE === 0 && isLate()) throw new RangeError('This takes too long');
   };
   try {
     parseAs(source, 'module', onToken);
