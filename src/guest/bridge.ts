@@ -20,6 +20,7 @@ import {
   TypeErrorCtor,
   Uint8ArrayCtor,
 } from './primordials.ts';
+import { rejection } from './rejection.ts';
 import { DOMException } from './web/base/dom-exception.ts';
 
 export type BridgeValue = undefined | boolean | number | string | Uint8Array;
@@ -87,12 +88,10 @@ export function takeBytes(length: number): Uint8Array {
   return target;
 }
 
-interface Waiting {
-  resolve(value: number | string | undefined | Uint8Array): void;
-  reject(reason: unknown): void;
-}
+type Settled = number | string | undefined | Uint8Array;
+type Resolve = (value: Settled | Promise<never>) => void;
 
-const waiting = new MapCtor<number, Waiting>();
+const waiting = new MapCtor<number, Resolve>();
 
 /** An op that starts work in the host realm and settles later, with a number, a string or bytes. */
 export function opAsync(
@@ -101,19 +100,18 @@ export function opAsync(
   b?: BridgeValue,
   c?: BridgeValue,
   d?: BridgeValue,
-): Promise<number | string | undefined | Uint8Array> {
-  return new PromiseCtor((resolve, reject) => {
-    mapSet(waiting, opNumber(number, a, b, c, d), { resolve, reject });
+): Promise<Settled> {
+  return new PromiseCtor(resolve => {
+    mapSet(waiting, opNumber(number, a, b, c, d), resolve);
   });
 }
 
 function settle(id: number, ok: number, value: BridgeResult, byteCount: number): void {
   const bytes = byteCount >= 0 ? takeBytes(byteCount) : undefined;
-  const entry = mapGet(waiting, id);
-  if (entry === undefined) return;
+  const resolve = mapGet(waiting, id);
+  if (resolve === undefined) return;
   mapDelete(waiting, id);
-  if (ok === 1) entry.resolve(bytes ?? value);
-  else entry.reject(errorFromText(value as string)); // a failure carries text
+  resolve(ok === 1 ? (bytes ?? value) : rejection(() => errorFromText(value as string))); // a failure carries text
 }
 
 /** Builds an error of this realm from "Name\nmessage\ncode". */

@@ -8,8 +8,8 @@ import { MapCtor, mapDelete, mapGet, mapSet } from './primordials.ts';
 export interface CallReply {
   /** `head` is what the service answered; `body` is null when there is none. */
   onReply(head: string, body: HostBody | null): void;
-  /** `error` was made from the host's report, or is the failure of the body that was being sent. */
-  onFailed(error: unknown): void;
+  /** The error is made from the host's report (see rejection.ts), or is the failure of the body that was being sent. */
+  onFailed(makeError: () => unknown): void;
 }
 
 export class ServiceCall {
@@ -51,10 +51,10 @@ export function dropCall(exchange: number): void {
 }
 
 /** The body that the call was sending has failed. The host does not answer any more; nothing happens when it has already. */
-export function failCall(exchange: number, error: unknown): void {
+export function failCall(exchange: number, makeError: () => unknown): void {
   const reply = mapGet(open, exchange);
   mapDelete(open, exchange);
-  reply?.onFailed(error);
+  reply?.onFailed(makeError);
 }
 
 onEvent(Ev.CallReply, (exchange: number, _status: number, head: string, bodySize: number) => {
@@ -65,4 +65,4 @@ onEvent(Ev.CallReply, (exchange: number, _status: number, head: string, bodySize
   else reply.onReply(head, body);
 });
 
-onEvent(Ev.CallFailed, (exchange: number, text: string) => failCall(exchange, errorFromText(text)));
+onEvent(Ev.CallFailed, (exchange: number, text: string) => failCall(exchange, () => errorFromText(text)));

@@ -1,4 +1,5 @@
 /** Bodies: what they are made of, how they are read. @see https://fetch.spec.whatwg.org/#bodies */
+import { rememberStack } from '../../errors.ts';
 import { HostBody } from '../../host-body.ts';
 import {
   jsonParse,
@@ -218,7 +219,13 @@ export function readJson(owner: BodyOwner): Promise<unknown> {
 }
 
 function parseJson(text: string): unknown {
-  return jsonParse(text);
+  try {
+    return jsonParse(text);
+  } catch (error) {
+    // The engine keeps fewer frames of what it throws itself than lie between here and the function's code.
+    if (isObject(error)) rememberStack(error);
+    throw error;
+  }
 }
 
 /** Bytes that the caller may keep. */
