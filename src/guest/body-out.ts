@@ -62,7 +62,7 @@ async function sendStream(reader: ByteReader, exchange: number): Promise<void> {
   } catch (error) {
     fail(sink, error);
     // Why nothing can be written the host says itself.
-    if (isSource) failCall(exchange, () => error);
+    if (isSource) failCall(exchange, error);
     else reader.cancel(error);
   }
 }

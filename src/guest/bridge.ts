@@ -4,7 +4,7 @@
  * the call throws at the edge of the stack belongs to the host realm.
  */
 import { Ev, FAILED, Op } from '../isolate/ops/table.ts';
-import { setStackSource } from './errors.ts';
+import { type CallSite, callSite, setStackSource } from './errors.ts';
 import {
   defineProperty,
   ErrorCtor,
@@ -89,9 +89,13 @@ export function takeBytes(length: number): Uint8Array {
 }
 
 type Settled = number | string | undefined | Uint8Array;
-type Resolve = (value: Settled | Promise<never>) => void;
 
-const waiting = new MapCtor<number, Resolve>();
+interface Waiting {
+  readonly resolve: (value: Settled | Promise<never>) => void;
+  readonly site: CallSite | undefined;
+}
+
+const waiting = new MapCtor<number, Waiting>();
 
 /** An op that starts work in the host realm and settles later, with a number, a string or bytes. */
 export function opAsync(
@@ -102,16 +106,17 @@ export function opAsync(
   d?: BridgeValue,
 ): Promise<Settled> {
   return new PromiseCtor(resolve => {
-    mapSet(waiting, opNumber(number, a, b, c, d), resolve);
+    mapSet(waiting, opNumber(number, a, b, c, d), { resolve, site: callSite() });
   });
 }
 
 function settle(id: number, ok: number, value: BridgeResult, byteCount: number): void {
   const bytes = byteCount >= 0 ? takeBytes(byteCount) : undefined;
-  const resolve = mapGet(waiting, id);
-  if (resolve === undefined) return;
+  const entry = mapGet(waiting, id);
+  if (entry === undefined) return;
   mapDelete(waiting, id);
-  resolve(ok === 1 ? (bytes ?? value) : rejection(() => errorFromText(value as string))); // a failure carries text
+  if (ok === 1) entry.resolve(bytes ?? value);
+  else entry.resolve(rejection(() => errorFromText(value as string), entry.site)); // a failure carries text
 }
 
 /** Builds an error of this realm from "Name\nmessage\ncode". */

@@ -18,14 +18,19 @@ test.after.always(async () => {
 let serial = 0;
 
 /** What the function rejects with, and what the `invocation` event has of it. */
-async function failureOf(t: ExecutionContext, isolation: Isolation, statement: string) {
+async function failureOf(
+  t: ExecutionContext,
+  isolation: Isolation,
+  statement: string,
+  use = 'await work(request, env); return new Response();',
+) {
   const host = hosts.get(isolation);
   if (host === undefined) throw new Error('No host');
   const name = `f${++serial}`;
   const source = `async function work(request, env) {
     ${statement};
   }
-  export default { async fetch(request, env) { await work(request, env); return new Response(); } };`;
+  export default { async fetch(request, env) { ${use} } };`;
   const bindings = {
     APP: {
       fail() {
@@ -76,6 +81,32 @@ for (const isolation of ISOLATIONS) {
       );
       t.notRegex(stack, /edgehost|node:|\/src\//);
       t.is(event, stack);
+    });
+  }
+
+  for (const [what, statement] of [
+    ['fetch() that is returned', 'return fetch("http://127.0.0.1:1/")'],
+    ['fetch() with callbacks', 'return fetch("http://127.0.0.1:1/").then(response => response.text())'],
+    [
+      'fetch() that is waited for later',
+      'const call = fetch("http://127.0.0.1:1/"); await scheduler.wait(20); await call',
+    ],
+    ['request.json() that is returned', 'return request.json()'],
+    ['crypto.subtle that is returned', 'return crypto.subtle.digest("MD9", new Uint8Array(3))'],
+  ] as const) {
+    test(`the rejection of ${what} has the place of the call, also after many calls (${isolation})`, async t => {
+      const calls = 'for (let n = 0; n < 40; n++) await crypto.subtle.digest("SHA-1", new Uint8Array(1))';
+      for (const before of ['', `${calls}; try { await fetch("ftp://x/") } catch {}`]) {
+        const { name, location, stack } = await failureOf(
+          t,
+          isolation,
+          `${before}; ${statement}`,
+          'return work(request, env);',
+        );
+        t.like(location, { file: `${name}.js`, line: 2 });
+        t.regex(stack, new RegExp(`^[^\\n]+\\n    at (?:async )?work \\(${name}\\.js:2:\\d+\\)`));
+        t.notRegex(stack, /edgehost|node:|\/src\//);
+      }
     });
   }
 

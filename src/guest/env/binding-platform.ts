@@ -45,7 +45,7 @@ function call(service: ServiceId, binding: string, method: string, args: unknown
     requireHandler(`${binding}.${method}()`);
     callService(service, method, binding, jsonStringify(args), outgoing(body), {
       onReply: (head, replyBody) => resolve({ head: jsonParse(head), body: incoming(replyBody) }),
-      onFailed: makeError => resolve(rejection(makeError)),
+      onFailed: (makeError, site) => resolve(rejection(makeError, site)),
     });
   });
 }

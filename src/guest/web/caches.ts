@@ -60,7 +60,7 @@ function call(method: string): Promise<unknown> {
         body?.stop();
         resolve(jsonParse(head));
       },
-      onFailed: makeError => resolve(rejection(makeError)),
+      onFailed: (makeError, site) => resolve(rejection(makeError, site)),
     });
   });
 }

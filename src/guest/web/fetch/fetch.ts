@@ -68,9 +68,9 @@ function send(request: RequestState): Promise<Response> {
         if (integrity === '') resolve(createResponse(state));
         else promiseThen(verified(state, integrity), resolve, error => reject(toNetworkError(error)));
       },
-      onFailed: makeError => {
+      onFailed: (makeError, site) => {
         if (signal !== undefined) removeAbortAlgorithm(signal, abort);
-        resolve(rejection(() => toNetworkError(makeError())));
+        resolve(rejection(() => toNetworkError(makeError()), site));
       },
     });
     // 11: abort at any time, also while the answer's body is read.
