@@ -44,6 +44,8 @@ const SLOW = [
   'examples/demo',
   'management/state/secrets-key',
   'storage/full-disk',
+  'host/platform-errors',
+  'host/deploy/many-imports',
 ].map(name => join('dist/test', `${name}.test.js`));
 
 /** Batches of the other files for each process: few, since each starts AVA anew; not one, since they do not take equally long. */

@@ -4,7 +4,7 @@
  * the call throws at the edge of the stack belongs to the host realm.
  */
 import { Ev, FAILED, Op } from '../isolate/ops/table.ts';
-import { setStackSource } from './errors.ts';
+import { type CallSite, callSite, setStackSource } from './errors.ts';
 import {
   defineProperty,
   ErrorCtor,
@@ -20,6 +20,7 @@ import {
   TypeErrorCtor,
   Uint8ArrayCtor,
 } from './primordials.ts';
+import { rejection } from './rejection.ts';
 import { DOMException } from './web/base/dom-exception.ts';
 
 export type BridgeValue = undefined | boolean | number | string | Uint8Array;
@@ -87,9 +88,11 @@ export function takeBytes(length: number): Uint8Array {
   return target;
 }
 
+type Settled = number | string | undefined | Uint8Array;
+
 interface Waiting {
-  resolve(value: number | string | undefined | Uint8Array): void;
-  reject(reason: unknown): void;
+  readonly resolve: (value: Settled | Promise<never>) => void;
+  readonly site: CallSite | undefined;
 }
 
 const waiting = new MapCtor<number, Waiting>();
@@ -101,9 +104,9 @@ export function opAsync(
   b?: BridgeValue,
   c?: BridgeValue,
   d?: BridgeValue,
-): Promise<number | string | undefined | Uint8Array> {
-  return new PromiseCtor((resolve, reject) => {
-    mapSet(waiting, opNumber(number, a, b, c, d), { resolve, reject });
+): Promise<Settled> {
+  return new PromiseCtor(resolve => {
+    mapSet(waiting, opNumber(number, a, b, c, d), { resolve, site: callSite() });
   });
 }
 
@@ -113,7 +116,7 @@ function settle(id: number, ok: number, value: BridgeResult, byteCount: number):
   if (entry === undefined) return;
   mapDelete(waiting, id);
   if (ok === 1) entry.resolve(bytes ?? value);
-  else entry.reject(errorFromText(value as string)); // a failure carries text
+  else entry.resolve(rejection(() => errorFromText(value as string), entry.site)); // a failure carries text
 }
 
 /** Builds an error of this realm from "Name\nmessage\ncode". */

@@ -2,14 +2,17 @@
 import type { ServiceId } from '../bindings/service-id.ts';
 import { BODY_NONE, Ev, Op } from '../isolate/ops/table.ts';
 import { errorFromText, onEvent, op, opNumber } from './bridge.ts';
+import { type CallSite, callSite } from './errors.ts';
 import { HostBody, stopSending } from './host-body.ts';
 import { MapCtor, mapDelete, mapGet, mapSet } from './primordials.ts';
 
 export interface CallReply {
   /** `head` is what the service answered; `body` is null when there is none. */
   onReply(head: string, body: HostBody | null): void;
-  /** `error` was made from the host's report, or is the failure of the body that was being sent. */
-  onFailed(error: unknown): void;
+  /** The error is made from the host's report (see rejection.ts), or is the failure of the body that was being sent. */
+  onFailed(makeError: () => unknown, site?: CallSite): void;
+  /** Set when the call is made. */
+  site?: CallSite;
 }
 
 export class ServiceCall {
@@ -41,6 +44,8 @@ export function openCall(
   reply: CallReply,
 ): ServiceCall {
   const exchange = opNumber(number, service, head, body);
+  const site = callSite();
+  if (site !== undefined) reply.site = site;
   mapSet(open, exchange, reply);
   return new ServiceCall(exchange);
 }
@@ -54,7 +59,7 @@ export function dropCall(exchange: number): void {
 export function failCall(exchange: number, error: unknown): void {
   const reply = mapGet(open, exchange);
   mapDelete(open, exchange);
-  reply?.onFailed(error);
+  reply?.onFailed(() => error);
 }
 
 onEvent(Ev.CallReply, (exchange: number, _status: number, head: string, bodySize: number) => {
@@ -65,4 +70,8 @@ onEvent(Ev.CallReply, (exchange: number, _status: number, head: string, bodySize
   else reply.onReply(head, body);
 });
 
-onEvent(Ev.CallFailed, (exchange: number, text: string) => failCall(exchange, errorFromText(text)));
+onEvent(Ev.CallFailed, (exchange: number, text: string) => {
+  const reply = mapGet(open, exchange);
+  mapDelete(open, exchange);
+  reply?.onFailed(() => errorFromText(text), reply.site);
+});

@@ -156,7 +156,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
     this.#isLoading = true;
     const load: LoadHead = JSON.parse(head); // the host wrote it
     const answer = (value: LoadAnswer): void => {
-      this.meter.endStartup();
+      this.meter.endStartup(value.kind === 'loaded' ? value.startupTimeMs : 0);
       exchange.reply(200, JSON.stringify(value), true, null, true);
     };
     this.meter.setLimits(load.limits);
@@ -169,8 +169,8 @@ export class Isolate implements IsolateParts, ChannelOwner {
           load,
           realm: this.#realm,
           turns: this.turns,
+          meter: this.meter,
           quiet: () => this.#quiet(),
-          chargedMs: () => this.meter.startupChargedMs,
           setModules: modules => {
             this.modules = modules;
             useStackPlaces(place => modules.places.find(place));

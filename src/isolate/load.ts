@@ -6,7 +6,9 @@
 import type { Exchange } from '../protocol/exchange.js';
 import type { LoadAnswer, LoadHead, ScriptFailure } from '../protocol/messages.js';
 import { callGuest } from './bridge.js';
-import { type DeployedModule, LoadError, ModuleGraph } from './modules.js';
+import { LoadError } from './load-error.js';
+import type { InvocationMeter } from './meter.js';
+import { type DeployedModule, ModuleGraph } from './modules.js';
 import { Ev } from './ops/table.js';
 import type { Realm } from './realm.js';
 import { threadCpuMs } from './thread-clock.js';
@@ -17,9 +19,8 @@ export interface LoadRequest {
   readonly load: LoadHead;
   readonly realm: Realm;
   readonly turns: TurnQueue;
+  readonly meter: Pick<InvocationMeter, 'beginCompiling' | 'endCompiling' | 'startupChargedMs'>;
   setModules(modules: ModuleGraph): void;
-  /** CPU time that other threads were asked to spend for the global scope. */
-  chargedMs(): number;
   /** Resolves when no turn and no operation of the guest is left. */
   quiet(): Promise<void>;
   whenLoaded(listener: (answer: { handlers: readonly string[] } | { failure: ScriptFailure }) => void): void;
@@ -37,7 +38,7 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
   });
   const fail = (invocation: number, importId: number, error: unknown): void =>
     turns.push(invocation, [Ev.EvaluationFailed, importId, error]);
-  const graph = new ModuleGraph(realm, modules, turns, fail);
+  const graph = new ModuleGraph(realm, modules, turns, fail, load.limits.startupMs);
   request.setModules(graph);
   callGuest(realm.enter, [
     Ev.Setup,
@@ -51,14 +52,7 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
     }),
   ]);
   try {
-    if (main.kind === 'script') {
-      await turns.run(0, () => {
-        const thrown = graph.runScript(main);
-        callGuest(realm.enter, thrown === undefined ? [Ev.Evaluated] : [Ev.EvaluationFailed, 0, thrown.error]);
-      });
-    } else {
-      await graph.evaluate(main.name, 0, 0);
-    }
+    await turns.run(0, await compiled(request, graph, main));
   } catch (error) {
     if (LoadError.isOne(error)) return { kind: 'failed', failure: error.failure };
     throw error;
@@ -68,8 +62,23 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
   // Rewriting is not charged to the script up to the time that it may use itself. The rest is, so that no script can make rewriting cost
   // more.
   const rewritingMs = Math.min(graph.rewritingMs, load.limits.startupMs);
-  const startupTimeMs = Math.max(0, nowMs() - startedMs - rewritingMs) + request.chargedMs();
+  const startupTimeMs = Math.max(0, nowMs() - startedMs - rewritingMs) + request.meter.startupChargedMs;
   return { kind: 'loaded', handlers: result.handlers, startupTimeMs };
+}
+
+/** Compiles all of the deployment, which no turn does, under the eyes of the watchdog. Returns what begins to run it. */
+async function compiled({ realm, meter }: LoadRequest, graph: ModuleGraph, main: DeployedModule): Promise<() => void> {
+  meter.beginCompiling();
+  try {
+    if (main.kind !== 'script') return await graph.link(main.name, 0, 0);
+    const run = graph.script(main);
+    return () => {
+      const thrown = run();
+      callGuest(realm.enter, thrown === undefined ? [Ev.Evaluated] : [Ev.EvaluationFailed, 0, thrown.error]);
+    };
+  } finally {
+    meter.endCompiling();
+  }
 }
 
 /** The global scope may have no timers and requests, so nothing is left that could settle the promise. */

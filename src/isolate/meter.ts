@@ -25,6 +25,8 @@ const MEMORY_EVERY_TURNS = 4;
 const LARGE_BYTES = 1024 * 1024;
 /** The thread's clock is read again at the start of a turn after this time. A reading takes 3 us on Node 20. */
 const CLOCK_EVERY_MS = 1;
+/** Code that is rarely used may run for the first time in one of so many invocations. */
+const COLD_INVOCATIONS = 100;
 /** How many invocations that have used up their CPU time are remembered, so that nothing more of them runs. */
 const MAX_SPENT = 1024;
 
@@ -97,6 +99,10 @@ export class InvocationMeter implements TurnMeter {
   readonly #report = Buffer.alloc(9);
   #startupChargedMs = 0;
   #heldBytes = 0;
+  /** CPU time that one of the next so many invocations may take beyond its limit and what is lent; and the one that did. */
+  #coldMs = 0;
+  #coldInvocations = COLD_INVOCATIONS;
+  #cold: CpuBudget | undefined;
 
   constructor(watch: WatchBlock, events: MeterEvents, collect: () => void = collectGarbage) {
     this.#watch = watch;
@@ -109,9 +115,26 @@ export class InvocationMeter implements TurnMeter {
     this.#cpuTokens = new CpuTokenBucket({ overrunMs: limits.cpuOverrunMs, balanceMs: limits.cpuBalanceMs });
   }
 
-  /** The function is loaded: what runs outside of invocations has what one turn of the start-up had, together. */
-  endStartup(): void {
-    const { startupMs, cpuMs } = this.#limits;
+  /**
+   * The modules are compiled, before the first turn. What takes longer than the start-up may, and as long again for what is not charged to
+   * it (see load.ts), is no start-up any more, and the watchdog ends it.
+   */
+  beginCompiling(): void {
+    const clockMs = this.#clockBefore();
+    this.#watch.beginTurn(0, ORIGIN_MS + this.#startedMs, 2 * this.#limits.startupMs, 0, clockMs ?? 0);
+  }
+
+  endCompiling(): void {
+    this.#watch.endTurn();
+  }
+
+  /**
+   * The function is loaded, in so much CPU time: what runs outside of invocations has what one turn of the start-up had, together, and one of
+   * the first invocations may take what the start-up has left.
+   */
+  endStartup(usedMs = 0): void {
+    const { startupMs, cpuMs, cpuColdMs = 0 } = this.#limits;
+    this.#coldMs = Math.max(0, cpuColdMs - usedMs);
     const limitMs = Math.min(startupMs, cpuMs.fetch ?? startupMs);
     this.#background = { usedMs: 0, limitMs, peakBytes: 0, grownBytes: 0, refusedMs: 0, isSpent: false };
   }
@@ -129,6 +152,7 @@ export class InvocationMeter implements TurnMeter {
       this.#cpuTokens.take(background.usedMs);
       background.usedMs = 0;
     }
+    if (this.#coldInvocations > 0 && --this.#coldInvocations === 0 && this.#cold === undefined) this.#coldMs = 0;
     const limit = this.#limits.cpuMs[LIMIT_OF[kind] ?? 'fetch'];
     this.#budgets.set(invocation, {
       usedMs: 0,
@@ -145,7 +169,10 @@ export class InvocationMeter implements TurnMeter {
     const budget = this.#budgets.get(invocation);
     this.#budgets.delete(invocation);
     if (budget !== undefined && budget.limitMs !== Number.POSITIVE_INFINITY) {
-      this.#cpuTokens.charge(budget.usedMs, budget.limitMs);
+      const isCold = budget === this.#cold;
+      // What it was given is not lent.
+      this.#cpuTokens.charge(isCold ? Math.min(budget.usedMs, budget.limitMs) : budget.usedMs, budget.limitMs);
+      if (isCold) this.#coldMs = 0;
     }
     const report = this.#report;
     report.writeUInt32LE(Math.min(0xffff_ffff, Math.round((budget?.usedMs ?? 0) * 1000)), 0);
@@ -298,7 +325,12 @@ export class InvocationMeter implements TurnMeter {
   /** Time that earlier invocations left unused can be borrowed on top of the limit. */
   #grant(budget: CpuBudget): number {
     if (budget === this.#background) return budget.limitMs;
-    return budget.limitMs === Number.POSITIVE_INFINITY ? budget.limitMs : this.#cpuTokens.grant(budget.limitMs);
+    if (budget.limitMs === Number.POSITIVE_INFINITY) return budget.limitMs;
+    const grantMs = this.#cpuTokens.grant(budget.limitMs);
+    if (this.#coldMs === 0) return grantMs;
+    // The first that needs it has it.
+    if (this.#cold === undefined && budget.usedMs > grantMs) this.#cold = budget;
+    return this.#cold === undefined || this.#cold === budget ? grantMs + this.#coldMs : grantMs;
   }
 
   /**

@@ -5,12 +5,23 @@
 import { randomUUID } from 'node:crypto';
 import { types } from 'node:util';
 import vm from 'node:vm';
-import type { ModuleKind, ScriptFailure } from '../protocol/messages.js';
+import type { ModuleKind } from '../protocol/messages.js';
 import { callGuest, type GuestFunction } from './bridge.js';
 import { mayImport } from './imports/import-scan.js';
 import { hintAboutMissing } from './imports/missing-module.js';
 import { rewriteImports, withoutImports } from './imports/rewrite-imports.js';
 import { parser } from './lazy-parser.js';
+import {
+  compileFailure,
+  failureAt,
+  LoadError,
+  lineAndColumn,
+  messageOf,
+  type OriginalOf,
+  ownValue,
+  positionOf,
+  type SyntaxSearch,
+} from './load-error.js';
 import { Ev } from './ops/table.js';
 import type { Realm } from './realm.js';
 import { SourcePlaces } from './stacks/source-places.js';
@@ -23,21 +34,6 @@ export interface DeployedModule {
   readonly bytes: Buffer;
   /** See ModuleHead. */
   readonly imports?: string;
-}
-
-/** The deployment is invalid; found before function code runs. */
-export class LoadError {
-  readonly failure: ScriptFailure;
-  readonly #isOurs = true;
-
-  constructor(failure: ScriptFailure) {
-    this.failure = failure;
-  }
-
-  /** Instead of `instanceof`, which would call the traps of a guest value for its prototype. */
-  static isOne(error: unknown): error is LoadError {
-    return typeof error === 'object' && error !== null && #isOurs in error && error.#isOurs;
-  }
 }
 
 /** An evaluation on behalf of the invocation failed; the error is a guest value. */
@@ -54,12 +50,21 @@ export class ModuleGraph {
     const bytes = this.#deployed.get(name)?.bytes;
     return bytes === undefined || bytes.length > maxBytes ? undefined : bytes.toString('utf8');
   });
+  readonly #search: SyntaxSearch;
   readonly #loader: vm.SyntheticModule;
   #rewritingMs = 0;
   /** The name cannot be guessed, so only code that this file generates can import the loader, and no deployed module has the same name. */
   readonly #loaderName = `edgehost:loader/${randomUUID()}`;
 
-  constructor(realm: Realm, modules: readonly DeployedModule[], turns: TurnQueue, onFailed: EvaluationFailed) {
+  /** `searchMs`: see {@link SyntaxSearch}. */
+  constructor(
+    realm: Realm,
+    modules: readonly DeployedModule[],
+    turns: TurnQueue,
+    onFailed: EvaluationFailed,
+    searchMs: number,
+  ) {
+    this.#search = { original: this.places.original, searchMs };
     this.#realm = realm;
     this.#turns = turns;
     this.#onFailed = onFailed;
@@ -93,25 +98,28 @@ export class ModuleGraph {
   }
 
   /**
-   * Runs a classic script: strict, and without import(). An exception of it is a guest value, which is returned without being looked at.
+   * Compiles a classic script, which is strict and without import(). What is returned runs it in a turn; an exception of it is a guest
+   * value, which is returned without being looked at.
    */
-  runScript(script: DeployedModule): { readonly error: unknown } | undefined {
+  script(script: DeployedModule): () => { readonly error: unknown } | undefined {
     const compiled = this.#compileScript(script);
-    try {
-      // To display an error Node would read and write its `stack`, and both can call function code. A text that becomes too long by that
-      // ends the process.
-      compiled.runInContext(this.#realm.context, { displayErrors: false });
-      return undefined;
-    } catch (error) {
-      return { error };
-    }
+    return () => {
+      try {
+        // To display an error Node would read and write its `stack`, and both can call function code. A text that becomes too long by that
+        // ends the process.
+        compiled.runInContext(this.#realm.context, { displayErrors: false });
+        return undefined;
+      } catch (error) {
+        return { error };
+      }
+    };
   }
 
   /**
-   * Compiles and links all of the graph, then evaluates it in a turn of the invocation. The guest calls `imported(importId, namespace)`
-   * when it is done.
+   * Compiles and links all of the graph. What is returned evaluates it, in a turn of the invocation. The guest calls
+   * `imported(importId, namespace)` when it is done.
    */
-  async evaluate(name: string, importId: number, invocation: number): Promise<void> {
+  async link(name: string, importId: number, invocation: number): Promise<() => void> {
     const trampoline = new vm.SourceTextModule(
       `import * as namespace from ${JSON.stringify(name)};import { imported } from ${JSON.stringify(this.#loaderName)};imported(${importId}, namespace);`,
       { context: this.#realm.context, identifier: 'edgehost:start', importModuleDynamically: refuseDynamicImport },
@@ -124,7 +132,7 @@ export class ModuleGraph {
     } catch (error) {
       throw this.#linkFailure(error);
     }
-    await this.#turns.run(invocation, () => {
+    return () => {
       const evaluation: unknown = trampoline.evaluate();
       if (!types.isPromise(evaluation)) return;
       // In Node 20 a promise of this realm, later the guest's own, which only the guest may wait for (rule R9).
@@ -133,7 +141,12 @@ export class ModuleGraph {
       } else {
         callGuest(this.#realm.enter, [Ev.Evaluating, importId, evaluation]);
       }
-    });
+    };
+  }
+
+  /** What import() does: both, on behalf of the invocation that called it. */
+  async import(name: string, importId: number, invocation: number): Promise<void> {
+    await this.#turns.run(invocation, await this.link(name, importId, invocation));
   }
 
   /** An import of a name that the other module does not export. Node wraps what the linker throws. */
@@ -141,14 +154,13 @@ export class ModuleGraph {
     if (LoadError.isOne(error)) return error;
     const cause = ownValue(error, 'cause');
     if (LoadError.isOne(cause)) return cause;
-    const message = messageOf(error);
-    const specifier = /^The requested module '([^']+)'/.exec(message)?.[1] ?? '';
+    const failure = { code: 'EDGE_SCRIPT_IMPORT', name: 'SyntaxError', message: messageOf(error) } as const;
+    const specifier = /^The requested module '([^']+)'/.exec(failure.message)?.[1] ?? '';
     for (const { name, kind, bytes } of this.#deployed.values()) {
       const position = kind === 'esm' ? positionOf(bytes.toString('utf8'), specifier) : undefined;
-      if (position === undefined) continue;
-      return new LoadError({ code: 'EDGE_SCRIPT_IMPORT', name: 'SyntaxError', message, file: name, ...position });
+      if (position !== undefined) return failureAt(failure, name, position, this.places.original);
     }
-    return new LoadError({ code: 'EDGE_SCRIPT_IMPORT', name: 'SyntaxError', message });
+    return new LoadError(failure);
   }
 
   /** The name of the deployed module that `specifier` means in `referrer`; throws LoadError when there is none. */
@@ -156,13 +168,10 @@ export class ModuleGraph {
     const name = this.find(specifier, referrer);
     if (name !== undefined) return name;
     const hint = hintAboutMissing(specifier);
-    throw new LoadError({
-      code: 'EDGE_SCRIPT_IMPORT',
-      name: 'Error',
-      message: `"${referrer}" imports "${specifier}", which is not among the modules of the deployment${hint || ` (${[...this.#deployed.keys()].join(', ')})`}`,
-      file: referrer,
-      ...positionOf(this.#deployed.get(referrer)?.bytes.toString('utf8') ?? '', specifier),
-    });
+    const message = `"${referrer}" imports "${specifier}", which is not among the modules of the deployment${hint || ` (${[...this.#deployed.keys()].join(', ')})`}`;
+    const position = positionOf(this.#deployed.get(referrer)?.bytes.toString('utf8') ?? '', specifier);
+    const failure = { code: 'EDGE_SCRIPT_IMPORT', name: 'Error', message } as const;
+    throw failureAt(failure, referrer, position, this.places.original);
   }
 
   find(specifier: string, referrer: string): string | undefined {
@@ -192,13 +201,15 @@ export class ModuleGraph {
         return script;
       }
     } catch (error) {
-      if (respelled?.edits.length === 0) throw compileFailure(error, name, source);
+      if (respelled?.edits.length === 0) throw compileFailure(error, name, source, this.#search);
     }
     try {
-      this.#timed(() => refuseImports(source, name));
-      return new vm.Script(behind(prefix, source), options);
+      // The engine says sooner than a parser what does not compile in any case.
+      const script = new vm.Script(behind(prefix, source), options);
+      this.#timed(() => refuseImports(source, name, this.places.original));
+      return script;
     } catch (error) {
-      throw compileFailure(error, name, source);
+      throw compileFailure(error, name, source, this.#search);
     }
   }
 
@@ -208,7 +219,10 @@ export class ModuleGraph {
     source: string,
     options: vm.SourceTextModuleOptions,
   ): vm.SourceTextModule {
-    const texts = rewriteImports({ source, name, loader: this.#loaderName, uses: imports });
+    const check = (): void => {
+      new vm.SourceTextModule(source, options);
+    };
+    const texts = rewriteImports({ source, name, loader: this.#loaderName, uses: imports, check });
     // Most modules have no import(): reading the thread's clock twice would take longer than there is to measure.
     const next = mayImport(source) ? () => this.#timed(() => texts.next()) : () => texts.next();
     let failure: unknown;
@@ -229,7 +243,7 @@ export class ModuleGraph {
     } catch (error) {
       failure = error;
     }
-    throw compileFailure(failure, name, source);
+    throw compileFailure(failure, name, source, this.#search);
   }
 
   /** Measures the work of rewriting import(), which is not charged to the function. */
@@ -251,12 +265,8 @@ export class ModuleGraph {
         try {
           JSON.parse(text);
         } catch (error) {
-          throw new LoadError({
-            code: 'EDGE_SCRIPT_SYNTAX',
-            name: 'SyntaxError',
-            message: messageOf(error),
-            file: name,
-          });
+          const failure = { code: 'EDGE_SCRIPT_SYNTAX', name: 'SyntaxError', message: messageOf(error) } as const;
+          throw new LoadError({ ...failure, file: name });
         }
         return new vm.SourceTextModule(`export default JSON.parse(${JSON.stringify(text)});`, options);
       case 'text':
@@ -299,76 +309,13 @@ function refuseDynamicImport(): never {
 }
 
 /** Classic scripts have no modules to import. */
-function refuseImports(source: string, name: string): void {
+function refuseImports(source: string, name: string, original: OriginalOf): void {
   if (!mayImport(source)) return;
-  const [first] = parser().importsIn(source, 'script');
+  const [first] = parser()
+    .importsIn(source, 'script')
+    .sort((a, b) => a.start - b.start);
   if (first === undefined) return;
-  throw new LoadError({
-    code: 'EDGE_SCRIPT_SYNTAX',
-    name: 'SyntaxError',
-    message: 'import() is not available in a classic script; deploy an ES module',
-    file: name,
-    ...lineAndColumn(source, first.start),
-  });
-}
-
-interface Position {
-  readonly line: number;
-  readonly column: number;
-}
-
-function lineAndColumn(source: string, index: number): Position {
-  const before = source.slice(0, index);
-  const lineStart = before.lastIndexOf('\n') + 1;
-  return { line: before.split('\n').length, column: index - lineStart + 1 };
-}
-
-/** Where an import names the specifier. */
-function positionOf(source: string, specifier: string): Position | undefined {
-  const index = Math.max(source.indexOf(`'${specifier}'`), source.indexOf(`"${specifier}"`));
-  return index < 0 ? undefined : lineAndColumn(source, index);
-}
-
-/** Compile errors are errors of this realm: Node makes them before any guest code runs. */
-function compileFailure(error: unknown, file: string, source: string): LoadError {
-  if (LoadError.isOne(error)) return error;
-  return new LoadError({
-    code: 'EDGE_SCRIPT_SYNTAX',
-    name: 'SyntaxError',
-    message: messageOf(error).replace(/ \(\d+:\d+\)$/, ''),
-    file,
-    ...(parserPosition(source) ?? arrowPosition(error)),
-  });
-}
-
-/**
- * A property of an error that Node or the engine created while compiling or linking. The error may be of the guest realm, so only own data
- * properties of objects that are not proxies are read.
- */
-function ownValue(error: unknown, key: 'cause' | 'message' | 'stack'): unknown {
-  if (typeof error !== 'object' || error === null || types.isProxy(error)) return undefined;
-  return Reflect.getOwnPropertyDescriptor(error, key)?.value;
-}
-
-function messageOf(error: unknown): string {
-  const message = ownValue(error, 'message');
-  return typeof message === 'string' ? message : 'The script does not parse';
-}
-
-function stackOf(error: unknown): string {
-  const stack = ownValue(error, 'stack');
-  return typeof stack === 'string' ? stack : '';
-}
-
-/** The position as the parser reports it; V8's decorated stack only draws an arrow below the source line. */
-function parserPosition(source: string): Position | undefined {
-  const index = parser().syntaxErrorIndex(source);
-  return index === undefined ? undefined : lineAndColumn(source, index);
-}
-
-/** "file:line\nsource\n   ^^^\n" at the top of the stack of a compile error. */
-function arrowPosition(error: unknown): Position | undefined {
-  const match = /^[^\n]*:(\d+)\n[^\n]*\n( *)\^/.exec(stackOf(error));
-  if (match === null) return undefined;
-  return { line: Number(match[1]), column: (match[2] ?? '').length + 1 };
+  const message = 'import() is not available in a classic script; deploy an ES module';
+  const failure = { code: 'EDGE_SCRIPT_SYNTAX', name: 'SyntaxError', message } as const;
+  throw failureAt(failure, name, lineAndColumn(source, first.start), original);
 }

@@ -3,7 +3,6 @@
  * it is two thirds of the thread's code.
  */
 import { type Node, parse } from 'acorn';
-import { simple } from 'acorn-walk';
 
 /** How a source is executed, which decides what it means. */
 export type Goal = 'module' | 'script';
@@ -15,25 +14,44 @@ export interface ImportUse {
   readonly isCall: boolean;
 }
 
-/** Every import() and import.meta, for the goal that runs the source. Throws for what the parser does not know. */
+/** Every import() and import.meta, in no order, for the goal that runs the source. Throws for what the parser does not know. */
 export function importsIn(source: string, goal: Goal): ImportUse[] {
   const found: ImportUse[] = [];
-  const add = ({ start, end }: Node, isCall: boolean): number => found.push({ start, end, isCall });
-  simple(parseAs(source, goal), {
-    ImportExpression(node: Node) {
-      add(node, true);
-    },
-    MetaProperty(node: Node) {
-      if (source.startsWith('import', node.start)) add(node, false);
-    },
-  });
+  for (const { type, start, end } of nodesOf(parseAs(source, goal))) {
+    if (type === 'ImportExpression') found.push({ start, end, isCall: true });
+    if (type === 'MetaProperty' && source.startsWith('import', start)) found.push({ start, end, isCall: false });
+  }
   return found;
 }
 
-/** The index of the first syntax error of a module; undefined when it parses. */
-export function syntaxErrorIndex(source: string): number | undefined {
+/** A node and all below it, whatever their kinds. Without recursion, since a chain of calls can be as deep as its text is long. */
+function* nodesOf(root: Node): Generator<Node, void> {
+  const open = [root];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    yield node;
+    for (const value of Object.values(node)) {
+      if (Array.isArray(value)) {
+        for (const item of value) if (isNode(item)) open.push(item);
+      } else if (isNode(value)) open.push(value);
+    }
+  }
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value && 'start' in value;
+}
+
+/** Tokens between two looks at the clock. */
+const SLICE = 1024;
+
+/** The index of the first syntax error of a module; undefined when it parses, or when the search is late. */
+export function syntaxErrorIndex(source: string, isLate: () => boolean): number | undefined {
+  let tokens = 0;
+  const onToken = (): void => {
+    if (++tokens % SLICE === 0 && isLate()) throw new RangeError('This takes too long');
+  };
   try {
-    parseAs(source, 'module');
+    parseAs(source, 'module', onToken);
     return undefined;
   } catch (error) {
     const isTold = typeof error === 'object' && error !== null && 'pos' in error && typeof error.pos === 'number';
@@ -41,6 +59,7 @@ export function syntaxErrorIndex(source: string): number | undefined {
   }
 }
 
-function parseAs(source: string, sourceType: Goal): Node {
-  return parse(source, { ecmaVersion: 'latest', sourceType, allowHashBang: true });
+function parseAs(source: string, sourceType: Goal, onToken?: () => void): Node {
+  const goal = { ecmaVersion: 'latest', sourceType, allowHashBang: true } as const;
+  return parse(source, onToken === undefined ? goal : { ...goal, onToken });
 }

@@ -24,7 +24,13 @@ function latestDay(): string {
   return new Date(Date.now() + 14 * 3_600_000).toISOString().slice(0, 10);
 }
 
-export const COMPATIBILITY_FLAGS: Schema<readonly string[]> = list(text({ enum: [...KNOWN_FLAGS] }), { maxItems: 100 });
+export const COMPATIBILITY_FLAGS: Schema<readonly string[]> = list(
+  text({
+    enum: [...KNOWN_FLAGS],
+    description: `one of ${KNOWN_FLAGS.map(flag => `'${flag}'`).join(', ')}: there are no others, and no flag makes Node's own modules available in functions`,
+  }),
+  { maxItems: 100 },
+);
 
 export const ROUTE_PATTERN: Schema<string> = refined(
   text({ minLength: 1, maxLength: 2048, description: 'a route pattern such as example.com/api/*' }),

@@ -11,7 +11,7 @@ interface Body {
 
 interface Reply {
   onReply(head: string, body: Body | null): void;
-  onFailed(error: Error): void;
+  onFailed(makeError: () => Error): void;
 }
 
 interface Call {
@@ -43,7 +43,7 @@ function opened(): Opened {
   const heard: unknown[] = [];
   const call = realm.modules.calls.openCall(Op.Call, SERVICE, 'get\nFILES\n{}', undefined, {
     onReply: (head, body) => heard.push(head, body === null ? null : body.size),
-    onFailed: error => heard.push(`${error}`),
+    onFailed: makeError => heard.push(`${makeError()}`),
   });
   realm.takeOps();
   return { ...realm, call, heard };

@@ -23,7 +23,10 @@ interface Row {
 
 const IDENTIFIER = 'expected a JavaScript identifier that is not a reserved word';
 const FLAG = 'store_list_honor_include';
-const FLAGS = "expected one of 'store_list_honor_include', 'store_list_prefix_keeps_delimiter'";
+const FLAGS =
+  "expected one of 'store_list_honor_include', 'store_list_prefix_keeps_delimiter': there are no others, and no flag makes Node's own modules available in functions";
+const BUCKET =
+  'expected the name of a bucket: 3 to 63 lower-case letters, digits and "-", beginning and ending with a letter or digit';
 const PATTERN = 'expected a route pattern such as example.com/api/*';
 
 const ROWS: readonly Row[] = [
@@ -53,6 +56,13 @@ const ROWS: readonly Row[] = [
     load: { options: { compatibilityFlags: ['store_list_honour_include'] }, key: 'compatibilityFlags[0]' },
     toml: { text: 'compatibility_flags = ["store_list_honour_include"]', key: 'compatibility_flags[0]', at: '3:1' },
     management: { body: { compatibility_flags: ['store_list_honour_include'] }, key: '/compatibility_flags/0' },
+  },
+  {
+    what: 'a compatibility flag for modules of Node',
+    says: `is the string "nodejs_compat", ${FLAGS}`,
+    load: { options: { compatibilityFlags: ['nodejs_compat'] }, key: 'compatibilityFlags[0]' },
+    toml: { text: 'compatibility_flags = ["nodejs_compat"]', key: 'compatibility_flags[0]', at: '3:1' },
+    management: { body: { compatibility_flags: ['nodejs_compat'] }, key: '/compatibility_flags/0' },
   },
   {
     what: 'a compatibility date in the future',
@@ -104,8 +114,22 @@ const ROWS: readonly Row[] = [
     management: { body: [{ cron: '* * * * * *' }], key: '/0/cron', path: 'schedules' },
   },
   {
+    what: 'a bucket with a name that no bucket can have',
+    says: `is the string "My_Files", ${BUCKET}`,
+    load: { options: { buckets: { FILES: 'My_Files' } }, key: 'buckets.FILES' },
+    toml: {
+      text: '[[store_buckets]]\nbinding = "FILES"\nbucket_name = "My_Files"',
+      key: 'store_buckets[0].bucket_name',
+      at: '5:1',
+    },
+    management: {
+      body: { bindings: [{ type: 'store_bucket', name: 'FILES', bucket_name: 'My_Files' }] },
+      key: '/bindings/0/bucket_name',
+    },
+  },
+  {
     what: 'a bucket without a name',
-    says: 'is the string "", expected the name of a bucket',
+    says: `is the string "", ${BUCKET}`,
     load: { options: { buckets: { FILES: '' } }, key: 'buckets.FILES' },
     toml: {
       text: '[[store_buckets]]\nbinding = "FILES"\nbucket_name = ""',

@@ -55,6 +55,44 @@ function run({ meter, turn }: ReturnType<typeof rig>, id: number, cpuMs: number,
   return isPaid;
 }
 
+test('one of the first invocations may take what the start-up has left, and nothing is lent for it', t => {
+  const books = rig({ cpuBalanceMs: 0, cpuColdMs: 400 });
+  books.meter.endStartup(100);
+  t.true(run(books, 2, 900));
+  t.true(run(books, 4, 1290));
+  // Ten percent of what the first has left.
+  t.true(run(books, 6, 1009));
+  t.false(run(books, 8, 1290));
+  t.deepEqual(books.exceeded, [[8, 1290]]);
+});
+
+test('more than the start-up has left ends the invocation, also while the function is cold', t => {
+  const books = rig({ cpuBalanceMs: 0, cpuColdMs: 400 });
+  books.meter.endStartup(100);
+  t.false(run(books, 2, 1310));
+});
+
+test('no invocation but the first hundred may take what the start-up has left', t => {
+  const books = rig({ cpuBalanceMs: 0, cpuColdMs: 400 });
+  books.meter.endStartup(0);
+  for (let id = 2; id < 202; id += 2) t.true(run(books, id, 1000));
+  t.false(run(books, 202, 1300));
+});
+
+test('of two invocations that are open at once only one takes what the start-up has left', t => {
+  const { meter, turn, exceeded } = rig({ cpuBalanceMs: 0, cpuColdMs: 400 });
+  meter.endStartup(0);
+  meter.open(2, HostOpens.Fetch);
+  meter.open(4, HostOpens.Fetch);
+  t.true(meter.charge(2, 1200));
+  turn(2);
+  t.false(meter.charge(4, 1200));
+  turn(4);
+  t.true(meter.charge(2, 150));
+  turn(2);
+  t.deepEqual(exceeded, [[4, 1200]]);
+});
+
 test('an overrun is forgiven once, and not again and again', t => {
   const books = rig();
   t.true(run(books, 2, 1900));

@@ -146,3 +146,27 @@ test('consistent overruns end, also those that are over before the watchdog look
   for (let n = 0; n < 20; n++) codes.add(await textOf(fn.fetch('http://x/')).catch(errorCode));
   t.deepEqual([...codes], ['EDGE_CPU_LIMIT']);
 });
+
+test('a function that takes more than its limit the first time in each isolate is answered', async t => {
+  const host = newHost(t, { limits: { cpuMs: 5, cpuOverrunMs: 5 } });
+  const fn = await host.load(
+    `${SPIN} let isWarm = false; export default { fetch(request) {
+      if (request.url.endsWith('loop')) for (;;);
+      if (!isWarm) { isWarm = true; spin(6_000_000); }
+      return new Response('answered');
+    } }`,
+  );
+  for (let n = 0; n < 5; n++) t.is(await textOf(fn.fetch('http://x/')), 'answered');
+  // The isolate that replaces it is as cold.
+  await t.throwsAsync(fn.fetch('http://x/loop'), { code: 'EDGE_CPU_LIMIT' });
+  for (let n = 0; n < 5; n++) t.is(await textOf(fn.fetch('http://x/')), 'answered');
+});
+
+test('a function that takes more than its limit every time is answered by no more than the first isolates', async t => {
+  const host = newHost(t, { limits: { cpuMs: 5, cpuOverrunMs: 5 } });
+  const fn = await host.load(`${SPIN} export default { fetch() { spin(6_000_000); return new Response('answered') } }`);
+  const answers: unknown[] = [];
+  for (let n = 0; n < 40; n++) answers.push(await textOf(fn.fetch('http://x/')).catch(errorCode));
+  t.true(answers.filter(answer => answer === 'answered').length <= 3, answers.join());
+  t.is(new Set(answers).size, 2);
+});

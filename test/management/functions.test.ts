@@ -167,7 +167,7 @@ const UPLOADS: readonly (readonly [string, number, (form: FormData) => void])[] 
     form =>
       form.set(
         'metadata',
-        '{"main_module":"index.js","bindings":[{"type":"plain_text","name":"A","text":""},{"type":"store_bucket","name":"A","bucket_name":"b"}]}',
+        '{"main_module":"index.js","bindings":[{"type":"plain_text","name":"A","text":""},{"type":"store_bucket","name":"A","bucket_name":"files"}]}',
       ),
   ],
 ];

@@ -120,7 +120,10 @@ test('fetch() names what is wrong in a binding by its type', async t => {
   await api.call('PUT', '/accounts/acme/functions/hello', upload('export default {}'));
   const message = async (binding: object) =>
     (await api.call('PUT', '/accounts/acme/functions/hello/bindings', [binding])).body.errors[0]?.message;
-  t.is(await message({ type: 'store_bucket', name: 'A' }), '/0/bucket_name is missing, expected the name of a bucket');
+  t.is(
+    await message({ type: 'store_bucket', name: 'A' }),
+    '/0/bucket_name is missing, expected the name of a bucket: 3 to 63 lower-case letters, digits and "-", beginning and ending with a letter or digit',
+  );
   t.is(
     await message({ type: 'kv', name: 'A' }),
     "/0/type is the string \"kv\", expected one of 'plain_text', 'json', 'store_bucket', 'secret_text'",

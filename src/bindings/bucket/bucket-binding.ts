@@ -1,5 +1,4 @@
 /** Buckets as a binding: `env.FILES` of a function, `host.bucket('files')` of the application. */
-import { text } from '../../quotas/schema/schema.js';
 import type { AccountContext, NamedBinding } from '../binding.js';
 import { ServiceId } from '../service-id.js';
 import type { BucketDirectory, BucketEngine } from './engine.js';
@@ -8,6 +7,7 @@ import { hostBucket } from './host-bucket.js';
 import { lazyDirectory } from './lazy-directory.js';
 import { bucketBehaviour, bucketService } from './service.js';
 import { BucketDirectories } from './store/bucket-directories.js';
+import { CONFIGURED_NAME } from './store/bucket-directory.js';
 import { bucketStorage } from './store/bucket-storage.js';
 import type { StoreBucket } from './types.js';
 
@@ -38,7 +38,7 @@ export const bucketBinding: NamedBinding<string, AccountBuckets, StoreBucket> = 
   option: 'buckets',
   toml: { table: 'store_buckets', nameKey: 'bucket_name' },
   managementType: 'store_bucket',
-  schema: text({ minLength: 1, maxLength: 255, description: 'the name of a bucket' }),
+  schema: CONFIGURED_NAME,
   storage: bucketStorage,
   share({ storage }) {
     let directories: BucketDirectories | undefined;

@@ -6,6 +6,7 @@ import { goesWhole, type OutgoingBody, takeOutgoing } from '../body-out.ts';
 import { callService } from '../call-service.ts';
 import type { HostBody } from '../host-body.ts';
 import { ErrorCtor, jsonParse, jsonStringify, PromiseCtor } from '../primordials.ts';
+import { rejection } from '../rejection.ts';
 import { requireHandler } from '../scope.ts';
 import { copyOf } from '../web/base/buffers.ts';
 import { TextDecoder } from '../web/encoding/encoding.ts';
@@ -40,11 +41,11 @@ function platformOf(service: ServiceId, name: string): ClientPlatform<ReadableSt
 }
 
 function call(service: ServiceId, binding: string, method: string, args: unknown, body: Payload): Promise<Reply> {
-  return new PromiseCtor((resolve, reject) => {
+  return new PromiseCtor(resolve => {
     requireHandler(`${binding}.${method}()`);
     callService(service, method, binding, jsonStringify(args), outgoing(body), {
       onReply: (head, replyBody) => resolve({ head: jsonParse(head), body: incoming(replyBody) }),
-      onFailed: reject,
+      onFailed: (makeError, site) => resolve(rejection(makeError, site)),
     });
   });
 }

@@ -6,6 +6,7 @@
 import { ServiceId } from '../../bindings/service-id.ts';
 import { callService } from '../call-service.ts';
 import { jsonParse, PromiseCtor, TypeErrorCtor } from '../primordials.ts';
+import { rejection } from '../rejection.ts';
 import { requireHandler } from '../scope.ts';
 import { defineInterface } from './base/idl.ts';
 
@@ -52,14 +53,14 @@ export const caches = new CacheStorage();
 isConstructing = false;
 
 function call(method: string): Promise<unknown> {
-  return new PromiseCtor((resolve, reject) => {
+  return new PromiseCtor(resolve => {
     requireHandler(`caches.${method}()`);
     callService(ServiceId.Cache, method, '', '{}', null, {
       onReply: (head, body) => {
         body?.stop();
         resolve(jsonParse(head));
       },
-      onFailed: reject,
+      onFailed: (makeError, site) => resolve(rejection(makeError, site)),
     });
   });
 }

@@ -8,6 +8,7 @@ export function loadHead(
   modules: LoadHead['modules'],
   limits: ResolvedLimits,
   cpuBalanceMs: number,
+  isCold: boolean,
 ): LoadHead {
   const { cpuMs } = limits;
   return {
@@ -25,6 +26,8 @@ export function loadHead(
       memoryBytes: limits.memoryBytes,
       cpuOverrunMs: Math.min(limits.cpuOverrunMs, Number.MAX_SAFE_INTEGER),
       cpuBalanceMs: Math.min(cpuBalanceMs, Number.MAX_SAFE_INTEGER),
+      // Who allows no overruns allows none at the start either.
+      ...(isCold && limits.cpuOverrunMs > 0 && { cpuColdMs: limits.startupMs }),
       cpuMs: {
         fetch: finite(cpuMs.fetch),
         scheduled: finite(cpuMs.scheduled),

@@ -3,7 +3,7 @@
  * another time. The work is charged to the account, and other work of the host goes on in between.
  */
 import { setImmediate } from 'node:timers/promises';
-import { mayImport, scanImports } from '../../isolate/imports/import-scan.js';
+import { MAX_USES, mayImport, scanImports } from '../../isolate/imports/import-scan.js';
 import type { ModuleHead } from '../../protocol/messages.js';
 import type { Deployment } from './deployment.js';
 
@@ -20,16 +20,19 @@ export async function scanModules(
 ): Promise<ModuleHead[]> {
   const scanned: ModuleHead[] = [];
   let at = 0;
+  let usesLeft = MAX_USES;
   for (const module of modules) {
     const bytes = body.subarray(at, at + module.bytes);
     at += module.bytes;
-    const imports = module.kind === 'esm' || module.kind === 'script' ? await usesIn(bytes, share) : undefined;
+    const imports =
+      module.kind === 'esm' || module.kind === 'script' ? await usesIn(bytes, share, usesLeft) : undefined;
+    usesLeft -= imports?.length ?? 0;
     scanned.push(imports === undefined ? module : { ...module, imports });
   }
   return scanned;
 }
 
-async function usesIn(bytes: Uint8Array, share: ScanShare): Promise<string | undefined> {
+async function usesIn(bytes: Uint8Array, share: ScanShare, maxUses: number): Promise<string | undefined> {
   let beganMs = performance.now();
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
   if (!mayImport(text)) {
@@ -40,7 +43,7 @@ async function usesIn(bytes: Uint8Array, share: ScanShare): Promise<string | und
   const heldBytes = text.length * 2;
   share.bytes.countHeap(heldBytes);
   try {
-    const scan = scanImports(text);
+    const scan = scanImports(text, maxUses);
     for (;;) {
       const { done, value } = scan.next();
       share.charge(performance.now() - beganMs);

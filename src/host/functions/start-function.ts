@@ -1,4 +1,5 @@
 /** Compiles a deployment and starts it in an isolate, up to where it could serve: what load() and check() have in common. */
+import { ColdStarts } from '../../quotas/cold-starts.js';
 import { CpuTokenBucket } from '../../quotas/cpu-token-bucket.js';
 import { checkDeployment } from '../../quotas/deployment-checks.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
@@ -57,10 +58,12 @@ export async function startFunction(
   const body = new KeptBody(deployment.body, host.share);
   const runnerWith = (own: ResolvedLimits): FunctionRunner => {
     const cpuTokens = new CpuTokenBucket({ overrunMs: own.cpuOverrunMs });
+    const coldStarts = new ColdStarts();
     return new FunctionRunner({
-      context: functionContext(host, { ...parts, limits: own, cpuTokens }),
+      context: functionContext(host, { ...parts, limits: own, cpuTokens, coldStarts }),
       body,
-      head: () => loadHead(options, modules, own, cpuTokens.balanceMs),
+      head: () => loadHead(options, modules, own, cpuTokens.balanceMs, coldStarts.begins(performance.now())),
+      endedInPeace: () => coldStarts.endedInPeace(),
       cache: host.cache,
       acquire: signal => host.gate.acquire(signal, account.id, () => account.supervisor.acquire()),
     });

@@ -1,4 +1,5 @@
 /** What every invocation of one function works with: its limits, its services, and where its logs and its outcome go. */
+import type { ColdStarts } from '../../quotas/cold-starts.js';
 import type { CpuTokenBucket } from '../../quotas/cpu-token-bucket.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
@@ -20,10 +21,11 @@ export interface FunctionParts {
   readonly limits: ResolvedLimits;
   readonly stats: FunctionStats;
   readonly cpuTokens: CpuTokenBucket;
+  readonly coldStarts: ColdStarts;
 }
 
 export function functionContext(host: AccountHost, parts: FunctionParts): InvocationContext {
-  const { account, options, version, limits, stats, cpuTokens } = parts;
+  const { account, options, version, limits, stats, cpuTokens, coldStarts } = parts;
   const services = host.bindings.services(
     {
       account,
@@ -58,6 +60,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
       const limitMs = limits.cpuMs[kind];
       // Of one that was ended with its isolate it is not always known what it had used: it has left nothing for others.
       if (Number.isFinite(limitMs)) cpuTokens.charge(LOST.has(outcome) ? Math.max(cpuMs, limitMs) : cpuMs, limitMs);
+      coldStarts.finished(cpuMs <= limitMs && !LOST.has(outcome));
       stats.record(outcome, used);
       usage?.add(outcome, used);
       if (host.wantsInvocations()) host.emitInvocation(event(), trace);

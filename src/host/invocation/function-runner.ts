@@ -24,6 +24,8 @@ export interface RunnerOptions {
   readonly body: KeptBody;
   /** Made at each load, with the CPU balance of that moment. */
   readonly head: () => LoadHead;
+  /** An isolate has ended by an order of this process. */
+  readonly endedInPeace: () => void;
   readonly cache: IsolateCache;
   /** An isolate with an empty realm, when there is a place for it. */
   readonly acquire: (signal: AbortSignal) => Promise<IsolateHandle>;
@@ -173,7 +175,10 @@ export class FunctionRunner implements Replacements {
   async #loadOnce(): Promise<IsolateHandle> {
     const { head, body, cache, context } = this.#options;
     const handle = await this.#acquire();
-    handle.whenGone(() => body.release());
+    handle.whenGone(reason => {
+      body.release();
+      if (reason === 'closed') this.#options.endedInPeace();
+    });
     const { startupMs } = context.limits;
     const beganMs = performance.now();
     let isTooLate = false;

@@ -31,8 +31,8 @@ export function candidates(): RegExp {
   return new RegExp(CANDIDATE, 'g');
 }
 
-/** More of them than bundles have; what has more is parsed. */
-const MAX_USES = 10_000;
+/** More of them than the bundles of a deployment have; what has more is parsed. */
+export const MAX_USES = 50_000;
 /** Characters between two pauses: one to three milliseconds. */
 const SLICE = 256 * 1024;
 const META = /import\s*\.\s*meta\b/y;
@@ -91,8 +91,10 @@ function isWord(code: number): boolean {
 /**
  * Yields again and again, so that the caller can do something else; then returns an {@link ImportUse} for each candidate, or undefined when
  * only a parser can decide, or when another spelling of the text would be visible: in regular expressions and tagged templates.
+ *
+ * @param maxUses so many are kept, a letter each
  */
-export function* scanImports(source: string): Generator<undefined, string | undefined> {
+export function* scanImports(source: string, maxUses = MAX_USES): Generator<undefined, string | undefined> {
   const search = candidates();
   const { length } = source;
   /** The index of the next candidate; `length` when there is none. */
@@ -207,7 +209,7 @@ export function* scanImports(source: string): Generator<undefined, string | unde
       isValue = isValueNow;
     }
     for (; candidate < at; candidate = search.exec(source)?.index ?? length) {
-      if (use === undefined || uses.length === MAX_USES) return undefined;
+      if (use === undefined || uses.length === maxUses) return undefined;
       uses += use;
     }
   }

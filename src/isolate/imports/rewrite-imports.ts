@@ -31,6 +31,8 @@ export interface ModuleText {
   readonly loader: string;
   /** The result of scanImports() for the source. */
   readonly uses: string | undefined;
+  /** Throws when the engine refuses the source as it is: it says so sooner than a parser. */
+  check?(): void;
 }
 
 interface Replacement {
@@ -52,6 +54,7 @@ export function* rewriteImports(module: ModuleText): Generator<RewrittenText, vo
   }
   const guess = uses === undefined ? undefined : asGuessed(module, uses);
   if (guess !== undefined) yield guess;
+  module.check?.();
   yield asParsed(module);
 }
 
@@ -62,7 +65,7 @@ export function withoutImports(source: string, uses: string | undefined): Rewrit
   return asGuessed({ source, name: '', loader: '', uses }, uses);
 }
 
-function asGuessed({ source, name, loader }: ModuleText, uses: string): RewrittenText | undefined {
+function asGuessed({ source, name, loader }: Omit<ModuleText, 'check'>, uses: string): RewrittenText | undefined {
   const replacements: Replacement[] = [];
   const search = candidates();
   for (const use of uses) {

@@ -49,7 +49,7 @@ export function loadingOps(owner: LoadingOwner): OpSet {
       }
       const id = nextImport++;
       const invocation = owner.context.currentInvocation();
-      owner.importing(modules.evaluate(name, id, invocation).catch(() => modules.reportFailure(invocation, id)));
+      owner.importing(modules.import(name, id, invocation).catch(() => modules.reportFailure(invocation, id)));
       return id;
     },
   };

@@ -33,6 +33,20 @@ const MAX_MAP_BYTES = 16 * 1024 * 1024;
 const MAX_URL_LENGTH = Math.ceil(MAX_MAP_BYTES / 3) * 4 + 200;
 const MAX_FILE_NAME = 512;
 
+/** By how many characters a place has moved: by the last edit before it, if that is in its line. */
+function movedAt(edits: readonly Edit[], line: number, column: number): number {
+  let low = 0;
+  let high = edits.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const edit = edits[middle];
+    if (edit !== undefined && (edit.line < line || (edit.line === line && edit.column <= column))) low = middle + 1;
+    else high = middle;
+  }
+  const edit = edits[low - 1];
+  return edit?.line === line ? edit.moved : 0;
+}
+
 /** The source map that a text names in its last line; undefined when there is none. */
 function sourceMapUrl(source: string): string | undefined {
   const start = Math.max(...ANNOTATIONS.map(annotation => source.lastIndexOf(annotation)));
@@ -57,16 +71,16 @@ export class SourcePlaces {
 
   /** The place that a place of the code that runs comes from: itself when nothing else is known. */
   find({ file, line, column }: Place): Place {
-    let moved = 0;
-    for (const edit of this.#edits.get(file) ?? []) {
-      if (edit.line > line) break;
-      if (edit.line === line && column >= edit.column) moved = edit.moved;
-    }
-    const deployed = { file, line, column: column - moved };
-    const original = this.#map(file)?.find(line - 1, deployed.column - 1);
+    return this.original({ file, line, column: column - movedAt(this.#edits.get(file) ?? [], line, column) });
+  }
+
+  /** The same for a place in a deployed text, before import() was rewritten. */
+  readonly original = (deployed: Place): Place => {
+    const { file, line, column } = deployed;
+    const original = this.#map(file)?.find(line - 1, column - 1);
     if (original === undefined) return deployed;
     return { file: fileName(file, original.source), line: original.line + 1, column: original.column + 1 };
-  }
+  };
 
   #map(name: string): SourceMap | undefined {
     if (this.#maps.has(name)) return this.#maps.get(name);

@@ -89,6 +89,7 @@ export async function hostileIsolate(
       ...LOAD_HEAD,
       limits: { ...LOAD_HEAD.limits, cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null } },
     }),
+    endedInPeace: () => {},
     cache,
     acquire: async () => new IsolateHandle({ lease: 1, transport }, () => {}),
   });

@@ -147,7 +147,7 @@ test(
 test(
   wrong,
   'the same key is wrong in the second table only',
-  `${HEAD}[[store_buckets]]\nbinding = "A"\nbucket_name = "a"\n[[store_buckets]]\nbinding = "1"\nbucket_name = "a"\n`,
+  `${HEAD}[[store_buckets]]\nbinding = "A"\nbucket_name = "files"\n[[store_buckets]]\nbinding = "1"\nbucket_name = "files"\n`,
   '7:1',
   /store_buckets\[1\]\.binding is the string "1", expected a JavaScript identifier/,
 );
@@ -155,14 +155,14 @@ test(wrong, 'a bucket has no name', `${HEAD}[[store_buckets]]\nbinding = "A"\n`,
 test(
   wrong,
   'a binding is given twice',
-  `${HEAD}[[store_buckets]]\nbinding = "A"\nbucket_name = "a"\n[[store_buckets]]\nbinding = "A"\nbucket_name = "b"\n`,
+  `${HEAD}[[store_buckets]]\nbinding = "A"\nbucket_name = "files"\n[[store_buckets]]\nbinding = "A"\nbucket_name = "images"\n`,
   '7:1',
   /"A" is given twice/,
 );
 test(
   wrong,
   'a variable has the name of a bucket',
-  `${HEAD}[vars]\nA = "1"\n[[store_buckets]]\nbinding = "A"\nbucket_name = "a"\n`,
+  `${HEAD}[vars]\nA = "1"\n[[store_buckets]]\nbinding = "A"\nbucket_name = "files"\n`,
   '4:1',
   /"A" is a variable and a binding of store_buckets/,
 );

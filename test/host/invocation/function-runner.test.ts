@@ -50,6 +50,7 @@ function rig(error: unknown) {
     context,
     body: new KeptBody(new Uint8Array(0), { charge() {} }),
     head,
+    endedInPeace: () => {},
     cache,
     acquire: () => Promise.reject(error),
   });

@@ -50,8 +50,8 @@ for (const [what, source] of [
 }
 
 test('scanImports() leaves a text to the parser that has more of them than any bundle', t => {
-  t.is(usesOf('import(x);'.repeat(10_000))?.length, 10_000);
-  t.is(usesOf('import(x);'.repeat(10_001)), undefined);
+  t.is(usesOf('import(x);'.repeat(50_000))?.length, 50_000);
+  t.is(usesOf('import(x);'.repeat(50_001)), undefined);
 });
 
 test('scanImports() pauses in a long text', t => {

@@ -1,4 +1,5 @@
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
+import { type Schema, text } from '../../../quotas/schema/schema.js';
 import { afterPrefix } from '../../../storage/records/level-database.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { BucketDirectory, BucketEngine, BucketInfo } from '../engine.js';
@@ -101,16 +102,21 @@ export function createBucketDirectory(
   };
 }
 
-/** 3 to 63 lower-case letters, digits and "-", beginning and ending with a letter or digit. */
+const PATTERN = '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$';
+const BUCKET_NAME = new RegExp(PATTERN);
+const NAME_RULE = '3 to 63 lower-case letters, digits and "-", beginning and ending with a letter or digit';
+
+/** The name of a bucket in the configuration of a function. */
+export const CONFIGURED_NAME: Schema<string> = text({
+  pattern: PATTERN,
+  description: `the name of a bucket: ${NAME_RULE}`,
+});
+
 export function isBucketName(name: string): boolean {
-  return /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/.test(name);
+  return BUCKET_NAME.test(name);
 }
 
 function checkName(method: BucketMethod, name: string): void {
   if (isBucketName(name)) return;
-  throw new BucketError(
-    method,
-    10005,
-    `the bucket name ${JSON.stringify(name.slice(0, 100))} is not 3 to 63 lower-case letters, digits and "-", beginning and ending with a letter or digit`,
-  );
+  throw new BucketError(method, 10005, `the bucket name ${JSON.stringify(name.slice(0, 100))} is not ${NAME_RULE}`);
 }

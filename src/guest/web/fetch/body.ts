@@ -1,6 +1,8 @@
 /** Bodies: what they are made of, how they are read. @see https://fetch.spec.whatwg.org/#bodies */
+import { addSite, type CallSite, callSite, rememberStack } from '../../errors.ts';
 import { HostBody } from '../../host-body.ts';
 import {
+  ErrorCtor,
   jsonParse,
   mapGet,
   promiseReject,
@@ -214,11 +216,21 @@ export function readText(owner: BodyOwner): Promise<string> {
 }
 
 export function readJson(owner: BodyOwner): Promise<unknown> {
-  return promiseThen(readText(owner), parseJson);
+  const site = callSite();
+  return promiseThen(readText(owner), site === undefined ? parseJson : text => parseJson(text, site));
 }
 
-function parseJson(text: string): unknown {
-  return jsonParse(text);
+function parseJson(text: string, site?: CallSite): unknown {
+  try {
+    return jsonParse(text);
+  } catch (error) {
+    // The engine keeps fewer frames of what it throws itself than lie between here and the function's code.
+    if (error instanceof ErrorCtor) {
+      rememberStack(error);
+      addSite(error, site);
+    }
+    throw error;
+  }
 }
 
 /** Bytes that the caller may keep. */

@@ -17,6 +17,7 @@ import {
   stringToLowerCase,
   TypeErrorCtor,
 } from '../../primordials.ts';
+import { rejection } from '../../rejection.ts';
 import { requireHandler } from '../../scope.ts';
 import { defineValue, requireArguments } from '../base/idl.ts';
 import { addAbortAlgorithm, removeAbortAlgorithm } from '../scheduling/abort.ts';
@@ -67,9 +68,9 @@ function send(request: RequestState): Promise<Response> {
         if (integrity === '') resolve(createResponse(state));
         else promiseThen(verified(state, integrity), resolve, error => reject(toNetworkError(error)));
       },
-      onFailed: error => {
+      onFailed: (makeError, site) => {
         if (signal !== undefined) removeAbortAlgorithm(signal, abort);
-        reject(toNetworkError(error));
+        resolve(rejection(() => toNetworkError(makeError()), site));
       },
     });
     // 11: abort at any time, also while the answer's body is read.
