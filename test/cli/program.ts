@@ -1,6 +1,7 @@
 /** The command edgehost as a process of its own, as a person starts it. What it prints with `--json` are events to wait for. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -157,9 +158,10 @@ export async function folderOf(t: ExecutionContext, files: Readonly<Record<strin
   return folder;
 }
 
+/** In one go: a program that watches the file could read it between the steps of an asynchronous write, while it is empty. */
 export async function put(path: string, content: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, content);
+  writeFileSync(path, content);
 }
 
 /** As many editors save: a new file takes the place of the old one. */
