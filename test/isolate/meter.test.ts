@@ -58,10 +58,10 @@ function run({ meter, turn }: ReturnType<typeof rig>, id: number, cpuMs: number,
 test('one of the first invocations may take what the start-up has left, and nothing is lent for it', t => {
   const books = rig({ cpuBalanceMs: 0, cpuColdMs: 400 });
   books.meter.endStartup(100);
-  t.true(run(books, 2, 900));
+  t.true(run(books, 2, 100));
   t.true(run(books, 4, 1290));
-  // Ten percent of what the first has left.
-  t.true(run(books, 6, 1009));
+  // Ten percent of what the first has left are 90.
+  t.true(run(books, 6, 1050));
   t.false(run(books, 8, 1290));
   t.deepEqual(books.exceeded, [[8, 1290]]);
 });
