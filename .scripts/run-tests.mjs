@@ -114,8 +114,11 @@ async function settleFailed() {
   const isRerun = given.length === 0 && failed.length <= MOST_RERUNS;
   const accidents = [];
   for (const { batch, found } of failed) {
-    if (isRerun && !isStopped) console.log(`\n  Once more, with nothing beside: ${batch.join(' ')}\n`);
-    const last = isRerun && !isStopped ? await run(batch) : found;
+    let last = found;
+    if (isRerun && !isStopped) {
+      console.log(`\n  Once more, with nothing beside: ${batch.join(' ')}\n`);
+      last = await run(batch);
+    }
     if (last.code === 0) accidents.push(...found.failures);
     add(last);
   }

@@ -57,21 +57,24 @@ export function dropCall(exchange: number): void {
 
 /** The body that the call was sending has failed. The host does not answer any more; nothing happens when it has already. */
 export function failCall(exchange: number, error: unknown): void {
+  taken(exchange)?.onFailed(() => error);
+}
+
+/** The reply of a call that is over. */
+function taken(exchange: number): CallReply | undefined {
   const reply = mapGet(open, exchange);
   mapDelete(open, exchange);
-  reply?.onFailed(() => error);
+  return reply;
 }
 
 onEvent(Ev.CallReply, (exchange: number, _status: number, head: string, bodySize: number) => {
-  const reply = mapGet(open, exchange);
-  mapDelete(open, exchange);
+  const reply = taken(exchange);
   const body = bodySize === BODY_NONE ? null : new HostBody(exchange, bodySize);
   if (reply === undefined) body?.stop();
   else reply.onReply(head, body);
 });
 
 onEvent(Ev.CallFailed, (exchange: number, text: string) => {
-  const reply = mapGet(open, exchange);
-  mapDelete(open, exchange);
+  const reply = taken(exchange);
   reply?.onFailed(() => errorFromText(text), reply.site);
 });

@@ -126,7 +126,7 @@ export class Watchdog {
       const { sequence } = watched.block;
       if (sequence !== watched.polledSequence) this.#quietPolls = 0;
       watched.polledSequence = sequence;
-      if (watched.block.sequence !== watched.seenSequence) this.#turnIsOver(lease, watched);
+      if (sequence !== watched.seenSequence) this.#turnIsOver(lease, watched);
       if (watched.block.isOverMemory) watched.end({ reason: 'memory', invocation: watched.block.memoryTaker });
       else if (watched.block.isInTurn) {
         isBusy = true;

@@ -65,7 +65,7 @@ export function withoutImports(source: string, uses: string | undefined): Rewrit
   return asGuessed({ source, name: '', loader: '', uses }, uses);
 }
 
-function asGuessed({ source, name, loader }: Omit<ModuleText, 'check'>, uses: string): RewrittenText | undefined {
+function asGuessed({ source, name, loader }: ModuleText, uses: string): RewrittenText | undefined {
   const replacements: Replacement[] = [];
   const search = candidates();
   for (const use of uses) {

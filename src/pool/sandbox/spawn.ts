@@ -11,8 +11,7 @@ const MAX_STOP_ROUNDS = 32;
 /**
  * All of a cell's environment: one setting of the C library, which reads it from nowhere else, and nothing of the host's. Otherwise each thread that
  * starts beside others gets an arena of its own for allocations, and keeps what lies between those that stay: 0.65 MB an idle isolate (measured on
- * Node 20.20). With
- * two arenas threads seldom wait for each other, since each keeps small blocks of its own.
+ * Node 20.20). With two arenas threads seldom wait for each other, since each keeps small blocks of its own.
  */
 export const CELL_ENVIRONMENT = { MALLOC_ARENA_MAX: '2' } as const;
 /** Longer than a wrapper takes to notice that the cell has ended. */
