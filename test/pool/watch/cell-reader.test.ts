@@ -50,7 +50,8 @@ onLinux('KernelReader counts a process that was started since', async t => {
 });
 
 onLinux('KernelReader counts no files of what has only started the cell', async t => {
-  const { pid } = await started(t, 'sleep 1000 & echo up; wait');
+  // The cell itself says that it is up: until its program runs, it has the files of the shell that forks it.
+  const { pid } = await started(t, 'exec 3<&0; sh -c "echo up; read line" <&3 & wait');
   const [cell = 0] = descendantsOf(pid);
   const reader = new KernelReader(pid, cell, undefined);
   t.teardown(() => reader.close());
