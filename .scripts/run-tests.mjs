@@ -5,7 +5,7 @@
 // after the other and often wait for another process. A batch that failed beside others runs once more with nothing beside it: tests of limits
 // need some of the machine. What passes then is told above the counts; what fails again has failed.
 import { spawn } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -18,13 +18,17 @@ import { stripVTControlCharacters } from 'node:util';
  */
 const SLOW = [
   'attacks/attacks',
+  'bindings/socket/database-clients',
   'limits/attacks',
   'docs/snippets',
+  'host/queues/consumers',
   'host/cells/warm-cells',
   'host/cells/groups',
   'limits/every-limit',
   'host/containment',
   'attacks/hijacked-cell',
+  'services/process/connect-services',
+  'services/process/services-process',
   'cli/dev',
   'cli/serve',
   'cli/dev-attacks',
@@ -37,11 +41,14 @@ const SLOW = [
   'limits/rates',
   'host/usage/kill',
   'storage/crash',
+  'storage/kv-crash',
+  'bindings/cache/crash',
   'host/shares',
   'pool/stuck-threads',
   'host/ingress/listener',
   'attacks/layers',
   'examples/demo',
+  'examples/cluster',
   'management/state/secrets-key',
   'storage/full-disk',
   'host/platform-errors',
@@ -53,6 +60,31 @@ const BATCHES = 4;
 
 /** More batches than this that fail are no accident of the machine. */
 const MOST_RERUNS = 3;
+
+/**
+ * Folders and files whose code is the same on every line of Node: plain JavaScript of the host over HTTP, files and clients. With EDGEHOST_TESTS=engine they are left
+ * out, so that on other lines the tests run of what stands on the engine: realms, isolates, cells, frames, limits, attacks.
+ */
+const NOT_OF_ENGINE = [
+  'benchmarks/',
+  'bindings/bucket/',
+  'cli/',
+  'clients/',
+  'docs/',
+  'examples/',
+  'host/accounts/',
+  'host/names/',
+  'host/usage/',
+  'management/',
+  'names/',
+  'package/',
+  'quotas/schema/',
+  's3/',
+  'services/process/',
+  'shapes/',
+  'storage/accounts/',
+  'usage/',
+].map(name => join('dist/test', name));
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const ava = join(root, 'node_modules/ava/entrypoints/cli.mjs');
@@ -86,17 +118,20 @@ process.exitCode = totals.code;
 function testFiles() {
   const folder = join(root, 'dist/test');
   const names = readdirSync(folder, { recursive: true }).filter(name => name.endsWith('.test.js'));
-  return names.sort().map(name => join('dist/test', name));
+  const files = names.sort().map(name => join('dist/test', name));
+  if (process.env.EDGEHOST_TESTS !== 'engine') return files;
+  return files.filter(file => !NOT_OF_ENGINE.some(left => file.startsWith(left)));
 }
 
 function batchesOf(files) {
-  const gone = SLOW.filter(file => !files.includes(file));
+  const slow = SLOW.filter(file => files.includes(file));
+  const gone = SLOW.filter(file => !existsSync(join(root, file)));
   if (gone.length > 0) throw new Error(`run-tests.mjs lists as slow what is no test: ${gone.join(', ')}`);
   const others = files.filter(file => !SLOW.includes(file));
   const count = processes * BATCHES;
   // Every count-th, so that the files of one folder, which often take equally long, are in different batches.
   return [
-    ...SLOW.map(file => [file]),
+    ...slow.map(file => [file]),
     ...Array.from({ length: count }, (_, nth) => others.filter((_, at) => at % count === nth)),
   ];
 }

@@ -4,17 +4,22 @@ import { accounting } from './suites/accounting.js';
 import { bucketLarge } from './suites/bucket-large.js';
 import { bucketLists } from './suites/bucket-lists.js';
 import { buckets } from './suites/buckets.js';
+import { cache } from './suites/cache.js';
 import { coldStart } from './suites/cold-start.js';
 import { containment } from './suites/containment.js';
 import { cpu } from './suites/cpu.js';
 import { dispatch } from './suites/dispatch.js';
 import { guestApis } from './suites/guest-apis.js';
 import { http } from './suites/http.js';
+import { kv } from './suites/kv.js';
 import { memory } from './suites/memory.js';
 import { micro } from './suites/micro.js';
 import { neighbours } from './suites/neighbours.js';
 import { peers } from './suites/peers.js';
+import { queues } from './suites/queues.js';
+import { services } from './suites/services.js';
 import { slowReaders } from './suites/slow-readers.js';
+import { sockets } from './suites/sockets.js';
 import { streaming } from './suites/streaming.js';
 import { tenants } from './suites/tenants.js';
 
@@ -27,9 +32,14 @@ export const BENCHMARKS: readonly Benchmark[] = [
   buckets,
   bucketLists,
   bucketLarge,
+  kv,
+  cache,
+  queues,
   streaming,
   slowReaders,
+  sockets,
   accounting,
+  services,
   neighbours,
   containment,
   tenants,

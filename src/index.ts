@@ -1,4 +1,5 @@
 export type * from './bindings/bucket/types.js';
+export type * from './bindings/cache/types.js';
 export type {
   ApplicationCallback,
   ApplicationCallbacks,
@@ -6,6 +7,20 @@ export type {
   CallbackOptions,
 } from './bindings/callbacks/types.js';
 export type { OutboundHandler } from './bindings/egress/outbound-transport.js';
+export type * from './bindings/kv/types.js';
+export type { QueueContentType } from './bindings/queue/calls.js';
+export type {
+  AccountQueue,
+  AccountQueueMetrics,
+  PulledMessage,
+  QueuePullOptions,
+  QueueSendOptions,
+  QueueSendRequest,
+  QueueSendResult,
+  QueueSettled,
+  QueueSettlement,
+} from './bindings/queue/host-queue.js';
+export type { QueueProducer } from './bindings/queue/queue-binding.js';
 export {
   type AuditedRequest,
   type AuditFinding,
@@ -13,12 +28,14 @@ export {
   auditRequests,
 } from './cli/deprecation-check/requests.js';
 export type { Account, AccountInfo } from './host/account.js';
+export type { FunctionRpc, RpcOptions } from './host/calls/application-rpc.js';
 export type { HostCell, HostWatch } from './host/cells/host-cells.js';
 export type { ModuleSource, ScriptSource } from './host/deploy/deployment.js';
 export type { EdgeFunction, FunctionFetchOptions } from './host/edge-function.js';
 export { EdgeHost, type HostHealth } from './host/edge-host.js';
 export type { QueueMessage, QueueOutcome, QueueRetry } from './host/events/queue-batch.js';
 export type {
+  CronEvent,
   HostEvents,
   InvocationEvent,
   InvocationOutcome,
@@ -30,12 +47,22 @@ export type { EdgeHostOptions, EgressOptions } from './host/host-options.js';
 export type { ListenerOptions, NodeListener } from './host/ingress/listener.js';
 export type { FunctionStatsSnapshot, HistogramSnapshot } from './host/invocation/function-stats.js';
 export type { CellEvent } from './host/invocation/telemetry.js';
+export type { TraceRequest } from './host/invocation/trace/redact.js';
+export type {
+  TraceEvent,
+  TraceException,
+  TraceItem,
+  TraceLog,
+  TraceOutcome,
+} from './host/invocation/trace/trace-item.js';
 export type { HostManagement, HostManagementOptions } from './host/management-endpoint.js';
 export type { AccountOptions, AccountUpdate, LoadOptions, RouteOptions } from './host/options.js';
 export type { AccountRemoval, AccountRemovalOptions } from './host/removal-options.js';
 export { type RepairOptions, type RepairStep, repairStorage, type StorageRepairReport } from './host/repair-storage.js';
 export type { HostS3 } from './host/s3-endpoint.js';
 export type { HostS3Credential, HostS3Options } from './host/s3-options.js';
+export type { Tail } from './host/tails/tail.js';
+export type { TailFilter, TailOptions } from './host/tails/tail-filter.js';
 export type { MetricsOptions } from './host/usage/host-metrics.js';
 export type { HostUsageQuery } from './host/usage/host-usage.js';
 export type { SandboxOption } from './pool/sandbox/sandbox.js';
@@ -45,6 +72,8 @@ export { EdgeError, type EdgeErrorCode, type ExceededLimit, type SourceLocation 
 export type { LimitWarning } from './quotas/limit-warnings.js';
 export type { InvocationKind, Plan, ZonePlan } from './quotas/limits.js';
 export type { LimitOverrides } from './quotas/resolve-limits.js';
+export type { QueueConsumerOptions } from './shapes/consumer-shapes.js';
+export type { CronMissed, CronOptions, CronOverlap } from './shapes/cron-trigger.js';
 export type { StoredSum } from './storage/accounts/account-sum.js';
 export type { RecountedSum } from './storage/accounts/account-sums.js';
 export type { RepairedDatabase, StorageRepair } from './storage/storage.js';

@@ -133,7 +133,7 @@ function meteringMicroseconds(): number {
     onCpuSpent() {},
     onMemoryExceeded() {},
   });
-  const cpuMs = { fetch: 30_000, scheduled: 30_000, queue: 30_000, alarm: 30_000 };
+  const cpuMs = { fetch: 30_000, scheduled: 30_000, queue: 30_000, alarm: 30_000, tail: 30_000 };
   meter.setLimits({ startupMs: 400, memoryBytes: 2 ** 40, cpuOverrunMs: 1000, cpuBalanceMs: 1000, cpuMs });
   const rounds = 200_000;
   const { user, system } = process.cpuUsage();

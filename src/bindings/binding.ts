@@ -9,7 +9,8 @@ import type { SubrequestKind } from '../quotas/service-calls.js';
 import type { Storage } from '../storage/storage.js';
 import type { StorageOwner } from '../storage/storage-owner.js';
 import type { LocalSend } from './egress/transport.js';
-import type { CallOrigin, Service } from './service.js';
+import type { ServiceTarget } from './function/types.js';
+import type { CallOrigin, Service, ServiceCall, ServiceReply } from './service.js';
 import type { ServiceId } from './service-id.js';
 
 /** How the host treats the calls of one method. */
@@ -21,6 +22,13 @@ export interface BindingMethod {
    * @default CALL_HEAD_BYTES, 32 KiB
    */
   readonly headBytes?: number;
+  /** A call changes nothing: it is made again when the process of the services was lost during it. @default false */
+  readonly isSafe?: true;
+  /**
+   * A call goes on with an earlier one, with which it was counted, and is no subrequest of its own. What it costs is charged as CPU time, which bounds
+   * those that a function makes without need. @default false
+   */
+  readonly continues?: true;
 }
 
 /** The parts of a host that bindings share while it lives. */
@@ -62,6 +70,8 @@ export interface FunctionContext<Shared = unknown> extends AccountContext<Shared
    * @throws EdgeError EDGE_LOOP when functions have fetched each other too deeply
    */
   localOf?(url: URL, origin: CallOrigin | undefined): LocalSend | undefined;
+  /** Calls another function of the host: the target of a service binding or, without one, of a stub. */
+  readonly callFunction?: (target: ServiceTarget | undefined, call: ServiceCall) => Promise<ServiceReply>;
 }
 
 export interface BindingBase<Shared = unknown> {
@@ -75,6 +85,11 @@ export interface BindingBase<Shared = unknown> {
   readonly methods: Readonly<Record<string, BindingMethod>>;
   /** The part of the records that is its own, and what is to be done with it while the storage is open. */
   readonly storage?: StorageOwner;
+  /**
+   * Whether calls are answered in the application where the services have a process of their own: those that need code of the application.
+   * @default false
+   */
+  isInApplication?(options: unknown): boolean;
   /** Makes what all accounts of a host share. @throws TypeError or RangeError for an option of the host that is not what it must be */
   share?(host: BindingHost): Shared;
   /** Forgets what is shared for an account that was removed. */
@@ -92,12 +107,22 @@ export interface ImplicitBinding<Shared = unknown> extends BindingBase<Shared> {
   open(context: FunctionContext<Shared>): Service;
 }
 
-/** How `edgehost.toml` writes bindings: an array of tables, each with the keys `binding` and `nameKey`. */
+/** How `edgehost.toml` writes bindings: an array of tables, each with the keys `binding` and `nameKey`. `queues.producers` is a table in `queues`. */
 export interface BindingTable {
   /** `store_buckets` */
   readonly table: string;
-  /** The key of the configuration, `bucket_name`; in the bindings of the management API too. */
+  /** The key of the configuration, `bucket_name`; in the bindings of the management API too, where the row has no `managementKey`. */
   readonly nameKey: string;
+  /** Another key that may be written in its place. */
+  readonly otherNameKey?: string;
+  /** Keys of texts that files of other platforms have and that mean nothing here. */
+  readonly unusedKeys?: readonly string[];
+  /** Keys beside it, each with its schema; optional ones end in `?`. The configuration is made of all of them then. */
+  readonly more?: Readonly<Record<string, JsonSchema>>;
+  /** Of the value of `nameKey`, where there are keys beside it. @default that of the configuration */
+  readonly nameSchema?: JsonSchema;
+  /** The configuration that a checked table says. `name` is the value of `nameKey`, or of what stands in its place. @default the name */
+  readonly configOf?: (name: unknown, table: Readonly<Record<string, unknown>>) => unknown;
 }
 
 /** A service under names that the function's configuration gives it. */
@@ -110,16 +135,26 @@ export interface NamedBinding<Config = unknown, Shared = unknown, Client extends
   readonly toml?: BindingTable;
   /** The type of such a binding in the management API: `store_bucket`. Absent like `toml`. */
   readonly managementType?: string;
+  /** The key of the configuration in such a binding. @default that of `toml` */
+  readonly managementKey?: string;
   /** JSON schema of one configuration. What comes to the methods below has been checked by it. */
   readonly schema: JsonSchema;
   /** Opens it for one function. @throws TypeError for a configuration that the schema cannot refuse */
   open(context: FunctionContext<Shared>, config: Config): Service;
   /** The part of the configuration that the client in the function's realm needs, as a JSON value. */
-  guestConfig?(config: Config): unknown;
+  guestConfig?(config: Config, compatibility: FunctionContext['compatibility']): unknown;
   /** Rejects while the function is being loaded, for what its first call would find out too late. */
   prepare?(context: AccountContext<Shared>, config: Config): Promise<void>;
   /** Creates the client for the application itself. */
   client?(context: AccountContext<Shared>, config: Config): Client;
+  /** The same in two halves, for a host whose services are in another process. Absent when its client needs more than a service there. */
+  readonly remote?: RemoteClient<Config, Shared, Client>;
+}
+
+export interface RemoteClient<Config, Shared, Client extends object> {
+  /** What the client calls. The context has no `check`: that is for the process of the client. */
+  service(context: AccountContext<Shared>, config: Config): Service;
+  client(service: Service): Client;
 }
 
 /** Rows of the list: each takes the configuration that its own schema has checked, and what it has shared itself. */

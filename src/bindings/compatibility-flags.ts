@@ -4,6 +4,12 @@ export const COMPATIBILITY_FLAGS = [
   'store_list_honor_include',
   /** `delimitedPrefixes` of `list()` of buckets end with the delimiter. */
   'store_list_prefix_keeps_delimiter',
+  /** Weekdays of cron triggers are 1 to 7, and 1 is Sunday, in place of 0 to 7 where 0 and 7 are Sunday. */
+  'cron_weekdays_start_at_1',
+  /** `json` is the content type of queue messages that name none also before the compatibility date 2024-03-18. */
+  'queues_json_messages',
+  /** A batch of messages is done when its handler is, whatever becomes of what `waitUntil` was given. */
+  'queue_consumer_no_wait_for_wait_until',
 ] as const;
 
 export type CompatibilityFlag = (typeof COMPATIBILITY_FLAGS)[number];

@@ -24,8 +24,8 @@ export function hostPlatform(service: Service): ClientPlatform<ReadableStream<Ui
   };
 }
 
-/** The application ends its calls by itself. */
-const NEVER = new AbortController().signal;
+/** The signal of the application's own calls: it never fires, so it need not be listened to. */
+export const NEVER: AbortSignal = new AbortController().signal;
 setMaxListeners(0, NEVER);
 
 /** The application may change its buffer while it is read, so it is read from a copy. */

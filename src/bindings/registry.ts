@@ -7,27 +7,60 @@ import { bucketBinding } from './bucket/bucket-binding.js';
 import type { BucketDirectory } from './bucket/engine.js';
 import type { StoreBucket } from './bucket/types.js';
 import { cacheBinding } from './cache/cache-binding.js';
+import type { CacheEngine } from './cache/engine.js';
+import type { ApplicationCaches } from './cache/types.js';
 import { callbackBinding } from './callbacks/callback-binding.js';
 import type { ApplicationCallbacks } from './callbacks/types.js';
 import { egressBinding } from './egress/egress-binding.js';
+import { functionBinding, stubBinding } from './function/function-binding.js';
+import type { ServiceTarget } from './function/types.js';
+import type { KvDirectory } from './kv/engine.js';
+import { kvBinding } from './kv/kv-binding.js';
+import type { KvNamespace } from './kv/types.js';
+import type { QueueDirectory } from './queue/broker.js';
+import type { AccountQueue } from './queue/host-queue.js';
+import { type QueueProducer, queueBinding } from './queue/queue-binding.js';
+import { socketBinding } from './socket/socket-binding.js';
 
-const BINDINGS: readonly BindingDefinition[] = [egressBinding, bucketBinding, cacheBinding, callbackBinding];
+const BINDINGS: readonly BindingDefinition[] = [
+  egressBinding,
+  bucketBinding,
+  cacheBinding,
+  callbackBinding,
+  kvBinding,
+  queueBinding,
+  socketBinding,
+  functionBinding,
+  stubBinding,
+];
 
 /** The options of load() that bind names: that of each row, by its `option`. */
 export interface BindingOptions {
   /** Binding name to bucket name. */
   readonly buckets?: Readonly<Record<string, string>>;
+  /** Binding name to the name, or id, of a key-value namespace. */
+  readonly kv?: Readonly<Record<string, string>>;
   /**
    * Functions of the application that the function calls, by the name of the binding: `{ APP: { async lookup(args, context) { ... } } }` is
    * `await env.APP.lookup(args)` there.
    */
   readonly bindings?: Readonly<Record<string, ApplicationCallbacks>>;
+  /** Other functions, by the name of the binding: `{ AUTH: 'auth' }` is `env.AUTH.fetch(request)` and `env.AUTH.method(...)` there. */
+  readonly services?: Readonly<Record<string, string | ServiceTarget>>;
+  /** Queues that the function sends to: binding name to queue name, or to `{ queue, deliveryDelaySeconds }`. */
+  readonly queues?: Readonly<Record<string, string | QueueProducer>>;
 }
 
 /** The bindings of the application: a method for each row that has a client. */
 export interface BindingClients {
   /** A bucket, for the application itself. It is made when it is first used. */
   bucket(name: string): StoreBucket;
+  /** A key-value namespace, for the application itself. It is made when it is first used. */
+  kv(name: string): KvNamespace;
+  /** The caches of the account's functions, for the application itself. */
+  readonly caches: ApplicationCaches;
+  /** A queue, for the application itself. It is made when it is first used. */
+  queue(name: string): AccountQueue;
 }
 
 /**
@@ -36,11 +69,19 @@ export interface BindingClients {
  */
 export interface BindingDirectories {
   buckets(account: string): BucketDirectory;
+  namespaces(account: string): KvDirectory;
+  caches(account: string): Pick<CacheEngine, 'purge' | 'usage'>;
+  queues(account: string): QueueDirectory;
 }
 
 /** @param shared what a row shares among the accounts of the host */
 export function bindingDirectories(shared: <Shared>(row: BindingBase<Shared>) => Shared): BindingDirectories {
-  return { buckets: account => shared(bucketBinding).of(account) };
+  return {
+    buckets: account => shared(bucketBinding).of(account),
+    namespaces: account => shared(kvBinding).of(account),
+    caches: account => shared(cacheBinding).of(account),
+    queues: account => shared(queueBinding).of(account),
+  };
 }
 
 export class BindingRegistry {

@@ -7,6 +7,12 @@ export enum ServiceId {
   Bucket = 1,
   Cache = 2,
   Callback = 6,
+  Kv = 7,
+  Queue = 8,
+  Function = 9,
+  Socket = 10,
+  /** Objects that calls of functions have passed by reference. */
+  Stub = 12,
   /** Reserved for experiments and tests: no service of the package has this number. */
   Experimental = 255,
 }

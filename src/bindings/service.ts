@@ -19,6 +19,16 @@ export interface CallOrigin {
   readonly props: Readonly<Record<string, unknown>> | undefined;
   /** The fetches between functions of this host that have led to it; undefined when there was none. */
   readonly chain: FetchChain | undefined;
+  /** The calls of functions that have led to it. */
+  readonly calls: CallChain;
+}
+
+/** Calls of functions by service bindings, which began with one event. */
+export interface CallChain {
+  /** Invocations one inside the other, the first included. */
+  readonly depth: number;
+  /** All of them, shared by all that began with the same event. */
+  readonly total: { count: number };
 }
 
 /** Fetches of functions by each other, which stay within the host. */
@@ -48,6 +58,11 @@ export interface ServiceReply {
   /** Serialised with JSON.stringify. */
   readonly head: unknown;
   readonly body?: ServiceBody | null;
+  /**
+   * Of a call whose connection outlasts the body of its answer, which is then a stream: it settles when the connection is closed. What it rejects
+   * with is the failure of what is left of the call. @default the connection ends with the body
+   */
+  readonly closed?: Promise<void>;
 }
 
 /** Answers calls; an error thrown reaches the function by name, message and code, without stack or cause. */

@@ -38,6 +38,11 @@ const COMMANDS: readonly Listed[] = [
     load: async () => (await import('./repair.js')).REPAIR,
   },
   {
+    name: 'tail',
+    summary: 'print what happens in an account of a running host',
+    load: async () => (await import('./tail.js')).TAIL,
+  },
+  {
     name: 'audit',
     summary: 'list calls of the management API that are gone or will be',
     load: async () => (await import('./audit.js')).AUDIT,

@@ -6,6 +6,7 @@ import { listen } from './serving/http-server.js';
 import { type AccountFunction, forEachFunction } from './serving/load-accounts.js';
 import { openStorage } from './serving/open-storage.js';
 import { reporterFor, reportHost } from './serving/reporter.js';
+import { withScheduledEndpoint } from './serving/scheduled-endpoint.js';
 import type { Report, ServedFunction } from './serving/server-event.js';
 import { readServerFile, type ServerFile } from './serving/server-file.js';
 import { untilStopped } from './serving/until-stopped.js';
@@ -37,6 +38,11 @@ functions = ["acme/notes", { path = "acme/hello.js", routes = ["acme.example/hel
     port: { kind: 'number', short: 'p', value: 'N', min: 0, max: 65_535, text: 'in place of the port of the file' },
     host: { kind: 'text', value: 'ADDRESS', text: 'in place of the host of the file' },
     'keep-going': { kind: 'flag', text: 'serve the others when a function does not load, instead of nothing' },
+    'test-scheduled': {
+      kind: 'flag',
+      text: `for tests: whoever reaches the port can run scheduled handlers,
+by /__edgehost/scheduled?account=ID&function=NAME`,
+    },
     json: { kind: 'flag', text: 'one JSON object a line, in place of text for people' },
   },
   examples: ['edgehost check server.toml && edgehost serve server.toml', 'edgehost serve server.toml --json --port 80'],
@@ -51,7 +57,8 @@ export const SERVE = command(SYNTAX, async ({ values, paths }, io) => {
   reportHost(host, report, { requests: file.logRequests });
   try {
     const address = { host: values.host ?? file.host, port: values.port ?? file.port };
-    return await serve(host, file, { report, io, address, isKeptGoing: values['keep-going'] });
+    const { 'keep-going': isKeptGoing, 'test-scheduled': isTested } = values;
+    return await serve(host, file, { report, io, address, isKeptGoing, isTested });
   } finally {
     await host.close({ drainMs: file.drainMs });
   }
@@ -62,12 +69,13 @@ interface Serving {
   readonly io: CommandIo;
   readonly address: { readonly host: string; readonly port: number };
   readonly isKeptGoing: boolean;
+  readonly isTested: boolean;
 }
 
 async function serve(
   host: EdgeHost,
   file: ServerFile,
-  { report, io, address, isKeptGoing }: Serving,
+  { report, io, address, isKeptGoing, isTested }: Serving,
 ): Promise<ExitCode> {
   const stop = io.stopSignal();
   await openStorage(host, 'name another directory by the key "storage" of the file, or ":memory:" for none');
@@ -89,7 +97,9 @@ async function serve(
   if (failures.length > 0 && !isKeptGoing)
     throw new CommandError(1, `${failures.length} of the functions cannot be loaded; --keep-going serves the others`);
   const { trustProxy } = file;
-  const server = await listen({ ...address, report, listener: host.listener({ trustProxy }) });
+  const functionsListener = host.listener({ trustProxy });
+  const listener = isTested ? withScheduledEndpoint(host, functionsListener) : functionsListener;
+  const server = await listen({ ...address, report, listener });
   report({ type: 'listening', url: server.url, functions });
   await untilStopped(stop);
   report({ type: 'stopping' });

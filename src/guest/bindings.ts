@@ -1,8 +1,11 @@
 /** The bindings that this realm can make: the only list of them on the guest's side, beside bindings/registry.ts on the host's. */
 import { createBucketClient } from '../bindings/bucket/client/client.ts';
 import type { ClientPlatform } from '../bindings/client-platform.ts';
+import { createKvClient } from '../bindings/kv/client/client.ts';
 import { ServiceId } from '../bindings/service-id.ts';
 import { createCallbacks } from './callbacks/client.ts';
+import { createQueue } from './queue/client.ts';
+import { createServiceBinding } from './rpc/calls.ts';
 import type { Blob } from './web/file/blob.ts';
 import type { ReadableStream } from './web/streams/streams.ts';
 
@@ -18,5 +21,8 @@ export interface GuestBinding {
 
 export const BINDINGS: readonly GuestBinding[] = [
   { service: ServiceId.Bucket, create: createBucketClient },
+  { service: ServiceId.Kv, create: createKvClient },
   { service: ServiceId.Callback, create: createCallbacks },
+  { service: ServiceId.Function, create: (_platform, name) => createServiceBinding(name) },
+  { service: ServiceId.Queue, create: createQueue },
 ];

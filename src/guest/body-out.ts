@@ -78,7 +78,8 @@ async function sendBytes(bytes: Uint8Array, exchange: number): Promise<void> {
   }
 }
 
-async function writeAll(sink: HostSink, bytes: Uint8Array): Promise<void> {
+/** Resolves when the next chunk may be written. The bytes must stay as they are until then. */
+export async function writeAll(sink: HostSink, bytes: Uint8Array): Promise<void> {
   const length = typedArrayLength(bytes);
   if (length > 0 && length <= MAX_PIECE_BYTES) {
     await sink.write(bytes);

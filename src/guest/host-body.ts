@@ -28,6 +28,8 @@ export class HostBody {
   readonly size: number;
   #failure: { readonly reason: unknown } | undefined;
   #onFail: ((reason: unknown) => void) | undefined;
+  #onEnd: (() => void) | undefined;
+  #isEnded = false;
   /** Makes the error that readers receive: for example, a response of fetch() fails with a TypeError. */
   toError: (error: unknown) => unknown = asItIs;
 
@@ -64,7 +66,7 @@ export class HostBody {
         return target;
       }
       if (available === BODY_ENDED) {
-        mapDelete(watched, this.exchange);
+        this.#ended();
         return undefined;
       }
       await new PromiseCtor<void>((resolve, reject) => {
@@ -78,23 +80,33 @@ export class HostBody {
     if (this.#failure !== undefined) throw this.#failure.reason;
   }
 
-  /** Calls back once, when the body fails, even if it is not being read. */
-  watch(onFail: (reason: unknown) => void): void {
+  /** Calls back once, when the body fails, even if it is not being read; or when its end was found. */
+  watch(onFail: (reason: unknown) => void, onEnd?: () => void): void {
     this.#onFail = onFail;
+    this.#onEnd = onEnd;
     mapSet(watched, this.exchange, this);
   }
 
-  /** Finds out whether it has failed; for the events below. */
+  /** Finds out whether it has failed or ended, now or when there is nothing left to be read; for the events below. */
   probe(): void {
     try {
-      this.#available();
+      if (this.#available() === BODY_ENDED) this.#ended();
     } catch {
       // The watcher has been notified by `#available()`.
     }
   }
 
+  #ended(): void {
+    this.#isEnded = true;
+    mapDelete(watched, this.exchange);
+    const onEnd = this.#onEnd;
+    this.#onEnd = undefined;
+    onEnd?.();
+  }
+
   #available(): number {
     this.check();
+    if (this.#isEnded) return BODY_ENDED;
     try {
       return opNumber(Op.BodyAvailable, this.exchange);
     } catch (error) {
@@ -132,8 +144,8 @@ export class HostBody {
 /** Bytes on their way to the host. */
 export class HostSink {
   readonly exchange: number;
-  /** Called once when the reader wants no more. */
-  onStop: ((reason: unknown) => void) | undefined;
+  /** Called once when the reader wants no more, or the exchange has failed. */
+  onStop: ((reason: unknown, isFailure: boolean) => void) | undefined;
   #waiter: Waiter | undefined;
   #stopped: { readonly reason: unknown } | undefined;
 
@@ -169,13 +181,13 @@ export class HostSink {
     waiter?.resolve();
   }
 
-  stopped(reason: unknown): void {
+  stopped(reason: unknown, isFailure: boolean): void {
     this.#stopped = { reason };
     mapDelete(writers, this.exchange);
     const waiter = this.#waiter;
     this.#waiter = undefined;
     waiter?.reject(reason);
-    this.onStop?.(reason);
+    this.onStop?.(reason, isFailure);
   }
 }
 
@@ -188,8 +200,8 @@ function wakeReader(exchange: number): boolean {
 }
 
 /** The source of the body that goes out on the exchange is canceled, if there is one. */
-export function stopSending(exchange: number, reason: unknown): void {
-  mapGet(writers, exchange)?.stopped(reason);
+export function stopSending(exchange: number, reason: unknown, isFailure = true): void {
+  mapGet(writers, exchange)?.stopped(reason, isFailure);
 }
 
 /** The exchange has ended: its waiting reader, watcher and writer are dropped. */
@@ -203,4 +215,6 @@ onEvent(Ev.Data, (exchange: number) => {
   if (!wakeReader(exchange)) mapGet(watched, exchange)?.probe();
 });
 onEvent(Ev.Credit, (exchange: number) => mapGet(writers, exchange)?.resume());
-onEvent(Ev.Stopped, (exchange: number, text: string) => stopSending(exchange, errorFromText(text)));
+onEvent(Ev.Stopped, (exchange: number, text: string, isFailure: number) =>
+  stopSending(exchange, errorFromText(text), isFailure === 1),
+);

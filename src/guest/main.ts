@@ -8,6 +8,7 @@ import { connect, enter } from './bridge.ts';
 import { chooseStacks } from './errors.ts';
 import { installGlobals } from './globals.ts';
 import { dynamicImport, imported, moduleBytes } from './loader.ts';
+import { builtIn } from './modules/built-in-modules.ts';
 import './startup.ts';
 import { startClock } from './web/base/clock.ts';
 
@@ -19,11 +20,12 @@ export interface GuestEntry {
   readonly imported: typeof imported;
   readonly dynamicImport: typeof dynamicImport;
   readonly moduleBytes: typeof moduleBytes;
+  readonly builtIn: typeof builtIn;
 }
 
 export function install(hostCall: Parameters<typeof connect>[0], hasNativeStacks: boolean): GuestEntry {
   chooseStacks(hasNativeStacks);
   connect(hostCall);
   startClock();
-  return { enter, imported, dynamicImport, moduleBytes };
+  return { enter, imported, dynamicImport, moduleBytes, builtIn };
 }

@@ -135,5 +135,6 @@ export const dataViewByteOffset = getterOf<number>(DataView.prototype, 'byteOffs
 export const dataViewByteLength = getterOf<number>(DataView.prototype, 'byteLength');
 export const isView = ArrayBuffer.isView;
 
+export const DateCtor = Date;
 export const { now: dateNow } = Date;
 export const { trunc: mathTrunc, floor: mathFloor, abs: mathAbs, round: mathRound } = Math;

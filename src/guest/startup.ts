@@ -8,14 +8,17 @@ import { type Handlers, handlersOfModule, handlersOfScript, kindsOf } from './ev
 import { serve } from './events/invocation.ts';
 import { describeFailure } from './failure.ts';
 import { onMainModule } from './loader.ts';
-import { ErrorCtor } from './primordials.ts';
+import { arrayIndexOf, ErrorCtor } from './primordials.ts';
+import { handlersOfEntrypoint, hasEntrypoint, setMainModule } from './rpc/serve.ts';
 import { leaveGlobalScope } from './scope.ts';
 
 let env: object = {};
+let waitsForHeld = true;
 
 onEvent(Ev.Setup, (json: string) => {
   const setup = parseSetup(json);
   setProps(setup.props ?? '');
+  waitsForHeld = arrayIndexOf(setup.flags, 'queue_consumer_no_wait_for_wait_until') < 0;
   env = createEnv(setup, createBinding);
 });
 
@@ -29,16 +32,17 @@ onMainModule(
       return;
     }
     const kinds = kindsOf(handlers);
-    if (kinds === '') {
+    if (kinds === '' && !hasEntrypoint(namespace)) {
       const advice =
         namespace === undefined
           ? "Add a listener: addEventListener('fetch', event => event.respondWith(...))"
-          : 'Export an object with a fetch, scheduled, queue or alarm method as default';
+          : 'Export an object with a fetch, scheduled, queue, alarm or tail method as default';
       const error = new ErrorCtor(`The function has no handler. ${advice}`);
       op(Op.LoadFailed, describeFailure(error, 'EDGE_SCRIPT_NO_HANDLER'));
       return;
     }
-    serve(handlers, env);
+    setMainModule(namespace, env);
+    serve(handlers, env, handlersOfEntrypoint, { waitsForHeld });
     leaveGlobalScope();
     op(Op.Loaded, kinds);
   },

@@ -1,4 +1,5 @@
 /** The parts of a host that its accounts use. */
+import type { FunctionContext } from '../bindings/binding.js';
 import type { LocalSend } from '../bindings/egress/transport.js';
 import type { CallOrigin } from '../bindings/service.js';
 import type { IsolateCache } from '../pool/isolate-cache.js';
@@ -7,17 +8,21 @@ import type { Admission } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import type { CallWork } from '../quotas/host/call-work.js';
 import type { HostShare } from '../quotas/host/host-share.js';
+import type { HostBindings } from '../services/host-bindings.js';
 import type { StoredSum } from '../storage/accounts/account-sum.js';
 import type { FunctionUsage } from '../usage/function-usage.js';
 import type { UsageQuery } from '../usage/usage-query.js';
 import type { UsageReport } from '../usage/usage-report.js';
 import type { AccountLimits } from './account-limits.js';
+import type { CronScheduler } from './events/cron-scheduler.js';
+import type { QueueDispatcher } from './events/queues/queue-dispatcher.js';
 import type { InvocationEvent, LogEvent } from './events.js';
-import type { HostBindings } from './host-bindings.js';
 import type { Router } from './ingress/router.js';
 import type { FunctionRunner } from './invocation/function-runner.js';
 import type { FunctionStats } from './invocation/function-stats.js';
 import type { AccountOptions } from './options.js';
+import type { HostServices } from './services/host-services.js';
+import type { AccountTails } from './tails/account-tails.js';
 import type { InvocationTrace } from './telemetry/trace.js';
 
 export interface AccountHost {
@@ -32,10 +37,17 @@ export interface AccountHost {
   readonly gate: IsolateGate;
   readonly router: Router<FunctionRunner>;
   readonly bindings: HostBindings;
+  /** The services, where they have a process of their own. */
+  readonly remote: HostServices | undefined;
+  readonly crons: CronScheduler;
+  /** The consumers of queues, those of other accounts included. */
+  readonly queueDispatcher: QueueDispatcher;
   /** Resolves when it is known which names the management API has given to accounts. */
   namesKnown(): Promise<void>;
   /** The function of this host that answers when a function of the account fetches the URL; undefined where the network does. */
   localSend(account: string, url: URL, origin: CallOrigin | undefined): LocalSend | undefined;
+  /** Makes what functions of the account call others by. */
+  callFunction(account: string): NonNullable<FunctionContext['callFunction']>;
   /** What the account has stored. */
   stored(): Promise<StoredSum>;
   /** The limits of an account with these options. */
@@ -47,6 +59,8 @@ export interface AccountHost {
   redeclare(zones: readonly string[], routes: readonly string[]): void;
   /** Gives back the zones of the account. */
   releaseNames(): void;
+  /** Who watches the invocations of the account. */
+  readonly tails: AccountTails;
   /** The times of all invocations of the host. */
   readonly stats: FunctionStats;
   /** Counts what the invocations of a function use, under its name; undefined when usage is not kept. */

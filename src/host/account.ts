@@ -2,9 +2,17 @@
 import type { AccountContext, NamedBinding } from '../bindings/binding.js';
 import { bucketBinding } from '../bindings/bucket/bucket-binding.js';
 import type { StoreBucket } from '../bindings/bucket/types.js';
+import { cacheBinding } from '../bindings/cache/cache-binding.js';
+import { hostCaches } from '../bindings/cache/host-caches.js';
+import type { ApplicationCaches } from '../bindings/cache/types.js';
+import { kvBinding } from '../bindings/kv/kv-binding.js';
+import type { KvNamespace } from '../bindings/kv/types.js';
+import type { AccountQueue } from '../bindings/queue/host-queue.js';
+import { queueBinding } from '../bindings/queue/queue-binding.js';
 import type { BindingClients } from '../bindings/registry.js';
 import { EdgeError } from '../quotas/errors.js';
 import { OWN_WORK } from '../quotas/host/call-work.js';
+import type { HostShare } from '../quotas/host/host-share.js';
 import type { Plan, ZonePlan } from '../quotas/limits.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import { givenOf } from '../quotas/schema/check-options.js';
@@ -28,6 +36,8 @@ import {
   type ResolvedLoadOptions,
   resolveLoadOptions,
 } from './options.js';
+import type { Tail } from './tails/tail.js';
+import { checkTailOptions, type TailOptions } from './tails/tail-filter.js';
 
 /** An account of a host, as `host.accounts()` lists it. */
 export interface AccountInfo {
@@ -48,6 +58,7 @@ export class Account implements BindingClients {
   readonly #host: AccountHost;
   readonly #supervisor: AccountCells;
   readonly #functions: LoadedFunctions;
+  #caches: ApplicationCaches | undefined;
   /** Set when it is removed or its host is closed. */
   #ended: EdgeError | undefined;
 
@@ -64,6 +75,7 @@ export class Account implements BindingClients {
     this.#host = host;
     this.#supervisor = supervisor;
     this.#functions = new LoadedFunctions(id, host);
+    host.tails.find = name => this.#functions.runnerOf(name);
   }
 
   /**
@@ -116,12 +128,12 @@ export class Account implements BindingClients {
   }
 
   /**
-   * Replaces routes and cron triggers of a function without touching its isolate. Nothing changes when it throws, as {@link load}
+   * Replaces routes, cron triggers and consumed queues of a function without touching its isolate. Nothing changes when it throws, as {@link load}
    * rejects for options and routes.
    */
-  setTriggers(name: string, triggers: Pick<LoadOptions, 'routes' | 'crons'>): void {
+  setTriggers(name: string, triggers: Pick<LoadOptions, 'routes' | 'crons' | 'consumers'>): void {
     this.#check();
-    this.#functions.setTriggers(name, () => this.#resolve({ name, ...triggers }));
+    this.#functions.setTriggers(name, () => this.#resolve({ name, ...triggers }), triggers.consumers === undefined);
   }
 
   /**
@@ -150,6 +162,31 @@ export class Account implements BindingClients {
     return this.client(bucketBinding, name);
   }
 
+  /** A key-value namespace of this account, for the application itself. It is made when it is first used. */
+  kv(name: string): KvNamespace {
+    return this.client(kvBinding, name);
+  }
+
+  /** The caches of this account's functions, for the application itself: what they keep, and what is to be forgotten. */
+  get caches(): ApplicationCaches {
+    this.#check();
+    const context = this.#bindingContext();
+    this.#caches ??= hostCaches({
+      account: this.id,
+      shared: this.#host.bindings.shared(cacheBinding),
+      check: () => this.#check(),
+      get limits() {
+        return context.limits;
+      },
+    });
+    return this.#caches;
+  }
+
+  /** A queue of this account, for the application itself. It is made when it is first used. */
+  queue(name: string): AccountQueue {
+    return this.client(queueBinding, name);
+  }
+
   /**
    * What the application gets of a binding, by its row of the registry.
    * @internal
@@ -157,6 +194,19 @@ export class Account implements BindingClients {
   client<Config, Shared, Client extends object>(row: NamedBinding<Config, Shared, Client>, config: Config): Client {
     this.#check();
     return this.#host.bindings.client(row, this.#bindingContext(), config);
+  }
+
+  /**
+   * The invocations of the account as they end, with what they have logged and thrown: `for await (const item of account.tail())`. It begins with the call, and
+   * ends when the loop is left, and with the account. Of what is not read in time, 1,000 invocations or 1 MiB wait; more are dropped and counted
+   * (`tail.dropped`).
+   *
+   * @throws TypeError or RangeError for options that are not valid, EdgeError EDGE_OVERLOADED for more than 10 tails of the account, EDGE_CLOSED,
+   *   EDGE_ACCOUNT_REMOVED
+   */
+  tail(options: TailOptions = {}): Tail {
+    this.#check();
+    return this.#host.tails.open(checkTailOptions(options));
   }
 
   /** The limits of the account, before those of a function. */
@@ -242,6 +292,17 @@ export class Account implements BindingClients {
     return this.#host.usageReport(query, work);
   }
 
+  /** What it may take of this process. */
+  get share(): HostShare {
+    return this.#host.share;
+  }
+
+  /** Its cells have to end: something is held for it elsewhere that does not fall. */
+  stuck(reason: string): void {
+    this.#host.warn(new EdgeError('EDGE_MEMORY_LIMIT', `The process of account "${this.id}" was ended: ${reason}`));
+    this.#supervisor.endAll('hoard', reason);
+  }
+
   /** Cells of this account: one, or two while one is being replaced. */
   get cells(): AccountCells['cells'] {
     return this.#supervisor.cells;
@@ -254,6 +315,7 @@ export class Account implements BindingClients {
     // All at once, before another account of the same id begins.
     this.#ended = error;
     this.#functions.end(error);
+    this.#host.tails.close();
     this.#host.releaseNames();
     if (error.code === 'EDGE_ACCOUNT_REMOVED') this.#supervisor.endAll('removed', '');
     await this.#supervisor.close();

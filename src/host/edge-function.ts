@@ -1,12 +1,15 @@
 /** The handle of a function: it follows the function's name from version to version. */
 import { HostOpens } from '../protocol/messages.js';
-import { createBatch, type QueueMessage, type QueueOutcome, readOutcome } from './events/queue-batch.js';
+import { type FunctionRpc, functionRpc, type RpcOptions } from './calls/application-rpc.js';
+import { createBatch, outcomeOf, type QueueMessage, type QueueOutcome } from './events/queue-batch.js';
+import { deliverBatch } from './events/queues/deliver-batch.js';
 import { type FunctionSlot, rememberSlot } from './function-slot.js';
 import { fetchThrough } from './ingress/fetch-adapter.js';
 import { type FetchInput, fetchInput } from './ingress/fetch-input.js';
 import { withProps } from './ingress/fetch-props.js';
 import type { FunctionStatsSnapshot } from './invocation/function-stats.js';
 import { checkTimeoutMs } from './invocation/invocation-start.js';
+import { runScheduled, type ScheduledRun } from './invocation/run-scheduled.js';
 import { runToEnd } from './invocation/run-to-end.js';
 
 /** The options of `fn.fetch()` beside the request. */
@@ -27,6 +30,7 @@ export class EdgeFunction {
   readonly account: string;
   readonly #slot: FunctionSlot;
   readonly #unload: () => void;
+  #rpc: FunctionRpc | undefined;
 
   /** Functions are made by `host.load()` and `account.load()`. */
   constructor(slot: FunctionSlot, unload: () => void) {
@@ -47,7 +51,7 @@ export class EdgeFunction {
     return this.#slot.details.startupTimeMs;
   }
 
-  /** Events that the function handles: 'fetch', 'scheduled', 'queue', 'alarm'. */
+  /** Events that the function handles: 'fetch', 'scheduled', 'queue', 'alarm', 'tail'. */
   get handlers(): readonly string[] {
     return this.#slot.details.handlers;
   }
@@ -68,10 +72,34 @@ export class EdgeFunction {
     }
   }
 
-  /** Runs the function's scheduled handler, waitUntil included. Rejects like `fetch`, and with EDGE_CANCELED when waitUntil takes longer than `waitUntilMs`. */
-  async scheduled(options: { readonly cron?: string; readonly scheduledTime?: Date } = {}): Promise<void> {
-    const time = options.scheduledTime ?? new Date();
-    await runToEnd(this.#slot.runner, HostOpens.Scheduled, `${time.getTime()}\n${options.cron ?? ''}`);
+  /**
+   * Runs the function's scheduled handler now, waitUntil included: it needs no cron trigger, and claims no time of one.
+   * @param options.cron the handler's `controller.cron`. @default ''
+   * @param options.scheduledTime the handler's `controller.scheduledTime`. @default now
+   *
+   * Rejects with TypeError for an invalid cron or time, like `fetch`, also for a promise of waitUntil that is rejected, and with EDGE_CANCELED
+   * when waitUntil takes longer than `waitUntilMs`.
+   */
+  async scheduled(
+    options: { readonly cron?: string; readonly scheduledTime?: Date } = {},
+  ): Promise<{ readonly noRetry: boolean }> {
+    const { error, noRetry } = await this.tryScheduled(options);
+    if (error !== undefined) throw error;
+    return { noRetry };
+  }
+
+  /**
+   * The same as {@link scheduled}, but a run that fails is an answer.
+   * @internal
+   */
+  async tryScheduled(options: { readonly cron?: string; readonly scheduledTime?: Date }): Promise<ScheduledRun> {
+    const { cron = '', scheduledTime = new Date() } = options;
+    if (typeof cron !== 'string' || cron.includes('\n') || Number.isNaN(scheduledTime.getTime())) {
+      throw new TypeError(
+        `Cannot run the scheduled handler of function "${this.name}": cron is ${JSON.stringify(cron)}, scheduledTime is ${scheduledTime}, expected a text of one line and a Date`,
+      );
+    }
+    return runScheduled(this.#slot.runner, cron, scheduledTime.getTime());
   }
 
   /**
@@ -93,14 +121,31 @@ export class EdgeFunction {
 
   /**
    * Delivers a batch of 1 to 100 messages, 1 MiB of JSON at most, to the function's queue handler. Answers when the handler
-   * has, with what is to be delivered again; storing and delivering messages is the caller's. When the handler throws, none of
-   * the batch is done.
+   * has, and what it gave to waitUntil, with what is to be delivered again; storing and delivering messages is the caller's. Rejects when the
+   * handler throws or a promise of waitUntil is rejected; messages of the host's own queues are delivered by the host (`consumers` of load()).
    *
    * Rejects with TypeError or RangeError for an invalid batch, and like `fetch`.
    */
   async queue(queueName: string, messages: readonly QueueMessage[]): Promise<QueueOutcome> {
     const batch = createBatch(queueName, messages);
-    return readOutcome(batch, await runToEnd(this.#slot.runner, HostOpens.Queue, batch.head));
+    const { retries, error } = await deliverBatch(() => this.#slot.runner, batch);
+    if (error !== undefined) throw error;
+    return outcomeOf(retries);
+  }
+
+  /**
+   * The methods of the function's default export, a class that extends FunctionEntrypoint: `await fn.rpc.lookup(7)`, and its properties: `await
+   * fn.rpc.version`. Arguments and results are copies, of what callbacks take; functions and `RpcTarget`s in a result are stubs, which the
+   * function keeps until `[Symbol.dispose]()` of all of them was called. Rejects like `fetch`, and with TypeError or RangeError for what cannot be passed.
+   */
+  get rpc(): FunctionRpc {
+    this.#rpc ??= this.rpcTo();
+    return this.#rpc;
+  }
+
+  /** The methods of an entrypoint, with props of its own. */
+  rpcTo(options?: RpcOptions): FunctionRpc {
+    return functionRpc(() => this.#slot.runner, options);
   }
 
   /** Statistics since this version was loaded. */

@@ -2,6 +2,9 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { StoreBucket } from '../bindings/bucket/types.js';
+import type { ApplicationCaches } from '../bindings/cache/types.js';
+import type { KvNamespace } from '../bindings/kv/types.js';
+import type { AccountQueue } from '../bindings/queue/host-queue.js';
 import type { BindingClients } from '../bindings/registry.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { UsageReport } from '../usage/usage-report.js';
@@ -35,6 +38,8 @@ export interface HostHealth extends CellsHealth {
   readonly isolates: number;
   readonly accounts: number;
   readonly storage: { readonly location: string; readonly isOpen: boolean };
+  /** The process of the services (option `services`), whose id is undefined while there is none; undefined with 'inline'. */
+  readonly services: { readonly pid: number | undefined } | undefined;
   readonly isClosed: boolean;
 }
 
@@ -89,9 +94,24 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     return this.#core.accounts.remove(id, options);
   }
 
+  /** A queue of the default account. */
+  queue(name: string): AccountQueue {
+    return this.account(DEFAULT_ACCOUNT).queue(name);
+  }
+
   /** A bucket of the default account. */
   bucket(name: string): StoreBucket {
     return this.account(DEFAULT_ACCOUNT).bucket(name);
+  }
+
+  /** A key-value namespace of the default account. */
+  kv(name: string): KvNamespace {
+    return this.account(DEFAULT_ACCOUNT).kv(name);
+  }
+
+  /** The caches of the default account. */
+  get caches(): ApplicationCaches {
+    return this.account(DEFAULT_ACCOUNT).caches;
   }
 
   /**
@@ -154,13 +174,14 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
 
   /** What the host is doing, for health checks. */
   health(): HostHealth {
-    const { options, gate, accounts, cells, storage, isClosed } = this.#core;
+    const { options, gate, accounts, cells, storage, remote, isClosed } = this.#core;
     return {
       isolation: options.isolation,
       isolates: gate.size,
       accounts: accounts.size,
       ...cells.health,
       storage: { location: storage.location, isOpen: storage.isOpen },
+      services: remote && { pid: remote.pid },
       isClosed,
     };
   }

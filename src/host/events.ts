@@ -61,9 +61,31 @@ export interface LogEvent {
   readonly time: number;
 }
 
+/** One event for each time of a cron trigger that this host has claimed: when its run is over, waitUntil included, or when it was left out. */
+export interface CronEvent {
+  readonly account: string;
+  readonly function: string;
+  /** The expression as it was configured. */
+  readonly cron: string;
+  /** The time that was due, in milliseconds since the epoch. */
+  readonly scheduledTime: number;
+  /**
+   * `ok`, `failed`: it was run. `skipped`: an earlier run went on, and the trigger's `overlap` is 'skip'. `missed`: nothing was there to run it, and
+   * the trigger's `missed` is 'skip'.
+   */
+  readonly outcome: 'ok' | 'failed' | 'skipped' | 'missed';
+  /** Missed times before this one and after the last that was claimed: 0 to 1,000. They are not run. */
+  readonly missed: number;
+  /** The handler called noRetry(). */
+  readonly noRetry: boolean;
+  /** What the run has failed with. */
+  readonly error: Error | undefined;
+}
+
 export interface HostEvents {
   invocation: [event: InvocationEvent];
   log: [event: LogEvent];
+  cron: [event: CronEvent];
   /** Requests of one client address were refused: many thousands a second came from it. */
   abuse: [event: AbuseEvent];
   /** Something went wrong that belongs to no invocation: a cell was ended for what it used, a background write failed. */

@@ -53,6 +53,11 @@ export interface EdgeHostOptions {
   /** 'process': each account's functions run in a child process. 'thread': in threads of this one, for trusted code. @default 'process' */
   readonly isolation?: 'process' | 'thread';
   /**
+   * Where services (buckets, outgoing fetch, ...) and the storage run. 'process': in a process of their own, one for each storage directory, which several
+   * applications can share; 'inline': in this one. With storage ':memory:' and with isolation 'thread' it is 'inline'. @default 'inline'
+   */
+  readonly services?: 'inline' | 'process';
+  /**
    * What the operating system puts around a cell. 'auto' takes the best that works here, and reports by a `warning` event what is missing; 'strict'
    * starts no cell (EDGE_SANDBOX) without a root, a user, network and processes of its own, and a filter of system calls; 'off' takes nothing.
    * `command` goes before the command of each cell in place of all that, such as a runtime for containers: the first part is a program, by an
@@ -127,7 +132,7 @@ export interface EdgeHostOptions {
    * @default { keepDays: 400 } with option `storage`, false without it: a host without a directory creates none for this
    */
   readonly usage?: false | { readonly keepDays?: number };
-  /** The clock of request counts, in milliseconds since 1970: minutes and days (UTC) go by it. @default Date.now */
+  /** The clock of request counts and of cron triggers, in milliseconds since 1970: minutes and days (UTC) go by it. @default Date.now */
   readonly now?: () => number;
 }
 
@@ -150,6 +155,7 @@ const EGRESS: Schema<EgressOptions> = objectOf<EgressOptions>({
   'socketsPerAccount?': native('number'),
   'keepAliveMs?': native('number'),
   'userAgent?': text(),
+  'sockets?': flag(),
 });
 
 const CALLBACKS: Schema<CallbackOptions> = objectOf<CallbackOptions>({
@@ -170,6 +176,7 @@ export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
   'zonePlan?': choice(ZONE_PLANS),
   'limits?': LIMIT_OVERRIDES,
   'isolation?': choice(['process', 'thread']),
+  'services?': choice(['inline', 'process']),
   'sandbox?': SANDBOX,
   'maxIsolates?': wholeNumber(1, 100_000),
   'maxIsolatesPerAccount?': wholeNumber(1, 1000),
@@ -204,6 +211,7 @@ export type ResolvedHostOptions = Readonly<
 export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostOptions {
   checkOptions('new EdgeHost()', options, HOST_OPTIONS);
   checkIsolation(options);
+  checkServices(options);
   const { quotas, usage, ...given } = givenOf(options);
   return Object.freeze({
     storage: './.edgehost',
@@ -211,6 +219,7 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     zonePlan: undefined,
     limits: {},
     isolation: 'process',
+    services: 'inline',
     sandbox: 'auto',
     maxIsolates: 256,
     maxIsolatesPerAccount: 16,
@@ -245,6 +254,19 @@ function defaultHeapBytes(): number {
 function partOfMemory(divisor: number): number {
   const constrained = process.constrainedMemory() || Number.POSITIVE_INFINITY;
   return Math.max(MEBIBYTE, Math.floor(Math.min(totalmem(), constrained) / divisor));
+}
+
+/** A process of services has a directory, and connections that only processes inherit. */
+function checkServices({ services, storage, isolation }: EdgeHostOptions): void {
+  if (services !== 'process') return;
+  const why =
+    storage === ':memory:'
+      ? "storage ':memory:' is in this process"
+      : isolation === 'thread'
+        ? "isolation 'thread' has no cells that could be connected to it"
+        : undefined;
+  if (why !== undefined)
+    throw new RangeError(`Option services of new EdgeHost() is 'process', but ${why}: give 'inline'`);
 }
 
 /** Options that say nothing where functions run in threads of this process. */

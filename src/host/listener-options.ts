@@ -15,6 +15,12 @@ import type { ListenerOptions } from './ingress/listener.js';
 export interface HostListenerOptions extends ListenerOptions {
   /** Answers everything. @default the function that a route attaches */
   readonly function?: EdgeFunction;
+  /**
+   * Keep responses in front of the functions: those that say by `Cache-Control`, `CDN-Cache-Control` or `Expires` for how long, and that a shared cache may
+   * give to everybody. They answer GET and HEAD without running the function, in any listener of the host, and are in the storage of the host, within
+   * the limits `cacheFileBytes` and `cacheBytes`. @default false
+   */
+  readonly cache?: boolean;
 }
 
 export const LISTENER_OPTIONS: Schema<HostListenerOptions> = objectOf<HostListenerOptions>({
@@ -23,4 +29,6 @@ export const LISTENER_OPTIONS: Schema<HostListenerOptions> = objectOf<HostListen
     description: 'true, false, or the number of proxies, 1 to 100',
   }),
   'timeoutMs?': wholeNumberOrInfinity(1, 'ms'),
+  'compression?': flag(),
+  'cache?': flag(),
 });

@@ -11,11 +11,13 @@ import type {
 } from '../management/ports.js';
 import type { ManagementStorage } from '../management/state/records.js';
 import type { NameOwners } from '../names/name-owners.js';
-import { EdgeError } from '../quotas/errors.js';
+import { EdgeError, errorCode, isEdgeErrorCode } from '../quotas/errors.js';
 import { checkDateClock } from '../quotas/schema/check-options.js';
+import { consumerOf } from '../shapes/consumer-shapes.js';
 import type { KeyStore } from '../storage/files/key-file.js';
 import type { Account } from './account.js';
 import type { LoadOptions } from './options.js';
+import { checkTailFilter as checkedFilter } from './tails/tail-filter.js';
 import type { HostUsage } from './usage/host-usage.js';
 
 /** Options of `host.management()`; functions, bindings, names and storage are the host's. */
@@ -95,6 +97,7 @@ const USAGE_QUERY = 'the query';
 function accountPort(host: ManagementHost): AccountPort {
   return {
     listAccounts: () => host.accounts(),
+    storageBounds: id => host.account(id)?.limits,
     accountStorage: id => accountOf(host, id).storage(),
     updateAccount: (id, changes) => accountOf(host, id).update(changes),
     removeAccount: async (id, deleteData) => {
@@ -122,7 +125,18 @@ function functionPort(host: ManagementHost): FunctionPort {
       return { startupTimeMs };
     },
     setTriggers: async (id, name, triggers) => account(id).setTriggers(name, triggersOf(triggers)),
+    runScheduled: async (id, name, { cron, scheduledTime }) => {
+      const fn = account(id).function(name);
+      if (fn === undefined) throw new EdgeError('EDGE_CONFIG_INVALID', `Function "${name}" does not serve`);
+      const { error, noRetry } = await fn.tryScheduled({ cron, ...(scheduledTime !== null && { scheduledTime }) });
+      const code = errorCode(error) ?? '';
+      // Another error is no concern of the customer's.
+      if (error !== undefined && !isEdgeErrorCode(code)) throw error;
+      return { error: error === undefined ? null : { code, message: error.message }, noRetry };
+    },
+    queue: (id, name) => account(id).queue(name),
     remove: async (id, name) => account(id).function(name)?.unload(),
+    tail: (id, filter) => account(id).tail({ filter: checkedFilter(filter) }),
     accountUsage: async id => {
       const { plan, quotas } = account(id).usage();
       return { plan, quotas };
@@ -150,7 +164,7 @@ function sourceOf({ main, modules }: FunctionDeployment): Parameters<Account['lo
 }
 
 function optionsOf(deployment: FunctionDeployment): LoadOptions {
-  const { name, compatibilityDate, compatibilityFlags, vars, secrets, bindings, limits, usageModel, triggers } =
+  const { name, compatibilityDate, compatibilityFlags, vars, secrets, bindings, limits, usageModel, tails, triggers } =
     deployment;
   return {
     name,
@@ -160,6 +174,7 @@ function optionsOf(deployment: FunctionDeployment): LoadOptions {
     secrets: Object.fromEntries(secrets),
     ...bindingOptions(bindings),
     limits,
+    tails,
     ...(usageModel !== null && { usageModel }),
     ...triggersOf(triggers),
   };
@@ -175,6 +190,14 @@ function bindingOptions(bindings: FunctionDeployment['bindings']): Record<string
   return options;
 }
 
-function triggersOf({ routes, crons }: FunctionTriggers): Required<Pick<LoadOptions, 'routes' | 'crons'>> {
-  return { routes: [...routes], crons: [...crons] };
+function triggersOf({
+  routes,
+  crons,
+  consumers,
+}: FunctionTriggers): Pick<LoadOptions, 'routes' | 'crons' | 'consumers'> {
+  return {
+    routes: [...routes],
+    crons: [...crons],
+    ...(consumers !== undefined && { consumers: consumers.map(consumerOf) }),
+  };
 }

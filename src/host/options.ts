@@ -23,6 +23,21 @@ import {
 } from '../quotas/schema/schema.js';
 import { type BindingShape, type BoundBinding, bindingFields, boundBindings } from '../shapes/binding-shapes.js';
 import {
+  CONSUMERS,
+  type QueueConsumerOptions,
+  type ResolvedConsumer,
+  resolveConsumer,
+} from '../shapes/consumer-shapes.js';
+import {
+  CRON_JITTER_MS,
+  CRON_MISSED,
+  CRON_OVERLAP,
+  type CronOptions,
+  type ResolvedCron,
+  repeatedCron,
+  resolveCron,
+} from '../shapes/cron-trigger.js';
+import {
   COMPATIBILITY_DATE,
   COMPATIBILITY_FLAGS,
   CRON,
@@ -32,6 +47,7 @@ import {
   ROUTE_MODE,
   ROUTE_PATTERN,
   SECRETS,
+  TAILS,
   USAGE_MODEL,
   VARIABLES,
 } from '../shapes/function-shapes.js';
@@ -108,8 +124,20 @@ export interface LoadOptions extends BindingOptions {
   /** The flags of the documentation; a flag without an effect is refused. @default none */
   readonly compatibilityFlags?: readonly string[];
   readonly routes?: readonly (string | RouteOptions)[];
-  /** Cron expressions of five fields, in UTC, that start the scheduled handler, which the script must have then. */
-  readonly crons?: readonly string[];
+  /**
+   * Cron expressions of five fields, in UTC, that start the scheduled handler, which the script must have then. Each once: a run is that of a function, an
+   * expression and a minute. They open the storage, where it is kept which times were run. @default none
+   */
+  readonly crons?: readonly (string | CronOptions)[];
+  /**
+   * Functions of the same account that get what is known of each invocation when it is over, in their handler `tail`: up to 10 names, not that of the
+   * function itself. They need not be loaded yet.
+   */
+  readonly tails?: readonly string[];
+  /** Other accounts whose functions may call this one by service bindings: `{ function, account }`. @default none */
+  readonly callers?: readonly string[];
+  /** Queues whose messages the queue handler gets, which the script must have then. */
+  readonly consumers?: readonly QueueConsumerOptions[];
   /** The usage model of this function, where it is not that of the account's plan. @default the account's plan */
   readonly usageModel?: Plan;
   readonly limits?: LimitOverrides;
@@ -138,6 +166,13 @@ export const ROUTE: Schema<RouteOptions> = objectOf<RouteOptions>({
   'customDomain?': flag(),
 });
 
+const CRON_TRIGGER: Schema<CronOptions> = objectOf<CronOptions>({
+  cron: CRON,
+  'missed?': CRON_MISSED,
+  'overlap?': CRON_OVERLAP,
+  'jitterMs?': CRON_JITTER_MS,
+});
+
 /** Without the bindings. */
 const LOAD_FIELDS: FieldsOf<Omit<LoadOptions, keyof BindingOptions>> = {
   'name?': NAME,
@@ -147,7 +182,12 @@ const LOAD_FIELDS: FieldsOf<Omit<LoadOptions, keyof BindingOptions>> = {
   'compatibilityDate?': COMPATIBILITY_DATE,
   'compatibilityFlags?': COMPATIBILITY_FLAGS,
   'routes?': list(union([ROUTE_PATTERN, ROUTE], { description: 'a route pattern, or { pattern, mode }' })),
-  'crons?': list(CRON),
+  'crons?': list(
+    union([CRON, CRON_TRIGGER], { description: 'a cron expression, or { cron, missed, overlap, jitterMs }' }),
+  ),
+  'tails?': TAILS,
+  'callers?': list(NAME),
+  'consumers?': CONSUMERS,
   'usageModel?': USAGE_MODEL,
   'limits?': LIMIT_OVERRIDES,
 };
@@ -184,10 +224,12 @@ export function checkName(what: string, name: unknown): string {
 
 /** With every default filled in. */
 export type ResolvedLoadOptions = Readonly<
-  Required<Omit<LoadOptions, 'routes' | 'usageModel' | keyof BindingOptions>>
+  Required<Omit<LoadOptions, 'routes' | 'crons' | 'consumers' | 'usageModel' | keyof BindingOptions>>
 > & {
   readonly bindings: readonly BoundBinding<NamedBinding>[];
   readonly routes: readonly Required<RouteOptions>[];
+  readonly crons: readonly ResolvedCron[];
+  readonly consumers: readonly ResolvedConsumer[];
   readonly usageModel: Plan | undefined;
 };
 
@@ -201,6 +243,15 @@ export function resolveLoadOptions(
   const bindings = boundBindings(options, rows);
   const names = [...bindings.map(binding => binding.name), ...Object.keys(vars), ...Object.keys(secrets)];
   checkBindingNames(names, `load function "${name}"`);
+  const crons = (options.crons ?? []).map(resolveCron);
+  const repeated = repeatedCron(crons);
+  if (repeated !== undefined)
+    throw new TypeError(`Option crons of function "${name}" has ${JSON.stringify(repeated)} twice, expected each once`);
+  if (options.tails?.includes(name) === true) {
+    throw new TypeError(
+      `Option tails of load() has the function itself, ${JSON.stringify(name)}: expected other functions`,
+    );
+  }
   return Object.freeze({
     name,
     bindings,
@@ -211,7 +262,10 @@ export function resolveLoadOptions(
     compatibilityDate: options.compatibilityDate ?? new Date().toISOString().slice(0, 10),
     compatibilityFlags: [...(options.compatibilityFlags ?? [])],
     routes: (options.routes ?? []).map(resolveRoute),
-    crons: [...(options.crons ?? [])],
+    crons,
+    tails: [...new Set(options.tails ?? [])],
+    callers: [...(options.callers ?? [])],
+    consumers: (options.consumers ?? []).map(resolveConsumer),
     usageModel: options.usageModel,
     limits: options.limits ?? {},
   });

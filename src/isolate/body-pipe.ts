@@ -8,6 +8,7 @@
  * more but its end.
  */
 import type { Exchange } from '../protocol/exchange.js';
+import { SignalKind } from '../protocol/messages.js';
 
 export interface PipeEnd {
   readonly exchange: Exchange;
@@ -30,10 +31,13 @@ export class BodyPipe {
   readonly #source: PipeSource;
   readonly #target: PipeTarget;
   #state: 'copying' | 'spliced' | 'ended' = 'copying';
+  /** Both bodies have their other ends in one process. */
+  readonly #isOneConnection: boolean;
 
   constructor(source: PipeSource, target: PipeTarget) {
     this.#source = source;
     this.#target = target;
+    this.#isOneConnection = source.exchange.carrier === target.exchange.carrier;
     source.exchange.forwardIncoming();
   }
 
@@ -51,7 +55,8 @@ export class BodyPipe {
     if (incoming === 'open') {
       if (this.#state === 'copying' && from.isPaused && from.queuedBytes === 0) {
         this.#state = 'spliced';
-        to.splice(from);
+        if (this.#isOneConnection) to.splice(from);
+        else spliceAcross(from, to);
       }
       return;
     }
@@ -83,4 +88,15 @@ export class BodyPipe {
     this.#source.onPipedOut();
     this.#target.onPipedIn();
   }
+}
+
+/** The other ends are two processes, which are told behind the last bytes that went through here. */
+function spliceAcross(from: Exchange, to: Exchange): void {
+  if (to.isOutgoingOver) return;
+  const payload = Buffer.allocUnsafe(4);
+  payload.writeUInt32LE(to.id);
+  from.carrier.writer.signal(from.id, SignalKind.SpliceFrom, payload);
+  from.carrier.scheduleFlush();
+  to.carrier.writer.signal(to.id, SignalKind.SpliceTo, '');
+  to.carrier.scheduleFlush();
 }

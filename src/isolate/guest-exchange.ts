@@ -32,6 +32,8 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   #pipeIn: BodyPipe | undefined;
   readonly #onRead: (exchange: GuestExchange) => void;
   #isReadReported = false;
+  /** Of a call: the guest has seen the end of the answer's body, or wants no more of it. */
+  #isRead = false;
 
   /**
    * @param onOver the guest has no more use for a call; or the answer of an invocation has been sent, or has failed
@@ -95,6 +97,22 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
     pipe.pump();
   }
 
+  /** The guest reads no more: so a call is over, unless the guest still writes. */
+  readingDone(): void {
+    this.#isRead = true;
+    this.#forgetIfOver();
+  }
+
+  /** The guest writes no more: so a call is over, if it was read to its end. */
+  writingDone(): void {
+    this.isWriting = false;
+    this.#forgetIfOver();
+  }
+
+  #forgetIfOver(): void {
+    if (this.#isRead && !this.isWriting && !this.isInvocation) this.#onOver(this);
+  }
+
   /** Reports when nothing of the body is left to be read. To be called whenever the guest has read. */
   noteRead(): void {
     if (this.isInvocation || this.#isReadReported || this.exchange.incoming === 'open') return;
@@ -128,14 +146,17 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
 
   onStop(reason: string): void {
     if (this.#pipeIn !== undefined) this.#pipeIn.stop(reason);
-    else this.#push([Ev.Stopped, this.id, `Error\n${reason}\n`]);
+    else {
+      this.#push([Ev.Stopped, this.id, `Error\n${reason}\n`, 0]);
+      this.writingDone();
+    }
   }
 
   onFail(reason: string): void {
     this.#failPipes(reason);
     this.#reportIncomingFailure();
     // A source that has nothing to write is canceled now, not with its next write.
-    if (this.isWriting) this.#push([Ev.Stopped, this.id, errorText(reason)]);
+    if (this.isWriting) this.#push([Ev.Stopped, this.id, errorText(reason), 1]);
     if (this.isInvocation) this.#push([Ev.Abort, this.id]);
     this.#fail(reason);
   }
@@ -202,7 +223,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   /** A call is over when its answer has been read; an invocation goes on after its body. */
   onPipedOut(): void {
     this.#pipeOut = undefined;
-    if (!this.isInvocation) this.#onOver(this);
+    this.readingDone();
   }
 
   /** The answer of an invocation has been sent; a call goes on until it is answered. */

@@ -11,6 +11,8 @@ export interface IsolateParts {
   readonly timers: Timers;
   /** Undefined until the isolate is connected. */
   readonly channel: Channel | undefined;
+  /** The connection to services that have a process of their own; undefined where they are called over `channel`. */
+  readonly calls: Channel | undefined;
   /** Undefined until the function loads. */
   readonly modules: ModuleGraph | undefined;
   /** Turns are waiting, or work is under way that may belong to any invocation. */

@@ -4,7 +4,14 @@
  */
 import { Channel, type ChannelOwner } from '../protocol/channel.js';
 import type { Exchange } from '../protocol/exchange.js';
-import { HostOpens, type LoadAnswer, type LoadHead, type ScriptFailure, SignalKind } from '../protocol/messages.js';
+import {
+  HostOpens,
+  type LoadAnswer,
+  type LoadHead,
+  type ScriptFailure,
+  SERVICES_LOST_REASON,
+  SignalKind,
+} from '../protocol/messages.js';
 import type { Transport } from '../protocol/transport.js';
 import { createHostCall } from './bridge.js';
 import { HeldWork } from './invocations/held-work.js';
@@ -30,6 +37,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
   readonly meter: InvocationMeter;
   readonly timers: Timers;
   channel: Channel | undefined;
+  calls: Channel | undefined;
   modules: ModuleGraph | undefined;
   readonly #realm: Realm;
   readonly #invocations = new OpenInvocations(this);
@@ -78,6 +86,20 @@ export class Isolate implements IsolateParts, ChannelOwner {
     this.#onClosed = onClose;
     this.#warmUp = warmUp;
     this.channel = new Channel(transport, 'isolate', this);
+  }
+
+  /** Calls of services go over a connection of their own from now on. */
+  connectCalls(transport: Transport): void {
+    this.calls = new Channel(transport, 'isolate', {
+      closedReason: SERVICES_LOST_REASON,
+      onOpen: exchange => exchange.fail('Not supported'),
+      onSignal: (id, kind, payload) => {
+        if (kind === SignalKind.CallCanceled) this.#cancelCall(id, payload);
+        else if (kind === SignalKind.Ping) this.#pong(id, this.calls);
+      },
+      // Calls fail from here on; requests go on.
+      onClose: () => {},
+    });
   }
 
   #onClosed: () => void = () => {};
@@ -129,14 +151,10 @@ export class Isolate implements IsolateParts, ChannelOwner {
         this.#invocations.finish(id);
         return;
       case SignalKind.CallCanceled:
-        this.#invocations.find(id)?.exchange.receiveReset(payload.toString('utf8'));
+        this.#cancelCall(id, payload);
         return;
       case SignalKind.Ping:
-        // The answer waits for the turns before it, and is none itself: the guest is not entered.
-        this.turns.push(0, [Ev.TimerDropped, 0], () => {
-          this.channel?.signal(id, SignalKind.Pong, '');
-          return false;
-        });
+        this.#pong(id, this.channel);
         return;
       default:
     }
@@ -144,6 +162,18 @@ export class Isolate implements IsolateParts, ChannelOwner {
 
   onClose(): void {
     this.#onClosed();
+  }
+
+  #cancelCall(call: number, reason: Buffer): void {
+    this.#invocations.find(call)?.exchange.receiveReset(reason.toString('utf8'));
+  }
+
+  /** The answer waits for the turns before it, and is none itself: the guest is not entered. */
+  #pong(invocation: number, channel: Channel | undefined): void {
+    this.turns.push(0, [Ev.TimerDropped, 0], () => {
+      channel?.signal(invocation, SignalKind.Pong, '');
+      return false;
+    });
   }
 
   // --- loading ---

@@ -58,7 +58,7 @@ const NO_LIMITS: IsolateLimits = {
   memoryBytes: Number.POSITIVE_INFINITY,
   cpuOverrunMs: 0,
   cpuBalanceMs: 0,
-  cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null },
+  cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null, tail: null },
 };
 
 /** The CPU limit of a kind of invocation. */
@@ -66,6 +66,7 @@ const LIMIT_OF: Readonly<Partial<Record<HostOpens, keyof IsolateLimits['cpuMs']>
   [HostOpens.Scheduled]: 'scheduled',
   [HostOpens.Queue]: 'queue',
   [HostOpens.Alarm]: 'alarm',
+  [HostOpens.Tail]: 'tail',
 };
 
 export class InvocationMeter implements TurnMeter {

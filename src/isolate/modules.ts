@@ -1,5 +1,5 @@
 /**
- * Compiles, links and evaluates a deployment in the guest realm. Modules only import each other; `import()` is rewritten to a guest
+ * Compiles, links and evaluates a deployment in the guest realm. Modules import each other and built-in modules; `import()` is rewritten to a guest
  * function before compilation (rule R12, imports/rewrite-imports.ts).
  */
 import { randomUUID } from 'node:crypto';
@@ -7,6 +7,7 @@ import { types } from 'node:util';
 import vm from 'node:vm';
 import type { ModuleKind } from '../protocol/messages.js';
 import { callGuest, type GuestFunction } from './bridge.js';
+import { builtInSource, isBuiltIn } from './imports/built-in-modules.js';
 import { mayImport } from './imports/import-scan.js';
 import { hintAboutMissing } from './imports/missing-module.js';
 import { rewriteImports, withoutImports } from './imports/rewrite-imports.js';
@@ -73,6 +74,7 @@ export class ModuleGraph {
       imported: realm.imported,
       dynamicImport: realm.dynamicImport,
       moduleBytes: realm.moduleBytes,
+      builtIn: realm.builtIn,
     };
     this.#loader = new vm.SyntheticModule(
       Object.keys(exports),
@@ -176,17 +178,24 @@ export class ModuleGraph {
 
   find(specifier: string, referrer: string): string | undefined {
     for (const candidate of candidates(specifier, referrer)) if (this.#deployed.has(candidate)) return candidate;
-    return undefined;
+    return isBuiltIn(specifier) ? specifier : undefined;
   }
 
   #module(name: string): vm.Module {
     const known = this.#modules.get(name);
     if (known !== undefined) return known;
     const deployed = this.#deployed.get(name);
-    if (deployed === undefined) throw new Error(`No module ${name}`);
-    const module = this.#compile(deployed);
+    const module = deployed === undefined ? this.#compileBuiltIn(name) : this.#compile(deployed);
     this.#modules.set(name, module);
     return module;
+  }
+
+  #compileBuiltIn(name: string): vm.SourceTextModule {
+    return new vm.SourceTextModule(builtInSource(name, this.#loaderName), {
+      context: this.#realm.context,
+      identifier: name,
+      importModuleDynamically: refuseDynamicImport,
+    });
   }
 
   #compileScript({ name, bytes, imports }: DeployedModule): vm.Script {

@@ -19,6 +19,7 @@ export interface Realm {
   readonly imported: GuestFunction;
   readonly dynamicImport: GuestFunction;
   readonly moduleBytes: GuestFunction;
+  readonly builtIn: GuestFunction;
 }
 
 const bundleUrl = new URL('./guest.bundle.js', import.meta.url);
@@ -40,8 +41,8 @@ export function createRealm(hostCall: HostCall): Realm {
   const install: GuestFunction = bundle.runInContext(context);
   // Only the bundle has run in this realm so far, so what it returns is as its type says (guest/main.ts).
   const entry = Reflect.apply(install, undefined, [hostCall, hasNativeStacks()]) as Omit<Realm, 'context'>;
-  const { enter, imported, dynamicImport, moduleBytes } = entry;
-  return { context, enter, imported, dynamicImport, moduleBytes };
+  const { enter, imported, dynamicImport, moduleBytes, builtIn } = entry;
+  return { context, enter, imported, dynamicImport, moduleBytes, builtIn };
 }
 
 /**

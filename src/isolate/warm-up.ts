@@ -38,7 +38,7 @@ const LOAD: LoadHead = {
     memoryBytes: Number.MAX_SAFE_INTEGER,
     cpuOverrunMs: 0,
     cpuBalanceMs: 0,
-    cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null },
+    cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null, tail: null },
   },
 };
 

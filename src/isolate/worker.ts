@@ -17,8 +17,8 @@ import { warmUp } from './warm-up.js';
 import { WatchBlock } from './watch-block.js';
 
 export interface Lease {
-  /** Where the host is reached: an inherited descriptor in a cell, a port when isolates run in the host process. */
-  readonly connection: { readonly fd: number } | { readonly port: MessagePort };
+  /** Where the host and the services are reached: inherited descriptors in a cell, a port when isolates run in the host process. */
+  readonly connection: { readonly fd: number; readonly callsFd?: number } | { readonly port: MessagePort };
   readonly watch: SharedArrayBuffer;
   /** The text of the guest realm's bundle. @default that of the package */
   readonly guestBundle?: string;
@@ -41,6 +41,9 @@ export default function serve(lease: Lease): Promise<never> {
   isolate = new Isolate(watch, platformOps);
   const { connection } = lease;
   const transport = 'fd' in connection ? descriptorTransport(connection.fd) : portTransport(connection.port);
+  if ('fd' in connection && connection.callsFd !== undefined) {
+    isolate.connectCalls(descriptorTransport(connection.callsFd));
+  }
   isolate.connect(
     transport,
     () => exit(0),

@@ -26,12 +26,18 @@ const BY_EDGE_CODE: Readonly<Partial<Record<EdgeErrorCode, ApiCode>>> = {
   EDGE_ISOLATE_LOST: 'UNAVAILABLE',
   EDGE_OVERLOADED: 'UNAVAILABLE',
   EDGE_CLOSED: 'UNAVAILABLE',
+  EDGE_SERVICES_LOST: 'UNAVAILABLE',
   EDGE_STORAGE_FULL: 'STORAGE_FULL',
+  EDGE_STORAGE_QUOTA: 'LIMIT_EXCEEDED',
   EDGE_ACCOUNT_REMOVED: 'NOT_FOUND',
 };
 
 /** By the HTTP status of an error of a binding; others are refusals. */
-const BY_BINDING_STATUS: Readonly<Record<number, ApiCode>> = { 404: 'NOT_FOUND', 409: 'IN_USE' };
+const BY_BINDING_STATUS: Readonly<Record<number, ApiCode>> = {
+  404: 'NOT_FOUND',
+  409: 'IN_USE',
+  413: 'BODY_TOO_LARGE',
+};
 const INTERNAL = 500;
 
 export function toApiError(error: unknown, bindings: BindingRegistry): ApiError {

@@ -35,7 +35,7 @@ export function openapiDocument({ bindings, routes, schedule, basePath, at }: Do
       title: 'Management API',
       version: '1',
       description:
-        'Zones, DNS records, functions and buckets of a host. Routes that end carry `deprecated` and `x-sunset`.',
+        'Zones, DNS records, functions, buckets and key-value namespaces of a host. Routes that end carry `deprecated` and `x-sunset`.',
     },
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: basePath === '' ? '/' : basePath }],
@@ -95,6 +95,7 @@ function queryParameters(route: Route): JsonSchema[] {
 
 function requestBody(route: Route): JsonSchema {
   if (route.body === null) return {};
+  if (route.body === 'bytes') return { requestBody: { required: true, content: { 'application/octet-stream': {} } } };
   if (route.body === 'any') return { requestBody: { content: { '*/*': {} } } };
   if (route.body !== 'upload') return { requestBody: { required: true, content: json(ref(route.body)) } };
   const schema = {

@@ -12,9 +12,19 @@ export const PERMISSIONS = [
   'functions:edit',
   'buckets:read',
   'buckets:edit',
+  /** Key-value namespaces with their keys and values. */
+  'kv:read',
+  'kv:edit',
+  'cache:read',
+  /** To purge what is kept. */
+  'cache:edit',
+  'queues:read',
+  'queues:edit',
   /** Of quotas, and of what was used, to bill by. */
   'usage:read',
   'audit:read',
+  /** Of what functions log and throw, and of the requests that they get. */
+  'tails:read',
   'tokens:read',
   'tokens:edit',
   /** The deprecated families that the owner of the host has mounted, and their successors. */

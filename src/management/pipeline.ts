@@ -36,6 +36,9 @@ export interface PipelineParts {
 /** The principal of requests to public routes. */
 const NOBODY: Principal = { tokenId: 'none', tokenName: 'none', account: '', permissions: new Set(), expiresOn: null };
 
+/** Bodies that are not JSON: their handlers read them. */
+const UNREAD_BODIES: ReadonlySet<string> = new Set(['upload', 'bytes', 'any']);
+
 const DATE_HEADER = 'edge-api-date';
 const DAY_MS = 86_400_000;
 
@@ -70,9 +73,10 @@ export class Pipeline {
       announce(scheduled, headers);
       response = envelopeResponse(failure(shapeErrors(scheduled, error)), error.status, headers);
     }
-    return request.method === 'HEAD'
-      ? new Response(null, { status: response.status, headers: response.headers })
-      : response;
+    if (request.method !== 'HEAD') return response;
+    // What is not read of a stored value would be kept for its reader.
+    await response.body?.cancel();
+    return new Response(null, { status: response.status, headers: response.headers });
   }
 
   /** An owner's callback that throws must not take the answer with it. */
@@ -125,7 +129,7 @@ export class Pipeline {
       return new Response(answered.body, { status: answered.status, statusText: answered.statusText, headers });
     }
     const { bodyBytes, bodyMs } = services.limits;
-    const readsJson = route.body !== null && route.body !== 'upload' && route.body !== 'any';
+    const readsJson = route.body !== null && !UNREAD_BODIES.has(route.body);
     const body = readsJson ? await readJson(request, bodyBytes, bodyMs) : undefined;
     return respond(request, route, scheduled, await route.handler.run(context, body), status);
   }
@@ -216,8 +220,11 @@ function respond(request: Request, route: Route, scheduled: ScheduledRequest, re
     return new Response(null, { status: 304, headers });
   if (reply.raw !== undefined) {
     // A form brings its own type, with the boundary.
-    if (typeof reply.raw === 'string')
+    if (!(reply.raw instanceof FormData)) {
       headers.set('content-type', reply.mediaType ?? 'application/json; charset=utf-8');
+      // Values are a customer's own: no browser is to find a page in them.
+      headers.set('x-content-type-options', 'nosniff');
+    }
     return new Response(reply.raw, { status, headers });
   }
   const shaped = { ...reply, result: shapeResult(scheduled, reply.result) };

@@ -1,8 +1,12 @@
 /** The interface of the host to the management API; the host implements these few methods. */
 
+import type { AccountQueue } from '../bindings/queue/host-queue.js';
 import type { ModuleKind } from '../protocol/messages.js';
 import type { LimitOverrides } from '../quotas/limit-overrides.js';
-import type { Plan, ZonePlan } from '../quotas/limits.js';
+import type { InvocationKind, Plan, ZonePlan } from '../quotas/limits.js';
+import type { WrittenConsumer } from '../shapes/consumer-shapes.js';
+import type { CronOptions } from '../shapes/cron-trigger.js';
+import type { StorageBounds } from '../storage/accounts/account-sum.js';
 import type { UsageBy } from '../usage/usage-query.js';
 import type { UsageReport } from '../usage/usage-report.js';
 import type { FamilyId } from './deprecations/deprecations.js';
@@ -37,6 +41,8 @@ export interface FunctionDeployment {
   readonly limits: { readonly cpuMs?: number };
   /** null: that of the account's plan. */
   readonly usageModel: UsageModel | null;
+  /** The names of its tail functions. */
+  readonly tails: readonly string[];
   readonly triggers: FunctionTriggers;
 }
 
@@ -50,8 +56,17 @@ export interface DeployedBinding {
 
 export interface FunctionTriggers {
   readonly routes: readonly { readonly pattern: string; readonly mode: RouteMode }[];
-  /** Cron expressions of five fields, UTC. */
-  readonly crons: readonly string[];
+  /** Cron expressions of five fields, UTC; as an object where there is more to say of one. */
+  readonly crons: readonly (string | CronOptions)[];
+  /** The queues that it consumes; absent: those that it has. */
+  readonly consumers?: readonly WrittenConsumer[];
+}
+
+/** How a scheduled handler has ended. */
+export interface ScheduledOutcome {
+  /** null: it has succeeded. */
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly noRetry: boolean;
 }
 
 export interface Quota {
@@ -104,8 +119,21 @@ export interface FunctionPort extends AccountPort {
   ): Promise<{ readonly startupTimeMs: number }>;
   /** Replaces routes and cron triggers without touching the isolates. When it rejects, those from before hold. */
   setTriggers(account: string, name: string, triggers: FunctionTriggers): Promise<void>;
+  /**
+   * Runs the scheduled handler of the function to its end. `scheduledTime` null: now.
+   * Rejects with EDGE_CONFIG_INVALID when the function does not serve.
+   */
+  runScheduled(
+    account: string,
+    name: string,
+    event: { readonly cron: string; readonly scheduledTime: Date | null },
+  ): Promise<ScheduledOutcome>;
   /** Ends the function; no error when it does not serve. */
   remove(account: string, name: string): Promise<void>;
+  /** Watches an account. @throws TypeError or RangeError for a filter that is not valid, EdgeError EDGE_OVERLOADED for too many */
+  tail(account: string, filter: TailFilter): Tail;
+  /** The queue of the account, by its own bounds. Absent where messages cannot be sent. */
+  queue?(account: string, name: string): AccountQueue;
   accountUsage(account: string): Promise<AccountUsage>;
   functionUsage(account: string, name: string): Promise<FunctionUsage>;
   /**
@@ -115,6 +143,25 @@ export interface FunctionPort extends AccountPort {
   usageReport(account: string, range: UsageRange, asker: { readonly isOwner: boolean }): Promise<UsageReport>;
   /** The accounts that have usage in the range or something stored, those that are removed among them. Rejects likewise. */
   usageAccounts(range: UsageRange): Promise<readonly string[]>;
+}
+
+/** Which invocations a tail gets; what is not given is not asked for. */
+export interface TailFilter {
+  readonly functions?: readonly string[];
+  readonly kinds?: readonly InvocationKind[];
+  readonly outcomes?: readonly string[];
+  readonly methods?: readonly string[];
+  readonly statuses?: readonly number[];
+  readonly search?: string;
+  readonly sample?: number;
+}
+
+/** Invocations of an account as they end, as JSON values, until it is closed or the account is gone. */
+export interface Tail {
+  next(): Promise<IteratorResult<object, undefined>>;
+  /** Those that were not read in time. */
+  readonly dropped: number;
+  close(): void;
 }
 
 export interface AccountSummary {
@@ -140,6 +187,8 @@ export interface AccountChanges {
 export interface AccountPort {
   listAccounts(): readonly AccountSummary[];
   accountStorage(account: string): Promise<{ readonly bytes: number; readonly objects: number }>;
+  /** The most that the account may store; undefined for an account that is not there. */
+  storageBounds(account: string): StorageBounds | undefined;
   updateAccount(account: string, changes: AccountChanges): Promise<void>;
   /** Resolves when the account is gone; its data is deleted in the background. */
   removeAccount(account: string, deleteData: boolean): Promise<void>;

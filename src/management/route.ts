@@ -31,7 +31,7 @@ export interface Route {
   readonly summary: string;
   /** Parameters of the query besides those of `answer`, with their schemas. */
   readonly query: Readonly<Record<string, JsonSchema>>;
-  readonly body: BodyName | 'upload' | 'any' | null;
+  readonly body: BodyName | 'upload' | 'bytes' | 'any' | null;
   readonly answer: Answer;
   readonly handler: Handler;
 }
@@ -45,8 +45,12 @@ interface Spec extends Pick<Route, 'method' | 'path' | 'id' | 'access' | 'summar
   readonly query?: Route['query'];
 }
 
-/** A route without a body, or one whose handler reads an upload itself. */
-export function route(spec: Spec, run: (context: Context) => Promise<Reply>, body: 'upload' | null = null): Route {
+/** A route without a body, or one whose handler reads an upload or bytes itself. */
+export function route(
+  spec: Spec,
+  run: (context: Context) => Promise<Reply>,
+  body: 'upload' | 'bytes' | null = null,
+): Route {
   return { query: {}, ...spec, body, handler: { kind: 'resource', run } };
 }
 

@@ -6,15 +6,21 @@ import { RECORD_TYPE_NAMES } from './dns/record-types.js';
 import * as accounts from './resources/accounts.js';
 import * as auditLogs from './resources/audit-logs.js';
 import * as buckets from './resources/buckets.js';
+import * as caches from './resources/caches.js';
+import * as consumers from './resources/consumers.js';
 import * as deployments from './resources/deployments.js';
 import * as dnsRecords from './resources/dns-records.js';
 import * as dnsSettings from './resources/dns-settings.js';
 import * as functionSettings from './resources/function-settings.js';
 import * as functions from './resources/functions.js';
+import * as namespaces from './resources/kv/namespaces.js';
+import * as values from './resources/kv/values.js';
 import * as meta from './resources/meta.js';
+import * as queues from './resources/queues.js';
 import * as routes from './resources/routes.js';
 import * as schedules from './resources/schedules.js';
 import * as secrets from './resources/secrets.js';
+import * as tails from './resources/tails.js';
 import * as tokens from './resources/tokens.js';
 import * as usage from './resources/usage.js';
 import * as usageRecords from './resources/usage-records.js';
@@ -37,7 +43,9 @@ const text = { type: 'string', minLength: 1, maxLength: 255 };
 const ZONE = '/zones/{zone_id}';
 const RECORD = `${ZONE}/dns_records/{dns_record_id}`;
 const ACCOUNT = '/accounts/{account_id}';
+const NAMESPACE = `${ACCOUNT}/kv/namespaces/{namespace_id}`;
 const FUNCTION = `${ACCOUNT}/functions/{function_name}`;
+const QUEUE = `${ACCOUNT}/queues/{queue_name}`;
 
 // biome-ignore format: a table, one route a row
 const RESOURCES: readonly Route[] = [
@@ -105,17 +113,45 @@ const RESOURCES: readonly Route[] = [
   route({ method: 'DELETE', path: `${FUNCTION}/secrets/{secret_name}`, id: 'secret-delete', access: 'functions:edit', summary: 'Delete a secret', answer: one('Deleted') }, secrets.deleteSecret),
   route({ method: 'GET', path: `${FUNCTION}/schedules`, id: 'schedule-list', access: 'functions:read', summary: 'Cron triggers', answer: one('ScheduleList') }, schedules.listSchedules),
   routeWithBody({ method: 'PUT', path: `${FUNCTION}/schedules`, id: 'schedule-replace', access: 'functions:edit', summary: 'Replace the cron triggers', answer: one('ScheduleList') }, 'Schedules', schedules.replaceSchedules),
+  routeWithBody({ method: 'POST', path: `${FUNCTION}/schedules/run`, id: 'schedule-run', access: 'functions:edit', summary: 'Run the scheduled handler once, now', answer: one('ScheduleOutcome') }, 'ScheduleRun', schedules.runSchedule),
   route({ method: 'GET', path: `${FUNCTION}/usage`, id: 'function-usage', access: 'usage:read', summary: 'Usage of a function', answer: one('FunctionUsage') }, usage.getFunctionUsage),
+
+  route({ method: 'GET', path: `${FUNCTION}/consumers`, id: 'consumer-list', access: 'functions:read', summary: 'Queues that a function consumes', answer: one('ConsumerList') }, consumers.getConsumers),
+  routeWithBody({ method: 'PUT', path: `${FUNCTION}/consumers`, id: 'consumer-replace', access: 'functions:edit', summary: 'Replace the queues that a function consumes', answer: one('ConsumerList') }, 'Consumers', consumers.replaceConsumers),
+
+  route({ method: 'GET', path: `${ACCOUNT}/queues`, id: 'queue-list', access: 'queues:read', summary: 'Queues of an account', answer: list('QueueSummary') }, queues.listQueues),
+  routeWithBody({ method: 'POST', path: `${ACCOUNT}/queues`, id: 'queue-create', access: 'queues:edit', summary: 'Make a queue', answer: created('Queue') }, 'QueueCreate', queues.createQueue),
+  route({ method: 'GET', path: QUEUE, id: 'queue-get', access: 'queues:read', summary: 'A queue, and how much it holds', answer: one('Queue') }, queues.getQueue),
+  routeWithBody({ method: 'PATCH', path: QUEUE, id: 'queue-update', access: 'queues:edit', summary: 'Change settings of a queue; pause and resume its delivery', answer: one('Queue') }, 'QueueUpdate', queues.updateQueue),
+  route({ method: 'DELETE', path: QUEUE, id: 'queue-delete', access: 'queues:edit', summary: 'Delete a queue with its messages', answer: one('Deleted') }, queues.deleteQueue),
+  route({ method: 'GET', path: `${QUEUE}/consumers`, id: 'queue-consumer-list', access: 'queues:read', summary: 'Functions that consume a queue', answer: list('QueueConsumer', 'no') }, queues.listConsumers),
+  routeWithBody({ method: 'POST', path: `${QUEUE}/messages`, id: 'queue-message-send', access: 'queues:edit', summary: 'Send a message', answer: one('Queue') }, 'QueueMessage', queues.sendMessage),
+  routeWithBody({ method: 'POST', path: `${QUEUE}/messages/batch`, id: 'queue-message-send-batch', access: 'queues:edit', summary: 'Send messages, all or none', answer: one('Queue') }, 'QueueMessages', queues.sendMessages),
+  routeWithBody({ method: 'POST', path: `${QUEUE}/messages/pull`, id: 'queue-message-pull', access: 'queues:edit', summary: 'Claim messages for a time', answer: one('QueuePulled') }, 'QueuePull', queues.pullMessages),
+  routeWithBody({ method: 'POST', path: `${QUEUE}/messages/ack`, id: 'queue-message-ack', access: 'queues:edit', summary: 'Say what becomes of messages that were pulled', answer: one('QueueAcked') }, 'QueueAck', queues.ackMessages),
+  route({ method: 'POST', path: `${QUEUE}/purge`, id: 'queue-purge', access: 'queues:edit', summary: 'Delete all messages of a queue', answer: one('QueuePurged') }, queues.purgeQueue),
 
   route({ method: 'GET', path: `${ACCOUNT}/buckets`, id: 'bucket-list', access: 'buckets:read', summary: 'Buckets of an account', answer: list('Bucket') }, buckets.listBuckets),
   routeWithBody({ method: 'POST', path: `${ACCOUNT}/buckets`, id: 'bucket-create', access: 'buckets:edit', summary: 'Make a bucket', answer: created('Bucket') }, 'BucketCreate', buckets.createBucket),
   route({ method: 'GET', path: `${ACCOUNT}/buckets/{bucket_name}`, id: 'bucket-get', access: 'buckets:read', summary: 'A bucket', answer: one('Bucket') }, buckets.getBucket),
   route({ method: 'DELETE', path: `${ACCOUNT}/buckets/{bucket_name}`, id: 'bucket-delete', access: 'buckets:edit', summary: 'Delete an empty bucket', answer: one('Deleted') }, buckets.deleteBucket),
+  route({ method: 'GET', path: `${ACCOUNT}/kv/namespaces`, id: 'kv-namespace-list', access: 'kv:read', summary: 'Key-value namespaces of an account', answer: list('KvNamespace') }, namespaces.listNamespaces),
+  routeWithBody({ method: 'POST', path: `${ACCOUNT}/kv/namespaces`, id: 'kv-namespace-create', access: 'kv:edit', summary: 'Make a key-value namespace', answer: created('KvNamespace') }, 'KvNamespaceCreate', namespaces.createNamespace),
+  route({ method: 'GET', path: NAMESPACE, id: 'kv-namespace-get', access: 'kv:read', summary: 'A key-value namespace', answer: one('KvNamespace') }, namespaces.getNamespace),
+  route({ method: 'DELETE', path: NAMESPACE, id: 'kv-namespace-delete', access: 'kv:edit', summary: 'Delete a key-value namespace with all that is in it', answer: one('Deleted') }, namespaces.deleteNamespace),
+  route({ method: 'GET', path: `${NAMESPACE}/keys`, id: 'kv-key-list', access: 'kv:read', summary: 'Keys of a namespace, in the order of their UTF-8 bytes', query: values.KEY_QUERY, answer: list('KvKey', 'cursor') }, values.listKeys),
+  route({ method: 'GET', path: `${NAMESPACE}/values/{key_name}`, id: 'kv-value-get', access: 'kv:read', summary: 'The value of a key', answer: { kind: 'raw', mediaType: 'application/octet-stream' } }, values.getValue),
+  route({ method: 'PUT', path: `${NAMESPACE}/values/{key_name}`, id: 'kv-value-put', access: 'kv:edit', summary: 'Set the value of a key to the bytes of the body', query: values.PUT_QUERY, answer: one('KvKey') }, values.putValue, 'bytes'),
+  route({ method: 'DELETE', path: `${NAMESPACE}/values/{key_name}`, id: 'kv-value-delete', access: 'kv:edit', summary: 'Delete a key', answer: one('Deleted') }, values.deleteValue),
+  route({ method: 'GET', path: `${NAMESPACE}/metadata/{key_name}`, id: 'kv-metadata-get', access: 'kv:read', summary: 'Expiry and metadata of a key', answer: one('KvKey') }, values.getMetadata),
+  route({ method: 'GET', path: `${ACCOUNT}/cache`, id: 'cache-get', access: 'cache:read', summary: 'How much the caches of an account keep', answer: one('Cache') }, caches.getCache),
+  routeWithBody({ method: 'POST', path: `${ACCOUNT}/cache/purge`, id: 'cache-purge', access: 'cache:edit', summary: 'Forget what caches keep: by URL, prefix or tag, or everything', answer: one('CachePurged') }, 'CachePurge', caches.purgeCache),
   route({ method: 'GET', path: `${ACCOUNT}/usage`, id: 'account-usage', access: 'usage:read', summary: 'Usage and quotas of an account', answer: one('AccountUsage') }, usage.getAccountUsage),
   route({ method: 'GET', path: `${ACCOUNT}/usage/records`, id: 'usage-records', access: 'usage:read', summary: 'What an account has used, by day and function', query: USAGE_RANGE, answer: one('UsageReport') }, usageRecords.getAccountRecords),
   route({ method: 'GET', path: `${ACCOUNT}/usage/csv`, id: 'usage-csv', access: 'usage:read', summary: 'The same as CSV (RFC 4180)', query: USAGE_RANGE, answer: { kind: 'raw', mediaType: 'text/csv' } }, usageRecords.getAccountCsv),
   route({ method: 'GET', path: '/usage/records', id: 'usage-records-list', access: 'usage:read', summary: 'What the accounts that the token may see have used', query: USAGE_PAGE, answer: list('UsageReport') }, usageRecords.listRecords),
   route({ method: 'GET', path: '/usage/csv', id: 'usage-csv-list', access: 'usage:read', summary: 'The same as CSV (RFC 4180)', query: USAGE_PAGE, answer: { kind: 'raw', mediaType: 'text/csv' } }, usageRecords.listCsv),
+  route({ method: 'GET', path: `${ACCOUNT}/tail`, id: 'tail', access: 'tails:read', summary: 'Invocations of an account as they end, as server-sent events', query: tails.TAIL_QUERY, answer: { kind: 'raw', mediaType: 'text/event-stream' } }, tails.getTail),
   route({ method: 'GET', path: `${ACCOUNT}/audit_logs`, id: 'audit-log-list', access: 'audit:read', summary: 'Changes in an account, the newest first', answer: list('AuditEntry', 'cursor') }, auditLogs.listAuditLogs),
   route({ method: 'GET', path: `${ACCOUNT}/tokens`, id: 'token-list', access: 'tokens:read', summary: 'API tokens of an account', answer: list('Token') }, tokens.listTokens),
   routeWithBody({ method: 'POST', path: `${ACCOUNT}/tokens`, id: 'token-create', access: 'tokens:edit', summary: 'Make an API token; its text is shown this once', answer: created('Token') }, 'TokenCreate', tokens.createToken),

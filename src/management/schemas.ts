@@ -4,6 +4,11 @@
  */
 
 import type { NamedBinding } from '../bindings/binding.js';
+import { CACHE_PURGE } from '../bindings/cache/check-purge.js';
+import { CONFIGURED_NAME as KV_NAME } from '../bindings/kv/store/kv-directory.js';
+import { CONTENT_TYPES } from '../bindings/queue/calls.js';
+import { QUEUE_LIMITS } from '../bindings/queue/limits.js';
+import { CONFIGURED_QUEUE } from '../bindings/queue/store/queue-directories.js';
 import { type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import { BINDING_NAME } from '../quotas/binding-name.js';
 import { finiteLimitNumber } from '../quotas/limit-schema.js';
@@ -23,6 +28,8 @@ import {
   wholeNumber,
 } from '../quotas/schema/schema.js';
 import { managedBindings } from '../shapes/binding-shapes.js';
+import { WRITTEN_CONSUMER_FIELDS, WRITTEN_CONSUMERS } from '../shapes/consumer-shapes.js';
+import { CRON_JITTER_MS, CRON_MISSED, CRON_OVERLAP } from '../shapes/cron-trigger.js';
 import {
   COMPATIBILITY_DATE,
   COMPATIBILITY_FLAGS,
@@ -31,6 +38,7 @@ import {
   ROUTE_MODE,
   ROUTE_PATTERN,
   SECRET,
+  TAIL_CONSUMERS,
   USAGE_MODEL,
   VARIABLE,
 } from '../shapes/function-shapes.js';
@@ -143,6 +151,7 @@ const configuration = {
   'bindings?': bindings,
   'limits?': object({ 'cpu_ms?': finiteLimitNumber('cpuMs') }),
   'usage_model?': USAGE_MODEL,
+  'tail_consumers?': TAIL_CONSUMERS,
 };
 
 /** By the name of the limit: `cpu_ms`. One number for all kinds of invocation. */
@@ -185,6 +194,23 @@ function bindingsOf(rows: readonly NamedBinding[]): Schema<readonly Binding[]> {
   return list(bindingInput(rows), { maxItems: 1000 });
 }
 
+const delaySeconds = wholeNumber(0, QUEUE_LIMITS.delaySeconds, 'seconds');
+const leaseId = text({ minLength: 1, maxLength: 100 });
+const queueMessage = object({
+  body: anything(),
+  'content_type?': choice(['json', 'text', 'bytes']),
+  'delay_seconds?': delaySeconds,
+});
+const queueSettings = object({
+  'delivery_delay?': delaySeconds,
+  'message_retention_period?': wholeNumber(
+    QUEUE_LIMITS.minRetentionMs / 1000,
+    QUEUE_LIMITS.maxRetentionMs / 1000,
+    'seconds',
+  ),
+  'delivery_paused?': flag(),
+});
+
 const REQUEST_SCHEMAS = {
   ZoneCreate: object({ name: shortText(255), account }),
   DnsRecordCreate: object({ ...recordInput, ...recordReadOnly }),
@@ -206,7 +232,14 @@ const REQUEST_SCHEMAS = {
   FunctionSettingsUpdate: object(configuration, { minProperties: 1 }),
   Bindings: bindingsOf(REGISTRY.named),
   SecretInput: object({ name: BINDING_NAME, text: SECRET }),
-  Schedules: list(object({ cron: CRON }), { maxItems: 1000 }),
+  Schedules: list(
+    object({ cron: CRON, 'missed?': CRON_MISSED, 'overlap?': CRON_OVERLAP, 'jitter_ms?': CRON_JITTER_MS }),
+    { maxItems: 1000 },
+  ),
+  ScheduleRun: object({
+    'cron?': CRON,
+    'scheduled_time?': text({ format: 'date-time', description: 'a time as RFC 3339 has it' }),
+  }),
   DeploymentCreate: object({
     versions: list(object({ version_id: version, percentage }), { minItems: 1, maxItems: 2 }),
     'message?': message,
@@ -222,6 +255,24 @@ const REQUEST_SCHEMAS = {
     { minProperties: 1 },
   ),
   BucketCreate: object({ name: shortText(255), 'storage_class?': choice(['Standard', 'InfrequentAccess']) }),
+  KvNamespaceCreate: object({ name: KV_NAME }),
+  CachePurge: CACHE_PURGE,
+  Consumers: WRITTEN_CONSUMERS,
+  QueueCreate: object({ queue_name: CONFIGURED_QUEUE, 'settings?': queueSettings }),
+  QueueUpdate: object({ settings: queueSettings }),
+  QueueMessage: queueMessage,
+  QueueMessages: object({
+    messages: list(queueMessage, { minItems: 1, maxItems: QUEUE_LIMITS.batchMessages }),
+    'delay_seconds?': delaySeconds,
+  }),
+  QueuePull: object({
+    'batch_size?': wholeNumber(1, QUEUE_LIMITS.batchMessages),
+    'visibility_timeout_ms?': wholeNumber(1, QUEUE_LIMITS.leaseMs, 'milliseconds'),
+  }),
+  QueueAck: object({
+    'acks?': list(object({ lease_id: leaseId }), { maxItems: 1000 }),
+    'retries?': list(object({ lease_id: leaseId, 'delay_seconds?': delaySeconds }), { maxItems: 1000 }),
+  }),
   TokenCreate: object({
     name: shortText(120),
     permissions: list(choice(PERMISSIONS), { minItems: 1, uniqueItems: true }),
@@ -229,7 +280,37 @@ const REQUEST_SCHEMAS = {
   }),
 };
 
+const queueSummary = {
+  queue_name: string,
+  created_on: dateTime,
+  settings: object({ delivery_delay: integer, message_retention_period: integer, delivery_paused: boolean }),
+};
+
 const RESULT_SCHEMAS = {
+  ConsumerList: WRITTEN_CONSUMERS,
+  QueueSummary: object(queueSummary),
+  Queue: object({
+    ...queueSummary,
+    backlog_count: integer,
+    backlog_bytes: integer,
+    oldest_message_timestamp_ms: nullable('integer'),
+  }),
+  QueueConsumer: object({ function: string, settings: object(WRITTEN_CONSUMER_FIELDS) }),
+  QueuePulled: object({
+    message_backlog_count: integer,
+    messages: list(
+      object({
+        id: string,
+        lease_id: string,
+        attempts: integer,
+        timestamp_ms: integer,
+        content_type: choice(CONTENT_TYPES),
+        body: { ...string, description: 'Text of json and text, base64 of bytes and v8' },
+      }),
+    ),
+  }),
+  QueueAcked: object({ ack_count: integer, retry_count: integer, warnings: list(string) }),
+  QueuePurged: object({ deleted: integer }),
   Zone: object({ id: zoneId, name: string, account, created_on: dateTime, modified_on: dateTime }),
   DnsRecord: object({
     id: zoneId,
@@ -272,6 +353,7 @@ const RESULT_SCHEMAS = {
     bindings: list({ type: 'object' }),
     limits: { type: 'object' },
     usage_model: nullable('string'),
+    'tail_consumers?': list({ type: 'object' }),
     message: nullable('string'),
   }),
   Deployment: object({
@@ -287,10 +369,25 @@ const RESULT_SCHEMAS = {
     bindings: list({ type: 'object' }),
     limits: { type: 'object' },
     usage_model: nullable('string'),
+    tail_consumers: list({ type: 'object' }),
   }),
   BindingList: list({ type: 'object', required: ['type', 'name'] }),
   Secret: object({ name: string, type: { const: 'secret_text' }, modified_on: dateTime }),
-  ScheduleList: list(object({ cron: string, created_on: dateTime })),
+  ScheduleList: list(
+    object({
+      cron: string,
+      'missed?': string,
+      'overlap?': string,
+      'jitter_ms?': integer,
+      created_on: dateTime,
+    }),
+  ),
+  ScheduleOutcome: object({
+    outcome: { enum: ['ok', 'failed'] },
+    cron: string,
+    no_retry: { type: 'boolean' },
+    error: nullable('object'),
+  }),
   FunctionUsage: object({ requests: integer, errors: integer, cpu_ms: { type: 'number' }, subrequests: integer }),
   Account: object({
     id: string,
@@ -335,6 +432,10 @@ const RESULT_SCHEMAS = {
   }),
   AccountUsage: object({ plan: string, quotas: list(quota) }),
   Bucket: object({ name: string, storage_class: string, created_on: dateTime }),
+  KvNamespace: object({ id: string, created_on: dateTime }),
+  KvKey: object({ name: string, 'expiration?': integer, 'metadata?': {} }),
+  Cache: object({ bytes: integer, entries: integer }),
+  CachePurged: object({ purged: integer }),
   AuditEntry: object({
     id: string,
     when: dateTime,
@@ -410,10 +511,20 @@ const EXAMPLES = {
   FunctionSettingsUpdate: { limits: { cpu_ms: 50 } },
   Bindings: [{ type: 'store_bucket', name: 'FILES', bucket_name: 'files' }],
   SecretInput: { name: 'API_KEY', text: 'correct horse battery staple' },
-  Schedules: [{ cron: '*/5 * * * *' }],
+  Schedules: [{ cron: '*/5 * * * *', missed: 'latest' }],
+  ScheduleRun: { cron: '*/5 * * * *' },
   DeploymentCreate: { versions: [{ version_id: '6f1d3c0e-6d0f-4c4e-8a53-2f5c6a1b7c9d', percentage: 100 }] },
   AccountUpdate: { plan: 'standard', limits: { storage_bytes: 1_000_000_000 } },
   BucketCreate: { name: 'files' },
+  KvNamespaceCreate: { name: 'sessions' },
+  CachePurge: { urls: ['https://example.com/a'], prefixes: ['example.com/images/'], tags: ['news'] },
+  Consumers: [{ queue: 'jobs', max_batch_size: 100 }],
+  QueueCreate: { queue_name: 'jobs' },
+  QueueUpdate: { settings: { delivery_paused: true } },
+  QueueMessage: { body: { task: 'resize' } },
+  QueueMessages: { messages: [{ body: 1 }, { body: 'two', content_type: 'text' }] },
+  QueuePull: { batch_size: 10 },
+  QueueAck: { acks: [{ lease_id: '5f0c9a' }] },
   TokenCreate: { name: 'deploys', permissions: ['functions:edit'] },
 } satisfies Readonly<Record<BodyName, unknown>>;
 

@@ -120,6 +120,7 @@ function configurationOf(metadata: FunctionMetadata, bindings: Configuration['bi
     bindings,
     limits: metadata.limits ?? {},
     usage_model: metadata.usage_model ?? null,
+    tail_consumers: metadata.tail_consumers ?? [],
   };
 }
 

@@ -18,6 +18,10 @@ export interface QueryValues {
   readonly type?: string;
   readonly content?: string;
   readonly cursor?: string;
+  readonly prefix?: string;
+  readonly expiration?: number;
+  readonly expiration_ttl?: number;
+  readonly metadata?: string;
   readonly delete_data?: 'true' | 'false';
   readonly from?: string;
   readonly to?: string;

@@ -5,7 +5,7 @@
 import process from 'node:process';
 import { Channel } from '../protocol/channel.js';
 import { descriptorTransport } from '../protocol/transport.js';
-import { type CellSettings, Control, flag, MAX_DETAIL_CHARACTERS } from './control.js';
+import { type CellSettings, Control, flag, MAX_DETAIL_CHARACTERS, parseStart } from './control.js';
 import { ThreadPool } from './thread-pool.js';
 import { ThreadPriority } from './thread-priority.js';
 
@@ -26,7 +26,7 @@ const channel = new Channel(descriptorTransport(CONTROL_FD), 'isolate', {
         channel.signal(0, Control.Ready, '');
         return;
       case Control.Start:
-        pool?.start(lease, { fd: payload.readUInt32LE(0) });
+        pool?.start(lease, parseStart(payload));
         return;
       case Control.End:
         pool?.end(lease, 'closed');

@@ -11,6 +11,7 @@ import type { IsolateHandle, LossReason } from './isolate-handle.js';
 import { cellLosses } from './supply/cell-losses.js';
 import { type CellMaker, type CellOwner, type CellState, LiveCell } from './supply/live-cell.js';
 import { CELL_BYTES, ISOLATE_BYTES } from './supply/memory-budget.js';
+import { canRaisePriority, LOWEST_PRIORITY, ownPriority } from './supply/tree-priority.js';
 import { POLL_MS } from './watch/cell-bounds.js';
 
 export interface SupervisorOptions extends CellOptions {
@@ -44,6 +45,11 @@ const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 5000;
 /** The back-off starts anew after a cell that lived for this long. */
 const STABLE_AFTER_MS = 10_000;
+/**
+ * Added to the nice value of a cell until its first function is loaded: starting a process takes a fifth of a second of a processor, for which functions
+ * that are warm would wait.
+ */
+const STARTING_NICER = 5;
 /** Several times the duration of a load and its first answer. A load that finds no spare in the meantime starts a thread. */
 const REFILL_AFTER_MS = 50;
 /** Where functions load all the time, spares are started all the same after so many looks. */
@@ -153,6 +159,14 @@ export class CellSupervisor {
     if (this.#current !== undefined) this.#retire(this.#current);
   }
 
+  /** What runs in its cells goes on; what begins from now on begins in another cell. */
+  replaceAll(): void {
+    for (const live of [...this.#cells]) {
+      this.#retire(live);
+      for (const handle of live.handles.values()) handle.leave();
+    }
+  }
+
   /** Ends all cells at once, with everything that runs in them. Later isolates start in a new cell. */
   endAll(reason: LossReason, detail: string): void {
     for (const live of [...this.#cells]) {
@@ -227,8 +241,22 @@ export class CellSupervisor {
 
   #start(): LiveCell {
     const owner = this.#ownerOf(() => live);
-    const live: LiveCell = new LiveCell(this.#options.create, this.#options, owner);
+    const isNiced = canRaisePriority();
+    const priority = ownPriority();
+    const options = isNiced ? { ...this.#options, basePriority: priority } : this.#options;
+    const live: LiveCell = new LiveCell(this.#options.create, options, owner);
+    if (isNiced) {
+      live.cell.setPriority(Math.min(LOWEST_PRIORITY, priority + STARTING_NICER));
+      live.startedPriority = priority;
+    }
     return live;
+  }
+
+  /** The cell has its first function: from now on it is as fast as the others. */
+  #hasStarted(live: LiveCell): void {
+    if (live.startedPriority === undefined) return;
+    live.cell.setPriority(live.startedPriority);
+    live.startedPriority = undefined;
   }
 
   #ownerOf(live: () => LiveCell): CellOwner {
@@ -251,6 +279,10 @@ export class CellSupervisor {
 
   #startIsolate(live: LiveCell, share: HostShare | undefined): IsolateHandle {
     const handle = live.start(share);
+    if (live.startedPriority !== undefined) {
+      handle.whenIdle(() => this.#hasStarted(live));
+      handle.whenGone(() => this.#hasStarted(live));
+    }
     if (live.cell.leasesLeft <= REPLACE_AT_LEASES) this.#retire(live);
     return handle;
   }

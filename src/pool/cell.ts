@@ -2,6 +2,7 @@
  * A cell as the host sees it: where isolates come from. Two kinds with one contract: a supervised child process (process-cell.ts), or
  * threads of the host process for trusted code (thread-cell.ts).
  */
+import type { Socket } from 'node:net';
 import type { Transport } from '../protocol/transport.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import type { LeaseEnd } from './thread-pool.js';
@@ -10,7 +11,27 @@ import type { CellReader } from './watch/cell-watch.js';
 export interface LeaseConnection {
   readonly lease: number;
   readonly transport: Transport;
+  /** The number of its connection to the services, where those have a process of their own. */
+  readonly calls?: number;
 }
+
+/** How isolates reach services that have a process of their own. */
+export interface CellServices {
+  /** Connections that are open, which a new cell inherits. @throws Error when there are none: they are opened before the cell is created */
+  take(): CellConnections;
+  /** The cell has ended. */
+  release(connections: CellConnections): void;
+}
+
+export interface CellConnections {
+  /** The number of the first; the others follow it. */
+  readonly first: number;
+  /** As many as a cell has leases. */
+  readonly sockets: readonly Socket[];
+}
+
+/** Leases of one cell; one that runs out is replaced. */
+export const CELL_LEASES = 32;
 
 /** Whether a cell exited with V8's out-of-memory abort. Some allocations cause it in spite of `resourceLimits`. */
 export function isOutOfMemory(detail: string): boolean {

@@ -10,7 +10,7 @@ import type { LeaseEnd } from './thread-pool.js';
 export enum Control {
   /** Host to cell, once and first: JSON of CellSettings. */
   Settings = 0,
-  /** Host to cell: a lease on a descriptor. u32 descriptor. */
+  /** Host to cell: a lease on a descriptor. u32 descriptor, and where its isolate has a connection to the services u32 descriptor of that. */
   Start = 1,
   /** Host to cell: end the lease. */
   End = 2,
@@ -47,6 +47,24 @@ export interface CellSettings {
   readonly guestBundle?: string;
   /** Nice value that its threads return to after a long turn. @default the nice value at its start */
   readonly basePriority?: number;
+}
+
+/** The descriptors of a lease: its connection to the host and, where those have a process of their own, to the services. */
+export interface LeaseDescriptors {
+  readonly fd: number;
+  readonly callsFd?: number;
+}
+
+export function startPayload(fd: number, callsFd: number | undefined): Buffer {
+  const payload = Buffer.allocUnsafe(callsFd === undefined ? 4 : 8);
+  payload.writeUInt32LE(fd, 0);
+  if (callsFd !== undefined) payload.writeUInt32LE(callsFd, 4);
+  return payload;
+}
+
+export function parseStart(payload: Buffer): LeaseDescriptors {
+  const fd = payload.readUInt32LE(0);
+  return payload.length === 4 ? { fd } : { fd, callsFd: payload.readUInt32LE(4) };
 }
 
 const LEASE_ENDS: readonly LeaseEnd[] = ['cpu', 'startup', 'memory', 'closed', 'exit', 'failed'];

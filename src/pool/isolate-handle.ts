@@ -3,10 +3,18 @@
  * invocation here before anything else sees it.
  */
 import { Channel, type ChannelOwner } from '../protocol/channel.js';
+import { CrossSplices } from '../protocol/cross-splice.js';
 import type { Exchange, ExchangeListener } from '../protocol/exchange.js';
 import { IdTable } from '../protocol/id-table.js';
 import { ISOLATE_BOUNDS } from '../protocol/isolate-bounds.js';
-import { type HandlerFailure, HostOpens, type LoadAnswer, type LoadHead, SignalKind } from '../protocol/messages.js';
+import {
+  type HandlerFailure,
+  HostOpens,
+  type LoadAnswer,
+  type LoadHead,
+  QUEUE_WORD_BYTES,
+  SignalKind,
+} from '../protocol/messages.js';
 import { ProtocolError } from '../protocol/protocol-error.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import type { LeaseConnection } from './cell.js';
@@ -30,13 +38,18 @@ const NOTHING_KNOWN: LossUsage = { cpuMs: 0, memoryBytes: 0 };
 export interface InvocationPort extends ExchangeListener {
   onLog(level: number, text: string): void;
   onPassThrough(): void;
+  onNoRetry(): void;
   onHandlerFailed(failure: HandlerFailure): void;
+  /** The function has said what becomes of a message of its batch, or of all of them; NaN seconds for no delay. Only a queue listens. */
+  onQueueWord?(word: number, index: number, delaySeconds: number): void;
   /** The function calls a service. `head` was written by the function; `body` is a view, whole when `isComplete`. */
   onCall(exchange: Exchange, service: number, head: string, body: Buffer, isComplete: boolean): void;
   /** The function has read a call's answer to its end, or has canceled it. */
   onCallRead(call: number): void;
   /** Everything sent before {@link IsolateHandle.ping} has had its turn in the isolate. */
   onPong(): void;
+  /** The services have got a call of it, and ask whether it is open. */
+  onServicesAsk?(): boolean;
   /** The invocation has ended in the isolate, perhaps because of its CPU time. */
   onDone(cpuMs: number, peakBytes: number, isCpuExceeded: boolean): void;
   /** Called periodically: an invocation without progress for too long ends. */
@@ -68,6 +81,8 @@ const WITHOUT_BODIES = { onData: IGNORE, onCredit: IGNORE, onSent: IGNORE, onSto
 
 export class IsolateHandle implements ChannelOwner {
   readonly lease: number;
+  /** The number of its connection to the services, where those have a process of their own. */
+  readonly calls: number | undefined;
   /** The CPU time that its invocations account for, compared with what the kernel reports. */
   readonly claims = new CpuClaims();
   readonly #channel: Channel;
@@ -82,6 +97,9 @@ export class IsolateHandle implements ChannelOwner {
   /** Set while the connection is closed and the cell has not reported why. */
   #reasonTimer: NodeJS.Timeout | undefined;
   readonly #waiting: (() => void)[] = [];
+  #splices: CrossSplices | undefined;
+  /** Ends of invocations whose answers are still on their way from the services. */
+  readonly #doneLater = new Map<number, Buffer>();
   #unaccountedMs = 0;
   #isGoneReported = false;
   #isLeaving = false;
@@ -98,6 +116,7 @@ export class IsolateHandle implements ChannelOwner {
     closeWithinMs: number = CLOSE_WITHIN_MS,
   ) {
     this.lease = connection.lease;
+    this.calls = connection.calls;
     this.#endLease = endLease;
     this.#closing = new ClosingInvocations(closeWithinMs, id => this.#dropUnconfirmed(id));
     this.#share = share;
@@ -155,6 +174,60 @@ export class IsolateHandle implements ChannelOwner {
   /** Takes no new invocations, because the cell may end soon; open ones go on. */
   leave(): void {
     this.#isLeaving = true;
+  }
+
+  /** The isolate broke the protocol on a connection that this process does not read. */
+  broke(detail: string): void {
+    if (!this.isUsable) return;
+    this.#gone = { reason: 'protocol', detail };
+    this.#endLease();
+    this.#channel.close();
+    this.#reportGone();
+  }
+
+  /** What the isolate has moved, and how often it has called, on a connection that this process does not read. */
+  movedElsewhere(bytes: number, calls: number): void {
+    this.elsewhereBytes += bytes;
+    this.claims.called(calls);
+  }
+
+  elsewhereBytes = 0;
+
+  /** Opens an exchange with the services for the rest of a body that the isolate passes on to a call. Set with its function. */
+  spliceAcross: ((call: number, listener: ExchangeListener) => Exchange | undefined) | undefined;
+
+  /** The services send the rest of a body that the isolate passes on as that of the invocation. */
+  spliced(invocation: number, exchange: Exchange): void {
+    this.#guard(() => this.#crossSplices().arrived(invocation, exchange));
+  }
+
+  /** For what no reader of its connection runs. */
+  #guard(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      this.broke(error.message);
+    }
+  }
+
+  #crossSplices(): CrossSplices {
+    this.#splices ??= new CrossSplices({
+      find: id => this.#channel.find(id),
+      open: (call, listener) => this.spliceAcross?.(call, listener),
+      share: () => this.#share,
+      onOver: id => {
+        const done = this.#doneLater.get(id);
+        this.#doneLater.delete(id);
+        if (done !== undefined) this.#guard(() => this.#done(id, done));
+      },
+    });
+    return this.#splices;
+  }
+
+  /** The open invocation of this id. */
+  find(invocation: number): InvocationPort | undefined {
+    return this.#invocations.get(invocation);
   }
 
   /** Open invocations, those included of which only waitUntil is left. */
@@ -280,6 +353,7 @@ export class IsolateHandle implements ChannelOwner {
   #dropUnconfirmed(id: number): void {
     const port = this.#invocations.get(id);
     this.#invocations.delete(id);
+    this.#doneLater.delete(id);
     this.claims.closed(id, undefined);
     this.#channel.find(id)?.fail('The invocation is over');
     port?.onLost('unresponsive', '', NOTHING_KNOWN);
@@ -313,6 +387,9 @@ export class IsolateHandle implements ChannelOwner {
       case SignalKind.PassThrough:
         port.onPassThrough();
         return;
+      case SignalKind.NoRetry:
+        port.onNoRetry();
+        return;
       case SignalKind.HandlerFailed:
         if (payload.length > MAX_FAILURE_BYTES) {
           throw new ProtocolError(`The failure of a handler has ${payload.length} bytes`);
@@ -322,21 +399,39 @@ export class IsolateHandle implements ChannelOwner {
       case SignalKind.CallRead:
         if (payload.length >= 4) port.onCallRead(payload.readUInt32LE(0));
         return;
+      case SignalKind.QueueWord:
+        if (payload.length < QUEUE_WORD_BYTES)
+          throw new ProtocolError(`A word on a message has ${payload.length} bytes`);
+        port.onQueueWord?.(payload.readUInt8(0), payload.readUInt32LE(1), payload.readDoubleLE(5));
+        return;
       case SignalKind.Pong:
         port.onPong();
         return;
       case SignalKind.Done:
         if (payload.length < 8) throw new ProtocolError(`The end of an invocation has ${payload.length} bytes`);
-        // An answer that went on after its invocation would not be accounted for.
-        if (this.#channel.find(id) !== undefined) throw new ProtocolError('An invocation ended before its answer did');
-        this.#invocations.delete(id);
-        this.#closing.delete(id);
-        this.claims.closed(id, payload.readUInt32LE(0) / 1000);
-        port.onDone(payload.readUInt32LE(0) / 1000, payload.readUInt32LE(4) * 1024, payload[8] === 1);
-        if (this.#invocations.size === 0) this.#idle();
+        if (this.#splices?.has(id) === true) this.#doneLater.set(id, Buffer.from(payload));
+        else this.#done(id, payload);
+        return;
+      case SignalKind.SpliceFrom:
+        if (this.spliceAcross !== undefined && payload.length >= 4)
+          this.#crossSplices().from(id, payload.readUInt32LE(0));
+        return;
+      case SignalKind.SpliceTo:
+        if (this.spliceAcross !== undefined) this.#crossSplices().to(id);
         return;
       default:
     }
+  }
+
+  #done(id: number, payload: Buffer): void {
+    // An answer that went on after its invocation would not be accounted for.
+    if (this.#channel.find(id) !== undefined) throw new ProtocolError('An invocation ended before its answer did');
+    const port = this.#invocations.get(id);
+    this.#invocations.delete(id);
+    this.#closing.delete(id);
+    this.claims.closed(id, payload.readUInt32LE(0) / 1000);
+    port?.onDone(payload.readUInt32LE(0) / 1000, payload.readUInt32LE(4) * 1024, payload[8] === 1);
+    if (this.#invocations.size === 0) this.#idle();
   }
 
   onClose(error: ProtocolError | undefined): void {
@@ -371,6 +466,8 @@ export class IsolateHandle implements ChannelOwner {
     const lost = this.#invocations.entries();
     const share = { cpuMs: Math.round(this.#unaccountedMs / Math.max(1, lost.length)), memoryBytes: 0 };
     this.claims.ended();
+    this.#splices?.close();
+    this.#doneLater.clear();
     this.#invocations.clear();
     this.#closing.clear();
     // A turn without invocation is that of the start-up or, once there have been invocations, of work that one of them left behind: if only one is open,

@@ -6,9 +6,17 @@ import { fileURLToPath } from 'node:url';
 import { Channel, type ChannelOwner } from '../protocol/channel.js';
 import { socketTransport } from '../protocol/transport.js';
 import type { HostShare } from '../quotas/host/host-share.js';
-import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
+import {
+  CELL_LEASES,
+  type Cell,
+  type CellConnections,
+  type CellEvents,
+  type CellOptions,
+  type CellServices,
+  type LeaseConnection,
+} from './cell.js';
 import { cellFlags, isolateFlags } from './cell-flags.js';
-import { type CellSettings, CONTROL_BOUNDS, Control, parseEnded, parseFlag } from './control.js';
+import { type CellSettings, CONTROL_BOUNDS, Control, parseEnded, parseFlag, startPayload } from './control.js';
 import { LastWords } from './last-words.js';
 import { printable } from './printable.js';
 import type { Sandbox } from './sandbox/sandbox.js';
@@ -20,10 +28,10 @@ import type { CellReader } from './watch/cell-watch.js';
 import { CellCgroup, type CgroupParent } from './watch/cgroup.js';
 import { descendantsOf } from './watch/process-tree.js';
 
-/** Socket pairs of one cell. Each serves one lease; a cell that runs out is replaced. */
-const LEASE_SOCKETS = 32;
 const CONTROL_FD = 3;
 const FIRST_LEASE_FD = 4;
+/** As many again are connections to the services, where those have a process of their own. */
+const FIRST_CALLS_FD = FIRST_LEASE_FD + CELL_LEASES;
 /** How long to read its standard error after its exit. */
 const LAST_WORDS_WITHIN_MS = 200;
 /** A cell that is not up by then counts as failed. It took 0.1 s on an idle machine, and 2 s on a very busy one. */
@@ -37,6 +45,8 @@ export interface CellSurroundings {
   readonly cgroups?: CgroupParent | undefined;
   /** The account's share of the host. @default nothing is counted */
   readonly share?: HostShare | undefined;
+  /** Undefined where services are called over the connection of the lease. */
+  readonly services?: CellServices | undefined;
   /** @default Node with the main file of a cell */
   readonly program?: CellProgram | undefined;
 }
@@ -50,6 +60,8 @@ export interface CellProgram {
 export class ProcessCell implements Cell {
   readonly ready: Promise<void>;
   readonly #inmate: Inmate;
+  readonly #services: CellServices | undefined;
+  readonly #calls: CellConnections | undefined;
   readonly #hasNamespace: boolean;
   /** The cell, or a program that waits for it. */
   readonly #child: ChildProcess;
@@ -75,15 +87,23 @@ export class ProcessCell implements Cell {
     options: CellOptions,
     events: CellEvents,
     sandbox: Sandbox,
-    { cgroups, share, program = cellProgram() }: CellSurroundings = {},
+    { cgroups, share, services, program = cellProgram() }: CellSurroundings = {},
   ) {
     this.#events = events;
     this.#hasNamespace = sandbox.state.namespaces;
-    this.#inmate = spawnBehind(
-      sandbox,
-      [program.command, ...program.args],
-      ['ignore', 'ignore', 'pipe', 'pipe', ...Array.from({ length: LEASE_SOCKETS }, () => 'pipe' as const)],
-    );
+    this.#services = services;
+    this.#calls = services?.take();
+    const calls = this.#calls?.sockets ?? [];
+    try {
+      this.#inmate = spawnBehind(
+        sandbox,
+        [program.command, ...program.args],
+        ['ignore', 'ignore', 'pipe', 'pipe', ...Array.from({ length: CELL_LEASES }, () => 'pipe' as const), ...calls],
+      );
+    } finally {
+      // The cell has its own by now.
+      for (const socket of calls) socket.destroy();
+    }
     const { child } = this.#inmate;
     this.#child = child;
     this.#lastWords = child.stderr === null ? undefined : new LastWords(child.stderr);
@@ -183,7 +203,7 @@ export class ProcessCell implements Cell {
   }
 
   get leasesLeft(): number {
-    return this.#isFinished ? 0 : LEASE_SOCKETS - this.#nextSocket;
+    return this.#isFinished ? 0 : CELL_LEASES - this.#nextSocket;
   }
 
   start(): LeaseConnection {
@@ -191,10 +211,14 @@ export class ProcessCell implements Cell {
     const lease = index + 1;
     const socket = this.#socket(FIRST_LEASE_FD + index);
     this.#leases.add(lease);
-    const payload = Buffer.allocUnsafe(4);
-    payload.writeUInt32LE(FIRST_LEASE_FD + index);
-    this.#control?.signal(lease, Control.Start, payload);
-    return { lease, transport: socketTransport(socket, true) };
+    const calls = this.#calls;
+    const callsFd = calls === undefined ? undefined : FIRST_CALLS_FD + index;
+    this.#control?.signal(lease, Control.Start, startPayload(FIRST_LEASE_FD + index, callsFd));
+    return {
+      lease,
+      transport: socketTransport(socket, true),
+      ...(calls !== undefined && { calls: calls.first + index }),
+    };
   }
 
   end(lease: number): void {
@@ -267,6 +291,7 @@ export class ProcessCell implements Cell {
   #over(how: string, resolve: (detail: string) => void): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
+    if (this.#calls !== undefined) this.#services?.release(this.#calls);
     if (this.#control !== undefined) for (const stream of this.#child.stdio) stream?.destroy();
     // The wrapper may have ended by itself; without one, processes that the cell has started may go on.
     if (this.#cgroup?.isEndedByMemory === true) this.#killReason ||= 'out of memory: the kernel ended the cell';

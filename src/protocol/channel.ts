@@ -30,6 +30,8 @@ const MANY_FRAMES = 16;
 
 export interface ChannelOwner {
   /** The peer opened an exchange. `body` is a view valid during the call; it is the whole body when `isComplete`. */
+  /** What exchanges fail with that are open when the connection ends. @default 'The connection is closed' */
+  readonly closedReason?: string;
   onOpen(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): void;
   onSignal(id: number, kind: number, payload: Buffer): void;
   /** The connection has ended, and every exchange with it. `error` when the peer broke the protocol. */
@@ -41,6 +43,11 @@ export interface ChannelBounds {
   readonly frames: FrameBounds;
   /** The account that everything of the connection is counted to. */
   readonly share: HostShare | undefined;
+  /**
+   * The peer is a process of the host with bodies and calls of many clients, any of which may be slow or give up: there is no bound of their number, of
+   * what they hold together, or of late frames. @default false
+   */
+  readonly isForMany?: boolean;
 }
 
 const UNBOUNDED: ChannelBounds = { frames: TRUSTED_BOUNDS, share: undefined };
@@ -63,6 +70,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
   readonly #peerParity: number;
   readonly #firstId: 1 | 2;
   #nextId: number;
+  readonly #isForMany: boolean;
   #queuedBytes = 0;
   #isFlushScheduled = false;
   #framesWaiting = 0;
@@ -77,11 +85,12 @@ export class Channel implements FrameSink, ExchangeCarrier {
     transport: Transport,
     side: 'host' | 'isolate',
     owner: ChannelOwner,
-    { frames, share }: ChannelBounds = UNBOUNDED,
+    { frames, share, isForMany = false }: ChannelBounds = UNBOUNDED,
   ) {
     this.#transport = transport;
     this.#owner = owner;
     this.#share = share;
+    this.#isForMany = isForMany;
     this.#reader = new GatedReader(transport, new FrameReader(this, frames), share, error => this.#break(error));
     this.#firstId = side === 'host' ? 2 : 1;
     this.#nextId = this.#firstId;
@@ -92,6 +101,10 @@ export class Channel implements FrameSink, ExchangeCarrier {
       onClose: () => this.#close(undefined),
       onDrain: () => this.#drained(),
     });
+  }
+
+  get #closedReason(): string {
+    return this.#owner.closedReason ?? 'The connection is closed';
   }
 
   get isClosed(): boolean {
@@ -140,7 +153,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
     const exchange = new Exchange(this, id);
     exchange.listener = listener;
     if (this.#isClosed) {
-      exchange.receiveReset('The connection is closed');
+      exchange.receiveReset(this.#closedReason);
       return exchange;
     }
     this.#exchanges.set(id, exchange);
@@ -172,9 +185,16 @@ export class Channel implements FrameSink, ExchangeCarrier {
   /**
    * Writes out what has gathered when that is much, so that the other end begins with it while this one goes on. For a moment when
    * neither guest code nor the reading of the connection is on the stack.
+   *
+   * @param frames how many are much. @default 16
    */
-  flushMany(): void {
-    if (this.#framesWaiting >= MANY_FRAMES) this.#writeOut();
+  flushMany(frames: number = MANY_FRAMES): void {
+    if (this.#framesWaiting >= frames) this.#writeOut();
+  }
+
+  /** Writes out what has gathered: what follows may never come to an end. */
+  flushNow(): void {
+    this.#writeOut();
   }
 
   /** Counts the bytes that the exchanges hold, so that a peer cannot fill this side's memory with many of them. */
@@ -185,7 +205,8 @@ export class Channel implements FrameSink, ExchangeCarrier {
     }
     this.#queuedBytes += bytes;
     // Released bytes are never refused: they are released while a connection is being closed for holding too much.
-    if (bytes > 0 && this.#queuedBytes > MAX_QUEUED_BYTES) throw new ProtocolError('Too much data is queued');
+    if (bytes > 0 && this.#queuedBytes > MAX_QUEUED_BYTES && !this.#isForMany)
+      throw new ProtocolError('Too much data is queued');
   }
 
   /** Counts what waits for the credit of the peer. */
@@ -210,7 +231,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
    * @throws ProtocolError when there are too many of them
    */
   futileFrame(): void {
-    if (++this.#futileFrames <= MAX_FUTILE_FRAMES) return;
+    if (this.#isForMany || ++this.#futileFrames <= MAX_FUTILE_FRAMES) return;
     const now = performance.now();
     if (now - this.#futileSinceMs < FUTILE_WITHIN_MS) {
       throw new ProtocolError(`More than ${MAX_FUTILE_FRAMES} frames in a second belong to nothing that is open`);
@@ -266,7 +287,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#exchanges.clear();
     this.#backpressured.clear();
     for (const exchange of open) {
-      exchange.receiveReset('The connection is closed');
+      exchange.receiveReset(this.#closedReason);
       this.#countHead(-exchange.headBytes);
     }
     this.#share?.bytes.countBuffers(-this.#countedUnwrittenBytes);
@@ -283,7 +304,8 @@ export class Channel implements FrameSink, ExchangeCarrier {
       throw new ProtocolError(`The peer opened the id ${id} after ${this.#lastPeerId}`);
     }
     if (this.#exchanges.has(id)) throw new ProtocolError(`The id ${id} is open already`);
-    if (this.#exchanges.size >= MAX_EXCHANGES) throw new ProtocolError('Too many exchanges are open');
+    if (this.#exchanges.size >= MAX_EXCHANGES && !this.#isForMany)
+      throw new ProtocolError('Too many exchanges are open');
     if (!isComplete && body.length > 0) throw new ProtocolError('A body that is not complete came with its head');
     this.#lastPeerId = id;
     const exchange = new Exchange(this, id);

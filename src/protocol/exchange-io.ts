@@ -17,6 +17,7 @@ export class ExchangeIo implements ExchangeListener {
   readonly #exchange: Exchange;
   readonly #pace: Pace | undefined;
   #wakeReader: (() => void) | undefined;
+  #hasStoppedReading = false;
   #wakeWriter: (() => void) | undefined;
   #controller: AbortController | undefined;
   #failReason: string | undefined;
@@ -47,27 +48,48 @@ export class ExchangeIo implements ExchangeListener {
     return this.#failReason !== undefined;
   }
 
-  /** The incoming body. Leaving the iteration early asks the peer to stop. */
-  async *chunks(): AsyncGenerator<Uint8Array, void, undefined> {
+  /**
+   * The incoming body. Leaving the iteration early asks the peer to stop, also while a chunk is awaited: no generator, whose `return()` would wait
+   * for the chunk.
+   */
+  chunks(): AsyncIterableIterator<Uint8Array> {
+    const body: AsyncIterableIterator<Uint8Array> = {
+      next: () => this.#nextChunk(),
+      return: async () => {
+        this.#stopReading();
+        return END_OF_BODY;
+      },
+      [Symbol.asyncIterator]: () => body,
+    };
+    return body;
+  }
+
+  async #nextChunk(): Promise<IteratorResult<Uint8Array, undefined>> {
     const exchange = this.#exchange;
-    try {
-      for (;;) {
-        const chunk = exchange.read(MAX_CHUNK_BYTES);
-        if (chunk !== undefined) {
-          this.#pace?.received(chunk.length);
-          yield chunk;
-          continue;
-        }
-        const { incoming } = exchange;
-        if (incoming === 'ended') return;
-        if (incoming === 'failed') throw new Error(exchange.failReason);
-        await new Promise<void>(resolve => {
-          this.#wakeReader = resolve;
-        });
+    for (;;) {
+      if (this.#hasStoppedReading) return END_OF_BODY;
+      const chunk = exchange.read(MAX_CHUNK_BYTES);
+      if (chunk !== undefined) {
+        this.#pace?.received(chunk.length);
+        return { done: false, value: chunk };
       }
-    } finally {
-      exchange.stopReading('No more is read');
+      const { incoming } = exchange;
+      if (incoming !== 'open') {
+        this.#stopReading();
+        if (incoming === 'ended') return END_OF_BODY;
+        throw new Error(exchange.failReason);
+      }
+      await new Promise<void>(resolve => {
+        this.#wakeReader = resolve;
+      });
     }
+  }
+
+  #stopReading(): void {
+    if (this.#hasStoppedReading) return;
+    this.#hasStoppedReading = true;
+    this.#exchange.stopReading('No more is read');
+    this.onData();
   }
 
   /**
@@ -118,7 +140,7 @@ export class ExchangeIo implements ExchangeListener {
     this.onFail(error instanceof Error ? error.message : '');
   }
 
-  onReply(): void {}
+  onReply(_status: number, _head: string, _body: Buffer, _isComplete: boolean): void {}
 
   onData(): void {
     const wake = this.#wakeReader;
@@ -175,5 +197,7 @@ export function failureText(error: unknown): string {
     (code === undefined && (error.name === 'TypeError' || error.name === 'RangeError'));
   return isMeant ? `${error.name}\n${error.message.replaceAll('\n', ' ')}\n${code ?? ''}` : INTERNAL;
 }
+
+const END_OF_BODY: IteratorReturnResult<undefined> = { done: true, value: undefined };
 
 const INTERNAL = 'Error\nInternal error\n';

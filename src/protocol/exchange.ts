@@ -7,7 +7,7 @@ import { INLINE_BODY_BYTES } from './frame-layout.js';
 import { IncomingBody } from './incoming-body.js';
 import { OutgoingBody } from './outgoing-body.js';
 import { ProtocolError } from './protocol-error.js';
-import { Splice } from './splice.js';
+import { Splice, type SpliceSource, type SpliceTarget } from './splice.js';
 
 export type { ExchangeListener } from './body-owner.js';
 
@@ -234,6 +234,24 @@ export class Exchange implements BodyOwner {
     const splice = new Splice(from, to);
     from.receiveSplice(splice);
     to.receiveSplice(splice);
+  }
+
+  /** The rest of the outgoing body goes to the target. Undefined when it is over. @throws ProtocolError when it is not paused */
+  spliceOutgoing(target: SpliceTarget): Splice | undefined {
+    if (this.isOutgoingOver) return undefined;
+    const from = this.#openOutgoing();
+    const splice = new Splice(from, target);
+    from.receiveSplice(splice);
+    return splice;
+  }
+
+  /** The rest of the incoming body comes from the source. Undefined when it is over. @throws ProtocolError when it cannot be */
+  spliceIncoming(source: SpliceSource): Splice | undefined {
+    if (this.#isIncomingOver) return undefined;
+    const to = this.#openIncoming();
+    const splice = new Splice(source, to);
+    to.receiveSplice(splice);
+    return splice;
   }
 
   receiveReset(reason: string): void {

@@ -90,7 +90,10 @@ export class IncomingBody implements SpliceTarget {
 
   /** The exchange has failed, or its reader has stopped. */
   abandon(): void {
-    if (this.#state === 'open') this.#state = 'stopped';
+    if (this.#state === 'open') {
+      this.#state = 'stopped';
+      this.#splice?.targetGone();
+    }
     this.#queue = undefined;
     this.#count();
   }
@@ -122,9 +125,14 @@ export class IncomingBody implements SpliceTarget {
     if (this.#state === 'open') this.#receive(asBuffer(bytes));
   }
 
-  /** The end of a spliced body is received twice: from its source, and from the peer, which is notified of it. */
   receiveEnd(): void {
-    if (this.#state === 'ended' && this.#supply !== 'spliced') throw new ProtocolError('A body ended twice');
+    // The peer is notified of the end of a spliced body, which comes from its source here. That may still be on its way.
+    if (this.#supply === 'spliced') return;
+    if (this.#state === 'ended') throw new ProtocolError('A body ended twice');
+    this.receiveSplicedEnd();
+  }
+
+  receiveSplicedEnd(): void {
     const wasOpen = this.#state === 'open';
     this.#state = 'ended';
     if (wasOpen) this.#owner.listener?.onData();

@@ -16,17 +16,24 @@ export enum HostOpens {
   Warm = 4,
   /** Head: "scheduled time in ms\nretry count". */
   Alarm = 5,
+  /** Head: JSON of an array of TraceItem (host/tails/trace-item.ts). */
+  Tail = 6,
+  /** Head: JSON of ReceivedCall. Body: a value. Answered with JSON of CallAnswer, and a value. */
+  Rpc = 7,
 }
 
 /** Kinds of a signal; the id is that of the invocation where nothing else is said. 4 was an abort, and is not used again. */
 export enum SignalKind {
   /** Isolate to host: u8 level | UTF-8 text. */
   Log = 0,
-  /** Isolate to host: the invocation is over. u32 CPU microseconds | u32 peak external+heap KiB | u8 1 when it was ended for its CPU time. */
+  /** To services of their own, empty: the invocation makes no more calls. Isolate to host: the invocation is over. u32 CPU microseconds | u32 peak external+heap KiB | u8 1 when it was ended for its CPU time. */
   Done = 1,
   /** Isolate to host: passThroughOnException was called. */
   PassThrough = 2,
-  /** Isolate to host: the handler failed; JSON of HandlerFailure. The reply that follows has status 0. */
+  /**
+   * Isolate to host: the handler failed; JSON of HandlerFailure. The reply that follows has status 0. Without such a reply: what waitUntil was given
+   * has failed the event, whatever was replied.
+   */
   HandlerFailed = 3,
   /** Host to isolate: the invocation has timed out; all of its work ends. */
   Close = 5,
@@ -38,13 +45,39 @@ export enum SignalKind {
   Ping = 8,
   /** Isolate to host, by invocation. */
   Pong = 9,
+  /**
+   * Isolate to host or services, by exchange, whose outgoing body the isolate has paused there: its rest goes to an exchange of the other process
+   * (cross-splice.ts). u32 id of that.
+   */
+  SpliceFrom = 10,
+  /** Isolate to services or host, by exchange: the rest of what the isolate sends on it comes from the other process. */
+  SpliceTo = 11,
+  /** Isolate to host: function code has said what becomes of a message of its batch. u8 QueueWord | u32 index | f64 seconds of delay, NaN for none. */
+  QueueWord = 16,
+  /** Isolate to host: noRetry was called. */
+  NoRetry = 20,
 }
+
+/** What function code says of a message, or of all messages of its batch, whose index does not count then. */
+export enum QueueWord {
+  Ack = 0,
+  Retry = 1,
+  AckAll = 2,
+  RetryAll = 3,
+}
+
+/** The length of the payload of SignalKind.QueueWord. */
+export const QUEUE_WORD_BYTES = 13;
 
 /** The reason with which an isolate fails an invocation whose handler can never answer. */
 export const STALLED_REASON = 'EDGE_HANDLER_STALLED';
 
+/** The failure of calls whose connection to the services has ended. */
+export const SERVICES_LOST_REASON =
+  'EdgeError\nThe process of the services ended while the call was under way\nEDGE_SERVICES_LOST';
+
 /** The handlers of events that a function may export. */
-export const HANDLERS: readonly string[] = ['fetch', 'scheduled', 'queue', 'alarm'];
+export const HANDLERS: readonly string[] = ['fetch', 'scheduled', 'queue', 'alarm', 'tail'];
 
 export type ModuleKind = 'esm' | 'script' | 'json' | 'text' | 'data';
 
@@ -94,7 +127,7 @@ export interface IsolateLimits {
    */
   readonly cpuColdMs?: number;
   /** CPU time of one invocation, by what started it; null for no limit. */
-  readonly cpuMs: Readonly<Record<'fetch' | 'scheduled' | 'queue' | 'alarm', number | null>>;
+  readonly cpuMs: Readonly<Record<'fetch' | 'scheduled' | 'queue' | 'alarm' | 'tail', number | null>>;
 }
 
 export interface ScriptFailure {

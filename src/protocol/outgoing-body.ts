@@ -79,8 +79,10 @@ export class OutgoingBody implements SpliceSource {
 
   /** The exchange has failed: what waits is dropped. */
   abandon(): void {
+    const wasOver = this.#state === 'over';
     this.#state = 'over';
     this.#dropBacklog();
+    if (!wasOver) this.#splice?.sourceGone();
   }
 
   /** The connection is no longer backpressured. */

@@ -12,12 +12,16 @@
 export interface SpliceSource {
   /** `isSending`: the source is inside `deliver` and goes on by itself. */
   takeCredit(bytes: number, isSending: boolean): void;
+  /** The target takes no more of the body. For a source that is not notified of it by the peer. */
+  targetGone?(): void;
 }
 
 export interface SpliceTarget {
   receiveSpliced(bytes: Uint8Array): void;
   /** The source has ended. */
-  receiveEnd(): void;
+  receiveSplicedEnd(): void;
+  /** The source will not come to its end. For a target that is not notified of it by the peer. */
+  sourceGone?(): void;
 }
 
 export class Splice {
@@ -43,7 +47,15 @@ export class Splice {
     this.#source.takeCredit(bytes, this.#state === 'delivering');
   }
 
+  sourceGone(): void {
+    this.#target.sourceGone?.();
+  }
+
+  targetGone(): void {
+    this.#source.targetGone?.();
+  }
+
   end(): void {
-    this.#target.receiveEnd();
+    this.#target.receiveSplicedEnd();
   }
 }

@@ -229,8 +229,8 @@ export const EDGE_ERRORS = {
   },
   EDGE_LOOP: {
     status: 508,
-    text: 'functions fetched each other too deeply',
-    remedy: 'Find the functions that fetch each other; the message names how deep they went.',
+    text: 'functions fetched or called each other too deeply',
+    remedy: 'Find the functions that fetch or call each other; the message names how deep they went.',
   },
   EDGE_EGRESS_FAILED: {
     status: 502,
@@ -254,7 +254,25 @@ export const EDGE_ERRORS = {
     status: 503,
     text: 'another host uses the storage directory',
     remedy:
-      'Give each process a storage directory of its own, or run one process: [several processes](deploying.md#several-processes).',
+      'Give each process a storage directory of its own, or give all of them `services: "process"`: [several processes](deploying.md#several-processes).',
+  },
+  EDGE_SERVICES_START: {
+    status: 503,
+    text: 'the services process of the storage directory could not be started',
+    remedy:
+      'Read the reason in the message: memory, the number of processes, a process that is stopped, or a defect of the installation.',
+  },
+  EDGE_SERVICES_LOST: {
+    status: 503,
+    text: 'the services process of the storage directory has ended, or does not answer',
+    remedy:
+      'Retry where that is safe: a write may have been done; calls of the application that change nothing have been tried again already. Another process is started at once. If it happens again, the `warning` event says why the process ended.',
+  },
+  EDGE_SERVICES_VERSION: {
+    status: 503,
+    text: 'the services process of the storage directory is of another version of EdgeHost',
+    remedy:
+      'End all applications on the directory before those of the new version start: [processes](deploying.md#the-processes-of-a-storage-directory).',
   },
   EDGE_STORAGE_CORRUPT: {
     status: 500,

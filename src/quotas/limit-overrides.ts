@@ -73,6 +73,8 @@ export interface LimitOverrides {
   readonly cacheObjectBytes?: number;
   /** One file in the cache in front of functions. By the plan of the zone. */
   readonly cacheFileBytes?: number;
+  /** What all caches of an account keep on disk: the least recently used goes first, and 0 keeps nothing. */
+  readonly cacheBytes?: number;
   /** Entries that one `list()` of a bucket answers with. */
   readonly listEntries?: number;
   /** After this time a multipart upload that was not completed is removed. */

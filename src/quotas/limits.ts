@@ -15,7 +15,7 @@ export const ZONE_PLANS = ['free', 'pro', 'business', 'enterprise'] as const;
 export type ZonePlan = (typeof ZONE_PLANS)[number];
 
 /** What starts an invocation, by the name of the handler. */
-export const INVOCATION_KINDS = ['fetch', 'scheduled', 'queue', 'alarm'] as const;
+export const INVOCATION_KINDS = ['fetch', 'scheduled', 'queue', 'alarm', 'tail'] as const;
 export type InvocationKind = (typeof INVOCATION_KINDS)[number];
 
 /** The names that two of the kinds had before in the option `limits`, which still takes them. */
@@ -66,8 +66,20 @@ export const LIMITS = {
     values: {
       free: kinds(10),
       bundled: kinds(50),
-      unbound: { fetch: 30 * SECOND, scheduled: 15 * MINUTE, queue: 15 * MINUTE, alarm: 30 * SECOND },
-      standard: { fetch: 30 * SECOND, scheduled: 15 * MINUTE, queue: 15 * MINUTE, alarm: 30 * SECOND },
+      unbound: {
+        fetch: 30 * SECOND,
+        scheduled: 15 * MINUTE,
+        queue: 15 * MINUTE,
+        alarm: 30 * SECOND,
+        tail: 30 * SECOND,
+      },
+      standard: {
+        fetch: 30 * SECOND,
+        scheduled: 15 * MINUTE,
+        queue: 15 * MINUTE,
+        alarm: 30 * SECOND,
+        tail: 30 * SECOND,
+      },
     },
   },
   cpuOverrunMs: {
@@ -91,8 +103,8 @@ export const LIMITS = {
     values: {
       free: kinds(NONE),
       bundled: kinds(NONE),
-      unbound: { fetch: NONE, scheduled: 15 * MINUTE, queue: 15 * MINUTE, alarm: 15 * MINUTE },
-      standard: { fetch: NONE, scheduled: 15 * MINUTE, queue: 15 * MINUTE, alarm: 15 * MINUTE },
+      unbound: { fetch: NONE, scheduled: 15 * MINUTE, queue: 15 * MINUTE, alarm: 15 * MINUTE, tail: 15 * MINUTE },
+      standard: { fetch: NONE, scheduled: 15 * MINUTE, queue: 15 * MINUTE, alarm: 15 * MINUTE, tail: 15 * MINUTE },
     },
   },
   waitUntilMs: {
@@ -391,6 +403,16 @@ export const LIMITS = {
     by: 'plan',
     values: everyPlan(512 * MB),
   },
+  cacheBytes: {
+    label: 'what the caches of an account keep on disk',
+    unit: 'bytes',
+    source: 'Own. The least recently used goes first; 0 keeps nothing',
+    code: null,
+    min: 0,
+    max: NONE,
+    by: 'plan',
+    values: everyPlan(GB),
+  },
   cacheFileBytes: {
     label: 'a file in the cache before the function',
     unit: 'bytes',
@@ -442,7 +464,7 @@ export function limitRow(name: LimitName): LimitRow {
 }
 
 function kinds(value: number): ByKind<number> {
-  return { fetch: value, scheduled: value, queue: value, alarm: value };
+  return { fetch: value, scheduled: value, queue: value, alarm: value, tail: value };
 }
 
 function plans(free: number, bundled: number, unbound: number, standard: number): ByPlan<number> {

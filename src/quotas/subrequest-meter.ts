@@ -10,14 +10,19 @@ export type SubrequestLimits = Pick<ResolvedLimits, 'plan' | 'subrequests' | 'in
 export class SubrequestMeter {
   readonly #limits: SubrequestLimits;
   readonly #warnings: LimitWarnings | undefined;
+  readonly #parent: SubrequestMeter | undefined;
   #subrequests = 0;
   #internalSubrequests = 0;
   #cacheCalls = 0;
   readonly #calls: Partial<Record<SubrequestKind, number>> = {};
 
-  /** @param warnings where it is said that 80 % of a limit are used */
-  constructor(limits: SubrequestLimits, warnings?: LimitWarnings) {
+  /**
+   * @param warnings where it is said that 80 % of a limit are used
+   * @param parent the meter of an invocation that this one belongs to: what is counted here counts there first
+   */
+  constructor(limits: SubrequestLimits, warnings?: LimitWarnings, parent?: SubrequestMeter) {
     this.#limits = limits;
+    this.#parent = parent;
     this.#warnings = warnings;
   }
 
@@ -50,6 +55,7 @@ export class SubrequestMeter {
    * @throws EdgeError EDGE_SUBREQUEST_LIMIT when there is none left
    */
   count(kind: SubrequestKind): void {
+    this.#parent?.count(kind);
     if (SUBREQUEST_KINDS[kind] === 'internalSubrequests') {
       this.#check('internalSubrequests', this.#internalSubrequests + 1);
       this.#internalSubrequests++;

@@ -5,7 +5,7 @@ import { compilePattern } from '../names/route-pattern.js';
 import type { RouteMode } from '../quotas/admission.js';
 import { BINDING_NAME } from '../quotas/binding-name.js';
 import { PLANS, type Plan } from '../quotas/limits.js';
-import { anything, choice, list, record, refined, type Schema, secret, text } from '../quotas/schema/schema.js';
+import { anything, choice, list, object, record, refined, type Schema, secret, text } from '../quotas/schema/schema.js';
 import { checkCron } from './cron-expression.js';
 
 /** An account or function name: also part of keys and file names of stacks. */
@@ -46,6 +46,14 @@ export const CRON: Schema<string> = refined(
   text({ maxLength: 200, description: 'a cron expression of five fields' }),
   expression => reasonOf(() => checkCron(expression)),
 );
+
+/** The functions that watch a function. */
+export const TAILS: Schema<readonly string[]> = list(NAME, { maxItems: 10 });
+
+/** The same in files and in the management API. */
+export const TAIL_CONSUMERS: Schema<readonly { readonly service: string }[]> = list(object({ service: NAME }), {
+  maxItems: 10,
+});
 
 export const USAGE_MODEL: Schema<Plan> = choice(PLANS);
 

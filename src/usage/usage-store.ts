@@ -6,6 +6,7 @@ import type { RecordStore } from '../storage/records/record-store.js';
 import type { StorageOwner } from '../storage/storage-owner.js';
 import { dayOf } from './usage-day.js';
 import { below, USAGE_KEYSPACE, usageKeys } from './usage-keys.js';
+import type { UsageRecords } from './usage-records.js';
 import { decodeSlots, parsed, type UsageSlots } from './usage-slots.js';
 
 export interface FunctionDay {
@@ -29,9 +30,9 @@ export interface StoredCheckpoint {
 }
 
 export class UsageStore {
-  readonly #records: RecordStore;
+  readonly #records: UsageRecords;
 
-  constructor(records: RecordStore) {
+  constructor(records: UsageRecords) {
     this.#records = records;
   }
 
@@ -102,11 +103,11 @@ export class UsageStore {
 }
 
 /** What usage registers with the storage. Days before the last `keepDays` are removed. */
-export function usageStorage({ keepDays, now }: { keepDays: number; now: () => number }): StorageOwner {
+export function usageStorage({ keepDays, now }: { keepDays: () => number; now: () => number }): StorageOwner {
   return {
     name: 'usage',
     keyspace: USAGE_KEYSPACE,
-    jobs: [{ kind: 'sweep', run: ({ records }) => sweep(records, dayOf(now()) + 1 - keepDays) }],
+    jobs: [{ kind: 'sweep', run: ({ records }) => sweep(records, dayOf(now()) + 1 - keepDays()) }],
   };
 }
 

@@ -2,6 +2,7 @@
  * Types for authors of functions beside a library of TypeScript's that has the web types, `dom` or `webworker`: what functions have and those
  * do not declare. `edgehost/worker` is the better choice where it is possible, since they declare much that functions do not have.
  */
+/// <reference path="modules.d.ts" />
 import './functions.js';
 
 declare global {
@@ -16,6 +17,7 @@ declare global {
     readonly cron: string;
     /** Milliseconds since the epoch. */
     readonly scheduledTime: number;
+    noRetry(): void;
   }
   var ScheduledEvent: {
     prototype: ScheduledEvent;
@@ -58,7 +60,7 @@ declare global {
   }
 
   interface CacheStorage {
-    /** EdgeHost has no caches: the promise of each call of it rejects with an error that says so. The call counts as a subrequest. */
+    /** The cache that all functions of the account share without opening it by name. */
     readonly default: Cache;
   }
 

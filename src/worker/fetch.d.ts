@@ -178,16 +178,35 @@ declare var Response: {
 /** Not in the global scope of a function: only while an event is being handled. Each counts as a subrequest, as does each redirect of it. */
 declare function fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response>;
 
-/** EdgeHost has no caches: the promise of each call rejects with an error that says so. The call counts as a subrequest. */
+/** GET is the only method that has responses in a cache. */
+interface CacheQueryOptions {
+  /** A request with another method is looked up as GET. @default false */
+  ignoreMethod?: boolean;
+}
+
+/**
+ * Responses by URL, of all functions of the account. Each call counts as a subrequest and holds a connection. What is kept may be gone at any time, and is
+ * when it has expired: by `s-maxage`, `max-age` or `Expires`, else after 2 hours (200, 301), 20 minutes (302, 303) or 3 minutes (404, 410).
+ */
 interface Cache {
-  match(request: RequestInfo | URL): Promise<Response | undefined>;
+  /**
+   * The response that is kept; undefined when there is none. If-None-Match and If-Modified-Since of the request are answered with 304, Range with
+   * 206 or 416. Of a stream the body has to be read or canceled before the connection is free.
+   */
+  match(request: RequestInfo | URL, options?: CacheQueryOptions): Promise<Response | undefined>;
+  /**
+   * Keeps a response in place of the one before; resolves when it is kept, or when its headers say that it must not be. Rejects with TypeError for another
+   * method than GET, status 206, `Vary: *` and `Response.error()`, and with EDGE_LIMIT_EXCEEDED for a body of more than 512 MB.
+   */
   put(request: RequestInfo | URL, response: Response): Promise<void>;
-  delete(request: RequestInfo | URL): Promise<boolean>;
+  /** Whether there was one. */
+  delete(request: RequestInfo | URL, options?: CacheQueryOptions): Promise<boolean>;
 }
 declare var Cache: { prototype: Cache };
 
 interface CacheStorage {
   readonly default: Cache;
+  /** A cache apart from the default one and from those of other names. A name of up to 1,023 characters. */
   open(name: string): Promise<Cache>;
 }
 declare var CacheStorage: { prototype: CacheStorage };

@@ -1,5 +1,6 @@
 /** What functions have of EdgeHost: handlers, their arguments, and bindings. Part of `edgehost/worker` and of `edgehost/worker/dom`. */
 import type * as bucket from '../bindings/bucket/types.js';
+import type * as kv from '../bindings/kv/types.js';
 
 type Awaitable<T> = T | Promise<T>;
 
@@ -23,6 +24,59 @@ declare global {
   type StoreStorageClass = bucket.StoreStorageClass;
   type StoreUploadedPart = bucket.StoreUploadedPart;
   type StoreValue = bucket.StoreValue;
+
+  /** A key-value namespace: `env.SESSIONS`. */
+  type KvNamespace = kv.KvNamespace;
+  type KvGetOptions<Type extends kv.KvValueType = kv.KvValueType> = kv.KvGetOptions<Type>;
+  type KvListKey<Metadata = unknown> = kv.KvListKey<Metadata>;
+  type KvListOptions = kv.KvListOptions;
+  type KvListResult<Metadata = unknown> = kv.KvListResult<Metadata>;
+  type KvPutOptions = kv.KvPutOptions;
+  type KvValue = kv.KvValue;
+  type KvValueType = kv.KvValueType;
+  type KvValueWithMetadata<Value, Metadata> = kv.KvValueWithMetadata<Value, Metadata>;
+
+  /** How the body of a queue message is written. */
+  type QueueContentType = 'json' | 'text' | 'bytes' | 'v8';
+
+  interface QueueSendOptions {
+    /** `text` takes a string, `bytes` a view of bytes. @default 'json', and 'v8' before the compatibility date 2024-03-18 */
+    readonly contentType?: QueueContentType;
+    /** From 0 to 43,200. @default that of the binding, else of the queue */
+    readonly delaySeconds?: number;
+  }
+
+  interface MessageSendRequest<Body = unknown> extends QueueSendOptions {
+    readonly body: Body;
+  }
+
+  interface QueueMetrics {
+    /** Messages that are not done. */
+    readonly backlogCount: number;
+    /** Their bodies. */
+    readonly backlogBytes: number;
+    /** When the message was sent that is delivered next. */
+    readonly oldestMessageTimestamp?: Date;
+  }
+
+  interface QueueSendResponse {
+    readonly metadata: { readonly metrics: QueueMetrics };
+  }
+
+  /** A queue binding: `env.JOBS`. */
+  interface StoreQueue<Body = unknown> {
+    /** Resolves when the message is on disk: at most 128,000 bytes. */
+    send(body: Body, options?: QueueSendOptions): Promise<QueueSendResponse>;
+    /** 1 to 100 messages, 256,000 bytes together. Resolves when all are on disk; none is when it rejects. */
+    sendBatch(
+      messages: Iterable<MessageSendRequest<Body>>,
+      options?: { readonly delaySeconds?: number },
+    ): Promise<QueueSendResponse>;
+    metrics(): Promise<QueueMetrics>;
+  }
+
+  /** The name of a queue binding on the hosted platform. */
+  type Queue<Body = unknown> = StoreQueue<Body>;
 
   // Requests.
 
@@ -55,6 +109,69 @@ declare global {
       : never;
   };
 
+  /** What an `RpcTarget` is known by in types. It is never there. */
+  interface RpcTargetLike {
+    readonly '~rpcTarget'?: true;
+  }
+
+  /** Ends what is held for it in the function that it comes from. */
+  interface RpcDisposable {
+    [Symbol.dispose](): void;
+  }
+
+  /** The methods and getters of an object of another function: all are asynchronous. */
+  type RpcMembers<T> = {
+    readonly [Name in Exclude<
+      keyof T,
+      'fetch' | 'connect' | 'dup' | 'constructor' | '~rpcTarget' | symbol
+    >]: T[Name] extends (...args: infer Args) => infer Result
+      ? (...args: Args) => RpcPromise<Awaited<Result>>
+      : RpcPromise<Awaited<T[Name]>>;
+  };
+
+  /** An object or a function that stays in another function: it is called there. `dup()` makes another stub for it, to be disposed of by itself. */
+  type RpcStub<T> = (T extends (...args: infer Args) => infer Result
+    ? (...args: Args) => RpcPromise<Awaited<Result>>
+    : RpcMembers<T>) &
+    RpcDisposable & { dup(): RpcStub<T> };
+
+  /** A value as its receiver has it: a copy, with stubs for functions and for objects that extend `RpcTarget`. */
+  type RpcValue<T> = T extends (...args: never[]) => unknown
+    ? RpcStub<T>
+    : T extends { readonly '~rpcTarget'?: true }
+      ? '~rpcTarget' extends keyof T
+        ? RpcStub<T>
+        : RpcCopy<T>
+      : T;
+  type RpcCopy<T> = T extends
+    | Date
+    | Error
+    | ArrayBuffer
+    | ArrayBufferView
+    | ReadableStream
+    | WritableStream
+    | Request
+    | Response
+    | Headers
+    | Map<unknown, unknown>
+    | Set<unknown>
+    ? T
+    : T extends object
+      ? { [Name in keyof T]: RpcValue<T[Name]> }
+      : T;
+
+  /** The promise of a result. Methods and properties of the result can be called before it is there: `env.API.user(7).name()`. */
+  type RpcPromise<T> = Promise<RpcValue<T>> & (T extends object ? RpcMembers<T> : unknown) & RpcDisposable;
+
+  /**
+   * A service binding, `env.AUTH`, by the type of the class that it calls: `Service<Auth>`. Without one only `fetch()` is
+   * known.
+   */
+  type Service<Entrypoint = object> = RpcMembers<Entrypoint> & {
+    /** Answered by the function, whatever host the URL names. */
+    fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
+  };
+
   // Handlers and their arguments.
 
   /** The third argument of handlers. */
@@ -74,11 +191,12 @@ declare global {
     readonly cron: string;
     /** Milliseconds since the epoch. */
     readonly scheduledTime: number;
+    /** When this run fails, it is not to be run again: the host's events and its caller see that. */
     noRetry(): void;
   }
 
   interface QueueRetryOptions {
-    /** From now, up to 43,200 (12 hours). @default 0 */
+    /** From now, up to 43,200 (12 hours). @default the consumer's `retryDelaySeconds` */
     readonly delaySeconds?: number;
   }
 
@@ -98,6 +216,8 @@ declare global {
   interface MessageBatch<Body = unknown> {
     readonly queue: string;
     readonly messages: readonly Message<Body>[];
+    /** How much the queue held when the batch was made. */
+    readonly metadata: { readonly metrics: QueueMetrics };
     ackAll(): void;
     retryAll(options?: QueueRetryOptions): void;
   }
@@ -134,11 +254,97 @@ declare global {
     context: ExecutionContext,
   ) => Awaitable<void>;
 
+  /** What is known of an invocation of another function that is over. */
+  interface TraceItem {
+    readonly scriptName: string | null;
+    readonly scriptVersion?: { readonly id: string };
+    /** The id of the invocation, as in the events of the host. */
+    readonly invocation: string;
+    readonly entrypoint: string | null;
+    readonly dispatchNamespace: string | null;
+    readonly scriptTags: readonly string[];
+    readonly durableObjectId: string | null;
+    readonly executionModel: string;
+    readonly outcome:
+      | 'ok'
+      | 'exception'
+      | 'exceededCpu'
+      | 'exceededMemory'
+      | 'exceededWallTime'
+      | 'canceled'
+      | 'responseStreamDisconnected'
+      | 'internalError';
+    /** When it began, in milliseconds since the epoch. */
+    readonly eventTimestamp: number | null;
+    readonly event:
+      | TraceItemFetchEventInfo
+      | TraceItemScheduledEventInfo
+      | TraceItemQueueEventInfo
+      | TraceItemAlarmEventInfo
+      | TraceItemTailEventInfo
+      | null;
+    readonly logs: readonly {
+      readonly timestamp: number;
+      readonly level: string;
+      readonly message: readonly string[];
+    }[];
+    readonly exceptions: readonly {
+      readonly timestamp: number;
+      readonly name: string;
+      readonly message: string;
+      readonly stack?: string;
+    }[];
+    readonly diagnosticsChannelEvents: readonly never[];
+    /** More was logged than the limit allows. */
+    readonly truncated: boolean;
+    /** Milliseconds. */
+    readonly cpuTime: number;
+    readonly wallTime: number;
+  }
+
+  interface TraceItemRequest {
+    readonly method: string;
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly cf?: object;
+  }
+
+  interface TraceItemFetchEventInfo {
+    /** Without what authenticates; `getUnredacted()` has the request as it was. */
+    readonly request: TraceItemRequest & { getUnredacted(): TraceItemRequest };
+    readonly response?: { readonly status: number };
+  }
+
+  interface TraceItemScheduledEventInfo {
+    readonly cron: string;
+    readonly scheduledTime: number;
+  }
+
+  interface TraceItemQueueEventInfo {
+    readonly queue: string;
+    readonly batchSize: number;
+  }
+
+  interface TraceItemAlarmEventInfo {
+    readonly scheduledTime: Date;
+  }
+
+  interface TraceItemTailEventInfo {
+    readonly consumedEvents: readonly { readonly scriptName: string | null }[];
+  }
+
+  type ExportedHandlerTailHandler<Env = unknown> = (
+    events: TraceItem[],
+    env: Env,
+    context: ExecutionContext,
+  ) => Awaitable<void>;
+
   /** The default export of a module: `export default { ... } satisfies ExportedHandler<Env>`. */
   interface ExportedHandler<Env = unknown, QueueBody = unknown> {
     fetch?: ExportedHandlerFetchHandler<Env>;
     scheduled?: ExportedHandlerScheduledHandler<Env>;
     queue?: ExportedHandlerQueueHandler<Env, QueueBody>;
     alarm?: ExportedHandlerAlarmHandler<Env>;
+    tail?: ExportedHandlerTailHandler<Env>;
   }
 }

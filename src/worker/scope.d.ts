@@ -63,6 +63,7 @@ interface ScheduledEvent extends ExtendableEvent {
   readonly cron: string;
   /** Milliseconds since the epoch. */
   readonly scheduledTime: number;
+  noRetry(): void;
 }
 declare var ScheduledEvent: EventPhases & {
   prototype: ScheduledEvent;

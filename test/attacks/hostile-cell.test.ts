@@ -54,6 +54,7 @@ function rig(closeWithinMs?: number): Rig {
     onFail: () => told.push('fail'),
     onLog: () => told.push('log'),
     onPassThrough: () => told.push('pass'),
+    onNoRetry: () => told.push('noRetry'),
     onHandlerFailed: () => told.push('handler failed'),
     onCall: exchange => {
       calls.push(exchange);
@@ -328,7 +329,7 @@ test('the answer to a load is checked field by field', async t => {
           memoryBytes: 1,
           cpuOverrunMs: 0,
           cpuBalanceMs: 0,
-          cpuMs: { fetch: 1, scheduled: 1, queue: 1, alarm: 1 },
+          cpuMs: { fetch: 1, scheduled: 1, queue: 1, alarm: 1, tail: 1 },
         },
       },
       new Uint8Array(1),

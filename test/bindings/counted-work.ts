@@ -45,7 +45,7 @@ export function countedWork(most = Number.POSITIVE_INFINITY): CountedWork {
       if (open === 0) throw new Error('closed more than were open');
       open--;
     },
-    countRedirect() {},
+    countRedirect: () => undefined,
     countEgress() {},
     get heldBytes() {
       return heldBytes;

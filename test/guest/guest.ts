@@ -13,7 +13,7 @@ const LIMITS = {
   memoryBytes: 2 ** 30,
   cpuOverrunMs: 0,
   cpuBalanceMs: 0,
-  cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null },
+  cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null, tail: null },
 } as const;
 
 /** A call of a service: answer it on the exchange. `body` is what came with the head; a streamed one is read by `readBody`. */
@@ -168,6 +168,7 @@ function invoke(
       checkProgress() {},
       onPong: () => {},
       onPassThrough: () => logs.push('passThroughOnException'),
+      onNoRetry: () => logs.push('noRetry'),
       onHandlerFailed: found => {
         failure = found;
       },

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { COMPATIBILITY_FLAGS } from '../../src/bindings/compatibility-flags.js';
 import { readFunctionFile } from '../../src/host/deploy/config-file.js';
 import { resolveLoadOptions } from '../../src/host/options.js';
 import { makeApi, upload } from '../management/support/api.js';
@@ -23,8 +24,7 @@ interface Row {
 
 const IDENTIFIER = 'expected a JavaScript identifier that is not a reserved word';
 const FLAG = 'store_list_honor_include';
-const FLAGS =
-  "expected one of 'store_list_honor_include', 'store_list_prefix_keeps_delimiter': there are no others, and no flag makes Node's own modules available in functions";
+const FLAGS = `expected one of ${COMPATIBILITY_FLAGS.map(flag => `'${flag}'`).join(', ')}: there are no others, and no flag makes Node's own modules available in functions`;
 const BUCKET =
   'expected the name of a bucket: 3 to 63 lower-case letters, digits and "-", beginning and ending with a letter or digit';
 const PATTERN = 'expected a route pattern such as example.com/api/*';

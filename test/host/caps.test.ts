@@ -71,7 +71,7 @@ test('caps hold for load() too, and lower a plan that has more', t => {
 
 test('what is stored and no longer allowed is lowered, and the owner hears of it', t => {
   const { resolved, lowered } = limitsOf({ plan: 'free' }, { cpuMs: 60_000 }, 'stored');
-  t.deepEqual(resolved.cpuMs, { fetch: 10, scheduled: 10, queue: 10, alarm: 10 });
+  t.deepEqual(resolved.cpuMs, { fetch: 10, scheduled: 10, queue: 10, alarm: 10, tail: 10 });
   t.is(lowered.length, 1);
   t.regex(lowered[0] ?? '', /Function "f" is loaded with less than it asks for.* cpuMs is 10 ms/);
 });

@@ -165,17 +165,3 @@ test('alarm() refuses what is no time and no count, and rejects when there is no
   const other = await host.load('export default { fetch() {} }', { name: 'other' });
   await t.throwsAsync(other.alarm(), { message: /no handler for this kind of event/ });
 });
-
-test('caches are there and say that they are not supported', async t => {
-  const fn = await newHost(t).load(`export default {
-    async fetch(request) {
-      const opened = await caches.open('mine');
-      const errors = [];
-      for (const call of [() => caches.default.match(request), () => opened.put(request, new Response()), () => opened.delete(request)])
-        await call().catch(error => errors.push(error.code + ': ' + error.message));
-      return Response.json(errors);
-    },
-  }`);
-  const errors: string[] = JSON.parse(await textOf(fn.fetch('http://x/')));
-  t.deepEqual(errors, Array(3).fill('EDGE_NOT_SUPPORTED: Caches are not supported by this version of EdgeHost'));
-});

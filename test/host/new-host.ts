@@ -1,4 +1,9 @@
 /** Hosts for tests: in memory, closed when the test ends. */
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
 import type { ExecutionContext } from 'ava';
 import { EdgeHost, type EdgeHostOptions, type InvocationEvent, type LogEvent } from '../../src/index.js';
 
@@ -7,9 +12,23 @@ export const ISOLATIONS: readonly Isolation[] = ['process', 'thread'];
 
 /** Without a warm isolate or process beside those that a test uses, which would take a third of the CPU time of most tests. */
 export function newHost(t: ExecutionContext, options: EdgeHostOptions = {}): EdgeHost {
-  const host = new EdgeHost({ storage: ':memory:', spareIsolates: 0, warmCells: 0, ...options });
+  const host = new EdgeHost({ storage: ':memory:', spareIsolates: 0, warmCells: 0, ...inServices(t, options) });
   t.teardown(() => host.close({ drainMs: 0 }));
   return host;
+}
+
+/**
+ * With EDGEHOST_TEST_SERVICES=process every host that can has its services in a process of their own, so that the tests of services run on both: in a storage
+ * directory in place of ':memory:'. One with a clock or a registry of its own stays as it is, because those do not cross.
+ */
+function inServices(t: ExecutionContext, options: EdgeHostOptions): EdgeHostOptions {
+  const { storage = ':memory:', isolation, now, services } = options;
+  if (process.env.EDGEHOST_TEST_SERVICES !== 'process' || services !== undefined) return options;
+  if (isolation === 'thread' || now !== undefined) return options;
+  if (storage !== ':memory:') return { ...options, services: 'process' };
+  const directory = mkdtempSync(join(tmpdir(), 'edgehost-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  return { ...options, storage: directory, services: 'process' };
 }
 
 /** The next invocation event that `matches`. */

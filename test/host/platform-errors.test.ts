@@ -68,7 +68,10 @@ for (const isolation of ISOLATIONS) {
     ],
     ['digest() of an unknown algorithm', 'await crypto.subtle.digest("MD9", new Uint8Array(3))'],
     ['a callback of the application', 'await env.APP.fail()'],
-    ['a cache', 'await caches.default.match("http://x/")'],
+    [
+      'a cache',
+      'await caches.default.put("http://x/", new Response("", { headers: { vary: "a b" }, status: 200, statusText: "x".repeat(2000) }))',
+    ],
   ] as const) {
     test(`the rejection of ${what} has the place that waits for it (${isolation})`, async t => {
       const { name, location, stack, event } = await failureOf(t, isolation, statement);

@@ -4,7 +4,7 @@ import test from 'ava';
 import type { EdgeFunction } from '../../src/index.js';
 import { handler, ISOLATIONS, newHost, nextInvocation, textOf } from './new-host.js';
 
-const CALLS: readonly (readonly ['scheduled' | 'alarm', (fn: EdgeFunction) => Promise<void>])[] = [
+const CALLS: readonly (readonly ['scheduled' | 'alarm', (fn: EdgeFunction) => Promise<unknown>])[] = [
   ['scheduled', fn => fn.scheduled()],
   ['alarm', fn => fn.alarm()],
 ];

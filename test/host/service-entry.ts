@@ -2,7 +2,7 @@
 import { REGISTRY } from '../../src/bindings/registry.js';
 import type { Service } from '../../src/bindings/service.js';
 import type { ServiceId } from '../../src/bindings/service-id.js';
-import type { FunctionServices, ServiceEntry } from '../../src/host/invocation/calls/services.js';
+import type { FunctionServices, ServiceEntry } from '../../src/services/calls/answer-call.js';
 
 /** The row of a service, with one binding of it: '' for a service that every function has. */
 export function serviceEntry(id: ServiceId, service: Service, binding = ''): ServiceEntry {

@@ -24,7 +24,7 @@ const LOAD: LoadHead = {
     memoryBytes: 2 ** 40,
     cpuOverrunMs: 0,
     cpuBalanceMs: 0,
-    cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null },
+    cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null, tail: null },
   },
 };
 

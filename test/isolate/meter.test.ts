@@ -9,7 +9,7 @@ const LIMITS: IsolateLimits = {
   memoryBytes: 1024 ** 3,
   cpuOverrunMs: 1000,
   cpuBalanceMs: 1000,
-  cpuMs: { fetch: 1000, scheduled: 5000, queue: null, alarm: 2000 },
+  cpuMs: { fetch: 1000, scheduled: 5000, queue: null, alarm: 2000, tail: 2000 },
 };
 
 function rig(limits: Partial<IsolateLimits> = {}, collect: (meter: () => InvocationMeter) => void = () => {}) {

@@ -20,7 +20,9 @@ const REACH: Partial<Record<PlainLimitName, (figure: number) => LoadOptions>> = 
     };
   },
   envVarBytes: figure => ({ vars: { V: 'x'.repeat(figure) } }),
-  cronTriggers: figure => ({ crons: Array.from({ length: figure }, (_, n) => `${n % 60} ${n % 24} * * *`) }),
+  cronTriggers: figure => ({
+    crons: Array.from({ length: figure }, (_, n) => `${n % 60} ${Math.floor(n / 60)} * * *`),
+  }),
   routesPerZone: figure => ({ routes: Array.from({ length: figure }, (_, n) => `example.com/r${n}/*`) }),
   zonesPerFunction: figure => ({ routes: Array.from({ length: figure }, (_, n) => `zone${n}.com/*`) }),
 };

@@ -241,9 +241,10 @@ const PROBES: Readonly<Record<Exclude<LimitName, keyof typeof ELSEWHERE>, Probe>
 const ELSEWHERE = {
   cpuOverrunMs: 'only ever lent on top of cpuMs: test/quotas/cpu-token-bucket.test.ts',
   instances: 'one, and no override gives more',
-  cacheCalls: 'no caches yet: test/host/invocation/calls/accounting.test.ts has a scripted one',
-  cacheObjectBytes: 'no caches yet',
-  cacheFileBytes: 'no caches yet',
+  cacheCalls: 'test/host/caches/cache-limits.test.ts',
+  cacheObjectBytes: 'test/host/caches/cache-limits.test.ts',
+  cacheFileBytes: 'test/host/caches/cache-limits.test.ts',
+  cacheBytes: 'test/host/caches/cache-limits.test.ts',
   addressRequestsPerSecond: 'needs an address: below, through a listener',
   listEntries: 'test/limits/bucket-limits.test.ts',
   multipartUploadMs: 'test/limits/bucket-limits.test.ts',

@@ -3,7 +3,7 @@ import { MemoryLevel } from 'memory-level';
 import { createManagement } from '../../src/management/management.js';
 import { EdgeError } from '../../src/quotas/errors.js';
 import { type Api, makeApi, newNames, OTHER_TOKEN, SECRETS_KEY, TOKEN, upload } from './support/api.js';
-import { MemoryBuckets, MemoryFunctions } from './support/memory-port.js';
+import { MemoryFunctions, memoryDirectories } from './support/memory-port.js';
 import { asStorage } from './support/open-level.js';
 
 const HELLO = '/accounts/acme/functions/hello';
@@ -251,6 +251,17 @@ test('PUT functions keeps no more versions and modules than allowed, and never d
   t.is((await api.call('GET', `${HELLO}/content`)).status, 200);
 });
 
+test('tail_consumers of an upload and of settings are the tails of the function', async t => {
+  const api = makeApi();
+  await api.call('PUT', HELLO, upload(SOURCE, { tail_consumers: [{ service: 'watcher' }] }));
+  t.deepEqual(serving(api).tails, ['watcher']);
+  const { result } = await api.call('GET', `${HELLO}/settings`);
+  t.deepEqual(result.tail_consumers, [{ service: 'watcher' }]);
+  await api.call('PATCH', `${HELLO}/settings`, { tail_consumers: [{ service: 'one' }, { service: 'two' }] });
+  t.deepEqual(serving(api).tails, ['one', 'two']);
+  t.is((await api.call('PATCH', `${HELLO}/settings`, { tail_consumers: ['one'] })).status, 400);
+});
+
 test('PATCH settings makes a version of the same modules and lets it serve', async t => {
   const api = makeApi();
   await api.call('PUT', HELLO, upload(SOURCE, { bindings: [{ type: 'plain_text', name: 'A', text: 'a' }] }));
@@ -310,6 +321,40 @@ test('PUT schedules replaces cron triggers, and refuses what is none or too many
   t.is(status, 403);
   t.is(body.errors[0]?.code, 4005);
   t.deepEqual(api.functions.triggers.get('acme/hello')?.crons, ['*/5 * * * *']);
+});
+
+test('PUT schedules keeps what is to be done about missed and overlapping runs', async t => {
+  const api = makeApi();
+  await api.call('PUT', HELLO, upload(SOURCE));
+  const schedule = { cron: '0 4 * * *', missed: 'latest', overlap: 'skip', jitter_ms: 5000 };
+  const { body } = await api.call('PUT', `${HELLO}/schedules`, [schedule, { cron: '0 5 * * *' }]);
+  t.like(body.result, [schedule, { cron: '0 5 * * *' }]);
+  t.deepEqual(api.functions.triggers.get('acme/hello')?.crons, [
+    { cron: '0 4 * * *', missed: 'latest', overlap: 'skip', jitterMs: 5000 },
+    '0 5 * * *',
+  ]);
+  for (const wrong of [{ missed: 'all' }, { overlap: 'wait' }, { jitter_ms: -1 }, { jitter_ms: 3_600_001 }]) {
+    t.is((await api.call('PUT', `${HELLO}/schedules`, [{ cron: '0 4 * * *', ...wrong }])).status, 400);
+  }
+});
+
+test('POST schedules/run runs the scheduled handler once', async t => {
+  const api = makeApi();
+  t.is((await api.call('POST', `${HELLO}/schedules/run`, {})).status, 404);
+  await api.call('PUT', HELLO, upload(SOURCE));
+  await api.call('PUT', `${HELLO}/schedules`, [{ cron: '0 4 * * *' }]);
+  const { status, result } = await api.call('POST', `${HELLO}/schedules/run`, {});
+  t.is(status, 200);
+  t.deepEqual(result, { outcome: 'ok', cron: '0 4 * * *', no_retry: true, error: null });
+  const time = '2026-03-01T04:00:00Z';
+  await api.call('POST', `${HELLO}/schedules/run`, { cron: '0 5 * * *', scheduled_time: time });
+  t.deepEqual(api.functions.scheduled, [
+    { cron: '0 4 * * *', scheduledTime: null },
+    { cron: '0 5 * * *', scheduledTime: new Date(time) },
+  ]);
+  for (const wrong of [{ cron: '61 * * * *' }, { scheduled_time: 'now' }, { time }]) {
+    t.is((await api.call('POST', `${HELLO}/schedules/run`, wrong)).status, 400);
+  }
 });
 
 test('POST routes attaches a function to a pattern of the zone', async t => {
@@ -395,7 +440,7 @@ test('restore() loads what was stored into another host, and reports what does n
   const again = createManagement({
     storage: api.storage,
     functions,
-    directories: { buckets: () => new MemoryBuckets() },
+    directories: memoryDirectories(),
     names: newNames(),
     secretsKey: SECRETS_KEY,
   });

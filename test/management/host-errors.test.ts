@@ -23,7 +23,9 @@ const ANSWERS: Readonly<Partial<Record<EdgeErrorCode, readonly [number, number]>
   EDGE_ISOLATE_LOST: [503, 8001],
   EDGE_OVERLOADED: [503, 8001],
   EDGE_CLOSED: [503, 8001],
+  EDGE_SERVICES_LOST: [503, 8001],
   EDGE_STORAGE_FULL: [507, 8002],
+  EDGE_STORAGE_QUOTA: [403, 4005],
   EDGE_ACCOUNT_REMOVED: [404, 4001],
 };
 

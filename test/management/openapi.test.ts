@@ -135,6 +135,7 @@ function tokenFor(operation: Operation): string | null {
 const SPARE: Readonly<Record<string, (ids: Readonly<Record<string, string>>) => Readonly<Record<string, string>>>> = {
   'account-remove': () => ({ account_id: 'other' }),
   'function-delete': () => ({ function_name: 'free' }),
+  'kv-namespace-delete': () => ({ namespace_id: 'spare' }),
   'zone-delete': ids => ({ zone_id: ids.spare_zone ?? '' }),
 };
 
@@ -147,6 +148,9 @@ async function seed(api: Api): Promise<Readonly<Record<string, string>>> {
   await api.call('PUT', '/accounts/acme/functions/free', upload('export default {}'));
   const route = await api.call('POST', `/zones/${zone}/routes`, { pattern: 'example.com/seed', function: 'hello' });
   await api.call('POST', '/accounts/acme/buckets', { name: 'seeded' });
+  await api.call('POST', '/accounts/acme/kv/namespaces', { name: 'spare' });
+  await api.call('POST', '/accounts/acme/kv/namespaces', { name: 'seeded' });
+  await api.call('PUT', '/accounts/acme/kv/namespaces/seeded/values/seed', 'x');
   const token = await api.call('POST', '/accounts/acme/tokens', { name: 'seed', permissions: ['zones:read'] });
   return {
     zone_id: zone,
@@ -162,12 +166,15 @@ async function seed(api: Api): Promise<Readonly<Record<string, string>>> {
     organization_identifier: 'acme',
     identifier: 'acme',
     bucket_name: 'seeded',
+    namespace_id: 'seeded',
+    key_name: 'seed',
   };
 }
 
 function bodyFor(operation: Operation, document: Document, ids: Readonly<Record<string, string>>): unknown {
   const content = operation.requestBody?.content ?? {};
   if ('multipart/form-data' in content) return upload('export default {}');
+  if ('application/octet-stream' in content) return 'x';
   if ('*/*' in content) return {};
   const name = content['application/json']?.schema?.$ref?.split('/').at(-1);
   if (name === undefined) return undefined;

@@ -8,7 +8,7 @@ import test from 'ava';
 import { Level } from 'level';
 import { createManagement } from '../../src/management/management.js';
 import { makeApi, newNames, readAnswer, TOKEN } from './support/api.js';
-import { MemoryBuckets, MemoryFunctions } from './support/memory-port.js';
+import { MemoryFunctions, memoryDirectories } from './support/memory-port.js';
 import { asStorage, openLevel } from './support/open-level.js';
 
 const CHANGES = 15;
@@ -32,7 +32,7 @@ test('a process that is killed while it writes loses nothing it has answered, an
   const { fetch, restore } = createManagement({
     storage,
     functions,
-    directories: { buckets: () => new MemoryBuckets() },
+    directories: memoryDirectories(),
     names: newNames(),
     tokens: [{ name: 'all', token: TOKEN, account: 'acme', permissions: 'all' }],
   });

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createManagement, type ManagementOptions } from '../../src/management/management.js';
 import { type Answer, type Api, makeApi, newNames, OTHER_TOKEN, TOKEN, upload } from './support/api.js';
-import { MemoryBuckets, MemoryFunctions } from './support/memory-port.js';
+import { MemoryFunctions, memoryDirectories } from './support/memory-port.js';
 
 const OWNER_TOKEN = 'test-token-of-the-owner-for-all-accounts';
 const TOKENS = [
@@ -218,7 +218,7 @@ test('zones that were made before load; of those that conflict the later is inac
   const again = createManagement({
     storage: before.storage,
     functions,
-    directories: { buckets: () => new MemoryBuckets() },
+    directories: memoryDirectories(),
     names,
     onWarning: ({ message }) => warnings.push(message),
   });
@@ -253,7 +253,7 @@ test('zones that were made before yield to what is declared, and stay within it'
   const again = createManagement({
     storage: before.storage,
     functions: new MemoryFunctions(),
-    directories: { buckets: () => new MemoryBuckets() },
+    directories: memoryDirectories(),
     names,
     onWarning: ({ message }) => warnings.push(message),
   });

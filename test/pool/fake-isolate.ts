@@ -15,6 +15,7 @@ export const IGNORES_ALL: InvocationPort = {
   onFail() {},
   onLog() {},
   onPassThrough() {},
+  onNoRetry() {},
   onHandlerFailed() {},
   onCall() {},
   onCallRead() {},
@@ -36,7 +37,7 @@ export const LOAD_HEAD: LoadHead = {
     memoryBytes: 1,
     cpuOverrunMs: 0,
     cpuBalanceMs: 0,
-    cpuMs: { fetch: 10, scheduled: 10, queue: 10, alarm: 10 },
+    cpuMs: { fetch: 10, scheduled: 10, queue: 10, alarm: 10, tail: 10 },
   },
 };
 

@@ -96,7 +96,6 @@ const THREW = 'EDGE_HANDLER_THREW';
 const IMPORT = 'EDGE_SCRIPT_IMPORT';
 
 export const ABSENT = {
-  'a cache': { source: answering('caches.default.match(request)'), code: THREW, text: 'Caches are not supported' },
   HTMLRewriter: { source: answering('new HTMLRewriter()'), code: THREW, text: 'HTMLRewriter is not defined' },
   WebSocketPair: { source: answering('new WebSocketPair()'), code: THREW, text: 'WebSocketPair is not defined' },
   WebSocket: { source: answering('new WebSocket("wss://a.example")'), code: THREW, text: 'WebSocket is not defined' },
@@ -115,9 +114,9 @@ export const ABSENT = {
     text: `imports "node:buffer", which is not among the modules of the deployment: Node's own modules are not available`,
   },
   'modules of another platform': {
-    source: importing('import { env } from "cloudflare:workers";'),
+    source: importing('import { connect } from "cloudflare:email";'),
     code: IMPORT,
-    text: ': there are no modules cloudflare: in functions',
+    text: ': the built-in modules are edgehost:workers',
   },
   'a package': {
     source: importing('import { Hono } from "hono";'),

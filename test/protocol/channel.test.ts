@@ -2,10 +2,11 @@ import { once } from 'node:events';
 import net from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { FIRST_WINDOW_BYTES } from '../../src/protocol/body-owner.js';
-import { Channel, type ChannelOwner } from '../../src/protocol/channel.js';
+import { Channel, type ChannelBounds, type ChannelOwner } from '../../src/protocol/channel.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
 import { FrameWriter } from '../../src/protocol/frame-writer.js';
 import { socketTransport, type Transport, type TransportReader } from '../../src/protocol/transport.js';
+import { CONNECTION_BOUNDS } from '../../src/services/connection-bounds.js';
 import { SILENT_TRANSPORT } from './silent-transport.js';
 
 const OWNER: ChannelOwner = { onOpen() {}, onSignal() {}, onClose() {} };
@@ -102,7 +103,7 @@ interface Peer {
 }
 
 /** A channel of the host whose peer writes whatever it likes. */
-function peer(): Peer {
+function peer(bounds?: ChannelBounds): Peer {
   let reader: TransportReader | undefined;
   const made: Peer = {
     opened: [],
@@ -128,6 +129,7 @@ function peer(): Peer {
           made.error = error?.message ?? 'closed';
         },
       },
+      bounds,
     ),
   };
   return made;
@@ -223,6 +225,21 @@ test('Channel holds bodies up to its bound when no account bears them, and no mo
   }
   t.is(made.error, 'Too much data is queued');
   t.true(made.opened.length > mostBodies * 0.9);
+});
+
+test('Channel holds a body for each of many clients of a peer that is trusted, and calls and late frames', t => {
+  const made = peer(CONNECTION_BOUNDS);
+  const bodies = (128 * 1024 * 1024) / FIRST_WINDOW_BYTES + 50;
+  for (let at = 0; at < bodies; at++) {
+    made.writer.open(2 * at + 1, 1, '', false, null, false);
+    made.writer.data(2 * at + 1, new Uint8Array(FIRST_WINDOW_BYTES));
+    made.send();
+  }
+  for (let at = bodies; at < 17_000; at++) made.writer.open(2 * at + 1, 1, '', false, null, true);
+  for (let at = 0; at < 10_100; at++) made.writer.end(99_999);
+  made.send();
+  t.is(made.error, undefined);
+  t.is(made.opened.length, 17_000);
 });
 
 test('Channel opens nothing that was read together with a frame for which its owner has closed it', t => {

@@ -85,13 +85,13 @@ const EXPECTED: Readonly<Record<string, Readonly<Record<string, string | RegExp>
   },
   'a spliced body': {
     data: /for a body that was spliced/,
-    end: 'data, over?',
+    end: '',
     paused: /not asked to be/,
     splice: /spliced twice/,
   },
   'a body that ended': { data: /after the end/, end: /ended twice/, paused: /not asked to be/ },
-  // The peer hears of the end of the source, and passes it on.
-  'a spliced body that ended': { data: /after the end/, end: 'over?', paused: /not asked to be/ },
+  // The peer hears of the end of the source, and passes it on: here it comes from the splice.
+  'a spliced body that ended': { data: /after the end/, end: '', paused: /not asked to be/ },
   'a body that was stopped': { data: '', end: 'over?', paused: /not asked to be/ },
   'a body that was stopped while pausing': { data: '', end: 'over?', paused: 'data' },
   'a body that was stopped and ended': { data: /after the end/, end: /ended twice/, paused: /not asked to be/ },

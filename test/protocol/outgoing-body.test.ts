@@ -19,7 +19,7 @@ function rig(): Rig {
   const delivered: (number | 'end')[] = [];
   const target = {
     receiveSpliced: (bytes: Uint8Array) => delivered.push(bytes.length),
-    receiveEnd: () => delivered.push('end'),
+    receiveSplicedEnd: () => delivered.push('end'),
   };
   return { owner, body, delivered, splice: new Splice(body, target) };
 }

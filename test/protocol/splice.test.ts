@@ -9,7 +9,7 @@ test('giveCredit() says that the source is sending inside deliver(), and at no o
   const credits: [number, boolean][] = [];
   const splice: Splice = new Splice(
     { takeCredit: (bytes, isSending) => credits.push([bytes, isSending]) },
-    { receiveSpliced: () => splice.giveCredit(2), receiveEnd() {} },
+    { receiveSpliced: () => splice.giveCredit(2), receiveSplicedEnd() {} },
   );
   splice.giveCredit(1);
   splice.deliver(new Uint8Array(1));
@@ -29,7 +29,7 @@ test('a source is resumed again after its target has thrown', t => {
       receiveSpliced: () => {
         throw new Error('of the target');
       },
-      receiveEnd() {},
+      receiveSplicedEnd() {},
     },
   );
   t.throws(() => splice.deliver(new Uint8Array(1)), { message: 'of the target' });

@@ -154,9 +154,15 @@ test('resolveLimits() lets function win over account, and account over host', t 
 });
 
 test('resolveLimits() takes one figure for all kinds, or one for some', t => {
-  t.deepEqual(resolveLimits({ overrides: [{ cpuMs: 7 }] }).cpuMs, { fetch: 7, scheduled: 7, queue: 7, alarm: 7 });
+  t.deepEqual(resolveLimits({ overrides: [{ cpuMs: 7 }] }).cpuMs, {
+    fetch: 7,
+    scheduled: 7,
+    queue: 7,
+    alarm: 7,
+    tail: 7,
+  });
   const limits = resolveLimits({ overrides: [{ cpuMs: 7 }, { cpuMs: { scheduled: 9 } }] });
-  t.deepEqual(limits.cpuMs, { fetch: 7, scheduled: 9, queue: 7, alarm: 7 });
+  t.deepEqual(limits.cpuMs, { fetch: 7, scheduled: 9, queue: 7, alarm: 7, tail: 7 });
 });
 
 test('resolveLimits() takes http and cron for fetch and scheduled', t => {

@@ -3,10 +3,14 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders, type Se
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
-import type { BucketDirectory } from '../../src/bindings/bucket/engine.js';
+import type { BucketDirectory, BucketEngine } from '../../src/bindings/bucket/engine.js';
 import { createS3Handler, type S3Handler } from '../../src/s3/handler.js';
 import type { S3Options } from '../../src/s3/options.js';
+import { remoteDirectory } from '../../src/services/remote/remote-buckets.js';
+import type { Storage } from '../../src/storage/storage.js';
 import { bucketsOf, openBuckets } from '../bindings/bucket/open-buckets.js';
+import { remotePair } from '../services/remote/pair.js';
+import { servedObjects } from '../services/remote/served.js';
 import { type SignOptions, signRequest } from './sign.js';
 
 /** The S3 endpoint on a storage of its own, behind a server of its own on 127.0.0.1. */
@@ -40,14 +44,46 @@ export const KEYS = {
   secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
 } as const;
 
+/** There is one engine for each bucket, as without a connection: tests replace its methods. */
+function overConnection(storage: Storage, local: BucketDirectory): BucketDirectory {
+  const directory = remoteDirectory(remotePair(servedObjects(storage, () => local)).link, 'test');
+  const engines = new Map<string, BucketEngine>();
+  const known = (engine: BucketEngine): BucketEngine => {
+    const first = engines.get(engine.id) ?? engine;
+    engines.set(engine.id, first);
+    return first;
+  };
+  return {
+    ...directory,
+    open: async name => known(await directory.open(name)),
+    find: async name => {
+      const engine = await directory.find(name);
+      return engine === null ? null : known(engine);
+    },
+  };
+}
+
+let areBucketsRemote = false;
+
+/** From here on the buckets of every endpoint of this process are used over a connection. */
+export function useRemoteBuckets(): void {
+  areBucketsRemote = true;
+}
+
 export async function openDoor(
   t: ExecutionContext,
-  options: Partial<S3Options> & { readonly onDisk?: boolean; readonly minPartBytes?: number } = {},
+  options: Partial<S3Options> & {
+    readonly onDisk?: boolean;
+    readonly minPartBytes?: number;
+    /** The buckets are used over a connection. @default false */
+    readonly isRemote?: boolean;
+  } = {},
 ): Promise<Door> {
-  const { onDisk = false, minPartBytes, ...s3 } = options;
+  const { onDisk = false, minPartBytes, isRemote = areBucketsRemote, ...s3 } = options;
   const directory = onDisk ? await mkdtemp(join(tmpdir(), 'edgehost-s3-')) : ':memory:';
   const storage = await openBuckets(directory, minPartBytes === undefined ? {} : { minPartBytes });
-  const buckets = bucketsOf(storage, 'test');
+  const local = bucketsOf(storage, 'test');
+  const buckets = isRemote ? overConnection(storage, local) : local;
   await buckets.create('files');
   const errors: unknown[] = [];
   const handler = createS3Handler({

@@ -13,7 +13,7 @@ const LIMITS = {
   memoryBytes: 2 ** 31,
   cpuOverrunMs: 0,
   cpuBalanceMs: 0,
-  cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null },
+  cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null, tail: null },
 } as const;
 
 /** Answers with the results; rejects when there are none, because the program failed, ended its isolate or took too long. */
@@ -96,6 +96,7 @@ function invoke(world: Egress, handle: IsolateHandle): Promise<string> {
       checkProgress() {},
       onPong: () => {},
       onPassThrough: () => {},
+      onNoRetry: () => {},
       onHandlerFailed: found => {
         failure = `${found.name}: ${found.message}`;
       },

@@ -1,5 +1,6 @@
 /** Buckets as a binding: `env.FILES` of a function, `host.bucket('files')` of the application. */
 import type { AccountContext, NamedBinding } from '../binding.js';
+import type { Service } from '../service.js';
 import { ServiceId } from '../service-id.js';
 import type { BucketDirectory, BucketEngine } from './engine.js';
 import { BUCKET_ERRORS, bucketErrorCode } from './errors.js';
@@ -28,11 +29,11 @@ export const bucketBinding: NamedBinding<string, AccountBuckets, StoreBucket> = 
   name: 'bucket',
   subrequest: 'bucket',
   methods: {
-    head: { holdsConnection: true },
-    get: { holdsConnection: true },
+    head: { holdsConnection: true, isSafe: true },
+    get: { holdsConnection: true, isSafe: true },
     put: { holdsConnection: true },
     delete: { holdsConnection: true, headBytes: LIST_HEAD_BYTES },
-    list: { holdsConnection: true },
+    list: { holdsConnection: true, isSafe: true },
     completeMultipartUpload: { headBytes: LIST_HEAD_BYTES },
   },
   option: 'buckets',
@@ -62,21 +63,23 @@ export const bucketBinding: NamedBinding<string, AccountBuckets, StoreBucket> = 
   async prepare(context, name) {
     await engineOf(context, name);
   },
-  client: (context, name) =>
-    hostBucket(
-      bucketService(() => engineOf(context, name), {
-        honorsInclude: true,
-        check: () => context.check?.(),
-        get limits() {
-          return context.limits;
-        },
-      }),
-    ),
+  client: (context, name) => hostBucket(applicationService(context, name)),
+  remote: { service: applicationService, client: hostBucket },
   errorStatus(error) {
     const code = bucketErrorCode(error);
     return code === undefined ? undefined : BUCKET_ERRORS[code].status;
   },
 };
+
+function applicationService(context: AccountContext<AccountBuckets>, name: string): Service {
+  return bucketService(() => engineOf(context, name), {
+    honorsInclude: true,
+    check: () => context.check?.(),
+    get limits() {
+      return context.limits;
+    },
+  });
+}
 
 async function engineOf(context: AccountContext<AccountBuckets>, name: string): Promise<BucketEngine> {
   const engine = await context.shared.of(context.account).open(name);

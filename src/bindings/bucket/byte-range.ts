@@ -1,9 +1,5 @@
+import type { ResolvedRange } from '../stored/stored-content.js';
 import type { ByteRange } from './engine.js';
-
-export interface ResolvedRange {
-  readonly offset: number;
-  readonly length: number;
-}
 
 /** The part of the range that an object of `size` bytes has; undefined when it has none. */
 export function resolveRange(range: ByteRange | undefined, size: number): ResolvedRange | undefined {

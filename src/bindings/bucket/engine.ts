@@ -1,6 +1,7 @@
 import type { CallWork } from '../../quotas/host/call-work.js';
 import type { StorageBounds } from '../../storage/accounts/account-sum.js';
 import type { ServiceBody } from '../service.js';
+import type { StoredContent } from '../stored/stored-content.js';
 import type { StoreStorageClass } from './types.js';
 
 /**
@@ -61,17 +62,8 @@ export type EtagPattern =
   | { readonly kind: 'strong'; readonly value: string }
   | { readonly kind: 'weak'; readonly value: string };
 
-/**
- * The bytes of an object, as `get` found it. The caller calls `open` once, or `release`. After `open`, `release` cancels the stream, and does nothing
- * when it has ended.
- */
-export interface ObjectContent {
-  readonly offset: number;
-  readonly length: number;
-  /** All bytes of a small value, else a stream. The memory of each chunk belongs to the caller. */
-  open(): ServiceBody;
-  release(): void;
-}
+/** The bytes of an object, as `get` found it. */
+export type ObjectContent = StoredContent;
 
 export type GetOutcome =
   | { readonly kind: 'missing' }
@@ -151,6 +143,8 @@ export interface ListPage {
  * turns as one more user of the account of the bucket, and has no bounds.
  */
 export interface BucketEngine {
+  /** Unique: a bucket of the same name that is made after this one was deleted has another. */
+  readonly id: string;
   readonly name: string;
   readonly storageClass: StoreStorageClass;
   head(key: string, work?: CallWork): Promise<ObjectRecord | null>;

@@ -1,3 +1,5 @@
+import { codeIn } from '../numeric-code.js';
+
 /** The numeric error codes of buckets, with their meaning and their HTTP status. A code never changes its meaning. */
 export const BUCKET_ERRORS = {
   10001: { status: 500, text: 'internal error' },
@@ -52,13 +54,7 @@ export class BucketError extends Error {
   }
 }
 
-/** Whether an error is one of a bucket; asks for the shape, because errors cross realms. */
+/** The code of an error of a bucket; undefined for other errors. */
 export function bucketErrorCode(error: unknown): BucketErrorCode | undefined {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
-  const { code } = error;
-  return isBucketErrorCode(code) ? code : undefined;
-}
-
-function isBucketErrorCode(code: unknown): code is BucketErrorCode {
-  return typeof code === 'number' && Object.hasOwn(BUCKET_ERRORS, code);
+  return codeIn(BUCKET_ERRORS, error);
 }

@@ -35,10 +35,6 @@ export const DEFAULT_PLAN_LIMITS: BucketPlanLimits = {
   plan: 'standard',
 };
 
-/** Values up to this many bytes are in the record of their object. That saves a read, but listings read them too. */
-export const EMBEDDED_BYTES = 2048;
-/** Values up to this many bytes are in LevelDB, larger ones in files. */
-export const INLINE_BYTES = 64 * 1024;
 /**
  * Listings by "/" are indexed when their prefix has fewer slashes than `depths`, and up to the last slash at most `prefixCharacters` UTF-16 units.
  * Others seek from group to group. A new key writes a small record for each indexed listing that it changes.

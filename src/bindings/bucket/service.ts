@@ -1,6 +1,8 @@
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
+import { cancelBody } from '../cancel-body.js';
 import type { CompatibilityFlag } from '../compatibility-flags.js';
-import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../service.js';
+import type { Service, ServiceCall, ServiceReply } from '../service.js';
+import { openContent } from '../stored/service-body.js';
 import {
   checkCondition,
   checkFields,
@@ -16,7 +18,7 @@ import {
   type UncheckedFields,
 } from './check-arguments.js';
 import type { WireList } from './client/calls.js';
-import type { BucketEngine, GetOutcome, ListQuery, ObjectContent } from './engine.js';
+import type { BucketEngine, GetOutcome, ListQuery } from './engine.js';
 import { BucketError, type BucketMethod, bucketErrorCode } from './errors.js';
 import { type BucketPlanLimits, DEFAULT_PLAN_LIMITS } from './limits.js';
 import { decodeCursor } from './list-cursor.js';
@@ -268,53 +270,4 @@ function checkInclude(value: unknown): ReadonlySet<string> {
     }
   }
   return new Set(value);
-}
-
-/** Opens the content, which is released also when its reader goes away before it began to read. */
-function openContent(content: ObjectContent, call: ServiceCall): ServiceBody {
-  const body = content.open();
-  if (body instanceof Uint8Array) return body;
-  const { signal } = call;
-  const release = () => content.release();
-  if (signal.aborted) release();
-  else signal.addEventListener('abort', release, { once: true });
-  return withEnd(body, () => signal.removeEventListener('abort', release));
-}
-
-/** The same chunks; `end` is called when they end, fail, or are given up. */
-function withEnd(chunks: AsyncIterable<Uint8Array>, end: () => void): AsyncIterable<Uint8Array> {
-  return {
-    [Symbol.asyncIterator]() {
-      const iterator = chunks[Symbol.asyncIterator]();
-      return {
-        async next() {
-          try {
-            const result = await iterator.next();
-            if (result.done) end();
-            return result;
-          } catch (error) {
-            end();
-            throw error;
-          }
-        },
-        async return() {
-          end();
-          await iterator.return?.();
-          return { done: true, value: undefined };
-        },
-      };
-    },
-  };
-}
-
-/** A body that stays unread is cancelled: otherwise its sender would wait indefinitely. */
-function cancelBody(body: ServiceBody | null): void {
-  if (body === null || body instanceof Uint8Array) return;
-  try {
-    body[Symbol.asyncIterator]()
-      .return?.()
-      .catch(() => {});
-  } catch {
-    // It was read before, and cancelled by its reader.
-  }
 }

@@ -1,4 +1,5 @@
-import type { WireColumns, WireHttpMetadata, WireObject, WireTexts } from './client/calls.js';
+import { wireTexts } from '../wire-texts.js';
+import type { WireColumns, WireHttpMetadata, WireObject } from './client/calls.js';
 import type { ObjectRecord } from './engine.js';
 
 export function wireObject(object: ObjectRecord, range?: WireObject['range']): WireObject {
@@ -44,19 +45,6 @@ export function wireColumns(
     ...(withCustomMetadata ? { customMetadata } : undefined),
     rare,
   };
-}
-
-/**
- * V8 looks up each JSON string of up to 10 characters in its table of all internalized strings, which takes longer than
- * the rest of parsing it. Substrings of 13 characters and more refer to the text that they are cut from: one that is
- * kept would keep the whole page alive.
- */
-const MAX_CUT_CHARACTERS = 12;
-
-/** Short texts end to end. */
-function wireTexts(texts: readonly string[]): WireTexts {
-  if (texts.some(text => text.length > MAX_CUT_CHARACTERS)) return texts;
-  return { text: texts.join(''), lengths: texts.map(text => text.length) };
 }
 
 /** undefined for most objects: the MD5 is their etag and their only checksum, and their storage class is Standard. */

@@ -26,6 +26,7 @@ export const callbackBinding: NamedBinding<ApplicationCallbacks, CallbackShare> 
   subrequest: 'callback',
   methods: { [CALL]: { headBytes: MAX_VALUE_BYTES } },
   option: 'bindings',
+  isInApplication: () => true,
   schema: record(native('function')),
   share: ({ options }: BindingHost<CallbackHostOptions>) => {
     const { timeoutMs = 30_000, concurrency = 100 } = options.callbacks;

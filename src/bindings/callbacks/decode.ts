@@ -9,6 +9,9 @@ export interface ValueParts {
   readonly stream: ReadableStream<Uint8Array> | undefined;
 }
 
+/** Decodes arrays with tags of their own; undefined for a tag that it does not know. */
+export type DecodeOther = (encoded: readonly unknown[]) => object | undefined;
+
 type View = new (buffer: ArrayBuffer) => ArrayBufferView;
 
 const VIEWS: ReadonlyMap<string, View> = new Map<string, View>(
@@ -49,14 +52,15 @@ const ITEM_BYTES = 32;
 const STRING_BYTES = 24;
 
 /** @throws TypeError or RangeError for what no function of this package sends, and for a property named `__proto__` */
-export function decodeValue(encoded: unknown, parts: ValueParts): DecodedValue {
-  const decoder = new Decoder(parts);
+export function decodeValue(encoded: unknown, parts: ValueParts, other?: DecodeOther): DecodedValue {
+  const decoder = new Decoder(parts, other);
   const value = decoder.value(encoded, 0);
   return { value, heapBytes: decoder.heapBytes };
 }
 
 class Decoder {
   readonly #parts: ValueParts;
+  readonly #other: DecodeOther | undefined;
   /** By their numbers. */
   readonly #objects: unknown[] = [];
   #bytesRead = 0;
@@ -66,8 +70,9 @@ class Decoder {
   #valueCount = 0;
   heapBytes = 0;
 
-  constructor(parts: ValueParts) {
+  constructor(parts: ValueParts, other: DecodeOther | undefined) {
     this.#parts = parts;
+    this.#other = other;
   }
 
   value(encoded: unknown, depth: number): unknown {
@@ -108,8 +113,11 @@ class Decoder {
         return NUMBERS.get(first);
       case 'i':
         return this.#bigint(first);
-      default:
-        throw malformed();
+      default: {
+        const object = this.#other?.(encoded);
+        if (object === undefined) throw malformed();
+        return this.#keep(object);
+      }
     }
   }
 

@@ -3,6 +3,7 @@ import type { BindingHost, ImplicitBinding } from '../binding.js';
 import { ServiceId } from '../service-id.js';
 import { createEgress, type Egress, type EgressOptions } from './egress.js';
 import { egressService } from './egress-service.js';
+import { needsApplication } from './needs-application.js';
 import type { OutboundHandler } from './outbound-transport.js';
 
 const KIB = 1024;
@@ -20,6 +21,7 @@ export const egressBinding: ImplicitBinding<Egress> = {
   subrequest: 'fetch',
   // A URL of 16 KB and 128 KB of headers, as JSON.
   methods: { fetch: { holdsConnection: true, headBytes: 256 * KIB } },
+  isInApplication: needsApplication,
   share: ({ options: { egress, outbound } }: BindingHost<EgressHostOptions>) =>
     createEgress({ ...egress, ...(outbound !== undefined && { outbound }) }),
   closeShared: egress => egress.close(),

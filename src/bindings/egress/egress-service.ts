@@ -17,10 +17,10 @@ export function egressService(
   return async ({ method, args, body, signal, work, traceHeaders, origin }) => {
     if (method !== 'fetch')
       throw new EdgeError('EDGE_NOT_SUPPORTED', `Cannot call ${method}: outgoing fetch has no such method`);
-    const onHop = (url: URL, hop: number): void => {
+    const onHop = (url: URL, hop: number): Promise<void> | undefined => {
       checkUrl(url);
       // The first hop was counted with the call.
-      if (hop > 0) work.countRedirect(hop);
+      return hop > 0 ? work.countRedirect(hop) : undefined;
     };
     const localOf = (url: URL) => context.localOf?.(url, origin);
     const request = { account, function: name, head: args, body, signal, work, onHop, traceHeaders, localOf };

@@ -9,15 +9,16 @@ import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { LIMITS } from '../../quotas/limits.js';
 import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
+import { cancelBody } from '../cancel-body.js';
 import { chargedBody } from '../charged-body.js';
 import type { ServiceBody } from '../service.js';
 import { AddressPolicy, type AddressPolicyOptions } from './address-policy.js';
 import { bodyStream, destroyQuietly } from './body-stream.js';
-import type { ResolveHost } from './connector.js';
 import { ACCEPT_ENCODING, decodedBody } from './content-decoding.js';
 import { LazyTransport } from './lazy-transport.js';
 import type { NetworkOptions } from './network-transport.js';
 import { type OutboundHandler, OutboundTransport } from './outbound-transport.js';
+import type { ResolveHost } from './policed-lookup.js';
 import { type Hop, isBadPort, isRedirect, nextHop } from './redirect.js';
 import { checkHead, headerValue } from './request-head.js';
 import type { HopAnswer, LocalSend, Transport } from './transport.js';
@@ -47,6 +48,11 @@ export interface EgressOptions extends AddressPolicyOptions {
   readonly keepAliveMs?: number;
   /** Sent when the function names none. @default 'edgehost' */
   readonly userAgent?: string;
+  /**
+   * Whether functions may open TCP sockets, under the same policy of addresses. Of each account as many as `socketsPerAccount`, counted apart from
+   * those of requests. @default true; false with `outbound`, which sockets do not ask
+   */
+  readonly sockets?: boolean;
 }
 
 export interface EgressRequest {
@@ -64,7 +70,7 @@ export interface EgressRequest {
    * Called before each hop, the first is number 0. What it throws ends the request and is thrown on: the place to count
    * subrequests, and to refuse URLs that are routes of the same host.
    */
-  readonly onHop?: (url: URL, hop: number) => void;
+  readonly onHop?: (url: URL, hop: number) => Promise<void> | undefined;
   /** Sent where the function has not set them: names in lower case and values in turn. @default none */
   readonly traceHeaders?: readonly string[] | undefined;
   /** The transport that answers the URL in place of the network; undefined for the network. Called before each hop. */
@@ -157,7 +163,7 @@ class OutgoingRequest {
       return await this.#follow();
     } catch (error) {
       this.#endLeftovers();
-      if (!this.#isBodyTaken) endBody(this.#request.body);
+      if (!this.#isBodyTaken) cancelBody(this.#request.body);
       throw this.#toError(error);
     }
   }
@@ -168,7 +174,8 @@ class OutgoingRequest {
     const maxRedirects = Math.min(this.#request.redirects ?? MAX_REDIRECTS, MAX_REDIRECTS);
     for (let count = 0; ; count++) {
       // Counting comes before the check of redirects, because its error names the limit that was passed.
-      this.#request.onHop?.(hop.url, count);
+      const counted = this.#request.onHop?.(hop.url, count);
+      if (counted !== undefined) await counted;
       if (count > maxRedirects) throw failed(hop.url, `it goes on after ${maxRedirects} redirects`);
       const answer = await this.#send(hop);
       if (redirect === 'error' && isRedirect(answer.status)) {
@@ -217,7 +224,9 @@ class OutgoingRequest {
       }
       const local = this.#request.localOf?.(hop.url);
       this.#isLocal = local !== undefined;
-      if (local !== undefined) return await local(request);
+      const answered = await local?.(request);
+      if (answered !== undefined) return answered;
+      this.#isLocal = false;
       this.#countSent(body);
       return await this.#transport.send(request);
     } catch (error) {
@@ -318,8 +327,9 @@ function network(options: EgressOptions): Transport {
     bodyTimeoutMs: number('bodyTimeoutMs', 300_000, MAX_TIMER_MS),
   };
   return new LazyTransport(async () => {
-    const [{ createConnector, createResolver }, { NetworkTransport }] = await Promise.all([
+    const [{ createConnector }, { createResolver }, { NetworkTransport }] = await Promise.all([
       import('./connector.js'),
+      import('./policed-lookup.js'),
       import('./network-transport.js'),
     ]);
     const resolve = options.resolve ?? createResolver();
@@ -366,14 +376,6 @@ function reasonOf(error: unknown): string {
   // The parser's own words, in brackets, are a fixed list.
   if (isParserError) return `the answer is not HTTP/1.1${/ \([\w\s/-]+\)$/.exec(error.message)?.[0] ?? ''}`;
   return REASONS.get(code) ?? (/^[A-Z][A-Z0-9_]+$/.test(code) ? code : 'it failed');
-}
-
-function endBody(body: ServiceBody | null): void {
-  if (body === null || body instanceof Uint8Array) return;
-  // An error of the producer while it ends is ignored, because its result is not needed.
-  void body[Symbol.asyncIterator]()
-    .return?.()
-    ?.catch(() => {});
 }
 
 /** Errors that say all that a function may know. */

@@ -21,7 +21,7 @@ export interface Hop {
  *
  * @throws EdgeError EDGE_EGRESS_FAILED where the standard has a network error
  */
-export function nextHop(hop: Hop, answer: HopAnswer): Hop | undefined {
+export function nextHop(hop: Hop, answer: Pick<HopAnswer, 'status' | 'headers'>): Hop | undefined {
   if (!isRedirect(answer.status)) return undefined;
   // 3, 4. No Location: the answer is the response.
   const location = headerValue(answer.headers, 'location');

@@ -34,8 +34,8 @@ export interface HopAnswer {
   readonly isEncoded: boolean;
 }
 
-/** Answers a hop without the network: a function of the same host does. */
-export type LocalSend = (request: HopRequest) => Promise<HopAnswer>;
+/** Answers a hop without the network: a function of the same host does. Undefined when none does after all. */
+export type LocalSend = (request: HopRequest) => Promise<HopAnswer | undefined>;
 
 export interface Transport {
   send(request: HopRequest): Promise<HopAnswer>;

@@ -8,6 +8,7 @@ import { type FoundFunctions, findFunctions } from '../functions/find-functions.
 import { type HttpServer, listen } from '../serving/http-server.js';
 import { openStorage } from '../serving/open-storage.js';
 import { reportHost } from '../serving/reporter.js';
+import { withScheduledEndpoint } from '../serving/scheduled-endpoint.js';
 import type { Report } from '../serving/server-event.js';
 import { DevFunction } from './dev-function.js';
 import { type Changes, FolderWatcher, foldersOf } from './folder-watcher.js';
@@ -98,7 +99,9 @@ export class DevServer {
       host,
       port,
       report,
-      listener: (request, response) => listener(request, response, () => this.#answerNone(request, response)),
+      listener: withScheduledEndpoint(this.#host, (request, response) =>
+        listener(request, response, () => this.#answerNone(request, response)),
+      ),
     });
     const { url } = this.#http;
     report({ type: 'listening', url, functions: [...this.#functions.values()].map(each => each.served(url)) });

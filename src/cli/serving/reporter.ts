@@ -22,6 +22,13 @@ export function reportHost(host: EdgeHost, report: Report, { requests }: { reado
   host.on('abuse', event =>
     report({ type: 'warning', code: undefined, message: `Requests refused as abuse: ${JSON.stringify(event)}` }),
   );
+  host.on('cron', ({ account, function: name, cron, scheduledTime, outcome }) => {
+    if (outcome !== 'missed' && outcome !== 'skipped') return;
+    const time = new Date(scheduledTime).toISOString();
+    const why = outcome === 'missed' ? 'nothing was there to run it' : 'the run before it goes on';
+    const message = `Cron trigger "${cron}" of ${account}/${name} was not run at ${time}: ${why}`;
+    report({ type: 'warning', code: undefined, message });
+  });
   host.on('invocation', event => {
     if (requests || event.outcome !== 'ok' || event.warnings.length > 0) report({ type: 'invocation', ...event });
   });

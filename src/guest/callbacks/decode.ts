@@ -10,6 +10,7 @@ import {
   SetCtor,
   setAdd,
   stringSlice,
+  TypeErrorCtor,
   typedArrayBuffer,
 } from '../primordials.ts';
 import { defineValue } from '../web/base/idl.ts';
@@ -22,14 +23,18 @@ export interface Parts {
   readonly stream: ReadableStream | undefined;
 }
 
+/** Decodes arrays with the tags of `EncodeOther`; undefined for a tag that it does not know. */
+export type DecodeOther = (list: readonly unknown[], inner: (json: unknown) => unknown) => object | undefined;
+
 interface State extends Parts {
+  readonly other: DecodeOther | undefined;
   /** By their numbers. */
   readonly objects: unknown[];
   bytesRead: number;
 }
 
-export function decodeValue(json: unknown, parts: Parts): unknown {
-  return decode({ bytes: parts.bytes, stream: parts.stream, objects: [], bytesRead: 0 }, json);
+export function decodeValue(json: unknown, parts: Parts, other?: DecodeOther): unknown {
+  return decode({ other, bytes: parts.bytes, stream: parts.stream, objects: [], bytesRead: 0 }, json);
 }
 
 function decode(state: State, json: unknown): unknown {
@@ -68,9 +73,20 @@ function decode(state: State, json: unknown): unknown {
       return toNumber(first);
     case 'i':
       return decodeBigint(`${first}`);
-    default:
+    case 'u':
       return undefined;
+    default:
+      return decodeOther(state, list);
   }
+}
+
+function decodeOther(state: State, list: readonly unknown[]): unknown {
+  const number = state.objects.length;
+  arrayPush(state.objects, undefined);
+  const object = state.other?.(list, inner => decode(state, inner));
+  if (object === undefined) throw new TypeErrorCtor('The value is malformed');
+  state.objects[number] = object;
+  return object;
 }
 
 function keep<T>(state: State, object: T): T {

@@ -10,6 +10,7 @@ import {
   MAX_VALUES,
   TOO_MANY_PARTS,
 } from '../../bindings/callbacks/calls.ts';
+import { MAX_CALL_BYTES } from '../../bindings/function/calls.ts';
 import { brandOf, isError } from '../brands.ts';
 import {
   arrayPush,
@@ -38,7 +39,11 @@ export interface Encoded {
   readonly stream: ReadableStream | undefined;
 }
 
+/** Encodes what only some receivers take, as an array whose first item is a tag of its own; undefined for every other value. */
+export type EncodeOther = (value: object, inner: (value: unknown) => unknown, depth: number) => unknown;
+
 interface State {
+  readonly other: EncodeOther | undefined;
   /** Objects by their numbers. */
   readonly numbers: Map<object, number>;
   readonly bytes: Uint8Array[];
@@ -52,8 +57,9 @@ interface State {
 }
 
 /** @throws DOMException DataCloneError for what cannot be passed, RangeError for what is too large or nested too deeply */
-export function encodeValue(value: unknown): Encoded {
+export function encodeValue(value: unknown, other?: EncodeOther): Encoded {
   const state: State = {
+    other,
     numbers: new MapCtor(),
     bytes: [],
     objects: 0,
@@ -68,7 +74,7 @@ export function encodeValue(value: unknown): Encoded {
 }
 
 function encode(state: State, value: unknown, depth: number): unknown {
-  if (++state.values > MAX_VALUES) throw new RangeErrorCtor(TOO_MANY_PARTS);
+  if (++state.values > MAX_VALUES && isBounded(state)) throw new RangeErrorCtor(TOO_MANY_PARTS);
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -87,13 +93,22 @@ function encode(state: State, value: unknown, depth: number): unknown {
       if (value === null) return null;
       countArray(state);
       return encodeObject(state, value, depth);
+    case 'function':
+      if (state.other === undefined) throw notPassed(state, 'function');
+      countArray(state);
+      return encodeObject(state, value, depth);
     default:
-      throw dataCloneError(`A ${typeof value} cannot be passed to the application`);
+      throw notPassed(state, typeof value);
   }
 }
 
+/** The host decodes what goes to the application; what goes to another function is decoded there, and bounded by its bytes alone. */
+function isBounded(state: State): boolean {
+  return state.other === undefined;
+}
+
 function countArray(state: State): void {
-  if (++state.arrays > MAX_OBJECTS) throw new RangeErrorCtor(TOO_MANY_PARTS);
+  if (++state.arrays > MAX_OBJECTS && isBounded(state)) throw new RangeErrorCtor(TOO_MANY_PARTS);
 }
 
 function digitsOf(value: bigint): string {
@@ -107,6 +122,8 @@ function encodeObject(state: State, value: object, depth: number): unknown {
   if (known !== undefined) return ['r', known];
   if (depth > MAX_DEPTH) throw new RangeErrorCtor(`A value nested more than ${MAX_DEPTH} levels deep cannot be passed`);
   mapSet(state.numbers, value, state.objects++);
+  const other = state.other?.(value, inner => encode(state, inner, depth + 1), depth);
+  if (other !== undefined) return other;
   if (isArray(value)) return encodeArray(state, value, depth + 1);
   if (isReadableStream(value)) return encodeStream(state, value);
   if (isError(value)) return encodeError(state, value, depth + 1);
@@ -143,21 +160,26 @@ function encodeObject(state: State, value: object, depth: number): unknown {
     case 'TypedArray':
       return encodeBytes(state, typedArrayName(value) ?? '', value as ArrayBufferView);
     default:
-      throw dataCloneError(`A ${brandOf(value)} cannot be passed to the application`);
+      throw notPassed(state, brandOf(value));
   }
+}
+
+function notPassed(state: State, what: string): Error {
+  const receiver = state.other === undefined ? 'the application' : 'another function';
+  return dataCloneError(`A ${what} cannot be passed to ${receiver}`);
 }
 
 /** Holes are undefined, and properties beside the items are left out. */
 function encodeArray(state: State, array: readonly unknown[], depth: number): unknown {
   const { length } = array;
-  if (!(length <= MAX_ITEMS)) throw tooManyItems();
+  if (!(length <= MAX_ITEMS) && isBounded(state)) throw tooManyItems();
   const items: unknown[] = ['a'];
   for (let i = 0; i < length; i++) arrayPush(items, encode(state, array[i], depth));
   return items;
 }
 
 function encodeItems(state: State, tag: 'm' | 's', items: readonly unknown[], depth: number): unknown {
-  if (items.length > MAX_ITEMS) throw tooManyItems();
+  if (items.length > MAX_ITEMS && isBounded(state)) throw tooManyItems();
   const encoded: unknown[] = [tag];
   for (let i = 0; i < items.length; i++) arrayPush(encoded, encode(state, items[i], depth));
   return encoded;
@@ -165,7 +187,7 @@ function encodeItems(state: State, tag: 'm' | 's', items: readonly unknown[], de
 
 function countKey(state: State, key: unknown): void {
   if (typeof key !== 'number' && typeof key !== 'bigint') return;
-  if (++state.numericKeys <= MAX_NUMERIC_KEYS) return;
+  if (++state.numericKeys <= MAX_NUMERIC_KEYS || !isBounded(state)) return;
   throw new RangeErrorCtor(
     `Maps and Sets with more than ${MAX_NUMERIC_KEYS} numbers as keys cannot be passed: pass an array, or texts as keys`,
   );
@@ -177,7 +199,7 @@ function tooManyItems(): RangeError {
 
 function encodeProperties(state: State, object: object, depth: number): unknown {
   const keys = objectKeys(object);
-  if (keys.length > MAX_ITEMS) throw tooManyItems();
+  if (keys.length > MAX_ITEMS && isBounded(state)) throw tooManyItems();
   const encoded: unknown[] = ['o'];
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i];
@@ -201,9 +223,10 @@ function encodeBytes(state: State, kind: string, source: ArrayBuffer | ArrayBuff
   if (kind === 'Float16Array') throw dataCloneError('A Float16Array cannot be passed to the application');
   const bytes = copyOf(source);
   state.byteCount += typedArrayLength(bytes);
-  if (state.byteCount > MAX_BYTES || state.bytes.length >= MAX_SEQUENCES) {
+  const mostBytes = isBounded(state) ? MAX_BYTES : MAX_CALL_BYTES;
+  if (state.byteCount > mostBytes || state.bytes.length >= MAX_SEQUENCES) {
     throw new RangeErrorCtor(
-      `The arguments have ${state.bytes.length + 1} byte sequences of ${state.byteCount} bytes, at most ${MAX_SEQUENCES} of ${MAX_BYTES} bytes can be passed: pass a stream`,
+      `The arguments have ${state.bytes.length + 1} byte sequences of ${state.byteCount} bytes, at most ${MAX_SEQUENCES} of ${mostBytes} bytes can be passed: pass a stream`,
     );
   }
   arrayPush(state.bytes, bytes);

@@ -33,7 +33,15 @@ export function createEnv(
       defineOwn(env, binding.name, createBinding(binding.service, binding.name, binding.config));
   }
   if (setup.isScript === true) defineGlobals(env);
-  return objectFreeze(env);
+  environment = objectFreeze(env);
+  return environment;
+}
+
+let environment: object = objectFreeze({});
+
+/** The environment of the function of this realm. */
+export function theEnv(): object {
+  return environment;
 }
 
 export function parseSetup(json: string): Setup {

@@ -6,6 +6,7 @@ import { defineInterface, requireArguments, toDictionary, toDOMString } from '..
 import { Event } from '../web/events/event.ts';
 import { isRequest, type Request } from '../web/fetch/request.ts';
 import type { ExecutionContext } from './execution-context.ts';
+import type { ScheduledTime } from './scheduled-time.ts';
 
 /** Marks a construction by this bundle. */
 const INTERNAL = Symbol('internal');
@@ -75,10 +76,13 @@ defineInterface(FetchEvent);
 export class ScheduledEvent extends ExtendableEvent {
   #scheduledTime: number;
   #cron: string;
+  #noRetry: (() => void) | undefined;
 
-  constructor(type: unknown, init: unknown, mark?: unknown, context?: unknown) {
+  constructor(type: unknown, init: unknown, ...internal: unknown[]);
+  constructor(type: unknown, init: unknown, mark?: unknown, context?: ExecutionContext, noRetry?: () => void) {
     requireArguments(arguments.length, 2, 'ScheduledEvent constructor');
     super(type, init, mark, context);
+    if (mark === INTERNAL) this.#noRetry = noRetry;
     const options = toDictionary(init, 'ScheduledEvent constructor: init');
     this.#scheduledTime = Number(options?.scheduledTime ?? 0);
     this.#cron = toDOMString(options?.cron ?? '');
@@ -91,6 +95,10 @@ export class ScheduledEvent extends ExtendableEvent {
   get cron(): string {
     return this.#cron;
   }
+
+  noRetry(): void {
+    this.#noRetry?.();
+  }
 }
 
 defineInterface(ScheduledEvent);
@@ -99,6 +107,7 @@ export function createFetchEvent(request: Request, context: ExecutionContext): F
   return new FetchEvent('fetch', { __proto__: null, request, cancelable: true }, INTERNAL, context);
 }
 
-export function createScheduledEvent(cron: string, scheduledTime: number, context: ExecutionContext): ScheduledEvent {
-  return new ScheduledEvent('scheduled', { __proto__: null, cron, scheduledTime }, INTERNAL, context);
+export function createScheduledEvent(time: ScheduledTime, context: ExecutionContext): ScheduledEvent {
+  const { cron, scheduledTime, noRetry } = time;
+  return new ScheduledEvent('scheduled', { __proto__: null, cron, scheduledTime }, INTERNAL, context, noRetry);
 }

@@ -9,12 +9,7 @@ import type { Request } from '../web/fetch/request.ts';
 import type { ExecutionContext } from './execution-context.ts';
 import { createFetchEvent, createScheduledEvent, takeAnswer } from './extendable-event.ts';
 import type { MessageBatch } from './queue.ts';
-
-export interface ScheduledTime {
-  readonly cron: string;
-  /** Milliseconds since the epoch. */
-  readonly scheduledTime: number;
-}
+import type { ScheduledTime } from './scheduled-time.ts';
 
 /** The argument of an alarm handler. */
 export interface AlarmInfo {
@@ -30,16 +25,20 @@ export interface Handlers {
   fetch?(request: Request, env: object, context: ExecutionContext): unknown;
   scheduled?(time: ScheduledTime, env: object, context: ExecutionContext): unknown;
   queue?(batch: MessageBatch, env: object, context: ExecutionContext): unknown;
+  tail?(events: readonly object[], env: object, context: ExecutionContext): unknown;
   alarm?(info: AlarmInfo, env: object, context: ExecutionContext): unknown;
 }
 
-const KINDS = ['fetch', 'scheduled', 'queue', 'alarm'] as const;
+const KINDS = ['fetch', 'scheduled', 'queue', 'alarm', 'tail'] as const;
 type Kind = (typeof KINDS)[number];
 type AnyHandler = (event: never, env: object, context: ExecutionContext) => unknown;
 
 /** The handlers of a module: methods of its default export, which is an object, or a class made anew for each event. */
 export function handlersOfModule(namespace: object): Handlers {
-  const exported: unknown = (namespace as { readonly default?: unknown }).default; // a namespace can be read from
+  return handlersOfExport((namespace as { readonly default?: unknown }).default); // a namespace can be read from
+}
+
+export function handlersOfExport(exported: unknown): Handlers {
   const handlers: { [kind in Kind]?: AnyHandler } = {};
   if (!isObject(exported)) return handlers;
   for (let i = 0; i < KINDS.length; i++) {
@@ -71,8 +70,8 @@ function classHandler(exported: object, kind: Kind): AnyHandler | undefined {
   };
 }
 
-function controllerOf({ cron, scheduledTime }: ScheduledTime): object {
-  return { type: 'scheduled', cron, scheduledTime, noRetry() {} };
+function controllerOf({ cron, scheduledTime, noRetry }: ScheduledTime): object {
+  return { type: 'scheduled', cron, scheduledTime, noRetry };
 }
 
 /** The handlers of a classic script: the listeners it has added. */
@@ -92,8 +91,8 @@ export function handlersOfScript(): Handlers {
     };
   }
   if (hasListener(globalTarget, 'scheduled')) {
-    handlers.scheduled = ({ cron, scheduledTime }: ScheduledTime, _env, context) => {
-      const thrown = dispatchCatching(markTrusted(createScheduledEvent(cron, scheduledTime, context)));
+    handlers.scheduled = (time: ScheduledTime, _env, context) => {
+      const thrown = dispatchCatching(markTrusted(createScheduledEvent(time, context)));
       if (thrown !== undefined) throw thrown.error;
     };
   }

@@ -7,7 +7,7 @@
  */
 import { BODY_NONE, Ev, MAX_REPLY_HEAD_CHARACTERS, MAX_REPLY_HEADERS, Op } from '../../isolate/ops/table.ts';
 import { goesWhole, type OutgoingBody, sendBody, takeOutgoing } from '../body-out.ts';
-import { onEvent, op } from '../bridge.ts';
+import { onEvent, op, opNumber } from '../bridge.ts';
 import { dropCall } from '../calls.ts';
 import { describeFailure, type FailureCode } from '../failure.ts';
 import { dropExchange, HostBody } from '../host-body.ts';
@@ -31,18 +31,30 @@ import { createRequest, RequestState } from '../web/fetch/request.ts';
 import { isResponse, type ResponseState, responseState } from '../web/fetch/response.ts';
 import { abortSignal } from '../web/scheduling/abort.ts';
 import { type ContextOwner, createContext, type ExecutionContext } from './execution-context.ts';
-import type { AlarmInfo, Handlers, ScheduledTime } from './handlers.ts';
-import { batchOutcome, createBatch } from './queue.ts';
+import type { AlarmInfo, Handlers } from './handlers.ts';
+import { batchOutcome, closeBatch, createBatch, type MessageBatch, sayRetries } from './queue.ts';
+import type { ScheduledTime } from './scheduled-time.ts';
+import { traceItems } from './tail.ts';
 
 const LEVEL_ERROR = 4;
 
 let handlers: Handlers;
 let env: object;
+let entrypointHandlers: (name: string) => Handlers;
+/** Batches of messages are done when their handler is. */
+let waitsForHeld = true;
 
 /** From now on events reach these handlers. */
-export function serve(found: Handlers, environment: object): void {
+export function serve(
+  found: Handlers,
+  environment: object,
+  ofEntrypoint: typeof entrypointHandlers,
+  options: { readonly waitsForHeld: boolean },
+): void {
   handlers = found;
+  entrypointHandlers = ofEntrypoint;
   env = environment;
+  waitsForHeld = options.waitsForHeld;
 }
 
 /** One event on its way through the function. */
@@ -55,6 +67,8 @@ export class Invocation implements ContextOwner {
   #isAbandoned = false;
   request: RequestState | undefined = undefined;
   propsText: string | undefined = undefined;
+  /** It has sent objects by reference (rpc/exports.ts). */
+  hasExports = false;
 
   constructor(id: number) {
     this.id = id;
@@ -74,12 +88,21 @@ export class Invocation implements ContextOwner {
 
   #release(): void {
     this.endTask();
-    if (--this.#held === 0 && this.#isAbandoned) this.#end();
+    if (--this.#held > 0) return;
+    this.released();
+    if (this.#isAbandoned) this.#end();
+  }
+
+  /** Whether a promise of waitUntil has not settled yet. */
+  protected get isHeld(): boolean {
+    return this.#held > 0;
   }
 
   #end(): void {
     // The host may have ended it already.
     if (!mapDelete(invocations, this.id)) return;
+    this.ending();
+    if (this.hasExports) endExports(this.id, true);
     notify(Op.Done, this.id);
   }
 
@@ -88,15 +111,110 @@ export class Invocation implements ContextOwner {
     if (!notify(Op.Hold, this.id)) throw new TypeErrorCtor('waitUntil() was called after the client had disconnected');
     this.tasks++;
     this.#held++;
-    observe(promise, () => this.#release());
+    observe(promise, this);
   }
+
+  /** A promise of waitUntil has settled. */
+  settled(): void {
+    this.#release();
+  }
+
+  /** A promise of waitUntil was rejected, which is logged. */
+  waitFailed(_error: unknown): void {}
+
+  /** The handler has failed. */
+  failed(failure: string): void {
+    notify(Op.ReplyFailed, this.id, failure);
+  }
+
+  /** No promise of waitUntil is left that has not settled. */
+  protected released(): void {}
+
+  /** The host is about to learn that all of it is over. */
+  protected ending(): void {}
 
   passThroughOnException(): void {
     notify(Op.PassThrough, this.id);
   }
 }
 
+/** A cron trigger's: a promise of waitUntil that rejects fails it, as its handler does. */
+class ScheduledInvocation extends Invocation {
+  #failure: string | undefined = undefined;
+  #hasFailed = false;
+  #isNoRetry = false;
+
+  override waitFailed(error: unknown): void {
+    this.#failure ??= describeFailure(error, 'EDGE_HANDLER_THREW');
+  }
+
+  override failed(failure: string): void {
+    this.#hasFailed = true;
+    super.failed(failure);
+  }
+
+  noRetry(): void {
+    if (!this.#isNoRetry) this.#isNoRetry = notify(Op.NoRetry, this.id);
+  }
+
+  protected override ending(): void {
+    if (this.#failure !== undefined && !this.#hasFailed) notify(Op.WaitFailed, this.id, this.#failure);
+  }
+}
+
+/** A batch's: it is answered when its handler is done and what waitUntil was given, a rejection of which fails it. */
+class QueueInvocation extends Invocation {
+  readonly #batch: MessageBatch;
+  /** What the first promise of waitUntil that rejected was rejected with. */
+  #heldFailure: { readonly error: unknown } | undefined = undefined;
+  #isHandled = false;
+
+  constructor(id: number, batch: MessageBatch) {
+    super(id);
+    this.#batch = batch;
+  }
+
+  override waitFailed(error: unknown): void {
+    this.#heldFailure ??= { error };
+  }
+
+  override failed(failure: string): void {
+    // The host takes no word on a message after the failure.
+    sayRetries(this.#batch);
+    super.failed(failure);
+  }
+
+  /** The handler has returned. */
+  handled(): void {
+    closeBatch(this.#batch);
+    this.#isHandled = true;
+    if (!waitsForHeld || !this.isHeld) this.#answer();
+  }
+
+  protected override released(): void {
+    if (this.#isHandled && waitsForHeld) this.#answer();
+  }
+
+  #answer(): void {
+    this.#isHandled = false;
+    if (waitsForHeld && this.#heldFailure !== undefined) fail(this, this.#heldFailure.error, 'EDGE_HANDLER_THREW');
+    else answerOther(this, batchOutcome(this.#batch));
+  }
+}
+
 const invocations = new MapCtor<number, Invocation>();
+
+let endExports: (invocation: number, mayRun: boolean) => void = () => {};
+
+/** `mayRun`: whether code of the function may run for the invocation. */
+export function onExportsEnd(listener: typeof endExports): void {
+  endExports = listener;
+}
+
+/** That of the turn, so of the code that runs now; undefined at the start of the function and when it is over. */
+export function currentInvocation(): Invocation | undefined {
+  return mapGet(invocations, opNumber(Op.CurrentInvocation));
+}
 
 /** For ops whose failure means that the host has closed the invocation: there is no one left to notify. */
 function notify(number: Op, a: number, b?: string | number, c?: string, d?: string | Uint8Array): boolean {
@@ -108,14 +226,15 @@ function notify(number: Op, a: number, b?: string | number, c?: string, d?: stri
   }
 }
 
-/** A promise of waitUntil: its rejection is logged, and nothing else comes of it. */
-async function observe(promise: unknown, onSettled: () => void): Promise<void> {
+/** A promise of waitUntil: its rejection is logged, and fails the event of a cron trigger, and a batch of messages. */
+async function observe(promise: unknown, invocation: Invocation): Promise<void> {
   try {
     await promise;
   } catch (error) {
     logUncaught('waitUntil', error);
+    invocation.waitFailed(error);
   }
-  onSettled();
+  invocation.settled();
 }
 
 function logUncaught(where: string, error: unknown): void {
@@ -160,8 +279,8 @@ async function settle(invocation: Invocation, promise: unknown, answer: Answer):
   answer(invocation, result);
 }
 
-function fail(invocation: Invocation, error: unknown, code: FailureCode): void {
-  notify(Op.ReplyFailed, invocation.id, describeFailure(error, code));
+export function fail(invocation: Invocation, error: unknown, code: FailureCode): void {
+  invocation.failed(describeFailure(error, code));
   invocation.endTask();
 }
 
@@ -227,6 +346,14 @@ function reply(invocation: Invocation, state: ResponseState): void {
   }
 }
 
+/** A complete answer, or the head of one whose body follows. `head` is Latin-1. */
+export function replyWith(invocation: Invocation, head: string, body: OutgoingBody): void {
+  const { id } = invocation;
+  if (goesWhole(body)) notify(typeof body === 'string' ? Op.Reply : Op.ReplyBytes, id, 200, head, body);
+  else if (notify(Op.ReplyStream, id, 200, head)) send(invocation, body);
+  invocation.endTask();
+}
+
 /** The head has been sent, so what goes wrong now is a failure of the body. */
 function send(invocation: Invocation, body: Exclude<OutgoingBody, string>): void {
   let sent: Promise<void> | undefined;
@@ -253,7 +380,7 @@ async function hold(invocation: Invocation, sent: Promise<void>): Promise<void> 
   invocation.endTask();
 }
 
-function missing(): never {
+function missing(_event?: unknown, _env?: unknown, _context?: unknown): never {
   throw new TypeErrorCtor('The function has no handler for this kind of event');
 }
 
@@ -275,6 +402,7 @@ onEvent(Ev.Fetch, (id: number, head: string, bodySize: number) => {
   const state = new RequestState();
   invocation.request = state;
   state.invocation = id;
+  let handler = handlers.fetch;
   const methodEnd = stringIndexOf(head, '\n');
   const urlEnd = stringIndexOf(head, '\n', methodEnd + 1);
   state.method = stringSlice(head, 0, methodEnd);
@@ -283,7 +411,7 @@ onEvent(Ev.Fetch, (id: number, head: string, bodySize: number) => {
     state.url = stringSlice(head, methodEnd + 1, urlEnd);
     // A pair without a name, which no client can send, has the props of the event.
     const propsEnd = stringCharCodeAt(head, urlEnd + 1) === LINE_FEED ? indexOfLineEnd(head, urlEnd + 2) : urlEnd;
-    if (propsEnd !== urlEnd) invocation.propsText = stringSlice(head, urlEnd + 2, propsEnd);
+    if (propsEnd !== urlEnd) handler = takeProps(invocation, stringSlice(head, urlEnd + 2, propsEnd));
     if (propsEnd < head.length) {
       state.headText = stringSlice(head, propsEnd + 1);
       state.clientText = state.headText;
@@ -292,22 +420,39 @@ onEvent(Ev.Fetch, (id: number, head: string, bodySize: number) => {
   state.redirect = 'manual';
   state.isImmutable = true;
   if (bodySize !== BODY_NONE) state.body = new Body(new HostBody(id, bodySize));
-  run(invocation, handlers.fetch ?? missing, createRequest(state), answerFetch);
+  run(invocation, handler ?? missing, createRequest(state), answerFetch);
 });
 
+/** The props of an event; before their brace may stand the name of the entrypoint that it is for. Answers the handler. */
+function takeProps(invocation: Invocation, text: string): Handlers['fetch'] {
+  const at = stringIndexOf(text, '{');
+  invocation.propsText = stringSlice(text, at);
+  if (at <= 0) return handlers.fetch;
+  const name = stringSlice(text, 0, at);
+  // Found when it is called, since an entrypoint that is not there fails the invocation.
+  return (request, env, context) => (entrypointHandlers(name).fetch ?? missing)(request, env, context);
+}
+
 onEvent(Ev.Scheduled, (id: number, cron: string, scheduledTime: number) => {
-  const time: ScheduledTime = { cron, scheduledTime };
-  run(new Invocation(id), handlers.scheduled ?? missing, time, invocation => answerOther(invocation, undefined));
+  const invocation = new ScheduledInvocation(id);
+  const time: ScheduledTime = { cron, scheduledTime, noRetry: () => invocation.noRetry() };
+  run(invocation, handlers.scheduled ?? missing, time, invocation => answerOther(invocation, undefined));
 });
 
 onEvent(Ev.Queue, (id: number, json: string) => {
-  const batch = createBatch(json);
-  run(new Invocation(id), handlers.queue ?? missing, batch, invocation => answerOther(invocation, batchOutcome(batch)));
+  const batch = createBatch(json, id);
+  const invocation = new QueueInvocation(id, batch);
+  run(invocation, handlers.queue ?? missing, batch, () => invocation.handled());
 });
 
 onEvent(Ev.Alarm, (id: number, scheduledTime: number, retryCount: number) => {
   const info: AlarmInfo = { scheduledTime, retryCount, isRetry: retryCount > 0 };
   run(new Invocation(id), handlers.alarm ?? missing, info, invocation => answerOther(invocation, undefined));
+});
+
+onEvent(Ev.Tail, (id: number, json: string) => {
+  const invocation = new Invocation(id);
+  run(invocation, handlers.tail ?? missing, traceItems(json), done => answerOther(done, undefined));
 });
 
 onEvent(Ev.Abort, (id: number) => {
@@ -319,6 +464,7 @@ onEvent(Ev.Abort, (id: number) => {
 
 // None of the function's code runs for an invocation that is over, so promises that wait for it are not settled.
 onEvent(Ev.Over, (id: number, exchanges: string) => {
+  if (mapGet(invocations, id)?.hasExports === true) endExports(id, false);
   mapDelete(invocations, id);
   const ids = stringSplit(exchanges, ',');
   for (let i = 0; i < ids.length; i++) {

@@ -1,6 +1,6 @@
 /** Where the isolates of a host's accounts come from: a process for each account, behind the sandbox, or threads of this one. */
 import process from 'node:process';
-import type { Cell, CellEvents, CellOptions } from '../../pool/cell.js';
+import type { Cell, CellEvents, CellOptions, CellServices } from '../../pool/cell.js';
 import { CellSupervisor } from '../../pool/cell-supervisor.js';
 import type { GateMemory } from '../../pool/isolate-gate.js';
 import { ProcessCell } from '../../pool/process-cell.js';
@@ -67,6 +67,8 @@ export interface HostCellsParts {
   /** A share of the host with the bounds of an account. `onStuck` gets the reason why what it belongs to has to end. */
   readonly share: (owner: string, onStuck: (reason: string) => void) => HostShare;
   readonly warn: (error: EdgeError) => void;
+  /** Services that have a process of their own. */
+  readonly services?: { readonly connections: CellServices; readonly ready: () => Promise<unknown> } | undefined;
 }
 
 export class HostCells {
@@ -222,6 +224,12 @@ export class HostCells {
     };
   }
 
+  /** What runs goes on; what begins from now on begins in new cells. */
+  replaceAll(): void {
+    for (const supervisor of this.#whose.keys()) supervisor.replaceAll();
+    this.#warm.replaceAll();
+  }
+
   /** Ends what belongs to no account; accounts close their own. */
   async close(): Promise<void> {
     clearInterval(this.#check);
@@ -263,7 +271,8 @@ export class HostCells {
   }
 
   async #prepare(): Promise<void> {
-    const { options, warn } = this.#parts;
+    const { options, warn, services } = this.#parts;
+    await services?.ready();
     if (options.isolation !== 'process') return;
     this.#sandbox = await sandboxFor(options.sandbox);
     this.#cgroups ??= options.sandbox === 'off' ? NO_CGROUPS : cgroupsOfProcess();
@@ -278,7 +287,11 @@ export class HostCells {
   #create(options: CellOptions, events: CellEvents, share?: HostShare): Cell {
     return this.#sandbox === undefined
       ? new ThreadCell(options, events)
-      : new ProcessCell(options, events, this.#sandbox, { cgroups: this.#cgroups?.parent, share });
+      : new ProcessCell(options, events, this.#sandbox, {
+          cgroups: this.#cgroups?.parent,
+          share,
+          services: this.#parts.services?.connections,
+        });
   }
 }
 

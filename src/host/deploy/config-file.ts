@@ -15,7 +15,16 @@ import type { BindingShape } from '../../shapes/binding-shapes.js';
 import type { LoadOptions } from '../options.js';
 import { collectModules, type ModuleRule } from './collect-modules.js';
 import type { ScriptSource } from './deployment.js';
-import { bindingsOfFile, type FileTable, fileSchema, limitsOfFile, routesOfFile, rulesOfFile } from './file-schema.js';
+import {
+  bindingsOfFile,
+  consumersOfFile,
+  cronsOfFile,
+  type FileTable,
+  fileSchema,
+  limitsOfFile,
+  routesOfFile,
+  rulesOfFile,
+} from './file-schema.js';
 import { positionOfKey } from './toml-position.js';
 
 /** A function as its configuration file describes it, ready for load(). */
@@ -130,7 +139,10 @@ function optionsOf(reader: TomlReader, table: FileTable, rows: readonly BindingS
     routes: routesOfFile(table),
     ...bindingsOfFile(table, rows, (path, message) => reader.error(path, message)),
     vars,
-    crons: table.triggers?.crons ?? [],
+    crons: cronsOfFile(table),
+    ...(table.tail_consumers !== undefined && { tails: table.tail_consumers.map(({ service }) => service) }),
+    ...(table.callers !== undefined && { callers: table.callers }),
+    ...(table.queues?.consumers !== undefined && { consumers: consumersOfFile(table) }),
     limits: limitsOfFile(table),
   };
 }

@@ -10,7 +10,14 @@ import type { LimitOverrides } from '../../quotas/resolve-limits.js';
 import type { KeyPath } from '../../quotas/schema/complaint.js';
 import { isObject } from '../../quotas/schema/describe.js';
 import { choice, flag, list, type ObjectOf, object, type Schema, text, union } from '../../quotas/schema/schema.js';
-import { type BindingShape, bindingTables } from '../../shapes/binding-shapes.js';
+import { type BindingShape, bindingTable, bindingTables, configOfTable } from '../../shapes/binding-shapes.js';
+import {
+  consumerOf,
+  type QueueConsumerOptions,
+  WRITTEN_CONSUMERS,
+  type WrittenConsumer,
+} from '../../shapes/consumer-shapes.js';
+import { CRON_JITTER_MS, CRON_MISSED, CRON_OVERLAP, type CronOptions } from '../../shapes/cron-trigger.js';
 import {
   COMPATIBILITY_DATE,
   COMPATIBILITY_FLAGS,
@@ -18,6 +25,7 @@ import {
   NAME,
   ROUTE_MODE,
   ROUTE_PATTERN,
+  TAIL_CONSUMERS,
   VARIABLES,
 } from '../../shapes/function-shapes.js';
 import type { RouteOptions } from '../options.js';
@@ -37,6 +45,11 @@ export const FILE_ROUTE = union(
   { description: 'a route pattern, or a table of pattern and mode' },
 );
 
+const FILE_CRON = union(
+  [CRON, object({ cron: CRON, 'missed?': CRON_MISSED, 'overlap?': CRON_OVERLAP, 'jitter_ms?': CRON_JITTER_MS })],
+  { description: 'a cron expression, or a table of cron, missed, overlap and jitter_ms' },
+);
+
 const RULE = object({
   type: choice(['ESModule', 'Text', 'Data', 'Json']),
   globs: list(text({ minLength: 1, maxLength: 256 }), { minItems: 1 }),
@@ -53,9 +66,14 @@ const FIELDS = {
   'routes?': list(FILE_ROUTE),
   'vars?': VARIABLES,
   'limits?': limitsSchema(snakeCase),
-  'triggers?': object({ 'crons?': list(CRON) }),
+  'triggers?': object({ 'crons?': list(FILE_CRON) }),
+  'tail_consumers?': TAIL_CONSUMERS,
   'rules?': list(RULE),
+  'callers?': list(NAME),
+  'queues?': object({ 'consumers?': WRITTEN_CONSUMERS }),
 };
+
+const QUEUE_PRODUCERS = 'queues.producers';
 
 /** A file that was checked; its bindings are tables of the list's names. */
 export type FileTable = ObjectOf<typeof FIELDS>;
@@ -64,9 +82,20 @@ export type FileTable = ObjectOf<typeof FIELDS>;
 const schemas = new WeakMap<readonly BindingShape[], Schema<FileTable>>();
 
 export function fileSchema(rows: readonly BindingShape[]): Schema<FileTable> {
-  const known = schemas.get(rows) ?? object({ ...FIELDS, ...bindingTables(rows) });
+  const known = schemas.get(rows) ?? object({ ...FIELDS, ...bindingTables(rows), 'queues?': queueTables(rows) });
   schemas.set(rows, known);
   return known;
+}
+
+/** The two arrays of tables `queues.producers` and `queues.consumers`. */
+function queueTables(rows: readonly BindingShape[]): Schema<{ readonly consumers?: readonly WrittenConsumer[] }> {
+  const row = rows.find(({ toml }) => toml?.table === QUEUE_PRODUCERS);
+  const producers = row?.toml === undefined ? {} : { 'producers?': bindingTable(row.toml, row.schema) };
+  return object({ ...producers, 'consumers?': WRITTEN_CONSUMERS });
+}
+
+export function consumersOfFile({ queues }: Pick<FileTable, 'queues'>): QueueConsumerOptions[] {
+  return (queues?.consumers ?? []).map(consumerOf);
 }
 
 export function routesOfFile({ route, routes = [] }: Pick<FileTable, 'route' | 'routes'>): RouteOptions[] {
@@ -74,6 +103,14 @@ export function routesOfFile({ route, routes = [] }: Pick<FileTable, 'route' | '
     if (typeof each === 'string') return { pattern: each };
     const { zone_name: zone, custom_domain: customDomain, ...rest } = each;
     return { ...rest, ...(zone !== undefined && { zone }), ...(customDomain !== undefined && { customDomain }) };
+  });
+}
+
+export function cronsOfFile({ triggers }: Pick<FileTable, 'triggers'>): (string | CronOptions)[] {
+  return (triggers?.crons ?? []).map(each => {
+    if (typeof each === 'string') return each;
+    const { jitter_ms: jitterMs, ...rest } = each;
+    return { ...rest, ...(jitterMs !== undefined && { jitterMs }) };
   });
 }
 
@@ -87,12 +124,15 @@ export function bindingsOfFile(
   const options: Record<string, Record<string, unknown>> = {};
   for (const { option, toml } of rows) {
     if (toml === undefined) continue;
+    const tablesOfRow = listedIn(table, toml.table);
+    if (tablesOfRow === undefined) continue;
     const configurations: Record<string, unknown> = {};
-    for (const [index, listed] of listedIn(table, toml.table).entries()) {
+    for (const [index, listed] of tablesOfRow.entries()) {
       const name = String(listed.binding);
-      if (tables.has(name)) throw fail([toml.table, index, 'binding'], `Binding "${name}" is given twice`);
+      if (tables.has(name))
+        throw fail([...toml.table.split('.'), index, 'binding'], `Binding "${name}" is given twice`);
       tables.set(name, toml.table);
-      configurations[name] = listed[toml.nameKey];
+      configurations[name] = configOfTable(toml, listed);
     }
     options[option] = configurations;
   }
@@ -115,10 +155,11 @@ export function rulesOfFile({ rules = [] }: FileTable): ModuleRule[] {
   );
 }
 
-/** The schema has it as an array of tables. */
-function listedIn(table: FileTable, key: string): readonly Readonly<Record<string, unknown>>[] {
-  const listed: unknown = Reflect.get(table, key);
-  return Array.isArray(listed) ? listed : [];
+/** The schema has it as an array of tables. undefined: the file does not name it. */
+function listedIn(table: FileTable, key: string): readonly Readonly<Record<string, unknown>>[] | undefined {
+  let listed: unknown = table;
+  for (const part of key.split('.')) listed = isObject(listed) ? listed[part] : undefined;
+  return Array.isArray(listed) ? listed : undefined;
 }
 
 /** `cpuMs` is `cpu_ms` in files. */

@@ -11,12 +11,13 @@ export function loadHead(
   isCold: boolean,
 ): LoadHead {
   const { cpuMs } = limits;
+  const compatibility = { date: options.compatibilityDate, flags: options.compatibilityFlags };
   return {
     name: options.name,
     modules,
     env: { ...options.vars, ...options.secrets },
     bindings: options.bindings.map(({ name, row, config }) => {
-      const guestConfig = row.guestConfig?.(config);
+      const guestConfig = row.guestConfig?.(config, compatibility);
       return { name, service: row.id, ...(guestConfig !== undefined && { config: guestConfig }) };
     }),
     flags: options.compatibilityFlags,
@@ -33,6 +34,7 @@ export function loadHead(
         scheduled: finite(cpuMs.scheduled),
         queue: finite(cpuMs.queue),
         alarm: finite(cpuMs.alarm),
+        tail: finite(cpuMs.tail),
       },
     },
   };

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { EdgeError } from '../../quotas/errors.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
+import type { Retry } from './queues/batch-words.js';
 
 /** A message to deliver. */
 export interface QueueMessage {
@@ -89,22 +90,25 @@ export function createBatch(queue: string, messages: readonly QueueMessage[]): Q
   return { ids, head };
 }
 
-/** The answer of the isolate, which may have been taken over: only messages of the batch count, each once. */
-export function readOutcome(batch: QueueBatch, answer: string): QueueOutcome {
-  const delays = new Map<string, number>();
-  for (const retry of retriesOf(answer)) {
-    if (!isObject(retry) || typeof retry.id !== 'string') continue;
-    const seconds = typeof retry.delaySeconds === 'number' ? retry.delaySeconds : 0;
-    delays.set(retry.id, Math.min(Math.max(0, seconds), MAX_DELAY_SECONDS));
-  }
-  const retries = batch.ids.flatMap(id => {
-    const delaySeconds = delays.get(id);
-    return delaySeconds === undefined ? [] : [{ id, delaySeconds }];
-  });
-  return { ackAll: retries.length === 0, retries };
+export function outcomeOf(retries: readonly Retry[]): QueueOutcome {
+  return {
+    ackAll: retries.length === 0,
+    retries: retries.map(({ id, delaySeconds = 0 }) => ({ id, delaySeconds })),
+  };
 }
 
-function retriesOf(answer: string): readonly unknown[] {
+/** The answer of the isolate, which may have been taken over: only messages of the batch count, each once. */
+export function retriesOf(batch: QueueBatch, answer: string): Retry[] {
+  const delays = new Map<string, number | undefined>();
+  for (const retry of retriesIn(answer)) {
+    if (!isObject(retry) || typeof retry.id !== 'string') continue;
+    const { delaySeconds: seconds } = retry;
+    delays.set(retry.id, typeof seconds === 'number' ? Math.min(Math.max(0, seconds), MAX_DELAY_SECONDS) : undefined);
+  }
+  return batch.ids.flatMap(id => (delays.has(id) ? [{ id, delaySeconds: delays.get(id) }] : []));
+}
+
+function retriesIn(answer: string): readonly unknown[] {
   try {
     const value: unknown = JSON.parse(answer);
     if (isObject(value) && Array.isArray(value.retries)) return value.retries;

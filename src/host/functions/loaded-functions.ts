@@ -5,12 +5,13 @@ import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { AccountHost } from '../account-host.js';
 import type { AccountLimits, LimitsAuthor } from '../account-limits.js';
 import { type CountedFunction, checkCounts, countVariables } from '../account-quotas.js';
-import { checkHandlers } from '../deploy/check-handlers.js';
+import { checkHandlers, checkWeekdays, weekdaysBy } from '../deploy/check-handlers.js';
 import { EdgeFunction } from '../edge-function.js';
-import { CronTriggers } from '../events/cron.js';
+import type { CronFunction } from '../events/cron-trigger.js';
 import { FunctionSlot } from '../function-slot.js';
 import { type FunctionRunner, unloadedError } from '../invocation/function-runner.js';
 import { FunctionStats, type FunctionStatsSnapshot } from '../invocation/function-stats.js';
+import { runScheduled } from '../invocation/run-scheduled.js';
 import type { ResolvedLoadOptions } from '../options.js';
 
 /** A version that has started and serves nothing yet. */
@@ -30,14 +31,17 @@ export interface AccountStatsSnapshot extends FunctionStatsSnapshot {
   readonly functions: readonly (FunctionStatsSnapshot & { readonly name: string; readonly version: string })[];
 }
 
-type Triggers = Pick<ResolvedLoadOptions, 'routes' | 'crons'>;
+type Triggers = Pick<ResolvedLoadOptions, 'routes' | 'crons' | 'consumers'>;
 
 interface Loaded extends StartedFunction {
   readonly slot: FunctionSlot;
   readonly function: EdgeFunction;
   /** Both are set when it serves. */
   routes: ResolvedLoadOptions['routes'];
-  crons: CronTriggers | undefined;
+  crons: ResolvedLoadOptions['crons'];
+  consumers: ResolvedLoadOptions['consumers'];
+  /** Ends the consumers of queues. */
+  stopConsumers: () => void;
 }
 
 export class LoadedFunctions {
@@ -63,6 +67,11 @@ export class LoadedFunctions {
 
   get(name: string): EdgeFunction | undefined {
     return this.#byName.get(name)?.function;
+  }
+
+  /** The version that serves under the name. */
+  runnerOf(name: string): FunctionRunner | undefined {
+    return this.#byName.get(name)?.runner;
   }
 
   list(): EdgeFunction[] {
@@ -96,10 +105,11 @@ export class LoadedFunctions {
     );
   }
 
-  /** @throws EdgeError EDGE_LIMIT_EXCEEDED */
+  /** @throws EdgeError EDGE_LIMIT_EXCEEDED, also when another function consumes one of its queues */
   checkCounts(options: ResolvedLoadOptions, limits: ResolvedLimits): void {
     const counted = { ...options, crons: options.crons.length, variables: countVariables(options) };
     checkCounts(counted, this.#counted(), limits);
+    this.#host.queueDispatcher.check({ account: this.#account, name: options.name }, options.consumers);
   }
 
   /** The version serves from here on. The version before it ends what it has begun. */
@@ -108,9 +118,18 @@ export class LoadedFunctions {
     const previous = this.#byName.get(name);
     const slot = previous?.slot ?? new FunctionSlot(this.#account, name, () => this.#byName.get(name)?.slot);
     const handle = previous?.function ?? new EdgeFunction(slot, () => this.#unload(name));
-    const loaded: Loaded = { ...started, slot, function: handle, routes: [], crons: undefined };
+    const loaded: Loaded = {
+      ...started,
+      slot,
+      function: handle,
+      routes: [],
+      crons: [],
+      consumers: [],
+      stopConsumers: () => {},
+    };
     this.#byName.set(name, loaded);
     slot.serve(started.runner, started.stats);
+    previous?.stopConsumers();
     this.#trigger(loaded, started.options);
     if (previous !== undefined) this.#retire(previous, started.runner);
     return handle;
@@ -120,20 +139,24 @@ export class LoadedFunctions {
    * Replaces the triggers of a function.
    *
    * @param resolve checks them; called when the function is known to be there
+   * @param keepsConsumers the consumed queues stay as they are
    * @throws EdgeError EDGE_CONFIG_INVALID when there is no such function, and what the checks throw; nothing has changed then
    */
-  setTriggers(name: string, resolve: () => Triggers): void {
+  setTriggers(name: string, resolve: () => Triggers, keepsConsumers = false): void {
     const loaded = this.#byName.get(name);
     if (loaded === undefined)
       throw new EdgeError('EDGE_CONFIG_INVALID', `Account "${this.#account}" has no function "${name}"`);
-    const { routes, crons } = resolve();
+    const { routes, crons, consumers: given } = resolve();
+    const consumers = keepsConsumers ? loaded.consumers : given;
     const counted = { name, routes, crons: crons.length, variables: countVariables(loaded.options) };
     checkCounts(counted, this.#counted(), loaded.runner.context.limits);
-    checkHandlers(`set the triggers of function "${name}"`, loaded.runner.handlers, crons);
+    checkHandlers(`set the triggers of function "${name}"`, loaded.runner.handlers, { crons, consumers });
+    checkWeekdays(`set the triggers of function "${name}"`, crons, loaded.options.compatibilityFlags);
     this.checkNames({ name, routes });
-    loaded.crons?.stop();
+    this.#host.queueDispatcher.check({ account: this.#account, name }, consumers);
+    loaded.stopConsumers();
     this.#host.router.remove(loaded.runner);
-    this.#trigger(loaded, { routes, crons });
+    this.#trigger(loaded, { routes, crons, consumers });
   }
 
   /** The patterns of all routes. */
@@ -166,10 +189,25 @@ export class LoadedFunctions {
     this.#byName.clear();
   }
 
-  #trigger(loaded: Loaded, { routes, crons }: Triggers): void {
+  #trigger(loaded: Loaded, { routes, crons, consumers }: Triggers): void {
     this.#addRoutes(loaded.function.name, routes, loaded.runner);
     loaded.routes = routes;
-    loaded.crons = new CronTriggers(crons, (cron, scheduledTime) => loaded.function.scheduled({ cron, scheduledTime }));
+    loaded.crons = crons;
+    this.#host.crons.set(this.#cronFunction(loaded), crons);
+    loaded.consumers = consumers;
+    const { slot } = loaded;
+    const target = { account: this.#account, name: slot.name, share: this.#host.share, runner: () => slot.runner };
+    loaded.stopConsumers = this.#host.queueDispatcher.start(target, consumers);
+  }
+
+  #cronFunction({ slot, options }: Loaded): CronFunction {
+    return {
+      account: this.#account,
+      name: slot.name,
+      share: this.#host.share,
+      weekdays: weekdaysBy(options.compatibilityFlags),
+      run: async (cron, timeMs) => runScheduled(slot.runner, cron, timeMs),
+    };
   }
 
   #addRoutes(functionName: string, routes: Triggers['routes'], target: FunctionRunner): void {
@@ -184,12 +222,17 @@ export class LoadedFunctions {
   }
 
   #end(loaded: Loaded, error: EdgeError): void {
+    const { slot, crons } = loaded;
+    // Its triggers are removed where it is unloaded, and stay as they are where its host ends.
+    if (crons.length > 0 && error.code === 'EDGE_FUNCTION_UNLOADED')
+      this.#host.crons.set(this.#cronFunction(loaded), []);
+    else if (crons.length > 0) this.#host.crons.drop(slot);
     loaded.slot.end(error);
     this.#retire(loaded, error);
   }
 
-  #retire({ runner, crons }: Loaded, successor: FunctionRunner | EdgeError): void {
-    crons?.stop();
+  #retire({ runner, stopConsumers }: Loaded, successor: FunctionRunner | EdgeError): void {
+    stopConsumers();
     this.#host.router.remove(runner);
     runner.retire(successor);
   }
@@ -200,5 +243,5 @@ export class LoadedFunctions {
 }
 
 function countedOf({ function: { name }, options, routes, crons }: Loaded): CountedFunction {
-  return { name, routes, crons: crons?.count ?? 0, variables: countVariables(options) };
+  return { name, routes, crons: crons.length, variables: countVariables(options) };
 }

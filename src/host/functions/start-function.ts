@@ -6,7 +6,7 @@ import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { AccountHost } from '../account-host.js';
 import type { AccountLimits, LimitsAuthor } from '../account-limits.js';
 import type { AccountCells } from '../cells/account-cells.js';
-import { checkHandlers } from '../deploy/check-handlers.js';
+import { checkHandlers, checkWeekdays } from '../deploy/check-handlers.js';
 import { readDeployment, type ScriptSource } from '../deploy/deployment.js';
 import { KeptBody } from '../deploy/kept-body.js';
 import { loadHead } from '../deploy/load-head.js';
@@ -69,14 +69,24 @@ export async function startFunction(
     });
   };
   const runner = runnerWith(limits);
-  // Now and not with the first request: a storage that is unavailable, or a name that is not valid.
-  await host.bindings.prepare({ account: account.id, limits: account.limits.own }, options.bindings);
-  // The day's count goes on over a restart.
-  if (Number.isFinite(limits.requestsPerDay) || Number.isFinite(limits.requestsPerMinute))
-    await host.admission.attach(account.id);
-  await runner.load();
   try {
-    checkHandlers(`load function "${options.name}"`, runner.handlers, options.crons);
+    checkWeekdays(`load function "${options.name}"`, options.crons, options.compatibilityFlags);
+    if (options.crons.length > 0) await host.crons.prepare();
+    // Now and not with the first request: a storage that is unavailable, or a name that is not valid.
+    await host.bindings.prepare(
+      { account: account.id, limits: account.limits.own },
+      options.bindings.filter(({ row }) => host.bindings.isHere(row)),
+    );
+    host.queueDispatcher.check({ account: account.id, name: options.name }, options.consumers);
+    for (const { queue, deadLetterQueue = queue } of options.consumers) {
+      for (const name of [queue, deadLetterQueue]) await host.bindings.directories.queues(account.id).open(name);
+    }
+    await runner.context.remote?.ready;
+    // The day's count goes on over a restart.
+    if (Number.isFinite(limits.requestsPerDay) || Number.isFinite(limits.requestsPerMinute))
+      await host.admission.attach(account.id);
+    await runner.load();
+    checkHandlers(`load function "${options.name}"`, runner.handlers, options);
   } catch (error) {
     runner.retire();
     throw error;

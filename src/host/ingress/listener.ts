@@ -13,6 +13,8 @@ import { FetchStart, type InvocationStart } from '../invocation/invocation-start
 import { clientAddress, comesOverUnknownProxy, type TrustProxy } from './client-address.js';
 import { clientHeaders } from './client-headers.js';
 import { sendError } from './error-response.js';
+import type { Fill, ListenerSink } from './front/fill.js';
+import type { FrontCache } from './front/front-cache.js';
 import { headOfRaw } from './http-head.js';
 import { isClosed, type Next, NodeSink } from './node-sink.js';
 import { bodyIsRead, bodyReadBefore } from './read-body.js';
@@ -33,6 +35,11 @@ export interface ListenerOptions {
    * invocation canceled. Reading the answer's body is not bounded by it. 1 or more, in milliseconds; `Infinity` for none. @default Infinity
    */
   readonly timeoutMs?: number;
+  /**
+   * Compress bodies of 1 KiB and more by Brotli, Zstandard (where Node has it) or gzip, as the client prefers, if their type is one that becomes shorter and
+   * the response does not say otherwise. `false` for a server behind a proxy that does it. @default true
+   */
+  readonly compression?: boolean;
 }
 
 export type NodeListener = (request: IncomingMessage, response: ServerResponse, next?: Next) => void;
@@ -47,9 +54,10 @@ export function createListener(
   find: FindRoute,
   options: ListenerOptions,
   onWarning: (error: Error) => void,
+  front?: FrontCache,
 ): NodeListener {
   let server: unknown = NO_SERVER;
-  const { trustProxy = false, timeoutMs = Number.POSITIVE_INFINITY } = options;
+  const { trustProxy = false, timeoutMs = Number.POSITIVE_INFINITY, compression = true } = options;
   let isWarned = false;
   let isProxyWarned = options.trustProxy !== undefined;
   let isBodyWarned = false;
@@ -95,22 +103,42 @@ export function createListener(
       }
       const peer = request.socket.remoteAddress;
       const address = clientAddress(request, trustProxy, peer);
-      const proceed = (decision: AdmissionDecision): void => {
+      const proceed = (decision: AdmissionDecision, fill?: Fill): void => {
+        if (decision.kind !== 'admit') fill?.fail('The function is not admitted');
         if (decision.kind === 'admit') {
           // The client did not wait for what came before: a hook of the framework, or the decision.
-          if (isClosed(response)) return;
-          const sink = new NodeSink(request, response, context, next);
+          if (isClosed(response)) {
+            fill?.fail('The client is gone');
+            return;
+          }
+          const sink = new NodeSink(request, response, context, next, compression);
           if (timeoutMs !== Number.POSITIVE_INFINITY) sink.limit(timeoutMs);
           serve(
             runner,
             request,
-            sink,
+            fill === undefined ? sink : fill.around(sink),
             headOfRaw(request.method ?? 'GET', target.url, request.rawHeaders, clientHeaders(request, address, peer)),
           );
         } else if (decision.kind === 'bypass')
           leave(request, response, next, refusalOf(context, mode, decision).message);
         else sendError(request, response, refusalOf(context, mode, decision), decision.retryAfterMs);
       };
+      if (front?.takes(request, runner) === true) {
+        const headOf = (headers: readonly string[]): string =>
+          headOfRaw('GET', target.url, headers, clientHeaders(request, address, peer));
+        const run = (fill?: Fill): void => {
+          admitted(
+            () => context.admit(mode, address),
+            known => proceed(known, fill),
+            error => {
+              fill?.fail('The function is not admitted');
+              refuse(request, response, error);
+            },
+          );
+        };
+        front.serve({ request, response, next, url: target.url, runner, compression, mode, run, headOf });
+        return;
+      }
       const decision = context.admit(mode, address);
       if ('then' in decision) {
         const isFlowing = request.readableFlowing === true;
@@ -126,6 +154,21 @@ export function createListener(
       refuse(request, response, error);
     }
   };
+}
+
+/** For a request without a body, which needs no pause meanwhile. */
+function admitted(
+  admit: () => AdmissionDecision | Promise<AdmissionDecision>,
+  proceed: (decision: AdmissionDecision) => void,
+  fail: (error: unknown) => void,
+): void {
+  try {
+    const decision = admit();
+    if ('then' in decision) decision.then(proceed).catch(fail);
+    else proceed(decision);
+  } catch (error) {
+    fail(error);
+  }
 }
 
 /** Differs from every server. */
@@ -144,7 +187,7 @@ function leave(request: IncomingMessage, response: ServerResponse, next: Next | 
   else sendError(request, response, new EdgeError('EDGE_NO_ROUTE', message));
 }
 
-function serve(runner: FunctionRunner, request: IncomingMessage, sink: NodeSink, head: string): void {
+function serve(runner: FunctionRunner, request: IncomingMessage, sink: ListenerSink, head: string): void {
   const { headers } = request;
   const length = headers['content-length'];
   const isBare =
@@ -188,7 +231,7 @@ function isHeadOnly(request: IncomingMessage): boolean {
   return endAfterHeaders === true;
 }
 
-function begin(runner: FunctionRunner, sink: NodeSink, start: InvocationStart, read?: Buffer): void {
+function begin(runner: FunctionRunner, sink: ListenerSink, start: InvocationStart, read?: Buffer): void {
   const invocation = runner.runNow(start, sink);
   if (invocation !== undefined) sink.started(invocation, start.isComplete, read);
   else {

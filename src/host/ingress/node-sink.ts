@@ -1,16 +1,26 @@
 /** Where the answer to one request of node:http goes, and where the body of the request comes from. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Exchange } from '../../protocol/exchange.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { BodyCounter } from '../../quotas/request-checks.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { InvocationContext } from '../invocation/invocation-context.js';
 import { type Deadline, TimerList } from '../invocation/limits/timer-list.js';
-import type { RequestBodySource, ResponseSink } from '../invocation/response-sink.js';
+import type { AnswerBody, RequestBodySource, ResponseSink } from '../invocation/response-sink.js';
+import { CompressedBody } from './compression/compressed-body.js';
+import { MIN_COMPRESSED_BYTES, withVary } from './compression/compressible.js';
+import { planCompression } from './compression/compression.js';
+import type { Encoder } from './compression/encoder.js';
 import { sendError } from './error-response.js';
 import { isNullBodyStatus, parseResponseHead, type ResponseHead } from './http-head.js';
 import { bodyIsRead, ReadBody } from './read-body.js';
-import { headOnly, unsendablePart, withoutLength, withPlainLength, writeHead } from './response-head.js';
+import {
+  declaredLength,
+  headOnly,
+  unsendablePart,
+  withoutLength,
+  withPlainLength,
+  writeHead,
+} from './response-head.js';
 
 export type Next = (error?: unknown) => void;
 
@@ -33,16 +43,26 @@ export class NodeSink implements ResponseSink, RequestBodySource {
   /** The bytes that were handed to the connection and that the client has not read yet. */
   #unreadBytes = 0;
   #invocation: Invocation | undefined;
-  #exchange: Exchange | undefined;
+  #exchange: AnswerBody | undefined;
   #counter: BodyCounter | undefined;
   #deadline: Deadline<NodeSink> | undefined;
   #timeoutMs = 0;
   #isStreaming = false;
+  #compressed: CompressedBody | undefined;
+  readonly #compresses: boolean;
   #isGone = false;
+  #isHandedOver = false;
   /** Listens for a body that comes as a stream. */
   #onData: ((chunk: Buffer) => void) | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, context: InvocationContext, next: Next | undefined) {
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    context: InvocationContext,
+    next: Next | undefined,
+    compresses: boolean,
+  ) {
+    this.#compresses = compresses;
     this.#request = request;
     this.#response = response;
     this.#context = context;
@@ -135,29 +155,61 @@ export class NodeSink implements ResponseSink, RequestBodySource {
 
   // --- ResponseSink ---
 
-  respond(status: number, head: string, body: Buffer, isComplete: boolean, exchange: Exchange): void {
+  respond(status: number, head: string, body: Buffer, isComplete: boolean, exchange: AnswerBody): void {
     this.#settle();
     if (this.#isGone) return;
-    let parsed: ResponseHead | undefined;
+    let parsed: ResponseHead;
     try {
       parsed = parseResponseHead(head);
-      this.#send(status, parsed, body, isComplete, exchange);
     } catch (error) {
-      const failure = this.#failureOf(error, parsed);
-      if (this.#invocation === undefined) this.fail(failure);
-      else this.#invocation.refuseAnswer(failure, 'exception');
+      this.#refuseAnswer(this.#failureOf(error, undefined));
+      return;
+    }
+    this.answer(status, parsed, body, isComplete, exchange);
+  }
+
+  /** As `respond`, with a head that was read before. */
+  answer(status: number, head: ResponseHead, body: Buffer, isComplete: boolean, exchange: AnswerBody): void {
+    try {
+      this.#send(status, head, body, isComplete, exchange);
+    } catch (error) {
+      this.#refuseAnswer(this.#failureOf(error, head));
     }
   }
 
-  #send(status: number, head: ResponseHead, body: Buffer, isComplete: boolean, exchange: Exchange): void {
+  #refuseAnswer(failure: EdgeError): void {
+    if (this.#invocation === undefined) this.fail(failure);
+    else this.#invocation.refuseAnswer(failure, 'exception');
+  }
+
+  #send(status: number, head: ResponseHead, body: Buffer, isComplete: boolean, exchange: AnswerBody): void {
     const response = this.#response;
-    const { statusText, headers } = head;
+    const { statusText } = head;
+    const plan =
+      this.#compresses && !(isComplete && body.length < MIN_COMPRESSED_BYTES)
+        ? planCompression(
+            this.#request,
+            this.#context.share,
+            status,
+            head.headers,
+            isComplete ? body.length : undefined,
+          )
+        : undefined;
+    const headers = plan?.headers ?? head.headers;
+    const encoder = plan?.encoder;
     const isHead = this.#request.method === 'HEAD';
     if (isNullBodyStatus(status) || isHead) {
       if (!isComplete) exchange.stopReading('The response has no body');
       const own = isHead ? headOnly(headers, isComplete ? body.length : 0) : withoutLength(headers);
       writeHead(response, status, statusText, own);
       response.end();
+      return;
+    }
+    // A head that cannot be sent is refused below.
+    if (encoder !== undefined && unsendablePart(statusText, headers) !== undefined) encoder.destroy();
+    else if (encoder !== undefined) {
+      if (isComplete) void this.#sendEncoded(status, head, headers, encoder, Buffer.from(body));
+      else this.#streamEncoded(status, head, headers, encoder, exchange);
       return;
     }
     if (isComplete) {
@@ -174,6 +226,53 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     // A declared length is kept to by the server: a function cannot desynchronise a connection that others use.
     response.strictContentLength = true;
     writeHead(response, status, statusText, withPlainLength(headers));
+    this.#exchange = exchange;
+    this.#isStreaming = true;
+    this.bodyReady();
+  }
+
+  /** All of the body is here: nothing that happens to the invocation from here on changes it. */
+  async #sendEncoded(
+    status: number,
+    { statusText, headers: plain }: ResponseHead,
+    headers: readonly string[],
+    encoder: Encoder,
+    body: Buffer,
+  ): Promise<void> {
+    this.#isHandedOver = true;
+    const response = this.#response;
+    response.once('close', () => encoder.destroy());
+    let encoded: Buffer | undefined;
+    try {
+      encoded = Buffer.concat(await encoder.end(body));
+    } catch {
+      // The encoder has no memory or no place on a thread: the body goes out as it is.
+    }
+    if (this.#isGone || response.destroyed) return;
+    try {
+      const own = encoded === undefined ? withVary(withoutLength(plain)) : [...headers];
+      own.push('content-length', String((encoded ?? body).length));
+      writeHead(response, status, statusText, own);
+      response.end(encoded ?? body);
+    } catch (error) {
+      sendError(this.#request, response, this.#failureOf(error, { statusText, headers: plain }));
+    }
+  }
+
+  #streamEncoded(
+    status: number,
+    head: ResponseHead,
+    headers: readonly string[],
+    encoder: Encoder,
+    exchange: AnswerBody,
+  ): void {
+    try {
+      writeHead(this.#response, status, head.statusText, [...headers]);
+    } catch (error) {
+      encoder.destroy();
+      throw error;
+    }
+    this.#compressed = new CompressedBody(encoder, this.#response, declaredLength(head.headers));
     this.#exchange = exchange;
     this.#isStreaming = true;
     this.bodyReady();
@@ -202,14 +301,16 @@ export class NodeSink implements ResponseSink, RequestBodySource {
   bodyReady(): void {
     const exchange = this.#exchange;
     const response = this.#response;
-    if (exchange === undefined || this.#isGone || response.writableNeedDrain) return;
+    const compressed = this.#compressed;
+    const target = compressed ?? response;
+    if (exchange === undefined || this.#isGone || target.writableNeedDrain) return;
     try {
       for (;;) {
         const piece = exchange.read(MAX_PIECE_BYTES);
         if (piece === undefined) break;
-        if (!response.write(piece)) {
-          this.#countUnread(piece);
-          response.once('drain', () => {
+        if (compressed === undefined ? !response.write(piece) : !compressed.writeChecked(piece)) {
+          if (compressed === undefined) this.#countUnread(piece);
+          target.once('drain', () => {
             this.#countRead();
             this.bodyReady();
           });
@@ -218,7 +319,8 @@ export class NodeSink implements ResponseSink, RequestBodySource {
       }
       if (exchange.incoming !== 'ended') return;
       this.#exchange = undefined;
-      response.end();
+      if (compressed === undefined) response.end();
+      else compressed.endChecked();
       this.#invocation?.bodyEnded();
     } catch (error) {
       // With more bytes than the declared length, or fewer, the client cannot know where the next response begins.
@@ -241,7 +343,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
 
   fail(error: EdgeError): void {
     this.#settle();
-    if (this.#isGone) return;
+    if (this.#isGone || this.#isHandedOver) return;
     if (this.#isStreaming || this.#response.headersSent) {
       this.#response.destroy(error);
       return;

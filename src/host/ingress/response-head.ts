@@ -103,6 +103,13 @@ export function withPlainLength(headers: readonly string[]): string[] {
   return count === 0 || (count === 1 && /^\d{1,15}$/.test(length ?? '')) ? [...headers] : withoutLength(headers);
 }
 
+/** The length that the headers declare, where it is one. */
+export function declaredLength(headers: readonly string[]): number | undefined {
+  const plain = withPlainLength(headers);
+  for (let at = 0; at < plain.length; at += 2) if (isLength(plain[at] ?? '')) return Number(plain[at + 1]);
+  return undefined;
+}
+
 function isLength(name: string): boolean {
   return name.length === 14 && name.toLowerCase() === 'content-length';
 }

@@ -7,6 +7,7 @@ import { nameOfHost, namesAbove } from '../../names/host-names.js';
 import type { NameOwners } from '../../names/name-owners.js';
 import { compilePattern, type Pattern } from '../../names/route-pattern.js';
 import { EdgeError } from '../../quotas/errors.js';
+import type { ServedNamesList } from '../../services/served-names.js';
 
 export interface Route<T> {
   readonly pattern: string;
@@ -34,8 +35,12 @@ export class Router<T> {
   #others: Compiled<T>[] = [];
   readonly #kept = new LRUCache<string, readonly Compiled<T>[]>({ max: HOSTS_KEPT });
 
-  constructor(owners: NameOwners) {
+  readonly #onChange: () => void;
+
+  /** @param onChange the host names that have routes may have changed */
+  constructor(owners: NameOwners, onChange: () => void = () => {}) {
     this.#owners = owners;
+    this.#onChange = onChange;
   }
 
   /**
@@ -74,6 +79,7 @@ export class Router<T> {
     this.#listOf(compiled).push(compiled);
     this.#owners.addRoute(route.account, route.functionName, compiled);
     this.#kept.clear();
+    this.#onChange();
   }
 
   /** Takes away all routes of a target. */
@@ -85,6 +91,13 @@ export class Router<T> {
     this.#others = this.#others.filter(route => route.target !== target);
     for (const route of gone) this.#owners.removeRoute(route);
     this.#kept.clear();
+    if (gone.length > 0) this.#onChange();
+  }
+
+  /** The host names that have routes. */
+  get served(): ServedNamesList {
+    const endings = this.#others.filter(({ hostKind }) => hostKind === 'ending').map(({ name }) => name);
+    return { exact: [...this.#byHost.keys()], below: [...this.#byHostAbove.keys()], endings };
   }
 
   /** Called when names have changed hands. */

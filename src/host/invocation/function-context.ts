@@ -26,18 +26,35 @@ export interface FunctionParts {
 
 export function functionContext(host: AccountHost, parts: FunctionParts): InvocationContext {
   const { account, options, version, limits, stats, cpuTokens, coldStarts } = parts;
+  const checkUrl = urlCheck(host, options);
+  const described = {
+    account,
+    function: options.name,
+    limits,
+    props: options.props,
+    compatibility: { date: options.compatibilityDate, flags: options.compatibilityFlags },
+  };
   const services = host.bindings.services(
     {
-      account,
+      ...described,
       check: parts.check,
-      function: options.name,
-      limits,
-      props: options.props,
-      compatibility: { date: options.compatibilityDate, flags: options.compatibilityFlags },
-      checkUrl: urlCheck(host, options),
+      checkUrl,
       localOf: (url, origin) => host.localSend(account, url, origin),
+      callFunction: host.callFunction(account),
     },
-    options.bindings,
+    options.bindings.filter(({ row }) => host.bindings.isHere(row)),
+  );
+  const remote = host.remote?.bind(
+    {
+      ...described,
+      bounds: host.share.limits,
+      bindings: options.bindings.map(({ row, name, config }) => ({
+        option: row.option,
+        name,
+        config: host.bindings.isHere(row) ? undefined : config,
+      })),
+    },
+    { services, checkUrl },
   );
   const usage = host.functionUsage(options.name);
   stats.addTimesTo(host.stats);
@@ -47,11 +64,14 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
     version,
     limits,
     services,
+    remote,
     share: host.share,
     idleHttpMs: host.idleHttpMs,
     cpuGrant: limitMs => cpuTokens.grant(limitMs),
+    callers: options.callers,
     requests: () => host.admission.counted(account),
     emitLog: event => host.emitLog(event),
+    tails: host.tails.of(options.tails),
     connectionSlotRelease: host.connectionSlotRelease,
     admit: (mode, address) => host.admission.check({ account, limits, mode, address }),
     onFinished: (outcome, used, event, trace) => {

@@ -149,6 +149,7 @@ export class FunctionRunner implements Replacements {
   retire(successor: FunctionRunner | EdgeError = unloadedError(this.context)): void {
     this.#successor = successor;
     this.#retired.abort();
+    this.context.remote?.forget();
     this.#options.cache.delete(this.#key);
   }
 
@@ -179,6 +180,7 @@ export class FunctionRunner implements Replacements {
       body.release();
       if (reason === 'closed') this.#options.endedInPeace();
     });
+    context.remote?.attach(handle);
     const { startupMs } = context.limits;
     const beganMs = performance.now();
     let isTooLate = false;

@@ -3,10 +3,20 @@ import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../../quotas/connection-limiter.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
+import type { FunctionServices } from '../../services/calls/answer-call.js';
 import type { InvocationUsage } from '../../usage/function-usage.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent } from '../events.js';
+import type { RemoteFunction } from '../services/remote-function.js';
 import type { InvocationTrace } from '../telemetry/trace.js';
-import type { FunctionServices } from './calls/services.js';
+import type { TracedInvocation } from './trace/trace-item.js';
+
+/** Who watches the invocations of a function. */
+export interface InvocationTails {
+  /** Whether anybody does: else nothing is recorded. */
+  readonly isWatched: boolean;
+  /** The invocation is over, and somebody watches. */
+  finished(invocation: TracedInvocation): void;
+}
 
 export interface InvocationContext {
   readonly account: string;
@@ -14,6 +24,10 @@ export interface InvocationContext {
   readonly version: string;
   readonly limits: ResolvedLimits;
   readonly services: FunctionServices;
+  /** Answers the calls in place of `services`, where the services have a process of their own. */
+  readonly remote?: RemoteFunction | undefined;
+  /** Other accounts whose functions may call it. */
+  readonly callers?: readonly string[];
   /** What the account may take of the host. */
   readonly share: HostShare;
   /** An HTTP invocation of which nothing has moved for so long is ended. */
@@ -26,6 +40,8 @@ export interface InvocationContext {
   /** Requests of the account this minute and today; counted only where there is a rate. */
   requests(): { readonly requestsPerMinute: number; readonly requestsPerDay: number };
   emitLog(event: LogEvent): void;
+  /** Who watches the function. */
+  readonly tails: InvocationTails;
   /** The invocation is over. `event` makes the event; nothing is made when there is no listener. */
   onFinished(
     outcome: InvocationOutcome,

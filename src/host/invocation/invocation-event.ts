@@ -31,7 +31,7 @@ export function invocationEvent(context: InvocationContext, record: InvocationRe
     calls: accounting === undefined ? NO_CALLS : { ...accounting.calls },
     egressSentBytes: accounting?.egressSentBytes ?? 0,
     egressReceivedBytes: accounting?.egressReceivedBytes ?? 0,
-    connectionsWaited: accounting?.gate.waitedCount ?? 0,
+    connectionsWaited: accounting?.connectionsWaited ?? 0,
     logLines: record.logLines,
     warnings: record.warnings.all,
     error:
@@ -54,7 +54,7 @@ function noteLimits(context: InvocationContext, record: InvocationRecord): void 
   warnings.note('memoryBytes', record.peakBytes, limits.memoryBytes);
   warnings.note('waitUntilMs', record.waitUntilMs, limits.waitUntilMs);
   if (record.accounting !== undefined)
-    warnings.note('connections', record.accounting.gate.mostOpen, limits.connections);
+    warnings.note('connections', record.accounting.connectionsOpen, limits.connections);
   warnings.note('wallMs', record.wallMs, limits.wallMs[kind]);
   if (start.kind !== HostOpens.Fetch) return;
   noteRequestHead(warnings, start.head, limits);

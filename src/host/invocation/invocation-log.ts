@@ -3,27 +3,44 @@ import type { LimitWarnings } from '../../quotas/limit-warnings.js';
 import type { LogLevel } from '../events.js';
 import type { InvocationContext } from './invocation-context.js';
 import { LogBudget } from './limits/log-budget.js';
+import type { RecordedLog, TraceLog } from './trace/trace-item.js';
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'log', 'warn', 'error'];
+
+/** Of a line beside its text. */
+const LINE_BYTES = 128;
 
 export class InvocationLog {
   readonly #context: InvocationContext;
   readonly #id: string;
   readonly #budget: LogBudget;
   readonly #warnings: LimitWarnings;
+  readonly #hasHead: boolean;
   #lines = 0;
+  /** Kept when somebody watches. */
+  #kept: TraceLog[] | undefined;
+  #keptBytes = 0;
 
   constructor(context: InvocationContext, id: string, requestHead: string, warnings: LimitWarnings) {
     this.#context = context;
     this.#id = id;
     this.#warnings = warnings;
     this.#budget = new LogBudget(context.limits.logBytes);
-    this.#budget.admit(requestHead);
+    this.#hasHead = this.#budget.admit(requestHead) === requestHead;
   }
 
   /** Lines that were handed on. */
   get lines(): number {
     return this.#lines;
+  }
+
+  /** What was recorded for those who watch, which is no longer kept. */
+  takeRecorded(): RecordedLog {
+    const logs = this.#kept ?? [];
+    this.#kept = undefined;
+    this.#context.share.bytes.countHeap(-this.#keptBytes);
+    this.#keptBytes = 0;
+    return { logs, isTruncated: this.#budget.isTruncated, hasHead: this.#hasHead };
   }
 
   /** Records a line and hands it on. */
@@ -44,7 +61,17 @@ export class InvocationLog {
 
   #emit(level: LogLevel, message: string): void {
     this.#lines++;
-    const { account, function: name } = this.#context;
-    this.#context.emitLog({ account, function: name, invocation: this.#id, level, message, time: Date.now() });
+    const { account, function: name, tails } = this.#context;
+    const time = Date.now();
+    if (tails.isWatched) this.#keep({ timestamp: time, level, message: [message] }, message.length);
+    this.#context.emitLog({ account, function: name, invocation: this.#id, level, message, time });
+  }
+
+  #keep(line: TraceLog, characters: number): void {
+    this.#kept ??= [];
+    this.#kept.push(line);
+    const bytes = LINE_BYTES + 2 * characters;
+    this.#keptBytes += bytes;
+    this.#context.share.bytes.countHeap(bytes);
   }
 }

@@ -4,16 +4,17 @@ import { ProtocolError } from '../../protocol/protocol-error.js';
 import type { EdgeError } from '../../quotas/errors.js';
 import { LimitWarnings } from '../../quotas/limit-warnings.js';
 import type { InvocationKind } from '../../quotas/limits.js';
+import type { CallTotals } from '../../services/calls/call-totals.js';
 import type { InvocationOutcome } from '../events.js';
 import { isTraced } from '../telemetry/open-telemetry.js';
 import type { InvocationTrace } from '../telemetry/trace.js';
 import { beginTrace } from '../telemetry/tracing.js';
-import type { InvocationAccounting } from './calls/accounting.js';
 import { handlerError } from './handler-errors.js';
 import type { InvocationContext } from './invocation-context.js';
 import { invocationId } from './invocation-id.js';
 import { InvocationLog } from './invocation-log.js';
 import { type InvocationStart, kindOf, nextSerial, tracedStart } from './invocation-start.js';
+import type { RecordedLog } from './trace/trace-item.js';
 
 /** Of what the handler threw, as far as it is recorded. */
 export interface ThrownRecord {
@@ -46,7 +47,7 @@ export class InvocationRecord {
   requestBytes = 0;
   subrequests = 0;
   /** Undefined when no service was called. */
-  accounting: InvocationAccounting | undefined;
+  accounting: CallTotals | undefined;
 
   constructor(context: InvocationContext, start: InvocationStart) {
     this.context = context;
@@ -85,6 +86,16 @@ export class InvocationRecord {
     this.#recorded().write(level, message);
   }
 
+  /** Nobody watches any more. */
+  releaseLog(): void {
+    this.#log?.takeRecorded();
+  }
+
+  /** For those who watch, at its end. */
+  recorded(): RecordedLog {
+    return this.#recorded().takeRecorded();
+  }
+
   /** What ended it comes first: what fails afterwards is a consequence. */
   ended(outcome: InvocationOutcome, error?: EdgeError): void {
     if (error !== undefined && (this.#outcome === 'ok' || this.#error === undefined)) this.#error = error;
@@ -102,7 +113,9 @@ export class InvocationRecord {
   }
 
   #recorded(): InvocationLog {
-    this.#log ??= new InvocationLog(this.context, this.id, this.start.head, this.warnings);
+    // What a tail is about was recorded where it happened.
+    const head = this.kind === 'tail' ? '' : this.start.head;
+    this.#log ??= new InvocationLog(this.context, this.id, head, this.warnings);
     return this.#log;
   }
 }

@@ -1,13 +1,21 @@
 /** How invocations begin: what starts one, of what kind it is, and its number. */
-import type { FetchChain } from '../../bindings/service.js';
+import type { CallChain, FetchChain } from '../../bindings/service.js';
 import { HostOpens } from '../../protocol/messages.js';
 import type { InvocationKind } from '../../quotas/limits.js';
+import type { SubrequestMeter } from '../../quotas/subrequest-meter.js';
 import type { InvocationEvent } from '../events.js';
 import type { TracedStart } from '../telemetry/trace.js';
+import type { Peer } from './peers.js';
 
 /** What starts an invocation. */
 export interface InvocationStart {
-  readonly kind: HostOpens.Fetch | HostOpens.Scheduled | HostOpens.Queue | HostOpens.Alarm;
+  readonly kind:
+    | HostOpens.Fetch
+    | HostOpens.Scheduled
+    | HostOpens.Queue
+    | HostOpens.Alarm
+    | HostOpens.Tail
+    | HostOpens.Rpc;
   readonly head: string;
   readonly isUtf8: boolean;
   readonly body: Uint8Array | string | null;
@@ -17,6 +25,12 @@ export interface InvocationStart {
   readonly props?: Readonly<Record<string, unknown>> | undefined;
   /** The fetches of other functions of this host that begin it. */
   readonly chain?: FetchChain | undefined;
+  /** The calls of functions that begin it. */
+  readonly calls?: CallChain | undefined;
+  /** Makes the head of a call, in place of `head`, when it is known where it goes. */
+  readonly headFor?: ((peer: Peer) => string) | undefined;
+  /** Its subrequests count here too. */
+  readonly meter?: SubrequestMeter | undefined;
   /** How long the caller waits for all of the answer, from the call on, in milliseconds. @default without end */
   readonly timeoutMs?: number | undefined;
   /** How much of that has gone by before the invocation begins. @default 0 */
@@ -64,15 +78,19 @@ export function checkTimeoutMs(value: unknown): number | undefined {
 }
 
 export function kindOf({ kind }: InvocationStart): InvocationKind {
-  if (kind === HostOpens.Fetch) return 'fetch';
+  if (kind === HostOpens.Fetch || kind === HostOpens.Rpc) return 'fetch';
   if (kind === HostOpens.Scheduled) return 'scheduled';
-  return kind === HostOpens.Queue ? 'queue' : 'alarm';
+  if (kind === HostOpens.Queue) return 'queue';
+  return kind === HostOpens.Alarm ? 'alarm' : 'tail';
 }
 
+/** A call of a method has no URL. */
+const RPC_REQUEST = { method: 'RPC', url: undefined } as const;
 const NO_REQUEST = { method: undefined, url: undefined } as const;
 
 /** Method and URL of the request, when it is one. Asked at the end of every invocation: the rest of the head is not looked at. */
 export function requestLine({ kind, head }: InvocationStart): Pick<InvocationEvent, 'method' | 'url'> {
+  if (kind === HostOpens.Rpc) return RPC_REQUEST;
   if (kind !== HostOpens.Fetch) return NO_REQUEST;
   const methodEnd = head.indexOf('\n');
   const urlEnd = head.indexOf('\n', methodEnd + 1);

@@ -11,11 +11,13 @@
 
 import type { InvocationPort, IsolateHandle, LossReason, LossUsage } from '../../pool/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
-import type { HandlerFailure } from '../../protocol/messages.js';
+import { type HandlerFailure, HostOpens } from '../../protocol/messages.js';
 import type { EdgeError } from '../../quotas/errors.js';
+import type { RemoteTotals } from '../../services/calls/call-totals.js';
 import type { InvocationOutcome } from '../events.js';
-import { type CallingInvocation, InvocationCalls } from './calls/invocation-calls.js';
+import type { RemoteCaller } from '../services/remote-function.js';
 import { isolateFailure, noAnswerError, refusedAnswer, unexplainedError } from './handler-errors.js';
+import { type CallingInvocation, InvocationCalls } from './invocation-calls.js';
 import type { InvocationContext } from './invocation-context.js';
 import { cpuError, responseError } from './invocation-errors.js';
 import { invocationEvent } from './invocation-event.js';
@@ -25,12 +27,13 @@ import { HostBill } from './limits/host-bill.js';
 import { InvocationTimes, type TimedInvocation, waitUntilSoon } from './limits/invocation-times.js';
 import { LOSSES, lossError, peakBytesAt } from './loss/loss-error.js';
 import { beginElsewhere, type Replacements } from './loss/replacement.js';
+import { Peer } from './peers.js';
 import type { RequestBodySource, ResponseSink } from './response-sink.js';
 import { rounded } from './rounded.js';
 
 type State = 'running' | 'responding' | 'finishing' | 'abandoned' | 'over';
 
-export class Invocation implements InvocationPort, TimedInvocation, CallingInvocation {
+export class Invocation implements InvocationPort, TimedInvocation, CallingInvocation, RemoteCaller {
   exchange: Exchange;
   readonly #context: InvocationContext;
   #isolate: IsolateHandle;
@@ -43,13 +46,20 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   bodyBytes = 0;
   /** The function asked that errors of its own hand the request on to what is behind it. */
   passesThrough = false;
+  /** The handler of a cron trigger asked that it is not run again when it fails. */
+  #isNoRetry = false;
   #state: State = 'running';
   /** An answer has come, be it that the handler failed. */
   #isAnswered = false;
   /** What many invocations do without is made when it is needed. */
   #bill: HostBill | undefined;
+  #isolateCpuMs = 0;
   #times: InvocationTimes | undefined;
   #calls: InvocationCalls | undefined;
+  /** The services have been told of it, and will say what its calls came to. */
+  #isAnnounced = false;
+  #chain: RemoteCaller['calls'] | undefined;
+  #peer: Peer | undefined;
 
   constructor(
     context: InvocationContext,
@@ -63,14 +73,19 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.#replacements = replacements;
     this.#sink = sink;
     this.#record = new InvocationRecord(context, start);
-    context.share.beginInvocation();
     this.exchange = this.#invoke();
+    context.share.beginInvocation();
     const wallMs = context.limits.wallMs[this.#record.kind];
     if (wallMs !== Number.POSITIVE_INFINITY) this.#timed().startWall(wallMs);
     if (start.timeoutMs !== undefined) this.#timed().startTimeout(start.timeoutMs - (start.waitedMs ?? 0));
   }
 
   // --- the client ---
+
+  get peer(): Peer {
+    this.#peer ??= new Peer(this.#context, this.#isolate, () => this.#calling().accounting.meter);
+    return this.#peer;
+  }
 
   /** The client went away: all of it is canceled, but what waitUntil holds, for as long as the limit says. */
   abort(): void {
@@ -115,7 +130,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   checkProgress(nowMs: number): void {
     if (this.#record.kind !== 'fetch' || this.#state === 'over') return;
     const { receivedBytes, takenBytes, sentBytes } = this.exchange;
-    const events = this.#record.logLines + (this.#calls?.accounting.subrequests ?? 0);
+    const events = this.#record.logLines + (this.#calls?.accounting.subrequests ?? 0) + (this.#peer?.called ?? 0);
     const moved = receivedBytes + takenBytes + sentBytes + events + (this.#bill?.ms ?? 0);
     this.#timed().checkProgress(moved, nowMs);
   }
@@ -172,6 +187,14 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.passesThrough = true;
   }
 
+  onNoRetry(): void {
+    this.#isNoRetry = true;
+  }
+
+  onQueueWord(word: number, index: number, delaySeconds: number): void {
+    this.#sink.queueWord?.(word, index, delaySeconds);
+  }
+
   onHandlerFailed(failure: HandlerFailure): void {
     this.#record.handlerFailed(failure);
   }
@@ -181,8 +204,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   }
 
   onCall(exchange: Exchange, service: number, head: string, body: Buffer, isComplete: boolean): void {
-    this.#calls ??= new InvocationCalls(this.#record, this.#isolate, this.exchange, this);
-    this.#calls.answer(exchange, service, head, body, isComplete);
+    this.#calling().answer(exchange, service, head, body, isComplete);
   }
 
   onCallRead(call: number): void {
@@ -191,6 +213,49 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
 
   onPong(): void {
     this.#calls?.accounting.ponged();
+  }
+
+  onServicesAsk(): boolean {
+    const { remote } = this.#context;
+    if (remote === undefined) return false;
+    remote.isCalling = true;
+    if (!this.#isAnnounced) this.#announce(this.exchange.id);
+    return this.#isAnnounced;
+  }
+
+  // --- RemoteCaller, which is CallOrigin too ---
+
+  get trace(): InvocationRecord['trace'] {
+    return this.#record.trace;
+  }
+
+  get invocation(): string {
+    return this.#record.id;
+  }
+
+  get props(): RemoteCaller['props'] {
+    return this.#record.start.props;
+  }
+
+  get chain(): RemoteCaller['chain'] {
+    return this.#record.start.chain;
+  }
+
+  get calls(): RemoteCaller['calls'] {
+    this.#chain ??= this.#record.start.calls ?? { depth: 1, total: { count: 1 } };
+    return this.#chain;
+  }
+
+  onTotals(totals: RemoteTotals | undefined): void {
+    this.#isAnnounced = false;
+    const record = this.#record;
+    if (totals !== undefined) {
+      record.subrequests = totals.subrequests;
+      record.accounting = totals;
+      record.warnings.take(totals.warnings);
+    }
+    // Before that the services have been lost, and nothing is known of its calls.
+    if (this.#state === 'over') this.#report();
   }
 
   onDone(cpuMs: number, peakBytes: number, isCpuExceeded: boolean): void {
@@ -214,13 +279,22 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   }
 
   #invoke(): Exchange {
-    const { kind, head, isUtf8, body, isComplete } = this.#record.start;
-    return this.#isolate.invoke(kind, head, isUtf8, body, isComplete, this);
+    const { start } = this.#record;
+    const { kind, isUtf8, body, isComplete } = start;
+    const head = kind === HostOpens.Rpc ? (start.headFor?.(this.peer) ?? start.head) : start.head;
+    const exchange = this.#isolate.invoke(kind, head, isUtf8, body, isComplete, this);
+    if (this.#context.remote?.isCalling === true) this.#announce(exchange.id);
+    return exchange;
+  }
+
+  #announce(id: number): void {
+    this.#isAnnounced = this.#context.remote?.begun(this.#isolate, id, this) === true;
   }
 
   /** It may run again, once: neither an answer nor a call has made it visible, and all of its request is still here. */
   get #isSafeToRepeat(): boolean {
-    const hasBegun = this.#isAnswered || this.#calls !== undefined || this.#record.outcome !== 'ok';
+    const hasCalled = this.#calls !== undefined || this.#isAnnounced || this.#peer !== undefined;
+    const hasBegun = this.#isAnswered || hasCalled || this.#record.outcome !== 'ok';
     return !hasBegun && this.#state === 'running' && this.#record.start.isComplete && this.#replacements !== undefined;
   }
 
@@ -271,19 +345,41 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.#times?.cancel();
     const accounting = this.#calls?.accounting;
     accounting?.close();
+    this.#peer?.close();
     const endedMs = performance.now();
     const record = this.#record;
-    record.cpuMs = rounded(isolateCpuMs + (this.#bill?.ms ?? 0));
+    // A promise that waitUntil was given: the answer went out before.
+    if (record.thrown !== undefined) record.ended('exception');
+    this.#isolateCpuMs = isolateCpuMs;
     record.wallMs = rounded(endedMs - record.startedMs);
     record.peakBytes = peakBytes;
     record.waitUntilMs = this.#times?.waitUntilTookMs(endedMs) ?? 0;
     record.requestBytes = record.start.body?.length ?? this.bodyBytes;
     record.responseBytes += this.exchange.receivedBytes;
-    record.subrequests = accounting?.subrequests ?? 0;
-    record.accounting = accounting;
+    if (accounting !== undefined) {
+      record.subrequests = accounting.subrequests;
+      record.accounting = accounting;
+    }
+    if (this.#isAnnounced) this.#context.remote?.over(this.#isolate, this.exchange.id, this);
+    else this.#report();
     const { outcome, error } = record;
-    this.#context.onFinished(outcome, record, () => invocationEvent(this.#context, record), record.trace);
-    this.#sink.ended?.(outcome === 'ok' ? undefined : (error ?? noAnswerError(this.#context.function)));
+    const ended = outcome === 'ok' ? undefined : (error ?? noAnswerError(this.#context.function));
+    this.#sink.ended?.(ended, this.#isNoRetry);
+  }
+
+  /** When everything is known that it came to. */
+  #report(): void {
+    const record = this.#record;
+    record.cpuMs = rounded(this.#isolateCpuMs + (this.#bill?.ms ?? 0));
+    this.#context.onFinished(record.outcome, record, () => invocationEvent(this.#context, record), record.trace);
+    // Last, when all of it is known. A log that was begun for one who watches no more is given back all the same.
+    if (this.#context.tails.isWatched) this.#context.tails.finished(record);
+    else record.releaseLog();
+  }
+
+  #calling(): InvocationCalls {
+    this.#calls ??= new InvocationCalls(this.#record, this.#isolate, this.exchange, this);
+    return this.#calls;
   }
 
   #timed(): InvocationTimes {

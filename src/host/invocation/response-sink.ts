@@ -2,14 +2,19 @@
 import type { Exchange } from '../../protocol/exchange.js';
 import type { EdgeError } from '../../quotas/errors.js';
 
+/** The body of an answer that comes as a stream: an exchange, or what stands for one. */
+export type AnswerBody = Pick<Exchange, 'read' | 'incoming' | 'stopReading'>;
+
 /** Where the answer goes. One of `respond` and `fail` is called first, once; after `respond`, `fail` breaks the stream. */
 export interface ResponseSink {
   /** `body` is a view valid during the call, whole when `isComplete`; else it comes by `exchange.read` and `bodyReady`. */
-  respond(status: number, head: string, body: Buffer, isComplete: boolean, exchange: Exchange): void;
+  respond(status: number, head: string, body: Buffer, isComplete: boolean, exchange: AnswerBody): void;
   bodyReady(): void;
   fail(error: EdgeError): void;
-  /** All of the invocation is over, waitUntil included; `error` is what ended it. */
-  ended?(error: EdgeError | undefined): void;
+  /** Function code has said what becomes of a message of its batch, or of all: a QueueWord, which the isolate may have made up. */
+  queueWord?(word: number, index: number, delaySeconds: number): void;
+  /** All of the invocation is over, waitUntil included; `error` is what ended it. `noRetry`: its handler called noRetry(). */
+  ended?(error: EdgeError | undefined, noRetry: boolean): void;
 }
 
 /** What feeds the request body, when it is a stream. */

@@ -1,15 +1,23 @@
 /**
  * Runs an invocation without a client. Those of a queue resolve with what the isolate answers when the handler has, as text: their messages wait for it.
- * Scheduled ones and alarms resolve when what waitUntil was given is over as well, and reject when a limit ends it.
+ * Alarms resolve when what waitUntil was given is over as well, and reject when a limit ends it.
  */
+import type { FetchChain } from '../../bindings/service.js';
 import { HostOpens } from '../../protocol/messages.js';
 import type { FunctionRunner } from './function-runner.js';
 import type { ResponseSink } from './response-sink.js';
 
+export interface RunToEndOptions {
+  readonly chain?: FetchChain | undefined;
+  /** Function code has said what becomes of a message: see ResponseSink. */
+  readonly onQueueWord?: (word: number, index: number, delaySeconds: number) => void;
+}
+
 export async function runToEnd(
   runner: FunctionRunner,
-  kind: HostOpens.Scheduled | HostOpens.Queue | HostOpens.Alarm,
+  kind: HostOpens.Queue | HostOpens.Alarm | HostOpens.Tail,
   head: string,
+  { chain, onQueueWord }: RunToEndOptions = {},
 ): Promise<string> {
   return new Promise<string>((resolve, reject) => {
     let answer = '';
@@ -21,9 +29,10 @@ export async function runToEnd(
         if (kind === HostOpens.Queue) resolve(answer);
       },
       bodyReady: () => {},
+      ...(onQueueWord !== undefined && { queueWord: onQueueWord }),
       fail: reject,
       ended: error => (error === undefined ? resolve(answer) : reject(error)),
     };
-    runner.run({ kind, head, isUtf8: true, body: null, isComplete: true }, sink).catch(reject);
+    runner.run({ kind, head, isUtf8: true, body: null, isComplete: true, chain }, sink).catch(reject);
   });
 }

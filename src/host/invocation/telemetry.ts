@@ -4,7 +4,7 @@
  */
 import { channel } from 'node:diagnostics_channel';
 import type { AbuseEvent } from '../../quotas/abuse-guard.js';
-import type { InvocationEvent, LogEvent } from '../events.js';
+import type { CronEvent, InvocationEvent, LogEvent } from '../events.js';
 import { hasInstruments, measure } from '../telemetry/metrics.js';
 import { isTraced } from '../telemetry/open-telemetry.js';
 import type { InvocationTrace } from '../telemetry/trace.js';
@@ -26,6 +26,8 @@ export const CHANNELS = {
   invocation: channel('edgehost:invocation'),
   /** {@link LogEvent} */
   log: channel('edgehost:log'),
+  /** {@link CronEvent} */
+  cron: channel('edgehost:cron'),
   /** {@link CellEvent} */
   cell: channel('edgehost:cell'),
   /** {@link AbuseEvent} */
@@ -36,6 +38,7 @@ export const CHANNELS = {
 
 export function publish(name: 'invocation', message: InvocationEvent): void;
 export function publish(name: 'log', message: LogEvent): void;
+export function publish(name: 'cron', message: CronEvent): void;
 export function publish(name: 'cell', message: CellEvent): void;
 export function publish(name: 'abuse', message: AbuseEvent): void;
 export function publish(name: 'warning', message: Error): void;

@@ -3,7 +3,7 @@ import { compilePattern } from '../../names/route-pattern.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { HostBudget, HostShare } from '../../quotas/host/host-share.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';
-import type { Storage } from '../../storage/storage.js';
+import type { HostStore } from '../../services/host-store.js';
 import { Account } from '../account.js';
 import type { AccountHost } from '../account-host.js';
 import type { AccountCells } from '../cells/account-cells.js';
@@ -11,6 +11,7 @@ import type { HostCells } from '../cells/host-cells.js';
 import type { ResolvedHostOptions } from '../host-options.js';
 import { type AccountOptions, checkAccountOptions, checkName } from '../options.js';
 import { type AccountRemoval, type AccountRemovalOptions, REMOVAL_OPTIONS, removedError } from '../removal-options.js';
+import { AccountTails } from '../tails/account-tails.js';
 import type { HostUsage } from '../usage/host-usage.js';
 import type { HostRoutes } from './host-routes.js';
 import type { HostStorage } from './host-storage.js';
@@ -18,7 +19,7 @@ import type { HostStorage } from './host-storage.js';
 /** What an account gets of its host that is the same for all accounts, which are many. */
 export type CommonHost = Omit<
   AccountHost,
-  'share' | 'redeclare' | 'stored' | 'releaseNames' | 'functionUsage' | 'usageReport'
+  'share' | 'tails' | 'redeclare' | 'stored' | 'releaseNames' | 'functionUsage' | 'usageReport'
 >;
 
 export interface HostAccountsParts {
@@ -102,8 +103,9 @@ export class HostAccounts {
     return {
       ...common,
       share,
+      tails: new AccountTails(id, share, common.warn),
       redeclare: (zones, patterns) => routes.names.redeclare(id, zones, patterns.map(compilePattern)),
-      stored: async () => (await storage.openForUse()).context.sums.read(id),
+      stored: async () => (await storage.openForUse()).stored(id),
       releaseNames: () => routes.names.releaseAccount(id),
       functionUsage: name => usage.function(id, name),
       usageReport: (query, work) => usage.report('usage()', id, query, work),
@@ -124,6 +126,7 @@ export class HostAccounts {
     this.#removed.add(id);
     const { common, storage, usage } = this.#parts;
     common.bindings.endAccount(id);
+    common.remote?.accountEnds(id);
     const ended = account?.close(removedError(id));
     const removal = await this.#removeStored(await storage.open(), id, deleteData);
     await ended;
@@ -132,19 +135,19 @@ export class HostAccounts {
   }
 
   /** Goes on with removals that an earlier process has begun. */
-  async finishRemovals(storage: Storage): Promise<void> {
-    for (const id of await storage.unfinishedRemovals()) await this.#removeStored(storage, id, true);
+  async finishRemovals(store: HostStore): Promise<void> {
+    for (const id of await store.unfinishedRemovals()) await this.#removeStored(store, id, true);
   }
 
-  #removeStored(storage: Storage, id: string, deleteData: boolean): Promise<AccountRemoval> {
-    return storage.removeAccount(id, {
+  #removeStored(store: HostStore, id: string, deleteData: boolean): Promise<AccountRemoval> {
+    return store.removeAccount(id, {
       error: removedError(id),
       deleteData,
       beside: async () => {
         if (!this.#accounts.has(id)) await this.#parts.common.admission.detach(id);
-        if (!storage.hasDatabase('management')) return;
+        if (!(await store.hasDatabase('management'))) return;
         const { removeAccountRecords } = await import('../../management/state/remove-account.js');
-        await removeAccountRecords(storage.database('management'), id, deleteData);
+        await removeAccountRecords(store.database('management'), id, deleteData);
       },
     });
   }

@@ -1,7 +1,10 @@
 /** The parts of one host, put together: nothing is started or opened before something needs it. */
 import type { EventEmitter } from 'node:events';
 import { delay, race } from 'abort-controller-x';
+import type { BindingDefinition } from '../../bindings/binding.js';
+import { cronStorage } from '../../bindings/cron/cron-records.js';
 import { type BindingRegistry, REGISTRY } from '../../bindings/registry.js';
+import type { CellServices } from '../../pool/cell.js';
 import { IsolateCache } from '../../pool/isolate-cache.js';
 import { IsolateGate } from '../../pool/isolate-gate.js';
 import { Admission } from '../../quotas/admission.js';
@@ -9,15 +12,21 @@ import { lazyCounters, openRedisCounters, type SharedCounters } from '../../quot
 import { EdgeError } from '../../quotas/errors.js';
 import { HostBudget } from '../../quotas/host/host-share.js';
 import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
+import { HostBindings } from '../../services/host-bindings.js';
+import { keepPrivate } from '../../storage/files/private-directory.js';
 import { LimitSets } from '../account-limits.js';
+import { calleeOf } from '../calls/find-callee.js';
+import { functionCalls } from '../calls/function-calls.js';
 import { HostCells } from '../cells/host-cells.js';
+import { CronScheduler } from '../events/cron-scheduler.js';
+import { QueueDispatcher } from '../events/queues/queue-dispatcher.js';
 import type { HostEvents } from '../events.js';
-import { HostBindings } from '../host-bindings.js';
 import { type EdgeHostOptions, type ResolvedHostOptions, resolveHostOptions } from '../host-options.js';
 import { cachePrefix } from '../invocation/function-runner.js';
 import { FunctionStats } from '../invocation/function-stats.js';
+import { HostServices } from '../services/host-services.js';
 import { loadTelemetry } from '../telemetry/open-telemetry.js';
-import { HostUsage } from '../usage/host-usage.js';
+import { DEFAULT_KEEP_DAYS, HostUsage } from '../usage/host-usage.js';
 import { storedSums } from '../usage/stored-sums.js';
 import { type CommonHost, HostAccounts } from './host-accounts.js';
 import { HostReports } from './host-reports.js';
@@ -40,9 +49,13 @@ export class HostCore {
   readonly storage: HostStorage;
   readonly bindings: HostBindings;
   readonly usage: HostUsage;
+  /** The services, where they have a process of their own. */
+  readonly remote: HostServices | undefined;
+  readonly crons: CronScheduler;
   readonly cells: HostCells;
   readonly gate: IsolateGate;
   readonly accounts: HostAccounts;
+  readonly #queues: QueueDispatcher;
   /** The times of the invocations of every account. */
   readonly stats = new FunctionStats();
   readonly #cache: IsolateCache;
@@ -58,20 +71,20 @@ export class HostCore {
     this.options = resolveHostOptions(options);
     const { maxIsolates, idleMs, hostHeapBytes: heapBytes, hostBufferBytes: bufferBytes } = this.options;
     this.reports = new HostReports(events);
-    this.routes = new HostRoutes(this.#warn);
+    this.routes = new HostRoutes(this.#warn, () => this.remote?.namesChanged());
     this.#cache = new IsolateCache({ max: maxIsolates, idleMs });
     this.#limitSets = new LimitSets(this.options);
+    this.remote = this.options.services === 'process' ? this.#createRemote() : undefined;
     this.cells = this.#createCells(parts.guestBundle);
     this.gate = this.#createGate();
     this.storage = this.#createStorage();
-    this.bindings = new HostBindings(parts.registry ?? REGISTRY, {
-      options: this.options,
-      storage: () => this.storage.openForUse(),
-    });
+    this.bindings = this.#createBindings(parts.registry ?? REGISTRY);
+    this.#queues = new QueueDispatcher({ queues: id => this.bindings.directories.queues(id), warn: this.#warn });
     this.#counters = this.#createCounters();
     this.#budget = new HostBudget({ heapBytes, bufferBytes });
     this.usage = this.#createUsage();
     this.#admission = this.#createAdmission();
+    this.crons = this.#createCrons();
     this.accounts = new HostAccounts({
       options: this.options,
       common: this.#commonHost(),
@@ -100,6 +113,8 @@ export class HostCore {
   readonly #warn = (error: unknown): void => this.reports.warn(error);
 
   async #close(drainMs: number): Promise<void> {
+    const cronsClosed = this.crons.close();
+    this.#queues.stop();
     await race(new AbortController().signal, signal => [
       this.#cache.drained(signal),
       delay(signal, Math.min(drainMs, MAX_TIMER_MS)),
@@ -107,11 +122,14 @@ export class HostCore {
     this.gate.close();
     this.#cache.close();
     await this.accounts.close();
+    await cronsClosed;
+    await this.#queues.ended();
     await this.cells.close();
     await this.#admission.close();
     await this.usage.close();
     await this.#counters?.close();
     await this.bindings.close();
+    await this.remote?.close();
     await this.storage.close();
   }
 
@@ -128,6 +146,39 @@ export class HostCore {
           onStuck(reason);
         }),
       warn: this.#warn,
+      ...(this.remote !== undefined && { services: cellServices(this.remote) }),
+    });
+  }
+
+  #createBindings(registry: BindingRegistry): HostBindings {
+    const { remote, options } = this;
+    const host = { options, storage: () => this.storage.openHere() };
+    if (remote === undefined) return new HostBindings(registry, host);
+    const isHere = (row: BindingDefinition): boolean => row.isInApplication?.(options) === true;
+    return new HostBindings(registry, host, { isHere, link: remote.link });
+  }
+
+  #createRemote(): HostServices {
+    const { storage, connectionSlotRelease, usage, sandbox } = this.options;
+    const access = { isStrict: sandbox === 'strict', onWarning: this.#warn };
+    return new HostServices({
+      directory: storage,
+      hello: () => ({
+        connectionSlotRelease,
+        applicationRows: this.bindings.registry.rows.filter(this.bindings.isHere).map(({ id }) => id),
+        options: crossing(this.options),
+        keepDays: usage === false ? DEFAULT_KEEP_DAYS : usage.keepDays,
+        heapBytes: this.options.hostHeapBytes,
+        bufferBytes: this.options.hostBufferBytes,
+      }),
+      onWarning: this.#warn,
+      checkAccess: () => keepPrivate(storage, { directory: storage, mayClose: false, access }),
+      onLost: () => this.cells.replaceAll(),
+      share: account => this.accounts.find(account)?.share,
+      onStuck: (account, reason) => this.accounts.find(account)?.stuck(reason),
+      localSend: (account, url, origin) => this.routes.localSend(account, url, origin),
+      names: () => this.routes.router.served,
+      onStored: account => this.usage.recorder?.noteStored(account),
     });
   }
 
@@ -142,15 +193,28 @@ export class HostCore {
   }
 
   #createStorage(): HostStorage {
+    const { remote } = this;
     return new HostStorage({
       location: this.options.storage,
       storageOptions: () => ({
         access: { isStrict: this.options.sandbox === 'strict', onWarning: this.#warn },
-        owners: [...this.bindings.registry.storageOwners, this.usage.owner],
+        owners: [...this.bindings.registry.storageOwners, cronStorage(this.options.now), this.usage.owner],
         onStored: account => this.usage.recorder?.noteStored(account),
       }),
-      onOpen: storage => this.accounts.finishRemovals(storage),
+      ...(remote !== undefined && { connect: () => remote.openStore() }),
+      onOpen: store => this.accounts.finishRemovals(store),
+      now: this.options.now,
       isClosing: this.#isClosing,
+    });
+  }
+
+  #createCrons(): CronScheduler {
+    const { now } = this.options;
+    return new CronScheduler({
+      now,
+      claims: async () => (await this.storage.openForUse()).crons,
+      onEvent: event => this.reports.cron(event),
+      onError: this.#warn,
     });
   }
 
@@ -162,11 +226,12 @@ export class HostCore {
 
   #createUsage(): HostUsage {
     const { usage, now } = this.options;
-    const records = async () => (await this.storage.open()).context.records;
+    const records = async () => (await this.storage.open()).records;
     return new HostUsage({
       keepDays: usage === false ? undefined : usage.keepDays,
       now,
       records,
+      ...(this.remote !== undefined && { settled: () => this.remote?.settled() ?? Promise.resolve() }),
       stored: storedSums(records),
       onError: this.#warn,
     });
@@ -203,7 +268,11 @@ export class HostCore {
       router: routes.router,
       namesKnown: () => routes.namesKnown,
       localSend: (account, url, origin) => routes.localSend(account, url, origin),
+      callFunction: account => functionCalls(account, (caller, target) => calleeOf(this.accounts, caller, target)),
       bindings: this.bindings,
+      remote: this.remote,
+      crons: this.crons,
+      queueDispatcher: this.#queues,
       emitLog: event => reports.log(event),
       noteUnheard: name => reports.noteUnheard(name),
       wantsInvocations: () => reports.wantsInvocations,
@@ -211,4 +280,22 @@ export class HostCore {
       warn: this.#warn,
     };
   }
+}
+
+function cellServices(remote: HostServices): { connections: CellServices; ready: () => Promise<unknown> } {
+  return { connections: remote, ready: () => remote.prepare() };
+}
+
+/** The options that rows may read in another process: those that can be copied. */
+function crossing(options: object): object {
+  return Object.fromEntries(
+    Object.entries(options).filter(([, value]) => {
+      try {
+        structuredClone(value);
+        return true;
+      } catch {
+        return false;
+      }
+    }),
+  );
 }

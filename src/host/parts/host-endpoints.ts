@@ -1,7 +1,9 @@
 /** What a server mounts of a host: the listener of its functions, the S3-compatible API and the management API. */
+import { cacheBinding } from '../../bindings/cache/cache-binding.js';
 import { resolveLimits } from '../../quotas/resolve-limits.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';
 import { slotOf } from '../function-slot.js';
+import { FrontCache } from '../ingress/front/front-cache.js';
 import { createListener, type NodeListener } from '../ingress/listener.js';
 import { type HostListenerOptions, LISTENER_OPTIONS } from '../listener-options.js';
 import { createManagementEndpoint, type HostManagement, type HostManagementOptions } from '../management-endpoint.js';
@@ -11,9 +13,9 @@ import type { HostS3Options } from '../s3-options.js';
 import type { HostCore } from './host-core.js';
 
 /** Throws as `host.listener()` does. */
-export function hostListener({ routes, reports }: HostCore, options: HostListenerOptions): NodeListener {
+export function hostListener({ routes, reports, bindings }: HostCore, options: HostListenerOptions): NodeListener {
   checkOptions('listener()', options, LISTENER_OPTIONS);
-  const { function: fixed, ...listenerOptions } = options;
+  const { function: fixed, cache = false, ...listenerOptions } = options;
   const slot = fixed === undefined ? undefined : slotOf(fixed);
   const route =
     slot === undefined
@@ -28,6 +30,12 @@ export function hostListener({ routes, reports }: HostCore, options: HostListene
     (host, path) => route ?? routes.router.find(host, path),
     listenerOptions,
     error => reports.warn(error),
+    cache
+      ? new FrontCache({
+          caches: account => bindings.shared(cacheBinding).of(account),
+          warn: error => reports.warn(error),
+        })
+      : undefined,
   );
 }
 
@@ -59,8 +67,8 @@ export function hostManagement(core: HostCore, options: HostManagementOptions): 
     bindings: bindings.registry,
     directories: bindings.directories,
     storage: async () => {
-      const storage = await core.storage.open();
-      return { storage: storage.database('management'), keyStore: storage.secretsKey };
+      const store = await core.storage.open();
+      return { storage: store.database('management'), keyStore: store.secretsKey };
     },
   });
 }

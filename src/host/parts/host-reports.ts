@@ -2,7 +2,7 @@
 import type { EventEmitter } from 'node:events';
 import type { AbuseEvent } from '../../quotas/abuse-guard.js';
 import { warnUnheard } from '../events/unheard.js';
-import type { HostEvents, InvocationEvent, LogEvent } from '../events.js';
+import type { CronEvent, HostEvents, InvocationEvent, LogEvent } from '../events.js';
 import { CHANNELS, isRecorded, publish, recordInvocation } from '../invocation/telemetry.js';
 import type { InvocationTrace } from '../telemetry/trace.js';
 
@@ -22,6 +22,11 @@ export class HostReports {
   abuse(event: AbuseEvent): void {
     this.#events.emit('abuse', event);
     publish('abuse', event);
+  }
+
+  cron(event: CronEvent): void {
+    this.#events.emit('cron', event);
+    publish('cron', event);
   }
 
   log(event: LogEvent): void {

@@ -13,12 +13,12 @@ export class HostRoutes {
   /** Whether the zones of the management API are known. */
   #namesKnown: Promise<void> = Promise.resolve();
 
-  constructor(warn: (error: EdgeError) => void) {
+  constructor(warn: (error: EdgeError) => void, onRoutes: () => void = () => {}) {
     this.names = new NameOwners({
       onChange: () => this.router.forget(),
       onInactive: message => warn(new EdgeError('EDGE_NAME_TAKEN', message)),
     });
-    this.router = new Router(this.names);
+    this.router = new Router(this.names, onRoutes);
   }
 
   get namesKnown(): Promise<void> {

@@ -1,5 +1,6 @@
 /** The record of an invocation while it runs. It uses no types of OpenTelemetry, because an application need not have that installed. */
 import type { InvocationKind } from '../../quotas/limits.js';
+import type { CallTracer } from '../../services/calls/call-trace.js';
 import type { InvocationEvent } from '../events.js';
 
 /** Values of `faas.trigger` in the semantic conventions. */
@@ -8,6 +9,7 @@ export const TRIGGERS: Readonly<Record<InvocationKind, string>> = {
   scheduled: 'timer',
   queue: 'pubsub',
   alarm: 'timer',
+  tail: 'other',
 };
 
 /** The trigger of an invocation. */
@@ -19,23 +21,6 @@ export interface TracedStart {
   readonly url: string | undefined;
 }
 
-export interface InvocationTrace {
-  /** A call of the function to a service begins. */
-  beginCall(call: TracedCall): CallTrace;
+export interface InvocationTrace extends CallTracer {
   end(event: InvocationEvent): void;
-}
-
-/** Written by the function, but for `service`. */
-export interface TracedCall {
-  readonly service: string;
-  readonly method: string;
-  readonly binding: string;
-  readonly args: unknown;
-}
-
-export interface CallTrace {
-  /** The headers for requests of the service: `traceparent`, and `tracestate` where there is one; names and values in turn. */
-  readonly headers: readonly string[];
-  /** `answer` is the head of the service's reply. Once. */
-  end(error: unknown, answer: unknown): void;
 }

@@ -3,9 +3,10 @@
  * that is not recorded, what the request says in `traceparent` (W3C Trace Context). Nothing is made while the application has registered no provider.
  */
 import type * as Otel from '@opentelemetry/api';
+import type { CallTrace, TracedCall } from '../../services/calls/call-trace.js';
 import type { InvocationEvent } from '../events.js';
 import { openTelemetry, tracer } from './open-telemetry.js';
-import { type CallTrace, type InvocationTrace, TRIGGERS, type TracedCall, type TracedStart } from './trace.js';
+import { type InvocationTrace, TRIGGERS, type TracedStart } from './trace.js';
 
 /** The longest recorded text of a function. */
 const MAX_CHARACTERS = 2048;

@@ -1,12 +1,12 @@
 /** The usage of a host's accounts: counted, kept in the storage, and asked for. */
 import { EdgeError } from '../../quotas/errors.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
-import type { RecordStore } from '../../storage/records/record-store.js';
 import type { StorageOwner } from '../../storage/storage-owner.js';
 import { FunctionUsage } from '../../usage/function-usage.js';
 import { type StoredBytes, StoredHoursMeter } from '../../usage/stored-bytes.js';
 import { type ResolvedUsageQuery, resolveUsageQuery, type UsageQuery } from '../../usage/usage-query.js';
 import { UsageRecorder } from '../../usage/usage-recorder.js';
+import type { UsageRecords } from '../../usage/usage-records.js';
 import { type UsageReport, usageReport } from '../../usage/usage-report.js';
 import { UsageStore, usageStorage } from '../../usage/usage-store.js';
 import { checkName } from '../options.js';
@@ -16,8 +16,10 @@ export interface HostUsageOptions {
   readonly keepDays: number | undefined;
   readonly now: () => number;
   /** Opens the storage when it is not open yet. */
-  readonly records: () => Promise<RecordStore>;
+  readonly records: () => Promise<UsageRecords>;
   readonly stored: StoredBytes;
+  /** Resolves when everything is known of the invocations that are over. @default at once */
+  readonly settled?: () => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -28,7 +30,7 @@ export interface HostUsageQuery extends UsageQuery {
 }
 
 /** Days that are kept when usage is not, of what was kept before. */
-const DEFAULT_KEEP_DAYS = 400;
+export const DEFAULT_KEEP_DAYS = 400;
 
 export class HostUsage {
   /** What usage registers with the storage. */
@@ -42,7 +44,7 @@ export class HostUsage {
   constructor(options: HostUsageOptions) {
     const { keepDays = DEFAULT_KEEP_DAYS, now, stored, onError } = options;
     this.#options = options;
-    this.owner = usageStorage({ keepDays, now });
+    this.owner = usageStorage({ keepDays: () => keepDays, now });
     if (options.keepDays === undefined) return;
     this.recorder = new UsageRecorder({
       now,
@@ -80,7 +82,9 @@ export class HostUsage {
   }
 
   async #accounts(where: string, { fromDay, endDay }: ResolvedUsageQuery): Promise<string[]> {
-    await this.#recorderFor(where).write();
+    const recorder = this.#recorderFor(where);
+    await this.#options.settled?.();
+    await recorder.write();
     return (await this.#open()).accounts(fromDay, endDay);
   }
 
@@ -92,6 +96,7 @@ export class HostUsage {
   async #report(where: string, account: string, query: ResolvedUsageQuery, work?: CallWork): Promise<UsageReport> {
     const recorder = this.#recorderFor(where);
     recorder.noteStored(account);
+    await this.#options.settled?.();
     await recorder.write();
     return usageReport(await this.#open(), account, query, this.#options.now(), work);
   }

@@ -1,11 +1,11 @@
 /** What accounts have stored, by the sums that the storage keeps in its records. */
 
+import type { StoreRecords } from '../../services/host-store.js';
 import { parseSum } from '../../storage/records/counts.js';
 import { recordKeys } from '../../storage/records/record-keys.js';
-import type { RecordStore } from '../../storage/records/record-store.js';
 import type { StoredBytes } from '../../usage/stored-bytes.js';
 
-export function storedSums(records: () => Promise<RecordStore>): StoredBytes {
+export function storedSums(records: () => Promise<StoreRecords>): StoredBytes {
   return {
     // Not by the account's own sum, which waits while the account is being removed.
     of: async account => parseSum(await (await records()).get(recordKeys.sum(account))),

@@ -1,4 +1,5 @@
 /** What an author does about an import of a module that the deployment does not have. */
+import { BUILT_IN_SPECIFIERS } from './built-in-modules.js';
 
 const PACKAGE = /^[\w@#]/;
 const SCHEME = /^([a-z][a-z0-9+.-]*):/i;
@@ -8,6 +9,9 @@ export function hintAboutMissing(specifier: string): string {
   const scheme = SCHEME.exec(specifier)?.[1]?.toLowerCase();
   if (scheme === 'node') return ": Node's own modules are not available in functions";
   if (scheme === 'http' || scheme === 'https') return ': nothing is imported over the network';
+  if (scheme === 'edgehost' || scheme === 'cloudflare') {
+    return `: the built-in modules are ${BUILT_IN_SPECIFIERS.join(', ')}`;
+  }
   if (scheme !== undefined) return `: there are no modules ${scheme}: in functions`;
   if (specifier.endsWith('.wasm')) return ': WebAssembly is not available in functions';
   if (PACKAGE.test(specifier))

@@ -17,6 +17,10 @@ export function eventTurn(
       const size = isComplete ? (body.length > 0 ? body.length : BODY_NONE) : BODY_STREAM;
       return [Ev.Fetch, exchange.id, head, size];
     }
+    case HostOpens.Rpc: {
+      if (isComplete) exchange.buffer(body);
+      return [Ev.Rpc, exchange.id, head, isComplete ? body.length : BODY_STREAM];
+    }
     case HostOpens.Scheduled: {
       const at = head.indexOf('\n');
       return [Ev.Scheduled, exchange.id, head.slice(at + 1), Number(head.slice(0, at))];
@@ -27,6 +31,8 @@ export function eventTurn(
     }
     case HostOpens.Queue:
       return [Ev.Queue, exchange.id, head];
+    case HostOpens.Tail:
+      return [Ev.Tail, exchange.id, head];
     default:
       return undefined;
   }

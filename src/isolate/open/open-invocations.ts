@@ -3,9 +3,17 @@
  * it ends.
  */
 import type { ServiceId } from '../../bindings/service-id.js';
+import type { Channel } from '../../protocol/channel.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { IdTable } from '../../protocol/id-table.js';
-import { type HostOpens, SignalKind, STALLED_REASON } from '../../protocol/messages.js';
+import {
+  type HostOpens,
+  QUEUE_WORD_BYTES,
+  QueueWord,
+  SERVICES_LOST_REASON,
+  SignalKind,
+  STALLED_REASON,
+} from '../../protocol/messages.js';
 import { GuestExchange } from '../guest-exchange.js';
 import { EndedInvocations } from '../invocations/ended-invocations.js';
 import { OWN } from '../invocations/held-work.js';
@@ -26,6 +34,8 @@ const FAILED_CALL_MS = 0.05;
 
 /** The message of errors in a handler that goes on after its client. */
 const GONE = 'The client has disconnected, and only what waitUntil was given goes on';
+
+const [LOST_NAME = '', LOST_MESSAGE = '', LOST_CODE = ''] = SERVICES_LOST_REASON.split('\n');
 
 export class OpenInvocations implements ExchangeHost, MeterEvents {
   /** The invocation whose rejected promise is reported in a turn of no invocation. */
@@ -57,7 +67,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     }
     const payload = Buffer.allocUnsafe(4);
     payload.writeUInt32LE(exchange.id);
-    this.#parts.channel?.signal(exchange.invocationId, SignalKind.CallRead, payload);
+    this.#callsChannel?.signal(exchange.invocationId, SignalKind.CallRead, payload);
   };
 
   readonly #report = (id: number, usage: Buffer): void => this.#parts.channel?.signal(id, SignalKind.Done, usage);
@@ -113,6 +123,21 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     this.#parts.channel?.signal(id, SignalKind.PassThrough, '');
   }
 
+  noRetry({ id }: GuestExchange): void {
+    this.#parts.channel?.signal(id, SignalKind.NoRetry, '');
+  }
+
+  /** Acknowledgements go out at once: they hold whatever becomes of the handler. */
+  queueWord({ id }: GuestExchange, word: QueueWord, index: number, delaySeconds: number): void {
+    const payload = Buffer.allocUnsafe(QUEUE_WORD_BYTES);
+    payload[0] = word;
+    payload.writeUInt32LE(index, 1);
+    payload.writeDoubleLE(delaySeconds, 5);
+    const { channel } = this.#parts;
+    channel?.signal(id, SignalKind.QueueWord, payload);
+    if (word === QueueWord.Ack || word === QueueWord.AckAll) channel?.flushNow();
+  }
+
   handled({ id }: GuestExchange): void {
     const invocation = this.#invocations.get(id);
     if (invocation === undefined) return;
@@ -133,7 +158,8 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
 
   call(service: ServiceId, head: string, body: Uint8Array | string | null, isComplete: boolean): GuestExchange {
     const invocation = this.#invocations.get(this.#parts.turns.current);
-    if (invocation === undefined || this.#parts.channel === undefined) {
+    const channel = this.#callsChannel;
+    if (invocation === undefined || channel === undefined) {
       throw new OpError(
         'Error',
         'Services cannot be called outside of a request; the global scope may only prepare what handlers use',
@@ -141,7 +167,8 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     }
     if (!this.#parts.turns.held.mayBegin(invocation.exchange.id)) throw new OpError('AbortError', GONE);
     if (invocation.isSpent) throw new OpError('AbortError', 'The CPU time of the request is used up');
-    const exchange = this.#parts.channel.open(service, `${invocation.exchange.id}\n${head}`, true, body, isComplete);
+    if (channel.isClosed) throw new OpError(LOST_NAME, LOST_MESSAGE, LOST_CODE);
+    const exchange = channel.open(service, `${invocation.exchange.id}\n${head}`, true, body, isComplete);
     const guest = new GuestExchange(exchange, invocation.exchange.id, this.#parts.turns, this.forget, this.#read);
     this.#exchanges.set(guest.id, guest);
     invocation.calls ??= new Set();
@@ -222,6 +249,12 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     const usage = this.#parts.meter.close(id);
     if (this.#parts.turns.isLeaving) this.#ended.add(id, usage);
     else this.#parts.channel?.signal(id, SignalKind.Done, usage);
+    if (invocation.calls !== undefined) this.#parts.calls?.signal(id, SignalKind.Done, '');
+  }
+
+  /** Where services are called. */
+  get #callsChannel(): Channel | undefined {
+    return this.#parts.calls ?? this.#parts.channel;
   }
 
   // --- MeterEvents ---
@@ -230,6 +263,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     this.#finishIfOver(invocation);
     this.#stalled.turnEnded(invocation);
     this.#parts.channel?.flushMany();
+    this.#parts.calls?.flushMany();
   }
 
   onCpuExceeded(invocation: number, cpuMs: number): void {

@@ -1,5 +1,6 @@
 /** Ops that answer invocations, make calls to services and move bodies. They check the form of arguments; all policies are the host's. */
 import { isServiceId, type ServiceId } from '../../bindings/service-id.js';
+import { QueueWord } from '../../protocol/messages.js';
 import { MAX_CALL_HEAD_BYTES } from '../../quotas/service-calls.js';
 import { errorText, type GuestExchange } from '../guest-exchange.js';
 import { checkedInteger, checkedText, copyIn, copyOut, guestByteLength, OpError, optionalText } from './arguments.js';
@@ -18,11 +19,14 @@ export interface ExchangeHost {
   beforeReply(invocation: GuestExchange): void;
   failed(invocation: GuestExchange, failure: string): void;
   passThrough(invocation: GuestExchange): void;
+  noRetry(invocation: GuestExchange): void;
   handled(invocation: GuestExchange): void;
   /** waitUntil was called; OpError when its promise may not be held any more. */
   hold(invocation: GuestExchange): void;
   /** Only what waitUntil was given goes on. */
   abandon(invocation: GuestExchange): void;
+  /** Function code has said what becomes of messages of its batch; NaN for no delay. */
+  queueWord(invocation: GuestExchange, word: QueueWord, index: number, delaySeconds: number): void;
   /** Function code has the signal of the request. */
   awaitClient(invocation: GuestExchange): void;
 }
@@ -32,6 +36,8 @@ const MAX_FAILURE_CHARACTERS = 128 * 1024;
 /** The longest failure of a body, which is shortened here. */
 const MAX_MESSAGE_CHARACTERS = 2 * 1024 * 1024;
 const MAX_REASON_CHARACTERS = 4096;
+/** Far more messages than a batch has. */
+const MAX_BATCH_INDEX = 1000;
 const MAX_CHUNK_BYTES = 1024 * 1024;
 /** A whole body may be as large as the isolate's memory: it is in there already. */
 const MAX_WHOLE_BYTES = 512 * 1024 * 1024;
@@ -86,6 +92,14 @@ export function exchangeOps(host: ExchangeHost): OpSet {
       host.passThrough(invocation(id));
       return undefined;
     },
+    [Op.NoRetry]: id => {
+      host.noRetry(invocation(id));
+      return undefined;
+    },
+    [Op.WaitFailed]: (id, failure) => {
+      host.failed(invocation(id), checkedText(failure, MAX_FAILURE_CHARACTERS));
+      return undefined;
+    },
     [Op.Done]: id => {
       host.handled(invocation(id));
       return undefined;
@@ -96,6 +110,16 @@ export function exchangeOps(host: ExchangeHost): OpSet {
     },
     [Op.Abandon]: id => {
       host.abandon(invocation(id));
+      return undefined;
+    },
+    [Op.QueueWord]: (id, word, index, delaySeconds) => {
+      const delay = typeof delaySeconds === 'number' ? delaySeconds : Number.NaN;
+      host.queueWord(
+        invocation(id),
+        checkedInteger(word, QueueWord.Ack, QueueWord.RetryAll),
+        checkedInteger(index, 0, MAX_BATCH_INDEX),
+        delay,
+      );
       return undefined;
     },
     [Op.AwaitClient]: id => {
@@ -117,8 +141,8 @@ export function exchangeOps(host: ExchangeHost): OpSet {
     [Op.BodyWrite]: (id, chunk) => exchange(id).write(copyIn(chunk, MAX_CHUNK_BYTES)),
     [Op.BodyEnd]: id => {
       const found = exchange(id);
-      found.isWriting = false;
       found.exchange.end();
+      found.writingDone();
       return undefined;
     },
     [Op.BodyFail]: (id, message) => {
@@ -132,7 +156,7 @@ export function exchangeOps(host: ExchangeHost): OpSet {
       const { incoming } = found.exchange;
       if (incoming === 'open') return 0;
       found.noteRead();
-      if (!found.isInvocation) host.forget(found);
+      found.readingDone();
       if (incoming === 'ended') return BODY_ENDED;
       throw failure(found);
     },
@@ -161,14 +185,14 @@ export function exchangeOps(host: ExchangeHost): OpSet {
         piece = found.exchange.read(MAX_WHOLE_BYTES);
       }
       found.noteRead();
-      if (!found.isInvocation) host.forget(found);
+      found.readingDone();
       return withoutBom(pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces));
     },
     [Op.BodyStop]: id => {
       const found = exchange(id);
       found.stopReading('The function reads no more');
       found.noteRead();
-      if (!found.isInvocation) host.forget(found);
+      found.readingDone();
       return undefined;
     },
     [Op.BodyPipe]: (from, to) => {

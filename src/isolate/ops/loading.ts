@@ -38,6 +38,7 @@ export function loadingOps(owner: LoadingOwner): OpSet {
       if (bytes === undefined) throw new OpError('Error', 'There is no such module');
       return owner.context.leaveBytes(bytes);
     },
+    [Op.CurrentInvocation]: () => owner.context.currentInvocation(),
     [Op.Import]: (referrer, specifier) => {
       const from = checkedText(referrer, MAX_TEXT);
       const wanted = checkedText(specifier, MAX_TEXT);

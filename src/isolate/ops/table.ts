@@ -31,7 +31,7 @@ export enum Op {
   TimerStart,
   /** (timer id) */
   TimerClear,
-  /** (): the entry module has run; the handlers are registered. (kinds: of "fetch,scheduled,queue,alarm") */
+  /** (): the entry module has run; the handlers are registered. (kinds: of "fetch,scheduled,queue,alarm,tail") */
   Loaded,
   /** (text: JSON of name, message, stack): loading failed. */
   LoadFailed,
@@ -50,12 +50,18 @@ export enum Op {
   ReplyFailed,
   /** (invocation): passThroughOnException was called. */
   PassThrough,
+  /** (invocation): noRetry was called. */
+  NoRetry,
+  /** (invocation, text as that of ReplyFailed): a promise given to waitUntil was rejected, and that fails the event. Once, and not with ReplyFailed. */
+  WaitFailed,
   /** (invocation): all that waitUntil was given has settled. */
   Done,
   /** (invocation): waitUntil was called, see held-work.ts. Fails for the handler of a client that is gone. */
   Hold,
   /** (invocation): the client is gone, and only what waitUntil was given goes on. */
   Abandon,
+  /** (invocation, QueueWord, index of the message, seconds of delay or undefined): what becomes of messages of its batch. */
+  QueueWord,
   /** (invocation): function code has the signal of the request, and may wait for the client to go. */
   AwaitClient,
 
@@ -137,6 +143,9 @@ export enum Op {
   /** (number) => its frames, "\n    at ..." each; empty when they are forgotten. */
   StackText,
 
+  /** () => the invocation whose turn it is; 0 at start-up. */
+  CurrentInvocation,
+
   /** Always last: the number of ops. */
   Count,
 }
@@ -168,7 +177,7 @@ export enum Ev {
   Data,
   /** (exchange): writing may go on. */
   Credit,
-  /** (exchange, message): the reader of a body the guest writes wants no more. */
+  /** (exchange, message, 1 when the exchange has failed, else 0): the reader of a body the guest writes wants no more. */
   Stopped,
   /** (reason, promise): both are guest values. */
   UnhandledRejection,
@@ -185,6 +194,10 @@ export enum Ev {
   Evaluating,
   /** (invocation, scheduled time in ms, deliveries before this one) */
   Alarm,
+  /** (invocation, JSON of an array of TraceItem) */
+  Tail,
+  /** (invocation, JSON of ReceivedCall, body size): a call of a method, or a read of a property. */
+  Rpc,
 }
 
 /** The components of Op.UrlUpdate. */

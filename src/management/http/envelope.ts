@@ -39,8 +39,8 @@ export interface Reply {
   /** The ETag of the stored record, without quotes. */
   readonly etag?: string;
   /** In place of the envelope: a body of its own media type. */
-  readonly raw?: string | FormData;
-  /** The media type of `raw` as text. @default JSON */
+  readonly raw?: string | FormData | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+  /** The media type of `raw` as text, bytes or stream. @default JSON */
   readonly mediaType?: string;
 }
 

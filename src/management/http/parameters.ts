@@ -35,6 +35,10 @@ const PARAMETERS: Readonly<Record<string, Parameter>> = {
     example: 'API_KEY',
   },
   bucket_name: { schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$' }, example: 'files' },
+  namespace_id: { schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' }, example: 'sessions' },
+  /** Any text, percent-encoded. */
+  key_name: { schema: { type: 'string', pattern: '^[^]{1,512}$' }, example: 'user:1' },
+  queue_name: { schema: { type: 'string', pattern: '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$' }, example: 'jobs' },
   token_id: { schema: { type: 'string', pattern: '^[0-9a-f]{16}$' }, example: '1f2e3d4c5b6a7988' },
   setting_id: { schema: { type: 'string', pattern: '^[a-z][a-z0-9_]{0,63}$' }, example: 'always_use_https' },
   deprecation_id: { schema: { type: 'string', pattern: '^[a-z0-9-]{1,64}$' }, example: 'rate-limits' },

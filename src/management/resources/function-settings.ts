@@ -102,8 +102,9 @@ async function reconfigure(
 }
 
 function shownSettings(version: VersionRecord, secrets: readonly string[]): unknown {
-  const { compatibility_date, compatibility_flags, limits, usage_model } = version;
-  return { compatibility_date, compatibility_flags, limits, usage_model, bindings: shownBindings(version, secrets) };
+  const { compatibility_date, compatibility_flags, limits, usage_model, tail_consumers = [] } = version;
+  const bindings = shownBindings(version, secrets);
+  return { compatibility_date, compatibility_flags, limits, usage_model, tail_consumers, bindings };
 }
 
 function shownBindings(version: VersionRecord, secrets: readonly string[]): Binding[] {

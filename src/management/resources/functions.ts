@@ -64,6 +64,7 @@ export async function uploadFunction(context: Context): Promise<Reply> {
         deployment_id: randomUUID(),
         next_version: draft.number + 1,
         crons: stored?.value.crons ?? [],
+        ...(stored?.value.consumers !== undefined && { consumers: stored.value.consumers }),
       };
       const put = stores.functions.put([account, name], record);
       const pruned = [

@@ -3,6 +3,7 @@
 import { type Context, param } from '../context.js';
 import { ApiError, type Reply } from '../http/envelope.js';
 import type { Bodies } from '../schemas.js';
+import { cronOfSchedule } from '../state/function-store.js';
 import { changeFunction } from './change-function.js';
 
 export async function listSchedules(context: Context): Promise<Reply> {
@@ -13,7 +14,8 @@ export async function listSchedules(context: Context): Promise<Reply> {
 export async function replaceSchedules(context: Context, body: Bodies['Schedules']): Promise<Reply> {
   const { functionStore, stores, now } = context.services;
   const { account } = context;
-  const crons = body.map(({ cron }) => cron.trim().replace(/\s+/g, ' '));
+  const schedules = body.map(schedule => ({ ...schedule, cron: schedule.cron.trim().replace(/\s+/g, ' ') }));
+  const crons = schedules.map(({ cron }) => cron);
   const twice = crons.find((cron, index) => crons.indexOf(cron) !== index);
   if (twice !== undefined)
     throw new ApiError('BODY_INVALID', `The cron expression ${JSON.stringify(twice)} is listed twice`);
@@ -23,11 +25,25 @@ export async function replaceSchedules(context: Context, body: Bodies['Schedules
     const record = {
       ...stored,
       modified_on: time,
-      crons: crons.map(cron => ({ cron, created_on: known.get(cron) ?? time })),
+      crons: schedules.map(schedule => ({ ...schedule, created_on: known.get(schedule.cron) ?? time })),
     };
     const put = stores.functions.put([account, name], record);
-    const { routes } = await functionStore.triggers(account, name);
-    await functionStore.setTriggers(account, name, { routes, crons }, () => context.commit([put.operation]));
+    const triggers = { ...(await functionStore.triggers(account, name)), crons: schedules.map(cronOfSchedule) };
+    await functionStore.setTriggers(account, name, triggers, () => context.commit([put.operation]));
     return { result: record.crons, etag: put.etag };
   });
+}
+
+/** Runs the scheduled handler now, as a trigger would; the answer comes when it has ended. */
+export async function runSchedule(context: Context, body: Bodies['ScheduleRun']): Promise<Reply> {
+  const { functionStore, functions } = context.services;
+  const { account } = context;
+  const name = param(context, 'function_name');
+  const { value } = await functionStore.get(account, name);
+  const { cron = value.crons[0]?.cron ?? '', scheduled_time: time } = body;
+  const { error, noRetry } = await functions.runScheduled(account, name, {
+    cron,
+    scheduledTime: time === undefined ? null : new Date(time),
+  });
+  return { result: { outcome: error === null ? 'ok' : 'failed', cron, no_retry: noRetry, error } };
 }

@@ -7,18 +7,20 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { BindingRegistry } from '../../bindings/registry.js';
 import { isBindingName } from '../../quotas/binding-name.js';
+import { configOfBinding, managementKeyOf } from '../../shapes/binding-shapes.js';
+import type { CronOptions } from '../../shapes/cron-trigger.js';
 import { ApiError } from '../http/envelope.js';
 import type { DeployedBinding, FunctionDeployment, FunctionModule, FunctionPort, FunctionTriggers } from '../ports.js';
 import { isVariable, type ServiceBinding } from '../schemas.js';
 import type { ZoneOwners } from '../zone-owners.js';
 import type { Operation, Stored } from './records.js';
 import type { SecretCipher } from './secret-cipher.js';
-import type { FunctionRecord, SecretRecord, Stores, VersionRecord } from './stores.js';
+import type { FunctionRecord, ScheduleRecord, SecretRecord, Stores, VersionRecord } from './stores.js';
 
 /** The configuration of a version, besides its modules. */
 export type Configuration = Pick<
   VersionRecord,
-  'compatibility_date' | 'compatibility_flags' | 'bindings' | 'limits' | 'usage_model'
+  'compatibility_date' | 'compatibility_flags' | 'bindings' | 'limits' | 'usage_model' | 'tail_consumers'
 >;
 
 export interface Upload {
@@ -115,15 +117,17 @@ export class FunctionStore {
       bindings,
       limits: cpuMs === undefined ? {} : { cpuMs },
       usageModel: version.usage_model,
+      tails: version.tail_consumers?.map(({ service }) => service) ?? [],
       triggers: await this.triggers(account, name),
     };
   }
 
   #bound(binding: ServiceBinding): DeployedBinding {
     const row = this.#bindings.named.find(({ managementType }) => managementType === binding.type);
-    if (row?.toml === undefined)
+    const key = row === undefined ? undefined : managementKeyOf(row);
+    if (row === undefined || key === undefined)
       throw new ApiError('NOT_SUPPORTED', `This host has no bindings of type ${JSON.stringify(binding.type)}`);
-    return { name: binding.name, option: row.option, config: binding[row.toml.nameKey] };
+    return { name: binding.name, option: row.option, config: configOfBinding(row, binding) };
   }
 
   async modules(account: string, name: string, version: VersionRecord): Promise<FunctionModule[]> {
@@ -152,7 +156,9 @@ export class FunctionStore {
       if (this.#owners.routeRefusal(account, pattern) === undefined) routes.push({ pattern, mode });
     }
     const stored = await this.#stores.functions.get(account, name);
-    return { routes, crons: stored?.value.crons.map(({ cron }) => cron) ?? [] };
+    const consumers = stored?.value.consumers;
+    const crons = stored?.value.crons.map(cronOfSchedule) ?? [];
+    return { routes, crons, ...(consumers !== undefined && { consumers }) };
   }
 
   /** Why some routes of a function do not serve. */
@@ -232,7 +238,7 @@ export class FunctionStore {
     try {
       await write();
     } catch (error) {
-      await this.#port.setTriggers(account, name, previous);
+      await this.#port.setTriggers(account, name, { consumers: [], ...previous });
       throw error;
     }
   }
@@ -291,4 +297,20 @@ function hashModules(modules: readonly FunctionModule[]): string {
     hash.update(`${name.length}:${name}${type}:${content.byteLength}:`).update(content);
   }
   return hash.digest('hex');
+}
+
+/** The trigger of a stored schedule: its text where there is nothing more to say of it. */
+export function cronOfSchedule({
+  cron,
+  missed,
+  overlap,
+  jitter_ms: jitterMs,
+}: Omit<ScheduleRecord, 'created_on'>): string | CronOptions {
+  if (missed === undefined && overlap === undefined && jitterMs === undefined) return cron;
+  return {
+    cron,
+    ...(missed !== undefined && { missed }),
+    ...(overlap !== undefined && { overlap }),
+    ...(jitterMs !== undefined && { jitterMs }),
+  };
 }

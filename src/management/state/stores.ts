@@ -1,5 +1,7 @@
 /** Everything that the API keeps, by kind, and the shapes it is kept in. */
 
+import type { WrittenConsumer } from '../../shapes/consumer-shapes.js';
+import type { CronMissed, CronOverlap } from '../../shapes/cron-trigger.js';
 import { KeyedMutex } from '../../storage/records/keyed-mutex.js';
 import type { DnsRecord } from '../dns/record-types.js';
 import type { ModuleType, RouteMode, UsageModel } from '../ports.js';
@@ -38,7 +40,18 @@ export interface FunctionRecord {
   readonly version_id: string;
   readonly deployment_id: string;
   readonly next_version: number;
-  readonly crons: readonly { readonly cron: string; readonly created_on: string }[];
+  readonly crons: readonly ScheduleRecord[];
+  /** Absent in records of earlier releases. */
+  readonly consumers?: readonly WrittenConsumer[];
+}
+
+/** What is absent has its default. */
+export interface ScheduleRecord {
+  readonly cron: string;
+  readonly missed?: CronMissed;
+  readonly overlap?: CronOverlap;
+  readonly jitter_ms?: number;
+  readonly created_on: string;
 }
 
 export interface VersionRecord {
@@ -59,6 +72,8 @@ export interface VersionRecord {
   readonly bindings: readonly (VariableBinding | ServiceBinding)[];
   readonly limits: { readonly cpu_ms?: number };
   readonly usage_model: UsageModel | null;
+  /** Absent in records of earlier releases. */
+  readonly tail_consumers?: readonly { readonly service: string }[];
   readonly message: string | null;
 }
 

@@ -1,5 +1,6 @@
 /** Starts a process behind a sandbox: a cell, or a test that tries to escape. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
 import process from 'node:process';
 import { ownFolder } from '../package-paths.js';
 import { descendantsOf } from '../watch/process-tree.js';
@@ -32,7 +33,7 @@ export interface Inmate {
 export function spawnBehind(
   sandbox: Sandbox,
   command: readonly string[],
-  stdio: readonly ('ignore' | 'pipe')[],
+  stdio: readonly ('ignore' | 'pipe' | Socket)[],
 ): Inmate {
   const id = sandbox.ids?.take();
   let isTaken = true;

@@ -69,6 +69,8 @@ export class LiveCell {
   isWaiting = false;
   idleTimer: NodeJS.Timeout | undefined;
   isReady = false;
+  /** The nice value that it gets when its first function is loaded; undefined when it has it. */
+  startedPriority: number | undefined;
   /** It was started as a warm cell, and given to its owner later. */
   isFromWarm = false;
   finding: CellFinding | undefined;
@@ -77,6 +79,8 @@ export class LiveCell {
   #watch: CellWatch | undefined;
   #owner: CellOwner;
   #isGiven = false;
+  /** Bytes that isolates which are gone have moved on connections to the services. */
+  #elsewhereBytes = 0;
   /** CPU time that isolates which are gone account for. */
   #earnedMs = 0;
   /** Resident memory when it had nothing to do yet. */
@@ -154,6 +158,7 @@ export class LiveCell {
 
   remove(lease: number): void {
     const claims = this.handles.get(lease)?.claims;
+    this.#elsewhereBytes += this.handles.get(lease)?.elsewhereBytes ?? 0;
     claims?.ended();
     if (claims !== undefined) this.#ended.ended();
     this.#earnedMs += claims?.earnedMs ?? 0;
@@ -271,12 +276,15 @@ export class LiveCell {
   get #claims(): CellClaims {
     let openMs = this.#ended.openMs;
     let isolates = 0;
-    let earnedMs = this.#earnedMs + this.#ended.earnedMs + (this.cell.movedBytes / MEBIBYTE) * CPU.mebibyteMs;
-    for (const { claims } of this.handles.values()) {
+    let earnedMs = this.#earnedMs + this.#ended.earnedMs;
+    let movedBytes = this.cell.movedBytes + this.#elsewhereBytes;
+    for (const { claims, elsewhereBytes } of this.handles.values()) {
+      movedBytes += elsewhereBytes;
       openMs += claims.openMs;
       earnedMs += claims.earnedMs;
       if (!claims.isStarting) isolates++;
     }
+    earnedMs += (movedBytes / MEBIBYTE) * CPU.mebibyteMs;
     return { openMs, earnedMs, isolates };
   }
 }

@@ -5,6 +5,8 @@ import process from 'node:process';
 import { readText } from '../watch/process-reading.js';
 import { descendantsOf } from '../watch/process-tree.js';
 
+/** The largest nice value. */
+export const LOWEST_PRIORITY = 19;
 /** CAP_SYS_NICE of capabilities(7), which raising the priority of another user's process takes. */
 const MAY_NICE = 1n << 23n;
 /** Threads that start during one round have the old priority, so it is repeated. */

@@ -6,7 +6,7 @@ import { EdgeError } from '../../quotas/errors.js';
 import type { CellOptions } from '../cell.js';
 import { POLL_MS } from '../watch/cell-bounds.js';
 import { type CellMaker, type CellState, LiveCell } from './live-cell.js';
-import { canRaisePriority, ownPriority } from './tree-priority.js';
+import { canRaisePriority, LOWEST_PRIORITY, ownPriority } from './tree-priority.js';
 
 export interface WarmCellsOptions {
   /** How many are kept; 0 for none. */
@@ -46,7 +46,6 @@ export const PACE: Pace = {
 
 /** Added to the nice value of a cell while it starts. */
 const NICER = 10;
-const LOWEST = 19;
 /** A cell that lived for this long does not count as a failed start. */
 const STABLE_AFTER_MS = 60_000;
 
@@ -121,6 +120,12 @@ export class WarmCells {
     return bytes;
   }
 
+  /** Ends all of them; new ones are started. */
+  replaceAll(): void {
+    for (const live of [...this.#cells]) this.#end(live);
+    if (this.#isWanted) this.#refillIn(this.#pace.refillMs);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -168,7 +173,7 @@ export class WarmCells {
     });
     this.#cells.add(live);
     this.#poll ??= setInterval(() => this.#look(), POLL_MS).unref();
-    if (isNiced) live.cell.setPriority(Math.min(LOWEST, priority + NICER));
+    if (isNiced) live.cell.setPriority(Math.min(LOWEST_PRIORITY, priority + NICER));
     // Its exit reports how it ended.
     await live.cell.ready.catch(() => {});
     if (!this.#cells.has(live)) return;

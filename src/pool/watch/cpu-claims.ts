@@ -10,6 +10,7 @@ const LIMIT_OF: Readonly<Partial<Record<HostOpens, keyof IsolateLimits['cpuMs']>
   [HostOpens.Scheduled]: 'scheduled',
   [HostOpens.Queue]: 'queue',
   [HostOpens.Alarm]: 'alarm',
+  [HostOpens.Tail]: 'tail',
 };
 
 export class CpuClaims {
@@ -67,8 +68,8 @@ export class CpuClaims {
     else this.#others.set(invocation, other);
   }
 
-  called(): void {
-    this.#earnedMs += CPU.callMs;
+  called(count = 1): void {
+    this.#earnedMs += CPU.callMs * count;
   }
 
   /** An invocation has ended. `cpuMs` is what the cell reports; undefined if unknown. */

@@ -16,9 +16,9 @@ export interface CallWork {
   closeDescriptor(): void;
   /**
    * Counts one more subrequest for a redirect that a fetch follows, the `hop`-th of the call.
-   * @throws EdgeError EDGE_EGRESS_FAILED when it follows too many, EDGE_SUBREQUEST_LIMIT
+   * @throws EdgeError EDGE_EGRESS_FAILED when it follows too many, EDGE_SUBREQUEST_LIMIT. Rejects with them where another process counts.
    */
-  countRedirect(hop: number): void;
+  countRedirect(hop: number): Promise<void> | undefined;
   /** Counts bytes of bodies that were sent to the network and received from it, for the usage of the account. */
   countEgress(sentBytes: number, receivedBytes: number): void;
 }
@@ -31,6 +31,6 @@ export const OWN_WORK: CallWork = {
   countBytes: () => {},
   openDescriptor: () => {},
   closeDescriptor: () => {},
-  countRedirect: () => {},
+  countRedirect: () => undefined,
   countEgress: () => {},
 };

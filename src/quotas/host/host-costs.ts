@@ -39,6 +39,9 @@ export const HOST_COSTS = {
   tlsSocketMs: 2.7,
   /** A megabyte that came out of a decoder of content codings: gzip 1.7 to 3.5, Brotli 3.3 to 4.2. */
   decodedMbMs: 3,
+  /** A megabyte that went into an encoder of content codings, of the qualities that responses have; and each step of one. */
+  encodedMbMs: { br: 20, zstd: 8, gzip: 40 },
+  encodeStepMs: 0.03,
 } as const;
 
 const MEBIBYTE = 1024 * 1024;

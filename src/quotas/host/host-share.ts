@@ -53,7 +53,7 @@ export class HostShare {
   readonly account: string;
   readonly bytes: AccountBytes;
   readonly #time: AccountTime;
-  readonly #limits: HostShareLimits;
+  readonly limits: HostShareLimits;
   /** Connections that are not read until {@link isOpen} holds again. */
   readonly #readers = new Set<() => void>();
   readonly #goOn = (): void => this.#nextPiece();
@@ -76,7 +76,7 @@ export class HostShare {
   /** Made by {@link HostBudget.share}. */
   constructor(account: string, limits: HostShareLimits, all: HostBytes, onStuck: (reason: string) => void) {
     this.account = account;
-    this.#limits = limits;
+    this.limits = limits;
     const onChange = (): void => this.#changed();
     this.bytes = new AccountBytes(all, limits.hostBytes, onChange, held =>
       onStuck(`the host held ${held} bytes for it that did not fall (option hostBytes is ${limits.hostBytes})`),
@@ -152,13 +152,13 @@ export class HostShare {
 
   /** There is room for one more invocation. */
   get takesInvocation(): boolean {
-    return this.#invocations < this.#limits.openInvocations && !this.bytes.isUnderPressure;
+    return this.#invocations < this.limits.openInvocations && !this.bytes.isUnderPressure;
   }
 
   /** @throws EdgeError EDGE_OVERLOADED when there is no room for one more invocation */
   checkInvocation(): void {
     if (this.takesInvocation) return;
-    const { openInvocations, hostBytes } = this.#limits;
+    const { openInvocations, hostBytes } = this.limits;
     const why =
       this.#invocations >= openInvocations
         ? `${this.#invocations} are open, option openInvocations is ${openInvocations}`
@@ -178,7 +178,7 @@ export class HostShare {
 
   /** Counts a file or socket that is about to be opened. @throws EdgeError EDGE_OVERLOADED when the account has as many as it may */
   openDescriptor(): void {
-    const { openDescriptors } = this.#limits;
+    const { openDescriptors } = this.limits;
     if (this.#descriptors >= openDescriptors) {
       throw new EdgeError(
         'EDGE_OVERLOADED',

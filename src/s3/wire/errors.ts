@@ -112,6 +112,7 @@ const BY_BUCKET_CODE: ReadonlyMap<unknown, S3ErrorCode> = new Map<unknown, S3Err
   ['EDGE_STORAGE_QUOTA', 'QuotaExceeded'],
   ['EDGE_ACCOUNT_REMOVED', 'InvalidAccessKeyId'],
   ['EDGE_CLOSED', 'ServiceUnavailable'],
+  ['EDGE_SERVICES_LOST', 'ServiceUnavailable'],
   ['EDGE_OVERLOADED', 'ServiceUnavailable'],
 ]);
 

@@ -684,7 +684,7 @@ function stringify`,
   {
     rule: 'R28',
     without: 'the address policy of outgoing requests',
-    file: 'src/bindings/egress/connector.ts',
+    file: 'src/bindings/egress/policed-lookup.ts',
     find: '.filter(address => policy.allows(address))',
     replace: '',
     test: 'test/bindings/egress/egress-attacks.test.ts',

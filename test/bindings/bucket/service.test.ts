@@ -6,8 +6,9 @@ import { BUCKET_ERRORS, BucketError, bucketErrorCode } from '../../../src/bindin
 import { hostBucket } from '../../../src/bindings/bucket/host-bucket.js';
 import { BUCKET_LIMITS } from '../../../src/bindings/bucket/limits.js';
 import { bucketBehaviour, bucketService } from '../../../src/bindings/bucket/service.js';
-import { receiveBody } from '../../../src/bindings/bucket/store/receive-body.js';
+import { bucketBody } from '../../../src/bindings/bucket/store/hash-body.js';
 import type { ServiceBody } from '../../../src/bindings/service.js';
+import { receiveBody } from '../../../src/bindings/stored/receive-body.js';
 import { OWN_WORK } from '../../../src/quotas/host/call-work.js';
 import { contract, sampleBytes, streamOf } from './stores.js';
 
@@ -188,9 +189,9 @@ test('receiveBody() rejects with 100100 and gives everything back when the body 
       }
     },
   });
-  const options = { blobs, hashes: undefined, transferChecksum: undefined, signal: undefined, work: OWN_WORK };
-  t.is((await receiveBody('put', body([chunk]), options)).size, BUCKET_LIMITS.uploadBytes);
-  await t.throwsAsync(receiveBody('put', body([chunk, new Uint8Array(1)]), options), {
+  const options = () => ({ ...bucketBody('put', {}, OWN_WORK), blobs, signal: undefined, work: OWN_WORK });
+  t.is((await receiveBody(body([chunk]), options())).size, BUCKET_LIMITS.uploadBytes);
+  await t.throwsAsync(receiveBody(body([chunk, new Uint8Array(1)]), options()), {
     code: 100100,
     message: /^put: the value is larger/,
   });

@@ -2,11 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { bucketBinding } from '../../../src/bindings/bucket/bucket-binding.js';
 import type { BucketEngine } from '../../../src/bindings/bucket/engine.js';
 import { hostBucket } from '../../../src/bindings/bucket/host-bucket.js';
 import { bucketService } from '../../../src/bindings/bucket/service.js';
 import type { StoreBucket } from '../../../src/bindings/bucket/types.js';
+import { resolveLimits } from '../../../src/quotas/resolve-limits.js';
+import { remoteDirectory } from '../../../src/services/remote/remote-buckets.js';
+import { RemoteServices } from '../../../src/services/remote/remote-service.js';
 import type { Storage } from '../../../src/storage/storage.js';
+import { remotePair } from '../../services/remote/pair.js';
+import { servedObjects } from '../../services/remote/served.js';
 import { type BucketsOptions, bucketsOf, openBuckets } from './open-buckets.js';
 
 /** What a test of the contract gets: one empty bucket of one storage. */
@@ -19,7 +25,8 @@ export interface Store {
   readonly clock: { now: number };
 }
 
-export const STORE_KINDS = ['LevelDB', 'memory'] as const;
+/** 'remote': in memory, and used over a connection. */
+export const STORE_KINDS = ['LevelDB', 'memory', 'remote'] as const;
 export type StoreKind = (typeof STORE_KINDS)[number];
 
 /** Parts of contract tests need not be 5 MiB. */
@@ -34,18 +41,31 @@ export async function temporaryDirectory(t: ExecutionContext): Promise<string> {
 /** A store of its own, with a clock that the test may move. */
 export async function openStore(t: ExecutionContext, kind: StoreKind, options: BucketsOptions = {}): Promise<Store> {
   const clock = { now: START };
-  const location = kind === 'memory' ? ':memory:' : await temporaryDirectory(t);
+  const location = kind === 'LevelDB' ? await temporaryDirectory(t) : ':memory:';
   const storage = await openBuckets(location, { now: () => clock.now, minPartBytes: MIN_PART_BYTES, ...options });
   t.teardown(() => storage.close());
-  return { ...(await openBucket(storage, 'files')), clock };
+  return { ...(await openBucket(kind, storage, 'files')), clock };
 }
 
 const START = Date.parse('2026-01-02T03:04:05.678Z');
 
-async function openBucket(storage: Storage, name: string): Promise<Omit<Store, 'clock'>> {
+async function openBucket(kind: StoreKind, storage: Storage, name: string): Promise<Omit<Store, 'clock'>> {
+  if (kind === 'remote') return openRemote(storage, name);
   const engine = await bucketsOf(storage, 'acme').open(name);
   return { storage, engine, bucket: hostBucket(bucketService(async () => engine)) };
 }
+
+async function openRemote(storage: Storage, name: string): Promise<Omit<Store, 'clock'>> {
+  const { link } = remotePair(servedObjects(storage, account => bucketsOf(storage, account)));
+  const service = new RemoteServices(link).of({
+    address: { binding: bucketBinding.id, account: 'acme', config: name },
+    limits: () => LIMITS,
+    isSafe: () => false,
+  });
+  return { storage, engine: await remoteDirectory(link, 'acme').open(name), bucket: hostBucket(service) };
+}
+
+const LIMITS = resolveLimits();
 
 /** Opening a directory waits for the disk often, so the tests of a file share one, and each has a bucket of its own. */
 const shared = new Map<StoreKind, Promise<Storage>>();
@@ -56,7 +76,7 @@ function sharedStorage(kind: StoreKind): Promise<Storage> {
   const known = shared.get(kind);
   if (known !== undefined) return known;
   const options = { now: () => START, minPartBytes: MIN_PART_BYTES };
-  const opening = openBuckets(kind === 'memory' ? ':memory:' : directory, options);
+  const opening = openBuckets(kind === 'LevelDB' ? directory : ':memory:', options);
   shared.set(kind, opening);
   return opening;
 }
@@ -68,7 +88,7 @@ export function contract(
 ): void {
   const macro = test.macro<[StoreKind]>({
     exec: async (t, kind) => {
-      const store = await openBucket(await sharedStorage(kind), `files-${buckets++}`);
+      const store = await openBucket(kind, await sharedStorage(kind), `files-${buckets++}`);
       await run(t, { ...store, now: START });
     },
     title: (_, kind) => `${kind}: ${title}`,

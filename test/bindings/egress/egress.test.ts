@@ -253,7 +253,7 @@ test('fetch() frees sockets for the account when they close', async t => {
 test('fetch() tells each hop before it is made, and ends with what the callback throws', async t => {
   const origin = await startOrigin(t, redirecting(302, '/there'));
   const hops: string[] = [];
-  const onHop = (url: URL, hop: number): void => {
+  const onHop = (url: URL, hop: number): undefined => {
     hops.push(`${hop} ${url.pathname}`);
     if (hop === 1) throw new EdgeError('EDGE_SUBREQUEST_LIMIT', 'enough');
   };

@@ -80,7 +80,10 @@ test('the method that a module had when it was loaded stays its handler', t => {
 
 test('a scheduled handler gets a controller', t => {
   const { handlers } = handlersOf('{ scheduled(controller) { controller.noRetry(); return { ...controller }; } }');
-  const seen = Object(handlers.scheduled?.({ cron: '* * * * *', scheduledTime: 5 }, {}, {}));
+  let calls = 0;
+  const noRetry = (): void => void calls++;
+  const seen = Object(handlers.scheduled?.({ cron: '* * * * *', scheduledTime: 5, noRetry }, {}, {}));
+  t.is(calls, 1);
   t.like(seen, { type: 'scheduled', cron: '* * * * *', scheduledTime: 5 });
 });
 

@@ -58,7 +58,7 @@ test('a batch has its messages as they were sent', t => {
 
 for (const [what, act, retries] of [
   ['nothing is said', () => {}, []],
-  ['one is retried', (_batch, _a, b) => b.retry(), [{ id: 'b', delaySeconds: 0 }]],
+  ['one is retried', (_batch, _a, b) => b.retry(), [{ id: 'b', delaySeconds: null }]],
   [
     'all are retried with a delay',
     batch => batch.retryAll({ delaySeconds: 5 }),
@@ -73,15 +73,43 @@ for (const [what, act, retries] of [
       a.ack();
       batch.retryAll();
     },
-    [{ id: 'b', delaySeconds: 0 }],
+    [{ id: 'b', delaySeconds: null }],
   ],
   [
-    'all are acknowledged but one',
+    'all are acknowledged, then one is retried',
     (batch, a) => {
       batch.ackAll();
       a.retry({ delaySeconds: 9 });
     },
+    [],
+  ],
+  [
+    'one is retried, then all are acknowledged',
+    (batch, a) => {
+      a.retry({ delaySeconds: 9 });
+      batch.ackAll();
+    },
     [{ id: 'a', delaySeconds: 9 }],
+  ],
+  [
+    'all are retried, then one and all are acknowledged',
+    (batch, a) => {
+      batch.retryAll();
+      a.ack();
+      batch.ackAll();
+    },
+    [
+      { id: 'a', delaySeconds: null },
+      { id: 'b', delaySeconds: null },
+    ],
+  ],
+  [
+    'one is retried twice',
+    (_batch, a) => {
+      a.retry({ delaySeconds: 1 });
+      a.retry({ delaySeconds: 2 });
+    },
+    [{ id: 'a', delaySeconds: 2 }],
   ],
   [
     'one has a delay of its own',
@@ -108,7 +136,7 @@ for (const [what, act, retries] of [
       a.retry();
       a.ack();
     },
-    [{ id: 'a', delaySeconds: 0 }],
+    [{ id: 'a', delaySeconds: null }],
   ],
   [
     'all are acknowledged, then retried',
@@ -152,8 +180,8 @@ for (const [what, act, retries] of [
       batch.retryAll();
     },
     [
-      { id: 'a', delaySeconds: 0 },
-      { id: 'b', delaySeconds: 0 },
+      { id: 'a', delaySeconds: null },
+      { id: 'b', delaySeconds: null },
     ],
   ],
 ] as const satisfies readonly [string, (batch: Batch, a: Message, b: Message) => void, unknown][]) {
@@ -176,7 +204,7 @@ for (const delaySeconds of [-1, 43_201, Number.NaN, 'soon', Number.POSITIVE_INFI
 test('batchOutcome() quotes identifiers', t => {
   const { batch, outcome } = batchOf('a"b\n');
   batch.retryAll();
-  t.deepEqual(outcome(), { retries: [{ id: 'a"b\n', delaySeconds: 0 }] });
+  t.deepEqual(outcome(), { retries: [{ id: 'a"b\n', delaySeconds: null }] });
 });
 
 test('function code makes no messages and no batches', t => {

@@ -73,6 +73,7 @@ export async function hostileIsolate(
     version: '1',
     limits: resolveLimits({ plan: 'standard' }),
     share: wideShare(),
+    tails: { isWatched: false, finished() {} },
     idleHttpMs: Number.POSITIVE_INFINITY,
     cpuGrant: limitMs => limitMs,
     services: everyService(async () => ({ head: null })),
@@ -87,7 +88,7 @@ export async function hostileIsolate(
     body: new KeptBody(new Uint8Array(0), { charge() {} }),
     head: () => ({
       ...LOAD_HEAD,
-      limits: { ...LOAD_HEAD.limits, cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null } },
+      limits: { ...LOAD_HEAD.limits, cpuMs: { fetch: null, scheduled: null, queue: null, alarm: null, tail: null } },
     }),
     endedInPeace: () => {},
     cache,

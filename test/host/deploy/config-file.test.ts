@@ -30,13 +30,14 @@ name = "gallery"
 main = "src/index.js"
 compatibility_date = "2024-01-01"
 compatibility_flags = ["store_list_honor_include"]
+callers = ["friend"]
 routes = [
   "example.com/gallery/*",
   { pattern = "*.example.org/*", mode = "fail-open", zone_name = "example.org", custom_domain = true },
 ]
 
 [triggers]
-crons = ["*/5 * * * *"]
+crons = ["*/5 * * * *", { cron = "0 4 * * *", missed = "latest", overlap = "skip", jitter_ms = 5000 }]
 
 [vars]
 TITLE = "Pictures"
@@ -53,6 +54,39 @@ bucket_name = "pictures"
 [[store_buckets]]
 binding = "THUMBS"
 bucket_name = "thumbnails"
+
+[[services]]
+binding = "AUTH"
+service = "auth"
+
+[[services]]
+binding = "ADMIN"
+service = "auth"
+entrypoint = "Admin"
+props = { role = "clerk" }
+account = "other"
+
+[[queues.producers]]
+binding = "JOBS"
+queue = "jobs"
+
+[[queues.producers]]
+binding = "MAIL"
+queue = "mail"
+delivery_delay = 60
+
+[[queues.consumers]]
+queue = "jobs"
+
+[[queues.consumers]]
+queue = "mail"
+max_batch_size = 20
+max_batch_timeout = 1
+max_retries = 2
+retry_delay = 30
+dead_letter_queue = "dead"
+max_concurrency = 3
+
 
 [[rules]]
 type = "Text"
@@ -74,14 +108,40 @@ globs = ["**/*.md"]
       { pattern: 'example.com/gallery/*' },
       { pattern: '*.example.org/*', mode: 'fail-open', zone: 'example.org', customDomain: true },
     ],
-    crons: ['*/5 * * * *'],
+    crons: ['*/5 * * * *', { cron: '0 4 * * *', missed: 'latest', overlap: 'skip', jitterMs: 5000 }],
     buckets: { FILES: 'pictures', THUMBS: 'thumbnails' },
+    services: {
+      AUTH: { function: 'auth' },
+      ADMIN: { function: 'auth', entrypoint: 'Admin', props: { role: 'clerk' }, account: 'other' },
+    },
+    callers: ['friend'],
+    queues: { JOBS: 'jobs', MAIL: { queue: 'mail', deliveryDelaySeconds: 60 } },
+    consumers: [
+      { queue: 'jobs' },
+      {
+        queue: 'mail',
+        maxBatchSize: 20,
+        maxBatchTimeoutSeconds: 1,
+        maxRetries: 2,
+        retryDelaySeconds: 30,
+        deadLetterQueue: 'dead',
+        maxConcurrency: 3,
+      },
+    ],
     vars: { TITLE: 'Pictures', SIZES: [320, 640] },
     limits: { cpuMs: 50, requestsPerDay: Number.POSITIVE_INFINITY },
   });
   if (typeof source === 'string') return t.fail();
   t.is(source.main, 'src/index.js');
   t.deepEqual(Object.keys(source.modules), ['src/index.js', 'src/about.md', 'lib/size.js']);
+});
+
+test('readFunctionFile() reads tail_consumers as the tails of the function', async t => {
+  const root = folder(t, {
+    'edgehost.toml': 'name = "hello"\nmain = "index.js"\ntail_consumers = [{ service = "watcher" }]\n',
+    'index.js': 'export default { fetch() {} };',
+  });
+  t.deepEqual((await readFunctionFile(root)).options.tails, ['watcher']);
 });
 
 test('loadFile() runs the function with its modules, variables and secrets', async t => {
@@ -150,6 +210,20 @@ test(
   `${HEAD}[[store_buckets]]\nbinding = "A"\nbucket_name = "files"\n[[store_buckets]]\nbinding = "1"\nbucket_name = "files"\n`,
   '7:1',
   /store_buckets\[1\]\.binding is the string "1", expected a JavaScript identifier/,
+);
+test(
+  wrong,
+  'a service has an unknown key',
+  `${HEAD}[[services]]\nbinding = "A"\nservice = "auth"\nentry = "Admin"\n`,
+  '6:1',
+  /services\[0\] has no key "entry"/,
+);
+test(
+  wrong,
+  'an entrypoint is no name of an export',
+  `${HEAD}[[services]]\nbinding = "A"\nservice = "auth"\nentrypoint = "a-b"\n`,
+  '6:1',
+  /services\[0\]\.entrypoint is the string "a-b", expected the name of an export of the main module/,
 );
 test(wrong, 'a bucket has no name', `${HEAD}[[store_buckets]]\nbinding = "A"\n`, '3:1', /bucket_name is missing/);
 test(

@@ -17,10 +17,10 @@ test('the whole answer of another function is counted to the caller until it is 
   };
   const request = { account: 'a', function: 'f', method: 'GET', url: new URL('http://x/'), headers: [], body: null };
   const { signal } = new AbortController();
-  const { body } = await send({ ...request, contentLength: undefined, signal, work });
+  const answer = await send({ ...request, contentLength: undefined, signal, work });
   t.is(bytes, 1000);
   let read = 0;
-  for await (const piece of body ?? []) read += Buffer.byteLength(piece);
+  for await (const piece of answer?.body ?? []) read += Buffer.byteLength(piece);
   t.is(read, 1000);
   await new Promise(resolve => setImmediate(resolve));
   t.is(bytes, 0);

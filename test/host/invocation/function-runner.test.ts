@@ -30,6 +30,7 @@ function rig(error: unknown) {
     version: 'v1',
     limits: resolveLimits(),
     share: wideShare(),
+    tails: { isWatched: false, finished() {} },
     idleHttpMs: Number.POSITIVE_INFINITY,
     cpuGrant: limitMs => limitMs,
     services: new Map(),

@@ -2,8 +2,10 @@
 
 import { MemoryLevel } from 'memory-level';
 import { createManagement, type Management, type ManagementOptions } from '../../../src/management/management.js';
+import type { ManagementStorage } from '../../../src/management/state/records.js';
 import { NameOwners } from '../../../src/names/name-owners.js';
-import { MemoryBuckets, MemoryFunctions } from './memory-port.js';
+import { MemoryBuckets, MemoryFunctions, memoryDirectories } from './memory-port.js';
+import { memoryQueues } from './memory-queues.js';
 import { asStorage } from './open-level.js';
 
 export const TOKEN = 'test-token-of-acme-with-all-permissions';
@@ -57,15 +59,24 @@ export interface Api {
   zone(name?: string): Promise<string>;
 }
 
+let makeStorage = (): MemoryLevel => new MemoryLevel();
+
+/** From here on every API of this process has a storage that this makes. */
+export function useStorage(make: () => ManagementStorage): void {
+  makeStorage = () => make() as unknown as MemoryLevel; // the tests use what every level has
+}
+
 export function makeApi(options: Partial<ManagementOptions> = {}, now = '2026-01-01T00:00:00Z'): Api {
-  const storage = asStorage(new MemoryLevel());
+  const storage = asStorage(makeStorage());
   const functions = new MemoryFunctions();
   const buckets = new MemoryBuckets();
+  const queues = memoryQueues();
+  functions.queue = queues.queue;
   const clock = { now };
   const management = createManagement({
     storage,
     functions,
-    directories: { buckets: () => buckets },
+    directories: memoryDirectories(buckets, queues),
     names: newNames(),
     zoneOwnership: () => true,
     secretsKey: SECRETS_KEY,

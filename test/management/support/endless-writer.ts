@@ -2,14 +2,14 @@
 
 import { createManagement } from '../../../src/management/management.js';
 import { newNames, readAnswer, TOKEN, upload } from './api.js';
-import { MemoryBuckets, MemoryFunctions } from './memory-port.js';
+import { MemoryFunctions, memoryDirectories } from './memory-port.js';
 import { openLevel } from './open-level.js';
 
 const storage = openLevel(process.argv[2] ?? '');
 const { fetch } = createManagement({
   storage,
   functions: new MemoryFunctions(),
-  directories: { buckets: () => new MemoryBuckets() },
+  directories: memoryDirectories(),
   names: newNames(),
   zoneOwnership: () => true,
   tokens: [{ name: 'all', token: TOKEN, account: 'acme', permissions: 'all' }],

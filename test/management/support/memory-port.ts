@@ -2,6 +2,8 @@
 
 import type { BucketDirectory, BucketInfo } from '../../../src/bindings/bucket/engine.js';
 import { BucketError } from '../../../src/bindings/bucket/errors.js';
+import type { KvDirectory } from '../../../src/bindings/kv/engine.js';
+import type { BindingDirectories } from '../../../src/bindings/registry.js';
 import type {
   AccountSummary,
   AccountUsage,
@@ -9,14 +11,18 @@ import type {
   FunctionPort,
   FunctionTriggers,
   FunctionUsage,
+  Tail,
   UsageRange,
 } from '../../../src/management/ports.js';
 import { EdgeError } from '../../../src/quotas/errors.js';
+import type { Storage } from '../../../src/storage/storage.js';
 import { isoDay } from '../../../src/usage/usage-day.js';
 import { resolveUsageQuery } from '../../../src/usage/usage-query.js';
 import type { UsageReport } from '../../../src/usage/usage-report.js';
 import { invocationSlot, newSlots } from '../../../src/usage/usage-slots.js';
 import { usageValues } from '../../../src/usage/usage-values.js';
+import { namespacesOf, openNamespaces } from '../../bindings/kv/open-namespaces.js';
+import { memoryQueues } from './memory-queues.js';
 
 export const STARTUP_MS = 3;
 
@@ -26,12 +32,16 @@ export class MemoryFunctions implements FunctionPort {
   readonly serving = new Map<string, FunctionDeployment>();
   readonly triggers = new Map<string, FunctionTriggers>();
   readonly cronsPerAccount = 5;
+  readonly scheduled: { readonly cron: string; readonly scheduledTime: Date | null }[] = [];
   /** Thrown by the next call that would change something. */
   failNext: Error | null = null;
+  queue?: NonNullable<FunctionPort['queue']>;
 
   listAccounts(): AccountSummary[] {
     return [...this.accounts].map(id => ({ id, plan: 'standard', zonePlan: 'free', functions: [], zones: undefined }));
   }
+
+  storageBounds(): undefined {}
 
   async accountStorage(): Promise<{ bytes: number; objects: number }> {
     return { bytes: 0, objects: 0 };
@@ -43,6 +53,10 @@ export class MemoryFunctions implements FunctionPort {
 
   async removeAccount(account: string): Promise<void> {
     this.accounts.delete(account);
+  }
+
+  tail(): Tail {
+    return { next: async () => ({ done: true, value: undefined }), dropped: 0, close() {} };
   }
 
   async hasAccount(account: string): Promise<boolean> {
@@ -74,6 +88,12 @@ export class MemoryFunctions implements FunctionPort {
       );
     }
     this.triggers.set(`${account}/${name}`, triggers);
+  }
+
+  async runScheduled(account: string, name: string, event: { cron: string; scheduledTime: Date | null }) {
+    if (!this.serving.has(`${account}/${name}`)) throw new EdgeError('EDGE_CONFIG_INVALID', 'It does not serve');
+    this.scheduled.push(event);
+    return { error: null, noRetry: true };
   }
 
   async remove(account: string, name: string): Promise<void> {
@@ -152,3 +172,30 @@ export class MemoryBuckets implements BucketDirectory {
     return [...this.#buckets.values()];
   }
 }
+
+/** What is administered beside functions: the buckets given, and namespaces in memory that are there when they are first asked for. */
+export function memoryDirectories(buckets = new MemoryBuckets(), queues = memoryQueues()): BindingDirectories {
+  let opening: Promise<Storage> | undefined;
+  const of = async (account: string): Promise<KvDirectory> => {
+    opening ??= openNamespaces(':memory:');
+    return namespacesOf(await opening, account);
+  };
+  return {
+    buckets: () => buckets,
+    queues: queues.of,
+    namespaces: account => ({
+      open: async name => (await of(account)).open(name),
+      find: async name => (await of(account)).find(name),
+      create: async name => (await of(account)).create(name),
+      delete: async name => (await of(account)).delete(name),
+      list: async () => (await of(account)).list(),
+    }),
+    caches: () => NO_CACHES,
+  };
+}
+
+/** Caches that keep nothing. */
+export const NO_CACHES = {
+  purge: async () => ({ purged: 0 }),
+  usage: async () => ({ bytes: 0, entries: 0 }),
+};

@@ -9,7 +9,7 @@ const LIMITS: IsolateLimits = {
   memoryBytes: 1,
   cpuOverrunMs: 4,
   cpuBalanceMs: 4,
-  cpuMs: { fetch: 10, scheduled: 100, queue: 1, alarm: null },
+  cpuMs: { fetch: 10, scheduled: 100, queue: 1, alarm: null, tail: null },
 };
 const REQUEST_MS = (10 + 4) * CPU.helpers + CPU.invocationMs;
 

@@ -3,6 +3,8 @@
  * function into these shapes without checking them; the service trusts none of them.
  */
 
+import type { WireTexts } from '../../wire-texts.js';
+
 /** Times in milliseconds since the epoch, hashes in hex. What goes without saying is left out. */
 export interface WireObject {
   readonly key: string;
@@ -49,9 +51,6 @@ export interface WireColumns {
   /** Fields that few objects have, with the index of the object; in order. */
   readonly rare: readonly (readonly [index: number, fields: Pick<WireObject, 'checksums' | 'storageClass'>])[];
 }
-
-/** One by one; or end to end, with the length of each. */
-export type WireTexts = readonly string[] | { readonly text: string; readonly lengths: readonly number[] };
 
 export interface WireList {
   readonly objects: WireColumns;

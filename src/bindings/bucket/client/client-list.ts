@@ -1,17 +1,15 @@
-import type { WireColumns, WireObject, WireTexts } from './calls.js';
+import { textsApart } from '../../wire-texts.js';
+import type { WireColumns, WireObject } from './calls.js';
 import { ClientObject } from './client-object.js';
 
 // Captured before function code runs, because it may replace them.
-const { isArray } = Array;
 const { assign } = Object;
-const slice: (text: string, start: number, end: number) => string = Function.prototype.call.bind(
-  String.prototype.slice,
-);
 
 /** The objects of a page. Throws TypeError when the columns do not have one entry for each object. */
 export function listedObjects(columns: WireColumns): ClientObject[] {
   const { version, size, etag, uploaded, httpMetadata, customMetadata, rare } = columns;
-  const key = apart(columns.key);
+  const key = textsApart(columns.key);
+  if (key === undefined) throw malformed();
   const count = key.length;
   checkLength(version, count);
   checkLength(size, count);
@@ -46,24 +44,6 @@ export function listedObjects(columns: WireColumns): ClientObject[] {
 
 function checkLength(column: readonly unknown[] | undefined, count: number): void {
   if (column !== undefined && column.length !== count) throw malformed();
-}
-
-function apart(texts: WireTexts): readonly string[] {
-  if (isList(texts)) return texts;
-  const { text, lengths } = texts;
-  const all: string[] = [];
-  let start = 0;
-  for (let at = 0; at < lengths.length; at++) {
-    const end = start + (lengths[at] ?? 0);
-    all[at] = slice(text, start, end);
-    start = end;
-  }
-  if (start !== text.length) throw malformed();
-  return all;
-}
-
-function isList(texts: WireTexts): texts is readonly string[] {
-  return isArray(texts);
 }
 
 function malformed(): TypeError {

@@ -1,5 +1,6 @@
 /** Objects as a program sees them: StoreObject and StoreObjectBody. */
 
+import { readAll, wholeBuffer } from '../../client-bytes.js';
 import type { ClientStream } from '../../client-platform.js';
 import type { WireHttpMetadata, WireObject } from './calls.js';
 import type { BucketPlatform, ClientHeaders } from './client-platform.js';
@@ -121,11 +122,7 @@ export class ClientObjectBody<Stream extends ClientStream, BlobType> extends Cli
 
   /** The bytes are all of their buffer. */
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    const whole = await this.#take();
-    const { buffer } = whole;
-    return buffer instanceof ArrayBuffer && buffer.byteLength === whole.byteLength
-      ? new Uint8Array(buffer)
-      : new Uint8Array(whole);
+    return wholeBuffer(await this.#take());
   }
 
   async text(): Promise<string> {
@@ -188,27 +185,6 @@ export const HTTP_FIELDS = [
 
 function httpMetadata({ cacheExpiry, ...others }: WireHttpMetadata): ClientHttpMetadata {
   return cacheExpiry === undefined ? others : { ...others, cacheExpiry: new Date(cacheExpiry) };
-}
-
-/** All of a stream, into one buffer of the length that is known. */
-async function readAll(stream: ClientStream, length: number): Promise<Uint8Array<ArrayBuffer>> {
-  const whole = new Uint8Array(length);
-  const reader = stream.getReader();
-  let at = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    if (value === undefined) continue;
-    if (at + value.byteLength > length) {
-      await reader.cancel();
-      throw new TypeError(`The body of the object is longer than the ${length} bytes announced`);
-    }
-    whole.set(value, at);
-    at += value.byteLength;
-  }
-  reader.releaseLock();
-  if (at < length) throw new TypeError(`The body of the object ended after ${at} of ${length} bytes`);
-  return whole;
 }
 
 function bytesOfHex(hex: string | undefined): ArrayBuffer | undefined {

@@ -2,12 +2,13 @@ import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { type Schema, text } from '../../../quotas/schema/schema.js';
 import { afterPrefix } from '../../../storage/records/level-database.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
+import { commitChange } from '../../stored/commit-change.js';
+import { WeakValues } from '../../stored/weak-values.js';
 import type { BucketDirectory, BucketEngine, BucketInfo } from '../engine.js';
 import { BucketError, type BucketMethod } from '../errors.js';
 import type { StoreStorageClass } from '../types.js';
 import { bucketKeys } from './bucket-keys.js';
 import { BucketStore } from './bucket-store.js';
-import { commitChange } from './commit-change.js';
 import type { StoredBucket } from './stored-buckets.js';
 
 /**
@@ -23,24 +24,15 @@ export function createBucketDirectory(
   // Bounds are for functions, but in queues the account takes turns with others also for calls of the application.
   const work: CallWork = { ...OWN_WORK, owner: {} };
   const sum = storage.sums.of(accountId);
-  const engines = new Map<string, WeakRef<BucketStore>>();
-  const collected = new FinalizationRegistry<string>(id => {
-    if (engines.get(id)?.deref() === undefined) engines.delete(id);
-  });
+  const engines = new WeakValues<BucketStore>();
 
   const read = async (name: string): Promise<StoredBucket | undefined> => {
     const record = await storage.records.get(bucketKeys.bucket(account, name), work);
     return record === undefined ? undefined : JSON.parse(record.toString());
   };
 
-  const engine = (name: string, { id, storageClass }: StoredBucket): BucketStore => {
-    const existing = engines.get(id)?.deref();
-    if (existing !== undefined) return existing;
-    const created = new BucketStore({ storage, id, name, storageClass, minPartBytes, sum, work });
-    engines.set(id, new WeakRef(created));
-    collected.register(created, id);
-    return created;
-  };
+  const engine = (name: string, { id, storageClass }: StoredBucket): BucketStore =>
+    engines.getOrCreate(id, () => new BucketStore({ storage, id, name, storageClass, minPartBytes, sum, work }));
 
   /** The bucket, and whether this call created it. */
   const create = (name: string, storageClass: StoreStorageClass): Promise<readonly [StoredBucket, boolean]> => {

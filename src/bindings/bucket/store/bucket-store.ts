@@ -4,6 +4,9 @@ import type { BlobRef } from '../../../storage/blobs/blob-ref.js';
 import type { RecordOperation } from '../../../storage/records/counts.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { ServiceBody } from '../../service.js';
+import { commitChange } from '../../stored/commit-change.js';
+import { writeBody } from '../../stored/write-body.js';
+import { WriteGate } from '../../stored/write-gate.js';
 import { resolveRange } from '../byte-range.js';
 import { conditionHolds } from '../conditions.js';
 import type {
@@ -27,29 +30,26 @@ import { normalKey } from '../normal-key.js';
 import type { StoreStorageClass } from '../types.js';
 import { bucketKeys } from './bucket-keys.js';
 import { checkKey, checkMetadata, unsatisfiable } from './check-object.js';
-import { commitChange } from './commit-change.js';
+import { type BodyHashes, bucketBody } from './hash-body.js';
 import { listObjects } from './list-objects.js';
 import { indexInsertOps, indexRemoveOps } from './listing-index.js';
 import { decodeObject, encodeObject, newVersion, type StoredObject, sizeOf } from './object-codec.js';
 import { objectContent } from './object-content.js';
 import { removeIndex } from './rebuild-index.js';
 import { MultipartUploads } from './uploads/multipart-uploads.js';
-import { writeBody } from './write-body.js';
 
 /** A bucket in a storage. */
 export class BucketStore implements BucketEngine {
+  readonly id: string;
   readonly name: string;
   readonly storageClass: StoreStorageClass;
   readonly #storage: StorageContext;
-  readonly #id: string;
   readonly #objects: string;
   readonly #uploads: MultipartUploads;
   readonly #sum: StoredAccounting;
   /** Used by calls that give no `work`. */
   readonly #ownWork: CallWork;
-  #writing = 0;
-  #isClosed = false;
-  #whenIdle: (() => void) | undefined;
+  readonly #gate: WriteGate<BucketMethod>;
 
   constructor(options: {
     storage: StorageContext;
@@ -61,9 +61,10 @@ export class BucketStore implements BucketEngine {
     work: CallWork;
   }) {
     this.name = options.name;
+    this.#gate = new WriteGate(method => gone(method, options.name));
     this.storageClass = options.storageClass;
     this.#storage = options.storage;
-    this.#id = options.id;
+    this.id = options.id;
     this.#objects = bucketKeys.objects(options.id);
     this.#ownWork = options.work;
     this.#sum = options.sum;
@@ -105,7 +106,7 @@ export class BucketStore implements BucketEngine {
   async put(key: string, body: ServiceBody, options: PutOptions, work = this.#ownWork): Promise<ObjectRecord | null> {
     const normal = checkKey('put', key);
     checkMetadata('put', options);
-    return this.#write('put', () => this.#put(key, normal, body, options, work));
+    return this.#gate.run('put', () => this.#put(key, normal, body, options, work));
   }
 
   #put(
@@ -117,17 +118,19 @@ export class BucketStore implements BucketEngine {
   ): Promise<ObjectRecord | null> {
     const storage = this.#storage;
     const recordKey = this.#objects + normal;
-    return writeBody<ObjectRecord | null>('put', body, {
+    return writeBody<ObjectRecord | null, BodyHashes>(body, {
       storage,
       sum: this.#sum,
       recordKey,
       lockKey: recordKey,
       canEmbed: true,
-      options,
+      rules: bucketBody('put', options, work),
+      signal: options.signal,
+      bounds: options.bounds,
       work,
       subject: () => `put ${JSON.stringify(key)} into bucket "${this.name}"`,
       sizeOf,
-      plan: ({ size, md5, hashes, transferChecksum, content }, blob, record) => {
+      plan: ({ size, seen: { md5, hashes, transferChecksum }, content }, blob, record) => {
         const previous = record === undefined ? undefined : decodeObject(record, normal, false);
         if (!conditionHolds(options.condition, previous?.object)) return { kind: 'nothing', result: null };
         const object: ObjectRecord = {
@@ -149,7 +152,7 @@ export class BucketStore implements BucketEngine {
           kind: 'write',
           operations: [
             { type: 'put', key: recordKey, value: encodeObject(stored, normal) },
-            ...(isNew ? indexInsertOps(this.#id, normal) : []),
+            ...(isNew ? indexInsertOps(this.id, normal) : []),
           ],
           drops: blobOf(previous),
           added: { bytes: size - (previous?.object.size ?? 0), objects: isNew ? 1 : 0 },
@@ -168,7 +171,7 @@ export class BucketStore implements BucketEngine {
       );
     }
     const objectKeys = [...new Set(keys.map(key => this.#objects + checkKey('delete', key)))];
-    await this.#write('delete', () =>
+    await this.#gate.run('delete', () =>
       this.#storage.mutex.runAll(objectKeys, async () => {
         const { records, collector } = this.#storage;
         await records.awaitRecovery(work);
@@ -192,7 +195,7 @@ export class BucketStore implements BucketEngine {
           }
         }
         if (operations.length === 0) return;
-        for (const operation of indexRemoveOps(this.#id, removed)) operations.push(operation);
+        for (const operation of indexRemoveOps(this.id, removed)) operations.push(operation);
         const change = this.#sum.change({ bytes: -bytes, objects: -removed.length });
         await commitChange(records, operations, change, work);
         for (const blob of dropped) collector.afterCommit(blob, work);
@@ -201,13 +204,13 @@ export class BucketStore implements BucketEngine {
   }
 
   list(query: ListQuery, work = this.#ownWork): Promise<ListPage> {
-    return listObjects(this.#storage.records, this.#id, query, work);
+    return listObjects(this.#storage.records, this.id, query, work);
   }
 
   async createUpload(key: string, options: UploadOptions & UploadRules, work = this.#ownWork): Promise<UploadRecord> {
     const normal = checkKey('createMultipartUpload', key);
     checkMetadata('createMultipartUpload', options);
-    return this.#write('createMultipartUpload', () =>
+    return this.#gate.run('createMultipartUpload', () =>
       this.#uploads.create(normal, key, { ...options, storageClass: options.storageClass ?? this.storageClass }, work),
     );
   }
@@ -221,7 +224,9 @@ export class BucketStore implements BucketEngine {
     work = this.#ownWork,
   ): Promise<PartRecord> {
     const normal = checkKey('uploadPart', key);
-    return this.#write('uploadPart', () => this.#uploads.uploadPart(normal, uploadId, partNumber, body, options, work));
+    return this.#gate.run('uploadPart', () =>
+      this.#uploads.uploadPart(normal, uploadId, partNumber, body, options, work),
+    );
   }
 
   async completeUpload(
@@ -232,14 +237,14 @@ export class BucketStore implements BucketEngine {
     work = this.#ownWork,
   ): Promise<ObjectRecord> {
     const normal = checkKey('completeMultipartUpload', key);
-    return this.#write('completeMultipartUpload', () =>
+    return this.#gate.run('completeMultipartUpload', () =>
       this.#uploads.complete(normal, key, uploadId, parts, options, work),
     );
   }
 
   async abortUpload(key: string, uploadId: string, work = this.#ownWork): Promise<void> {
     const normal = checkKey('abortMultipartUpload', key);
-    await this.#write('abortMultipartUpload', () => this.#uploads.abort(normal, uploadId, work));
+    await this.#gate.run('abortMultipartUpload', () => this.#uploads.abort(normal, uploadId, work));
   }
 
   async findCompleted(key: string, uploadId: string): Promise<CompletedUpload | null> {
@@ -265,14 +270,7 @@ export class BucketStore implements BucketEngine {
    * Rejects with 10008 when the bucket is not empty, which then accepts writes again.
    */
   async closeAndRemove(remove: () => Promise<void>): Promise<void> {
-    if (this.#isClosed) throw gone('deleteBucket', this.name);
-    this.#isClosed = true;
-    try {
-      if (this.#writing > 0) {
-        await new Promise<void>(resolve => {
-          this.#whenIdle = resolve;
-        });
-      }
+    await this.#gate.close('deleteBucket', async () => {
       await this.#storage.records.awaitRecovery();
       const query = { limit: 1, includeHttpMetadata: false, includeCustomMetadata: false };
       const { objects } = await this.list(query);
@@ -284,23 +282,9 @@ export class BucketStore implements BucketEngine {
         );
       }
       await this.#uploads.clear();
-      await removeIndex(this.#storage.records, this.#id);
+      await removeIndex(this.#storage.records, this.id);
       await remove();
-    } catch (error) {
-      this.#isClosed = false;
-      throw error;
-    }
-  }
-
-  async #write<T>(method: BucketMethod, task: () => Promise<T>): Promise<T> {
-    if (this.#isClosed) throw gone(method, this.name);
-    this.#writing++;
-    try {
-      return await task();
-    } finally {
-      this.#writing--;
-      if (this.#writing === 0) this.#whenIdle?.();
-    }
+    });
   }
 }
 

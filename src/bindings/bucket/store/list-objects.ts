@@ -1,6 +1,7 @@
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { afterPrefix, compareKeys, type LevelRange, type LevelView } from '../../../storage/records/level-database.js';
 import type { RecordStore } from '../../../storage/records/record-store.js';
+import { visitRange } from '../../../storage/records/visit-range.js';
 import type { ListPage, ListQuery, ObjectRecord } from '../engine.js';
 import { BUCKET_LIMITS } from '../limits.js';
 import { decodeCursor, encodeCursor, type ListPosition } from '../list-cursor.js';
@@ -12,9 +13,6 @@ import { decodeListed, metadataBytes } from './object-codec.js';
 
 /** The maximum of entries in one read. */
 const LARGEST_READ = 1000;
-/** Entries of a page in one read. The next read runs while these are decoded. */
-const PAGE_READ = 334;
-const NO_MORE: Promise<[string, Buffer][]> = Promise.resolve([]);
 /** How many entries of a group are read before the rest is skipped by a seek, which costs as much as reading some 30 entries. */
 const PATIENCE = { first: 32, least: 2, most: 64 } as const;
 
@@ -74,25 +72,17 @@ async function readPage(
   view?: LevelView,
 ): Promise<PageBuilder> {
   const page = new PageBuilder(query);
-  const iterator = await records.iterator(range, view, work);
-  let ahead = NO_MORE;
-  try {
-    // One entry more than the page has room for shows whether there is another page.
-    let left = query.limit + 1;
-    for (let entries = await iterator.nextv(Math.min(left, PAGE_READ)); entries.length > 0; entries = await ahead) {
-      left -= entries.length;
-      // LevelDB reads on its own thread in the meantime.
-      ahead = left > 0 ? iterator.nextv(Math.min(left, PAGE_READ)) : NO_MORE;
-      for (const [key, record] of entries) {
-        if (!page.addObject(key.slice(root.length), record)) return page;
-      }
-    }
-    return page;
-  } finally {
-    // The pending read must end before the iterator is closed.
-    await ahead.catch(() => {});
-    await iterator.close();
-  }
+  // One entry more than the page has room for shows whether there is another page.
+  let left = query.limit + 1;
+  const visitor = {
+    wanted: () => left,
+    visit: (key: string, record: Buffer) => {
+      left--;
+      return page.addObject(key.slice(root.length), record);
+    },
+  };
+  await visitRange(records, range, visitor, work, view);
+  return page;
 }
 
 async function readGroups(

@@ -67,6 +67,11 @@ export function setStreamLength(stream: ReadableStream, length: number): void {
   weakMapSet(lengthByStream, stream, length);
 }
 
+/** The stream is what comes from the host: as the body of a message it goes back there without passing this realm. */
+export function setStreamSource(stream: ReadableStream, source: HostBody): void {
+  weakMapSet(bodyByStream, stream, new Body(source, stream));
+}
+
 export interface ExtractedBody {
   readonly body: Body;
   readonly type: string | null;

@@ -50,7 +50,32 @@ export function fetch(input: unknown, init: unknown = undefined): Promise<Respon
   }
 }
 
-function send(request: RequestState): Promise<Response> {
+/** fetch() of a service binding, which answers for every URL. `failureOf` finds what the function has thrown in the head of the reply. */
+export function fetchFrom(
+  service: ServiceId,
+  binding: string,
+  failureOf: (head: object) => Error | undefined,
+  input: unknown,
+  init: unknown,
+): Promise<Response> {
+  try {
+    requireHandler(`${binding}.fetch()`);
+    return send(buildRequest(input, init), { service, binding, failureOf });
+  } catch (error) {
+    return promiseReject(error);
+  }
+}
+
+/** What answers a request. */
+interface Target {
+  readonly service: ServiceId;
+  readonly binding: string;
+  readonly failureOf: ((head: object) => Error | undefined) | undefined;
+}
+
+const NETWORK: Target = { service: ServiceId.Fetch, binding: '', failureOf: undefined };
+
+function send(request: RequestState, target: Target = NETWORK): Promise<Response> {
   const signal = request.activeSignal();
   if (signal?.aborted === true) {
     // 4: aborted already. The body goes with it.
@@ -58,12 +83,18 @@ function send(request: RequestState): Promise<Response> {
     return promiseReject(signal.reason);
   }
   const { integrity } = request.extras;
-  if (stringSlice(request.url, 0, 5) === 'data:') return fetchData(request);
+  if (target === NETWORK && stringSlice(request.url, 0, 5) === 'data:') return fetchData(request);
   return new PromiseCtor((resolve, reject) => {
     let responseBody: HostBody | null = null;
-    const call = start(request, {
-      onReply: (head, body) => {
+    const call = start(request, target, {
+      onReply: (text, body) => {
         responseBody = body;
+        const head: ReplyHead = jsonParse(text); // the service of the host process wrote it
+        const failure = target.failureOf?.(head);
+        if (failure !== undefined) {
+          reject(failure);
+          return;
+        }
         const state = toState(head, body, request.method);
         if (integrity === '') resolve(createResponse(state));
         else promiseThen(verified(state, integrity), resolve, error => reject(toNetworkError(error)));
@@ -108,10 +139,14 @@ async function verified(state: ResponseState, integrity: string): Promise<Respon
   return createResponse(state);
 }
 
-function start(request: RequestState, reply: CallReply): { abort(reason: unknown): void } {
+function start(
+  request: RequestState,
+  { service, binding }: Target,
+  reply: CallReply,
+): { abort(reason: unknown): void } {
   const { body } = request;
   const pairs = request.headerPairs();
-  if (body === null) return callService(ServiceId.Fetch, 'fetch', '', argumentText(request, pairs), null, reply);
+  if (body === null) return callService(service, 'fetch', binding, argumentText(request, pairs), null, reply);
   if (isUnusable(body)) throw new TypeErrorCtor('fetch: the body of the request has been read already, or is locked');
   const length = bodyLength(body);
   const outgoing = takeOutgoing(body);
@@ -119,7 +154,7 @@ function start(request: RequestState, reply: CallReply): { abort(reason: unknown
   if (length !== undefined && !goesWhole(outgoing) && !hasName(pairs, 'content-length')) {
     appendPair(pairs, 'content-length', `${length}`);
   }
-  return callService(ServiceId.Fetch, 'fetch', '', argumentText(request, pairs), outgoing, reply);
+  return callService(service, 'fetch', binding, argumentText(request, pairs), outgoing, reply);
 }
 
 /** The arguments for the service, concatenated from texts, so that no object is involved to which function code could add properties. */
@@ -134,8 +169,7 @@ function quote(text: string | undefined): string {
   return jsonStringify(text ?? '');
 }
 
-function toState(headJson: string, body: HostBody | null, method: string): ResponseState {
-  const head: ReplyHead = jsonParse(headJson); // the service of the host process wrote it
+function toState(head: ReplyHead, body: HostBody | null, method: string): ResponseState {
   const state = new ResponseState();
   state.type = 'basic';
   state.status = head.status;

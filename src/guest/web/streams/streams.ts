@@ -157,8 +157,11 @@ export interface ByteSource {
   cancel?(reason: unknown): Promise<void> | void;
   /** The memory of each chunk belongs to the stream alone, so that it need not be detached from another owner. */
   readonly givesAway?: boolean;
-  /** Called once. From then on the source reports its failure by itself, also while it is not being read. */
-  watch?(onFail: (reason: unknown) => void): void;
+  /**
+   * Called once. From then on the source reports its failure by itself, also while it is not being read; or that nothing more of it is to be read,
+   * which ends a read that waits.
+   */
+  watch?(onFail: (reason: unknown) => void, onClose: () => void): void;
 }
 
 /** A byte stream that asks its source only when it is read. */
@@ -175,17 +178,25 @@ export function createByteStream(source: ByteSource): ReadableStream<Uint8Array>
       }
       return;
     }
-    closeBytes(controller);
-    const request = getByobRequest(controller);
-    if (request !== null) respondByob(request, 0);
+    closeWhole(controller);
   }
   return new ReadableStream({
     __proto__: null,
     type: 'bytes',
-    start: (controller: ReadableByteStreamController) => source.watch?.(reason => errorBytes(controller, reason)),
+    start: (controller: ReadableByteStreamController) =>
+      source.watch?.(
+        reason => errorBytes(controller, reason),
+        () => closeWhole(controller),
+      ),
     pull,
     cancel: (reason: unknown) => source.cancel?.(reason),
   } as never); // an underlying byte source without inherited members
+}
+
+function closeWhole(controller: ReadableByteStreamController): void {
+  closeBytes(controller);
+  const request = getByobRequest(controller);
+  if (request !== null) respondByob(request, 0);
 }
 
 /** Reads a stream of bytes, chunk by chunk. */
@@ -211,6 +222,51 @@ export class ByteReader {
   cancel(reason: unknown): void {
     promiseThen(cancelReader(this.#reader, reason), undefined, () => {});
   }
+}
+
+const getWritableLocked = getterOf<boolean>(WritableStream.prototype, 'locked');
+const errorWritable = uncurry(WritableStreamDefaultController.prototype.error);
+
+/** The fields of the polyfill that have what was written and is still to be taken. */
+interface WriteQueue {
+  readonly _writeRequests: { readonly length: number };
+  readonly _inFlightWriteRequest: object | undefined;
+}
+
+/** What takes the chunks of a writable stream. */
+export interface WritableSink {
+  /** Called once, with what errors the stream. */
+  watch(onFail: (reason: unknown) => void): void;
+  write(chunk: unknown): Promise<void> | void;
+  close(): Promise<void> | void;
+  abort(reason: unknown): Promise<void> | void;
+}
+
+export function createWritable(
+  sink: WritableSink,
+  highWaterMark: number,
+  size: (chunk: unknown) => number,
+): WritableStream {
+  return new WritableStream(
+    {
+      __proto__: null,
+      start: (controller: WritableStreamDefaultController) => sink.watch(reason => errorWritable(controller, reason)),
+      write: (chunk: unknown) => sink.write(chunk),
+      close: () => sink.close(),
+      abort: (reason: unknown) => sink.abort(reason),
+    } as never, // an underlying sink without inherited members
+    { __proto__: null, highWaterMark, size } as never, // a strategy without inherited members
+  );
+}
+
+export function isWriterLocked(stream: WritableStream): boolean {
+  return getWritableLocked(stream);
+}
+
+/** Whether something was written that the sink has not taken yet. */
+export function hasWrites(stream: WritableStream): boolean {
+  const { _writeRequests: waiting, _inFlightWriteRequest: current } = stream as unknown as WriteQueue; // the polyfill's own fields
+  return waiting.length > 0 || current !== undefined;
 }
 
 export async function readAll(stream: ReadableStream): Promise<{ chunks: Uint8Array[]; total: number }> {

@@ -8,6 +8,8 @@ import { afterPrefix, type LevelOperation } from '../../../../storage/records/le
 import { recordKeys } from '../../../../storage/records/record-keys.js';
 import type { StorageContext } from '../../../../storage/storage-context.js';
 import type { ServiceBody } from '../../../service.js';
+import { commitChange } from '../../../stored/commit-change.js';
+import { writeBody } from '../../../stored/write-body.js';
 import { conditionHolds } from '../../conditions.js';
 import type {
   BucketEngine,
@@ -22,10 +24,9 @@ import { BucketError, type BucketMethod } from '../../errors.js';
 import { DEFAULT_PLAN_LIMITS } from '../../limits.js';
 import { normalKey } from '../../normal-key.js';
 import { bucketKeys } from '../bucket-keys.js';
-import { commitChange } from '../commit-change.js';
+import { type BodyHashes, bucketBody } from '../hash-body.js';
 import { indexInsertOps } from '../listing-index.js';
 import { decodeObject, encodeObject, newVersion, type StoredBody } from '../object-codec.js';
-import { writeBody } from '../write-body.js';
 import { checkParts, multipartEtag, type NamedPart } from './check-parts.js';
 import {
   decodePart,
@@ -93,17 +94,19 @@ export class MultipartUploads {
     await this.#checkOpen('uploadPart', key, uploadId, work);
     const storage = this.#storage;
     const recordKey = bucketKeys.part(uploadId, partNumber);
-    return writeBody<PartRecord>('uploadPart', body, {
+    return writeBody<PartRecord, BodyHashes>(body, {
       storage,
       sum: this.#sum,
       recordKey,
       lockKey: this.records.key(key, uploadId),
       canEmbed: false,
-      options,
+      rules: bucketBody('uploadPart', options, work),
+      signal: options.signal,
+      bounds: options.bounds,
       work,
       subject: () => this.#subject(`store part ${partNumber} of`, key),
       sizeOf: record => decodePart(record).part.size,
-      plan: async ({ size, md5, transferChecksum }, ref, record) => {
+      plan: async ({ size, seen: { md5, transferChecksum } }, ref, record) => {
         await this.#checkOpen('uploadPart', key, uploadId, work);
         const previous = record === undefined ? undefined : decodePart(record);
         const part: PartRecord = {

@@ -1,0 +1,67 @@
+/**
+ * How calls of functions travel between a function and the host. A value is JSON (callbacks/calls.ts) and byte sequences; both are in the body, so that the
+ * host passes them on without reading them. What the host has to read, the references to objects of others, is beside them.
+ */
+
+/** The methods of a service binding on the wire: a request, and a call of a method or a read of a property. */
+export const FETCH = 'fetch';
+export const CALL = 'call';
+
+/** The form of a body with a value: the JSON and the byte sequences one after the other, then perhaps the bytes of a stream. */
+export interface BodyForm {
+  /** The lengths of the JSON and of each byte sequence; absent when all of the body is the JSON. */
+  readonly b?: readonly number[];
+  /** The rest of the body is the stream of the value. */
+  readonly s?: boolean;
+}
+
+/** A reference as its sender has it: an object of its own, `x`, or a stub that it has received, `i`. */
+export type SentReference = { readonly x: number } | { readonly i: number };
+
+/** The arguments of a call, by the function that calls. */
+export interface CallArguments extends BodyForm {
+  /** The stub that is called; absent for the entrypoint of a binding. */
+  readonly i?: number;
+  /** Names from there to the method or the property. */
+  readonly p: readonly string[];
+  /** Set when the property is read, and nothing is called. */
+  readonly g?: true;
+  readonly f?: readonly SentReference[];
+}
+
+/** The same for the function called. */
+export interface ReceivedCall extends BodyForm {
+  /** An object that it has sent; absent for its entrypoint. */
+  readonly x?: number;
+  readonly p: readonly string[];
+  readonly g?: true;
+  /** The export that is its entrypoint. */
+  readonly e?: string;
+  /** JSON of `ctx.props`. */
+  readonly props: string;
+  /** Its numbers of the references. */
+  readonly f?: readonly number[];
+}
+
+/** The head of the answer, by the function called. */
+export interface CallAnswer extends BodyForm {
+  readonly f?: readonly SentReference[];
+  /** Stubs among its arguments that it goes on using. */
+  readonly k?: readonly number[];
+}
+
+/** The head of the answer for the caller: what was thrown, or a value. */
+export type ReceivedAnswer =
+  | { readonly e: readonly [name: string, message: string] }
+  | (BodyForm & {
+      readonly f?: readonly number[];
+      /** Objects that it has sent with the call, and that others go on using. */
+      readonly k?: readonly number[];
+    });
+
+/** Names from an entrypoint or a stub to a method. */
+export const MAX_PATH = 64;
+/** References in one value. */
+export const MAX_REFERENCES = 1000;
+/** JSON and byte sequences of one value. A stream has no bound. */
+export const MAX_CALL_BYTES = 32 * 1024 * 1024;

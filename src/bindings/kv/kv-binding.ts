@@ -1,0 +1,96 @@
+/** Key-value namespaces as a binding: `env.SESSIONS` of a function, `host.kv('sessions')` of the application. */
+import type { AccountContext, NamedBinding } from '../binding.js';
+import type { Service } from '../service.js';
+import { ServiceId } from '../service-id.js';
+import { AccountDirectories } from '../stored/account-directories.js';
+import type { KvDirectory, KvEngine } from './engine.js';
+import { kvErrorStatus } from './errors.js';
+import { hostKv } from './host-kv.js';
+import { kvService } from './service.js';
+import { KvCleaner } from './store/kv-cleaner.js';
+import { CONFIGURED_NAME, createKvDirectory } from './store/kv-directory.js';
+import { kvStorage } from './store/kv-storage.js';
+import type { KvNamespace } from './types.js';
+
+const KIB = 1024;
+/** 100 keys of 512 bytes, each of which JSON may write as six. */
+const BULK_HEAD_BYTES = 320 * KIB;
+
+/** The namespaces of each account, in a storage that opens with their first use. */
+export interface AccountNamespaces {
+  of(account: string): KvDirectory;
+  /** The account is gone: one of the same id begins anew. */
+  forget(account: string): void;
+  close(): Promise<void>;
+}
+
+/** The configuration is the name of a namespace of the account, which is made when it does not exist. */
+export const kvBinding: NamedBinding<string, AccountNamespaces, KvNamespace> = {
+  id: ServiceId.Kv,
+  name: 'kv',
+  subrequest: 'kv',
+  methods: {
+    get: { holdsConnection: true, isSafe: true },
+    getMany: { holdsConnection: true, isSafe: true, headBytes: BULK_HEAD_BYTES },
+    put: { holdsConnection: true },
+    delete: { holdsConnection: true },
+    list: { holdsConnection: true, isSafe: true },
+  },
+  option: 'kv',
+  toml: { table: 'kv_namespaces', nameKey: 'id', otherNameKey: 'name', unusedKeys: ['preview_id'] },
+  managementType: 'kv_namespace',
+  managementKey: 'namespace_id',
+  schema: CONFIGURED_NAME,
+  storage: kvStorage,
+  share({ storage }) {
+    let directories: AccountDirectories<KvDirectory> | undefined;
+    let cleaner: KvCleaner | undefined;
+    const directoryOf = async (account: string): Promise<KvDirectory> => {
+      const { context } = await storage();
+      await context.sums.whenEnded(account);
+      if (directories === undefined) {
+        const ofStorage = new KvCleaner(context);
+        ofStorage.sweep();
+        cleaner = ofStorage;
+        directories = new AccountDirectories(id => createKvDirectory(context, id, ofStorage));
+      }
+      return directories.of(account);
+    };
+    return {
+      of: account => ({
+        open: async name => (await directoryOf(account)).open(name),
+        find: async name => (await directoryOf(account)).find(name),
+        create: async name => (await directoryOf(account)).create(name),
+        delete: async name => (await directoryOf(account)).delete(name),
+        list: async () => (await directoryOf(account)).list(),
+      }),
+      forget: account => directories?.forget(account),
+      close: async () => cleaner?.close(),
+    };
+  },
+  open: (context, name) => kvService(() => engineOf(context, name), { limits: context.limits }),
+  endAccount: (shared, account) => shared.forget(account),
+  closeShared: shared => shared.close(),
+  async prepare(context, name) {
+    await engineOf(context, name);
+  },
+  client: (context, name) => hostKv(applicationService(context, name)),
+  remote: { service: applicationService, client: hostKv },
+  errorStatus: kvErrorStatus,
+};
+
+function applicationService(context: AccountContext<AccountNamespaces>, name: string): Service {
+  return kvService(() => engineOf(context, name), {
+    check: () => context.check?.(),
+    get limits() {
+      return context.limits;
+    },
+  });
+}
+
+async function engineOf(context: AccountContext<AccountNamespaces>, name: string): Promise<KvEngine> {
+  const engine = await context.shared.of(context.account).open(name);
+  // It may be the namespace of another account, which has the id by now.
+  context.check?.();
+  return engine;
+}

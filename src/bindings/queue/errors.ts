@@ -1,0 +1,36 @@
+import { codeIn } from '../numeric-code.js';
+
+/** The errors of queues, by codes of their own. A code never changes its meaning. */
+export const QUEUE_ERRORS = {
+  10201: { status: 400, text: 'the message is too large' },
+  10202: { status: 400, text: 'the batch is too large' },
+  10203: { status: 400, text: 'the batch has too many messages' },
+  10204: { status: 400, text: 'the delay is out of range' },
+  10205: { status: 400, text: 'the queue name is not valid' },
+  10206: { status: 404, text: 'the queue does not exist' },
+  10207: { status: 409, text: 'the queue exists already' },
+  10208: { status: 409, text: 'the queue is in use' },
+} as const;
+
+export type QueueErrorCode = keyof typeof QUEUE_ERRORS;
+
+/** An error of a queue, as functions see it: `Queue <method> failed: <text> (<code>)`. Decide by `code`. */
+export class QueueError extends Error {
+  /** Not enumerable. */
+  declare readonly code: QueueErrorCode;
+  /** The status of an HTTP response for this error. Not enumerable. */
+  declare readonly status: number;
+
+  constructor(method: string, code: QueueErrorCode, text: string = QUEUE_ERRORS[code].text) {
+    super(`Queue ${method} failed: ${text} (${code})`);
+    Object.defineProperties(this, {
+      code: { value: code, configurable: true },
+      status: { value: QUEUE_ERRORS[code].status, configurable: true },
+    });
+  }
+}
+
+/** The code of an error of a queue; undefined for other errors. */
+export function queueErrorCode(error: unknown): QueueErrorCode | undefined {
+  return codeIn(QUEUE_ERRORS, error);
+}

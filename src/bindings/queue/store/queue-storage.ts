@@ -1,0 +1,133 @@
+/** The keyspace and the jobs that queues register with the storage; and the queues of an account that was removed. */
+import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
+import type { StoredSum } from '../../../storage/accounts/account-sum.js';
+import { sumRecord } from '../../../storage/records/counts.js';
+import { freshPages } from '../../../storage/records/fresh-pages.js';
+import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
+import type { StorageContext } from '../../../storage/storage-context.js';
+import type { StorageOwner } from '../../../storage/storage-owner.js';
+import { bodyBytesOf } from './message-codec.js';
+import { parseQueue, queueDirectoriesOf } from './queue-directories.js';
+import { QUEUE_KEYSPACE, queueKeys } from './queue-keys.js';
+
+/** So small that the calls of other accounts come in between. */
+const PAGE = 100;
+
+export const queueStorage: StorageOwner = {
+  name: 'queue',
+  keyspace: QUEUE_KEYSPACE,
+  async *accounts(storage) {
+    for await (const { account } of storedQueues(storage)) yield account;
+  },
+  count: countStored,
+  detach,
+  clear,
+  jobs: [
+    { kind: 'rebuild', run: recount },
+    { kind: 'sweep', run: expire },
+  ],
+};
+
+interface OwnedQueue {
+  readonly account: string;
+  readonly name: string;
+  readonly id: string;
+  readonly retentionMs: number;
+}
+
+/** The queues of an account, or of all. */
+async function* storedQueues({ records }: StorageContext, account?: string): AsyncGenerator<OwnedQueue> {
+  const prefix = account === undefined ? queueKeys.allQueues() : queueKeys.queue(encodeURIComponent(account), '');
+  const open = (gte: string) => records.iterator({ gte, lt: afterPrefix(prefix) });
+  for await (const page of freshPages(prefix, PAGE, open, ([key]) => key)) {
+    for (const [key, record] of page) {
+      const [owner = '', name = ''] = key.slice(queueKeys.allQueues().length).split('/');
+      const { id, retentionSeconds } = parseQueue(record);
+      yield { account: decodeURIComponent(owner), name, id, retentionMs: retentionSeconds * 1000 };
+    }
+  }
+}
+
+async function countStored(storage: StorageContext, account: string): Promise<StoredSum> {
+  const sum = { bytes: 0, objects: 0 };
+  for await (const { id } of storedQueues(storage, account)) {
+    const { bytes, objects } = await countMessages(storage, id);
+    sum.bytes += bytes;
+    sum.objects += objects;
+  }
+  return sum;
+}
+
+async function countMessages({ records }: StorageContext, id: string): Promise<StoredSum> {
+  const sum = { bytes: 0, objects: 0 };
+  const prefix = queueKeys.messages(id);
+  for await (const page of records.pages({ gte: prefix, lt: afterPrefix(prefix) }, PAGE)) {
+    for (const [, record] of page) sum.bytes += bodyBytesOf(record);
+    sum.objects += page.length;
+  }
+  return sum;
+}
+
+/** The sum of each queue, from its messages. */
+async function recount(storage: StorageContext): Promise<void> {
+  for await (const { id } of storedQueues(storage)) {
+    const value = sumRecord(await countMessages(storage, id));
+    await storage.records.commit([{ type: 'put', key: queueKeys.sum(id), value }]);
+  }
+}
+
+/** Messages that are older than their queues keep them. Reads nothing but those. */
+async function expire(storage: StorageContext): Promise<void> {
+  for await (const { account, name, id, retentionMs } of storedQueues(storage)) {
+    const prefix = queueKeys.messages(id);
+    const keys = await storage.records.keys({
+      gte: prefix,
+      lt: `${prefix}${queueKeys.due(storage.now() - retentionMs)}`,
+    });
+    const old = await keys.nextv(1).finally(() => keys.close());
+    // Queues that nobody uses stay out of memory.
+    if (old.length === 0) continue;
+    const store = await queueDirectoriesOf(storage).of(account).find(name);
+    await store?.expire();
+  }
+}
+
+/** An account of this id has no queues when it resolves. */
+async function detach(storage: StorageContext, account: string): Promise<void> {
+  for await (const { id, name } of storedQueues(storage, account)) {
+    await storage.records.commit([
+      { type: 'put', key: queueKeys.removed(id), value: EMPTY },
+      { type: 'del', key: queueKeys.queue(encodeURIComponent(account), name) },
+    ]);
+  }
+}
+
+/** @param check throws when the storage is being closed */
+async function clear({ records }: StorageContext, check: () => void): Promise<void> {
+  // In the queues of the storage it takes turns with accounts as one of them.
+  const work: CallWork = { ...OWN_WORK, owner: {} };
+  const removed = queueKeys.removedQueues();
+  const pages = (prefix: string) =>
+    freshPages(
+      prefix,
+      PAGE,
+      gte => records.keys({ gte, lt: afterPrefix(prefix) }, undefined, work),
+      key => key,
+    );
+  for await (const page of pages(removed)) {
+    for (const key of page) {
+      const id = key.slice(removed.length);
+      for await (const messages of pages(queueKeys.messages(id))) {
+        check();
+        await records.commit(messages.map(deletion), work);
+      }
+      await records.commit([deletion(queueKeys.sum(id)), deletion(key)], work);
+    }
+  }
+}
+
+function deletion(key: string): LevelOperation {
+  return { type: 'del', key };
+}
+
+const EMPTY = new Uint8Array(0);

@@ -1,0 +1,591 @@
+/** One queue on the storage: messages in and out, claims in memory. A kill ends all claims, and the messages are delivered again. */
+import type { CallWork } from '../../../quotas/host/call-work.js';
+import type { StorageBounds, StoredAccounting, StoredSum, SumChange } from '../../../storage/accounts/account-sum.js';
+import { parseSum, type RecordOperation } from '../../../storage/records/counts.js';
+import { afterPrefix } from '../../../storage/records/level-database.js';
+import type { StorageContext } from '../../../storage/storage-context.js';
+import type {
+  ClaimedMessage,
+  OutgoingMessage,
+  PullRequest,
+  QueueEngine,
+  QueueInfo,
+  QueueMetrics,
+  QueueSettings,
+  ReceiveRequest,
+  SettleRequest,
+  SettleResult,
+} from '../broker.js';
+import { QueueError } from '../errors.js';
+import { QUEUE_LIMITS } from '../limits.js';
+import { type Lease, Leases } from './leases.js';
+import { bodyBytesOf, decodeMessage, encodeMessage, type StoredMessage } from './message-codec.js';
+import { newMessageId } from './message-id.js';
+import { dueOf, queueKeys } from './queue-keys.js';
+import { QueueWindow, type ReadyMessage } from './queue-window.js';
+import { type Waiter, Waiters } from './waiters.js';
+
+/** The record of a queue. */
+export interface StoredQueue extends QueueSettings {
+  readonly id: string;
+  readonly created: number;
+}
+
+export interface QueueStoreParts {
+  readonly storage: StorageContext;
+  readonly name: string;
+  /** The key of the queue's own record. */
+  readonly key: string;
+  readonly stored: StoredQueue;
+  /** The sum of its messages, as it is on disk. */
+  readonly backlog: StoredSum;
+  /** What the account has stored. */
+  readonly sum: StoredAccounting;
+  /** The account in the queues of the storage, for what nobody waits for. */
+  readonly work: CallWork;
+  /** Another queue of the account, made when it does not exist. */
+  readonly sibling: (name: string) => Promise<QueueStore>;
+}
+
+/** Messages that one commit deletes when a queue is emptied: so few that the commits of other accounts come in between. */
+const PURGE_PAGE = 200;
+
+export class QueueStore implements QueueEngine {
+  readonly #parts: QueueStoreParts;
+  readonly #window: QueueWindow;
+  readonly #leases: Leases;
+  readonly #waiters: Waiters;
+  /** Deliveries that have failed and are not on disk: those whose claim has run out. By place. */
+  readonly #attempts = new Map<string, number>();
+  /** Places whose outcome is being written: each is written once. */
+  readonly #settling = new Set<string>();
+  readonly #deleting = new Set<string>();
+  #stored: StoredQueue;
+  /** What is on disk, with what is known to be written; undefined after a commit of which that is not known. */
+  #backlog: { bytes: number; objects: number } | undefined;
+  #ended: Error | undefined;
+  #commits = 0;
+  #whenIdle: (() => void)[] = [];
+  #isPumping = false;
+
+  constructor(parts: QueueStoreParts) {
+    const { storage, stored, work } = parts;
+    this.#parts = parts;
+    this.#stored = stored;
+    this.#backlog = { ...parts.backlog };
+    this.#window = new QueueWindow(storage.records, stored.id, work, storage.now);
+    this.#leases = new Leases(storage.now, leases => this.#expired(leases));
+    this.#waiters = new Waiters(() => this.#pump());
+  }
+
+  info(): QueueInfo {
+    const { created, deliveryDelaySeconds, retentionSeconds, isPaused } = this.#stored;
+    return { name: this.#parts.name, created, deliveryDelaySeconds, retentionSeconds, isPaused };
+  }
+
+  async change(settings: Partial<QueueSettings>): Promise<QueueInfo> {
+    const { storage, key, work } = this.#parts;
+    return storage.mutex.run(key, async () => {
+      this.#check('update');
+      const stored = { ...this.#stored, ...settings };
+      await storage.records.commit([{ type: 'put', key, value: Buffer.from(JSON.stringify(stored)) }], work);
+      this.#stored = stored;
+      this.#pump();
+      return this.info();
+    });
+  }
+
+  async send(
+    messages: readonly OutgoingMessage[],
+    { method, bounds }: { readonly method: string; readonly bounds?: StorageBounds | undefined },
+    work: CallWork,
+  ): Promise<readonly string[]> {
+    const { storage, sum, name } = this.#parts;
+    const ready = sum.ready();
+    if (ready !== undefined) await ready;
+    this.#check(method);
+    const now = storage.now();
+    const placed = messages.map(({ contentType, body, delayMs }) => ({
+      place: queueKeys.place(now + delayMs, storage.newId()),
+      id: newMessageId(),
+      contentType,
+      timestamp: now,
+      since: now,
+      attempts: 0,
+      body,
+    }));
+    const operations = placed.map(message => this.#putOf(message));
+    const space = storage.records.reserveSpace(operations);
+    if (space !== undefined) await space;
+    this.#check(method);
+    const bytes = messages.reduce((total, { body }) => total + body.byteLength, 0);
+    const added = { bytes, objects: messages.length };
+    const change = sum.change(
+      added,
+      bounds,
+      () => `send ${messages.length === 1 ? 'a message' : 'messages'} to queue "${name}"`,
+    );
+    await this.#commit([...operations], added, change, work);
+    this.arrived(placed);
+    return placed.map(({ id }) => id);
+  }
+
+  receive(request: ReceiveRequest): Promise<readonly ClaimedMessage[]> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    return this.#waiters.add(request);
+  }
+
+  async pull(request: PullRequest): Promise<readonly ClaimedMessage[]> {
+    for (;;) {
+      this.#check('pull');
+      const isFull = this.#isFull(request);
+      const filling = isFull ? undefined : this.#window.fill();
+      if (filling === undefined) break;
+      await filling;
+    }
+    const claimed = this.#claim(request);
+    if (this.#waiters.first === undefined) this.#window.trim();
+    return claimed;
+  }
+
+  async settle(request: SettleRequest, work: CallWork): Promise<SettleResult> {
+    this.#check('ack');
+    const plan = new Settling();
+    for (const leaseId of request.acks ?? []) this.#plan(plan, leaseId, lease => plan.acks.push(lease));
+    for (const { leaseId, delayMs } of request.retries ?? [])
+      this.#plan(plan, leaseId, lease => plan.retries.push({ lease, delayMs }));
+    for (const leaseId of request.releases ?? []) this.#plan(plan, leaseId, lease => plan.releases.push(lease));
+    try {
+      return await this.#settle(plan, request, work);
+    } catch (error) {
+      this.#return(plan.all);
+      throw error;
+    } finally {
+      for (const { place } of plan.all) this.#settling.delete(place);
+      this.#pump();
+    }
+  }
+
+  async metrics(work: CallWork): Promise<QueueMetrics> {
+    this.#check('metrics');
+    const metrics = await this.#readBacklog(work);
+    if (metrics.backlogCount === 0) return metrics;
+    const [first] = await this.#page('', LAST, 1, work);
+    return first === undefined ? metrics : { ...metrics, oldestMessageTimestamp: decodeMessage(first[1]).timestamp };
+  }
+
+  async backlog(): Promise<Backlog> {
+    if (this.#backlog !== undefined) return { backlogCount: this.#backlog.objects, backlogBytes: this.#backlog.bytes };
+    return this.#readBacklog(this.#parts.work);
+  }
+
+  async #readBacklog(work: CallWork): Promise<Backlog> {
+    const { records } = this.#parts.storage;
+    const { bytes, objects } = parseSum(await records.get(queueKeys.sum(this.#stored.id), work));
+    return { backlogCount: objects, backlogBytes: bytes };
+  }
+
+  async purge(work: CallWork): Promise<number> {
+    this.#check('purge');
+    return this.#purge(work, LAST);
+  }
+
+  /**
+   * Removes messages that are older than the queue keeps them. Those that wait for their time or were delivered late go when they are read, or when
+   * their time would have come.
+   */
+  async expire(): Promise<number> {
+    if (this.#ended !== undefined) return 0;
+    const { now } = this.#parts.storage;
+    return this.#purge(this.#parts.work, queueKeys.due(now() - this.#stored.retentionSeconds * 1000));
+  }
+
+  /** Refuses everything from now on, and resolves when no commit is under way. */
+  async end(error: Error): Promise<void> {
+    this.#ended = error;
+    this.#waiters.rejectAll(error);
+    this.#leases.clear();
+    this.#window.forget();
+    while (this.#commits > 0) await new Promise<void>(resolve => this.#whenIdle.push(resolve));
+  }
+
+  /** The host closes: what waits is given up. What was claimed can still be settled. */
+  stopReceiving(error: Error): void {
+    this.#waiters.rejectAll(error);
+  }
+
+  /** Ends it, removes all messages, and then the queue with the commit of `remove`. Repeated after a kill, it goes on. */
+  async remove(operations: readonly RecordOperation[]): Promise<void> {
+    const { storage, work, name } = this.#parts;
+    await this.end(new QueueError('delete', 10206, `there is no queue "${name.slice(0, 100)}" any more`));
+    await this.#purge(work, LAST);
+    await storage.records.commit([...operations, { type: 'del', key: queueKeys.sum(this.#stored.id) }], work);
+  }
+
+  /** Messages are on disk: for those who wait. */
+  arrived(messages: readonly ReadyMessage[]): void {
+    if (this.#ended !== undefined) return;
+    const { first } = this.#waiters;
+    this.#window.arrived(messages, first !== undefined);
+    if (first !== undefined) this.#pump();
+  }
+
+  /** The operation that puts a message into this queue. */
+  #putOf(message: ReadyMessage): RecordOperation {
+    return { type: 'put', key: this.#keyOf(message.place), value: encodeMessage(message) };
+  }
+
+  #sumOf({ bytes, objects }: { readonly bytes: number; readonly objects: number }): RecordOperation {
+    return { type: 'sum', key: queueKeys.sum(this.#stored.id), bytes, objects };
+  }
+
+  #count({ bytes, objects }: StoredSum): void {
+    if (this.#backlog === undefined) return;
+    this.#backlog.bytes += bytes;
+    this.#backlog.objects += objects;
+  }
+
+  #keyOf(place: string): string {
+    return `${queueKeys.messages(this.#stored.id)}${place}`;
+  }
+
+  /** @throws Error when the queue is gone */
+  #check(method: string): void {
+    if (this.#ended === undefined) return;
+    throw this.#ended instanceof QueueError ? new QueueError(method, this.#ended.code) : this.#ended;
+  }
+
+  /** `own`: what it changes of the sum of this queue. */
+  async #commit(operations: RecordOperation[], own: StoredSum, change: SumChange, work: CallWork): Promise<void> {
+    if (own.objects !== 0) operations.push(this.#sumOf(own));
+    if (change.operation !== undefined) operations.push(change.operation);
+    this.#commits++;
+    try {
+      await this.#parts.storage.records.commit(operations, work);
+      change.done();
+      this.#count(own);
+    } catch (error) {
+      change.failed(true);
+      this.#backlog = undefined;
+      // It may be found when the storage is opened again.
+      this.#window.forget();
+      throw error;
+    } finally {
+      this.#commits--;
+      if (this.#commits === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
+    }
+  }
+
+  // --- out ---
+
+  /** Gives batches to those who wait, as far as there are any. */
+  #pump(): void {
+    if (this.#isPumping) return;
+    for (let waiter = this.#waiters.first; waiter !== undefined; waiter = this.#waiters.first) {
+      if (this.#stored.isPaused) {
+        this.#waiters.wakeIn(undefined);
+        break;
+      }
+      const isFull = this.#isFull(waiter.request);
+      const filling = isFull ? undefined : this.#window.fill();
+      if (filling !== undefined) {
+        this.#pumpAfter(filling);
+        return;
+      }
+      if (!this.#serve(waiter, isFull)) return;
+    }
+    if (this.#waiters.first === undefined) this.#window.trim();
+  }
+
+  /** False: the batch is not to be delivered yet. */
+  #serve({ request }: Waiter, isFull: boolean): boolean {
+    const { first, nextDue } = this.#window;
+    const now = this.#parts.storage.now();
+    const closesAt = first === undefined ? Number.POSITIVE_INFINITY : readyAt(first) + request.maxWaitMs;
+    if (this.#leases.size >= QUEUE_LIMITS.leasedMessages) {
+      this.#waiters.wakeIn(undefined);
+      return false;
+    }
+    if (!isFull && closesAt > now) {
+      const wakeAt = Math.min(closesAt, nextDue ?? Number.POSITIVE_INFINITY);
+      this.#waiters.wakeIn(Number.isFinite(wakeAt) ? wakeAt - now : undefined);
+      return false;
+    }
+    const batch = this.#claim(request);
+    // All of it was too old.
+    if (batch.length === 0) return true;
+    this.#waiters.shift()?.resolve(batch);
+    return true;
+  }
+
+  #pumpAfter(filling: Promise<void>): void {
+    this.#isPumping = true;
+    filling.then(
+      () => {
+        this.#isPumping = false;
+        this.#pump();
+      },
+      error => {
+        this.#isPumping = false;
+        this.#waiters.rejectAll(error);
+      },
+    );
+  }
+
+  #isFull({ maxMessages, maxBytes }: Pick<PullRequest, 'maxMessages' | 'maxBytes'>): boolean {
+    return this.#window.readyMessages >= maxMessages || this.#window.readyBytes >= maxBytes;
+  }
+
+  #claim({ maxMessages, maxBytes, leaseMs }: PullRequest): ClaimedMessage[] {
+    const now = this.#parts.storage.now();
+    const oldest = now - this.#stored.retentionSeconds * 1000;
+    const most = Math.min(maxMessages, QUEUE_LIMITS.leasedMessages - this.#leases.size);
+    const batch: ClaimedMessage[] = [];
+    const expired: ReadyMessage[] = [];
+    let bytes = 0;
+    while (batch.length < most) {
+      const { first } = this.#window;
+      if (first === undefined) break;
+      if (first.since < oldest || this.#deleting.has(first.place)) {
+        this.#window.take();
+        expired.push(first);
+        continue;
+      }
+      bytes += first.body.byteLength;
+      if (batch.length > 0 && bytes > maxBytes) break;
+      this.#window.take();
+      batch.push(this.#lease(first, now + leaseMs));
+    }
+    if (expired.length > 0) this.#dropExpired(expired);
+    return batch;
+  }
+
+  #lease(message: ReadyMessage, untilMs: number): ClaimedMessage {
+    const { place, id, contentType, timestamp, body } = message;
+    const attempts = Math.max(message.attempts, this.#attempts.get(place) ?? 0) + 1;
+    const { leaseId } = this.#leases.add(message, attempts, untilMs);
+    return { leaseId, id, contentType, timestamp, attempts, body };
+  }
+
+  /** What fails is tried again when the messages are read again. */
+  #dropExpired(messages: readonly ReadyMessage[]): void {
+    const records = messages.map(({ place, body }) => ({ place, bytes: body.byteLength }));
+    this.#delete(records, this.#parts.work).then(
+      () => this.#pump(),
+      () => this.#window.forget(),
+    );
+  }
+
+  /** Claims have run out: each was an attempt. */
+  #expired(leases: readonly Lease[]): void {
+    for (const { place, attempts } of leases) {
+      this.#attempts.set(place, attempts);
+      this.#window.returned(place);
+    }
+    this.#pump();
+  }
+
+  // --- settling ---
+
+  #plan(plan: Settling, leaseId: string, add: (lease: Lease) => void): void {
+    const lease = this.#leases.get(leaseId);
+    if (lease === undefined) {
+      plan.unknown.push(leaseId);
+      return;
+    }
+    lease.isSettling = true;
+    this.#settling.add(lease.place);
+    plan.all.push(lease);
+    add(lease);
+  }
+
+  async #settle(plan: Settling, request: SettleRequest, work: CallWork): Promise<SettleResult> {
+    const { maxRetries = Number.POSITIVE_INFINITY, deadLetterQueue } = request;
+    const exhausted = plan.retries.filter(({ lease }) => lease.attempts > maxRetries);
+    const retried = plan.retries.filter(({ lease }) => lease.attempts <= maxRetries);
+    const dead = deadLetterQueue === undefined ? [] : exhausted;
+    const target = dead.length === 0 ? undefined : await this.#parts.sibling(deadLetterQueue ?? '');
+    const moved = await this.#moved(retried, dead);
+    const gone = [...plan.acks, ...exhausted.map(({ lease }) => lease)];
+    await this.#write(gone, moved, target, work);
+    for (const { place } of [...gone, ...retried.map(({ lease }) => lease)]) {
+      this.#attempts.delete(place);
+      this.#window.settled(place);
+    }
+    for (const lease of plan.all) this.#leases.delete(lease);
+    for (const { place } of plan.releases) this.#window.returned(place);
+    this.arrived(moved.retried);
+    target?.arrived(moved.dead);
+    return {
+      acked: plan.acks.length,
+      retried: moved.retried.length,
+      deadLettered: moved.dead.length,
+      dropped: exhausted.length - dead.length,
+      unknown: plan.unknown,
+    };
+  }
+
+  /** The messages that are written again, at their new places. */
+  async #moved(
+    retried: readonly Retry[],
+    dead: readonly Retry[],
+  ): Promise<{ readonly retried: (ReadyMessage & Moved)[]; readonly dead: (ReadyMessage & Moved)[] }> {
+    const { storage, work } = this.#parts;
+    const all = [...retried, ...dead];
+    const keys = all.map(({ lease }) => this.#keyOf(lease.place));
+    const records = keys.length === 0 ? [] : await storage.records.getMany(keys, undefined, work);
+    const now = storage.now();
+    const at = (index: number, message: Retry, change: Partial<StoredMessage>): (ReadyMessage & Moved)[] => {
+      const record = records[index];
+      // The queue was emptied.
+      if (record === undefined) return [];
+      const place = queueKeys.place(now + message.delayMs, storage.newId());
+      return [{ ...decodeMessage(record), ...change, place, from: message.lease.place }];
+    };
+    return {
+      retried: retried.flatMap((retry, index) => at(index, retry, { attempts: retry.lease.attempts })),
+      dead: dead.flatMap((retry, index) =>
+        at(retried.length + index, { ...retry, delayMs: 0 }, { attempts: 0, since: now }),
+      ),
+    };
+  }
+
+  async #write(
+    gone: readonly Lease[],
+    moved: { readonly retried: readonly (ReadyMessage & Moved)[]; readonly dead: readonly ReadyMessage[] },
+    target: QueueStore | undefined,
+    work: CallWork,
+  ): Promise<void> {
+    const { sum } = this.#parts;
+    const operations: RecordOperation[] = gone.map(({ place }) => ({ type: 'del', key: this.#keyOf(place) }));
+    for (const message of moved.retried) {
+      operations.push({ type: 'del', key: this.#keyOf(message.from) }, this.#putOf(message));
+    }
+    if (operations.length === 0) return;
+    const ready = sum.ready();
+    if (ready !== undefined) await ready;
+    this.#check('ack');
+    const removed = totalOf(gone.map(({ bodyBytes }) => bodyBytes));
+    const deadSum = totalOf(moved.dead.map(({ body }) => body.byteLength));
+    if (target !== undefined && deadSum.objects > 0) {
+      target.#check('send');
+      operations.push(...moved.dead.map(message => target.#putOf(message)), target.#sumOf(deadSum));
+    }
+    const change = sum.change({ bytes: deadSum.bytes - removed.bytes, objects: deadSum.objects - removed.objects });
+    await this.#commit(operations, { bytes: -removed.bytes, objects: -removed.objects }, change, work);
+    if (target !== undefined) target.#count(deadSum);
+  }
+
+  /** The claims are over, and nothing was written of them. */
+  #return(leases: readonly Lease[]): void {
+    for (const lease of leases) {
+      this.#leases.delete(lease);
+      this.#attempts.set(lease.place, lease.attempts - 1);
+      this.#window.returned(lease.place);
+    }
+  }
+
+  // --- removing ---
+
+  /** Deletes the messages whose places are before `end`, but not those whose outcome is being written. */
+  async #purge(work: CallWork, end: string): Promise<number> {
+    const prefix = queueKeys.messages(this.#stored.id);
+    let deleted = 0;
+    for (let from = ''; ; ) {
+      const page = await this.#page(from, end, PURGE_PAGE, work);
+      const last = page.at(-1);
+      if (last === undefined) return deleted;
+      const messages = page.map(([key, record]) => ({ place: key.slice(prefix.length), bytes: bodyBytesOf(record) }));
+      deleted += await this.#delete(messages, work);
+      from = `${last[0].slice(prefix.length)}\0`;
+    }
+  }
+
+  async #page(from: string, end: string, size: number, work: CallWork): Promise<[string, Buffer][]> {
+    const { records } = this.#parts.storage;
+    const prefix = queueKeys.messages(this.#stored.id);
+    const lt = end === LAST ? afterPrefix(prefix) : `${prefix}${end}`;
+    const iterator = await records.iterator({ gte: `${prefix}${from}`, lt }, undefined, work);
+    try {
+      return await iterator.nextv(size);
+    } finally {
+      await iterator.close();
+    }
+  }
+
+  /** One message is deleted once, whoever else is about to: what is not there any more does not count. */
+  async #delete(messages: readonly PlacedBytes[], work: CallWork): Promise<number> {
+    const mine = messages.filter(({ place }) => !this.#settling.has(place) && !this.#deleting.has(place));
+    if (mine.length === 0) return 0;
+    for (const { place } of mine) {
+      this.#deleting.add(place);
+      this.#leases.deletePlace(place);
+    }
+    try {
+      return await this.#deleteMarked(mine, work);
+    } catch (error) {
+      this.#window.forget();
+      throw error;
+    } finally {
+      for (const { place } of mine) {
+        this.#deleting.delete(place);
+        this.#attempts.delete(place);
+        this.#window.settled(place);
+      }
+    }
+  }
+
+  async #deleteMarked(messages: readonly PlacedBytes[], work: CallWork): Promise<number> {
+    const { storage, sum } = this.#parts;
+    await storage.records.awaitRecovery(work);
+    const keys = messages.map(({ place }) => this.#keyOf(place));
+    const there = await storage.records.getMany(keys, undefined, work);
+    const found = messages.filter((_, index) => there[index] !== undefined);
+    if (found.length === 0) return 0;
+    const ready = sum.ready();
+    if (ready !== undefined) await ready;
+    const removed = totalOf(found.map(({ bytes }) => bytes));
+    const minus = { bytes: -removed.bytes, objects: -removed.objects };
+    const operations: RecordOperation[] = found.map(({ place }) => ({ type: 'del', key: this.#keyOf(place) }));
+    await this.#commit(operations, minus, sum.change(minus), work);
+    return found.length;
+  }
+}
+
+/** The end of all places. */
+const LAST = '';
+
+interface PlacedBytes {
+  readonly place: string;
+  readonly bytes: number;
+}
+
+type Backlog = Omit<QueueMetrics, 'oldestMessageTimestamp'>;
+
+interface Retry {
+  readonly lease: Lease;
+  readonly delayMs: number;
+}
+
+interface Moved {
+  /** Its place before. */
+  readonly from: string;
+}
+
+/** What a call of `settle` is about. */
+class Settling {
+  readonly all: Lease[] = [];
+  readonly acks: Lease[] = [];
+  readonly retries: Retry[] = [];
+  readonly releases: Lease[] = [];
+  readonly unknown: string[] = [];
+}
+
+function totalOf(bytes: readonly number[]): { readonly bytes: number; readonly objects: number } {
+  return { bytes: bytes.reduce((total, each) => total + each, 0), objects: bytes.length };
+}
+
+/** When the message could be delivered first: a place begins with it. */
+function readyAt({ place }: ReadyMessage): number {
+  return dueOf(place);
+}

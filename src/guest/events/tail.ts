@@ -1,0 +1,27 @@
+/** The argument of a tail handler: what is known of invocations of other functions. */
+import { DateCtor, jsonParse } from '../primordials.ts';
+import { defineOwn, defineValue } from '../web/base/idl.ts';
+
+interface Item {
+  event: { request?: object; unredacted?: object; scheduledTime?: number; cron?: string } | null;
+}
+
+/** The host has written the text. */
+export function traceItems(json: string): readonly object[] {
+  const items: Item[] = jsonParse(json);
+  for (let i = 0; i < items.length; i++) {
+    const event = items[i]?.event ?? null;
+    if (event === null) continue;
+    // Alarms have a Date where cron triggers have a number.
+    if (event.scheduledTime !== undefined && event.cron === undefined) {
+      defineOwn(event, 'scheduledTime', new DateCtor(event.scheduledTime));
+    }
+    const { request } = event;
+    if (request === undefined) continue;
+    const original = event.unredacted ?? request;
+    // Not enumerable: who writes an item down has what is redacted.
+    defineValue(request, 'getUnredacted', () => original);
+    delete event.unredacted;
+  }
+  return items;
+}

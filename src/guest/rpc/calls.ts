@@ -1,0 +1,226 @@
+/** Calls that this realm makes of other functions: over a service binding, and of stubs. */
+import { type BodyForm, CALL, MAX_CALL_BYTES, type ReceivedAnswer } from '../../bindings/function/calls.ts';
+import { ServiceId } from '../../bindings/service-id.ts';
+import { callService } from '../call-service.ts';
+import { concat, Source } from '../callbacks/body.ts';
+import { makeError, type Parts } from '../callbacks/decode.ts';
+import { currentInvocation, type Invocation } from '../events/invocation.ts';
+import type { HostBody } from '../host-body.ts';
+import {
+  arrayIndexOf,
+  arrayPush,
+  arraySlice,
+  defineProperty,
+  ErrorCtor,
+  jsonParse,
+  jsonStringify,
+  PromiseCtor,
+  promiseReject,
+  RangeErrorCtor,
+  TypeErrorCtor,
+  typedArrayLength,
+} from '../primordials.ts';
+import { rejection } from '../rejection.ts';
+import { requireHandler } from '../scope.ts';
+import { decodeUtf8 } from '../utf8.ts';
+import { isObject } from '../web/base/idl.ts';
+import { fetchFrom } from '../web/fetch/fetch.ts';
+import { disposeSymbol } from './dispose.ts';
+import { dropExport } from './exports.ts';
+import { createBindingStub, createStub, disposeStub, Remote, stubState } from './stubs.ts';
+import { receiveValue, sendValue } from './values.ts';
+
+/** The object that the function finds in its environment. */
+export function createServiceBinding(name: string): object {
+  const own: { readonly [method: string]: unknown } = {
+    __proto__: null,
+    fetch: (input: unknown, init?: unknown) => fetchFrom(ServiceId.Function, name, failureOf, input, init),
+    connect: () => {
+      throw new TypeErrorCtor(`${name}.connect() is not supported: call ${name}.fetch() or a method`);
+    },
+  } as never; // without inherited names
+  return createBindingStub(
+    (path, args) => call(ServiceId.Function, name, undefined, path, args),
+    method => own[method],
+  );
+}
+
+/** The error in the head of a reply, where the function has thrown. */
+function failureOf(head: object): Error | undefined {
+  const { e } = head as { e?: readonly [string, string] }; // the host's
+  return e === undefined ? undefined : makeError(e[0], e[1]);
+}
+
+export function callStub(
+  remote: Remote,
+  path: readonly string[],
+  args: readonly unknown[] | undefined,
+): Promise<unknown> {
+  return call(ServiceId.Stub, '', remote.number, path, args);
+}
+
+function call(
+  service: ServiceId,
+  binding: string,
+  stub: number | undefined,
+  path: readonly string[],
+  args: readonly unknown[] | undefined,
+): Promise<unknown> {
+  try {
+    requireHandler(binding === '' ? 'A call of a stub' : `${binding}.${path[path.length - 1] ?? ''}()`);
+    const sent = sendValue(args, openInvocation, false);
+    const { exports, references } = sent;
+    const head = jsonStringify({
+      __proto__: null,
+      ...(stub !== undefined && { i: stub }),
+      p: path,
+      ...(args === undefined && { g: true }),
+      ...sent.form,
+      ...(references.length > 0 && { f: references }),
+    });
+    return new PromiseCtor(resolve => {
+      callService(service, CALL, binding, head, sent.body, {
+        onReply: (text, body) => resolve(receive(text, body, exports)),
+        onFailed: (error, site) => {
+          drop(exports, undefined);
+          resolve(rejection(error, site));
+        },
+      });
+    });
+  } catch (error) {
+    return promiseReject(error);
+  }
+}
+
+function drop(exports: readonly number[], kept: readonly number[] | undefined): void {
+  for (let i = 0; i < exports.length; i++) {
+    const number = exports[i] ?? 0;
+    if (kept === undefined || arrayIndexOf(kept, number) < 0) dropExport(number);
+  }
+}
+
+async function receive(text: string, body: HostBody | null, exports: readonly number[]): Promise<unknown> {
+  const head: ReceivedAnswer = jsonParse(text); // the host's
+  if ('e' in head) {
+    drop(exports, undefined);
+    throw makeError(head.e[0], head.e[1]);
+  }
+  const { f, k, ...form } = head;
+  drop(exports, k);
+  const stubs = new ReceivedStubs(f, () => body?.stop());
+  const { json, parts } = await takeValue(body, form, f !== undefined);
+  const value = receiveValue(json, parts, index => stubs.stub(index));
+  stubs.dropUnused();
+  if (f !== undefined && isObject(value) && stubState(value) === undefined) {
+    const dispose = (): void => stubs.dispose();
+    defineProperty(value, disposeSymbol, {
+      __proto__: null,
+      value: dispose,
+      configurable: true,
+      writable: true,
+    } as PropertyDescriptor);
+  }
+  return value;
+}
+
+/** The JSON of a value and what it refers to. `isHeld`: the body goes on behind the value. */
+export async function takeValue(
+  body: HostBody | null,
+  { b: lengths, s: hasStream = false }: BodyForm,
+  isHeld: boolean,
+): Promise<{ readonly json: string; readonly parts: Parts }> {
+  if (lengths === undefined || body === null) {
+    const json = body === null ? '["u"]' : body.isComplete ? body.text() : await wholeText(body);
+    return { json, parts: NO_PARTS };
+  }
+  const reader = { next: () => body.next(), cancel: () => body.stop() };
+  const source = body.isComplete ? new Source(body.bytes(), undefined) : new Source(null, reader);
+  const bytes: Uint8Array[] = [];
+  for (let i = 0; i < lengths.length; i++) arrayPush(bytes, await source.take(lengths[i] ?? 0));
+  const text = bytes[0];
+  if (text === undefined) throw new TypeErrorCtor('The value is malformed');
+  const sequences = arraySlice(bytes, 1);
+  const stream = hasStream && !isHeld ? source.rest() : undefined;
+  // Nothing follows the value: a sender that goes on is not read.
+  if (stream === undefined && !isHeld && !body.isComplete) body.stop();
+  return { json: decodeUtf8(text), parts: { bytes: sequences, stream } };
+}
+
+const NO_PARTS: Parts = { bytes: [], stream: undefined };
+
+async function wholeText(body: HostBody): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for (let chunk = await body.next(); chunk !== undefined; chunk = await body.next()) {
+    bytes += typedArrayLength(chunk);
+    if (bytes > MAX_CALL_BYTES) {
+      body.stop();
+      throw new RangeErrorCtor(`The value has more than ${MAX_CALL_BYTES} bytes: pass a stream`);
+    }
+    arrayPush(chunks, chunk);
+  }
+  const whole = concat(chunks);
+  return whole === null ? '' : decodeUtf8(whole);
+}
+
+function openInvocation(): Invocation {
+  const invocation = currentInvocation();
+  if (invocation === undefined) throw new ErrorCtor('The request that this belongs to is over');
+  return invocation;
+}
+
+/** The stubs that came with a value. */
+export class ReceivedStubs {
+  readonly #numbers: readonly number[];
+  readonly #remotes: (Remote | undefined)[] = [];
+  readonly #stubs: object[] = [];
+  readonly #onUnused: () => void;
+  #used = 0;
+
+  /** @param onUnused called when all of them have been disposed of */
+  constructor(numbers: readonly number[] = NO_NUMBERS, onUnused: () => void) {
+    this.#numbers = numbers;
+    this.#onUnused = onUnused;
+  }
+
+  stub(index: number): object {
+    const number = this.#numbers[index];
+    if (number === undefined) throw new TypeErrorCtor('The value is malformed');
+    let remote = this.#remotes[index];
+    if (remote === undefined) {
+      this.#used++;
+      remote = new Remote(number, () => {
+        if (--this.#used === 0) this.#onUnused();
+      });
+      this.#remotes[index] = remote;
+    }
+    const stub = createStub(remote, callStub);
+    arrayPush(this.#stubs, stub);
+    return stub;
+  }
+
+  /** Of a value without any of them. */
+  dropUnused(): void {
+    if (this.#numbers.length > 0 && this.#used === 0) this.#onUnused();
+  }
+
+  /** Disposes of those that came with the value, not of what `dup()` has made of them. */
+  dispose(): void {
+    for (let i = 0; i < this.#stubs.length; i++) {
+      const stub = this.#stubs[i];
+      const state = stub === undefined ? undefined : stubState(stub);
+      if (state !== undefined) disposeStub(state);
+    }
+  }
+
+  /** Numbers of those that are still in use. */
+  get kept(): number[] {
+    const kept: number[] = [];
+    for (let i = 0; i < this.#numbers.length; i++) {
+      if (this.#remotes[i]?.isUsed === true) arrayPush(kept, this.#numbers[i] ?? 0);
+    }
+    return kept;
+  }
+}
+
+const NO_NUMBERS: readonly number[] = [];

@@ -1,0 +1,235 @@
+/** Calls by other functions: which object is meant, which of its methods may be called, and the answer. */
+import type { CallAnswer, ReceivedCall } from '../../bindings/function/calls.ts';
+import { BODY_STREAM, Ev } from '../../isolate/ops/table.ts';
+import { onEvent } from '../bridge.ts';
+import { createContext } from '../events/execution-context.ts';
+import { type Handlers, handlersOfExport } from '../events/handlers.ts';
+import { fail, Invocation, replyWith } from '../events/invocation.ts';
+import { HostBody } from '../host-body.ts';
+import {
+  construct,
+  getOwnPropertyDescriptor,
+  getPrototypeOf,
+  hasOwn,
+  isArray,
+  jsonParse,
+  jsonStringify,
+  MapCtor,
+  mapGet,
+  mapSet,
+  objectKeys,
+  PromiseCtor,
+  reflectApply,
+  SetCtor,
+  setHas,
+  TypeErrorCtor,
+} from '../primordials.ts';
+import { encodeUtf8 } from '../utf8.ts';
+import { isUint8Array } from '../web/base/buffers.ts';
+import { isCallable, isObject } from '../web/base/idl.ts';
+import { ByteReader, createByteStream } from '../web/streams/streams.ts';
+import { ReceivedStubs, takeValue } from './calls.ts';
+import { FunctionEntrypoint, RpcTarget } from './entrypoint.ts';
+import { exportedObject } from './exports.ts';
+import { stubState } from './stubs.ts';
+import { receiveValue, type SentValue, sendValue } from './values.ts';
+
+let main: object | undefined;
+let environment: object = {};
+const byEntrypoint = new MapCtor<string, Handlers>();
+
+/** Undefined for a classic script, which has no entrypoints. */
+export function setMainModule(namespace: object | undefined, env: object): void {
+  main = namespace;
+  environment = env;
+}
+
+/** Whether something can be called that is no handler of an event. */
+export function hasEntrypoint(namespace: object | undefined): boolean {
+  if (namespace === undefined) return false;
+  const names = objectKeys(namespace);
+  for (let i = 0; i < names.length; i++) {
+    if (isEntrypointClass((namespace as { [name: string]: unknown })[names[i] ?? ''])) return true; // a namespace can be read from
+  }
+  return false;
+}
+
+/** The handlers of an export. @throws TypeError when there is no such export */
+export function handlersOfEntrypoint(name: string): Handlers {
+  const known = mapGet(byEntrypoint, name);
+  if (known !== undefined) return known;
+  const handlers = handlersOfExport(exportOf(name));
+  mapSet(byEntrypoint, name, handlers);
+  return handlers;
+}
+
+function exportOf(name: string): unknown {
+  if (main !== undefined && hasOwn(main, name)) return (main as { [name: string]: unknown })[name]; // a namespace can be read from
+  throw new TypeErrorCtor(
+    main === undefined
+      ? 'A classic script has no entrypoints: deploy an ES module'
+      : `The function has no entrypoint "${name}": its main module does not export it`,
+  );
+}
+
+function isEntrypointClass(value: unknown): value is new (context: unknown, env: unknown) => object {
+  if (typeof value !== 'function') return false;
+  const prototype: unknown = value.prototype;
+  return isObject(prototype) && isOf(prototype, FunctionEntrypoint.prototype);
+}
+
+/** Whether the object inherits from the prototype. */
+function isOf(object: object, prototype: object): boolean {
+  for (let at = getPrototypeOf(object); at !== null; at = getPrototypeOf(at)) if (at === prototype) return true;
+  return false;
+}
+
+onEvent(Ev.Rpc, (id: number, text: string, bodySize: number) => {
+  const invocation = new Invocation(id);
+  const call: ReceivedCall = jsonParse(text); // the host's
+  invocation.propsText = call.props;
+  void answer(invocation, call, bodySize === 0 ? null : new HostBody(id, bodySize < 0 ? BODY_STREAM : bodySize));
+});
+
+async function answer(invocation: Invocation, call: ReceivedCall, body: HostBody | null): Promise<void> {
+  const stubs = new ReceivedStubs(call.f, () => {});
+  try {
+    const { json, parts } = await takeValue(body, call, false);
+    const args = receiveValue(json, parts, index => stubs.stub(index));
+    const result = await run(invocation, call, args);
+    // What the function goes on using it has duplicated; an answer with a stub in it refers to the stub itself.
+    const sent = sendValue(result, () => invocation, true);
+    stubs.dispose();
+    reply(invocation, sent, stubs.kept);
+  } catch (error) {
+    stubs.dispose();
+    fail(invocation, error, 'EDGE_HANDLER_THREW');
+  }
+}
+
+function reply(invocation: Invocation, { form, references, body }: SentValue, kept: readonly number[]): void {
+  const head: CallAnswer = {
+    ...form,
+    ...(references.length > 0 && { f: references }),
+    ...(kept.length > 0 && { k: kept }),
+  };
+  const text = jsonStringify(head);
+  if (body === null) replyWith(invocation, text, '["u"]');
+  else if (references.length === 0) replyWith(invocation, text, body);
+  else replyWith(invocation, text, held(body));
+}
+
+/** The body goes on behind the value: it ends when the caller has disposed of all that it has got. */
+function held(body: NonNullable<SentValue['body']>): ReturnType<typeof createByteStream> {
+  let first = typeof body === 'string' ? encodeUtf8(body) : isUint8Array(body) ? body : undefined;
+  const reader = typeof body === 'string' || isUint8Array(body) ? undefined : new ByteReader(body);
+  return createByteStream({
+    async pull() {
+      const chunk = first ?? (await reader?.next());
+      first = undefined;
+      return chunk ?? new PromiseCtor<never>(() => {});
+    },
+    cancel: reason => reader?.cancel(reason),
+  });
+}
+
+async function run(
+  invocation: Invocation,
+  { x, e = 'default', p: path, g: isRead }: ReceivedCall,
+  args: unknown,
+): Promise<unknown> {
+  let value: unknown;
+  let receiver: unknown;
+  let isHandlers = false;
+  if (x === undefined) {
+    const exported = exportOf(e);
+    const context = createContext(invocation);
+    if (isEntrypointClass(exported)) value = construct(exported, [context, environment]);
+    else if (typeof exported === 'object' && exported !== null) {
+      isHandlers = true;
+      value = exported;
+    } else {
+      throw new TypeErrorCtor(
+        `The entrypoint "${e}" takes no calls: it is no class that extends FunctionEntrypoint, and no object`,
+      );
+    }
+    if (path.length === 1 && isHandlers) return callHandler(value, path[0] ?? '', isRead === true, args, context);
+  } else {
+    value = exportedObject(x);
+    if (value === undefined)
+      throw new TypeErrorCtor('The object is no longer there: the call that it came with is over');
+  }
+  for (let i = 0; i < path.length; i++) {
+    receiver = value;
+    value = memberOf(value, path[i] ?? '');
+  }
+  if (isRead === true) return value;
+  if (!isCallable(value)) throw new TypeErrorCtor(`"${path[path.length - 1] ?? 'the stub'}" is not a function.`);
+  return reflectApply(value, receiver, isArray(args) ? args : []);
+}
+
+/** A method of an object of handlers: it gets one argument, the environment and the context. */
+function callHandler(handlers: unknown, name: string, isRead: boolean, args: unknown, context: unknown): unknown {
+  checkReserved(name);
+  const method =
+    isObject(handlers) && hasOwn(handlers, name) ? getOwnPropertyDescriptor(handlers, name)?.value : undefined;
+  if (isRead || !isCallable(method)) throw missing(name);
+  if (!isArray(args) || args.length !== 1) {
+    throw new TypeErrorCtor(
+      `Cannot call the handler function "${name}" over RPC with ${isArray(args) ? args.length : 0} arguments: a handler of an object takes one; extend FunctionEntrypoint for others`,
+    );
+  }
+  return reflectApply(method, handlers, [args[0], environment, context]);
+}
+
+const RESERVED = new SetCtor<string>();
+for (const name of [
+  'fetch',
+  'connect',
+  'constructor',
+  'dup',
+  'alarm',
+  'webSocketMessage',
+  'webSocketClose',
+  'webSocketError',
+]) {
+  RESERVED.add(name);
+}
+
+function checkReserved(name: string): void {
+  if (setHas(RESERVED, name)) {
+    throw new TypeErrorCtor(`'${name}' is a reserved method and cannot be called over RPC.`);
+  }
+}
+
+/** Of classes what their prototypes have, of other objects what they have themselves. */
+function memberOf(object: unknown, name: string): unknown {
+  if (!isObject(object)) throw missing(name);
+  if (stubState(object) !== undefined) return (object as { [name: string]: unknown })[name]; // a stub has every name
+  const isTarget = isOf(object, RpcTarget.prototype) || isOf(object, FunctionEntrypoint.prototype);
+  if (!isTarget) {
+    const prototype = getPrototypeOf(object);
+    const isPlain = (prototype === null || prototype === ObjectPrototype || isArray(object)) && hasOwn(object, name);
+    if (!isPlain) throw missing(name);
+    return (object as { [name: string]: unknown })[name]; // every object can be read from
+  }
+  checkReserved(name);
+  for (let at = getPrototypeOf(object); at !== null && !isRoot(at); at = getPrototypeOf(at)) {
+    const descriptor = getOwnPropertyDescriptor(at, name);
+    if (descriptor === undefined) continue;
+    return descriptor.get === undefined ? descriptor.value : reflectApply(descriptor.get, object, []);
+  }
+  throw missing(name);
+}
+
+function isRoot(prototype: object): boolean {
+  return (
+    prototype === RpcTarget.prototype || prototype === FunctionEntrypoint.prototype || prototype === ObjectPrototype
+  );
+}
+
+const ObjectPrototype: object = Object.prototype;
+
+function missing(name: string): Error {
+  return new TypeErrorCtor(`The RPC receiver does not implement the method "${name}".`);
+}

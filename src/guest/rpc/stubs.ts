@@ -1,0 +1,215 @@
+/**
+ * Stubs: what a function gets for an object of another. Each is a proxy, which can be called and read from by any name; every name makes another proxy
+ * for the path so far, and a call or an `await` sends it.
+ */
+import {
+  arrayPush,
+  arraySlice,
+  promiseReject,
+  promiseThen,
+  TypeErrorCtor,
+  WeakMapCtor,
+  weakMapGet,
+  weakMapSet,
+} from '../primordials.ts';
+import { isCallable, isObject } from '../web/base/idl.ts';
+import { disposeSymbol } from './dispose.ts';
+
+/** Calls or, without arguments, reads what stands at the path. */
+export type Send = (path: readonly string[], args: readonly unknown[] | undefined) => Promise<unknown>;
+
+/** An object of another realm. Several stubs may refer to it. */
+export class Remote {
+  readonly number: number;
+  readonly #onUnused: () => void;
+  #references = 0;
+
+  constructor(number: number, onUnused: () => void) {
+    this.number = number;
+    this.#onUnused = onUnused;
+  }
+
+  get isUsed(): boolean {
+    return this.#references > 0;
+  }
+
+  refer(): void {
+    this.#references++;
+  }
+
+  release(): void {
+    if (--this.#references === 0) this.#onUnused();
+  }
+}
+
+/** What is behind a proxy that is a stub. */
+export interface StubState {
+  readonly remote: Remote;
+  isDisposed: boolean;
+}
+
+const states = new WeakMapCtor<object, StubState>();
+
+export function stubState(value: object): StubState | undefined {
+  return weakMapGet(states, value);
+}
+
+export function disposeStub(state: StubState): void {
+  if (state.isDisposed) return;
+  state.isDisposed = true;
+  state.remote.release();
+}
+
+/** @throws Error when the stub is used after it was disposed */
+export function remoteOf({ isDisposed, remote }: StubState): Remote {
+  if (isDisposed) throw new TypeErrorCtor('RPC stub used after being disposed.');
+  return remote;
+}
+
+export function createStub(
+  remote: Remote,
+  send: (remote: Remote, ...call: Parameters<Send>) => Promise<unknown>,
+): object {
+  const state: StubState = { remote, isDisposed: false };
+  remote.refer();
+  const sendChecked: Send = (path, args) => {
+    try {
+      return send(remoteOf(state), path, args);
+    } catch (error) {
+      return promiseReject(error);
+    }
+  };
+  const stub = createProxy({
+    get: name => (name === 'then' ? undefined : property(sendChecked, [name])),
+    symbol: key => (key === disposeSymbol ? () => disposeStub(state) : undefined),
+    dup: () => createStub(remoteOf(state), send),
+    call: args => callOf(sendChecked, [], args),
+  });
+  weakMapSet(states, stub, state);
+  return stub;
+}
+
+/** The object of a service binding. */
+export function createBindingStub(send: Send, own: (name: string) => unknown): object {
+  const stub: object = createProxy({
+    get: name => own(name) ?? (name === 'then' ? undefined : property(send, [name])),
+    symbol: key => (key === disposeSymbol ? () => {} : undefined),
+    dup: () => stub,
+    call: undefined,
+  });
+  return stub;
+}
+
+/** What stands at a path of another realm's object: to be called, or awaited for its value. */
+function property(send: Send, path: readonly string[]): object {
+  let value: Promise<unknown> | undefined;
+  const read = (): Promise<unknown> => {
+    value ??= send(path, undefined);
+    return value;
+  };
+  return createProxy({
+    get: name => promiseMethod(read, name) ?? property(send, longer(path, name)),
+    symbol: () => undefined,
+    dup: undefined,
+    call: args => callOf(send, path, args),
+  });
+}
+
+function callOf(send: Send, path: readonly string[], args: readonly unknown[]): object {
+  const result = send(path, args);
+  return pipelined(result);
+}
+
+/** The promise of a result: its methods and properties can be called before it is there. */
+function pipelined(result: Promise<unknown>): object {
+  const send: Send = (path, args) => sendOn(result, path, args);
+  return createProxy({
+    get: name => promiseMethod(() => result, name) ?? property(send, [name]),
+    symbol: key => (key === disposeSymbol ? () => promiseThen(result, disposeResult, () => {}) : undefined),
+    dup: undefined,
+    call: args => callOf(send, [], args),
+  });
+}
+
+async function sendOn(
+  result: Promise<unknown>,
+  path: readonly string[],
+  args: readonly unknown[] | undefined,
+): Promise<unknown> {
+  let receiver: unknown;
+  let value = await result;
+  for (let i = 0; i < path.length; i++) {
+    const name = path[i] ?? '';
+    if (!isObject(value))
+      throw new TypeErrorCtor(`The result of the call has no property "${name}": it is ${typeof value}`);
+    receiver = value;
+    // Stubs are proxies, and read what is not there yet.
+    value = (value as { [name: string]: unknown })[name]; // every object can be read from
+  }
+  if (args === undefined) return value;
+  if (!isCallable(value)) throw new TypeErrorCtor(`"${path[path.length - 1] ?? ''}" is not a function.`);
+  return reflectCall(value, receiver, args);
+}
+
+const { apply: reflectCall } = Reflect as unknown as {
+  apply(target: object, receiver: unknown, args: readonly unknown[]): unknown;
+};
+
+function disposeResult(value: unknown): void {
+  if (!isObject(value)) return;
+  const dispose: unknown = (value as { [key: symbol]: unknown })[disposeSymbol]; // every object can be read from
+  if (isCallable(dispose)) reflectCall(dispose, value, []);
+}
+
+function longer(path: readonly string[], name: string): string[] {
+  const copy = arraySlice(path);
+  arrayPush(copy, name);
+  return copy;
+}
+
+const promiseMethods = Promise.prototype;
+const { then: promiseThenMethod, catch: promiseCatch, finally: promiseFinally } = promiseMethods;
+
+function promiseMethod(promise: () => Promise<unknown>, name: string): unknown {
+  switch (name) {
+    case 'then':
+      return (...args: unknown[]) => reflectCall(promiseThenMethod, promise(), args);
+    case 'catch':
+      return (...args: unknown[]) => reflectCall(promiseCatch, promise(), args);
+    case 'finally':
+      return (...args: unknown[]) => reflectCall(promiseFinally, promise(), args);
+    default:
+      return undefined;
+  }
+}
+
+interface ProxyParts {
+  get(name: string): unknown;
+  symbol(key: symbol): unknown;
+  readonly dup: (() => object) | undefined;
+  readonly call: ((args: readonly unknown[]) => object) | undefined;
+}
+
+const ProxyCtor = Proxy;
+
+function createProxy({ get, symbol, dup, call }: ProxyParts): object {
+  const handler: ProxyHandler<object> = {
+    __proto__: null,
+    get: (_target: object, key: string | symbol) => {
+      if (typeof key === 'symbol') return symbol(key);
+      return key === 'dup' && dup !== undefined ? dup : get(key);
+    },
+    has: () => false,
+    apply: (_target: object, _receiver: unknown, args: readonly unknown[]) => call?.(args),
+    ownKeys: () => [],
+    getOwnPropertyDescriptor: () => undefined,
+    getPrototypeOf: () => null,
+    set: refuse,
+    defineProperty: refuse,
+    deleteProperty: refuse,
+    setPrototypeOf: refuse,
+  } as never; // a handler without inherited traps
+  return new ProxyCtor(call === undefined ? {} : () => {}, handler);
+}
+
+const refuse = (): boolean => false;

@@ -1,0 +1,220 @@
+/**
+ * The connection behind a socket: a call of the service of the host process, whose body is what is sent and whose answer is what is received. Both
+ * bodies stay in use when TLS takes the connection over, which then belongs to another socket.
+ */
+import { ServiceId } from '../../bindings/service-id.ts';
+import { CONNECT, type ConnectReply, FINISH, START_TLS } from '../../bindings/socket/calls.ts';
+import { BODY_STREAM, Op } from '../../isolate/ops/table.ts';
+import { writeAll } from '../body-out.ts';
+import { openCall } from '../calls.ts';
+import { HostBody, HostSink } from '../host-body.ts';
+import { jsonParse, jsonStringify, PromiseCtor, promiseThen, typedArrayLength } from '../primordials.ts';
+import type { Address, SocketOptions } from './address.ts';
+
+/** The socket that has the connection. */
+export interface ConnectionOwner {
+  onOpened(reply: ConnectReply): void;
+  /** Both directions have ended, or the other end has ended the connection. What was received can still be read. */
+  onClosed(): void;
+  /** Whatever waits for the connection fails with it. */
+  onFailed(error: unknown): void;
+}
+
+/** Keeps the sockets of this isolate apart, of whichever invocation they are. */
+let highest = 0;
+
+export class Connection {
+  owner: ConnectionOwner;
+  readonly #number: number;
+  readonly #body: SocketBody;
+  readonly #sink: HostSink;
+  #reply: ConnectReply | undefined;
+  readonly #isOpen: Promise<void>;
+  #sentBytes = 0;
+  #readBytes = 0;
+  #isReadingOver = false;
+  #isWritingOver = false;
+  #isOver = false;
+  #ending: Promise<void> | undefined;
+  /** The next chunk, until the socket that asked for it, or the one in its place, has taken it. */
+  #reading: Promise<Uint8Array | undefined> | undefined;
+
+  constructor({ hostname, port }: Address, { secureTransport, allowHalfOpen }: SocketOptions, owner: ConnectionOwner) {
+    this.owner = owner;
+    this.#number = ++highest;
+    const name = jsonStringify(hostname);
+    // From texts: function code could add properties to an object.
+    const args = `{"socket":${this.#number},"hostname":${name},"port":${port},"secureTransport":"${secureTransport}","allowHalfOpen":${allowHalfOpen}}`;
+    let opened: () => void = () => {};
+    this.#isOpen = new PromiseCtor(resolve => {
+      opened = resolve;
+    });
+    const { exchange } = openCall(Op.CallStream, ServiceId.Socket, `${CONNECT}\n\n${args}`, undefined, {
+      onReply: head => {
+        if (this.#isOver) return;
+        this.#reply = jsonParse(head);
+        this.#body.watch(
+          error => this.#bodyFailed(error),
+          () => this.#readingEnded(),
+        );
+        opened();
+        this.owner.onOpened(jsonParse(head));
+        this.#probe();
+      },
+      onFailed: makeError => this.fail(makeError()),
+    });
+    this.#sink = new HostSink(exchange);
+    this.#sink.onStop = (reason, isFailure) => this.#stopped(reason, isFailure);
+    this.#body = new SocketBody(exchange);
+  }
+
+  /** What is received, for a body that goes back to the host. */
+  get source(): HostBody {
+    return this.#body;
+  }
+
+  // --- what is received ---
+
+  /** The next chunk, undefined at the end. The socket that uses it calls `taken`. */
+  next(): Promise<Uint8Array | undefined> {
+    this.#reading ??= this.#read();
+    return this.#reading;
+  }
+
+  taken(chunk: Uint8Array | undefined): void {
+    this.#reading = undefined;
+    if (chunk === undefined) return;
+    this.#readBytes += typedArrayLength(chunk);
+    this.#probe();
+  }
+
+  async #read(): Promise<Uint8Array | undefined> {
+    // A body that fails before it was announced fails with the call.
+    await this.#isOpen;
+    return this.#body.next();
+  }
+
+  /** Nothing more is read. What the other end sends from here on waits there. */
+  async stopReading(): Promise<void> {
+    await this.#isOpen;
+    if (this.#isReadingOver) return;
+    this.#isReadingOver = true;
+    this.#body.stop();
+    this.#closeIfOver();
+  }
+
+  #readingEnded(): void {
+    this.#isReadingOver = true;
+    this.#closeIfOver();
+  }
+
+  #bodyFailed(error: unknown): void {
+    if (!this.#isReadingOver) this.fail(error);
+  }
+
+  /** The end is found without being read when nothing is left before it. Only what waits for the end has to know. */
+  #probe(): void {
+    if (this.#isWritingOver && !this.#isReadingOver && this.#reading === undefined) this.#body.probe();
+  }
+
+  // --- what is sent ---
+
+  /** Resolves when the next chunk may be written. The bytes must stay as they are until then. */
+  async write(bytes: Uint8Array): Promise<void> {
+    this.#sentBytes += typedArrayLength(bytes);
+    await writeAll(this.#sink, bytes);
+  }
+
+  /** Resolves when all that was written has been sent, its end included. */
+  endWriting(): Promise<void> {
+    this.#ending ??= this.#endWriting();
+    return this.#ending;
+  }
+
+  async #endWriting(): Promise<void> {
+    if (this.#isWritingOver || this.#isOver) return;
+    this.#sink.end();
+    // An end that is only on its way would be lost with the end of the invocation.
+    await this.#call(FINISH, `{"socket":${this.#number}}`);
+    this.#isWritingOver = true;
+    this.#probe();
+    this.#closeIfOver();
+  }
+
+  /** A call that goes on with that of the connection. What fails it fails the connection. */
+  #call(method: string, args: string): Promise<void> {
+    return new PromiseCtor((resolve, reject) => {
+      openCall(Op.Call, ServiceId.Socket, `${method}\n\n${args}`, undefined, {
+        onReply: () => resolve(),
+        onFailed: makeError => {
+          const error = makeError();
+          this.fail(error);
+          reject(error);
+        },
+      });
+    });
+  }
+
+  /** What was sent is no whole message: the connection is given up. */
+  abort(reason: unknown): void {
+    if (this.#isWritingOver || this.#isOver) return;
+    this.#sink.fail('The function has aborted the socket');
+    this.fail(reason);
+  }
+
+  #stopped(reason: unknown, isFailure: boolean): void {
+    this.#isWritingOver = true;
+    if (isFailure) this.fail(reason);
+    else if (!this.#isOver) this.#close();
+  }
+
+  // --- the end ---
+
+  fail(error: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#body.fail(error);
+    this.owner.onFailed(error);
+  }
+
+  #closeIfOver(): void {
+    if (this.#isReadingOver && this.#isWritingOver && !this.#isOver) this.#close();
+  }
+
+  #close(): void {
+    this.#isOver = true;
+    this.owner.onClosed();
+  }
+
+  // --- TLS ---
+
+  /** The connection belongs to another socket, and goes on with TLS behind what has been written. */
+  startTls(serverName: string | undefined, owner: ConnectionOwner): void {
+    this.owner = owner;
+    const name = serverName === undefined ? 'null' : jsonStringify(serverName);
+    const args = `{"socket":${this.#number},"sentBytes":${this.#sentBytes},"readBytes":${this.#readBytes},"serverName":${name}}`;
+    const opened = (): void => {
+      if (this.#reply !== undefined && !this.#isOver) owner.onOpened(this.#reply);
+    };
+    promiseThen(this.#call(START_TLS, args), opened, error => this.fail(error));
+  }
+}
+
+/** The body of the answer, which is used before the answer has come. */
+class SocketBody extends HostBody {
+  #isPiped = false;
+
+  constructor(exchange: number) {
+    super(exchange, BODY_STREAM);
+  }
+
+  override pipeTo(exchange: number): void {
+    this.#isPiped = true;
+    super.pipeTo(exchange);
+  }
+
+  /** What goes back to the host is none of this realm's. */
+  override probe(): void {
+    if (!this.#isPiped) super.probe();
+  }
+}

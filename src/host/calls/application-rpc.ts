@@ -1,0 +1,244 @@
+/**
+ * Calls of a function's methods by the application: `fn.rpc.method(...)`. Values are those of callbacks, and a result may have functions and objects that
+ * stay in the function, as stubs.
+ */
+
+import { putTogether, takeApart } from '../../bindings/callbacks/call-body.js';
+import { MAX_VALUE_BYTES } from '../../bindings/callbacks/calls.js';
+import { decodeValue } from '../../bindings/callbacks/decode.js';
+import { encodeValue } from '../../bindings/callbacks/encode.js';
+import { cancelBody } from '../../bindings/cancel-body.js';
+import type { BodyForm, CallAnswer, ReceivedCall } from '../../bindings/function/calls.js';
+import { MAX_PATH } from '../../bindings/function/calls.js';
+import type { ServiceBody } from '../../bindings/service.js';
+import { HostOpens } from '../../protocol/messages.js';
+import { EdgeError } from '../../quotas/errors.js';
+import { expensiveStructure } from '../../quotas/host/json-structure.js';
+import { refusalOf } from '../invocation/admission-refusal.js';
+import type { FunctionRunner } from '../invocation/function-runner.js';
+import type { Peer, SharedObject } from '../invocation/peers.js';
+import { checkAnswer } from './call-heads.js';
+import type { CalleeAnswer } from './call-sink.js';
+import { objectsOf } from './function-calls.js';
+import { run, runIn } from './run-call.js';
+
+/** The entrypoint that the application calls, and how. */
+export interface RpcOptions {
+  /** The export of the main module. @default 'default' */
+  readonly entrypoint?: string;
+  /** The value of `ctx.props`: a JSON object. @default {} */
+  readonly props?: Readonly<Record<string, unknown>>;
+  /** Ends the call, and what its result refers to. */
+  readonly signal?: AbortSignal;
+}
+
+/** Methods of a function's entrypoint, to be called, and properties, to be awaited. What they answer is the function's: check it like a request. */
+export interface FunctionRpc {
+  // biome-ignore lint/suspicious/noExplicitAny: a method of the function, whose type its author knows
+  readonly [name: string]: any;
+}
+
+type Send = (path: readonly string[], args: readonly unknown[] | undefined) => Promise<unknown>;
+
+/** @param runner that of the version that serves when a method is called */
+export function functionRpc(runner: () => FunctionRunner, options: RpcOptions = {}): FunctionRpc {
+  const { entrypoint, props = {}, signal } = options;
+  const text = JSON.stringify(props);
+  const send: Send = async (path, args) => {
+    const { context } = runner();
+    const decision = await context.admit('fail-closed', undefined);
+    if (decision.kind !== 'admit') throw refusalOf(context, 'fail-closed', decision);
+    signal?.throwIfAborted();
+    return transmit(path, args, { ...(entrypoint !== undefined && { e: entrypoint }), props: text }, (head, body) =>
+      run(runner(), { kind: HostOpens.Rpc, head: '', isUtf8: true, headFor: head }, body, signal),
+    );
+  };
+  // A proxy has every name.
+  return proxyOf(
+    undefined,
+    name => (name === 'then' ? undefined : property(send, [name])),
+    () => undefined,
+  ) as FunctionRpc;
+}
+
+type Begin = (headFor: (peer: Peer) => string, body: ServiceBody | null) => Promise<CalleeAnswer>;
+
+async function transmit(
+  path: readonly string[],
+  args: readonly unknown[] | undefined,
+  target: Pick<ReceivedCall, 'x' | 'e' | 'props'>,
+  begin: Begin,
+): Promise<unknown> {
+  const name = path.at(-1) ?? 'the stub';
+  if (path.length > MAX_PATH) throw new TypeError(`RPC pipelined property path is too deep (max ${MAX_PATH}).`);
+  const { json, bytes, stream } = encodeValue(args, `The arguments of ${name}()`);
+  const sequences = [Buffer.from(JSON.stringify(json)), ...bytes];
+  const b = sequences.map(({ byteLength }) => byteLength);
+  const body = putTogether(sequences, stream, () => {});
+  const shape: ReceivedCall = {
+    ...target,
+    p: path,
+    ...(args === undefined && { g: true }),
+    b,
+    ...(stream !== undefined && { s: true }),
+  };
+  let callee: Peer | undefined;
+  const answer = await begin(peer => {
+    callee = peer;
+    return JSON.stringify(shape);
+  }, body);
+  try {
+    const head = checkAnswer(answer.head);
+    const objects = callee === undefined ? [] : objectsOf(callee, head.f);
+    return await receive(head, answer.body, objects, name);
+  } catch (error) {
+    cancelBody(answer.body);
+    throw error;
+  }
+}
+
+async function receive(
+  head: CallAnswer,
+  body: ServiceBody | null,
+  objects: readonly SharedObject[],
+  name: string,
+): Promise<unknown> {
+  const isHeld = objects.length > 0;
+  const { text, parts, end } = await valueIn(head, body, isHeld, name);
+  const tooMuch = expensiveStructure(text);
+  if (tooMuch !== undefined) throw new TypeError(`The result of ${name}() has ${tooMuch} are allowed`);
+  const session = new Session(end);
+  const { value } = decodeValue(JSON.parse(text), parts, encoded => {
+    const [tag, index] = encoded;
+    const object = typeof index === 'number' ? objects[index] : undefined;
+    if (tag === 'f' && object !== undefined) return session.stub(object);
+    throw new TypeError(
+      `The result of ${name}() has what is passed between functions alone: answer with a stream, bytes or an object`,
+    );
+  });
+  if (isHeld) session.received(value);
+  return value;
+}
+
+interface ReceivedParts {
+  readonly text: string;
+  readonly parts: Parameters<typeof decodeValue>[1];
+  end(): void;
+}
+
+async function valueIn(
+  { b, s = false }: BodyForm,
+  body: ServiceBody | null,
+  isHeld: boolean,
+  name: string,
+): Promise<ReceivedParts> {
+  if (b === undefined) {
+    const text = await wholeText(body, name);
+    return { text, parts: { bytes: [], stream: undefined }, end: () => {} };
+  }
+  if ((b[0] ?? 0) > MAX_VALUE_BYTES) throw tooLarge(name);
+  // What goes on behind the value of a body that is held is not read.
+  const { bytes, stream, end } = await takeApart(body, b, s || isHeld);
+  const [first, ...rest] = bytes;
+  if (first === undefined) throw new TypeError('The answer is malformed');
+  return {
+    text: Buffer.from(first).toString('utf8'),
+    parts: { bytes: rest, stream: isHeld ? undefined : stream },
+    end,
+  };
+}
+
+async function wholeText(body: ServiceBody | null, name: string): Promise<string> {
+  if (body === null) return '["u"]';
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body instanceof Uint8Array ? [body] : body) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_VALUE_BYTES) throw tooLarge(name);
+    chunks.push(Buffer.from(chunk));
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function tooLarge(name: string): RangeError {
+  return new RangeError(
+    `The result of ${name}() has more than ${MAX_VALUE_BYTES} bytes as JSON: answer with bytes or a stream`,
+  );
+}
+
+/** The stubs of one result. The function keeps what they stand for until all have been disposed of. */
+class Session {
+  readonly #end: () => void;
+  readonly #disposals: (() => void)[] = [];
+  #live = 0;
+
+  constructor(end: () => void) {
+    this.#end = end;
+  }
+
+  stub(object: SharedObject): object {
+    this.#live++;
+    let isDisposed = false;
+    const dispose = (): void => {
+      if (isDisposed) return;
+      isDisposed = true;
+      if (--this.#live === 0) this.#end();
+    };
+    this.#disposals.push(dispose);
+    const send: Send = async (path, args) => {
+      if (isDisposed) throw new TypeError('RPC stub used after being disposed.');
+      const { owner, id } = object;
+      if (owner.isOver) throw new EdgeError('EDGE_CANCELED', 'The stub is no longer valid: its function is done');
+      return transmit(path, args, { x: id, props: '{}' }, (headFor, body) => {
+        const start = { kind: HostOpens.Rpc, head: '', isUtf8: true, headFor, meter: owner.meter } as const;
+        return runIn(owner, start, body, undefined);
+      });
+    };
+    return proxyOf(
+      args => send([], args),
+      name => (name === 'then' ? undefined : name === 'dup' ? () => this.stub(object) : property(send, [name])),
+      key => (key === DISPOSE ? dispose : undefined),
+    );
+  }
+
+  /** An object with stubs in it can be disposed of as a whole; one without ends now. */
+  received(value: unknown): void {
+    if (this.#live === 0) this.#end();
+    else if (typeof value === 'object' && value !== null) {
+      Object.defineProperty(value, DISPOSE, {
+        value: () => this.#disposals.forEach(dispose => void dispose()),
+        configurable: true,
+        writable: true,
+      });
+    }
+  }
+}
+
+/** Node 20 defines it, TypeScript's library of ES2023 does not know it. */
+const found: unknown = Reflect.get(Symbol, 'dispose');
+const DISPOSE: symbol = typeof found === 'symbol' ? found : Symbol.for('Symbol.dispose');
+
+function property(send: Send, path: readonly string[]): object {
+  let value: Promise<unknown> | undefined;
+  return proxyOf(
+    args => send(path, args),
+    name => {
+      if (name !== 'then' && name !== 'catch' && name !== 'finally') return property(send, [...path, name]);
+      value ??= send(path, undefined);
+      const method: unknown = Reflect.get(value, name);
+      return typeof method === 'function' ? method.bind(value) : undefined;
+    },
+    () => undefined,
+  );
+}
+
+function proxyOf(
+  call: ((args: readonly unknown[]) => Promise<unknown>) | undefined,
+  get: (name: string) => unknown,
+  symbol: (key: symbol) => unknown,
+): object {
+  return new Proxy(call === undefined ? {} : () => {}, {
+    get: (_target, key) => (typeof key === 'symbol' ? symbol(key) : get(key)),
+    apply: (_target, _receiver, args: readonly unknown[]) => call?.(args),
+  });
+}

@@ -1,0 +1,86 @@
+/** The heads of calls between functions, checked: both ends are functions, and neither is trusted. */
+
+import { MAX_SEQUENCES } from '../../bindings/callbacks/calls.js';
+import {
+  type BodyForm,
+  type CallAnswer,
+  type CallArguments,
+  MAX_CALL_BYTES,
+  MAX_PATH,
+  MAX_REFERENCES,
+  type SentReference,
+} from '../../bindings/function/calls.js';
+import type { ServiceBody } from '../../bindings/service.js';
+import { isObject } from '../../quotas/schema/describe.js';
+
+/** @throws TypeError for what no client of ours sends, RangeError for what is too large */
+export function checkCall(args: unknown): CallArguments {
+  if (!isObject(args)) throw malformed('call');
+  const { i, p, g, f } = args;
+  if (i !== undefined && !isNumber(i)) throw malformed('call');
+  if (!Array.isArray(p) || !p.every(name => typeof name === 'string')) throw malformed('call');
+  if (p.length > MAX_PATH) throw new TypeError(`RPC pipelined property path is too deep (max ${MAX_PATH}).`);
+  return {
+    ...(i !== undefined && { i }),
+    p,
+    ...(g === true && { g }),
+    ...formOf(args, 'call'),
+    ...referencesOf(f, 'call'),
+  };
+}
+
+/** @throws TypeError for what no client of ours sends, RangeError for what is too large */
+export function checkAnswer(text: string): CallAnswer {
+  let head: unknown;
+  try {
+    head = JSON.parse(text);
+  } catch {
+    throw malformed('answer');
+  }
+  if (!isObject(head)) throw malformed('answer');
+  const { f, k } = head;
+  if (k !== undefined && !(Array.isArray(k) && k.length <= MAX_REFERENCES && k.every(isNumber))) {
+    throw malformed('answer');
+  }
+  return { ...formOf(head, 'answer'), ...referencesOf(f, 'answer'), ...(k !== undefined && { k }) };
+}
+
+/** @throws RangeError when a body that is there whole is longer than a value may be */
+export function checkSize(body: ServiceBody | null, what: string): void {
+  if (body instanceof Uint8Array && body.byteLength > MAX_CALL_BYTES) throw tooLarge(what, body.byteLength);
+}
+
+function formOf({ b, s }: Readonly<Record<string, unknown>>, what: string): BodyForm {
+  if (s !== undefined && typeof s !== 'boolean') throw malformed(what);
+  if (b === undefined) return s === true ? { s } : {};
+  if (!Array.isArray(b) || b.length > MAX_SEQUENCES + 1) throw malformed(what);
+  let bytes = 0;
+  for (const length of b) {
+    if (!isNumber(length)) throw malformed(what);
+    bytes += length;
+  }
+  if (bytes > MAX_CALL_BYTES) throw tooLarge(what, bytes);
+  return { b, ...(s === true && { s }) };
+}
+
+function referencesOf(f: unknown, what: string): { readonly f?: readonly SentReference[] } {
+  if (f === undefined) return {};
+  if (!Array.isArray(f) || f.length > MAX_REFERENCES || !f.every(isReference)) throw malformed(what);
+  return f.length === 0 ? {} : { f };
+}
+
+function isReference(value: unknown): value is SentReference {
+  return isObject(value) && (isNumber(value.x) ? value.i === undefined : isNumber(value.i) && value.x === undefined);
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function malformed(what: string): TypeError {
+  return new TypeError(`The ${what} is malformed`);
+}
+
+function tooLarge(what: string, bytes: number): RangeError {
+  return new RangeError(`The ${what} has ${bytes} bytes, at most ${MAX_CALL_BYTES} are passed: pass a stream`);
+}

@@ -1,0 +1,129 @@
+/** Takes the answer of a function for the function that has called it. */
+import type { ServiceBody } from '../../bindings/service.js';
+import type { Exchange } from '../../protocol/exchange.js';
+import { EdgeError } from '../../quotas/errors.js';
+import type { Invocation } from '../invocation/invocation.js';
+import type { ResponseSink } from '../invocation/response-sink.js';
+
+/** The answer of a function, as its isolate has sent it. */
+export interface CalleeAnswer {
+  readonly status: number;
+  /** Written by the function called. */
+  readonly head: string;
+  readonly body: ServiceBody | null;
+}
+
+const MAX_CHUNK_BYTES = 64 * 1024;
+
+export class CallSink implements ResponseSink {
+  readonly #signal: AbortSignal | undefined;
+  readonly #resolve: (answer: CalleeAnswer) => void;
+  readonly #reject: (error: unknown) => void;
+  #invocation: Invocation | undefined;
+  #exchange: Exchange | undefined;
+  #wake: (() => void) | undefined;
+  #error: EdgeError | undefined;
+  #isFinished = false;
+  readonly #onAbort = (): void => {
+    this.#reject(this.#signal?.reason);
+    this.#finish();
+    this.#invocation?.abort();
+  };
+
+  constructor(
+    signal: AbortSignal | undefined,
+    resolve: (answer: CalleeAnswer) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#signal = signal;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  started(invocation: Invocation): void {
+    this.#invocation = invocation;
+    if (this.#isFinished) return;
+    if (this.#signal?.aborted === true) this.#onAbort();
+    else this.#signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  /** It could not be started. */
+  refused(error: unknown): void {
+    this.#reject(error);
+    this.#finish();
+  }
+
+  respond(status: number, head: string, body: Buffer, isComplete: boolean, exchange: Exchange): void {
+    this.#exchange = exchange;
+    if (!isComplete) {
+      this.#resolve({ status, head, body: this.#chunks() });
+      return;
+    }
+    // A copy: the view is valid during this call, and the answer may wait.
+    this.#resolve({ status, head, body: body.length === 0 ? null : Buffer.from(body) });
+    this.#finish();
+  }
+
+  bodyReady(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+
+  fail(error: EdgeError): void {
+    this.#error = error;
+    this.#reject(error);
+    this.#finish();
+    this.bodyReady();
+  }
+
+  #finish(): void {
+    if (this.#isFinished) return;
+    this.#isFinished = true;
+    this.#signal?.removeEventListener('abort', this.#onAbort);
+  }
+
+  #chunks(): AsyncIterable<Uint8Array> {
+    const iterator: AsyncIterator<Uint8Array> = {
+      next: () => this.#next(),
+      // The caller wants no more of it.
+      return: async () => {
+        if (!this.#isFinished) {
+          this.#finish();
+          this.#exchange?.stopReading('The caller wants no more');
+          this.#invocation?.bodyEnded();
+          this.bodyReady();
+        }
+        return { done: true, value: undefined };
+      },
+    };
+    return { [Symbol.asyncIterator]: () => iterator };
+  }
+
+  async #next(): Promise<IteratorResult<Uint8Array>> {
+    for (;;) {
+      const exchange = this.#exchange;
+      if (exchange === undefined || (this.#isFinished && this.#error === undefined)) break;
+      const piece = exchange.read(MAX_CHUNK_BYTES);
+      if (piece !== undefined) return { done: false, value: piece };
+      if (this.#error !== undefined) throw this.#error;
+      if (exchange.incoming === 'ended') {
+        this.#finish();
+        this.#invocation?.bodyEnded();
+        break;
+      }
+      // Of one that has failed the invocation says why, by `fail`.
+      await new Promise<void>(resolve => {
+        this.#wake = resolve;
+      });
+    }
+    return { done: true, value: undefined };
+  }
+}
+
+/** What a function has thrown, by name and message; undefined for every other error. */
+export function thrownBy(error: unknown): readonly [name: string, message: string] | undefined {
+  if (!(error instanceof EdgeError) || error.code !== 'EDGE_HANDLER_THREW') return undefined;
+  const { cause } = error;
+  return cause instanceof Error ? [cause.name, cause.message] : undefined;
+}

@@ -1,0 +1,222 @@
+/**
+ * Calls of functions by functions of the same host: requests, methods of entrypoints, and objects that were passed by reference. The function called has
+ * limits, quotas and an invocation of its own, which is cancelled with the caller's.
+ */
+import { cancelBody } from '../../bindings/cancel-body.js';
+import {
+  CALL,
+  type CallAnswer,
+  FETCH,
+  type ReceivedAnswer,
+  type ReceivedCall,
+  type SentReference,
+} from '../../bindings/function/calls.js';
+import type { ServiceTarget } from '../../bindings/function/types.js';
+import type { CallChain, CallOrigin, ServiceBody, ServiceCall, ServiceReply } from '../../bindings/service.js';
+import { HostOpens } from '../../protocol/messages.js';
+import { EdgeError } from '../../quotas/errors.js';
+import { describe } from '../../quotas/schema/describe.js';
+import type { FunctionRunner } from '../invocation/function-runner.js';
+import { Peer, type SharedObject } from '../invocation/peers.js';
+import { checkAnswer, checkCall, checkSize } from './call-heads.js';
+import { thrownBy } from './call-sink.js';
+import { run, runIn } from './run-call.js';
+import { serviceFetch } from './service-fetch.js';
+
+/** Invocations that may begin with one event by calls of functions, that of the event included. */
+const MAX_INVOCATIONS = 32;
+
+/** Finds the function that an account may call. @throws EdgeError EDGE_FUNCTION_UNLOADED */
+export type FindCallee = (caller: string, target: ServiceTarget) => FunctionRunner;
+
+/** An invocation of this host, wherever its calls are counted. */
+interface CallingOrigin extends CallOrigin {
+  readonly peer: Peer;
+}
+
+function isCalling(origin: CallOrigin | undefined): origin is CallingOrigin {
+  return origin !== undefined && 'peer' in origin && origin.peer instanceof Peer;
+}
+
+export function functionCalls(
+  account: string,
+  find: FindCallee,
+): (target: ServiceTarget | undefined, call: ServiceCall) => Promise<ServiceReply> {
+  return async (target, call) => {
+    const { origin, method } = call;
+    if (!isCalling(origin)) throw new TypeError('The call belongs to no invocation');
+    if (method === FETCH && target !== undefined) return fetchFrom(find(account, target), target, call, origin);
+    if (method !== CALL) {
+      throw new EdgeError('EDGE_NOT_SUPPORTED', `Service bindings have no method ${describe(method)}`);
+    }
+    return callMethod(target === undefined ? undefined : find(account, target), target, call, origin);
+  };
+}
+
+/** @throws what the function has thrown, by name and message, in the head of the reply */
+async function fetchFrom(
+  runner: FunctionRunner,
+  target: ServiceTarget,
+  call: ServiceCall,
+  origin: CallingOrigin,
+): Promise<ServiceReply> {
+  const { limits } = runner.context;
+  const { entrypoint = '', props = {} } = target;
+  const calls = nextOf(origin.calls);
+  // Heads are Latin-1.
+  const lead = `${entrypoint}${latin1(JSON.stringify(props))}`;
+  try {
+    return await serviceFetch(call, lead, limits, (head, body) => {
+      const start = { kind: HostOpens.Fetch, head, isUtf8: false, props, chain: origin.chain, calls } as const;
+      return run(runner, start, body, call.signal);
+    });
+  } catch (error) {
+    const e = thrownBy(error);
+    if (e === undefined) throw error;
+    return { head: { e } };
+  }
+}
+
+async function callMethod(
+  runner: FunctionRunner | undefined,
+  target: ServiceTarget | undefined,
+  call: ServiceCall,
+  origin: CallingOrigin,
+): Promise<ServiceReply> {
+  const args = checkCall(call.args);
+  checkSize(call.body, 'call');
+  const caller = origin.peer;
+  const sent = objectsOf(caller, args.f);
+  const object = args.i === undefined ? undefined : caller.find(args.i);
+  if ((object === undefined) === (runner === undefined)) throw new TypeError('The call is malformed');
+  if (object?.owner.isOver === true) throw new TypeError('The stub is no longer valid: its function is done');
+  const { i: _stub, f: _references, ...rest } = args;
+  const shape: Omit<ReceivedCall, 'f'> = {
+    ...rest,
+    ...(object !== undefined && { x: object.id }),
+    ...(target?.entrypoint !== undefined && { e: target.entrypoint }),
+    props: JSON.stringify(target?.props ?? {}),
+  };
+  let callee: Peer | undefined;
+  let received: number[] = [];
+  let body: ServiceBody | null = null;
+  /** The callee is known when its invocation begins, and its stubs are numbers in its isolate. */
+  const headFor = (peer: Peer): string => {
+    callee = peer;
+    received = sent.map(each => peer.receive(each));
+    return JSON.stringify(received.length === 0 ? shape : { ...shape, f: received });
+  };
+  const start = { kind: HostOpens.Rpc, head: '', isUtf8: true, chain: origin.chain, headFor } as const;
+  try {
+    const ran =
+      object === undefined && runner !== undefined
+        ? await run(runner, { ...start, calls: nextOf(origin.calls) }, call.body, call.signal)
+        : await runIn(
+            ownerOf(object),
+            { ...start, calls: deeper(origin.calls), meter: object?.owner.meter },
+            call.body,
+            call.signal,
+          );
+    body = ran.body;
+    const answer = checkAnswer(ran.head);
+    checkSize(body, 'answer');
+    // Before its own stubs end: it may answer with one of them.
+    const objects = callee === undefined ? [] : objectsOf(callee, answer.f);
+    const kept = new Set(answer.k ?? []);
+    release(
+      callee,
+      received.filter(number => !kept.has(number)),
+    );
+    return replyOf(answer, body, caller, objects, sent);
+  } catch (error) {
+    cancelBody(body);
+    release(callee, received);
+    forgetUnused(sent);
+    const e = thrownBy(error);
+    if (e === undefined) throw error;
+    return { head: { e } satisfies ReceivedAnswer };
+  }
+}
+
+function ownerOf(object: SharedObject | undefined): Peer {
+  if (object === undefined) throw new TypeError('The call is malformed');
+  return object.owner;
+}
+
+/** Stubs in the answer belong to the caller for as long as it reads the answer's body, which the callee keeps open for them. */
+function replyOf(
+  answer: CallAnswer,
+  body: ServiceBody | null,
+  caller: Peer,
+  objects: readonly SharedObject[],
+  sent: readonly SharedObject[],
+): ServiceReply {
+  const { f: _references, k: _kept, ...form } = answer;
+  const numbers = objects.map(object => caller.receive(object));
+  const k = sent.filter(object => object.references > 0).map(object => object.id);
+  forgetUnused(sent);
+  const head: ReceivedAnswer = { ...form, ...(numbers.length > 0 && { f: numbers }), ...(k.length > 0 && { k }) };
+  if (numbers.length === 0 || body === null || body instanceof Uint8Array) return { head, body };
+  return { head, body: releasing(body, () => release(caller, numbers)) };
+}
+
+/** Objects that were sent, and to which nobody refers. */
+function forgetUnused(objects: readonly SharedObject[]): void {
+  for (const object of objects) if (object.references === 0) object.owner.forget(object);
+}
+
+function release(peer: Peer | undefined, numbers: readonly number[]): void {
+  for (const number of numbers) peer?.release(number);
+}
+
+/** The same body; `onEnd` is called when it is over. */
+function releasing(body: AsyncIterable<Uint8Array>, onEnd: () => void): AsyncIterable<Uint8Array> {
+  const source = body[Symbol.asyncIterator]();
+  const iterator: AsyncIterator<Uint8Array> = {
+    async next() {
+      try {
+        const next = await source.next();
+        if (next.done === true) onEnd();
+        return next;
+      } catch (error) {
+        onEnd();
+        throw error;
+      }
+    },
+    async return() {
+      onEnd();
+      await source.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
+}
+
+export function objectsOf(peer: Peer, references: readonly SentReference[] = []): SharedObject[] {
+  return references.map(reference => ('x' in reference ? peer.share(reference.x) : peer.find(reference.i)));
+}
+
+function latin1(text: string): string {
+  return text.replace(/[\u0080-\uffff]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** @throws EdgeError EDGE_LOOP */
+function nextOf({ depth, total }: CallChain): CallChain {
+  if (total.count >= MAX_INVOCATIONS) {
+    throw new EdgeError(
+      'EDGE_LOOP',
+      `Cannot call the function: calls of functions have begun ${total.count} invocations with one event, at most ${MAX_INVOCATIONS} are allowed`,
+    );
+  }
+  total.count++;
+  return { depth: depth + 1, total };
+}
+
+/** A call of an object begins no invocation of its own kind, but calls one inside the other are as many at most. @throws EdgeError EDGE_LOOP */
+function deeper({ depth, total }: CallChain): CallChain {
+  if (depth < MAX_INVOCATIONS) return { depth: depth + 1, total };
+  throw new EdgeError(
+    'EDGE_LOOP',
+    `Cannot call the stub: functions have called each other ${depth} times one inside the other, at most ${MAX_INVOCATIONS} are allowed`,
+  );
+}

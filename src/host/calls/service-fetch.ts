@@ -1,0 +1,76 @@
+/** Requests of functions to functions: from the arguments of the call to what an invocation begins with, and back. */
+
+import { cancelBody } from '../../bindings/cancel-body.js';
+import { type Hop, isRedirect, nextHop } from '../../bindings/egress/redirect.js';
+import { type CheckedHead, checkHead } from '../../bindings/egress/request-head.js';
+import type { ServiceBody, ServiceCall, ServiceReply } from '../../bindings/service.js';
+import { EdgeError } from '../../quotas/errors.js';
+import { checkRequestHead, type RequestLimits } from '../../quotas/request-checks.js';
+import { headOfRaw, pairsOf, parseResponseHead, type ResponseHead } from '../ingress/http-head.js';
+import type { CalleeAnswer } from './call-sink.js';
+
+/** Sends one request to the function: its head, as an isolate takes it, and its body. */
+export type SendHop = (head: string, body: ServiceBody | null) => Promise<CalleeAnswer>;
+
+/**
+ * Redirects are followed to the same function, whatever host they name.
+ *
+ * @param lead what stands in the head in place of props: the entrypoint and the props of the binding
+ * @throws TypeError for a request that is none, and what `checkRequestHead` throws
+ */
+export async function serviceFetch(
+  { args, body, work }: ServiceCall,
+  lead: string,
+  limits: RequestLimits,
+  send: SendHop,
+): Promise<ServiceReply> {
+  const { redirect, ...head } = checkHead(args);
+  let hop: Hop = { ...head, body };
+  for (let count = 0; ; count++) {
+    if (count > 0) work.countRedirect(count);
+    const answer = await send(headOf(hop, lead, limits), hop.body);
+    const parsed = parse(answer.head);
+    const next = follow(redirect, hop, answer.status, parsed);
+    if (next === undefined) return responseOf(hop, answer, parsed, count > 0);
+    cancelBody(answer.body);
+    hop = next;
+  }
+}
+
+function headOf({ method, url, headers, contentLength }: Hop, lead: string, limits: RequestLimits): string {
+  const length = contentLength === undefined ? [] : ['content-length', `${contentLength}`];
+  const all = ['host', url.host, ...headers, ...length];
+  checkRequestHead({ method, url: url.href, headers: pairsOf(all) }, limits);
+  return headOfRaw(method, `${url.href}\n\n${lead}`, all);
+}
+
+function parse(head: string): ResponseHead {
+  try {
+    return parseResponseHead(head);
+  } catch (error) {
+    const message = `The response of the function cannot be passed on: ${String(error)}`;
+    throw new EdgeError('EDGE_PROTOCOL', message, { cause: error });
+  }
+}
+
+function follow(mode: CheckedHead['redirect'], hop: Hop, status: number, { headers }: ResponseHead): Hop | undefined {
+  if (mode === 'manual' || !isRedirect(status)) return undefined;
+  if (mode === 'follow') return nextHop(hop, { status, headers });
+  throw new EdgeError(
+    'EDGE_EGRESS_FAILED',
+    `Cannot fetch ${hop.url.origin}: it answered with a redirect, and the redirect mode is error`,
+  );
+}
+
+function responseOf(
+  hop: Hop,
+  answer: CalleeAnswer,
+  { statusText, headers }: ResponseHead,
+  redirected: boolean,
+): ServiceReply {
+  const { status, body } = answer;
+  const head = { status, statusText, headers, url: hop.url.href, redirected };
+  if (hop.method !== 'HEAD') return { head, body };
+  cancelBody(body);
+  return { head };
+}

@@ -1,0 +1,39 @@
+/** What a listener does with a response before it writes it: the decision whether it is compressed, and its headers. */
+import type { IncomingMessage } from 'node:http';
+import type { HostShare } from '../../../quotas/host/host-share.js';
+import { acceptedCoding, type Coding } from './accepted-coding.js';
+import { encodedHeaders, isCompressible, withVary } from './compressible.js';
+import { Encoder } from './encoder.js';
+
+export interface CompressionPlan {
+  /** In place of those that the function gave: with Vary, and those of the coding. */
+  readonly headers: readonly string[];
+  /** Undefined: the body is sent as it is. */
+  readonly encoder: Encoder | undefined;
+}
+
+/**
+ * Undefined when the response is not of those that may be compressed, and is to be sent as it was given.
+ *
+ * @param bodyBytes the length of the body when all of it is there
+ */
+export function planCompression(
+  request: IncomingMessage,
+  share: HostShare,
+  status: number,
+  headers: readonly string[],
+  bodyBytes: number | undefined,
+): CompressionPlan | undefined {
+  if (!isCompressible(status, headers, bodyBytes)) return undefined;
+  const varied = withVary(headers);
+  // The answer to HEAD may leave out what only encoding the body would tell.
+  const coding = request.method === 'HEAD' ? undefined : codingOf(request);
+  const encoder = coding === undefined ? undefined : Encoder.open(coding, share);
+  if (coding === undefined || encoder === undefined) return { headers: varied, encoder: undefined };
+  return { headers: encodedHeaders(varied, coding), encoder };
+}
+
+function codingOf({ headers }: IncomingMessage): Coding | undefined {
+  const accepted = headers['accept-encoding'];
+  return acceptedCoding(Array.isArray(accepted) ? accepted.join(',') : accepted);
+}

@@ -1,0 +1,34 @@
+/** Takes an answer that no client waits for: it is read to its end, and what is read goes to the cache alone. */
+import type { Invocation } from '../../invocation/invocation.js';
+import type { AnswerBody } from '../../invocation/response-sink.js';
+import type { ListenerSink } from './fill.js';
+
+const MAX_PIECE_BYTES = 64 * 1024;
+
+export class BackgroundSink implements ListenerSink {
+  #invocation: Invocation | undefined;
+  #body: AnswerBody | undefined;
+
+  started(invocation: Invocation): void {
+    this.#invocation = invocation;
+  }
+
+  respond(_status: number, _head: string, _body: Buffer, isComplete: boolean, exchange: AnswerBody): void {
+    if (isComplete) return;
+    this.#body = exchange;
+    this.bodyReady();
+  }
+
+  bodyReady(): void {
+    const body = this.#body;
+    if (body === undefined) return;
+    while (body.read(MAX_PIECE_BYTES) !== undefined);
+    if (body.incoming !== 'ended') return;
+    this.#body = undefined;
+    this.#invocation?.bodyEnded();
+  }
+
+  fail(): void {}
+
+  refuse(): void {}
+}

@@ -1,0 +1,295 @@
+/**
+ * The cache in front of functions: responses that say for how long they may be kept are given again without running the function. One invocation fetches
+ * what many wait for, and what has expired may be used while it is fetched anew, where the response allows it.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { LRUCache } from 'lru-cache';
+import { type CacheEngine, type CacheHit, type CacheMiss, cacheKey } from '../../../bindings/cache/engine.js';
+import { entryHash } from '../../../bindings/cache/store/entry-codec.js';
+import { cancelBody } from '../../../bindings/cancel-body.js';
+import type { AdmissionDecision, RouteMode } from '../../../quotas/admission.js';
+import { EdgeError } from '../../../quotas/errors.js';
+import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
+import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
+import type { HostShare } from '../../../quotas/host/host-share.js';
+import type { FunctionRunner } from '../../invocation/function-runner.js';
+import { FetchStart } from '../../invocation/invocation-start.js';
+import type { AnswerBody } from '../../invocation/response-sink.js';
+import { isClosed, type Next, NodeSink } from '../node-sink.js';
+import { BackgroundSink } from './background-sink.js';
+import { Fill, type FrontRules } from './fill.js';
+import { KeptBody } from './kept-body.js';
+
+/** A request that has reached a function. */
+export interface Visit {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly next: Next | undefined;
+  readonly url: string;
+  readonly runner: FunctionRunner;
+  /** Whether the response may be compressed. */
+  readonly compression: boolean;
+  readonly mode: RouteMode;
+  /** Runs the function for it. With a fill, that hears of the answer. */
+  readonly run: (fill?: Fill) => void;
+  /** The head of a GET of the same URL with these headers, for the function. */
+  readonly headOf: (rawHeaders: readonly string[]) => string;
+}
+
+export interface FrontCacheOptions {
+  readonly caches: (account: string) => CacheEngine;
+  readonly warn: (error: unknown) => void;
+}
+
+/** How long requests wait for what another one has begun to fetch, before they run the function themselves. */
+const WAIT_MS = 5000;
+/** How long requests of a URL do not wait for each other after its response could not be kept, and how many such URLs are remembered. */
+const PASS_MS = 10_000;
+const PASSES = 10_000;
+
+/** Requests that a response for everybody does not answer when it is not there yet, and headers that such a response may not depend on. */
+const CONDITIONS: ReadonlySet<string> = new Set([
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'range',
+]);
+
+export class FrontCache {
+  readonly #options: FrontCacheOptions;
+  readonly #rules: Promise<FrontRules> = import('../../../bindings/cache/storing-rules.js');
+  /** What is being fetched, by account, function and URL. */
+  readonly #fills = new Map<string, Fill>();
+  readonly #passes = new LRUCache<string, true>({ max: PASSES, ttl: PASS_MS });
+  readonly #works = new WeakMap<HostShare, CallWork>();
+  #isWarned = false;
+
+  constructor(options: FrontCacheOptions) {
+    this.#options = options;
+    // Those who need them report the failure.
+    this.#rules.catch(() => {});
+  }
+
+  /** Whether a kept response may answer the request. */
+  takes(request: IncomingMessage, { context: { limits } }: FunctionRunner): boolean {
+    const { method, headers } = request;
+    if (method !== 'GET' && method !== 'HEAD') return false;
+    if (headers['transfer-encoding'] !== undefined || headers.upgrade !== undefined) return false;
+    if ((headers['content-length'] ?? '0') !== '0') return false;
+    if (request.httpVersionMajor > 1 && !endsWithHead(request)) return false;
+    return limits.cacheFileBytes > 0 && limits.cacheBytes > 0;
+  }
+
+  serve(visit: Visit): void {
+    this.#serve(visit).catch((error: unknown) => {
+      this.#warn(error);
+      if (!isClosed(visit.response) && !visit.response.headersSent) visit.run();
+    });
+  }
+
+  async #serve(visit: Visit): Promise<void> {
+    const { request, response, runner, url } = visit;
+    const { account, function: name, share } = runner.context;
+    const place = {
+      engine: this.#options.caches(account),
+      work: this.#workOf(share),
+      cache: cacheKey.front(name),
+      url,
+    };
+    // Only GET has ranges.
+    const headers = request.method === 'GET' ? request.rawHeaders : withoutNames(request.rawHeaders, RANGES);
+    const query = { cache: place.cache, url, headers, takesStale: true, varies: true };
+    let untilMs = 0;
+    for (;;) {
+      let found: CacheHit | CacheMiss | undefined;
+      try {
+        found = await place.engine.match(query, place.work);
+      } catch (error) {
+        // The storage is unavailable: the function answers then.
+        this.#warn(error);
+      }
+      if (isClosed(response)) {
+        if (found?.kind === 'hit') cancelBody(found.body);
+        return;
+      }
+      if (found?.kind === 'hit') {
+        send(visit, found, place.work);
+        if (found.isStale) await this.#refresh(visit, place, keyOf(account, place), found.epoch);
+        return;
+      }
+      if (found === undefined || request.method !== 'GET' || hasConditions(request.rawHeaders)) {
+        visit.run();
+        return;
+      }
+      const key = keyOf(account, place);
+      const rules = await this.#rules;
+      const others = this.#fills.get(key);
+      if (others === undefined || this.#passes.has(key)) {
+        this.#lead(visit, place, key, found.epoch, rules);
+        return;
+      }
+      untilMs = untilMs === 0 ? performance.now() + WAIT_MS : untilMs;
+      const outcome = await within(others.outcome, untilMs - performance.now());
+      if (outcome === 'kept' || outcome === 'failed') continue;
+      if (!isClosed(response)) visit.run();
+      return;
+    }
+  }
+
+  /** Runs the function for the request, and for those that come meanwhile. */
+  #lead(visit: Visit, place: Place, key: string, epoch: number, rules: FrontRules): void {
+    const fill = this.#newFill(visit, place, key, epoch, rules);
+    // Also when it was answered in another way than by the function.
+    visit.response.once('close', () => fill.fail('The client is gone'));
+    visit.run(fill);
+  }
+
+  async #refresh(visit: Visit, place: Place, key: string, epoch: number): Promise<void> {
+    if (this.#fills.has(key)) return;
+    const { runner, mode, request } = visit;
+    const rules = await this.#rules;
+    // Others may have begun meanwhile.
+    if (this.#fills.has(key)) return;
+    const fill = this.#newFill(visit, place, key, epoch, rules);
+    void fill.outcome.then(async outcome => {
+      // It may not be kept any more, so what is there is not to be used either. An error is no reason to forget it.
+      if (outcome !== 'pass' || fill.status >= 500) return;
+      await place.engine.delete(place.cache, place.url, place.work).catch((error: unknown) => this.#warn(error));
+    });
+    try {
+      const decision: AdmissionDecision = await runner.context.admit(mode, undefined);
+      if (decision.kind !== 'admit') {
+        fill.fail('The function is not admitted');
+        return;
+      }
+      const head = visit.headOf(withoutNames(request.rawHeaders, CONDITIONS));
+      const sink = fill.around(new BackgroundSink());
+      sink.started(await runner.run(new FetchStart(head, null, true), sink), true, undefined);
+    } catch {
+      // Its own event says why.
+      fill.fail('The function could not be started');
+    }
+  }
+
+  #newFill({ request, runner }: Visit, place: Place, key: string, epoch: number, rules: FrontRules): Fill {
+    const fill = new Fill({
+      ...place,
+      context: runner.context,
+      rules,
+      requestHeaders: request.rawHeaders,
+      epoch,
+      warn: error => this.#warn(error),
+    });
+    const isFirst = !this.#fills.has(key);
+    if (isFirst) this.#fills.set(key, fill);
+    void fill.outcome.then(outcome => {
+      if (isFirst) this.#fills.delete(key);
+      if (outcome === 'pass') this.#passes.set(key, true);
+      else if (outcome === 'kept') this.#passes.delete(key);
+    });
+    return fill;
+  }
+
+  #workOf(share: HostShare): CallWork {
+    let work = this.#works.get(share);
+    if (work === undefined) {
+      work = {
+        ...OWN_WORK,
+        owner: share,
+        charge: ms => share.charge(ms),
+        turn: () => share.turn(),
+        countBytes: bytes => share.bytes.countBuffers(bytes),
+        openDescriptor: () => share.openDescriptor(),
+        closeDescriptor: () => share.closeDescriptor(),
+      };
+      this.#works.set(share, work);
+    }
+    return work;
+  }
+
+  /** Once: a storage that is unavailable would say so with each request. */
+  #warn(error: unknown): void {
+    if (this.#isWarned) return;
+    this.#isWarned = true;
+    this.#options.warn(error);
+  }
+}
+
+interface Place {
+  readonly engine: CacheEngine;
+  readonly work: CallWork;
+  readonly cache: string;
+  readonly url: string;
+}
+
+/** What is being fetched, or was not kept: of one function of one account. */
+function keyOf(account: string, { cache, url }: Place): string {
+  return `${account}/${entryHash(cache, url)}`;
+}
+
+const RANGES: ReadonlySet<string> = new Set(['range', 'if-range']);
+const EMPTY = Buffer.alloc(0);
+/** The body of an answer that has none, or all of it at once. */
+const NO_BODY: AnswerBody = { read: () => undefined, incoming: 'ended', stopReading: () => {} };
+
+function send({ request, response, runner, next, compression }: Visit, hit: CacheHit, work: CallWork): void {
+  work.charge(HOST_COSTS.callMs);
+  const { body, status, statusText } = hit;
+  const headers = [
+    ...hit.headers,
+    'age',
+    String(hit.ageSeconds),
+    'cache-status',
+    `EdgeHost; hit; ttl=${hit.ttlSeconds}`,
+  ];
+  const head = { statusText, headers };
+  const sink = new NodeSink(request, response, runner.context, next, compression);
+  if (body === null) sink.answer(status, head, EMPTY, true, NO_BODY);
+  else if (body instanceof Uint8Array)
+    sink.answer(status, head, Buffer.from(body.buffer, body.byteOffset, body.byteLength), true, NO_BODY);
+  else if (request.method === 'HEAD') {
+    cancelBody(body);
+    sink.answer(status, head, EMPTY, true, NO_BODY);
+  } else {
+    const source = new KeptBody(
+      body,
+      () => sink.bodyReady(),
+      cause =>
+        sink.fail(new EdgeError('EDGE_INTERNAL', `A kept response could not be read: ${String(cause)}`, { cause })),
+    );
+    response.once('close', () => source.stopReading());
+    sink.answer(status, head, EMPTY, false, source);
+    source.start();
+  }
+}
+
+function hasConditions(rawHeaders: readonly string[]): boolean {
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (CONDITIONS.has((rawHeaders[at] ?? '').toLowerCase())) return true;
+  return false;
+}
+
+function withoutNames(rawHeaders: readonly string[], names: ReadonlySet<string>): readonly string[] {
+  return rawHeaders.filter((_, at) => !names.has((rawHeaders[at & ~1] ?? '').toLowerCase()));
+}
+
+/** For HTTP/2, where no header has to announce a body. `stream` is the one of node:http2, whose request objects alone have one. */
+function endsWithHead(request: IncomingMessage): boolean {
+  const { endAfterHeaders } = 'stream' in request ? (request.stream as { readonly endAfterHeaders?: boolean }) : {};
+  return endAfterHeaders === true;
+}
+
+/** Undefined when it takes longer. */
+async function within<Result>(work: Promise<Result>, ms: number): Promise<Result | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>(resolve => {
+    timer = setTimeout(() => resolve(undefined), Math.max(0, ms));
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

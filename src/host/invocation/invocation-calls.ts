@@ -1,0 +1,90 @@
+/** The calls of services that one invocation makes, and the isolate that makes them. Made with the first call. */
+import type { CallChain, CallOrigin } from '../../bindings/service.js';
+import type { IsolateHandle } from '../../pool/isolate-handle.js';
+import type { Exchange } from '../../protocol/exchange.js';
+import { ProtocolError } from '../../protocol/protocol-error.js';
+import { type AccountingPort, InvocationAccounting } from '../../services/calls/accounting.js';
+import { answerCall } from '../../services/calls/answer-call.js';
+import type { InvocationRecord } from './invocation-record.js';
+import type { Peer } from './peers.js';
+
+/** Where the work that calls make the host do counts as CPU time. */
+export interface CallingInvocation {
+  charge(ms: number): void;
+  /** The invocation as one end of calls of functions. */
+  readonly peer: Peer;
+}
+
+export class InvocationCalls implements AccountingPort, CallOrigin {
+  readonly accounting: InvocationAccounting;
+  readonly #record: InvocationRecord;
+  readonly #isolate: IsolateHandle;
+  readonly #exchange: Exchange;
+  readonly #caller: CallingInvocation;
+  #calls: CallChain | undefined;
+
+  /** @param exchange that of the invocation */
+  constructor(record: InvocationRecord, isolate: IsolateHandle, exchange: Exchange, caller: CallingInvocation) {
+    const { limits, connectionSlotRelease, share } = record.context;
+    this.#record = record;
+    this.#isolate = isolate;
+    this.#exchange = exchange;
+    this.#caller = caller;
+    this.accounting = new InvocationAccounting(
+      limits,
+      connectionSlotRelease,
+      record.warnings,
+      this,
+      share,
+      this,
+      record.start.meter,
+    );
+  }
+
+  /** Answers a call on its exchange. @throws ProtocolError for a service that does not exist */
+  answer(exchange: Exchange, service: number, head: string, body: Buffer, isComplete: boolean): void {
+    const { context, trace } = this.#record;
+    const entry = context.services.get(service);
+    // An isolate that keeps to its own table does not send that.
+    if (entry === undefined) throw new ProtocolError(`A call names the service ${service}, which does not exist`);
+    if (isComplete) exchange.buffer(body);
+    void answerCall(entry, this.accounting, exchange, head, isComplete, trace);
+  }
+
+  // --- CallOrigin ---
+
+  get invocation(): string {
+    return this.#record.id;
+  }
+
+  get props(): CallOrigin['props'] {
+    return this.#record.start.props;
+  }
+
+  get chain(): CallOrigin['chain'] {
+    return this.#record.start.chain;
+  }
+
+  get calls(): CallChain {
+    this.#calls ??= this.#record.start.calls ?? { depth: 1, total: { count: 1 } };
+    return this.#calls;
+  }
+
+  get peer(): Peer {
+    return this.#caller.peer;
+  }
+
+  // --- AccountingPort ---
+
+  ping(): void {
+    this.#isolate.ping(this.#exchange.id);
+  }
+
+  cancelCall(call: number, reason: string): void {
+    this.#isolate.cancelCall(call, reason);
+  }
+
+  charge(ms: number): void {
+    this.#caller.charge(ms);
+  }
+}

@@ -1,0 +1,185 @@
+/** What tails get of an invocation that is over, in the shape that tail functions of hosted platforms get. */
+import type { FetchChain } from '../../../bindings/service.js';
+import { HostOpens } from '../../../protocol/messages.js';
+import type { InvocationKind } from '../../../quotas/limits.js';
+import type { InvocationOutcome, LogLevel } from '../../events.js';
+import { rounded } from '../rounded.js';
+import { redactedRequest, type TraceRequest } from './redact.js';
+
+/** How an invocation ended. */
+export type TraceOutcome =
+  | 'ok'
+  | 'exception'
+  | 'exceededCpu'
+  | 'exceededMemory'
+  | 'exceededWallTime'
+  | 'canceled'
+  | 'responseStreamDisconnected'
+  | 'internalError';
+
+export interface TraceLog {
+  /** Milliseconds since the epoch. */
+  readonly timestamp: number;
+  readonly level: LogLevel;
+  /** One text: the arguments of the call as the console writes them. */
+  readonly message: readonly string[];
+}
+
+export interface TraceException {
+  readonly timestamp: number;
+  readonly name: string;
+  readonly message: string;
+  /** With the function's own files alone. */
+  readonly stack?: string;
+}
+
+/** What an event was about, by the handler that got it. */
+export type TraceEvent =
+  | {
+      readonly request: TraceRequest;
+      /** The request as it was, where something of it was redacted. */
+      readonly unredacted?: TraceRequest;
+      readonly response?: { readonly status: number };
+    }
+  | { readonly cron: string; readonly scheduledTime: number }
+  | { readonly queue: string; readonly batchSize: number }
+  /** Of an alarm: milliseconds since the epoch. */
+  | { readonly scheduledTime: number }
+  | { readonly consumedEvents: readonly { readonly scriptName: string }[] };
+
+export interface TraceItem {
+  readonly scriptName: string;
+  readonly scriptVersion: { readonly id: string };
+  /** As in the event of the invocation. */
+  readonly invocation: string;
+  readonly outcome: TraceOutcome;
+  readonly executionModel: 'stateless';
+  /** When it began, in milliseconds since the epoch. */
+  readonly eventTimestamp: number;
+  /** null for a kind of event that there is no description of. */
+  readonly event: TraceEvent | null;
+  readonly logs: readonly TraceLog[];
+  readonly exceptions: readonly TraceException[];
+  readonly diagnosticsChannelEvents: readonly never[];
+  readonly scriptTags: readonly string[];
+  readonly entrypoint: string | null;
+  readonly dispatchNamespace: null;
+  readonly durableObjectId: null;
+  /** More was logged than `limits.logBytes` allows. */
+  readonly truncated: boolean;
+  /** Milliseconds. */
+  readonly cpuTime: number;
+  readonly wallTime: number;
+}
+
+/** What is kept of an invocation for those who watch it. */
+export interface RecordedLog {
+  readonly logs: readonly TraceLog[];
+  /** More was logged than the limit allows. */
+  readonly isTruncated: boolean;
+  /** The head of the request has fitted into the limit. */
+  readonly hasHead: boolean;
+}
+
+/** An invocation that is over. */
+/** What has begun it, as far as a tail learns of it. */
+export interface TracedEvent {
+  readonly kind: HostOpens;
+  readonly head: string;
+  /** The fetches between functions that have led to it. */
+  readonly chain?: FetchChain | undefined;
+}
+
+export interface TracedInvocation {
+  readonly context: { readonly function: string; readonly version: string };
+  readonly id: string;
+  readonly kind: InvocationKind;
+  readonly start: TracedEvent;
+  readonly outcome: InvocationOutcome;
+  readonly status: number | undefined;
+  readonly cpuMs: number;
+  readonly wallMs: number;
+  readonly error: Error | undefined;
+  readonly thrown: { readonly name: string; readonly stack: string } | undefined;
+  /** Once. */
+  recorded(): RecordedLog;
+}
+
+export function traceItem(record: TracedInvocation): TraceItem {
+  const { context, start, outcome, cpuMs, wallMs } = record;
+  const { logs, isTruncated, hasHead } = record.recorded();
+  const endedAt = Date.now();
+  return {
+    scriptName: context.function,
+    scriptVersion: { id: context.version },
+    invocation: record.id,
+    outcome: outcome === 'isolateLost' ? 'internalError' : outcome,
+    executionModel: 'stateless',
+    eventTimestamp: Math.round(endedAt - wallMs),
+    event: eventOf(start, record.status, hasHead),
+    logs,
+    exceptions: exceptionsOf(record, endedAt),
+    diagnosticsChannelEvents: [],
+    scriptTags: [],
+    entrypoint: null,
+    dispatchNamespace: null,
+    durableObjectId: null,
+    truncated: isTruncated,
+    cpuTime: rounded(cpuMs),
+    wallTime: rounded(wallMs),
+  };
+}
+
+function exceptionsOf({ error, thrown }: TracedInvocation, timestamp: number): TraceException[] {
+  if (error === undefined) return [];
+  // Of what the handler threw, the error that ended the invocation is made around it.
+  const { cause } = error;
+  if (thrown === undefined || !(cause instanceof Error)) return [{ timestamp, name: 'Error', message: error.message }];
+  const { name, stack } = thrown;
+  return [{ timestamp, name, message: cause.message, ...(stack !== '' && { stack }) }];
+}
+
+function eventOf(start: TracedEvent, status: number | undefined, hasHead: boolean): TraceEvent | null {
+  const { kind, head } = start;
+  switch (kind) {
+    case HostOpens.Fetch: {
+      const request = requestOf(head, hasHead);
+      const redacted = redactedRequest(request);
+      return {
+        request: redacted ?? request,
+        ...(redacted !== undefined && { unredacted: request }),
+        ...(status !== undefined && { response: { status } }),
+      };
+    }
+    case HostOpens.Scheduled: {
+      const at = head.indexOf('\n');
+      return { cron: head.slice(at + 1), scheduledTime: Number(head.slice(0, at)) };
+    }
+    case HostOpens.Alarm:
+      return { scheduledTime: Number(head.slice(0, head.indexOf('\n'))) };
+    case HostOpens.Queue: {
+      const { queue, messages }: { queue: string; messages: readonly unknown[] } = JSON.parse(head); // written by this process
+      return { queue, batchSize: messages.length };
+    }
+    case HostOpens.Tail: {
+      const items: readonly TraceItem[] = JSON.parse(head); // written by this process
+      return { consumedEvents: items.map(({ scriptName }) => ({ scriptName })) };
+    }
+    default:
+      return null;
+  }
+}
+
+const MAX_URL = 16 * 1024;
+
+/** The head is "METHOD\nURL\nname\nvalue...", with a pair without a name for the props of the event. */
+function requestOf(head: string, hasHead: boolean): TraceRequest {
+  const [method = '', url = '', ...pairs] = head.split('\n');
+  const headers: Record<string, string> = Object.create(null);
+  for (let i = 0; hasHead && i + 1 < pairs.length; i += 2) {
+    const name = pairs[i] ?? '';
+    const value = pairs[i + 1] ?? '';
+    if (name !== '') headers[name] = name in headers ? `${headers[name]}, ${value}` : value;
+  }
+  return { method, url: url.slice(0, MAX_URL), headers: { ...headers }, cf: {} };
+}

@@ -1,0 +1,163 @@
+/** What the services ask the application to answer: calls of its own code, fetches of its own functions, and the spans of traced calls. */
+import type { HopRequest, LocalSend } from '../../bindings/egress/transport.js';
+import type { CallOrigin, ServiceBody } from '../../bindings/service.js';
+import type { Exchange } from '../../protocol/exchange.js';
+import { ExchangeIo, failureText } from '../../protocol/exchange-io.js';
+import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
+import type { HostShare } from '../../quotas/host/host-share.js';
+import type { CallTrace, TracedCall } from '../../services/calls/call-trace.js';
+import { ServicesAsk } from '../../services/control.js';
+import { type LocalAnswerHead, type LocalHead, parseLocalHead } from '../../services/local-hop.js';
+import type { RemoteCaller, RemoteFunction } from './remote-function.js';
+
+export interface AnsweredHereParts {
+  function(key: number): RemoteFunction | undefined;
+  caller(connection: number, invocation: number): RemoteCaller | undefined;
+  share(account: string): HostShare | undefined;
+  localSend(account: string, url: URL, origin: CallOrigin | undefined): LocalSend | undefined;
+  /** Counts a redirect of a fetch that is made here. Rejects with EDGE_EGRESS_FAILED or EDGE_SUBREQUEST_LIMIT. */
+  countRedirect(connection: number, invocation: number, hop: number): Promise<void>;
+  countEgress(connection: number, invocation: number, sentBytes: number, receivedBytes: number): void;
+}
+
+export class AnsweredHere {
+  readonly #parts: AnsweredHereParts;
+
+  constructor(parts: AnsweredHereParts) {
+    this.#parts = parts;
+  }
+
+  answers(kind: number): boolean {
+    return kind in ServicesAsk;
+  }
+
+  /** @param beginSpan keeps a span until its end is reported, under the number that it answers */
+  async answer(
+    exchange: Exchange,
+    kind: number,
+    head: string,
+    body: Buffer,
+    isComplete: boolean,
+    beginSpan: (trace: CallTrace, caller: RemoteCaller) => number,
+  ): Promise<void> {
+    if (isComplete) exchange.buffer(body);
+    const io = new ExchangeIo(exchange);
+    try {
+      if (kind === ServicesAsk.Call) await this.#call(exchange, io, head, isComplete);
+      else if (kind === ServicesAsk.Route)
+        reply(exchange, this.#route(parseLocalHead(head)) === undefined ? '' : 'local');
+      else if (kind === ServicesAsk.Local) await this.#local(exchange, io, parseLocalHead(head), isComplete);
+      else await this.#traceBegins(exchange, head, beginSpan);
+    } catch (error) {
+      exchange.fail(failureText(error));
+    }
+  }
+
+  async #call(exchange: Exchange, io: ExchangeIo, head: string, isComplete: boolean): Promise<void> {
+    const fields = head.split('\n', 7);
+    const [key = '', connection = '', id = '', service = '', method = '', binding = '', trace = ''] = fields;
+    const traceHeaders: string[] = JSON.parse(trace); // written by the services, as is what follows
+    const args: unknown = JSON.parse(head.slice(fields.join('\n').length + 1));
+    const fn = this.#parts.function(Number(key));
+    const answering = fn?.services.get(Number(service))?.services.get(binding);
+    if (fn === undefined || answering === undefined)
+      throw new TypeError(`The function has no binding ${JSON.stringify(binding)}`);
+    const caller = this.#parts.caller(Number(connection), Number(id));
+    const call = {
+      method,
+      args,
+      body: bodyOf(exchange, io, isComplete),
+      signal: io.signal,
+      work: this.#work(fn, caller, Number(connection), Number(id)),
+      origin: caller,
+      ...(traceHeaders.length > 0 && { traceHeaders }),
+    };
+    const answer = await answering(call);
+    await send(exchange, io, JSON.stringify(answer.head ?? null), answer.body ?? null);
+  }
+
+  #route({ key, connection, id, url: text }: LocalHead): { send: LocalSend; work: CallWork } | undefined {
+    const fn = this.#parts.function(key);
+    if (fn === undefined) return undefined;
+    const url = new URL(text);
+    fn.checkUrl(url);
+    const caller = this.#parts.caller(connection, id);
+    const local = this.#parts.localSend(fn.record.account, url, caller);
+    return local && { send: local, work: this.#work(fn, caller, connection, id) };
+  }
+
+  async #local(exchange: Exchange, io: ExchangeIo, head: LocalHead, isComplete: boolean): Promise<void> {
+    const route = this.#route(head);
+    const fn = this.#parts.function(head.key);
+    if (route === undefined || fn === undefined) throw new TypeError('No function answers the URL any more');
+    const request: HopRequest = {
+      account: fn.record.account,
+      function: fn.record.function,
+      method: head.method,
+      url: new URL(head.url),
+      headers: head.headers,
+      body: bodyOf(exchange, io, isComplete),
+      contentLength: head.contentLength,
+      signal: io.signal,
+      work: route.work,
+    };
+    const answer = await route.send(request);
+    if (answer === undefined) throw new TypeError('No function answers the URL any more');
+    const { body, ...rest } = answer;
+    await send(exchange, io, JSON.stringify(rest satisfies LocalAnswerHead), body);
+  }
+
+  async #traceBegins(
+    exchange: Exchange,
+    text: string,
+    beginSpan: (trace: CallTrace, caller: RemoteCaller) => number,
+  ): Promise<void> {
+    const [connection = '', id = ''] = text.split('\n', 2);
+    const call: TracedCall = JSON.parse(text.slice(connection.length + id.length + 2)); // written by the services
+    const caller = this.#parts.caller(Number(connection), Number(id));
+    const trace = await caller?.trace?.beginCall(call);
+    const span = trace === undefined || caller === undefined ? 0 : beginSpan(trace, caller);
+    reply(exchange, JSON.stringify({ span, headers: trace?.headers ?? [] }));
+  }
+
+  /** What the application does for a call is charged here; what the call counts as, over there. */
+  #work({ record }: RemoteFunction, caller: RemoteCaller | undefined, connection: number, id: number): CallWork {
+    const share = this.#parts.share(record.account);
+    if (share === undefined) return OWN_WORK;
+    return {
+      ...OWN_WORK,
+      owner: share,
+      charge: ms => {
+        share.charge(ms);
+        caller?.charge(ms);
+      },
+      turn: () => share.turn(),
+      countBytes: bytes => share.bytes.countBuffers(bytes),
+      openDescriptor: () => share.openDescriptor(),
+      closeDescriptor: () => share.closeDescriptor(),
+      countRedirect: hop => this.#parts.countRedirect(connection, id, hop),
+      countEgress: (sentBytes, receivedBytes) => this.#parts.countEgress(connection, id, sentBytes, receivedBytes),
+    };
+  }
+}
+
+function reply(exchange: Exchange, head: string): void {
+  exchange.reply(200, head, true, null, true);
+}
+
+function bodyOf(exchange: Exchange, io: ExchangeIo, isComplete: boolean): ServiceBody | null {
+  return isComplete ? (exchange.read(Number.MAX_SAFE_INTEGER) ?? null) : io.chunks();
+}
+
+async function send(
+  exchange: Exchange,
+  io: ExchangeIo,
+  head: string,
+  body: ServiceBody | AsyncIterable<Uint8Array> | null,
+): Promise<void> {
+  if (body === null || body instanceof Uint8Array) exchange.reply(200, head, true, body, true);
+  else {
+    exchange.reply(200, head, true, null, false);
+    await io.send(body);
+  }
+}

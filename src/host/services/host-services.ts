@@ -1,0 +1,393 @@
+/**
+ * The application's end of the services that have a process of their own. Functions are registered there when they are loaded, connections of cells are
+ * announced before the cells have them, invocations when they begin; the work that calls cost, and their totals, come back.
+ */
+import type { LocalSend } from '../../bindings/egress/transport.js';
+import type { CallOrigin } from '../../bindings/service.js';
+import { CELL_LEASES, type CellConnections, type CellServices } from '../../pool/cell.js';
+import type { IsolateHandle } from '../../pool/isolate-handle.js';
+import { Channel, type ChannelOwner } from '../../protocol/channel.js';
+import type { Exchange } from '../../protocol/exchange.js';
+import { socketTransport } from '../../protocol/transport.js';
+import { EdgeError } from '../../quotas/errors.js';
+import type { HostShare } from '../../quotas/host/host-share.js';
+import type { CallTrace } from '../../services/calls/call-trace.js';
+import { CONNECTION_BOUNDS } from '../../services/connection-bounds.js';
+import {
+  ApplicationAsks,
+  type ApplicationHello,
+  ControlSignal,
+  NEWS_BYTES,
+  News,
+  packed,
+  pair,
+  ServicesAsk,
+  unpackedTotals,
+} from '../../services/control.js';
+import { forward } from '../../services/forwarded-call.js';
+import type { HostStore } from '../../services/host-store.js';
+import type { ServicesConnection } from '../../services/process/services-connection.js';
+import { ServicesProcess } from '../../services/process/services-process.js';
+import { RemoteLink } from '../../services/remote/remote-link.js';
+import { RemoteStore } from '../../services/remote/remote-store.js';
+import type { ServedNamesList } from '../../services/served-names.js';
+import { AnsweredHere } from './answered-here.js';
+import { type RemoteCaller, RemoteFunction, type ServicesLine } from './remote-function.js';
+
+export interface HostServicesOptions {
+  /** The storage directory. */
+  readonly directory: string;
+  readonly hello: () => ApplicationHello;
+  /** Once there is a process. Rejects when the directory may not be used. */
+  readonly checkAccess: () => Promise<void>;
+  /** The process of the services has ended: cells have no connection to the next one. */
+  readonly onLost: () => void;
+  readonly onWarning: (error: EdgeError) => void;
+  readonly share: (account: string) => HostShare | undefined;
+  /** The cells of the account have to end. */
+  readonly onStuck: (account: string, reason: string) => void;
+  readonly localSend: (account: string, url: URL, origin: CallOrigin | undefined) => LocalSend | undefined;
+  readonly names: () => ServedNamesList;
+  /** What the account has stored has changed on disk. */
+  readonly onStored: (account: string) => void;
+}
+
+const KIB = 1024;
+const NAMES_AFTER_MS = 50;
+/** Connections that no cell has taken for so long are closed: another one took its place. */
+const UNUSED_MS = 5000;
+
+/** An invocation of some connection as one number: ids of a connection are below 2^32, connections below 2^21. */
+function keyOf(connection: number, invocation: number): number {
+  return connection * 0x1_0000_0000 + invocation;
+}
+
+export class HostServices implements ChannelOwner, ServicesLine, CellServices {
+  readonly #options: HostServicesOptions;
+  readonly #process: ServicesProcess;
+  /** Resolves when the process knows this application. */
+  #ready: Promise<void> = Promise.resolve();
+  #channel: Channel | undefined;
+  #store: RemoteStore | undefined;
+  /** Calls of the application itself. */
+  readonly link = new RemoteLink(() => this.channel());
+  #connection: ServicesConnection | undefined;
+  #isClosed = false;
+  /** Set while the services do not know the names that functions answer. */
+  #namesTimer: NodeJS.Timeout | undefined;
+  #access: Promise<void> | undefined;
+  /** Connections for cells that are about to be created. */
+  readonly #prepared: CellConnections[] = [];
+  #nextConnection = 1;
+  #nextFunction = 1;
+  readonly #functions = new Map<number, RemoteFunction>();
+  readonly #isolates = new Map<number, IsolateHandle>();
+  /** Announced invocations whose totals have not come. */
+  readonly #callers = new Map<number, RemoteCaller>();
+  /** Those of them that are over. */
+  readonly #ending = new Set<number>();
+  #waiting: { readonly left: Set<number>; readonly resolve: () => void }[] = [];
+  readonly #here: AnsweredHere;
+  /** Of calls that go on. */
+  readonly #spans = new Map<number, { readonly trace: CallTrace; readonly caller: RemoteCaller }>();
+  #nextSpan = 1;
+  /** The writer of a channel copies it. */
+  readonly #record = Buffer.allocUnsafe(NEWS_BYTES);
+
+  constructor(options: HostServicesOptions) {
+    this.#options = options;
+    this.#process = new ServicesProcess(
+      { directory: options.directory },
+      {
+        onConnected: connection => this.#connected(connection),
+        onLost: () => {},
+        onWarning: error => options.onWarning(error),
+      },
+    );
+    this.#here = new AnsweredHere({
+      function: key => this.#functions.get(key),
+      caller: (connection, invocation) => this.#callers.get(keyOf(connection, invocation)),
+      share: options.share,
+      localSend: options.localSend,
+      countRedirect: (connection, invocation, hop) => this.#countRedirect(connection, invocation, hop),
+      countEgress: (connection, invocation, sent, received) => {
+        const payload = Buffer.allocUnsafe(24);
+        payload.writeUInt32LE(connection, 0);
+        payload.writeUInt32LE(invocation, 4);
+        payload.writeDoubleLE(sent, 8);
+        payload.writeDoubleLE(received, 16);
+        this.#channel?.signal(0, ControlSignal.Egress, payload);
+      },
+    });
+  }
+
+  /** The id of the process; undefined while there is none. */
+  get pid(): number | undefined {
+    return this.#connection?.pid;
+  }
+
+  /** Resolves when the services can be called. Rejects when they cannot be started. */
+  async channel(): Promise<Channel> {
+    await this.#process.connect();
+    this.#access ??= this.#options.checkAccess();
+    await this.#access;
+    await this.#ready;
+    if (this.#channel === undefined) throw new EdgeError('EDGE_SERVICES_LOST', 'The services process has ended');
+    return this.#channel;
+  }
+
+  /** The storage, as the host itself uses it. */
+  async openStore(): Promise<HostStore> {
+    const { onStored } = this.#options;
+    this.#store = await RemoteStore.open({ connection: () => this.channel(), onStored });
+    return this.#store;
+  }
+
+  /** Opens what a new cell inherits. To be awaited before one is created. */
+  async prepare(): Promise<void> {
+    await this.channel();
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    const first = this.#nextConnection;
+    this.#nextConnection += CELL_LEASES;
+    const opening = Array.from({ length: CELL_LEASES }, (_, index) => connection.open(String(first + index)));
+    const sockets = await Promise.all(opening).catch(async (error: unknown) => {
+      for (const opened of await Promise.allSettled(opening)) if (opened.status === 'fulfilled') opened.value.destroy();
+      throw error;
+    });
+    const connections = { first, sockets };
+    this.#prepared.push(connections);
+    setTimeout(() => this.#dropUnused(connections), UNUSED_MS).unref();
+  }
+
+  /** Registers a function. Its calls are answered when `ready` of the answer has resolved. */
+  bind(
+    record: Omit<RemoteFunction['record'], 'key'>,
+    parts: Pick<RemoteFunction, 'services' | 'checkUrl'>,
+  ): RemoteFunction {
+    const key = this.#nextFunction++;
+    return new RemoteFunction({ ...record, key }, parts, this, async fn => {
+      const channel = await this.channel();
+      this.#functions.set(key, fn);
+      await this.#register(channel, fn);
+    });
+  }
+
+  accountEnds(account: string): void {
+    this.#channel?.signal(0, ControlSignal.AccountEnds, account);
+  }
+
+  /** The names that functions answer have changed. Sent before the next invocation begins, or a little later: many functions may be loaded in a row. */
+  namesChanged(): void {
+    this.#namesTimer ??= setTimeout(this.#sendNames, NAMES_AFTER_MS).unref();
+  }
+
+  readonly #sendNames = (): void => {
+    clearTimeout(this.#namesTimer);
+    this.#namesTimer = undefined;
+    this.#channel?.signal(0, ControlSignal.Names, JSON.stringify(this.#options.names()));
+  };
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#namesTimer);
+    for (const connections of this.#prepared.splice(0)) this.#drop(connections);
+    await this.#process.close();
+  }
+
+  // --- CellServices ---
+
+  take(): CellConnections {
+    const connections = this.#prepared.shift();
+    if (connections === undefined) throw new EdgeError('EDGE_SERVICES_LOST', 'The services process has just ended');
+    return connections;
+  }
+
+  release({ first, sockets }: CellConnections): void {
+    this.#channel?.signal(0, ControlSignal.Gone, pair(first, sockets.length));
+  }
+
+  #dropUnused(connections: CellConnections): void {
+    const at = this.#prepared.indexOf(connections);
+    if (at < 0) return;
+    this.#prepared.splice(at, 1);
+    this.#drop(connections);
+  }
+
+  #drop(connections: CellConnections): void {
+    for (const socket of connections.sockets) socket.destroy();
+    this.release(connections);
+  }
+
+  // --- ServicesLine ---
+
+  news(connection: number, invocation: number, news: News): boolean {
+    if (this.#channel === undefined) return false;
+    if (this.#namesTimer !== undefined) this.#sendNames();
+    this.#record.writeUInt32LE(connection, 0);
+    this.#record.writeUInt32LE(invocation, 4);
+    this.#record.writeUInt8(news, 8);
+    this.#channel.signal(0, ControlSignal.Invocations, this.#record);
+    return true;
+  }
+
+  attach(connection: number, fn: RemoteFunction, isolate: IsolateHandle): void {
+    this.#isolates.set(connection, isolate);
+    isolate.spliceAcross = (call, listener) =>
+      this.#channel?.open(ApplicationAsks.Splice, `${connection}\n${call}`, true, null, false, listener);
+    isolate.whenGone(() => {
+      this.#isolates.delete(connection);
+    });
+    this.#channel?.signal(0, ControlSignal.Attach, pair(connection, fn.record.key));
+  }
+
+  begun(connection: number, invocation: number, caller: RemoteCaller): void {
+    this.#callers.set(keyOf(connection, invocation), caller);
+  }
+
+  over(connection: number, invocation: number): void {
+    this.#ending.add(keyOf(connection, invocation));
+  }
+
+  /** Resolves when the totals are here of all invocations that were over before the call. */
+  settled(): Promise<void> {
+    if (this.#ending.size === 0) return Promise.resolve();
+    return new Promise(resolve => this.#waiting.push({ left: new Set(this.#ending), resolve }));
+  }
+
+  #ended(key: number): void {
+    if (!this.#ending.delete(key) || this.#waiting.length === 0) return;
+    for (const { left } of this.#waiting) left.delete(key);
+    const done = this.#waiting.filter(({ left }) => left.size === 0);
+    this.#waiting = this.#waiting.filter(({ left }) => left.size > 0);
+    for (const { resolve } of done) resolve();
+  }
+
+  forget(fn: RemoteFunction): void {
+    this.#functions.delete(fn.record.key);
+    const payload = Buffer.allocUnsafe(4);
+    payload.writeUInt32LE(fn.record.key);
+    this.#channel?.signal(0, ControlSignal.Forget, payload);
+  }
+
+  // --- ChannelOwner ---
+
+  onOpen(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): void {
+    if (kind === ServicesAsk.Splice) {
+      const [connection, invocation] = head.split('\n');
+      const isolate = this.#isolates.get(Number(connection));
+      if (isolate === undefined) exchange.fail('The isolate has ended');
+      else isolate.spliced(Number(invocation), exchange);
+    } else if (this.#here.answers(kind)) this.#here.answer(exchange, kind, head, body, isComplete, this.#beginSpan);
+    else exchange.fail('Not supported');
+  }
+
+  onSignal(_id: number, kind: number, payload: Buffer): void {
+    switch (kind) {
+      case ControlSignal.Asks:
+        this.#asked(payload.readUInt32LE(0), payload.readUInt32LE(4));
+        return;
+      case ControlSignal.Charged:
+        this.#callers
+          .get(keyOf(payload.readUInt32LE(0), payload.readUInt32LE(4)))
+          ?.charge(payload.readUInt32LE(8) / 1000);
+        return;
+      case ControlSignal.Totals:
+        this.#totals(payload);
+        return;
+      case ControlSignal.Stuck: {
+        const text = payload.toString('utf8');
+        const at = text.indexOf('\n');
+        this.#options.onStuck(text.slice(0, at), text.slice(at + 1));
+        return;
+      }
+      case ControlSignal.Broken:
+        this.#isolates.get(payload.readUInt32LE(0))?.broke(payload.toString('utf8', 4));
+        return;
+      case ControlSignal.TraceEnds:
+        this.#endSpan(payload.toString('utf8'));
+        return;
+      default:
+        this.#store?.onSignal(kind, payload);
+    }
+  }
+
+  onClose(): void {
+    this.#channel = undefined;
+    this.#connection = undefined;
+    for (const connections of this.#prepared.splice(0)) this.#drop(connections);
+    const callers = [...this.#callers.values()];
+    this.#callers.clear();
+    for (const { trace } of this.#spans.values()) trace.end(new Error('The services process has ended'), null);
+    this.#spans.clear();
+    for (const caller of callers) caller.onTotals(undefined);
+    for (const key of [...this.#ending]) this.#ended(key);
+    if (!this.#isClosed) this.#options.onLost();
+  }
+
+  #connected(connection: ServicesConnection): void {
+    this.#connection = connection;
+    const channel = new Channel(socketTransport(connection.control, false), 'host', this, CONNECTION_BOUNDS);
+    this.#channel = channel;
+    this.#ready = ask(channel, ApplicationAsks.Hello, packed(this.#options.hello()));
+    this.#ready.catch(() => {});
+    this.#sendNames();
+    for (const fn of this.#functions.values()) this.#register(channel, fn).catch(() => {});
+  }
+
+  async #countRedirect(connection: number, invocation: number, hop: number): Promise<void> {
+    if (this.#channel === undefined) throw new EdgeError('EDGE_SERVICES_LOST', 'The services process has ended');
+    await ask(this.#channel, ApplicationAsks.Redirect, null, `${connection}\n${invocation}\n${hop}`);
+  }
+
+  #register(channel: Channel, fn: RemoteFunction): Promise<void> {
+    return ask(channel, ApplicationAsks.Function, packed(fn.record));
+  }
+
+  #asked(connection: number, invocation: number): void {
+    const port = this.#isolates.get(connection)?.find(invocation);
+    if (port?.onServicesAsk?.() === true) return;
+    this.news(connection, invocation, News.Unknown);
+  }
+
+  #totals(payload: Buffer): void {
+    const connection = payload.readUInt32LE(0);
+    const key = keyOf(connection, payload.readUInt32LE(4));
+    const caller = this.#callers.get(key);
+    this.#callers.delete(key);
+    const totals = unpackedTotals(payload);
+    this.#isolates.get(connection)?.movedElsewhere(payload.readUInt32LE(12) * KIB, totals.subrequests);
+    if (caller === undefined) return;
+    caller.charge(payload.readUInt32LE(8) / 1000);
+    if (caller.trace !== undefined) this.#endSpansOf(caller);
+    caller.onTotals(totals);
+    this.#ended(key);
+  }
+
+  readonly #beginSpan = (trace: CallTrace, caller: RemoteCaller): number => {
+    const span = this.#nextSpan++;
+    this.#spans.set(span, { trace, caller });
+    return span;
+  };
+
+  /** Calls that the invocation has left alone end with it. */
+  #endSpansOf(caller: RemoteCaller): void {
+    for (const [span, { trace, caller: of }] of this.#spans) {
+      if (of !== caller) continue;
+      this.#spans.delete(span);
+      trace.end(new Error('The invocation is over'), null);
+    }
+  }
+
+  #endSpan(text: string): void {
+    const { span, failure, status }: { span: number; failure: string | null; status: number | null } = JSON.parse(text);
+    const begun = this.#spans.get(span);
+    this.#spans.delete(span);
+    begun?.trace.end(failure ?? undefined, status === null ? null : { status });
+  }
+}
+
+/** Resolves when it was done. */
+async function ask(channel: Channel, kind: ApplicationAsks, body: Uint8Array | null, head = ''): Promise<void> {
+  await forward(channel, kind, head, body);
+}

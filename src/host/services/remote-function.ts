@@ -1,0 +1,82 @@
+/** A function whose calls the process of the services answers: its invocations are announced there, and their totals come back. */
+
+import type { CallOrigin } from '../../bindings/service.js';
+import type { IsolateHandle } from '../../pool/isolate-handle.js';
+import type { FunctionServices } from '../../services/calls/answer-call.js';
+import type { RemoteTotals } from '../../services/calls/call-totals.js';
+import type { CallTracer } from '../../services/calls/call-trace.js';
+import type { FunctionRecord } from '../../services/control.js';
+import { News } from '../../services/control.js';
+
+/** An invocation as the services' reports are for it. */
+export interface RemoteCaller extends CallOrigin {
+  readonly trace: CallTracer | undefined;
+  /** The services have worked for it: it counts as its CPU time. */
+  charge(ms: number): void;
+  /** It is over there too; undefined when the services have gone, and what they had counted with them. */
+  onTotals(totals: RemoteTotals | undefined): void;
+}
+
+/** The parts of the connection to the services that functions use. */
+export interface ServicesLine {
+  /** Undefined while there is no connection. */
+  news(connection: number, invocation: number, news: News): boolean;
+  attach(connection: number, fn: RemoteFunction, isolate: IsolateHandle): void;
+  forget(fn: RemoteFunction): void;
+  begun(connection: number, invocation: number, caller: RemoteCaller): void;
+  /** It is over; its totals are awaited. */
+  over(connection: number, invocation: number): void;
+}
+
+export class RemoteFunction {
+  readonly record: FunctionRecord;
+  /** Services that this process answers itself. */
+  readonly services: FunctionServices;
+  /** Refuses URLs that the function may not fetch. */
+  readonly checkUrl: (url: URL) => void;
+  /** Whether invocations are announced when they begin: some have called a service. */
+  isCalling = false;
+  readonly #line: ServicesLine;
+  /** Rejects with what a call of its bindings would find out too late. */
+  readonly ready: Promise<void>;
+
+  constructor(
+    record: FunctionRecord,
+    parts: Pick<RemoteFunction, 'services' | 'checkUrl'>,
+    line: ServicesLine,
+    bind: (fn: RemoteFunction) => Promise<void>,
+  ) {
+    this.record = record;
+    this.services = parts.services;
+    this.checkUrl = parts.checkUrl;
+    this.#line = line;
+    this.ready = bind(this);
+    this.ready.catch(() => {});
+  }
+
+  /** The isolate loads the function. */
+  attach(isolate: IsolateHandle): void {
+    if (isolate.calls !== undefined) this.#line.attach(isolate.calls, this, isolate);
+  }
+
+  /** Announces an invocation. False when there is nobody to be told. */
+  begun(isolate: IsolateHandle, invocation: number, caller: RemoteCaller): boolean {
+    const { calls } = isolate;
+    if (calls === undefined) return false;
+    const isKnown = this.#line.news(calls, invocation, caller.trace === undefined ? News.Begun : News.BegunTraced);
+    if (isKnown) this.#line.begun(calls, invocation, caller);
+    return isKnown;
+  }
+
+  /** The invocation is over; its totals follow. */
+  over(isolate: IsolateHandle, invocation: number, caller: RemoteCaller): void {
+    const { calls } = isolate;
+    if (calls === undefined || !this.#line.news(calls, invocation, News.Over)) caller.onTotals(undefined);
+    else this.#line.over(calls, invocation);
+  }
+
+  /** No isolate loads it any more. */
+  forget(): void {
+    this.#line.forget(this);
+  }
+}

@@ -1,0 +1,178 @@
+/** The bindings of one host: the rows of the registry, and what each of them shares among the accounts. */
+import {
+  type AccountContext,
+  type BindingBase,
+  type BindingDefinition,
+  type BindingHost,
+  type FunctionContext,
+  methodOf,
+  type NamedBinding,
+} from '../bindings/binding.js';
+import { type BindingDirectories, type BindingRegistry, bindingDirectories } from '../bindings/registry.js';
+import type { Service } from '../bindings/service.js';
+import { EdgeError } from '../quotas/errors.js';
+import type { FunctionServices, ServiceEntry } from './calls/answer-call.js';
+import type { ServiceAddress } from './remote/calls.js';
+import { remoteDirectory } from './remote/remote-buckets.js';
+import type { RemoteLink } from './remote/remote-link.js';
+import { RemoteServices } from './remote/remote-service.js';
+
+/** One binding of a function, with the configuration that the schema of its row has checked. */
+export interface ConfiguredBinding {
+  readonly row: NamedBinding;
+  readonly name: string;
+  readonly config: unknown;
+}
+
+/** A context without what only its row knows. */
+type Common<Context> = Omit<Context, 'shared'>;
+
+/** What of the bindings of a host is in another process. */
+export interface BindingsPlace {
+  /** Rows that this process answers. @default all */
+  readonly isHere?: (row: BindingDefinition) => boolean;
+  /** Bindings that have what rows share which store something. @default these */
+  readonly common?: HostBindings;
+  /** The services process, for the application's own clients of rows that are answered there. @default none */
+  readonly link?: RemoteLink;
+}
+
+export class HostBindings {
+  readonly registry: BindingRegistry;
+  /** The objects of every account that are administered beside functions. */
+  readonly directories: BindingDirectories;
+  readonly #shared = new Map<BindingBase, unknown>();
+
+  /** Rows that this process answers. */
+  readonly isHere: (row: BindingDefinition) => boolean;
+  readonly #own: BindingBase[] = [];
+  readonly #remote: RemoteServices | undefined;
+
+  /**
+   * @param place what is answered elsewhere
+   * @throws TypeError or RangeError for an option of the host that a row refuses
+   */
+  constructor(registry: BindingRegistry, host: BindingHost, { isHere = () => true, common, link }: BindingsPlace = {}) {
+    this.#remote = link && new RemoteServices(link);
+    this.directories =
+      link === undefined
+        ? bindingDirectories(row => this.shared(row))
+        : {
+            buckets: account => remoteDirectory(link, account),
+            namespaces: notThere('directories of key-value namespaces'),
+            caches: notThere('directories of caches'),
+            queues: notThere('consumers and directories of queues'),
+          };
+    this.registry = registry;
+    this.isHere = isHere;
+    for (const row of registry.rows) {
+      if (!isHere(row)) continue;
+      if (common !== undefined && row.storage !== undefined) this.#shared.set(row, common.shared(row));
+      else {
+        this.#own.push(row);
+        this.#shared.set(row, row.share?.(host));
+      }
+    }
+  }
+
+  /** The services that a function may call, by number: those of every function, and those that it is bound to. */
+  services(context: Common<FunctionContext>, bound: readonly ConfiguredBinding[]): FunctionServices {
+    const entries = new Map<number, ServiceEntry>();
+    for (const row of this.registry.implicit.filter(this.isHere)) {
+      const service = row.open(this.#contextOf(row, context));
+      entries.set(row.id, { definition: row, services: new Map([[IMPLICIT, service]]) });
+    }
+    for (const row of this.registry.named.filter(this.isHere)) {
+      const services = new Map<string, Service>();
+      for (const { name, config } of bound.filter(binding => binding.row === row)) {
+        services.set(name, row.open(this.#contextOf(row, context), config));
+      }
+      entries.set(row.id, { definition: row, services });
+    }
+    return entries;
+  }
+
+  /** Rejects for what the first call of a binding would find out too late. */
+  async prepare(context: Common<AccountContext>, bound: readonly ConfiguredBinding[]): Promise<void> {
+    for (const { row, config } of bound) await row.prepare?.(this.#contextOf(row, context), config);
+  }
+
+  /** The application's client of a binding. @throws TypeError when the binding has none */
+  client<Config, Shared, Client extends object>(
+    row: NamedBinding<Config, Shared, Client>,
+    context: Common<AccountContext>,
+    config: Config,
+  ): Client {
+    if (!this.isHere(row)) return this.#remoteClient(row, context, config);
+    if (row.client === undefined) throw new TypeError(`The application has no client of bindings of type ${row.name}`);
+    // The limits of an account change: they are read with each call.
+    const client = {
+      account: context.account,
+      shared: this.shared(row),
+      check: () => context.check?.(),
+      get limits() {
+        return context.limits;
+      },
+    };
+    return row.client(client, config);
+  }
+
+  #remoteClient<Config, Shared, Client extends object>(
+    row: NamedBinding<Config, Shared, Client>,
+    context: Common<AccountContext>,
+    config: Config,
+  ): Client {
+    if (row.remote === undefined || this.#remote === undefined)
+      return notThere(`bindings of type ${row.name} from the application`)();
+    return row.remote.client(
+      this.#remote.of({
+        address: { binding: row.id, account: context.account, config },
+        limits: () => context.limits,
+        isSafe: method => methodOf(row, method).isSafe === true,
+        check: () => context.check?.(),
+      }),
+    );
+  }
+
+  /** The service that the client of an application calls, which is in another process. @throws TypeError when the binding has none */
+  clientService({ binding, account, config, limits }: ServiceAddress): Service {
+    const row = this.registry.named.find(({ id }) => id === binding);
+    if (row?.remote === undefined) throw new TypeError(`There is no client of bindings of the number ${binding}`);
+    return row.remote.service({ account, limits, shared: this.shared(row) }, config);
+  }
+
+  /** An account was removed: what the rows share for it is not for another one of its id. */
+  endAccount(account: string): void {
+    for (const [row, shared] of this.#shared) row.endAccount?.(shared, account);
+  }
+
+  /** Ends what the rows share. */
+  async close(): Promise<void> {
+    for (const row of this.#own) await row.closeShared?.(this.#shared.get(row));
+  }
+
+  /** The value that the row shares among the accounts. */
+  shared<Shared>(row: BindingBase<Shared>): Shared {
+    if (!this.#shared.has(row)) notThere(`what ${row.name} shares`)();
+    return this.#shared.get(row) as Shared; // made by the row itself
+  }
+
+  #contextOf<Context extends object, Shared>(
+    row: BindingBase<Shared>,
+    context: Context,
+  ): Context & { readonly shared: Shared } {
+    return { ...context, shared: this.shared(row) };
+  }
+}
+
+function notThere(what: string): () => never {
+  return () => {
+    throw new EdgeError(
+      'EDGE_NOT_SUPPORTED',
+      `Cannot use ${what} where the services have a process of their own: give new EdgeHost() the option services: 'inline'`,
+    );
+  };
+}
+
+/** The binding that calls of services without one name. */
+const IMPLICIT = '';

@@ -1,0 +1,44 @@
+/**
+ * What a host uses of its storage beside the bindings: one interface for a storage in this process (local-store.ts) and for one in the services
+ * process (remote/remote-store.ts).
+ */
+import type { AbstractLevel } from 'abstract-level';
+import type { CronClaims } from '../bindings/cron/cron-claims.js';
+import type { RemovalSteps } from '../storage/accounts/account-removals.js';
+import type { StoredSum } from '../storage/accounts/account-sum.js';
+import type { RecountedSum } from '../storage/accounts/account-sums.js';
+import type { KeyStore } from '../storage/files/key-file.js';
+import type { Sublevel } from '../storage/records/sublevel.js';
+import type { UsageRecords } from '../usage/usage-records.js';
+
+export interface StoreRecords extends UsageRecords {
+  /** `undefined`: there is no such record. The bytes are shared with other readers and must not be changed. */
+  get(key: string): Promise<Buffer | undefined>;
+}
+
+/** A database of string keys and values. */
+export type StoreDatabase = AbstractLevel<string | Buffer | Uint8Array, string, string>;
+
+/** Errors are EdgeErrors; those of a storage in another process may be EDGE_SERVICES_LOST. */
+export interface HostStore {
+  readonly records: StoreRecords;
+  /** The key that secrets in the databases are encrypted with. */
+  readonly secretsKey: KeyStore;
+  /** Claims of cron triggers, for all processes on the storage. */
+  readonly crons: CronClaims;
+  /** The sums that were not right, when the opening of the storage counted them again. */
+  readonly recounted: readonly RecountedSum[];
+  /** The records of one part of the host. The same name is the same sublevel. @throws TypeError for a name that is not valid */
+  sublevel(name: string): Pick<Sublevel, 'get' | 'put'>;
+  /** A separate database, for a part of the host that keeps many kinds of records. It is closed with the storage. */
+  database(name: string): StoreDatabase;
+  /** Whether the database was ever used. */
+  hasDatabase(name: string): Promise<boolean>;
+  /** What the account has stored. It waits while an account of this id is being removed. */
+  stored(account: string): Promise<StoredSum>;
+  /** Like `Storage.removeAccount()`. */
+  removeAccount(account: string, steps: RemovalSteps): Promise<{ readonly deleted: Promise<void> }>;
+  /** Like `Storage.unfinishedRemovals()`. */
+  unfinishedRemovals(): Promise<string[]>;
+  close(): Promise<void>;
+}

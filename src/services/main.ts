@@ -1,0 +1,29 @@
+/** What runs as the process of the services: it has the storage of a directory, and answers calls of the cells of all its applications. */
+import { cronStorage } from '../bindings/cron/cron-records.js';
+import { REGISTRY } from '../bindings/registry.js';
+import { Storage } from '../storage/storage.js';
+import { usageStorage } from '../usage/usage-store.js';
+import { runServices } from './process/run-services.js';
+import { Services } from './server/services.js';
+
+await runServices(async directory => {
+  let services: Services | undefined;
+  const storage = await Storage.open(directory, {
+    owners: [
+      ...REGISTRY.storageOwners,
+      cronStorage(Date.now),
+      usageStorage({ keepDays: () => services?.keepDays ?? Number.POSITIVE_INFINITY, now: Date.now }),
+    ],
+    onStored: account => services?.noteStored(account),
+  });
+  const running = new Services({ storage });
+  services = running;
+  return {
+    application: (socket, { application }) => running.application(socket, application),
+    cell: (socket, { application, connection }) => running.cell(socket, application, Number(connection)),
+    close: async () => {
+      await running.close();
+      await storage.close();
+    },
+  };
+});

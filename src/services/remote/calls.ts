@@ -1,0 +1,234 @@
+/**
+ * The calls of the application to the services process: their arguments and results, which are values as in values.ts. A call is an exchange. Its
+ * head is `[name, ...arguments]`, and the answer is the result, or the error.
+ */
+
+import type {
+  BucketInfo,
+  ByteRange,
+  CompletedUpload,
+  Condition,
+  ListPage,
+  ListQuery,
+  ObjectRecord,
+  PartRecord,
+  PutOptions,
+  TransferChecksum,
+  UploadOptions,
+  UploadRecord,
+  UploadRules,
+} from '../../bindings/bucket/engine.js';
+import type { StoreStorageClass } from '../../bindings/bucket/types.js';
+import type { CronClaim, CronTarget, CronWish } from '../../bindings/cron/cron-claims.js';
+import type { ServiceId } from '../../bindings/service-id.js';
+import type { EdgeErrorCode } from '../../quotas/errors.js';
+import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
+import type { StoredSum } from '../../storage/accounts/account-sum.js';
+import type { RecountedSum } from '../../storage/accounts/account-sums.js';
+import type { LevelOperation } from '../../storage/records/level-database.js';
+import type { KeyRange } from '../../usage/usage-records.js';
+
+/** How an exchange is answered: the status of its reply. */
+export enum ReplyStatus {
+  /** The head is the result, and where it is long its bytes and the body, too: packets.ts. */
+  Result = 0,
+  /** The head is the error, like a result. */
+  Error = 1,
+  /** The head is the result, and the body stands beside it. */
+  ResultWithBody = 2,
+}
+
+/** What does not change while the storage is open. */
+export interface StoreDescription {
+  readonly recounted: readonly RecountedSum[];
+  /** The file of the key; undefined for one in memory. */
+  readonly secretsKeyPath: string | undefined;
+}
+
+/** A bucket is named by its id, too: one that was made later with the same name is another. */
+export interface BucketAddress {
+  readonly account: string;
+  readonly name: string;
+  readonly id: string;
+}
+
+export interface OpenedBucket {
+  readonly id: string;
+  readonly storageClass: StoreStorageClass;
+}
+
+/** The service that the application's own client of a binding calls. */
+export interface ServiceAddress {
+  readonly binding: ServiceId;
+  readonly account: string;
+  /** As the schema of the row has checked it. */
+  readonly config: unknown;
+  readonly limits: ResolvedLimits;
+}
+
+/** A range of a database, with keys as bytes. */
+export interface LevelPageQuery {
+  readonly gt?: Uint8Array;
+  readonly gte?: Uint8Array;
+  readonly lt?: Uint8Array;
+  readonly lte?: Uint8Array;
+  readonly reverse: boolean;
+  readonly keys: boolean;
+  readonly values: boolean;
+  /** At most so many entries; fewer when they are large. */
+  readonly size: number;
+}
+
+export interface LevelPage {
+  /** A key or a value that was not asked for is empty. */
+  readonly entries: readonly (readonly [key: Uint8Array, value: Uint8Array])[];
+  /** There are no more. */
+  readonly isLast: boolean;
+  /** The last key of the page; undefined for an empty one. */
+  readonly last: Uint8Array | undefined;
+}
+
+export type LevelChange =
+  | { readonly type: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
+  | { readonly type: 'del'; readonly key: Uint8Array };
+
+/** What a put has beside the body. */
+export type PutArguments = Omit<PutOptions, 'signal' | 'transferChecksum'> & {
+  /** The checksum is known; or it comes as ApplicationSignal.Trailer, before the end of the body. */
+  readonly transferChecksum?: TransferChecksum | 'trailer' | undefined;
+};
+
+export interface GetOptions {
+  readonly condition?: Condition;
+  readonly range?: ByteRange;
+}
+
+export interface UploadQuery {
+  readonly prefix?: string;
+  readonly afterKey?: string;
+  readonly afterUploadId?: string;
+  readonly limit: number;
+}
+
+/** The part of a removal that is under way: 'beside' is the step of the application. */
+export interface RemovalOrder {
+  readonly account: string;
+  readonly code: EdgeErrorCode;
+  readonly message: string;
+  readonly deleteData: boolean;
+}
+
+/** Calls whose bodies, if they have any, are part of their values. */
+export interface ValueCalls {
+  'store.describe': () => StoreDescription;
+  'store.stored': (account: string) => StoredSum;
+  'key.read': () => Uint8Array | 'missing' | 'damaged';
+  'key.create': () => Uint8Array;
+  'records.get': (key: string) => Buffer | undefined;
+  'records.getMany': (keys: string[]) => (Buffer | undefined)[];
+  'records.commit': (operations: readonly LevelOperation[]) => undefined;
+  /** An empty page is the end; a page may have less than `size` records before it. */
+  'records.page': (range: KeyRange, size: number) => [string, Buffer][];
+  'records.keys': (range: KeyRange, size: number) => string[];
+  'sublevel.get': (name: string, key: string) => unknown;
+  'sublevel.put': (name: string, key: string, value: unknown) => undefined;
+  'crons.track': (
+    target: Pick<CronTarget, 'account' | 'function'>,
+    crons: readonly string[],
+    sinceMs: number,
+  ) => readonly (number | undefined)[];
+  'crons.claim': (owner: string, wishes: readonly CronWish[]) => readonly CronClaim[];
+  'crons.finished': (owner: string, target: CronTarget) => undefined;
+  'crons.left': (owner: string) => undefined;
+  'removal.unfinished': () => string[];
+  /** Resolves with a number for the removal when the application has to remove what is beside the storage. */
+  'removal.begin': (order: RemovalOrder) => number;
+  /** The application has done so; or it has failed, and so does the removal. */
+  'removal.finish': (removal: number, failure: Error | undefined) => undefined;
+  /** Resolves when the space is free. */
+  'removal.deleted': (removal: number) => undefined;
+  'level.exists': (name: string) => boolean;
+  'level.getMany': (name: string, keys: readonly Uint8Array[]) => (Uint8Array | undefined)[];
+  'level.batch': (name: string, changes: readonly LevelChange[], sync: boolean) => undefined;
+  'level.page': (name: string, query: LevelPageQuery) => LevelPage;
+  'level.compact': (name: string, from: string, to: string) => undefined;
+  'directory.open': (account: string, name: string) => OpenedBucket;
+  'directory.find': (account: string, name: string) => OpenedBucket | null;
+  'directory.create': (account: string, name: string, storageClass: StoreStorageClass | undefined) => boolean;
+  'directory.delete': (account: string, name: string) => undefined;
+  'directory.list': (account: string) => BucketInfo[];
+  'bucket.head': (bucket: BucketAddress, key: string) => ObjectRecord | null;
+  'bucket.delete': (bucket: BucketAddress, keys: readonly string[]) => undefined;
+  'bucket.list': (bucket: BucketAddress, query: ListQuery) => ListPage;
+  'bucket.createUpload': (bucket: BucketAddress, key: string, options: UploadOptions & UploadRules) => UploadRecord;
+  'bucket.completeUpload': (
+    bucket: BucketAddress,
+    key: string,
+    uploadId: string,
+    parts: readonly { readonly partNumber: number; readonly etag: string }[],
+    options: { readonly condition?: Condition; readonly transferChecksum?: TransferChecksum },
+  ) => ObjectRecord;
+  'bucket.abortUpload': (bucket: BucketAddress, key: string, uploadId: string) => undefined;
+  'bucket.findCompleted': (bucket: BucketAddress, key: string, uploadId: string) => CompletedUpload | null;
+  'bucket.findUpload': (bucket: BucketAddress, key: string, uploadId: string) => UploadRecord | null;
+  'bucket.listParts': (
+    bucket: BucketAddress,
+    uploadId: string,
+    after: number,
+    limit: number,
+  ) => { parts: PartRecord[]; truncated: boolean };
+  'bucket.listUploads': (bucket: BucketAddress, query: UploadQuery) => { uploads: UploadRecord[]; truncated: boolean };
+  /** From here on the number stands for the service: calls of it have the head `[number, method, arguments, has a body]`. */
+  'service.open': (service: number, address: ServiceAddress) => undefined;
+  'service.close': (service: number) => undefined;
+}
+
+/** Calls beside a body: of the request for the two that write, of the answer for `get`. */
+export interface BodyCalls {
+  'bucket.put': (bucket: BucketAddress, key: string, options: PutArguments) => ObjectRecord | null;
+  'bucket.uploadPart': (
+    bucket: BucketAddress,
+    key: string,
+    uploadId: string,
+    partNumber: number,
+    options: PutArguments,
+  ) => PartRecord;
+  'bucket.get': (bucket: BucketAddress, key: string, options: GetOptions) => GetAnswer;
+}
+
+export type GetAnswer =
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'failed'; readonly object: ObjectRecord }
+  | { readonly kind: 'found'; readonly object: ObjectRecord; readonly offset: number; readonly length: number };
+
+export type RemoteCalls = ValueCalls & BodyCalls;
+export type CallName = keyof RemoteCalls;
+export type CallArguments<Name extends CallName> = Parameters<RemoteCalls[Name]>;
+export type CallResult<Name extends CallName> = ReturnType<RemoteCalls[Name]>;
+
+/** Calls that change nothing, and those that change nothing more when they are repeated: made again when the connection was lost. */
+export const SAFE_CALLS: ReadonlySet<CallName> = new Set<CallName>([
+  'store.describe',
+  'store.stored',
+  'key.read',
+  'records.get',
+  'records.getMany',
+  'records.page',
+  'records.keys',
+  'sublevel.get',
+  'removal.unfinished',
+  'level.exists',
+  'level.getMany',
+  'level.page',
+  'level.compact',
+  'directory.open',
+  'directory.find',
+  'directory.list',
+  'bucket.head',
+  'bucket.get',
+  'bucket.list',
+  'bucket.findCompleted',
+  'bucket.findUpload',
+  'bucket.listParts',
+  'bucket.listUploads',
+]);

@@ -1,0 +1,127 @@
+/** A storage in the services process, as the host uses it. */
+import type { CronClaims } from '../../bindings/cron/cron-claims.js';
+import type { Channel } from '../../protocol/channel.js';
+import { EdgeError } from '../../quotas/errors.js';
+import type { RemovalSteps } from '../../storage/accounts/account-removals.js';
+import type { StoredSum } from '../../storage/accounts/account-sum.js';
+import type { RecountedSum } from '../../storage/accounts/account-sums.js';
+import type { KeyStore } from '../../storage/files/key-file.js';
+import type { HostStore, StoreDatabase, StoreRecords } from '../host-store.js';
+import { ServicesSignal } from '../messages.js';
+import { RemoteLevel } from './remote-level.js';
+import { RemoteLink } from './remote-link.js';
+import { remoteRecords } from './remote-records.js';
+
+export interface RemoteStoreOptions {
+  /**
+   * Resolves with the current connection, and when it was lost with the next one. Rejects when there is none, and will be none: with EDGE_CLOSED after
+   * the host was closed.
+   */
+  readonly connection: () => Promise<Channel>;
+  /** Gets the accounts for which what they have stored has changed on disk. */
+  readonly onStored: (account: string) => void;
+}
+
+export class RemoteStore implements HostStore {
+  readonly link: RemoteLink;
+  readonly records: StoreRecords;
+  readonly secretsKey: KeyStore;
+  readonly recounted: readonly RecountedSum[];
+  readonly crons: CronClaims;
+  readonly #onStored: (account: string) => void;
+  readonly #databases = new Map<string, RemoteLevel>();
+
+  private constructor(
+    link: RemoteLink,
+    { recounted, secretsKeyPath }: { recounted: readonly RecountedSum[]; secretsKeyPath: string | undefined },
+    onStored: (account: string) => void,
+  ) {
+    this.link = link;
+    this.records = remoteRecords(link);
+    this.recounted = recounted;
+    this.crons = {
+      track: (target, crons, sinceMs) => link.call('crons.track', target, crons, sinceMs),
+      claim: (owner, wishes) => link.call('crons.claim', owner, wishes),
+      finished: (owner, target) => link.call('crons.finished', owner, target),
+      left: owner => link.call('crons.left', owner),
+    };
+    this.secretsKey = {
+      path: secretsKeyPath,
+      read: () => link.call('key.read'),
+      create: () => link.call('key.create'),
+    };
+    this.#onStored = onStored;
+  }
+
+  /** Rejects with the errors of `connection`, and with EDGE_SERVICES_LOST. */
+  static async open({ connection, onStored }: RemoteStoreOptions): Promise<RemoteStore> {
+    const link = new RemoteLink(connection);
+    return new RemoteStore(link, await link.call('store.describe'), onStored);
+  }
+
+  /** A signal of the services process: as ChannelOwner.onSignal of the connection. */
+  onSignal(kind: number, payload: Buffer): void {
+    if (kind !== ServicesSignal.Stored) return;
+    const accounts: string[] = JSON.parse(payload.toString());
+    for (const account of accounts) this.#onStored(account);
+  }
+
+  sublevel(name: string): ReturnType<HostStore['sublevel']> {
+    return {
+      get: key => this.link.call('sublevel.get', name, key),
+      put: (key, value) => this.link.call('sublevel.put', name, key, value),
+    };
+  }
+
+  database(name: string): StoreDatabase {
+    let database = this.#databases.get(name);
+    if (database === undefined) {
+      database = new RemoteLevel(this.link, name);
+      this.#databases.set(name, database);
+    }
+    return asDatabase(database);
+  }
+
+  async hasDatabase(name: string): Promise<boolean> {
+    return this.#databases.has(name) || this.link.call('level.exists', name);
+  }
+
+  stored(account: string): Promise<StoredSum> {
+    return this.link.call('store.stored', account);
+  }
+
+  async removeAccount(account: string, steps: RemovalSteps): Promise<{ readonly deleted: Promise<void> }> {
+    const { error, deleteData, beside } = steps;
+    const removal = await this.link.call('removal.begin', {
+      account,
+      code: error.code,
+      message: error.message,
+      deleteData,
+    });
+    try {
+      await beside();
+    } catch (failure) {
+      const reason = failure instanceof Error ? failure : new EdgeError('EDGE_INTERNAL', String(failure));
+      await this.link.call('removal.finish', removal, reason).catch(() => {});
+      throw failure;
+    }
+    await this.link.call('removal.finish', removal, undefined);
+    const deleted: Promise<void> = this.link.call('removal.deleted', removal);
+    deleted.catch(() => {});
+    return { deleted };
+  }
+
+  unfinishedRemovals(): Promise<string[]> {
+    return this.link.call('removal.unfinished');
+  }
+
+  /** The connection is closed by its owner. */
+  async close(): Promise<void> {
+    for (const database of this.#databases.values()) await database.close();
+  }
+}
+
+/** It is such a database. Only the types of hooks, which are not used here, name the class itself. */
+function asDatabase(level: object): StoreDatabase {
+  return level as StoreDatabase; // see above
+}

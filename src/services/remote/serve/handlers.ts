@@ -1,0 +1,110 @@
+/** How each call whose body, if any, is part of its values is answered. */
+import type { BucketDirectory } from '../../../bindings/bucket/engine.js';
+import type { HostStore } from '../../host-store.js';
+import type { CallArguments, CallResult, ValueCalls } from '../calls.js';
+import type { ServedBuckets } from './served-buckets.js';
+import { ServedLevels } from './served-levels.js';
+import type { ServedObjects } from './served-objects.js';
+import type { ServedRemovals } from './served-removals.js';
+import type { ServedServices } from './served-services.js';
+
+export type ValueHandlers = {
+  readonly [Name in keyof ValueCalls]: (...args: CallArguments<Name>) => CallResult<Name> | Promise<CallResult<Name>>;
+};
+
+/** The parts of one connection that have a state of their own. */
+export interface ConnectionParts {
+  readonly buckets: ServedBuckets;
+  readonly removals: ServedRemovals;
+  readonly services: ServedServices;
+  /** The names under which the application has claimed runs of cron triggers. */
+  readonly owners: Set<string>;
+}
+
+export function valueHandlers({ store, workOf }: ServedObjects, parts: ConnectionParts): ValueHandlers {
+  return { ...storeHandlers(store, parts), ...bucketHandlers(parts, account => workOf?.(account)) };
+}
+
+type StoreCall = Exclude<keyof ValueCalls, `bucket.${string}` | `directory.${string}`>;
+
+function storeHandlers(
+  store: HostStore,
+  { removals, services, owners }: ConnectionParts,
+): Pick<ValueHandlers, StoreCall> {
+  const { records, secretsKey } = store;
+  const levels = new ServedLevels(store);
+  return {
+    'store.describe': () => ({ recounted: store.recounted, secretsKeyPath: secretsKey.path }),
+    'store.stored': account => store.stored(account),
+    'key.read': () => secretsKey.read(),
+    'key.create': () => secretsKey.create(),
+    'records.get': key => records.get(key),
+    'records.getMany': keys => records.getMany(keys),
+    'records.commit': async operations => void (await records.commit(operations)),
+    'records.page': async (range, size) => {
+      for await (const page of records.pages(range, size)) return page;
+      return [];
+    },
+    'records.keys': async (range, size) => {
+      const keys = await records.keys(range);
+      try {
+        return await keys.nextv(size);
+      } finally {
+        await keys.close();
+      }
+    },
+    'sublevel.get': (name, key) => store.sublevel(name).get(key),
+    'sublevel.put': async (name, key, value) => void (await store.sublevel(name).put(key, value)),
+    'crons.track': (target, crons, sinceMs) => store.crons.track(target, crons, sinceMs),
+    'crons.claim': (owner, wishes) => {
+      owners.add(owner);
+      return store.crons.claim(owner, wishes);
+    },
+    'crons.finished': async (owner, target) => void (await store.crons.finished(owner, target)),
+    'crons.left': async owner => void (await store.crons.left(owner)),
+    'removal.unfinished': () => store.unfinishedRemovals(),
+    'removal.begin': order => removals.begin(order),
+    'removal.finish': (id, failure) => removals.finish(id, failure),
+    'removal.deleted': id => removals.deleted(id),
+    'level.exists': name => levels.exists(name),
+    'level.getMany': (name, keys) => levels.getMany(name, keys),
+    'level.batch': (name, changes, sync) => levels.batch(name, changes, sync),
+    'level.page': (name, query) => levels.page(name, query),
+    'level.compact': (name, from, to) => levels.compact(name, from, to),
+    'service.open': (number, address) => services.open(number, address),
+    'service.close': number => services.close(number),
+  };
+}
+
+function bucketHandlers(
+  { buckets }: ConnectionParts,
+  workOf: NonNullable<ServedObjects['workOf']>,
+): Omit<ValueHandlers, StoreCall> {
+  const directory = (account: string): BucketDirectory => buckets.directory(account);
+  return {
+    'directory.open': async (account, name) => buckets.opened(account, await directory(account).open(name)),
+    'directory.find': async (account, name) => {
+      const engine = await directory(account).find(name);
+      return engine === null ? null : buckets.opened(account, engine);
+    },
+    'directory.create': async (account, name, storageClass) => {
+      const options = storageClass === undefined ? {} : { storageClass };
+      return (await directory(account).create(name, options)).created;
+    },
+    'directory.delete': async (account, name) => void (await directory(account).delete(name)),
+    'directory.list': account => directory(account).list(),
+    'bucket.head': async (at, key) => (await buckets.of(at)).head(key, workOf(at.account)),
+    'bucket.delete': async (at, keys) => void (await (await buckets.of(at)).delete(keys, workOf(at.account))),
+    'bucket.list': async (at, query) => (await buckets.of(at)).list(query, workOf(at.account)),
+    'bucket.createUpload': async (at, key, options) =>
+      (await buckets.of(at)).createUpload(key, options, workOf(at.account)),
+    'bucket.completeUpload': async (at, key, uploadId, named, options) =>
+      (await buckets.of(at)).completeUpload(key, uploadId, named, options, workOf(at.account)),
+    'bucket.abortUpload': async (at, key, uploadId) =>
+      void (await (await buckets.of(at)).abortUpload(key, uploadId, workOf(at.account))),
+    'bucket.findCompleted': async (at, key, uploadId) => (await buckets.of(at)).findCompleted(key, uploadId),
+    'bucket.findUpload': async (at, key, uploadId) => (await buckets.of(at)).findUpload(key, uploadId),
+    'bucket.listParts': async (at, uploadId, after, limit) => (await buckets.of(at)).listParts(uploadId, after, limit),
+    'bucket.listUploads': async (at, query) => (await buckets.of(at)).listUploads(query),
+  };
+}

@@ -1,0 +1,156 @@
+/**
+ * Answers the calls of one application over its connection. The application is trusted, but not what its customers gave it: arguments of buckets are
+ * checked by the bucket and by its service, and bodies have the bounds of the call.
+ */
+import type { ServiceReply } from '../../../bindings/service.js';
+import type { Channel } from '../../../protocol/channel.js';
+import type { Exchange } from '../../../protocol/exchange.js';
+import { ApplicationSignal, ServicesSignal } from '../../messages.js';
+import { CALLS_AT_ONCE, MAX_PACKET_BYTES, unpackValue } from '../packets.js';
+import { answerBodyCall, isBodyCall } from './body-calls.js';
+import { type ConnectionParts, type ValueHandlers, valueHandlers } from './handlers.js';
+import { ServedBuckets } from './served-buckets.js';
+import { ServedCall } from './served-call.js';
+import type { ServedObjects } from './served-objects.js';
+import { ServedRemovals } from './served-removals.js';
+import { ServedServices } from './served-services.js';
+
+/** Changes of what accounts have stored are reported so long after the first of them. */
+const STORED_AFTER_MS = 50;
+
+export class RemoteServer {
+  readonly #channel: Channel;
+  readonly #objects: ServedObjects;
+  readonly #parts: ConnectionParts;
+  readonly #handlers: ValueHandlers;
+  readonly #stored = new Set<string>();
+  #storedTimer: NodeJS.Timeout | undefined;
+
+  constructor(channel: Channel, objects: ServedObjects) {
+    this.#channel = channel;
+    this.#objects = objects;
+    this.#parts = {
+      buckets: new ServedBuckets(objects.buckets),
+      removals: new ServedRemovals(objects.store),
+      services: new ServedServices(objects.service),
+      owners: new Set(),
+    };
+    this.#handlers = valueHandlers(objects, this.#parts);
+  }
+
+  /** The application has opened an exchange of the kind ApplicationOpens.Remote: as ChannelOwner.onOpen. */
+  onOpen(exchange: Exchange, head: string, body: Buffer, isComplete: boolean): void {
+    const name = callName(head);
+    if (name === undefined) void this.#answerService(exchange, head, body, isComplete);
+    else if (isBodyCall(name)) void this.#answerBodyCall(exchange, head, body, isComplete);
+    else void this.#answerValue(exchange, head, body, isComplete);
+  }
+
+  /** As ChannelOwner.onSignal. */
+  onSignal(id: number, kind: number, payload: Buffer): void {
+    if (kind !== ApplicationSignal.Trailer) return;
+    const listener = this.#channel.find(id)?.listener;
+    if (listener instanceof ServedCall) listener.trailer = payload.toString();
+  }
+
+  /** What the account has stored has changed. The application is notified a little later. */
+  noteStored(account: string): void {
+    this.#stored.add(account);
+    this.#storedTimer ??= setTimeout(() => this.reportStored(), STORED_AFTER_MS);
+  }
+
+  /** Notifies the application now: before the connection is closed. */
+  reportStored(): void {
+    clearTimeout(this.#storedTimer);
+    this.#storedTimer = undefined;
+    if (this.#stored.size === 0) return;
+    this.#channel.signal(0, ServicesSignal.Stored, JSON.stringify([...this.#stored]));
+    this.#stored.clear();
+  }
+
+  /** The connection is closed. */
+  close(): void {
+    clearTimeout(this.#storedTimer);
+    this.#parts.removals.close();
+    // Its runs have ended with it.
+    for (const owner of this.#parts.owners) void this.#objects.store.crons.left(owner).catch(() => {});
+  }
+
+  async #answerService(exchange: Exchange, head: string, body: Buffer, isComplete: boolean): Promise<void> {
+    let request: [number: number, method: string, args: unknown, hasBody: boolean];
+    try {
+      request = JSON.parse(head);
+    } catch {
+      exchange.fail('The call is malformed');
+      return;
+    }
+    const [number, method, args, hasBody] = request;
+    const call = new ServedCall(exchange, method, args, hasBody ? body : null, isComplete);
+    try {
+      answer(call, await this.#parts.services.of(number)(call));
+      this.#channel.flushMany(CALLS_AT_ONCE);
+    } catch (error) {
+      call.replyError(error);
+    }
+  }
+
+  async #answerBodyCall(exchange: Exchange, head: string, body: Buffer, isComplete: boolean): Promise<void> {
+    const call = new ServedCall(exchange, '', undefined, body, isComplete);
+    try {
+      await answerBodyCall(call, unpackValue(head, NOTHING), this.#parts.buckets, this.#objects);
+    } catch (error) {
+      call.replyError(error);
+    }
+  }
+
+  async #answerValue(exchange: Exchange, head: string, body: Buffer, isComplete: boolean): Promise<void> {
+    const call = new ServedCall(exchange, '', undefined, body, isComplete);
+    try {
+      // A call that is here as a whole begins before the next one does, which may need what it opens.
+      const bytes = call.body instanceof Uint8Array ? call.body : await wholeBody(call);
+      const [name, ...args] = checkedCall(unpackValue(head, bytes));
+      const handler = handlerOf(this.#handlers, name);
+      call.replyValue(await handler(...args));
+    } catch (error) {
+      call.replyError(error);
+    }
+  }
+}
+
+const NOTHING = new Uint8Array(0);
+
+/** Undefined for a call of a service. A value whose text is long is one of a call by name. */
+function callName(head: string): string | undefined {
+  if (!head.startsWith('["')) return head.startsWith('[') ? undefined : '';
+  return head.slice(2, head.indexOf('"', 2));
+}
+
+function checkedCall(value: unknown): [string, ...unknown[]] {
+  if (!Array.isArray(value) || typeof value[0] !== 'string') throw new TypeError('A call has no name');
+  return [value[0], ...value.slice(1)];
+}
+
+/** The application is of the same version: its arguments have the types of the table. */
+function handlerOf(handlers: ValueHandlers, name: string): (...args: unknown[]) => unknown {
+  const handler: unknown = Object.hasOwn(handlers, name) ? Reflect.get(handlers, name) : undefined;
+  if (typeof handler !== 'function') throw new TypeError(`There is no call ${JSON.stringify(name.slice(0, 100))}`);
+  return (...args) => Reflect.apply(handler, undefined, args);
+}
+
+async function wholeBody({ body }: ServedCall): Promise<Uint8Array> {
+  if (body === null || body instanceof Uint8Array) return body ?? NOTHING;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MAX_PACKET_BYTES) throw new RangeError(`A call has more than ${MAX_PACKET_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function answer(call: ServedCall, { head, body }: ServiceReply): void {
+  const text = JSON.stringify(head ?? null);
+  if (body !== null && body !== undefined) call.replyWithBody(text, body);
+  else call.replyText(text);
+}

@@ -1,0 +1,65 @@
+/** One exchange of the application, from its request to its answer. */
+import type { ServiceBody, ServiceCall } from '../../../bindings/service.js';
+import type { Exchange } from '../../../protocol/exchange.js';
+import { ExchangeIo } from '../../../protocol/exchange-io.js';
+import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
+import { ReplyStatus } from '../calls.js';
+import { type Packet, packText, packValue } from '../packets.js';
+
+/** Also the call that a service gets. What it costs is the application's own. */
+export class ServedCall extends ExchangeIo implements ServiceCall {
+  readonly method: string;
+  readonly args: unknown;
+  readonly body: ServiceBody | null;
+  readonly work: CallWork = OWN_WORK;
+  /** What the application knows of the body when it was read to its end: JSON. */
+  trailer: string | undefined;
+  readonly #exchange: Exchange;
+
+  /**
+   * @param body the whole body, a view that is valid during the call; or null: there is none
+   * @param isComplete otherwise the body follows
+   */
+  constructor(exchange: Exchange, method: string, args: unknown, body: Buffer | null, isComplete: boolean) {
+    super(exchange);
+    this.#exchange = exchange;
+    this.method = method;
+    this.args = args;
+    if (isComplete) this.body = body === null ? null : new Uint8Array(body);
+    else this.body = this.chunks();
+  }
+
+  replyValue(value: unknown): void {
+    this.#reply(ReplyStatus.Result, packValue(value));
+  }
+
+  replyError(error: unknown): void {
+    this.#reply(ReplyStatus.Error, packValue(error instanceof Error ? error : new Error(String(error))));
+  }
+
+  /** @param text JSON that the other end reads as it is */
+  replyText(text: string): void {
+    this.#reply(ReplyStatus.Result, packText(text));
+  }
+
+  /** @param head JSON, or the text of a value that has no bytes */
+  replyWithBody(head: string, body: ServiceBody): void {
+    if (body instanceof Uint8Array) this.#exchange.reply(ReplyStatus.ResultWithBody, head, true, body, true);
+    else {
+      this.#exchange.reply(ReplyStatus.ResultWithBody, head, true, null, false);
+      // Also when the application is gone by now: that ends the body.
+      void this.send(body);
+    }
+    this.#endRequest();
+  }
+
+  #reply(status: ReplyStatus, { head, body }: Packet): void {
+    this.#exchange.reply(status, head, true, body, true);
+    this.#endRequest();
+  }
+
+  /** A body that was not read to its end is not wanted any more. */
+  #endRequest(): void {
+    if (this.body !== null && !(this.body instanceof Uint8Array)) this.#exchange.stopReading('The call is answered');
+  }
+}

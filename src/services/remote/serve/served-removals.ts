@@ -1,0 +1,76 @@
+/**
+ * Removals of accounts of which one step is the application's. It is announced with the answer of `begin`, and reported by `finish`; a removal whose
+ * application is lost in between fails, and is finished by the next one that opens the storage.
+ */
+import { EdgeError } from '../../../quotas/errors.js';
+import type { HostStore } from '../../host-store.js';
+import type { RemovalOrder } from '../calls.js';
+import { lostError } from '../outgoing-call.js';
+
+interface Removal {
+  readonly removed: Promise<{ readonly deleted: Promise<void> }>;
+  /** Ends the step of the application. */
+  readonly proceed: (failure: Error | undefined) => void;
+}
+
+export class ServedRemovals {
+  readonly #store: HostStore;
+  readonly #removals = new Map<number, Removal>();
+  #lastId = 0;
+
+  constructor(store: HostStore) {
+    this.#store = store;
+  }
+
+  begin({ account, code, message, deleteData }: RemovalOrder): Promise<number> {
+    const id = ++this.#lastId;
+    return new Promise((resolve, reject) => {
+      let proceed: Removal['proceed'] = () => {};
+      const beside = new Promise<void>((done, fail) => {
+        proceed = failure => (failure === undefined ? done() : fail(failure));
+      });
+      // It is reported by the removal, if that comes to this step.
+      beside.catch(() => {});
+      const removed = this.#store.removeAccount(account, {
+        error: new EdgeError(code, message),
+        deleteData,
+        beside: () => {
+          resolve(id);
+          return beside;
+        },
+      });
+      this.#removals.set(id, { removed, proceed });
+      removed.catch((error: unknown) => {
+        this.#removals.delete(id);
+        reject(error);
+      });
+    });
+  }
+
+  async finish(id: number, failure: Error | undefined): Promise<undefined> {
+    const { removed, proceed } = this.#of(id);
+    proceed(failure);
+    await removed;
+  }
+
+  async deleted(id: number): Promise<undefined> {
+    const { removed } = this.#of(id);
+    try {
+      await (await removed).deleted;
+    } finally {
+      this.#removals.delete(id);
+    }
+  }
+
+  /** The application is gone. */
+  close(): void {
+    for (const { proceed } of this.#removals.values()) proceed(lostError());
+    this.#removals.clear();
+  }
+
+  #of(id: number): Removal {
+    const removal = this.#removals.get(id);
+    if (removal === undefined) throw lostError();
+    return removal;
+  }
+}

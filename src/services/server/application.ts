@@ -1,0 +1,405 @@
+/** One application that is connected to the services: its functions, the connections of its cells, and what it is told about them. */
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import type { BindingDefinition, BindingHost, NamedBinding } from '../../bindings/binding.js';
+import type { HopAnswer, HopRequest, LocalSend } from '../../bindings/egress/transport.js';
+import type { BindingRegistry } from '../../bindings/registry.js';
+import type { CallOrigin, Service } from '../../bindings/service.js';
+import { Channel, type ChannelOwner } from '../../protocol/channel.js';
+import type { Exchange, ExchangeListener } from '../../protocol/exchange.js';
+import { ExchangeIo, failureText } from '../../protocol/exchange-io.js';
+import type { ProtocolError } from '../../protocol/protocol-error.js';
+import { socketTransport, type Transport } from '../../protocol/transport.js';
+import type { HostShare, HostShareLimits } from '../../quotas/host/host-share.js';
+import type { FunctionServices, ServiceEntry } from '../calls/answer-call.js';
+import { NO_CALLS, type RemoteTotals } from '../calls/call-totals.js';
+import type { CallTracer } from '../calls/call-trace.js';
+import { CONNECTION_BOUNDS } from '../connection-bounds.js';
+import {
+  ApplicationAsks,
+  type ApplicationHello,
+  ControlSignal,
+  type FunctionRecord,
+  NEWS_BYTES,
+  News,
+  packedTotals,
+  pair,
+  ServicesAsk,
+  unpackedFunction,
+  unpackedHello,
+} from '../control.js';
+import { forward } from '../forwarded-call.js';
+import { type ConfiguredBinding, HostBindings } from '../host-bindings.js';
+import { parseHopAnswer } from '../local-hop.js';
+import { ApplicationOpens } from '../messages.js';
+import { RemoteServer } from '../remote/serve/remote-server.js';
+import type { ServedObjects } from '../remote/serve/served-objects.js';
+import { ServedNames } from '../served-names.js';
+import { BoundFunction, RemoteOrigin } from './bound-function.js';
+import { type CallsOwner, CellCalls } from './cell-calls.js';
+import { RemoteTrace } from './remote-trace.js';
+import type { ServedInvocation } from './served-invocation.js';
+
+/** The parts of the process that its applications share. */
+export interface ApplicationSurroundings {
+  readonly registry: BindingRegistry;
+  readonly storage: BindingHost['storage'];
+  /** What rows that store something share among all applications. */
+  readonly common: HostBindings;
+  /** The share of an account, used by one more function or connection. */
+  takeShare(account: string, bounds: HostShareLimits): HostShare;
+  onHello(hello: ApplicationHello): void;
+  giveShare(account: string): void;
+  /** What the application itself uses. */
+  readonly objects: ServedObjects;
+  onClose(application: Application): void;
+}
+
+/** Work that is less than a millisecond is reported with what else there is. */
+const REPORT_EVERY_MS = 250;
+
+export class Application implements ChannelOwner, CallsOwner {
+  readonly channel: Channel;
+  /** Answers what the application itself calls. */
+  readonly remote: RemoteServer;
+  readonly #surroundings: ApplicationSurroundings;
+  #hello: ApplicationHello | undefined;
+  #bound: HostBindings | undefined;
+  readonly #functions = new Map<number, BoundFunction>();
+  readonly #accounts = new Map<number, string>();
+  /** Connections of cells whose isolates have no function yet. They are not read. */
+  readonly #idle = new Map<number, Socket>();
+  readonly #connections = new Map<number, CellCalls>();
+  /** Functions of connections that have not been accepted yet. */
+  readonly #attached = new Map<number, BoundFunction>();
+  /** The accounts whose shares connections use. */
+  readonly #sharing = new Map<number, string>();
+  readonly #charged = new Map<ServedInvocation, number>();
+  readonly #names = new ServedNames();
+  #reportTimer: NodeJS.Timeout | undefined;
+
+  constructor(transport: Transport, surroundings: ApplicationSurroundings) {
+    this.#surroundings = surroundings;
+    this.channel = new Channel(transport, 'isolate', this, CONNECTION_BOUNDS);
+    this.remote = new RemoteServer(this.channel, surroundings.objects);
+  }
+
+  /** A connection that the application has opened for a cell. */
+  connect(connection: number, socket: Socket): void {
+    const bound = this.#attached.get(connection);
+    this.#attached.delete(connection);
+    if (bound === undefined) this.#idle.set(connection, socket);
+    else this.#serve(connection, socket, bound);
+  }
+
+  close(): void {
+    this.remote.reportStored();
+    this.channel.close();
+  }
+
+  // --- ChannelOwner ---
+
+  onOpen(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): void {
+    if (kind === ApplicationAsks.Splice) {
+      const [connection, call] = head.split('\n');
+      const calls = this.#connections.get(Number(connection));
+      if (calls === undefined) exchange.fail('The isolate has ended');
+      else calls.spliced(Number(call), exchange);
+      return;
+    }
+    if (kind === ApplicationAsks.Redirect) {
+      this.#redirect(exchange, head);
+      return;
+    }
+    if (kind !== ApplicationAsks.Function && kind !== ApplicationAsks.Hello) {
+      if (kind === ApplicationOpens.Remote) this.remote.onOpen(exchange, head, body, isComplete);
+      else exchange.fail('Not supported');
+      return;
+    }
+    if (isComplete) exchange.buffer(body);
+    void this.#registered(exchange, kind, isComplete);
+  }
+
+  onSignal(id: number, kind: number, payload: Buffer): void {
+    switch (kind) {
+      case ControlSignal.Gone:
+        this.#gone(payload.readUInt32LE(0), payload.readUInt32LE(4));
+        return;
+      case ControlSignal.Attach:
+        this.#attach(payload.readUInt32LE(0), payload.readUInt32LE(4));
+        return;
+      case ControlSignal.Invocations:
+        for (let at = 0; at < payload.length; at += NEWS_BYTES) {
+          this.#news(payload.readUInt32LE(at), payload.readUInt32LE(at + 4), payload.readUInt8(at + 8));
+        }
+        return;
+      case ControlSignal.Egress:
+        this.#connections
+          .get(payload.readUInt32LE(0))
+          ?.work(payload.readUInt32LE(4))
+          ?.countEgress(payload.readDoubleLE(8), payload.readDoubleLE(16));
+        return;
+      case ControlSignal.Forget:
+        this.#forget(payload.readUInt32LE(0));
+        return;
+      case ControlSignal.AccountEnds:
+        this.#bindings.endAccount(payload.toString('utf8'));
+        return;
+      case ControlSignal.Names:
+        this.#names.set(payload.toString('utf8'));
+        return;
+      default:
+        this.remote.onSignal(id, kind, payload);
+    }
+  }
+
+  onClose(): void {
+    clearTimeout(this.#reportTimer);
+    for (const calls of [...this.#connections.values()]) calls.close();
+    for (const key of [...this.#functions.keys()]) this.#forget(key);
+    for (const socket of this.#idle.values()) socket.destroy();
+    void this.#bound?.close();
+    this.remote.close();
+    this.#surroundings.onClose(this);
+  }
+
+  // --- CallsOwner ---
+
+  asks(connection: number, invocation: number): void {
+    this.channel.signal(0, ControlSignal.Asks, pair(connection, invocation));
+  }
+
+  charged(connection: number, invocation: ServedInvocation): void {
+    if (invocation.hasMuchCharged) {
+      this.#charged.delete(invocation);
+      this.#report(connection, invocation);
+      return;
+    }
+    this.#charged.set(invocation, connection);
+    this.#reportTimer ??= setTimeout(() => {
+      this.#reportTimer = undefined;
+      for (const [charged, of] of this.#charged) this.#report(of, charged);
+      this.#charged.clear();
+    }, REPORT_EVERY_MS).unref();
+  }
+
+  totals(connection: number, invocation: ServedInvocation, totals: RemoteTotals, movedKib: number): void {
+    this.#charged.delete(invocation);
+    const payload = packedTotals(connection, invocation.id, invocation.takeChargedUs(), movedKib, totals);
+    this.channel.signal(0, ControlSignal.Totals, payload);
+  }
+
+  tracer(connection: number, invocation: number): CallTracer {
+    return new RemoteTrace(this.channel, connection, invocation);
+  }
+
+  splice(connection: number, target: number, listener: ExchangeListener): Exchange {
+    return this.channel.open(ServicesAsk.Splice, `${connection}\n${target}`, true, null, false, listener);
+  }
+
+  closed(connection: number, error: ProtocolError | undefined): void {
+    this.#connections.delete(connection);
+    const account = this.#sharing.get(connection);
+    this.#sharing.delete(connection);
+    if (account !== undefined) this.#surroundings.giveShare(account);
+    if (error === undefined) return;
+    const payload = Buffer.alloc(4);
+    payload.writeUInt32LE(connection);
+    this.channel.signal(0, ControlSignal.Broken, Buffer.concat([payload, Buffer.from(error.message)]));
+  }
+
+  #report(connection: number, invocation: ServedInvocation): void {
+    const payload = Buffer.allocUnsafe(12);
+    payload.writeUInt32LE(connection, 0);
+    payload.writeUInt32LE(invocation.id, 4);
+    payload.writeUInt32LE(invocation.takeChargedUs(), 8);
+    this.channel.signal(0, ControlSignal.Charged, payload);
+  }
+
+  #news(connection: number, id: number, news: News): void {
+    const calls = this.#connections.get(connection);
+    if (calls === undefined) {
+      // Its cell has gone, or never came: nothing was called.
+      if (news === News.Over) {
+        this.channel.signal(0, ControlSignal.Totals, packedTotals(connection, id, 0, 0, { ...NO_CALLS, warnings: [] }));
+      }
+      return;
+    }
+    if (news === News.Over) calls.over(id);
+    else if (news === News.Unknown) calls.unknown(id);
+    else calls.begun(id, news === News.BegunTraced);
+  }
+
+  #redirect(exchange: Exchange, head: string): void {
+    const [connection, id, hop] = head.split('\n').map(Number);
+    try {
+      this.#connections
+        .get(connection ?? 0)
+        ?.work(id ?? 0)
+        ?.countRedirect(hop ?? 0);
+      exchange.reply(200, '', true, null, true);
+    } catch (error) {
+      exchange.fail(failureText(error));
+    }
+  }
+
+  #greeted(hello: ApplicationHello): void {
+    const { registry, storage, common } = this.#surroundings;
+    const isHere = (row: BindingDefinition): boolean => !hello.applicationRows.includes(row.id);
+    this.#hello = hello;
+    this.#bound = new HostBindings(registry, { options: hello.options, storage }, { isHere, common });
+    this.#surroundings.onHello(hello);
+  }
+
+  get #bindings(): HostBindings {
+    if (this.#bound === undefined) throw new Error('The application has not said what it is');
+    return this.#bound;
+  }
+
+  #attach(connection: number, key: number): void {
+    const bound = this.#functions.get(key);
+    const socket = this.#idle.get(connection);
+    this.#idle.delete(connection);
+    if (bound === undefined) socket?.destroy();
+    else if (socket === undefined) this.#attached.set(connection, bound);
+    else this.#serve(connection, socket, bound);
+  }
+
+  #serve(connection: number, socket: Socket, bound: BoundFunction): void {
+    const movedBytes = (): number => socket.bytesRead + socket.bytesWritten;
+    const { account, limits } = bound.share;
+    this.#surroundings.takeShare(account, limits);
+    this.#sharing.set(connection, account);
+    this.#connections.set(
+      connection,
+      new CellCalls(connection, socketTransport(socket, true), movedBytes, bound, this),
+    );
+  }
+
+  #gone(first: number, count: number): void {
+    for (let connection = first; connection < first + count; connection++) {
+      this.#idle.get(connection)?.destroy();
+      this.#idle.delete(connection);
+      this.#attached.delete(connection);
+    }
+  }
+
+  async #registered(exchange: Exchange, kind: ApplicationAsks, isComplete: boolean): Promise<void> {
+    try {
+      const io = new ExchangeIo(exchange);
+      const pieces: Uint8Array[] = [];
+      if (isComplete) pieces.push(exchange.read(Number.MAX_SAFE_INTEGER) ?? new Uint8Array());
+      else for await (const piece of io.chunks()) pieces.push(piece);
+      const bytes = Buffer.concat(pieces);
+      if (kind === ApplicationAsks.Hello) this.#greeted(unpackedHello(bytes));
+      else await this.#register(unpackedFunction(bytes));
+      exchange.reply(200, '', true, null, true);
+    } catch (error) {
+      exchange.fail(failureText(error));
+    }
+  }
+
+  /** Rejects for what the first call of a binding would find out too late. */
+  async #register(record: FunctionRecord): Promise<void> {
+    const bound = this.#configured(record).filter(({ row }) => this.#bindings.isHere(row));
+    this.#bind(record);
+    await this.#bindings.prepare({ account: record.account, limits: record.limits }, bound);
+  }
+
+  #configured({ bindings }: FunctionRecord): ConfiguredBinding[] {
+    return bindings.flatMap(({ option, name, config }) => {
+      const row = this.#bindings.registry.named.find(each => each.option === option);
+      return row === undefined ? [] : [{ row, name, config }];
+    });
+  }
+
+  #bind(record: FunctionRecord): void {
+    const share = this.#surroundings.takeShare(record.account, record.bounds);
+    try {
+      const services = this.#services(record);
+      const { key, limits } = record;
+      const connectionSlotRelease = this.#hello?.connectionSlotRelease ?? 'body';
+      this.#functions.set(key, new BoundFunction({ key, services, limits, connectionSlotRelease, share }));
+      this.#accounts.set(key, record.account);
+    } catch (error) {
+      this.#surroundings.giveShare(record.account);
+      throw error;
+    }
+  }
+
+  #forget(key: number): void {
+    const account = this.#accounts.get(key);
+    this.#functions.delete(key);
+    this.#accounts.delete(key);
+    if (account !== undefined) this.#surroundings.giveShare(account);
+  }
+
+  #services(record: FunctionRecord): FunctionServices {
+    const { registry } = this.#bindings;
+    const bound = this.#configured(record);
+    const { account, function: name, limits, props, compatibility } = record;
+    const services = this.#bindings.services(
+      {
+        account,
+        function: name,
+        limits,
+        props,
+        compatibility,
+        // Both are asked of the application, with the hop.
+        checkUrl: () => {},
+        localOf: (url, origin) => this.#localOf(url, origin),
+      },
+      bound.filter(({ row }) => this.#bindings.isHere(row)),
+    );
+    const entries = new Map<number, ServiceEntry>(services);
+    for (const row of registry.rows) {
+      if (!this.#bindings.isHere(row)) entries.set(row.id, this.#inApplication(row, bound));
+    }
+    return entries;
+  }
+
+  /** A service that the application answers itself. */
+  #inApplication(row: BindingDefinition, bound: readonly { row: NamedBinding; name: string }[]): ServiceEntry {
+    const names = row.implicit === true ? [''] : bound.filter(each => each.row === row).map(({ name }) => name);
+    return { definition: row, services: new Map(names.map(name => [name, this.#forwarded(row.id, name)])) };
+  }
+
+  #forwarded(service: number, binding: string): Service {
+    return async ({ method, args, body, signal, origin, traceHeaders = [] }) => {
+      if (!(origin instanceof RemoteOrigin)) throw new Error('A call has no invocation');
+      const { function: key, connection, id } = origin;
+      const fields = [
+        key,
+        connection,
+        id,
+        service,
+        method,
+        binding,
+        JSON.stringify(traceHeaders),
+        JSON.stringify(args),
+      ];
+      const answer = await forward(this.channel, ServicesAsk.Call, fields.join('\n'), body, signal);
+      return { head: JSON.parse(answer.head), body: answer.body ?? null };
+    };
+  }
+
+  #localOf(url: URL, origin: CallOrigin | undefined): LocalSend | undefined {
+    if (!(origin instanceof RemoteOrigin) || !this.#names.mayHave(url)) return undefined;
+    return request => this.#sendLocal(request, origin);
+  }
+
+  async #sendLocal(
+    request: HopRequest,
+    { function: key, connection, id }: RemoteOrigin,
+  ): Promise<HopAnswer | undefined> {
+    const { method, url, headers, contentLength, body, signal } = request;
+    const head = { key, connection, id, method, url: url.href, headers, contentLength };
+    // Before its body, which the network may have to get.
+    const route = await forward(this.channel, ServicesAsk.Route, JSON.stringify(head), null, signal);
+    if (route.head === '') return undefined;
+    const answer = await forward(this.channel, ServicesAsk.Local, JSON.stringify(head), body, signal);
+    const hop = parseHopAnswer(answer.head);
+    const content = answer.body instanceof Uint8Array ? [answer.body] : answer.body;
+    return { ...hop, body: content === undefined ? null : Readable.from(content, { objectMode: false }) };
+  }
+}

@@ -1,0 +1,110 @@
+/** The services of one storage directory: the applications that use it, and what those share. */
+import type { Socket } from 'node:net';
+import { REGISTRY } from '../../bindings/registry.js';
+import { socketTransport } from '../../protocol/transport.js';
+import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
+import { HostBudget, type HostShare, type HostShareLimits } from '../../quotas/host/host-share.js';
+import type { Storage } from '../../storage/storage.js';
+import { type ApplicationHello, ControlSignal } from '../control.js';
+import { HostBindings } from '../host-bindings.js';
+import { localStore } from '../local-store.js';
+import { Application, type ApplicationSurroundings } from './application.js';
+
+interface SharedAccount {
+  readonly share: HostShare;
+  users: number;
+}
+
+export interface ServicesParts {
+  readonly storage: Storage;
+}
+
+export class Services {
+  readonly #applications = new Map<string, Application>();
+  readonly #accounts = new Map<string, SharedAccount>();
+  #budget: HostBudget | undefined;
+  readonly #surroundings: ApplicationSurroundings;
+  readonly common: HostBindings;
+  /** Days of usage that are kept: those of the application that keeps most. Undefined while none has said so. */
+  keepDays: number | undefined;
+
+  constructor({ storage: opened }: ServicesParts) {
+    const storage = async (): Promise<Storage> => opened;
+    this.common = new HostBindings(REGISTRY, { options: {}, storage }, { isHere: row => row.storage !== undefined });
+    this.#surroundings = {
+      registry: REGISTRY,
+      storage,
+      common: this.common,
+      takeShare: (account, bounds) => this.#takeShare(account, bounds),
+      giveShare: account => this.#giveShare(account),
+      onHello: hello => this.#greeted(hello),
+      objects: {
+        store: localStore(opened),
+        buckets: account => this.common.directories.buckets(account),
+        service: address => this.common.clientService(address),
+        workOf: account => this.#workOf(account),
+      },
+      onClose: application => this.#forget(application),
+    };
+  }
+
+  /** The control connection of an application. */
+  application(socket: Socket, name: string): void {
+    this.#applications.set(name, new Application(socketTransport(socket, false), this.#surroundings));
+  }
+
+  /** A connection that an application has opened for a cell. */
+  cell(socket: Socket, application: string, connection: number): void {
+    const owner = this.#applications.get(application);
+    if (owner === undefined || !Number.isSafeInteger(connection)) socket.destroy();
+    else owner.connect(connection, socket);
+  }
+
+  /** What the account has stored has changed on disk. */
+  noteStored(account: string): void {
+    for (const application of this.#applications.values()) application.remote.noteStored(account);
+  }
+
+  async close(): Promise<void> {
+    for (const application of [...this.#applications.values()]) application.close();
+    await this.common.close();
+  }
+
+  /** What accounts may hold together is what the first application allows. */
+  #greeted({ heapBytes, bufferBytes, keepDays }: ApplicationHello): void {
+    this.keepDays = Math.max(this.keepDays ?? 0, keepDays);
+    this.#budget ??= new HostBudget({ heapBytes, bufferBytes });
+  }
+
+  #forget(application: Application): void {
+    for (const [name, each] of this.#applications) if (each === application) this.#applications.delete(name);
+  }
+
+  #workOf(account: string): CallWork | undefined {
+    const share = this.#accounts.get(account)?.share;
+    return share && { ...OWN_WORK, owner: share, charge: ms => share.charge(ms), turn: () => share.turn() };
+  }
+
+  #takeShare(account: string, bounds: HostShareLimits): HostShare {
+    let shared = this.#accounts.get(account);
+    if (shared === undefined) {
+      if (this.#budget === undefined) throw new Error('The application has not said what it is');
+      const onStuck = (reason: string): void => {
+        for (const { channel } of this.#applications.values())
+          channel.signal(0, ControlSignal.Stuck, `${account}\n${reason}`);
+      };
+      shared = { share: this.#budget.share(account, bounds, onStuck), users: 0 };
+      this.#accounts.set(account, shared);
+    }
+    shared.users++;
+    return shared.share;
+  }
+
+  #giveShare(account: string): void {
+    const shared = this.#accounts.get(account);
+    if (shared === undefined || --shared.users > 0) return;
+    this.#accounts.delete(account);
+    // Its connections may still hold something, which is given back to it when they end.
+    shared.share.close();
+  }
+}

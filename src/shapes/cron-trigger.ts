@@ -1,0 +1,55 @@
+/** A cron trigger of a function's configuration: its expression, and what is to be done about missed and overlapping runs. */
+import { choice, type Schema, wholeNumber } from '../quotas/schema/schema.js';
+
+/** What becomes of times at which nothing was there to run the function. */
+export type CronMissed = 'skip' | 'latest';
+/** What becomes of a time at which an earlier run of the trigger goes on. */
+export type CronOverlap = 'allow' | 'skip';
+
+export const CRON_MISSED: Schema<CronMissed> = choice(['skip', 'latest']);
+export const CRON_OVERLAP: Schema<CronOverlap> = choice(['allow', 'skip']);
+
+/** The most that a run may be put off, in milliseconds. */
+const MAX_JITTER_MS = 3_600_000;
+
+export const CRON_JITTER_MS: Schema<number> = wholeNumber(0, MAX_JITTER_MS, 'ms');
+
+export interface CronOptions {
+  /** An expression of five fields, in UTC. Its text is what the handler sees, and tells triggers of a function apart. */
+  readonly cron: string;
+  /**
+   * Times that were due while nothing ran the function's triggers, a minute ago or more: `'skip'` leaves them out, `'latest'` runs the newest of them, once.
+   * Either is a `cron` event. @default 'skip'
+   */
+  readonly missed?: CronMissed;
+  /** A time that is due while an earlier run of the trigger goes on: `'allow'` runs both, `'skip'` leaves it out. @default 'allow' */
+  readonly overlap?: CronOverlap;
+  /**
+   * Runs begin up to so many milliseconds late, by an amount that stays the same for the trigger, so that those of many functions do not begin at once.
+   * `scheduledTime` is the time itself. 0 to 3,600,000. @default 0
+   */
+  readonly jitterMs?: number;
+}
+
+/** With every default filled in. */
+export type ResolvedCron = Required<CronOptions>;
+
+export function resolveCron(given: string | CronOptions): ResolvedCron {
+  const {
+    cron,
+    missed = 'skip',
+    overlap = 'allow',
+    jitterMs = 0,
+  } = typeof given === 'string' ? { cron: given } : given;
+  return { cron, missed, overlap, jitterMs };
+}
+
+/** The first expression that is given twice. Triggers of a function are told apart by their text. */
+export function repeatedCron(crons: readonly ResolvedCron[]): string | undefined {
+  const seen = new Set<string>();
+  for (const { cron } of crons) {
+    if (seen.has(cron)) return cron;
+    seen.add(cron);
+  }
+  return undefined;
+}

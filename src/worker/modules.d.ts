@@ -1,0 +1,90 @@
+/** The modules that functions import without deploying them. Part of `edgehost/worker` and of `edgehost/worker/dom`. */
+
+/** The type of `env` of `edgehost:workers`: declare the members of your function's environment in it. */
+interface FunctionEnv {
+  readonly [name: string]: unknown;
+}
+
+// In every realm of functions; TypeScript's library has them from ESNext on.
+interface SymbolConstructor {
+  readonly dispose: unique symbol;
+  readonly asyncDispose: unique symbol;
+}
+
+declare module 'edgehost:workers' {
+  /**
+   * The class of a function's entrypoints: `export default class extends FunctionEntrypoint<Env> { ... }`. It is constructed for each event and for each
+   * call, with the context and the environment of handlers. Other functions call its methods and read its getters.
+   */
+  export abstract class FunctionEntrypoint<Env = FunctionEnv, Props = object> {
+    constructor(context: ExecutionContext<Props>, env: Env);
+    protected readonly ctx: ExecutionContext<Props>;
+    protected readonly env: Env;
+  }
+
+  /** The class of objects that are passed by reference: who gets one gets a stub, and calls its methods where it is. */
+  export abstract class RpcTarget implements RpcTargetLike {
+    readonly '~rpcTarget'?: true;
+  }
+
+  /** The environment of the function, also outside of its handlers. */
+  export const env: FunctionEnv;
+
+  /** As `ctx.waitUntil()` of the event that the calling code runs for. */
+  export function waitUntil(promise: Promise<unknown>): void;
+}
+
+declare module 'cloudflare:workers' {
+  export * from 'edgehost:workers';
+  export { FunctionEntrypoint as WorkerEntrypoint } from 'edgehost:workers';
+}
+
+interface SocketAddress {
+  readonly hostname: string;
+  readonly port: number;
+}
+
+interface SocketOptions {
+  /** 'starttls': TLS begins with `startTls()`. @default 'off' */
+  readonly secureTransport?: 'off' | 'on' | 'starttls';
+  /** The function may go on to write when the other end has ended. @default false */
+  readonly allowHalfOpen?: boolean;
+  /** Bytes that may wait to be sent before `desiredSize` of the writer falls to zero. @default 16384 */
+  readonly highWaterMark?: number;
+}
+
+interface SocketInfo {
+  /** `address:port` of the other end. */
+  readonly remoteAddress?: string;
+  readonly localAddress?: string;
+}
+
+interface TlsOptions {
+  /** The name that the certificate must be for. @default the host of the socket */
+  readonly expectedServerHostname?: string;
+}
+
+interface Socket {
+  readonly readable: ReadableStream<Uint8Array>;
+  /** Takes buffers, views and strings. */
+  readonly writable: WritableStream<ArrayBuffer | ArrayBufferView | string>;
+  /** Resolves when the connection is open; rejects when it cannot be opened. */
+  readonly opened: Promise<SocketInfo>;
+  /** Resolves when the socket is closed; rejects when the connection is lost. */
+  readonly closed: Promise<void>;
+  /** Whether `startTls()` was called, after which this socket is of no use. */
+  readonly upgraded: boolean;
+  readonly secureTransport: 'off' | 'on' | 'starttls';
+  /** Sends what was written, reads no more, and closes. */
+  close(): Promise<void>;
+  startTls(options?: TlsOptions): Socket;
+}
+
+declare module 'edgehost:sockets' {
+  /** Opens a TCP socket. It is there at once; what is written is sent when the connection is open. */
+  export function connect(address: string | SocketAddress, options?: SocketOptions): Socket;
+}
+
+declare module 'cloudflare:sockets' {
+  export * from 'edgehost:sockets';
+}

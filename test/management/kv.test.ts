@@ -1,0 +1,136 @@
+import test from 'ava';
+import type { EdgeHost } from '../../src/index.js';
+import { handler, newHost, textOf } from '../host/new-host.js';
+import { makeApi } from './support/api.js';
+
+const NAMESPACES = '/accounts/acme/kv/namespaces';
+const TOKEN = 't'.repeat(40);
+
+test('namespaces are made, listed, read and deleted', async t => {
+  const api = makeApi();
+  const made = await api.call('POST', NAMESPACES, { name: 'sessions' });
+  t.is(made.status, 201);
+  t.like(made.result, { id: 'sessions' });
+  t.is((await api.call('POST', NAMESPACES, { name: 'sessions' })).status, 409);
+  t.is((await api.call('POST', NAMESPACES, { name: 'a/b' })).status, 400);
+  t.like((await api.call('GET', NAMESPACES)).body, { result_info: { count: 1 } });
+  t.like((await api.call('GET', `${NAMESPACES}/sessions`)).result, { id: 'sessions' });
+  t.like((await api.call('DELETE', `${NAMESPACES}/sessions`)).result, { id: 'sessions' });
+  t.is((await api.call('GET', `${NAMESPACES}/sessions`)).status, 404);
+  t.is((await api.call('DELETE', `${NAMESPACES}/sessions`)).status, 404);
+  t.is((await api.call('GET', `${NAMESPACES}/sessions/keys`)).status, 404);
+  t.is((await api.call('GET', `${NAMESPACES}/sessions/values/a`)).status, 404);
+});
+
+/** A host with its API, and a caller with one token. */
+function served(t: Parameters<typeof newHost>[0], permissions: 'all' | readonly ['kv:read']) {
+  const host: EdgeHost = newHost(t);
+  host.account('acme', { limits: { storageBytes: 1000 } });
+  const api = host.management({ tokens: [{ name: 'a', token: TOKEN, account: 'acme', permissions }] });
+  const call = (
+    method: string,
+    path: string,
+    body?: string | Uint8Array<ArrayBuffer>,
+    headers: Record<string, string> = {},
+  ): Promise<Response> =>
+    api(
+      new Request(`http://localhost${NAMESPACES}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${TOKEN}`, ...headers },
+        ...(body === undefined ? {} : { body }),
+      }),
+    );
+  return { host, call };
+}
+
+test('values are put, read, listed and deleted, and functions see them', async t => {
+  const { host, call } = served(t, 'all');
+  await call('POST', '', JSON.stringify({ name: 'sessions' }), { 'content-type': 'application/json' });
+  const key = encodeURIComponent('user/1 ü?%');
+  const put = await call(
+    'PUT',
+    `/sessions/values/${key}?expiration_ttl=60&metadata=${encodeURIComponent('{"a":1}')}`,
+    'hello',
+  );
+  t.is(put.status, 200);
+  const fn = await host.account('acme').load(handler(`return new Response(await env.KV.get('user/1 ü?%'))`), {
+    kv: { KV: 'sessions' },
+  });
+  t.is(await textOf(fn.fetch('http://x/')), 'hello');
+  const value = await call('GET', `/sessions/values/${key}`);
+  t.is(value.headers.get('content-type'), 'application/octet-stream');
+  t.is(value.headers.get('x-content-type-options'), 'nosniff');
+  t.is(await value.text(), 'hello');
+  const { result } = JSON.parse(await textOf(call('GET', `/sessions/metadata/${key}`)));
+  t.like(result, { name: 'user/1 ü?%', metadata: { a: 1 } });
+  t.true(result.expiration > Date.now() / 1000);
+  await call('PUT', '/sessions/values/b', 'second');
+  const first = JSON.parse(await textOf(call('GET', '/sessions/keys?per_page=1')));
+  t.deepEqual(first.result, [{ name: 'b' }]);
+  const { cursor } = first.result_info;
+  const second = JSON.parse(await textOf(call('GET', `/sessions/keys?per_page=1&cursor=${cursor}`)));
+  t.like(second, { result: [{ name: 'user/1 ü?%' }], result_info: { count: 1 } });
+  t.false('cursor' in second.result_info);
+  t.deepEqual(JSON.parse(await textOf(call('GET', '/sessions/keys?prefix=c'))).result, []);
+  t.is((await call('HEAD', '/sessions/values/b')).status, 200);
+  t.is((await call('DELETE', '/sessions/values/b')).status, 200);
+  t.is((await call('GET', '/sessions/values/b')).status, 404);
+});
+
+test('a value is refused for what is wrong with it, and for the quota of the account', async t => {
+  const { host, call } = served(t, 'all');
+  await host.account('acme').kv('sessions').put('a', 'v');
+  const cases: [string, string | Uint8Array<ArrayBuffer>, number][] = [
+    ['/sessions/values/a?expiration_ttl=59', 'v', 400],
+    ['/sessions/values/a?expiration=5', 'v', 400],
+    ['/sessions/values/a?expiration_ttl=x', 'v', 400],
+    ['/sessions/values/a?metadata={', 'v', 400],
+    ['/sessions/values/a?other=1', 'v', 400],
+    [`/sessions/values/${'k'.repeat(513)}`, 'v', 400],
+    ['/sessions/values/a', 'x'.repeat(1001), 403],
+    ['/none/values/a', 'v', 404],
+  ];
+  for (const [path, body, status] of cases) {
+    const response = await call('PUT', path, body);
+    t.is(response.status, status, `${path} ${await response.text()}`);
+  }
+  t.is(await host.account('acme').kv('sessions').get('a'), 'v');
+  const large = await call('PUT', '/sessions/values/a', new Uint8Array(26_214_401));
+  t.is(large.status, 413);
+  t.deepEqual(await host.account('acme').storage(), { bytes: 1, objects: 1 });
+});
+
+test('large values come back whole', async t => {
+  const host = newHost(t);
+  host.account('acme');
+  const api = host.management({ tokens: [{ name: 'a', token: TOKEN, account: 'acme', permissions: 'all' }] });
+  await host.account('acme').kv('large').put('a', 'x'.repeat(300_000));
+  const request = new Request(`http://localhost${NAMESPACES}/large/values/a`, {
+    headers: { authorization: `Bearer ${TOKEN}` },
+  });
+  t.is((await textOf(api(request))).length, 300_000);
+});
+
+test('kv:read reads and does not write, and says nothing of other accounts', async t => {
+  const { host, call } = served(t, ['kv:read']);
+  await host.account('acme').kv('sessions').put('a', 'v');
+  t.is(await textOf(call('GET', '/sessions/values/a')), 'v');
+  t.is((await call('PUT', '/sessions/values/a', 'w')).status, 403);
+  t.is((await call('DELETE', '/sessions/values/a')).status, 403);
+  t.is((await call('DELETE', '/sessions')).status, 403);
+  t.is(await host.account('acme').kv('sessions').get('a'), 'v');
+});
+
+test('a function that is uploaded binds a namespace by its id', async t => {
+  const api = makeApi();
+  const metadata = {
+    main_module: 'index.js',
+    bindings: [{ type: 'kv_namespace', name: 'KV', namespace_id: '0f2ac74b498b48028cb68387c421e279' }],
+  };
+  const form = new FormData();
+  form.set('metadata', new Blob([JSON.stringify(metadata)], { type: 'application/json' }));
+  form.set('index.js', new File(['export default {}'], 'index.js', { type: 'application/javascript+module' }));
+  t.is((await api.call('PUT', '/accounts/acme/functions/hello', form)).status, 200);
+  const [deployment] = api.functions.serving.values();
+  t.deepEqual(deployment?.bindings, [{ name: 'KV', option: 'kv', config: '0f2ac74b498b48028cb68387c421e279' }]);
+});

@@ -1,0 +1,202 @@
+/** Services in a process of their own: the same answers, counts and limits as in the application, and an application that outlives it. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import test, { type ExecutionContext } from 'ava';
+import type { EdgeHost, EdgeHostOptions } from '../../src/index.js';
+import { errorCode } from '../../src/quotas/errors.js';
+import { handler, newHost, nextInvocation, textOf } from '../host/new-host.js';
+
+function temporaryDirectory(t: ExecutionContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'edgehost-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+function hostWithServices(t: ExecutionContext, options: EdgeHostOptions = {}): EdgeHost {
+  return newHost(t, { storage: temporaryDirectory(t), services: 'process', usage: false, ...options });
+}
+
+const FILES = { buckets: { FILES: 'files' } };
+
+test('functions and the application use the same bucket', async t => {
+  const host = hostWithServices(t);
+  const fn = await host.load(
+    handler(`await env.FILES.put('a', 'from the function'); return new Response((await env.FILES.get('b')).body);`),
+    FILES,
+  );
+  await host.bucket('files').put('b', 'from the application');
+  t.is(await textOf(fn.fetch('http://x/')), 'from the application');
+  const object = await host.bucket('files').get('a');
+  t.is(await object?.text(), 'from the function');
+});
+
+test('calls are counted as those of services in the application are', async t => {
+  const host = hostWithServices(t, { limits: { internalSubrequests: 4 } });
+  const fn = await host.load(
+    handler(`
+      await Promise.all(['a', 'b', 'c'].map(key => env.FILES.put(key, key)));
+      try { await env.FILES.head('a'); await env.FILES.head('a'); } catch (error) { return new Response(error.code); }`),
+    FILES,
+  );
+  const first = nextInvocation(host);
+  t.is(await textOf(fn.fetch('http://x/')), 'EDGE_SUBREQUEST_LIMIT');
+  const event = await first;
+  t.is(event.subrequests, 4);
+  t.deepEqual(event.calls, { bucket: 4 });
+  t.deepEqual(
+    event.warnings.map(({ limit }) => limit),
+    ['internalSubrequests'],
+  );
+  // The first invocation was asked about when it called, later ones are announced.
+  const second = nextInvocation(host);
+  await textOf(fn.fetch('http://x/'));
+  t.is((await second).subrequests, 4);
+});
+
+test('large bodies pass from the client to a bucket and back, whole', async t => {
+  const host = hostWithServices(t);
+  const fn = await host.load(
+    handler(`
+      if (request.method === 'PUT') return Response.json((await env.FILES.put('big', request.body)).size);
+      return new Response((await env.FILES.get('big')).body);`),
+    FILES,
+  );
+  const bytes = randomBytes(12 * 1024 * 1024 + 17);
+  for (let round = 0; round < 3; round++) {
+    const put = await fn.fetch('http://x/', { method: 'PUT', body: bytes });
+    t.is(await put.text(), String(bytes.length));
+    const got = Buffer.from(await (await fn.fetch('http://x/')).arrayBuffer());
+    t.true(got.equals(bytes));
+  }
+});
+
+test('a client that goes away ends what is passed on to it, and the function serves the next one', async t => {
+  const host = hostWithServices(t);
+  await host.bucket('files').put('big', randomBytes(8 * 1024 * 1024));
+  const fn = await host.load(handler(`return new Response((await env.FILES.get('big')).body);`), FILES);
+  for (let round = 0; round < 3; round++) {
+    const over = nextInvocation(host);
+    const response = await fn.fetch('http://x/');
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    t.is((await over).outcome, 'responseStreamDisconnected');
+  }
+  t.is((await (await fn.fetch('http://x/')).arrayBuffer()).byteLength, 8 * 1024 * 1024);
+});
+
+test('callbacks run in the application', async t => {
+  const host = hostWithServices(t);
+  const fn = await host.load(handler('return Response.json(await env.APP.add([1, 2]));'), {
+    bindings: { APP: { add: ([a, b]: number[]) => [process.pid, (a ?? 0) + (b ?? 0)] } },
+  });
+  const over = nextInvocation(host);
+  t.is(await textOf(fn.fetch('http://x/')), JSON.stringify([process.pid, 3]));
+  t.deepEqual((await over).calls, { callback: 1 });
+});
+
+test('fetch reaches the network from there, and functions of the host by their domains', async t => {
+  const server = createServer((request, response) => {
+    request.pipe(response);
+  }).listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await new Promise(resolve => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const host = hostWithServices(t, { egress: { allow: ['127.0.0.1'] } });
+  await host.load(handler(`return new Response('local ' + await request.text());`), {
+    name: 'local',
+    routes: [{ pattern: 'local.example/*', customDomain: true }],
+  });
+  const fn = await host.load(
+    handler(`
+      const [there, here] = await Promise.all(
+        ['http://127.0.0.1:${port}/', 'http://local.example/'].map(url => fetch(url, { method: 'POST', body: 'body' })));
+      return Response.json([await there.text(), await here.text()]);`),
+    { name: 'asks' },
+  );
+  const over = nextInvocation(host, event => event.function === 'asks');
+  t.is(await textOf(fn.fetch('http://x/')), JSON.stringify(['body', 'local body']));
+  const { calls, egressSentBytes, egressReceivedBytes } = await over;
+  t.deepEqual([calls, egressSentBytes, egressReceivedBytes], [{ fetch: 2 }, 4, 4]);
+});
+
+test('when the process is killed calls fail with a code, and the next ones are answered by another process', async t => {
+  const host = hostWithServices(t);
+  const warnings: unknown[] = [];
+  host.on('warning', error => warnings.push(errorCode(error)));
+  const fn = await host.load(
+    handler(`
+      try { await env.FILES.put('a', request.body ?? 'x'); return new Response('done'); }
+      catch (error) { return new Response(error.code); }`),
+    FILES,
+  );
+  t.is(await textOf(fn.fetch('http://x/')), 'done');
+  const { services } = host.health();
+  t.is(typeof services?.pid, 'number');
+  // Its end does not come: the call is under way until it fails.
+  const body = new ReadableStream<Uint8Array>({ start: controller => controller.enqueue(randomBytes(300_000)) });
+  const under = fn.fetch('http://x/', { method: 'PUT', body, duplex: 'half' });
+  const warned = new Promise(resolve => host.once('warning', resolve));
+  process.kill(services?.pid ?? 0, 'SIGKILL');
+  await warned;
+  t.is(await textOf(under), 'EDGE_SERVICES_LOST');
+  t.is(await textOf(fn.fetch('http://x/')), 'done');
+  t.deepEqual(warnings, ['EDGE_SERVICES_LOST']);
+  t.not(host.health().services?.pid, services?.pid);
+  const object = await host.bucket('files').get('a');
+  t.is(await object?.text(), 'x');
+});
+
+test('two hosts share a storage directory', async t => {
+  const storage = temporaryDirectory(t);
+  const [a, b] = [hostWithServices(t, { storage }), hostWithServices(t, { storage })];
+  await a.bucket('files').put('key', 'of the one');
+  const fn = await b.load(handler(`return new Response((await env.FILES.get('key')).body);`), FILES);
+  t.is(await textOf(fn.fetch('http://x/')), 'of the one');
+  await a.close();
+  t.is(await textOf(fn.fetch('http://x/')), 'of the one');
+});
+
+test('nothing goes around a handler of the application: sockets are refused beside it', async t => {
+  const server = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await new Promise(resolve => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const host = hostWithServices(t, { outbound: () => new Response('answered'), egress: { allow: ['127.0.0.1'] } });
+  const fn = await host.load(`
+    import { connect } from 'edgehost:sockets';
+    export default { async fetch() {
+      const socket = connect({ hostname: '127.0.0.1', port: ${port} });
+      const opened = await socket.opened.then(() => 'opened', () => 'refused');
+      return Response.json([opened, await (await fetch('http://127.0.0.1:${port}/')).text()]);
+    } };`);
+  t.is(await textOf(fn.fetch('http://x/')), JSON.stringify(['refused', 'answered']));
+});
+
+test('a resolver of the application is asked for outgoing requests', async t => {
+  const asked: string[] = [];
+  const host = hostWithServices(t, {
+    egress: {
+      resolve: async name => {
+        asked.push(name);
+        return [];
+      },
+    },
+  });
+  const fn = await host.load(
+    handler(`try { await fetch('http://name.example/'); } catch { return new Response('no'); }`),
+  );
+  t.is(await textOf(fn.fetch('http://x/')), 'no');
+  t.deepEqual(asked, ['name.example']);
+});
+
+test('administration of what has no way across says so', async t => {
+  const host = hostWithServices(t);
+  t.throws(() => host.caches, { code: 'EDGE_NOT_SUPPORTED', message: /services: 'inline'/ });
+});

@@ -1,0 +1,121 @@
+/** The two ends of a connection between an application and the services process, in one process. Programs that run without ava import it, too. */
+import { createConnection, createServer, type Socket } from 'node:net';
+import { Channel, type ChannelOwner } from '../../../src/protocol/channel.js';
+import { loopback } from '../../../src/protocol/loopback.js';
+import { socketTransport, type Transport } from '../../../src/protocol/transport.js';
+import { CONNECTION_BOUNDS } from '../../../src/services/connection-bounds.js';
+import { RemoteLink } from '../../../src/services/remote/remote-link.js';
+import { RemoteServer } from '../../../src/services/remote/serve/remote-server.js';
+import type { ServedObjects } from '../../../src/services/remote/serve/served-objects.js';
+
+export interface ServedChannel {
+  readonly channel: Channel;
+  readonly server: RemoteServer;
+}
+
+/** The end of the services process. */
+export function serve(transport: Transport, objects: ServedObjects): ServedChannel {
+  let server: RemoteServer | undefined;
+  const channel = new Channel(
+    transport,
+    'isolate',
+    {
+      onOpen: (exchange, _kind, head, body, isComplete) => server?.onOpen(exchange, head, body, isComplete),
+      onSignal: (id, kind, payload) => server?.onSignal(id, kind, payload),
+      onClose: () => server?.close(),
+    },
+    CONNECTION_BOUNDS,
+  );
+  server = new RemoteServer(channel, objects);
+  return { channel, server };
+}
+
+/** The end of the application. */
+export function applicationChannel(transport: Transport, onSignal: ChannelOwner['onSignal'] = () => {}): Channel {
+  return new Channel(
+    transport,
+    'host',
+    {
+      onOpen: exchange => exchange.fail('unexpected'),
+      onSignal,
+      onClose: () => {},
+    },
+    CONNECTION_BOUNDS,
+  );
+}
+
+export function connect(socket: Socket, onSignal?: ChannelOwner['onSignal']): Channel {
+  return applicationChannel(socketTransport(socket, false), onSignal);
+}
+
+/** The services process of a socket in a folder, in this process: connections are made one after the other. */
+export interface SocketServices {
+  /** The current connection, or a new one. */
+  connection(): Promise<Channel>;
+  /** Ends the current connection as a kill of the other process does. */
+  cut(): void;
+  /** How often the application has connected. */
+  readonly connections: number;
+  close(): Promise<void>;
+}
+
+/** @param onServed gets the end of the services process of each connection */
+export async function socketServices(
+  path: string,
+  objects: ServedObjects,
+  onServed: (served: ServedChannel) => void = () => {},
+): Promise<SocketServices> {
+  const sockets = new Set<Socket>();
+  const server = createServer(socket => {
+    sockets.add(socket);
+    onServed(serve(socketTransport(socket, true), objects));
+  });
+  await new Promise<void>(resolve => {
+    server.listen(path, resolve);
+  });
+  let current: Promise<Channel> | undefined;
+  let channel: Channel | undefined;
+  let connections = 0;
+  const open = async (): Promise<Channel> => {
+    connections++;
+    const socket = createConnection(path);
+    await new Promise((resolve, reject) => {
+      socket.once('connect', resolve);
+      socket.once('error', reject);
+    });
+    channel = connect(socket);
+    return channel;
+  };
+  return {
+    connection() {
+      if (current === undefined || channel?.isClosed) current = open();
+      return current;
+    },
+    cut() {
+      for (const socket of sockets) socket.destroy();
+      sockets.clear();
+    },
+    get connections() {
+      return connections;
+    },
+    async close() {
+      channel?.close();
+      for (const socket of sockets) socket.destroy();
+      await new Promise(resolve => {
+        server.close(resolve);
+      });
+    },
+  };
+}
+
+export interface Pair extends ServedChannel {
+  readonly application: Channel;
+  readonly link: RemoteLink;
+}
+
+export function remotePair(objects: ServedObjects, onSignal?: ChannelOwner['onSignal']): Pair {
+  const [near, far] = loopback();
+  const served = serve(far, objects);
+  const application = applicationChannel(near, onSignal);
+  return { ...served, application, link: new RemoteLink(async () => application) };
+}
