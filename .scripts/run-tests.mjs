@@ -1,9 +1,9 @@
 // Runs AVA and ends with one line of counts, "N passed, M failed". What ends a run without failing a test (an uncaught exception, a file
 // without tests, a timeout) counts as failed too. Before that line stand the tests that failed, and how many were skipped for which reason.
 //
-// With arguments, they are AVA's. Without, every test runs: several AVA processes take files from one queue, since the tests of a file run one
-// after the other and often wait for another process. A batch that failed beside others runs once more with nothing beside it: tests of limits
-// need some of the machine. What passes then is told above the counts; what fails again has failed.
+// With arguments, they are AVA's. Without, the tests run that EDGEHOST_TESTS names (see PROGRAMS and ENGINE): several AVA processes take files from
+// one queue, since the tests of a file run one after the other and often wait for another process. A batch that failed beside others runs once
+// more with nothing beside it: tests of limits need some of the machine. What passes then is told above the counts; what fails again has failed.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -62,28 +62,49 @@ const BATCHES = 4;
 const MOST_RERUNS = 3;
 
 /**
- * Folders and files whose code is the same on every line of Node: plain JavaScript of the host over HTTP, files and clients. With EDGEHOST_TESTS=engine they are left
- * out, so that on other lines the tests run of what stands on the engine: realms, isolates, cells, frames, limits, attacks.
+ * Folders and files that start programs as their users do (the CLI, the examples, the programs of the documentation, installed packages, clients of
+ * others), kill processes at random moments, or fill disks. They take as long as all others together: with EDGEHOST_TESTS=programs they run alone,
+ * without it all others.
  */
-const NOT_OF_ENGINE = [
+const PROGRAMS = [
   'benchmarks/',
-  'bindings/bucket/',
+  'bindings/cache/crash',
+  'bindings/cron/kill',
+  'bindings/socket/database-clients',
   'cli/',
   'clients/',
-  'docs/',
+  'docs/snippets',
   'examples/',
-  'host/accounts/',
-  'host/names/',
-  'host/usage/',
-  'management/',
-  'names/',
+  'faults/',
+  'fuzz/',
+  'host/accounts/remove-crash',
+  'host/usage/kill',
+  'management/state/secrets-key',
   'package/',
-  'quotas/schema/',
-  's3/',
+  'ports/',
   'services/process/',
-  'shapes/',
-  'storage/accounts/',
-  'usage/',
+  'storage/crash',
+  'storage/full-disk',
+  'storage/kv-crash',
+].map(name => join('dist/test', name));
+
+/**
+ * What stands on the engine, and may differ between lines of Node: realms, isolates, cells, frames, limits, attacks. With EDGEHOST_TESTS=engine these
+ * run alone: all else is plain JavaScript of the host.
+ */
+const ENGINE = [
+  'attacks/',
+  'bindings/callbacks/',
+  'bindings/function/',
+  'guest/',
+  'host/bodies/',
+  'host/cells/',
+  'host/containment',
+  'host/services/',
+  'isolate/',
+  'limits/',
+  'pool/',
+  'protocol/',
 ].map(name => join('dist/test', name));
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -119,8 +140,18 @@ function testFiles() {
   const folder = join(root, 'dist/test');
   const names = readdirSync(folder, { recursive: true }).filter(name => name.endsWith('.test.js'));
   const files = names.sort().map(name => join('dist/test', name));
-  if (process.env.EDGEHOST_TESTS !== 'engine') return files;
-  return files.filter(file => !NOT_OF_ENGINE.some(left => file.startsWith(left)));
+  const isOf = folders => file => folders.some(folder => file.startsWith(folder));
+  const [isProgram, isOfEngine] = [isOf(PROGRAMS), isOf(ENGINE)];
+  switch (process.env.EDGEHOST_TESTS) {
+    case undefined:
+      return files.filter(file => !isProgram(file));
+    case 'programs':
+      return files.filter(isProgram);
+    case 'engine':
+      return files.filter(isOfEngine);
+    default:
+      throw new Error(`EDGEHOST_TESTS is ${process.env.EDGEHOST_TESTS}: programs or engine, or not set`);
+  }
 }
 
 function batchesOf(files) {
@@ -132,7 +163,9 @@ function batchesOf(files) {
   // Every count-th, so that the files of one folder, which often take equally long, are in different batches.
   return [
     ...slow.map(file => [file]),
-    ...Array.from({ length: count }, (_, nth) => others.filter((_, at) => at % count === nth)),
+    ...Array.from({ length: count }, (_, nth) => others.filter((_, at) => at % count === nth)).filter(
+      batch => batch.length > 0,
+    ),
   ];
 }
 
