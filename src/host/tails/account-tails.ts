@@ -13,6 +13,8 @@ import type { TailFilter } from './tail-filter.js';
 
 /** Each holds what was not read. */
 const MAX_TAILS = 10;
+/** Names of tail functions beyond which those that nothing waits for are forgotten. */
+const MAX_KNOWN = 100;
 
 export class AccountTails {
   readonly #account: string;
@@ -77,6 +79,9 @@ export class AccountTails {
   #delivery(name: string): TailDelivery {
     const known = this.#deliveries.get(name);
     if (known !== undefined) return known;
+    if (this.#deliveries.size >= MAX_KNOWN) {
+      for (const [other, { isIdle }] of this.#deliveries) if (isIdle) this.#deliveries.delete(other);
+    }
     const report = (why: string): void =>
       this.#warn(
         new EdgeError('EDGE_OVERLOADED', `Tail function "${name}" of account "${this.#account}" misses events: ${why}`),
