@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { normalPurge } from '../../../src/bindings/cache/check-purge.js';
 import { EdgeError } from '../../../src/quotas/errors.js';
 import { Storage } from '../../../src/storage/storage.js';
 import { countedWork } from '../counted-work.js';
@@ -369,4 +370,11 @@ test('what waits to be written is counted to its account', async t => {
   mutex.unlock(key);
   t.true(await putting);
   t.is(work.heldBytes, 0);
+});
+
+test('purge() of a tag that no response can have removes nothing', async t => {
+  const { shared } = await openCaches(t);
+  const engine = shared.of('acme');
+  t.true(await engine.put(kept('http://x/', { tags: ['a'] }), bytes(10), PUT));
+  t.deepEqual(await engine.purge(normalPurge({ tags: ['\ud800', 'a\udc00'] })), { purged: 0 });
 });
