@@ -41,14 +41,12 @@ for (const services of ['inline', 'process'] as const) {
     const other = `import { FunctionEntrypoint } from 'edgehost:workers';
       export default class extends FunctionEntrypoint { fetch() { return new Response('other'); } method(value) { return value; } }`;
     const account = host.account(rig.attacker);
-    for (let round = 0; round < 2; round++) {
-      await account.load(other, { name: 'other' });
-      const response = await rig.attack('/calls', new AbortController().signal);
-      const summary = JSON.parse(await response.text());
-      t.log(summary);
-      t.is(summary.texts, '');
-      t.true(summary.answered > 50 && summary.failed > 500, JSON.stringify(summary));
-    }
+    await account.load(other, { name: 'other' });
+    const response = await rig.attack('/calls', new AbortController().signal);
+    const summary = JSON.parse(await response.text());
+    t.log(summary);
+    t.is(summary.texts, '');
+    t.true(summary.answered > 50 && summary.failed > 500, JSON.stringify(summary));
     t.is(await (await keeper.fetch('http://x/')).text(), 'NEIGHBOUR-VALUE');
     await account.kv('pairs').put('again', 'works');
     t.is(await account.kv('pairs').get('again'), 'works');

@@ -42,6 +42,11 @@ export class AccountTails {
     };
   }
 
+  /** Names of tail functions that something is known of. */
+  get knownFunctions(): number {
+    return this.#deliveries.size;
+  }
+
   /** @throws EdgeError EDGE_OVERLOADED */
   open(filter: TailFilter): Tail {
     if (this.#tails.size >= MAX_TAILS) {
