@@ -27,6 +27,7 @@ const SLOW = [
   'limits/every-limit',
   'host/containment',
   'attacks/hijacked-cell',
+  'attacks/hostile-calls',
   'services/process/connect-services',
   'services/process/services-process',
   'cli/dev',

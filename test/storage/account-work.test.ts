@@ -397,3 +397,25 @@ function holdPlaces(queue: FairQueue, holder: object): number {
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise(resolve => setImmediate(resolve));
 }
+
+test('small values that wait for their key, or for the disk, count to their account', async t => {
+  const { storage, engine } = await open(t);
+  const work = countedWork();
+  await engine.put('key', sampleBytes(10), {}, work);
+  let recordKey = '';
+  for await (const page of storage.context.records.pages({ gte: '', lt: '~' }))
+    recordKey = page.map(([key]) => key).find(key => key.endsWith('key')) ?? recordKey;
+  const { mutex } = storage.context;
+  await mutex.lock(recordKey);
+  const puts = Array.from({ length: 3 }, () => engine.put('key', sampleBytes(60_000), {}, work));
+  const stream = engine.put('key', inChunks(), {}, work);
+  for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve));
+  t.is(work.heldBytes, 4 * 60_000);
+  mutex.unlock(recordKey);
+  await Promise.all([...puts, stream]);
+  t.is(work.heldBytes, 0);
+});
+
+async function* inChunks(): AsyncGenerator<Uint8Array> {
+  for (let chunk = 0; chunk < 2; chunk++) yield sampleBytes(30_000);
+}

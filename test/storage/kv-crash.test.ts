@@ -30,9 +30,12 @@ test('puts and deletions that were acknowledged hold, and nothing else is half t
   const directory = await temporaryDirectory(t);
   const expected = new Map<string, Expected>();
   let operations = 0;
+  let slowestMs = 0;
   for (let round = 0; round < ROUNDS; round++) {
     operations += await writeAndKill(directory, round, expected);
+    const began = performance.now();
     const storage = await openNamespaces(directory);
+    slowestMs = Math.max(slowestMs, performance.now() - began);
     let files = 0;
     try {
       const values = await namespacesOf(storage, 'acme').open('values');
@@ -59,7 +62,9 @@ test('puts and deletions that were acknowledged hold, and nothing else is half t
     const entries = await readdir(join(directory, 'bodies'), { recursive: true, withFileTypes: true });
     t.is(entries.filter(entry => entry.isFile()).length, files, 'body files');
   }
-  t.log(`${operations} operations acknowledged in ${ROUNDS} rounds`);
+  t.log(
+    `${operations} operations acknowledged in ${ROUNDS} rounds, opened again in ${Math.ceil(slowestMs)} ms at most`,
+  );
   t.true(operations > ROUNDS * 20);
 });
 

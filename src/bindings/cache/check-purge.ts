@@ -29,7 +29,13 @@ export function normalPurge({ everything, urls = [], prefixes = [], tags = [] }:
     ...(everything === true && { everything }),
     urls: urls.map(normalUrl),
     prefixes: prefixes.map(normalPrefix),
-    tags: tags.map(tag => tag.trim().toLowerCase()),
+    // A lone surrogate has no UTF-8. No response has such a tag.
+    tags: tags.map(tag =>
+      tag
+        .replace(/\p{Surrogate}/gu, '\ufffd')
+        .trim()
+        .toLowerCase(),
+    ),
   };
 }
 

@@ -30,6 +30,8 @@ const DEFAULT_SECONDS: ReadonlyMap<number, number> = new Map([
   [410, 3 * MINUTE_SECONDS],
 ]);
 
+/** Request headers that a response may vary by: each hit is looked for by all of them. */
+const MAX_VARIES = 16;
 /** Each is a record of its own. */
 const MAX_TAGS = 100;
 const MAX_TAG_LENGTH = 1024;
@@ -78,7 +80,13 @@ export function frontTerms(
   const authorization = headerOf(requestHeaders, 'authorization');
   const request = authorization === undefined ? NO_REQUEST : { method: 'GET', headers: { authorization } };
   const policy = new CachePolicy(request, { status, headers: read.fields }, POLICY_OPTIONS);
-  if (read.hasCookies || read.varies.includes('*') || read.directives.has('no-cache')) return undefined;
+  if (
+    read.hasCookies ||
+    read.varies.includes('*') ||
+    read.varies.length > MAX_VARIES ||
+    read.directives.has('no-cache')
+  )
+    return undefined;
   if (!read.isExplicit || !policy.storable()) return undefined;
   const mustRevalidate = read.directives.has('must-revalidate') || read.directives.has('proxy-revalidate');
   const staleSeconds = mustRevalidate ? 0 : Number.parseInt(read.directives.get('stale-while-revalidate') ?? '0', 10);

@@ -10,6 +10,7 @@ export const QUEUE_ERRORS = {
   10206: { status: 404, text: 'the queue does not exist' },
   10207: { status: 409, text: 'the queue exists already' },
   10208: { status: 409, text: 'the queue is in use' },
+  10209: { status: 400, text: 'the account has as many queues as it may' },
 } as const;
 
 export type QueueErrorCode = keyof typeof QUEUE_ERRORS;

@@ -16,6 +16,10 @@ export const QUEUE_LIMITS = {
   leaseMs: 12 * 60 * MINUTE_MS,
   /** Messages of one queue that may be leased at the same time. */
   leasedMessages: 20_000,
+  /** Those of all queues of an account together. */
+  accountLeasedMessages: 100_000,
+  /** The queues of an account. */
+  queues: 1000,
   /** How long a message is kept, in milliseconds, unless its queue says otherwise. */
   retentionMs: 4 * DAY_MS,
   minRetentionMs: MINUTE_MS,

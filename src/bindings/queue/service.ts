@@ -1,6 +1,5 @@
 /** Answers the calls of a queue's client in a function (calls.ts). Everything in them was written by the function. */
 
-import type { CallWork } from '../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
 import type { StorageBounds } from '../../storage/accounts/account-sum.js';
@@ -52,15 +51,22 @@ async function send(
   );
   work.charge(messages.length * HOST_COSTS.keyMs);
   const total = lengths.reduce((sum, length) => sum + length, 0);
-  const bytes = await wholeBody(body, total, work);
-  let at = 0;
-  const outgoing: OutgoingMessage[] = messages.map((message, index) => {
-    const end = at + (lengths[index] ?? 0);
-    const part = bytes.subarray(at, end);
-    at = end;
-    return { ...message, body: part };
-  });
-  await queue.send(outgoing, { method, bounds: options.bounds }, work);
+  // The bodies, and the records that they are copied to, until those are on disk.
+  const heldBytes = 2 * total;
+  work.countBytes(heldBytes);
+  try {
+    const bytes = await wholeBody(body, total);
+    let at = 0;
+    const outgoing: OutgoingMessage[] = messages.map((message, index) => {
+      const end = at + (lengths[index] ?? 0);
+      const part = bytes.subarray(at, end);
+      at = end;
+      return { ...message, body: part };
+    });
+    await queue.send(outgoing, { method, bounds: options.bounds }, work);
+  } finally {
+    work.countBytes(-heldBytes);
+  }
   return queue.backlog();
 }
 
@@ -123,24 +129,19 @@ export function isContentType(value: unknown): value is QueueContentType {
   return CONTENT_TYPES.some(type => type === value);
 }
 
-async function wholeBody(body: ServiceBody | null, length: number, work: CallWork): Promise<Uint8Array> {
-  const bytes = body === null || body instanceof Uint8Array ? (body ?? NOTHING) : await collect(body, length, work);
+async function wholeBody(body: ServiceBody | null, length: number): Promise<Uint8Array> {
+  const bytes = body === null || body instanceof Uint8Array ? (body ?? NOTHING) : await collect(body, length);
   if (bytes.byteLength !== length) throw malformed('send');
   return bytes;
 }
 
-async function collect(body: AsyncIterable<Uint8Array>, length: number, work: CallWork): Promise<Uint8Array> {
+async function collect(body: AsyncIterable<Uint8Array>, length: number): Promise<Uint8Array> {
   const bytes = Buffer.allocUnsafeSlow(length);
   let at = 0;
-  work.countBytes(length);
-  try {
-    for await (const chunk of body) {
-      if (at + chunk.byteLength > length) throw malformed('send');
-      bytes.set(chunk, at);
-      at += chunk.byteLength;
-    }
-  } finally {
-    work.countBytes(-length);
+  for await (const chunk of body) {
+    if (at + chunk.byteLength > length) throw malformed('send');
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
   }
   return at === length ? bytes : NOTHING;
 }

@@ -58,6 +58,7 @@ export async function writeBody<Result, Seen>(body: ServiceBody, write: BodyWrit
   const { storage, sum, recordKey, lockKey, rules, work, subject } = write;
   let reservation: BodyReservation | undefined;
   let isLocked = false;
+  let heldBytes = 0;
   try {
     const received = await receiveBody(body, {
       ...rules,
@@ -73,10 +74,14 @@ export async function writeBody<Result, Seen>(body: ServiceBody, write: BodyWrit
       },
       work,
     });
+    // Until it is written, which other writes of the key and the disk make it wait for.
+    if (received.content.kind === 'small') heldBytes = received.content.bytes.byteLength;
+    work.countBytes(heldBytes);
     await storage.mutex.lock(lockKey);
     isLocked = true;
     return await commitBody(write, received, () => reservation?.release());
   } finally {
+    work.countBytes(-heldBytes);
     reservation?.release();
     if (isLocked) storage.mutex.unlock(lockKey);
   }

@@ -56,12 +56,18 @@ export class AnsweredHere {
   async #call(exchange: Exchange, io: ExchangeIo, head: string, isComplete: boolean): Promise<void> {
     const fields = head.split('\n', 7);
     const [key = '', connection = '', id = '', service = '', method = '', binding = '', trace = ''] = fields;
-    const traceHeaders: string[] = JSON.parse(trace); // written by the services, as is what follows
-    const args: unknown = JSON.parse(head.slice(fields.join('\n').length + 1));
     const fn = this.#parts.function(Number(key));
     const answering = fn?.services.get(Number(service))?.services.get(binding);
     if (fn === undefined || answering === undefined)
       throw new TypeError(`The function has no binding ${JSON.stringify(binding)}`);
+    // The services have read them as they came, and all accounts share the connection.
+    const share = this.#parts.share(fn.record.account);
+    const turn = share?.turn();
+    if (turn !== undefined) await turn;
+    if (exchange.isFinished) return;
+    const began = performance.now();
+    const traceHeaders: string[] = JSON.parse(trace); // written by the services, as is what follows
+    const args: unknown = JSON.parse(head.slice(fields.join('\n').length + 1));
     const caller = this.#parts.caller(Number(connection), Number(id));
     const call = {
       method,
@@ -72,7 +78,9 @@ export class AnsweredHere {
       origin: caller,
       ...(traceHeaders.length > 0 && { traceHeaders }),
     };
-    const answer = await answering(call);
+    const replying = answering(call);
+    share?.charge(performance.now() - began);
+    const answer = await replying;
     await send(exchange, io, JSON.stringify(answer.head ?? null), answer.body ?? null);
   }
 
@@ -87,8 +95,13 @@ export class AnsweredHere {
   }
 
   async #local(exchange: Exchange, io: ExchangeIo, head: LocalHead, isComplete: boolean): Promise<void> {
-    const route = this.#route(head);
     const fn = this.#parts.function(head.key);
+    const share = fn && this.#parts.share(fn.record.account);
+    const turn = share?.turn();
+    if (turn !== undefined) await turn;
+    if (exchange.isFinished) return;
+    const began = performance.now();
+    const route = this.#route(head);
     if (route === undefined || fn === undefined) throw new TypeError('No function answers the URL any more');
     const request: HopRequest = {
       account: fn.record.account,
@@ -101,7 +114,9 @@ export class AnsweredHere {
       signal: io.signal,
       work: route.work,
     };
-    const answer = await route.send(request);
+    const sending = route.send(request);
+    share?.charge(performance.now() - began);
+    const answer = await sending;
     if (answer === undefined) throw new TypeError('No function answers the URL any more');
     const { body, ...rest } = answer;
     await send(exchange, io, JSON.stringify(rest satisfies LocalAnswerHead), body);

@@ -13,6 +13,8 @@ import type { TailFilter } from './tail-filter.js';
 
 /** Each holds what was not read. */
 const MAX_TAILS = 10;
+/** Names of tail functions beyond which those that nothing waits for are forgotten. */
+const MAX_KNOWN = 100;
 
 export class AccountTails {
   readonly #account: string;
@@ -38,6 +40,11 @@ export class AccountTails {
       },
       finished: invocation => this.#finished(invocation, names),
     };
+  }
+
+  /** Names of tail functions that something is known of. */
+  get knownFunctions(): number {
+    return this.#deliveries.size;
   }
 
   /** @throws EdgeError EDGE_OVERLOADED */
@@ -77,6 +84,9 @@ export class AccountTails {
   #delivery(name: string): TailDelivery {
     const known = this.#deliveries.get(name);
     if (known !== undefined) return known;
+    if (this.#deliveries.size >= MAX_KNOWN) {
+      for (const [other, { isIdle }] of this.#deliveries) if (isIdle) this.#deliveries.delete(other);
+    }
     const report = (why: string): void =>
       this.#warn(
         new EdgeError('EDGE_OVERLOADED', `Tail function "${name}" of account "${this.#account}" misses events: ${why}`),

@@ -11,6 +11,11 @@ export interface CallWork {
   turn(): Promise<void> | undefined;
   /** Counts bytes that a service holds between two chunks of a body; a negative number releases them. */
   countBytes(bytes: number): void;
+  /**
+   * Undefined while the account holds less than it may. Else resolves when that may be so again: to be asked until it is undefined, right before many bytes
+   * are counted. @default there is always room
+   */
+  room?(): Promise<void> | undefined;
   /** @throws EdgeError EDGE_OVERLOADED when the account has as many files and sockets open as it may */
   openDescriptor(): void;
   closeDescriptor(): void;

@@ -61,6 +61,7 @@ export class HostShare {
   readonly #waiting = new Set<() => void>();
   #invocations = 0;
   #descriptors = 0;
+  #isClosed = false;
   /** Since the last time that the event loop was let go on. */
   #movedBytes = 0;
   /** Bodies that go on in the next rounds. */
@@ -115,6 +116,12 @@ export class HostShare {
   /** Calls the listener once, when {@link isOpen} holds again. */
   whenOpen(listener: () => void): void {
     this.#readers.add(listener);
+  }
+
+  /** @see CallWork.room */
+  room(): Promise<void> | undefined {
+    if (!this.bytes.isFull || this.#isClosed) return undefined;
+    return new Promise(resolve => this.whenOpen(resolve));
   }
 
   /** A chunk of a body was moved. Resolves when the next one may be: like {@link turn}, and when a round of the event loop has room for it. */
@@ -194,6 +201,7 @@ export class HostShare {
 
   /** The account is closed: nothing waits any more. */
   close(): void {
+    this.#isClosed = true;
     this.#time.close();
     this.bytes.close();
     wake(this.#waiting);

@@ -68,6 +68,7 @@ export class InvocationAccounting implements CallTotals {
       },
       turn: () => share?.turn(),
       countBytes: bytes => share?.bytes.countBuffers(bytes),
+      room: () => share?.room(),
       openDescriptor: () => share?.openDescriptor(),
       closeDescriptor: () => share?.closeDescriptor(),
       countRedirect: hop => {

@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import { programText, startsCell, withProgram, withText } from '../../../benchmarks/hijacked/commands.js';
 import { compileC } from '../../../benchmarks/hijacked/compile-c.js';
-import { type EdgeFunction, EdgeHost, type EdgeHostOptions } from '../../../src/index.js';
+import { type EdgeFunction, EdgeHost, type EdgeHostOptions, type LoadOptions } from '../../../src/index.js';
 import { handler } from '../../host/new-host.js';
 
 /** How the command of a cell becomes that of the attacker. */
@@ -88,6 +88,7 @@ export async function hijackedHost(
   t: ExecutionContext,
   { host, neighbours }: Neighbourhood,
   hijack: Hijack,
+  bound: LoadOptions = {},
 ): Promise<HijackedHost> {
   const cells: ChildProcess[] = [];
   const store = { hijack, cells };
@@ -97,7 +98,9 @@ export async function hijackedHost(
   await account.bucket('files').put('object', new Uint8Array(4 * 1024 * 1024));
   const domain = `${attacker}.test`;
   const routes = [{ pattern: `${domain}/*`, customDomain: true }];
-  const fn = await hijacking.run(store, () => account.load(SOURCE_OF_ALL, { buckets: { FILES: 'files' }, routes }));
+  const fn = await hijacking.run(store, () =>
+    account.load(SOURCE_OF_ALL, { buckets: { FILES: 'files' }, routes, ...bound }),
+  );
   return {
     host,
     neighbours,

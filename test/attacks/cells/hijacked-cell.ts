@@ -5,12 +5,13 @@
  */
 import { Socket } from 'node:net';
 import process from 'node:process';
-import { Control } from '../../../src/pool/control.js';
+import { ServiceId } from '../../../src/bindings/service-id.js';
+import { Control, type LeaseDescriptors, parseStart } from '../../../src/pool/control.js';
 import { Channel } from '../../../src/protocol/channel.js';
 import type { Exchange } from '../../../src/protocol/exchange.js';
 import { FrameType, HEADER_BYTES } from '../../../src/protocol/frame-layout.js';
 import { FrameWriter } from '../../../src/protocol/frame-writer.js';
-import { HostOpens, SignalKind } from '../../../src/protocol/messages.js';
+import { HostOpens, QUEUE_WORD_BYTES, SignalKind } from '../../../src/protocol/messages.js';
 import { descriptorTransport, socketTransport } from '../../../src/protocol/transport.js';
 
 const CONTROL_FD = 3;
@@ -39,14 +40,15 @@ const control = new Channel(descriptorTransport(CONTROL_FD), 'isolate', {
   onSignal(lease, kind, payload) {
     if (kind === Control.Settings) control.signal(0, Control.Ready, '');
     else if (kind === Control.Ping) control.signal(0, Control.Pong, '');
-    else if (kind === Control.Start) startIsolate(payload.readUInt32LE(0));
+    else if (kind === Control.Start) startIsolate(parseStart(payload));
     else if (kind === Control.End) control.signal(lease, Control.Ended, 'closed\n');
   },
   onClose: () => process.exit(0),
 });
 
-function startIsolate(fd: number): void {
+function startIsolate({ fd, callsFd }: LeaseDescriptors): void {
   const socket = new Socket({ fd });
+  const services = callsFd === undefined ? undefined : openServices(callsFd);
   const channel = new Channel(socketTransport(socket, false), 'isolate', {
     onOpen(exchange, kind, head) {
       if (kind === HostOpens.Warm) exchange.reply(200, '', true, null, true);
@@ -63,6 +65,14 @@ function startIsolate(fd: number): void {
           ring(channel, exchange.id, host);
           return;
         }
+        if (pathname === '/calls') {
+          void hostileCalls(services ?? channel, exchange.id).then(summary => {
+            exchange.reply(200, 'OK', false, summary, true);
+            services?.signal(exchange.id, SignalKind.Done, '');
+            channel.signal(exchange.id, SignalKind.Done, Buffer.alloc(8));
+          });
+          return;
+        }
         const attack = ATTACKS[pathname];
         if (attack !== undefined) {
           // An attacker ignores the answers.
@@ -77,6 +87,172 @@ function startIsolate(fd: number): void {
     },
     onSignal() {},
     onClose: () => socket.destroy(),
+  });
+}
+
+/** Calls that no client makes, of each service: how many were made, answered and refused, and what was in the answers. */
+function hostileCalls(channel: Channel, invocation: number): Promise<string> {
+  const calls = HOSTILE_CALLS.flatMap(([service, binding, method, usual]) =>
+    hostileArguments(usual).map(args => ({ service, head: `${method}\n${binding}\n${args}` })),
+  );
+  let [answered, failed, next] = [0, 0, 0];
+  let texts = '';
+  const reasons = new Map<string, number>();
+  return new Promise(resolve => {
+    let open = 0;
+    const fill = (): void => {
+      for (; open < 64 && next < calls.length; next++) {
+        const { service = 0, head = '' } = calls[next] ?? {};
+        // Every hundredth names another invocation, which is not open. What is no number of one ends the cell.
+        const owner = next % 100 === 99 ? [invocation + 2, 2, 0, 4_000_000_000][next % 4] : invocation;
+        const isWhole = next % 3 > 0;
+        open++;
+        call(channel, service, `${owner}\n${head}`, isWhole, (reply, reason) => {
+          open--;
+          if (reason === undefined) answered++;
+          else {
+            failed++;
+            const [name = ''] = reason.split('\n');
+            reasons.set(name, (reasons.get(name) ?? 0) + 1);
+          }
+          texts += /NEIGHBOUR[^"]*/.exec(reply)?.[0] ?? '';
+          fill();
+        });
+      }
+      const isOver = next >= calls.length && open === 0;
+      if (isOver)
+        resolve(JSON.stringify({ calls: next, answered, failed, texts, reasons: Object.fromEntries(reasons) }));
+    };
+    for (let id = 0; id < 100; id++) {
+      for (const kind of [SignalKind.CallRead, SignalKind.Pong, SignalKind.SpliceTo, SignalKind.NoRetry]) {
+        channel.signal(id, kind, Buffer.alloc(4, id));
+        channel.signal(invocation, kind, Buffer.alloc(id % 8, id));
+      }
+      channel.signal(invocation, SignalKind.QueueWord, Buffer.alloc(QUEUE_WORD_BYTES, id % 4));
+      channel.signal(id, SignalKind.SpliceFrom, Buffer.alloc(4, id));
+    }
+    fill();
+  });
+}
+
+/** One call. What does not come to an end within a moment is given up. */
+function call(
+  channel: Channel,
+  service: number,
+  head: string,
+  isWhole: boolean,
+  done: (reply: string, reason: string | undefined) => void,
+): void {
+  let text = '';
+  const body = Buffer.from('[1,2,3]');
+  const exchange = channel.open(service, head, true, isWhole ? body : null, isWhole);
+  const end = (reason: string | undefined): void => {
+    clearTimeout(timer);
+    exchange.listener = undefined;
+    done(text, reason);
+  };
+  const timer = setTimeout(() => {
+    exchange.fail('Given up');
+    end('given up');
+  }, 500);
+  exchange.listener = {
+    onReply(_status, replied, first, isComplete) {
+      text += replied + first.toString('latin1');
+      if (isComplete) end(undefined);
+    },
+    onData() {
+      for (let piece = exchange.read(WINDOW_BYTES); piece !== undefined; piece = exchange.read(WINDOW_BYTES)) {
+        text += piece.toString('latin1');
+      }
+      if (exchange.incoming === 'ended') end(undefined);
+    },
+    onCredit() {},
+    onSent() {},
+    onStop() {},
+    onFail: reason => end(reason),
+  };
+  if (isWhole) return;
+  exchange.write(body);
+  if (text === '') exchange.end();
+}
+
+/** JSON of arguments, each with one member that is not what it should be. */
+function hostileArguments(usual: Readonly<Record<string, unknown>>): string[] {
+  const deep = '['.repeat(60) + ']'.repeat(60);
+  const values = [
+    ...[
+      'null',
+      'true',
+      '-1',
+      '0',
+      '1e308',
+      '0.5',
+      '9007199254740993',
+      '""',
+      '"x"',
+      '"..\\u0000/\\ud800\\n"',
+      '[]',
+      '{}',
+    ],
+    ...[deep, '{"__proto__":{"then":1},"constructor":1,"then":1}', `"${'k'.repeat(600)}"`, `[${'0,'.repeat(400)}0]`],
+    ...['[{}]', '[{"x":0},{"i":0}]', '[{"x":1,"i":1}]', '["a","b"]', '[1e15]', '[-1]', '[[0]]', '[null]'],
+  ];
+  const all = [JSON.stringify(usual), ...values];
+  for (const name of Object.keys(usual)) {
+    const rest = JSON.stringify({ ...usual, [name]: undefined });
+    const lead = rest === '{}' ? '{' : `${rest.slice(0, -1)},`;
+    for (const value of values) all.push(`${lead}"${name}":${value}}`);
+  }
+  return all;
+}
+
+const URL_OF_NEIGHBOUR = 'http://neighbour.test/';
+const CALL_SHAPE = { p: ['method'], b: [7], f: [{ x: 1 }], s: false, i: 1 };
+/** Services, bindings, methods, and arguments that are in order. */
+const HOSTILE_CALLS: readonly (readonly [
+  service: number,
+  binding: string,
+  method: string,
+  usual: Readonly<Record<string, unknown>>,
+])[] = [
+  [ServiceId.Cache, '', 'match', { url: URL_OF_NEIGHBOUR, headers: ['range', 'bytes=0-'], cache: 'x' }],
+  [
+    ServiceId.Cache,
+    '',
+    'put',
+    { url: 'http://x/', status: 200, statusText: '', headers: ['cache-control', 'max-age=60'], cache: 'x', size: 7 },
+  ],
+  [ServiceId.Cache, '', 'delete', { url: URL_OF_NEIGHBOUR, cache: 'x' }],
+  [ServiceId.Callback, 'APP', 'call', { f: 'add', v: ['a', 1], b: [7], s: false }],
+  [ServiceId.Kv, 'KV', 'get', { key: 'secret', text: true, cacheTtl: 60 }],
+  [ServiceId.Kv, 'KV', 'getMany', { keys: ['secret', 'b'] }],
+  [ServiceId.Kv, 'KV', 'put', { key: 'a', metadata: '{}', expiration: 9e9, expirationTtl: 60 }],
+  [ServiceId.Kv, 'KV', 'delete', { key: 'secret' }],
+  [ServiceId.Kv, 'KV', 'list', { prefix: '', cursor: 'c2VjcmV0', limit: 10 }],
+  [ServiceId.Queue, 'JOBS', 'send', { m: [{ t: 'json', n: 7, d: 1 }], d: 1 }],
+  [ServiceId.Queue, 'JOBS', 'sendBatch', { m: [{ t: 'v8', n: 7 }], d: 1 }],
+  [ServiceId.Queue, 'JOBS', 'metrics', {}],
+  [ServiceId.Queue, 'JOBS', 'receive', { maxMessages: 1 }],
+  [ServiceId.Function, 'OTHER', 'fetch', { method: 'GET', url: 'http://x/', headers: ['a', 'b'], redirect: 'follow' }],
+  [ServiceId.Function, 'OTHER', 'call', CALL_SHAPE],
+  [ServiceId.Stub, '', 'call', CALL_SHAPE],
+  [
+    ServiceId.Socket,
+    '',
+    'connect',
+    { socket: 1, hostname: '::ffff:127.0.0.1', port: 1, secureTransport: 'off', allowHalfOpen: false },
+  ],
+  [ServiceId.Socket, '', 'startTls', { socket: 1, sentBytes: 0, readBytes: 0, serverName: null }],
+  [ServiceId.Socket, '', 'finish', { socket: 1 }],
+  [ServiceId.Kv, 'NOBODY', 'get', { key: 'secret' }],
+];
+
+/** The connection to the services, where those have a process of their own. */
+function openServices(fd: number): Channel {
+  return new Channel(socketTransport(new Socket({ fd }), false), 'isolate', {
+    onOpen: exchange => exchange.fail('Not supported'),
+    onSignal() {},
+    onClose() {},
   });
 }
 

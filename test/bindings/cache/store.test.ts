@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { normalPurge } from '../../../src/bindings/cache/check-purge.js';
 import { EdgeError } from '../../../src/quotas/errors.js';
 import { Storage } from '../../../src/storage/storage.js';
 import { countedWork } from '../counted-work.js';
@@ -334,4 +335,46 @@ test('the work of an account is charged, its bytes are given back and its files 
   t.true(work.spentMs > spentMs);
   t.is(work.open, 0);
   t.is(work.heldBytes, 0);
+});
+
+test('an entry counts for no less than its records take, whatever characters are in them', async t => {
+  const { storage, shared } = await openCaches(t);
+  const engine = shared.of('acme');
+  for (const [cache, more] of [
+    ['d', { headers: ['x-text', '\u0001'.repeat(20_000)] }],
+    [`n${'\u3042'.repeat(1000)}`, {}],
+    ['d', { tags: Array.from({ length: 100 }, (_, n) => `${n}${'\u00e9'.repeat(1000)}`) }],
+    ['d', { statusText: '\u0001'.repeat(1024), vary: [['x', '\u0001'.repeat(4000)]] }],
+  ] as const) {
+    t.true(await engine.put({ ...kept(`http://x/${'a'.repeat(3000)}`), ...more, cache }, bytes(10), PUT));
+    let taken = 0;
+    for await (const page of storage.context.records.pages({ gte: 'zce', lt: 'zd' }))
+      for (const [key, record] of page) taken += Buffer.byteLength(key) + record.byteLength;
+    const counted = (await engine.usage()).bytes;
+    t.true(counted >= taken, `${counted} are counted, ${taken} are taken`);
+    await engine.purge({ everything: true });
+  }
+});
+
+test('what waits to be written is counted to its account', async t => {
+  const { storage, shared } = await openCaches(t);
+  const engine = shared.of('acme');
+  const work = countedWork();
+  t.true(await engine.put(kept('http://x/'), bytes(10), PUT, work));
+  const [key = ''] = await keysIn(storage, 'zce');
+  const { mutex } = storage.context;
+  await mutex.lock(key);
+  const putting = engine.put(kept('http://x/'), bytes(60_000), PUT, work);
+  for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve));
+  t.is(work.heldBytes, 60_000);
+  mutex.unlock(key);
+  t.true(await putting);
+  t.is(work.heldBytes, 0);
+});
+
+test('purge() of a tag that no response can have removes nothing', async t => {
+  const { shared } = await openCaches(t);
+  const engine = shared.of('acme');
+  t.true(await engine.put(kept('http://x/', { tags: ['a'] }), bytes(10), PUT));
+  t.deepEqual(await engine.purge(normalPurge({ tags: ['\ud800', 'a\udc00'] })), { purged: 0 });
 });

@@ -80,3 +80,9 @@ test('tags are those of Cache-Tag: in lower case, once each, up to 100', t => {
   t.is(putTerms(200, ['cache-tag', many])?.tags.length, 100);
   t.deepEqual(putTerms(200, ['cache-tag', 'x'.repeat(1025)])?.tags, []);
 });
+
+test('frontTerms() keeps no response that varies by more headers than one can: each hit would be looked for by all of them', t => {
+  const varying = (count: number) => Array.from({ length: count }, (_, index) => `x-${index}`).join();
+  t.truthy(frontTerms(200, ['cache-control', 'max-age=60', 'vary', varying(16)], []));
+  t.is(frontTerms(200, ['cache-control', 'max-age=60', 'vary', varying(17)], []), undefined);
+});

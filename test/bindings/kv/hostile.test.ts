@@ -7,7 +7,7 @@ import { kvBinding } from '../../../src/bindings/kv/kv-binding.js';
 import { kvService } from '../../../src/bindings/kv/service.js';
 import { countStored } from '../../../src/bindings/kv/store/stored-namespaces.js';
 import type { ServiceBody, ServiceReply } from '../../../src/bindings/service.js';
-import { OWN_WORK } from '../../../src/quotas/host/call-work.js';
+import { type CallWork, OWN_WORK } from '../../../src/quotas/host/call-work.js';
 import { temporaryDirectory } from '../bucket/stores.js';
 import { countedWork } from '../counted-work.js';
 import { closeNamespaces, namespacesOf, openNamespaces } from './open-namespaces.js';
@@ -156,3 +156,33 @@ test('a full disk refuses what grows, and reads and deletions go on', async t =>
   await namespace.delete('k');
   t.deepEqual(await full.context.sums.read('acme'), { bytes: 0, objects: 0 });
 });
+
+contract(
+  'get() of many keys waits until its account has room, and counts what it reads before it does',
+  async (t, { kv, engine }) => {
+    const keys = ['a', 'b', 'c'];
+    for (const key of keys) await kv.put(key, Buffer.alloc(60_000));
+    let [heldBytes, mostBytes] = [0, 0];
+    let makeRoom: (() => void) | undefined;
+    let isFull = true;
+    const work: CallWork = {
+      ...OWN_WORK,
+      countBytes(bytes) {
+        heldBytes += bytes;
+        mostBytes = Math.max(mostBytes, heldBytes);
+      },
+      room: () => (isFull ? new Promise(resolve => (makeRoom = resolve)) : undefined),
+    };
+    const reading = engine.getMany(keys, work);
+    while (makeRoom === undefined) await new Promise(resolve => setImmediate(resolve));
+    t.is(mostBytes, 0);
+    isFull = false;
+    makeRoom();
+    t.deepEqual(
+      (await reading).map(found => found?.size),
+      [60_000, 60_000, 60_000],
+    );
+    t.is(mostBytes, 180_000);
+    t.is(heldBytes, 0);
+  },
+);

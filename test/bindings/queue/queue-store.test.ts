@@ -1,8 +1,11 @@
 /** Queues on the storage: claims, time, sums, and what a kill leaves. */
 import test, { type ExecutionContext } from 'ava';
 import type { ClaimedMessage, OutgoingMessage, QueueEngine } from '../../../src/bindings/queue/broker.js';
+import { QUEUE_LIMITS } from '../../../src/bindings/queue/limits.js';
 import { type AccountQueues, queueDirectoriesOf } from '../../../src/bindings/queue/store/queue-directories.js';
+import { queueKeys } from '../../../src/bindings/queue/store/queue-keys.js';
 import { queueStorage } from '../../../src/bindings/queue/store/queue-storage.js';
+import { QueueStore } from '../../../src/bindings/queue/store/queue-store.js';
 import { EdgeError } from '../../../src/quotas/errors.js';
 import { OWN_WORK } from '../../../src/quotas/host/call-work.js';
 import { Storage } from '../../../src/storage/storage.js';
@@ -235,4 +238,46 @@ test('a queue that is deleted is gone with its messages, and another of its name
   await t.throwsAsync(queues.delete('jobs'), { message: /there is no queue "jobs"/ });
   t.deepEqual(await storage.context.sums.read('acme'), { bytes: 0, objects: 0 });
   t.deepEqual(await (await queues.open('jobs')).metrics(OWN_WORK), { backlogCount: 0, backlogBytes: 0 });
+});
+
+test('an account has a thousand queues at most, and those that it has go on', async t => {
+  const { queues, storage } = await open(t);
+  const record = await storage.context.records.get(queueKeys.queue('acme', 'jobs'));
+  const operations = Array.from({ length: QUEUE_LIMITS.queues - 1 }, (_, number) => ({
+    type: 'put' as const,
+    key: queueKeys.queue('acme', `q${number}`),
+    value: Buffer.from(`${record}`.replace(/"id":"/, `"id":"q${number}-`)),
+  }));
+  await storage.context.records.commit(operations);
+  await t.throwsAsync(queues.open('one-more'), { message: /10209/ });
+  t.deepEqual(await queues.create('q1'), { created: false });
+  await (await queues.open('q2')).send(messages('a'), ANY, OWN_WORK);
+  await queues.delete('q1');
+  t.deepEqual(await queues.create('one-more'), { created: true });
+});
+
+test('all queues of an account together have so many leases at most', async t => {
+  const { storage, queue } = await open(t);
+  await queue.send(messages('a', 'b', 'c'), ANY, OWN_WORK);
+  const stored = JSON.parse(`${await storage.context.records.get(queueKeys.queue('acme', 'jobs'))}`);
+  const leased = { leases: QUEUE_LIMITS.accountLeasedMessages - 2 };
+  const store = new QueueStore({
+    storage: storage.context,
+    name: 'jobs',
+    key: queueKeys.queue('acme', 'jobs'),
+    stored,
+    backlog: { bytes: 3, objects: 3 },
+    sum: storage.context.sums.of('acme'),
+    leased,
+    work: OWN_WORK,
+    sibling: async () => store,
+  });
+  const claimed = await store.pull(LEASE);
+  t.deepEqual(textsOf(claimed), ['a', 'b']);
+  t.deepEqual(await store.pull(LEASE), []);
+  await store.settle({ acks: leasesOf(claimed).slice(1) }, OWN_WORK);
+  t.deepEqual(textsOf(await store.pull(LEASE)), ['c']);
+  t.is(leased.leases, QUEUE_LIMITS.accountLeasedMessages);
+  await store.end(new Error('over'));
+  t.is(leased.leases, QUEUE_LIMITS.accountLeasedMessages - 2);
 });

@@ -7,18 +7,16 @@ import { BatchWords } from '../../../src/host/events/queues/batch-words.js';
 import { OWN_WORK } from '../../../src/quotas/host/call-work.js';
 import { PLANS } from '../../../src/quotas/limits.js';
 import { resolveLimits } from '../../../src/quotas/resolve-limits.js';
+import { countedWork } from '../counted-work.js';
 
 const [plan] = PLANS;
 
-function serviceOf(sent: (readonly OutgoingMessage[])[] = []) {
+function serviceWith(own: Partial<QueueEngine>) {
   const unused = (): never => {
     throw new Error('The service does not use this');
   };
   const engine: QueueEngine = {
-    send: async messages => {
-      sent.push(messages);
-      return [];
-    },
+    send: unused,
     backlog: async () => ({ backlogCount: 0, backlogBytes: 0 }),
     metrics: async () => ({ backlogCount: 0, backlogBytes: 0 }),
     info: () => ({ name: 'jobs', created: 0, deliveryDelaySeconds: 7, retentionSeconds: 60, isPaused: false }),
@@ -27,8 +25,18 @@ function serviceOf(sent: (readonly OutgoingMessage[])[] = []) {
     settle: unused,
     change: unused,
     purge: unused,
+    ...own,
   };
-  const service = queueService(async () => engine, { bounds: resolveLimits({ plan }) });
+  return queueService(async () => engine, { bounds: resolveLimits({ plan }) });
+}
+
+function serviceOf(sent: (readonly OutgoingMessage[])[] = []) {
+  const service = serviceWith({
+    async send(messages) {
+      sent.push(messages);
+      return [];
+    },
+  });
   const { signal } = new AbortController();
   return (method: string, args: unknown, body: Uint8Array | AsyncIterable<Uint8Array> | null = null) =>
     service({ method, args, body, signal, work: OWN_WORK });
@@ -152,3 +160,27 @@ test('words of an isolate that was taken over count only as far as there are suc
     ['b', 'c'],
   );
 });
+
+for (const [what, body] of [
+  ['at once', Buffer.alloc(100_000)],
+  ['in chunks', chunks()],
+] as const) {
+  test(`messages that come ${what} count to their account until they are on disk`, async t => {
+    const work = countedWork();
+    let heldBytes = 0;
+    const service = serviceWith({
+      async send() {
+        heldBytes = work.heldBytes;
+        return [];
+      },
+    });
+    const { signal } = new AbortController();
+    await service({ method: 'send', args: { m: [{ t: 'bytes', n: 100_000 }] }, body, signal, work });
+    t.true(heldBytes >= 100_000, `${heldBytes} bytes were counted`);
+    t.is(work.heldBytes, 0);
+  });
+}
+
+async function* chunks(): AsyncGenerator<Uint8Array> {
+  for (let chunk = 0; chunk < 2; chunk++) yield Buffer.alloc(50_000);
+}

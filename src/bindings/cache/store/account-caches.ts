@@ -146,6 +146,7 @@ export class AccountCaches implements CacheEngine {
     const { cache, url, status, statusText, headers, tags, ageSeconds, freshMs, staleMs, vary } = response;
     await entries.sums.store.ready();
     const reservation = space.reserve(options.cacheBytes, work);
+    let heldBytes = 0;
     try {
       const overhead = overheadOf(response);
       const { expectedBytes = 0 } = options;
@@ -166,6 +167,9 @@ export class AccountCaches implements CacheEngine {
         work,
       });
       if (received === undefined) return false;
+      if (received.kind === 'bytes') heldBytes = received.size;
+      // Until it is written.
+      work.countBytes(heldBytes);
       const nowMs = context.now();
       const times = { storedAt: nowMs, ageSeconds, freshUntil: nowMs + freshMs, staleUntil: nowMs + freshMs + staleMs };
       const isWanted = (): boolean => options.epoch === undefined || options.epoch === this.#epoch;
@@ -187,6 +191,7 @@ export class AccountCaches implements CacheEngine {
         work,
       );
     } finally {
+      work.countBytes(-heldBytes);
       reservation.release();
     }
   }

@@ -49,7 +49,8 @@ export const EMBEDDED_BYTES = 4096;
 export const INLINE_BYTES = 64 * 1024;
 
 /** The records and files of an entry beside its head and body. */
-const ENTRY_BYTES = 512;
+const ENTRY_BYTES = 768;
+const TAG_BYTES = 128;
 const LINE_FEED = 10;
 
 /** Of keys that are asked for often: a hit costs as much as its hash. */
@@ -66,11 +67,20 @@ export function entryHash(cache: string, url: string, variant = ''): string {
   return made;
 }
 
-/** The bytes that an entry counts for beside its body. */
-export function overheadOf({ url, headers, tags = [] }: Pick<EntryHead, 'url' | 'headers' | 'tags'>): number {
-  let bytes = ENTRY_BYTES + 2 * url.length;
-  for (const text of headers) bytes += text.length;
-  for (const tag of tags) bytes += 2 * tag.length + ENTRY_BYTES / 4;
+/** The bytes that an entry counts for beside its body: those of its records on disk, where a character may take several. */
+export function overheadOf({
+  cache,
+  url,
+  statusText,
+  headers,
+  tags = [],
+  vary = [],
+}: Pick<EntryHead, 'cache' | 'url' | 'statusText' | 'headers' | 'tags'> & {
+  readonly vary?: readonly unknown[];
+}): number {
+  const head = JSON.stringify([cache, url, statusText, headers, tags, vary]);
+  let bytes = ENTRY_BYTES + Buffer.byteLength(head) + url.length;
+  for (const tag of tags) bytes += encodeURIComponent(tag).length + TAG_BYTES;
   return bytes;
 }
 

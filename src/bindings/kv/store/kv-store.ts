@@ -9,6 +9,7 @@ import { commitChange } from '../../stored/commit-change.js';
 import { bytesContent } from '../../stored/read-content.js';
 import type { BodyObserver, BodyRules } from '../../stored/receive-body.js';
 import type { StoredContent } from '../../stored/stored-content.js';
+import { INLINE_BYTES } from '../../stored/value-sizes.js';
 import { writeBody } from '../../stored/write-body.js';
 import { WriteGate } from '../../stored/write-gate.js';
 import type { KvEngine, KvFound, KvPage, KvPutOptions, KvQuery } from '../engine.js';
@@ -70,7 +71,14 @@ export class KvStore implements KvEngine {
     const recordKeys = keys.map(key => this.#entries + key);
     const records = await this.#storage.records.getMany(recordKeys, undefined, work);
     let bytes = 0;
-    for (const record of records) if (record !== undefined && !this.#isExpired(record)) bytes += sizeOf(record);
+    // Of the values that are not in files: all of them are in memory before the first is sent.
+    let heldBytes = 0;
+    for (const record of records) {
+      if (record === undefined || this.#isExpired(record)) continue;
+      const size = sizeOf(record);
+      bytes += size;
+      if (size <= INLINE_BYTES) heldBytes += size;
+    }
     if (bytes > KV_LIMITS.bulkBytes) {
       throw kvError(
         'GET_BULK',
@@ -78,6 +86,8 @@ export class KvStore implements KvEngine {
         `Total size of request exceeds the limit of ${KV_LIMITS.bulkBytes} bytes: the values have ${bytes}`,
       );
     }
+    for (let room = work.room?.(); room !== undefined; room = work.room?.()) await room;
+    work.countBytes(heldBytes);
     const found: (KvFound | null)[] = [];
     try {
       for (const [index, record] of records.entries()) {
@@ -89,6 +99,9 @@ export class KvStore implements KvEngine {
     } catch (error) {
       for (const one of found) one?.content.release();
       throw error;
+    } finally {
+      // From here on the caller counts them.
+      work.countBytes(-heldBytes);
     }
   }
 

@@ -26,19 +26,26 @@ export class Lease {
   }
 }
 
+/** The leases of all queues of an account. */
+export interface LeaseCount {
+  leases: number;
+}
+
 export class Leases {
   readonly #leases = new Map<string, Lease>();
   readonly #byPlace = new Map<string, Lease>();
   readonly #now: () => number;
   readonly #onExpired: (leases: readonly Lease[]) => void;
+  readonly #account: LeaseCount;
   readonly #session = randomBytes(12).toString('hex');
   #serial = 0;
   #timer: NodeJS.Timeout | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
 
-  constructor(now: () => number, onExpired: (leases: readonly Lease[]) => void) {
+  constructor(now: () => number, onExpired: (leases: readonly Lease[]) => void, account: LeaseCount) {
     this.#now = now;
     this.#onExpired = onExpired;
+    this.#account = account;
   }
 
   get size(): number {
@@ -49,6 +56,7 @@ export class Leases {
     // The session cannot be guessed, and the number names no other lease of it.
     const lease = new Lease(`${this.#session}${this.#serial++}`, message, attempts, untilMs);
     this.#leases.set(lease.leaseId, lease);
+    this.#account.leases++;
     this.#byPlace.set(lease.place, lease);
     this.#wakeAt(untilMs);
     return lease;
@@ -61,7 +69,8 @@ export class Leases {
   }
 
   delete({ leaseId, place }: Lease): void {
-    this.#leases.delete(leaseId);
+    if (!this.#leases.delete(leaseId)) return;
+    this.#account.leases--;
     this.#byPlace.delete(place);
     if (this.#leases.size === 0) this.#stop();
   }
@@ -74,6 +83,7 @@ export class Leases {
 
   /** All of them are over, and none of their messages is there any more. */
   clear(): void {
+    this.#account.leases -= this.#leases.size;
     this.#leases.clear();
     this.#byPlace.clear();
     this.#stop();

@@ -9,6 +9,7 @@ import type { StorageContext } from '../../../storage/storage-context.js';
 import type { QueueDirectory, QueueInfo, QueueSettings } from '../broker.js';
 import { QueueError } from '../errors.js';
 import { QUEUE_LIMITS } from '../limits.js';
+import type { LeaseCount } from './leases.js';
 import { queueKeys } from './queue-keys.js';
 import { QueueStore, type StoredQueue } from './queue-store.js';
 
@@ -60,6 +61,7 @@ export class AccountQueues implements QueueDirectory {
   readonly #account: string;
   /** The account in the queues of the storage. Bounds are for functions, but it takes turns with others also for what nobody waits for. */
   readonly #work: CallWork = { ...OWN_WORK, owner: {} };
+  readonly #leased: LeaseCount = { leases: 0 };
   readonly #stores = new Map<string, Promise<QueueStore | undefined>>();
   #ended: EdgeError | undefined;
 
@@ -85,26 +87,39 @@ export class AccountQueues implements QueueDirectory {
     this.#check();
     checkQueueName('create', name);
     const key = queueKeys.queue(this.#account, name);
-    const { records, mutex, now, newId, sums } = this.#storage;
+    const { records, mutex } = this.#storage;
     return mutex.run(key, async () => {
       await records.awaitRecovery(this.#work);
       if ((await records.get(key, this.#work)) !== undefined) return { created: false };
-      const stored: StoredQueue = { id: newId(), created: now(), ...SETTINGS, ...settings };
-      const operation = { type: 'put', key, value: Buffer.from(JSON.stringify(stored)) } as const;
-      await records.reserveSpace([operation]);
-      const sum = sums.of(this.#accountId);
-      await sum.ready();
-      const change = sum.change({ bytes: 0, objects: 0 });
-      try {
-        await records.commit([operation], this.#work);
-        change.done();
-      } catch (error) {
-        change.failed(true);
-        throw error;
-      }
-      this.#stores.delete(name);
-      return { created: true };
+      return mutex.run(queueKeys.queue(this.#account, ''), () => this.#create(name, key, settings));
     });
+  }
+
+  /** One at a time, so that the account has no more than it may. */
+  async #create(name: string, key: string, settings: Partial<QueueSettings>): Promise<{ readonly created: boolean }> {
+    const { records, now, newId, sums } = this.#storage;
+    if ((await this.list()).length >= QUEUE_LIMITS.queues) {
+      throw new QueueError(
+        'create',
+        10209,
+        `the account has ${QUEUE_LIMITS.queues} queues, the most that there may be`,
+      );
+    }
+    const stored: StoredQueue = { id: newId(), created: now(), ...SETTINGS, ...settings };
+    const operation = { type: 'put', key, value: Buffer.from(JSON.stringify(stored)) } as const;
+    await records.reserveSpace([operation]);
+    const sum = sums.of(this.#accountId);
+    await sum.ready();
+    const change = sum.change({ bytes: 0, objects: 0 });
+    try {
+      await records.commit([operation], this.#work);
+      change.done();
+    } catch (error) {
+      change.failed(true);
+      throw error;
+    }
+    this.#stores.delete(name);
+    return { created: true };
   }
 
   async delete(name: string): Promise<void> {
@@ -177,6 +192,7 @@ export class AccountQueues implements QueueDirectory {
       stored,
       backlog,
       sum: this.#storage.sums.of(this.#accountId),
+      leased: this.#leased,
       work: this.#work,
       sibling: other => this.open(other),
     });

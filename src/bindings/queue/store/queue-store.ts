@@ -18,7 +18,7 @@ import type {
 } from '../broker.js';
 import { QueueError } from '../errors.js';
 import { QUEUE_LIMITS } from '../limits.js';
-import { type Lease, Leases } from './leases.js';
+import { type Lease, type LeaseCount, Leases } from './leases.js';
 import { bodyBytesOf, decodeMessage, encodeMessage, type StoredMessage } from './message-codec.js';
 import { newMessageId } from './message-id.js';
 import { dueOf, queueKeys } from './queue-keys.js';
@@ -41,11 +41,15 @@ export interface QueueStoreParts {
   readonly backlog: StoredSum;
   /** What the account has stored. */
   readonly sum: StoredAccounting;
+  readonly leased: LeaseCount;
   /** The account in the queues of the storage, for what nobody waits for. */
   readonly work: CallWork;
   /** Another queue of the account, made when it does not exist. */
   readonly sibling: (name: string) => Promise<QueueStore>;
 }
+
+/** How soon those who wait are looked at again when the other queues of the account have all leases that it may have. */
+const LEASED_OUT_MS = 1000;
 
 /** Messages that one commit deletes when a queue is emptied: so few that the commits of other accounts come in between. */
 const PURGE_PAGE = 200;
@@ -74,7 +78,7 @@ export class QueueStore implements QueueEngine {
     this.#stored = stored;
     this.#backlog = { ...parts.backlog };
     this.#window = new QueueWindow(storage.records, stored.id, work, storage.now);
-    this.#leases = new Leases(storage.now, leases => this.#expired(leases));
+    this.#leases = new Leases(storage.now, leases => this.#expired(leases), parts.leased);
     this.#waiters = new Waiters(() => this.#pump());
   }
 
@@ -302,8 +306,8 @@ export class QueueStore implements QueueEngine {
     const { first, nextDue } = this.#window;
     const now = this.#parts.storage.now();
     const closesAt = first === undefined ? Number.POSITIVE_INFINITY : readyAt(first) + request.maxWaitMs;
-    if (this.#leases.size >= QUEUE_LIMITS.leasedMessages) {
-      this.#waiters.wakeIn(undefined);
+    if (this.#leasesLeft <= 0) {
+      this.#waiters.wakeIn(this.#leases.size < QUEUE_LIMITS.leasedMessages ? LEASED_OUT_MS : undefined);
       return false;
     }
     if (!isFull && closesAt > now) {
@@ -339,7 +343,7 @@ export class QueueStore implements QueueEngine {
   #claim({ maxMessages, maxBytes, leaseMs }: PullRequest): ClaimedMessage[] {
     const now = this.#parts.storage.now();
     const oldest = now - this.#stored.retentionSeconds * 1000;
-    const most = Math.min(maxMessages, QUEUE_LIMITS.leasedMessages - this.#leases.size);
+    const most = Math.min(maxMessages, this.#leasesLeft);
     const batch: ClaimedMessage[] = [];
     const expired: ReadyMessage[] = [];
     let bytes = 0;
@@ -358,6 +362,11 @@ export class QueueStore implements QueueEngine {
     }
     if (expired.length > 0) this.#dropExpired(expired);
     return batch;
+  }
+
+  get #leasesLeft(): number {
+    const ofAccount = QUEUE_LIMITS.accountLeasedMessages - this.#parts.leased.leases;
+    return Math.min(ofAccount, QUEUE_LIMITS.leasedMessages - this.#leases.size);
   }
 
   #lease(message: ReadyMessage, untilMs: number): ClaimedMessage {

@@ -18,6 +18,8 @@ export interface ConsumerParts {
   readonly runner: () => FunctionRunner;
   /** Pays for the host's work. */
   readonly work: CallWork;
+  /** The account may hold one more batch: what it holds already takes less than half of its bytes. */
+  readonly hasRoom: () => boolean;
   readonly warn: (error: unknown) => void;
   /** Whether what ends now ends with the host or the account. */
   readonly isClosing: () => boolean;
@@ -32,6 +34,9 @@ const MOST_SETTLING = 4;
 /** The first wait after a failure, and the longest. */
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 30_000;
+
+/** How long a consumer waits for room when none of its batches makes some. */
+const NO_ROOM_MS = 100;
 
 /** How long after the limit of the handler's wall-clock time a message is delivered again when its outcome never came. */
 const LEASE_RESERVE_MS = 60_000;
@@ -88,6 +93,7 @@ export class QueueConsumer {
         continue;
       }
       if (this.#failures > 0) await wait(waitMs(this.#failures), signal);
+      while (!this.#parts.hasRoom() && !signal.aborted) await wait(NO_ROOM_MS, signal);
       if (signal.aborted) return;
       try {
         await this.#parts.work.turn();
@@ -136,6 +142,9 @@ export class QueueConsumer {
   async #deliver(queue: QueueEngine, messages: readonly ClaimedMessage[]): Promise<void> {
     const { settings, runner, work, warn } = this.#parts;
     let isHandled = false;
+    // The bodies, and the head of the event that they are written to.
+    const heldBytes = 2 * messages.reduce((sum, { body }) => sum + body.byteLength, 0);
+    work.countBytes(heldBytes);
     try {
       const batch = claimedBatch(settings.queue, messages, await queue.backlog());
       const { retries, error } = await deliverBatch(runner, batch);
@@ -149,6 +158,8 @@ export class QueueConsumer {
       if (this.#parts.isClosing()) return;
       this.#failures++;
       warn(error);
+    } finally {
+      work.countBytes(-heldBytes);
     }
   }
 

@@ -63,7 +63,14 @@ export class QueueDispatcher {
         settings,
         directory: this.#parts.queues(account),
         runner,
-        work: { ...OWN_WORK, owner: share, charge: ms => share.charge(ms), turn: () => share.turn() },
+        work: {
+          ...OWN_WORK,
+          owner: share,
+          charge: ms => share.charge(ms),
+          turn: () => share.turn(),
+          countBytes: bytes => share.bytes.countBuffers(bytes),
+        },
+        hasRoom: () => !share.bytes.isUnderPressure,
         warn: this.#parts.warn,
         isClosing: () => this.#isClosing || isStopped,
       });

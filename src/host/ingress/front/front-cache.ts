@@ -43,9 +43,9 @@ export interface FrontCacheOptions {
 
 /** How long requests wait for what another one has begun to fetch, before they run the function themselves. */
 const WAIT_MS = 5000;
-/** How long requests of a URL do not wait for each other after its response could not be kept, and how many such URLs are remembered. */
+/** How long requests of a URL do not wait for each other after its response could not be kept, and how many such URLs of an account are remembered. */
 const PASS_MS = 10_000;
-const PASSES = 10_000;
+const PASSES = 1000;
 
 /** Requests that a response for everybody does not answer when it is not there yet, and headers that such a response may not depend on. */
 const CONDITIONS: ReadonlySet<string> = new Set([
@@ -62,7 +62,8 @@ export class FrontCache {
   readonly #rules: Promise<FrontRules> = import('../../../bindings/cache/storing-rules.js');
   /** What is being fetched, by account, function and URL. */
   readonly #fills = new Map<string, Fill>();
-  readonly #passes = new LRUCache<string, true>({ max: PASSES, ttl: PASS_MS });
+  /** By account: one that has many such URLs makes no other one's be forgotten. */
+  readonly #passes = new WeakMap<HostShare, LRUCache<string, true>>();
   readonly #works = new WeakMap<HostShare, CallWork>();
   #isWarned = false;
 
@@ -126,7 +127,7 @@ export class FrontCache {
       const key = keyOf(account, place);
       const rules = await this.#rules;
       const others = this.#fills.get(key);
-      if (others === undefined || this.#passes.has(key)) {
+      if (others === undefined || this.#passes.get(share)?.has(key) === true) {
         this.#lead(visit, place, key, found.epoch, rules);
         return;
       }
@@ -186,10 +187,17 @@ export class FrontCache {
     if (isFirst) this.#fills.set(key, fill);
     void fill.outcome.then(outcome => {
       if (isFirst) this.#fills.delete(key);
-      if (outcome === 'pass') this.#passes.set(key, true);
-      else if (outcome === 'kept') this.#passes.delete(key);
+      const { share } = runner.context;
+      if (outcome === 'pass') this.#passesOf(share).set(key, true);
+      else if (outcome === 'kept') this.#passes.get(share)?.delete(key);
     });
     return fill;
+  }
+
+  #passesOf(share: HostShare): LRUCache<string, true> {
+    const known = this.#passes.get(share) ?? new LRUCache<string, true>({ max: PASSES, ttl: PASS_MS });
+    this.#passes.set(share, known);
+    return known;
   }
 
   #workOf(share: HostShare): CallWork {
