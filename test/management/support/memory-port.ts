@@ -191,6 +191,9 @@ export function memoryDirectories(buckets = new MemoryBuckets(), queues = memory
       list: async () => (await of(account)).list(),
     }),
     caches: () => NO_CACHES,
+    databases: () => {
+      throw new EdgeError('EDGE_NOT_SUPPORTED', 'There are no SQL databases in memory');
+    },
   };
 }
 
