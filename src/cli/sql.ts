@@ -21,14 +21,18 @@ directory open; one that runs applies migrations by account.sql(NAME).migrate().
     list: { kind: 'flag', text: 'say which are applied and which are not, and apply none' },
     json: { kind: 'flag', text: 'the result as JSON' },
   },
-  examples: ['edgehost sql migrate main', 'edgehost sql migrate main db/migrations --storage data --account acme --list'],
+  examples: [
+    'edgehost sql migrate main',
+    'edgehost sql migrate main db/migrations --storage data --account acme --list',
+  ],
 } as const satisfies Syntax;
 
 const FILE = /^\d+.*\.sql$/;
 
 export const SQL = command(SYNTAX, async ({ values, paths }, io) => {
   const [action, name = '', folder = 'migrations'] = paths;
-  if (action !== 'migrate') throw new CommandError(2, `there is no action ${JSON.stringify(action)}; there is "migrate"`);
+  if (action !== 'migrate')
+    throw new CommandError(2, `there is no action ${JSON.stringify(action)}; there is "migrate"`);
   const migrations = await migrationsIn(folder);
   const host = new EdgeHost({ storage: values.storage ?? '.edgehost', spareIsolates: 0, warmCells: 0 });
   const report = (text: string): void => {
@@ -40,8 +44,10 @@ export const SQL = command(SYNTAX, async ({ values, paths }, io) => {
     const before = new Set((await database.migrations()).map(migration => migration.name));
     const waiting = migrations.filter(migration => !before.has(migration.name));
     if (values.list) {
-      for (const migration of migrations) report(`${before.has(migration.name) ? 'applied' : 'waiting'}  ${migration.name}`);
-      if (values.json) io.out(`${JSON.stringify({ applied: [...before], waiting: waiting.map(({ name }) => name) })}\n`);
+      for (const migration of migrations)
+        report(`${before.has(migration.name) ? 'applied' : 'waiting'}  ${migration.name}`);
+      if (values.json)
+        io.out(`${JSON.stringify({ applied: [...before], waiting: waiting.map(({ name }) => name) })}\n`);
       return 0;
     }
     const applied: string[] = [];
@@ -50,7 +56,9 @@ export const SQL = command(SYNTAX, async ({ values, paths }, io) => {
       try {
         applied.push(...(await database.migrate([migration])));
       } catch (error) {
-        throw new CommandError(1, `${migration.name} failed, and nothing of it was applied: ${textOf(error)}`, { cause: error });
+        throw new CommandError(1, `${migration.name} failed, and nothing of it was applied: ${textOf(error)}`, {
+          cause: error,
+        });
       }
     }
     if (values.json) io.out(`${JSON.stringify({ applied })}\n`);

@@ -5,12 +5,12 @@
 
 import type { NamedBinding } from '../bindings/binding.js';
 import { CACHE_PURGE } from '../bindings/cache/check-purge.js';
-import { CONFIGURED_DATABASE as DATABASE_NAME } from '../bindings/sql/store/sql-directory.js';
 import { CONFIGURED_NAME as KV_NAME } from '../bindings/kv/store/kv-directory.js';
 import { CONTENT_TYPES } from '../bindings/queue/calls.js';
 import { QUEUE_LIMITS } from '../bindings/queue/limits.js';
 import { CONFIGURED_QUEUE } from '../bindings/queue/store/queue-directories.js';
 import { type BindingRegistry, REGISTRY } from '../bindings/registry.js';
+import { CONFIGURED_DATABASE as DATABASE_NAME } from '../bindings/sql/store/sql-directory.js';
 import { BINDING_NAME } from '../quotas/binding-name.js';
 import { finiteLimitNumber } from '../quotas/limit-schema.js';
 import { INVOCATION_KINDS, LIMIT_NAMES, type LimitName, PLANS, ZONE_PLANS } from '../quotas/limits.js';

@@ -5,7 +5,10 @@ import type { LimitWarnings } from './limit-warnings.js';
 import type { ResolvedLimits } from './resolve-limits.js';
 import { SUBREQUEST_KINDS, type SubrequestKind } from './service-calls.js';
 
-export type SubrequestLimits = Pick<ResolvedLimits, 'plan' | 'subrequests' | 'internalSubrequests' | 'cacheCalls' | 'sqlQueries'>;
+export type SubrequestLimits = Pick<
+  ResolvedLimits,
+  'plan' | 'subrequests' | 'internalSubrequests' | 'cacheCalls' | 'sqlQueries'
+>;
 
 export class SubrequestMeter {
   readonly #limits: SubrequestLimits;

@@ -34,7 +34,11 @@ export function hostSql(service: Service): AccountSqlDatabase {
   const platform = hostPlatform(service);
   // The client answers what the overloads of the interface say; TypeScript cannot follow that through one implementation.
   const client = createSqlClient(platform) as SqlDatabase;
-  const call = platform.call as (method: string, args: unknown, body: SqlContent | null) => ReturnType<typeof platform.call>; // streams of the web
+  const call = platform.call as (
+    method: string,
+    args: unknown,
+    body: SqlContent | null,
+  ) => ReturnType<typeof platform.call>; // streams of the web
   const read = async (method: 'export' | 'backup'): Promise<ReadableStream<Uint8Array>> => {
     const { body } = await call(method, null, null);
     if (body instanceof ReadableStream) return body;

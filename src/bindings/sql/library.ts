@@ -12,7 +12,10 @@ export function checkLibrary(): void {
 }
 
 export function unavailable(why: string): EdgeError {
-  return new EdgeError('EDGE_NOT_SUPPORTED', `Cannot use SQL databases: ${why}. Install SQLite: npm install ${SQLITE_PACKAGE}@1`);
+  return new EdgeError(
+    'EDGE_NOT_SUPPORTED',
+    `Cannot use SQL databases: ${why}. Install SQLite: npm install ${SQLITE_PACKAGE}@1`,
+  );
 }
 
 function hasPackage(): boolean {

@@ -95,7 +95,10 @@ function bounded(body: Uint8Array): Uint8Array {
 }
 
 function tooLarge(bytes: number): SqlError {
-  return new SqlError(30001, `The statements and their values are ${bytes} bytes, at most ${SQL_LIMITS.callBytes} are allowed`);
+  return new SqlError(
+    30001,
+    `The statements and their values are ${bytes} bytes, at most ${SQL_LIMITS.callBytes} are allowed`,
+  );
 }
 
 async function answered(
@@ -145,7 +148,11 @@ function chunksOf(text: Buffer, release: () => void, signal: AbortSignal): Servi
   return { [Symbol.asyncIterator]: () => iterator };
 }
 
-async function ofApplication(engine: SqlEngine, call: ServiceCall, limits: SqlBounds | undefined): Promise<ServiceReply> {
+async function ofApplication(
+  engine: SqlEngine,
+  call: ServiceCall,
+  limits: SqlBounds | undefined,
+): Promise<ServiceReply> {
   const { method, args, body } = call;
   switch (method) {
     case 'export':

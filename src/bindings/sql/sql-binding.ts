@@ -7,7 +7,12 @@ import { sqlErrorStatus } from './errors.js';
 import { type AccountSqlDatabase, hostSql } from './host-sql.js';
 import { checkLibrary } from './library.js';
 import { sqlService } from './service.js';
-import { CONFIGURED_DATABASE, endAccountDatabases, type SqlDirectories, sqlDirectoriesOf } from './store/sql-directory.js';
+import {
+  CONFIGURED_DATABASE,
+  endAccountDatabases,
+  type SqlDirectories,
+  sqlDirectoriesOf,
+} from './store/sql-directory.js';
 import { sqlStorage } from './store/stored-databases.js';
 
 /** The databases of each account, in a storage that opens with their first use. */

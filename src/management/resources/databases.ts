@@ -1,7 +1,7 @@
 /** The SQL databases of an account: what is in them, their queries, exports, imports and migrations. */
 import type { SqlEngine, SqlInfo } from '../../bindings/sql/engine.js';
-import { SQL_LIMITS } from '../../bindings/sql/limits.js';
 import type { AccountSqlDatabase } from '../../bindings/sql/host-sql.js';
+import { SQL_LIMITS } from '../../bindings/sql/limits.js';
 import type { SqlValue } from '../../bindings/sql/types.js';
 import { type Context, pageQuery, param } from '../context.js';
 import { readBytes } from '../http/body.js';
@@ -35,7 +35,9 @@ export async function deleteDatabase(context: Context): Promise<Reply> {
 export async function queryDatabase(context: Context, { sql, params = [] }: Bodies['SqlQuery']): Promise<Reply> {
   const database = await clientOf(context);
   const statement = database.prepare(sql);
-  const result = await refusing(async () => (params.length === 0 ? statement : statement.bind(...params.map(valueOf))).all());
+  const result = await refusing(async () =>
+    (params.length === 0 ? statement : statement.bind(...params.map(parameterOf))).all(),
+  );
   await context.commit([]);
   return { result: [result] };
 }
@@ -49,7 +51,9 @@ export async function importDatabase(context: Context): Promise<Reply> {
   const engine = await engineOf(context);
   const { uploads, limits } = context.services;
   if (uploads.size >= limits.uploadsWaiting) {
-    throw new ApiError('UNAVAILABLE', `${uploads.size} uploads are waiting: retry later`, { headers: { 'retry-after': '10' } });
+    throw new ApiError('UNAVAILABLE', `${uploads.size} uploads are waiting: retry later`, {
+      headers: { 'retry-after': '10' },
+    });
   }
   const count = await uploads.add(async () => {
     const body = await readBytes(context.request, SQL_LIMITS.importBytes, limits.bodyMs);
@@ -104,8 +108,9 @@ function isTransient(error: Error): boolean {
   return 'code' in error && typeof error.code === 'number' && error.code !== 30008;
 }
 
-function valueOf(value: unknown): SqlValue {
-  if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
+function parameterOf(value: unknown): SqlValue {
+  if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+    return value;
   throw new ApiError('BODY_INVALID', 'A value is a string, a number, a boolean or null');
 }
 

@@ -8,6 +8,7 @@ const ErrorCtor = Error;
 const Uint8ArrayCtor = Uint8Array;
 const ArrayBufferCtor = ArrayBuffer;
 const toText = String;
+const { min } = Math;
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 /** The digits of so many bytes are joined at once. */
 const CHUNK = 4096;
@@ -49,7 +50,7 @@ function hexOf(bytes: ArrayLike<number>): string {
   let all = '';
   for (let start = 0; start < bytes.length; start += CHUNK) {
     let chunk = '';
-    const end = start + CHUNK < bytes.length ? start + CHUNK : bytes.length;
+    const end = min(start + CHUNK, bytes.length);
     for (let at = start; at < end; at++) chunk += HEX[(bytes[at] ?? 0) & 0xff] ?? '00';
     all += chunk;
   }

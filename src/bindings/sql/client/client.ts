@@ -56,7 +56,8 @@ export function createSqlClient<Stream extends ClientStream, BlobType>(platform:
     const { t, s, b } = head as WireReply; // the host's
     if (session !== undefined && (session.bookmark === null || session.bookmark < b)) session.bookmark = b;
     if (t !== undefined) return parse(t);
-    const bytes = content instanceof Uint8ArrayCtor ? content : content ? await readAll(content, s ?? 0) : new Uint8ArrayCtor(0);
+    const bytes =
+      content instanceof Uint8ArrayCtor ? content : content ? await readAll(content, s ?? 0) : new Uint8ArrayCtor(0);
     return parse(new platform.TextDecoder().decode(bytes));
   };
 
@@ -109,21 +110,23 @@ export function createSqlClient<Stream extends ClientStream, BlobType>(platform:
   const prepare = (session: SessionState | undefined) => (sql: unknown) =>
     statement({ sql: `${sql}`, values: NO_VALUES, database }, session);
 
-  const batch = (session: SessionState | undefined) => async (given: unknown): Promise<unknown[]> => {
-    if (!isArray(given)) throw new TypeErrorCtor('batch() takes an array of statements');
-    const parts: StatementParts[] = [];
-    for (let at = 0; at < given.length; at++) {
-      const known: unknown = given[at];
-      const found = isObject(known) ? statements.get(known) : undefined;
-      if (found === undefined) throw new TypeErrorCtor(`batch(): element ${at} is no statement of this database`);
-      parts[at] = found;
-    }
-    if (parts.length === 0) throw sqlError('D1_ERROR', 'No SQL statements detected.');
-    const results = await query(parts, session);
-    const all: unknown[] = [];
-    for (let at = 0; at < results.length; at++) all[at] = resultOf(results[at] ?? NO_RESULT);
-    return all;
-  };
+  const batch =
+    (session: SessionState | undefined) =>
+    async (given: unknown): Promise<unknown[]> => {
+      if (!isArray(given)) throw new TypeErrorCtor('batch() takes an array of statements');
+      const parts: StatementParts[] = [];
+      for (let at = 0; at < given.length; at++) {
+        const known: unknown = given[at];
+        const found = isObject(known) ? statements.get(known) : undefined;
+        if (found === undefined) throw new TypeErrorCtor(`batch(): element ${at} is no statement of this database`);
+        parts[at] = found;
+      }
+      if (parts.length === 0) throw sqlError('D1_ERROR', 'No SQL statements detected.');
+      const results = await query(parts, session);
+      const all: unknown[] = [];
+      for (let at = 0; at < results.length; at++) all[at] = resultOf(results[at] ?? NO_RESULT);
+      return all;
+    };
 
   const withSession = (given?: Constraint | null): object => {
     const constraint = given === undefined || given === null || given === '' ? 'first-unconstrained' : `${given}`;

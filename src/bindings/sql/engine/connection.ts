@@ -161,7 +161,8 @@ export class Connection {
     }
     for (const statement of statements) this.#step(this.#compile(statement), NO_VALUES, room);
     const compiled = this.#compile(last);
-    if (statements.length === 0 && sql.length <= CACHED_CHARACTERS && !this.authorizer.hasSettings) this.#cache.set(sql, compiled);
+    if (statements.length === 0 && sql.length <= CACHED_CHARACTERS && !this.authorizer.hasSettings)
+      this.#cache.set(sql, compiled);
     return this.#step(compiled, values, room);
   }
 
@@ -185,7 +186,11 @@ export class Connection {
     return { statement, prepared, columns, writes: authorizer.writes };
   }
 
-  #step({ statement, prepared, columns, writes }: Compiled, values: readonly SqliteValue[], room: number): StatementRows {
+  #step(
+    { statement, prepared, columns, writes }: Compiled,
+    values: readonly SqliteValue[],
+    room: number,
+  ): StatementRows {
     if (values.length !== statement.parameters) throw new Error('Wrong number of parameter bindings for SQL query.');
     if (columns.length === 0) {
       prepared.run(...values);

@@ -87,11 +87,13 @@ export class FrameReader {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     while (this.#bytes >= this.#needed) {
-      const all = this.#chunks.length === 1 && this.#chunks[0] !== undefined ? this.#chunks[0] : Buffer.concat(this.#chunks);
+      const all =
+        this.#chunks.length === 1 && this.#chunks[0] !== undefined ? this.#chunks[0] : Buffer.concat(this.#chunks);
       this.#chunks = [all];
       const total = all.readUInt32LE(0);
       const headLength = all.readUInt32LE(4);
-      if (total > MAX_FRAME_BYTES || headLength > total) throw new Error(`A message has ${total} bytes, its head ${headLength}`);
+      if (total > MAX_FRAME_BYTES || headLength > total)
+        throw new Error(`A message has ${total} bytes, its head ${headLength}`);
       if (!this.#isAnnounced) {
         this.#isAnnounced = true;
         this.#onLength(total);

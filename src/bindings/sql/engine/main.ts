@@ -27,7 +27,10 @@ const connections = new LRUCache<string, Connection>({
 });
 
 running[0] = NONE;
-new Worker(new URL('./watch.js', import.meta.url), { workerData: running, resourceLimits: { maxOldGenerationSizeMb: 16 } });
+new Worker(new URL('./watch.js', import.meta.url), {
+  workerData: running,
+  resourceLimits: { maxOldGenerationSizeMb: 16 },
+});
 await serve();
 
 async function serve(): Promise<void> {
@@ -71,7 +74,8 @@ function runGroup(library: SqliteLibrary, group: GroupHead, jobs: readonly Job[]
     connection.bound(group.maxBytes);
   } catch (error) {
     const text = JSON.stringify({ e: `${error instanceof Error ? error.message : 'unknown'}: SQLITE_CANTOPEN` });
-    for (let job = 0; job < jobs.length; job++) reply(group.group, job, { outcome: 'done', text, isFailure: true }, 0, 0);
+    for (let job = 0; job < jobs.length; job++)
+      reply(group.group, job, { outcome: 'done', text, isFailure: true }, 0, 0);
     running[0] = NONE;
     return;
   }

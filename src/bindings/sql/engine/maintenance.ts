@@ -88,7 +88,6 @@ function isShadow(name: string, virtual: readonly Texts[]): boolean {
 
 const SHADOWS: ReadonlySet<string> = new Set(['data', 'idx', 'content', 'docsize', 'config']);
 
-
 function dumpRows(connection: Connection, table: string, write: (line: string) => void): void {
   const name = quoted(table);
   const columns = connection
@@ -96,7 +95,9 @@ function dumpRows(connection: Connection, table: string, write: (line: string) =
     .map(row => (Array.isArray(row) ? `${row[0]}` : ''));
   if (columns.length === 0) return;
   const list = columns.map(quoted).join(', ');
-  const select = connection.trustedStatement(`SELECT ${columns.map(column => `quote(${quoted(column)})`).join(', ')} FROM ${name}`);
+  const select = connection.trustedStatement(
+    `SELECT ${columns.map(column => `quote(${quoted(column)})`).join(', ')} FROM ${name}`,
+  );
   select.setReturnArrays(true);
   for (const row of select.iterate()) {
     if (Array.isArray(row)) write(`INSERT INTO ${name} (${list}) VALUES (${row.join(', ')});\n`);

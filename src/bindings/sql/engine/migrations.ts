@@ -28,7 +28,8 @@ export function migrate(connection: Connection, text: string): string {
 
 /** In the order in which they were applied. */
 export function appliedMigrations(connection: Connection): string {
-  const exists = connection.trustedRows(`SELECT 1 FROM sqlite_schema WHERE name = '${TABLE}' AND type = 'table'`).length > 0;
+  const exists =
+    connection.trustedRows(`SELECT 1 FROM sqlite_schema WHERE name = '${TABLE}' AND type = 'table'`).length > 0;
   if (!exists) return '[]';
   const rows = connection.trustedRows(`SELECT name, applied_at FROM ${TABLE} ORDER BY id`);
   return JSON.stringify(rows.map(row => (Array.isArray(row) ? { name: row[0], appliedAt: row[1] } : {})));

@@ -30,7 +30,9 @@ export function runReading(connection: Connection, job: Job): JobResult {
   try {
     return done(perform(connection, job));
   } catch (error) {
-    return error instanceof NeedsWriter ? { outcome: 'writer', text: '', isFailure: false } : failed(connection, job, error);
+    return error instanceof NeedsWriter
+      ? { outcome: 'writer', text: '', isFailure: false }
+      : failed(connection, job, error);
   }
 }
 
@@ -190,7 +192,7 @@ function parseQueries(payload: Buffer, statements: number): Query[] {
     const [sql, ...values]: unknown[] = query;
     if (typeof sql !== 'string') throw malformed();
     if (sql.includes('\0')) throw new Error('the statement has a NUL character: SQLITE_ERROR');
-    return { sql, values: values.map(valueOf) };
+    return { sql, values: values.map(parameterOf) };
   });
 }
 
@@ -206,9 +208,10 @@ function malformed(): Error {
   return new Error('the call is malformed: SQLITE_MISUSE');
 }
 
-function valueOf(value: unknown): SqliteValue {
+function parameterOf(value: unknown): SqliteValue {
   if (value === null || typeof value === 'string' || typeof value === 'number') return value;
-  if (typeof value === 'object' && 'h' in value && typeof value.h === 'string') return new Uint8Array(Buffer.from(value.h, 'hex'));
+  if (typeof value === 'object' && 'h' in value && typeof value.h === 'string')
+    return new Uint8Array(Buffer.from(value.h, 'hex'));
   throw malformed();
 }
 

@@ -84,7 +84,8 @@ function endOfComment(sql: string, at: number): number {
 
 function readToken(sql: string, at: number, code: number, scan: Scan): number {
   const character = sql[at] ?? '';
-  if (character === "'" || character === '"' || character === '`') return afterToken(scan, endOfQuoted(sql, at, character));
+  if (character === "'" || character === '"' || character === '`')
+    return afterToken(scan, endOfQuoted(sql, at, character));
   if (character === '[') {
     const end = sql.indexOf(']', at);
     return afterToken(scan, end < 0 ? sql.length : end + 1);
@@ -113,7 +114,8 @@ function afterToken(scan: Scan, end: number): number {
 function noteWord(scan: Scan, word: string): void {
   if ((word === 'TEMP' || word === 'TEMPORARY') && scan.words.at(-1) === 'CREATE') return;
   // EXPLAIN and EXPLAIN QUERY PLAN may stand before a statement.
-  if (word === 'EXPLAIN' || ((word === 'QUERY' || word === 'PLAN') && scan.last !== '' && scan.words.length === 0)) return;
+  if (word === 'EXPLAIN' || ((word === 'QUERY' || word === 'PLAN') && scan.last !== '' && scan.words.length === 0))
+    return;
   scan.words.push(word);
   if (scan.words.length === 2 && scan.words[0] === 'CREATE' && word === 'TRIGGER') scan.isTrigger = true;
 }

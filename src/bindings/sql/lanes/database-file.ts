@@ -132,7 +132,10 @@ export class DatabaseFile {
       await this.#host.pool.run(
         this.#host.owner,
         () => group.begin(this.#takeGroup(mode), mode),
-        { onReply: (reply, payload) => this.#answer(group, mode, reply, payload), onLength: bytes => group.announce(bytes) },
+        {
+          onReply: (reply, payload) => this.#answer(group, mode, reply, payload),
+          onLength: bytes => group.announce(bytes),
+        },
         { onBegin: stop => group.onBegin(stop), onOverload: () => group.endFor('overloaded') },
       );
     } catch (error) {
@@ -204,11 +207,14 @@ export class DatabaseFile {
 
   /** It was not run, and is to be. */
   #again(waiting: Waiting, mode: Mode, isNext: boolean): void {
-    if (this.#closed !== undefined) return this.#fail(waiting, this.#closed);
-    if (waiting.job.signal?.aborted === true) return this.#fail(waiting, waiting.job.signal.reason);
-    if (isNext) this.#waiting[mode].unshift(waiting);
-    else this.#waiting[mode].push(waiting);
-    this.#pump(mode);
+    const { signal } = waiting.job;
+    if (this.#closed !== undefined) this.#fail(waiting, this.#closed);
+    else if (signal?.aborted === true) this.#fail(waiting, signal.reason);
+    else {
+      if (isNext) this.#waiting[mode].unshift(waiting);
+      else this.#waiting[mode].push(waiting);
+      this.#pump(mode);
+    }
   }
 
   #abort(waiting: Waiting): void {
@@ -241,7 +247,8 @@ export class DatabaseFile {
     }
     const { end } = error;
     const culprit = end.job ?? (rest.length === 1 || mode === 'read' ? rest[0]?.index : undefined);
-    const why: FileFailure = end.reason === 'memory' ? 'memory' : end.reason === 'unavailable' ? 'unavailable' : group.why;
+    const why: FileFailure =
+      end.reason === 'memory' ? 'memory' : end.reason === 'unavailable' ? 'unavailable' : group.why;
     for (const { index, waiting } of rest.reverse()) {
       if (this.#closed !== undefined) this.#fail(waiting, this.#closed);
       else if (end.reason === 'unavailable') this.#fail(waiting, this.#host.failure(why, end.text));
@@ -341,7 +348,10 @@ class RunningGroup {
     const runningMs = now - this.#answeredAt;
     charge(first, Math.max(first.chargedUs, (runningMs - UNCHARGED_MS) * 1000), true);
     if (runningMs > this.#limitMs) this.endFor('timeout');
-    else if (runningMs > ABANDONED_MS && this.#jobs.every(waiting => waiting === undefined || waiting.job.signal?.aborted === true))
+    else if (
+      runningMs > ABANDONED_MS &&
+      this.#jobs.every(waiting => waiting === undefined || waiting.job.signal?.aborted === true)
+    )
       this.endFor('reset');
   }
 }

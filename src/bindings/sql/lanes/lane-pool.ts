@@ -28,7 +28,12 @@ interface SlowGroup {
 }
 
 export class LanePool {
-  readonly #queue = new FairQueue({ task: 'run SQL', concurrency: PLACES, perOwner: PLACES_OF_ACCOUNT, maxWaiting: MAX_WAITING });
+  readonly #queue = new FairQueue({
+    task: 'run SQL',
+    concurrency: PLACES,
+    perOwner: PLACES_OF_ACCOUNT,
+    maxWaiting: MAX_WAITING,
+  });
   readonly #lanes = new Set<Lane>();
   readonly #slow = new Set<SlowGroup>();
   readonly #owners = new WeakMap<object, { running: number; readonly waiting: (() => void)[] }>();
@@ -46,7 +51,12 @@ export class LanePool {
    * @param onSlow gets what ends it
    * @param onOverload it is to end, because too many are slow
    */
-  async run(owner: LaneOwner, group: () => GroupPayload | undefined, listener: GroupListener, hooks: GroupHooks): Promise<void> {
+  async run(
+    owner: LaneOwner,
+    group: () => GroupPayload | undefined,
+    listener: GroupListener,
+    hooks: GroupHooks,
+  ): Promise<void> {
     await this.#enterAccount(owner);
     let hasPlace = false;
     let slow: SlowGroup | undefined;

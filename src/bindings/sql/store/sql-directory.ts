@@ -9,9 +9,15 @@ import type { SqlBounds, SqlDirectory, SqlInfo } from '../engine.js';
 import { SqlError } from '../errors.js';
 import { LanePool } from '../lanes/lane-pool.js';
 import { makeFolder, removeTemporary } from './sql-files.js';
-import { SqlStore } from './sql-store.js';
 import { sqlKeys } from './sql-keys.js';
-import { clearDatabase, parseDatabase, removedRecord, type StoredDatabase, storedDatabases } from './stored-databases.js';
+import { SqlStore } from './sql-store.js';
+import {
+  clearDatabase,
+  parseDatabase,
+  removedRecord,
+  type StoredDatabase,
+  storedDatabases,
+} from './stored-databases.js';
 
 const directories = new WeakMap<StorageContext, SqlDirectories>();
 
@@ -160,7 +166,8 @@ export class AccountDatabases implements SqlDirectory {
         const count = (await this.list()).length + 1;
         const { sqlDatabases: allowed, plan } = bounds;
         const subject = `create SQL database "${name}"`;
-        if (count > allowed) throw limitError('EDGE_LIMIT_EXCEEDED', { limit: 'sqlDatabases', subject, figure: count, allowed, plan });
+        if (count > allowed)
+          throw limitError('EDGE_LIMIT_EXCEEDED', { limit: 'sqlDatabases', subject, figure: count, allowed, plan });
       }
       const stored: StoredDatabase = { id: newId(), created: now(), bytes: 0 };
       const operation = {

@@ -109,7 +109,10 @@ export class SqlStore implements SqlEngine {
 
   async migrate(name: string, sql: string, bounds?: SqlBounds): Promise<boolean> {
     if (!MIGRATION_NAME.test(name)) {
-      throw new SqlError(30001, `The name of the migration is ${JSON.stringify(name.slice(0, 100))}, it must be up to 200 printable characters`);
+      throw new SqlError(
+        30001,
+        `The name of the migration is ${JSON.stringify(name.slice(0, 100))}, it must be up to 200 printable characters`,
+      );
     }
     return parsed(await this.#internal('migrate', `${name}\n${sql}`, bounds)).applied === true;
   }
@@ -203,9 +206,18 @@ export class SqlStore implements SqlEngine {
       const next: StoredDatabase = { ...before, id, bytes };
       await storage.mutex.run(sqlKeys.database(account, name), async () => {
         await sum.ready();
-        const change = sum.change({ bytes: bytes - before.bytes, objects: 0 }, bounds, () => `restore SQL database "${name}"`);
+        const change = sum.change(
+          { bytes: bytes - before.bytes, objects: 0 },
+          bounds,
+          () => `restore SQL database "${name}"`,
+        );
         const key = sqlKeys.database(account, name);
-        await commitChange(storage.records, [{ type: 'put', key, value: Buffer.from(JSON.stringify(next)) }], change, OWN_WORK);
+        await commitChange(
+          storage.records,
+          [{ type: 'put', key, value: Buffer.from(JSON.stringify(next)) }],
+          change,
+          OWN_WORK,
+        );
       });
       this.#stored = next;
       await removeFiles(storage, before.id);
@@ -246,7 +258,9 @@ export class SqlStore implements SqlEngine {
 
   /** Several calls that need room at the same time get it once. */
   #grow(needed: number, { bounds, work }: FileJob): Promise<void> {
-    const growing = this.#growing.then(() => (this.#stored.bytes >= needed ? undefined : this.#growNow(bounds as SqlBounds | undefined, work))); // as #run gives it
+    const growing = this.#growing.then(() =>
+      this.#stored.bytes >= needed ? undefined : this.#growNow(bounds as SqlBounds | undefined, work),
+    ); // as #run gives it
     this.#growing = growing.catch(() => {});
     return growing;
   }
@@ -264,12 +278,20 @@ export class SqlStore implements SqlEngine {
       const subject = (): string => `store more in SQL database "${name}"`;
       if (added < PAGE) {
         const plan = bounds?.plan ?? 'standard';
-        throw limitError('EDGE_LIMIT_EXCEEDED', { limit: 'sqlDatabaseBytes', subject: subject(), figure: bytes + PAGE, allowed: most, plan });
+        throw limitError('EDGE_LIMIT_EXCEEDED', {
+          limit: 'sqlDatabaseBytes',
+          subject: subject(),
+          figure: bytes + PAGE,
+          allowed: most,
+          plan,
+        });
       }
       try {
         const change = sum.change({ bytes: added, objects: 0 }, bounds, subject);
         const next = { ...this.#stored, bytes: bytes + added };
-        await storage.mutex.run(key, () => commitChange(storage.records, [{ type: 'put', key, value: Buffer.from(JSON.stringify(next)) }], change, work));
+        await storage.mutex.run(key, () =>
+          commitChange(storage.records, [{ type: 'put', key, value: Buffer.from(JSON.stringify(next)) }], change, work),
+        );
         this.#stored = next;
         return;
       } catch (error) {
@@ -300,7 +322,6 @@ export class SqlStore implements SqlEngine {
 
 const MIGRATION_NAME = /^[^\p{Cc}]{1,200}$/u;
 
-
 function clamp(bytes: number): number {
   return floor(Math.min(MAX_STEP, Math.max(MIN_STEP, bytes)));
 }
@@ -314,7 +335,11 @@ function parsed(text: string): Record<string, unknown> {
 }
 
 /** Writes what comes into a new file, and syncs it. */
-async function receive(content: AsyncIterable<Uint8Array> | Uint8Array, path: string, allowed: number): Promise<number> {
+async function receive(
+  content: AsyncIterable<Uint8Array> | Uint8Array,
+  path: string,
+  allowed: number,
+): Promise<number> {
   const file = await open(path, 'wx', 0o600);
   let size = 0;
   try {

@@ -1,10 +1,11 @@
 /** The databases of a storage as their records have it, what they count for, and their removal. */
+
+import { OWN_WORK } from '../../../quotas/host/call-work.js';
 import type { StoredSum } from '../../../storage/accounts/account-sum.js';
 import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { StorageOwner } from '../../../storage/storage-owner.js';
 import { commitChange } from '../../stored/commit-change.js';
-import { OWN_WORK } from '../../../quotas/host/call-work.js';
 import { removeFiles, removeOrphans } from './sql-files.js';
 import { SQL_KEYSPACE, sqlKeys } from './sql-keys.js';
 
