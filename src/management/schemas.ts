@@ -525,7 +525,7 @@ const EXAMPLES = {
   BucketCreate: { name: 'files' },
   KvNamespaceCreate: { name: 'sessions' },
   SqlDatabaseCreate: { name: 'main' },
-  SqlQuery: { sql: 'SELECT * FROM users WHERE id = ?', params: [1] },
+  SqlQuery: { sql: 'SELECT ?1 + 1 AS answer', params: [41] },
   CachePurge: { urls: ['https://example.com/a'], prefixes: ['example.com/images/'], tags: ['news'] },
   Consumers: [{ queue: 'jobs', max_batch_size: 100 }],
   QueueCreate: { queue_name: 'jobs' },

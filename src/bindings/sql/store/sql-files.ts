@@ -1,8 +1,9 @@
 /** The files of databases: one folder of the storage directory, or a temporary one for a storage in memory. */
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
 import { PRIVATE_DIRECTORY_MODE } from '../../../storage/files/private-directory.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 
@@ -11,6 +12,8 @@ const FOLDER = 'sql';
 const BESIDE = ['', '-wal', '-shm', '-journal'];
 
 const temporary = new WeakMap<StorageContext, string>();
+/** Those that are there, for applications that end without closing their host. */
+const temporaryFolders = new Set<string>();
 
 /** The folder of the databases, which need not exist. */
 export function sqlFolder(storage: StorageContext): string {
@@ -19,6 +22,8 @@ export function sqlFolder(storage: StorageContext): string {
   if (folder === undefined) {
     folder = mkdtempSync(join(tmpdir(), 'edgehost-sql-'));
     temporary.set(storage, folder);
+    if (temporaryFolders.size === 0) process.once('exit', removeAllTemporary);
+    temporaryFolders.add(folder);
   }
   return folder;
 }
@@ -42,7 +47,14 @@ export async function removeFiles(storage: StorageContext, id: string): Promise<
 export async function removeTemporary(storage: StorageContext): Promise<void> {
   const folder = temporary.get(storage);
   temporary.delete(storage);
-  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  if (folder === undefined) return;
+  temporaryFolders.delete(folder);
+  if (temporaryFolders.size === 0) process.removeListener('exit', removeAllTemporary);
+  await rm(folder, { recursive: true, force: true });
+}
+
+function removeAllTemporary(): void {
+  for (const folder of temporaryFolders) rmSync(folder, { recursive: true, force: true });
 }
 
 /** Files that a kill has left: temporary ones, and databases that have no record. */
