@@ -80,6 +80,7 @@ export class Connection {
 
   /** All changes since it was opened, and the id of the last row that was inserted. */
   totals(): { readonly changes: number; readonly lastRowId: number } {
+    if (this.#mode === 'read') return NO_CHANGES;
     const row = this.#totals.get();
     return { changes: numberIn(row, 0), lastRowId: numberIn(row, 1) };
   }
@@ -215,6 +216,7 @@ export class ResultTooLarge extends Error {
 }
 
 const NO_VALUES: readonly SqliteValue[] = [];
+const NO_CHANGES = { changes: 0, lastRowId: 0 } as const;
 
 function setLimits({ limits }: SqliteDatabase): void {
   limits.length = SQL_LIMITS.valueBytes;
