@@ -20,6 +20,7 @@ import { queues } from './suites/queues.js';
 import { services } from './suites/services.js';
 import { slowReaders } from './suites/slow-readers.js';
 import { sockets } from './suites/sockets.js';
+import { sql } from './suites/sql.js';
 import { streaming } from './suites/streaming.js';
 import { tenants } from './suites/tenants.js';
 
@@ -33,6 +34,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   bucketLists,
   bucketLarge,
   kv,
+  sql,
   cache,
   queues,
   streaming,

@@ -21,6 +21,17 @@ export type {
   QueueSettlement,
 } from './bindings/queue/host-queue.js';
 export type { QueueProducer } from './bindings/queue/queue-binding.js';
+export type { AppliedMigration } from './bindings/sql/engine.js';
+export type { AccountSqlDatabase, SqlContent, SqlMigration } from './bindings/sql/host-sql.js';
+export type {
+  SqlDatabase,
+  SqlExecResult,
+  SqlMeta,
+  SqlResult,
+  SqlSession,
+  SqlStatement,
+  SqlValue,
+} from './bindings/sql/types.js';
 export {
   type AuditedRequest,
   type AuditFinding,

@@ -21,6 +21,9 @@ import type { QueueDirectory } from './queue/broker.js';
 import type { AccountQueue } from './queue/host-queue.js';
 import { type QueueProducer, queueBinding } from './queue/queue-binding.js';
 import { socketBinding } from './socket/socket-binding.js';
+import type { SqlDirectory } from './sql/engine.js';
+import type { AccountSqlDatabase } from './sql/host-sql.js';
+import { sqlBinding } from './sql/sql-binding.js';
 
 const BINDINGS: readonly BindingDefinition[] = [
   egressBinding,
@@ -32,6 +35,7 @@ const BINDINGS: readonly BindingDefinition[] = [
   socketBinding,
   functionBinding,
   stubBinding,
+  sqlBinding,
 ];
 
 /** The options of load() that bind names: that of each row, by its `option`. */
@@ -49,6 +53,8 @@ export interface BindingOptions {
   readonly services?: Readonly<Record<string, string | ServiceTarget>>;
   /** Queues that the function sends to: binding name to queue name, or to `{ queue, deliveryDelaySeconds }`. */
   readonly queues?: Readonly<Record<string, string | QueueProducer>>;
+  /** Binding name to the name of an SQL database. */
+  readonly sql?: Readonly<Record<string, string>>;
 }
 
 /** The bindings of the application: a method for each row that has a client. */
@@ -61,6 +67,8 @@ export interface BindingClients {
   readonly caches: ApplicationCaches;
   /** A queue, for the application itself. It is made when it is first used. */
   queue(name: string): AccountQueue;
+  /** An SQL database, for the application itself. It is made when it is first used. */
+  sql(name: string): AccountSqlDatabase;
 }
 
 /**
@@ -72,6 +80,7 @@ export interface BindingDirectories {
   namespaces(account: string): KvDirectory;
   caches(account: string): Pick<CacheEngine, 'purge' | 'usage'>;
   queues(account: string): QueueDirectory;
+  databases(account: string): SqlDirectory;
 }
 
 /** @param shared what a row shares among the accounts of the host */
@@ -81,6 +90,7 @@ export function bindingDirectories(shared: <Shared>(row: BindingBase<Shared>) =>
     namespaces: account => shared(kvBinding).of(account),
     caches: account => shared(cacheBinding).of(account),
     queues: account => shared(queueBinding).of(account),
+    databases: account => shared(sqlBinding).of(account),
   };
 }
 

@@ -38,6 +38,11 @@ const COMMANDS: readonly Listed[] = [
     load: async () => (await import('./repair.js')).REPAIR,
   },
   {
+    name: 'sql',
+    summary: 'apply migrations to an SQL database',
+    load: async () => (await import('./sql.js')).SQL,
+  },
+  {
     name: 'tail',
     summary: 'print what happens in an account of a running host',
     load: async () => (await import('./tail.js')).TAIL,

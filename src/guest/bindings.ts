@@ -3,6 +3,7 @@ import { createBucketClient } from '../bindings/bucket/client/client.ts';
 import type { ClientPlatform } from '../bindings/client-platform.ts';
 import { createKvClient } from '../bindings/kv/client/client.ts';
 import { ServiceId } from '../bindings/service-id.ts';
+import { createSqlClient } from '../bindings/sql/client/client.ts';
 import { createCallbacks } from './callbacks/client.ts';
 import { createQueue } from './queue/client.ts';
 import { createServiceBinding } from './rpc/calls.ts';
@@ -25,4 +26,5 @@ export const BINDINGS: readonly GuestBinding[] = [
   { service: ServiceId.Callback, create: createCallbacks },
   { service: ServiceId.Function, create: (_platform, name) => createServiceBinding(name) },
   { service: ServiceId.Queue, create: createQueue },
+  { service: ServiceId.Sql, create: createSqlClient },
 ];

@@ -10,6 +10,8 @@ import type { KvNamespace } from '../bindings/kv/types.js';
 import type { AccountQueue } from '../bindings/queue/host-queue.js';
 import { queueBinding } from '../bindings/queue/queue-binding.js';
 import type { BindingClients } from '../bindings/registry.js';
+import type { AccountSqlDatabase } from '../bindings/sql/host-sql.js';
+import { sqlBinding } from '../bindings/sql/sql-binding.js';
 import { EdgeError } from '../quotas/errors.js';
 import { OWN_WORK } from '../quotas/host/call-work.js';
 import type { HostShare } from '../quotas/host/host-share.js';
@@ -185,6 +187,11 @@ export class Account implements BindingClients {
   /** A queue of this account, for the application itself. It is made when it is first used. */
   queue(name: string): AccountQueue {
     return this.client(queueBinding, name);
+  }
+
+  /** An SQL database of this account, for the application itself. It is made when it is first used. */
+  sql(name: string): AccountSqlDatabase {
+    return this.client(sqlBinding, name);
   }
 
   /**

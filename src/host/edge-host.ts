@@ -6,6 +6,7 @@ import type { ApplicationCaches } from '../bindings/cache/types.js';
 import type { KvNamespace } from '../bindings/kv/types.js';
 import type { AccountQueue } from '../bindings/queue/host-queue.js';
 import type { BindingClients } from '../bindings/registry.js';
+import type { AccountSqlDatabase } from '../bindings/sql/host-sql.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { UsageReport } from '../usage/usage-report.js';
 import type { Account, AccountInfo } from './account.js';
@@ -97,6 +98,11 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   /** A queue of the default account. */
   queue(name: string): AccountQueue {
     return this.account(DEFAULT_ACCOUNT).queue(name);
+  }
+
+  /** An SQL database of the default account. */
+  sql(name: string): AccountSqlDatabase {
+    return this.account(DEFAULT_ACCOUNT).sql(name);
   }
 
   /** A bucket of the default account. */

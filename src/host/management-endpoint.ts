@@ -135,6 +135,8 @@ function functionPort(host: ManagementHost): FunctionPort {
       return { error: error === undefined ? null : { code, message: error.message }, noRetry };
     },
     queue: (id, name) => account(id).queue(name),
+    sql: (id, name) => account(id).sql(name),
+    sqlBounds: id => account(id).limits,
     remove: async (id, name) => account(id).function(name)?.unload(),
     tail: (id, filter) => account(id).tail({ filter: checkedFilter(filter) }),
     accountUsage: async id => {

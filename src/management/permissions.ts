@@ -12,6 +12,9 @@ export const PERMISSIONS = [
   'functions:edit',
   'buckets:read',
   'buckets:edit',
+  /** SQL databases, their contents and migrations. */
+  'sql:read',
+  'sql:edit',
   /** Key-value namespaces with their keys and values. */
   'kv:read',
   'kv:edit',

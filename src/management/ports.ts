@@ -1,6 +1,8 @@
 /** The interface of the host to the management API; the host implements these few methods. */
 
 import type { AccountQueue } from '../bindings/queue/host-queue.js';
+import type { SqlBounds } from '../bindings/sql/engine.js';
+import type { AccountSqlDatabase } from '../bindings/sql/host-sql.js';
 import type { ModuleKind } from '../protocol/messages.js';
 import type { LimitOverrides } from '../quotas/limit-overrides.js';
 import type { InvocationKind, Plan, ZonePlan } from '../quotas/limits.js';
@@ -134,6 +136,10 @@ export interface FunctionPort extends AccountPort {
   tail(account: string, filter: TailFilter): Tail;
   /** The queue of the account, by its own bounds. Absent where messages cannot be sent. */
   queue?(account: string, name: string): AccountQueue;
+  /** The SQL database of the account, by its own bounds. Absent where queries cannot be made. */
+  sql?(account: string, name: string): AccountSqlDatabase;
+  /** What its databases may have. Absent: anything. */
+  sqlBounds?(account: string): SqlBounds;
   accountUsage(account: string): Promise<AccountUsage>;
   functionUsage(account: string, name: string): Promise<FunctionUsage>;
   /**

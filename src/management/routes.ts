@@ -8,6 +8,7 @@ import * as auditLogs from './resources/audit-logs.js';
 import * as buckets from './resources/buckets.js';
 import * as caches from './resources/caches.js';
 import * as consumers from './resources/consumers.js';
+import * as databases from './resources/databases.js';
 import * as deployments from './resources/deployments.js';
 import * as dnsRecords from './resources/dns-records.js';
 import * as dnsSettings from './resources/dns-settings.js';
@@ -43,6 +44,7 @@ const text = { type: 'string', minLength: 1, maxLength: 255 };
 const ZONE = '/zones/{zone_id}';
 const RECORD = `${ZONE}/dns_records/{dns_record_id}`;
 const ACCOUNT = '/accounts/{account_id}';
+const DATABASE = `${ACCOUNT}/sql/databases/{database_id}`;
 const NAMESPACE = `${ACCOUNT}/kv/namespaces/{namespace_id}`;
 const FUNCTION = `${ACCOUNT}/functions/{function_name}`;
 const QUEUE = `${ACCOUNT}/queues/{queue_name}`;
@@ -135,6 +137,14 @@ const RESOURCES: readonly Route[] = [
   routeWithBody({ method: 'POST', path: `${ACCOUNT}/buckets`, id: 'bucket-create', access: 'buckets:edit', summary: 'Make a bucket', answer: created('Bucket') }, 'BucketCreate', buckets.createBucket),
   route({ method: 'GET', path: `${ACCOUNT}/buckets/{bucket_name}`, id: 'bucket-get', access: 'buckets:read', summary: 'A bucket', answer: one('Bucket') }, buckets.getBucket),
   route({ method: 'DELETE', path: `${ACCOUNT}/buckets/{bucket_name}`, id: 'bucket-delete', access: 'buckets:edit', summary: 'Delete an empty bucket', answer: one('Deleted') }, buckets.deleteBucket),
+  route({ method: 'GET', path: `${ACCOUNT}/sql/databases`, id: 'sql-database-list', access: 'sql:read', summary: 'SQL databases of an account', answer: list('SqlDatabase') }, databases.listDatabases),
+  routeWithBody({ method: 'POST', path: `${ACCOUNT}/sql/databases`, id: 'sql-database-create', access: 'sql:edit', summary: 'Make an SQL database', answer: created('SqlDatabase') }, 'SqlDatabaseCreate', databases.createDatabase),
+  route({ method: 'GET', path: DATABASE, id: 'sql-database-get', access: 'sql:read', summary: 'An SQL database', answer: one('SqlDatabase') }, databases.getDatabase),
+  route({ method: 'DELETE', path: DATABASE, id: 'sql-database-delete', access: 'sql:edit', summary: 'Delete an SQL database with all that is in it', answer: one('Deleted') }, databases.deleteDatabase),
+  routeWithBody({ method: 'POST', path: `${DATABASE}/query`, id: 'sql-query', access: 'sql:edit', summary: 'Run a statement', answer: list('SqlResult', 'no') }, 'SqlQuery', databases.queryDatabase),
+  route({ method: 'GET', path: `${DATABASE}/export`, id: 'sql-export', access: 'sql:read', summary: 'The database as SQL', answer: { kind: 'raw', mediaType: 'application/sql' } }, databases.exportDatabase),
+  route({ method: 'POST', path: `${DATABASE}/import`, id: 'sql-import', access: 'sql:edit', summary: 'Run the SQL of the body as one transaction', answer: one('SqlImported') }, databases.importDatabase, 'bytes'),
+  route({ method: 'GET', path: `${DATABASE}/migrations`, id: 'sql-migration-list', access: 'sql:read', summary: 'Migrations that were applied', answer: list('SqlMigration', 'no') }, databases.listMigrations),
   route({ method: 'GET', path: `${ACCOUNT}/kv/namespaces`, id: 'kv-namespace-list', access: 'kv:read', summary: 'Key-value namespaces of an account', answer: list('KvNamespace') }, namespaces.listNamespaces),
   routeWithBody({ method: 'POST', path: `${ACCOUNT}/kv/namespaces`, id: 'kv-namespace-create', access: 'kv:edit', summary: 'Make a key-value namespace', answer: created('KvNamespace') }, 'KvNamespaceCreate', namespaces.createNamespace),
   route({ method: 'GET', path: NAMESPACE, id: 'kv-namespace-get', access: 'kv:read', summary: 'A key-value namespace', answer: one('KvNamespace') }, namespaces.getNamespace),

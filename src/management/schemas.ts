@@ -10,6 +10,7 @@ import { CONTENT_TYPES } from '../bindings/queue/calls.js';
 import { QUEUE_LIMITS } from '../bindings/queue/limits.js';
 import { CONFIGURED_QUEUE } from '../bindings/queue/store/queue-directories.js';
 import { type BindingRegistry, REGISTRY } from '../bindings/registry.js';
+import { CONFIGURED_DATABASE as DATABASE_NAME } from '../bindings/sql/store/sql-directory.js';
 import { BINDING_NAME } from '../quotas/binding-name.js';
 import { finiteLimitNumber } from '../quotas/limit-schema.js';
 import { INVOCATION_KINDS, LIMIT_NAMES, type LimitName, PLANS, ZONE_PLANS } from '../quotas/limits.js';
@@ -256,6 +257,8 @@ const REQUEST_SCHEMAS = {
   ),
   BucketCreate: object({ name: shortText(255), 'storage_class?': choice(['Standard', 'InfrequentAccess']) }),
   KvNamespaceCreate: object({ name: KV_NAME }),
+  SqlDatabaseCreate: object({ name: DATABASE_NAME }),
+  SqlQuery: object({ sql: text({ minLength: 1, maxLength: 100_000 }), 'params?': list(anything(), { maxItems: 100 }) }),
   CachePurge: CACHE_PURGE,
   Consumers: WRITTEN_CONSUMERS,
   QueueCreate: object({ queue_name: CONFIGURED_QUEUE, 'settings?': queueSettings }),
@@ -432,6 +435,10 @@ const RESULT_SCHEMAS = {
   }),
   AccountUsage: object({ plan: string, quotas: list(quota) }),
   Bucket: object({ name: string, storage_class: string, created_on: dateTime }),
+  SqlDatabase: object({ id: string, created_on: dateTime, allotted_bytes: integer }),
+  SqlResult: object({ success: { type: 'boolean' }, meta: { type: 'object' }, results: { type: 'array', items: {} } }),
+  SqlImported: object({ num_statements: integer }),
+  SqlMigration: object({ name: string, applied_at: dateTime }),
   KvNamespace: object({ id: string, created_on: dateTime }),
   KvKey: object({ name: string, 'expiration?': integer, 'metadata?': {} }),
   Cache: object({ bytes: integer, entries: integer }),
@@ -517,6 +524,8 @@ const EXAMPLES = {
   AccountUpdate: { plan: 'standard', limits: { storage_bytes: 1_000_000_000 } },
   BucketCreate: { name: 'files' },
   KvNamespaceCreate: { name: 'sessions' },
+  SqlDatabaseCreate: { name: 'main' },
+  SqlQuery: { sql: 'SELECT ?1 + 1 AS answer', params: [41] },
   CachePurge: { urls: ['https://example.com/a'], prefixes: ['example.com/images/'], tags: ['news'] },
   Consumers: [{ queue: 'jobs', max_batch_size: 100 }],
   QueueCreate: { queue_name: 'jobs' },

@@ -27,6 +27,8 @@ export interface LimitOverrides {
   readonly internalSubrequests?: number;
   /** Calls of one invocation to caches, which count as `subrequests` too. `EDGE_SUBREQUEST_LIMIT`. */
   readonly cacheCalls?: number;
+  /** SQL queries of one invocation, which count as `internalSubrequests` too; each statement of a batch is one. `EDGE_SUBREQUEST_LIMIT`. */
+  readonly sqlQueries?: number;
   /** Outgoing connections of one invocation that are open at once; further ones wait. */
   readonly connections?: number;
   /** Redirects that one `fetch()` follows. `EDGE_EGRESS_FAILED`. */
@@ -75,6 +77,10 @@ export interface LimitOverrides {
   readonly cacheFileBytes?: number;
   /** What all caches of an account keep on disk: the least recently used goes first, and 0 keeps nothing. */
   readonly cacheBytes?: number;
+  /** SQL databases of an account. `EDGE_LIMIT_EXCEEDED`. */
+  readonly sqlDatabases?: number;
+  /** One SQL database. Databases are part of `storageBytes`, too. `EDGE_LIMIT_EXCEEDED`. */
+  readonly sqlDatabaseBytes?: number;
   /** Entries that one `list()` of a bucket answers with. */
   readonly listEntries?: number;
   /** After this time a multipart upload that was not completed is removed. */

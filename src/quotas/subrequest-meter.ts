@@ -5,7 +5,10 @@ import type { LimitWarnings } from './limit-warnings.js';
 import type { ResolvedLimits } from './resolve-limits.js';
 import { SUBREQUEST_KINDS, type SubrequestKind } from './service-calls.js';
 
-export type SubrequestLimits = Pick<ResolvedLimits, 'plan' | 'subrequests' | 'internalSubrequests' | 'cacheCalls'>;
+export type SubrequestLimits = Pick<
+  ResolvedLimits,
+  'plan' | 'subrequests' | 'internalSubrequests' | 'cacheCalls' | 'sqlQueries'
+>;
 
 export class SubrequestMeter {
   readonly #limits: SubrequestLimits;
@@ -14,6 +17,7 @@ export class SubrequestMeter {
   #subrequests = 0;
   #internalSubrequests = 0;
   #cacheCalls = 0;
+  #sqlQueries = 0;
   readonly #calls: Partial<Record<SubrequestKind, number>> = {};
 
   /**
@@ -58,6 +62,10 @@ export class SubrequestMeter {
     this.#parent?.count(kind);
     if (SUBREQUEST_KINDS[kind] === 'internalSubrequests') {
       this.#check('internalSubrequests', this.#internalSubrequests + 1);
+      if (kind === 'sql') {
+        this.#check('sqlQueries', this.#sqlQueries + 1);
+        this.#sqlQueries++;
+      }
       this.#internalSubrequests++;
       this.#calls[kind] = (this.#calls[kind] ?? 0) + 1;
       return;
@@ -71,7 +79,7 @@ export class SubrequestMeter {
     this.#calls[kind] = (this.#calls[kind] ?? 0) + 1;
   }
 
-  #check(limit: 'subrequests' | 'internalSubrequests' | 'cacheCalls', figure: number): void {
+  #check(limit: Exclude<keyof SubrequestLimits, 'plan'>, figure: number): void {
     const allowed = this.#limits[limit];
     if (figure > allowed) {
       const { plan } = this.#limits;

@@ -62,6 +62,7 @@ export class HostBindings {
             namespaces: notThere('directories of key-value namespaces'),
             caches: notThere('directories of caches'),
             queues: notThere('consumers and directories of queues'),
+            databases: notThere('directories of SQL databases'),
           };
     this.registry = registry;
     this.isHere = isHere;

@@ -6,6 +6,8 @@ import type { RecordStore } from './records/record-store.js';
 
 /** The parts of an open storage that its owners use. */
 export interface StorageContext {
+  /** The real path of the directory; undefined for a storage in memory. */
+  readonly directory?: string | undefined;
   readonly records: RecordStore;
   readonly blobs: BlobStore;
   readonly collector: BlobCollector;

@@ -239,7 +239,7 @@ interface Opened {
 async function openMemory(options: StorageOptions): Promise<Opened> {
   const { MemoryLevel } = await import('memory-level');
   const records = new RecordStore(await openMemoryDatabase());
-  const context = storageContext(records, new MemoryBlobStore(options.memoryLimitBytes ?? 2 ** 30), options);
+  const context = storageContext(records, new MemoryBlobStore(options.memoryLimitBytes ?? 2 ** 30), options, undefined);
   return {
     context,
     close: () => close(context, () => []),
@@ -264,7 +264,7 @@ async function openDirectory(directory: string, options: StorageOptions, jobs: r
   const records = new RecordStore(database, space);
   try {
     const blobs = new FileBlobStore({ root: join(path, 'bodies'), records, space });
-    const context = storageContext(records, blobs, options);
+    const context = storageContext(records, blobs, options, path);
     const rebuilds = jobs.filter(({ kind }) => kind === 'rebuild');
     let recounted: RecountedSum[] = [];
     if (rebuilds.length > 0 && !(await readIndexed(path))) {
@@ -293,11 +293,17 @@ async function openDirectory(directory: string, options: StorageOptions, jobs: r
   }
 }
 
-function storageContext(records: RecordStore, blobs: BlobStore, options: StorageOptions): StorageContext {
+function storageContext(
+  records: RecordStore,
+  blobs: BlobStore,
+  options: StorageOptions,
+  directory: string | undefined,
+): StorageContext {
   const { owners = [] } = options;
   const session = randomBytes(8).toString('hex');
   let count = 0;
   const context: StorageContext = {
+    directory,
     records,
     blobs,
     collector: new BlobCollector(records, blobs),

@@ -1,6 +1,7 @@
 /** What functions have of EdgeHost: handlers, their arguments, and bindings. Part of `edgehost/worker` and of `edgehost/worker/dom`. */
 import type * as bucket from '../bindings/bucket/types.js';
 import type * as kv from '../bindings/kv/types.js';
+import type * as sql from '../bindings/sql/types.js';
 
 type Awaitable<T> = T | Promise<T>;
 
@@ -26,6 +27,14 @@ declare global {
   type StoreValue = bucket.StoreValue;
 
   /** A key-value namespace: `env.SESSIONS`. */
+  type SqlDatabase = sql.SqlDatabase;
+  type SqlExecResult = sql.SqlExecResult;
+  type SqlMeta = sql.SqlMeta;
+  type SqlResult<Row = Record<string, unknown>> = sql.SqlResult<Row>;
+  type SqlSession = sql.SqlSession;
+  type SqlStatement = sql.SqlStatement;
+  type SqlValue = sql.SqlValue;
+
   type KvNamespace = kv.KvNamespace;
   type KvGetOptions<Type extends kv.KvValueType = kv.KvValueType> = kv.KvGetOptions<Type>;
   type KvListKey<Metadata = unknown> = kv.KvListKey<Metadata>;

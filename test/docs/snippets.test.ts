@@ -18,6 +18,7 @@ const run = promisify(execFile);
 const queue = new PQueue({ concurrency: Math.max(1, Math.floor(cpus().length / 2)) });
 const blocks = documents().flatMap(blocksOf);
 const PACKAGES = [
+  '@photostructure/sqlite',
   'esbuild',
   'express',
   'fastify',

@@ -136,6 +136,7 @@ const SPARE: Readonly<Record<string, (ids: Readonly<Record<string, string>>) => 
   'account-remove': () => ({ account_id: 'other' }),
   'function-delete': () => ({ function_name: 'free' }),
   'kv-namespace-delete': () => ({ namespace_id: 'spare' }),
+  'sql-database-delete': () => ({ database_id: 'spare' }),
   'zone-delete': ids => ({ zone_id: ids.spare_zone ?? '' }),
 };
 
@@ -151,6 +152,8 @@ async function seed(api: Api): Promise<Readonly<Record<string, string>>> {
   await api.call('POST', '/accounts/acme/kv/namespaces', { name: 'spare' });
   await api.call('POST', '/accounts/acme/kv/namespaces', { name: 'seeded' });
   await api.call('PUT', '/accounts/acme/kv/namespaces/seeded/values/seed', 'x');
+  await api.call('POST', '/accounts/acme/sql/databases', { name: 'spare' });
+  await api.call('POST', '/accounts/acme/sql/databases', { name: 'seeded' });
   const token = await api.call('POST', '/accounts/acme/tokens', { name: 'seed', permissions: ['zones:read'] });
   return {
     zone_id: zone,
@@ -167,6 +170,7 @@ async function seed(api: Api): Promise<Readonly<Record<string, string>>> {
     identifier: 'acme',
     bucket_name: 'seeded',
     namespace_id: 'seeded',
+    database_id: 'seeded',
     key_name: 'seed',
   };
 }
@@ -174,6 +178,7 @@ async function seed(api: Api): Promise<Readonly<Record<string, string>>> {
 function bodyFor(operation: Operation, document: Document, ids: Readonly<Record<string, string>>): unknown {
   const content = operation.requestBody?.content ?? {};
   if ('multipart/form-data' in content) return upload('export default {}');
+  if (operation.operationId === 'sql-import') return 'CREATE TABLE IF NOT EXISTS a (x)';
   if ('application/octet-stream' in content) return 'x';
   if ('*/*' in content) return {};
   const name = content['application/json']?.schema?.$ref?.split('/').at(-1);

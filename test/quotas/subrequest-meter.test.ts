@@ -30,7 +30,7 @@ test('the test knows every kind of subrequest', t => {
 for (const plan of PLANS) {
   for (const kind of KINDS) {
     test(`count() of ${plan} takes ${kind} up to the limit and none past it`, t => {
-      const limits = resolveLimits({ plan });
+      const limits = resolveLimits({ plan, overrides: [{ sqlQueries: Number.POSITIVE_INFINITY }] });
       const limit = SUBREQUEST_KINDS[kind];
       const meter = new SubrequestMeter(limits);
       countMany(meter, kind, limits[limit]);
@@ -94,4 +94,11 @@ test('count() warns once for each limit when 80 % are used', t => {
     ],
   );
   t.is(warnings.all[0]?.message, 'number of subrequests is 40 of 50, option limits.subrequests');
+});
+
+test('count() holds SQL queries to sqlQueries, too', t => {
+  const meter = new SubrequestMeter(resolveLimits({ plan: 'free' }));
+  countMany(meter, 'sql', 50);
+  t.throws(() => meter.count('sql'), { code: 'EDGE_SUBREQUEST_LIMIT', message: /limit sqlQueries is 50/ });
+  meter.count('kv');
 });

@@ -35,6 +35,7 @@ const PARAMETERS: Readonly<Record<string, Parameter>> = {
     example: 'API_KEY',
   },
   bucket_name: { schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$' }, example: 'files' },
+  database_id: { schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' }, example: 'main' },
   namespace_id: { schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' }, example: 'sessions' },
   /** Any text, percent-encoded. */
   key_name: { schema: { type: 'string', pattern: '^[^]{1,512}$' }, example: 'user:1' },

@@ -24,6 +24,11 @@ export interface CallWork {
    * @throws EdgeError EDGE_EGRESS_FAILED when it follows too many, EDGE_SUBREQUEST_LIMIT. Rejects with them where another process counts.
    */
   countRedirect(hop: number): Promise<void> | undefined;
+  /**
+   * Counts more SQL queries than the one that the call was counted as: the further statements of a batch. Absent for the application.
+   * @throws EdgeError EDGE_SUBREQUEST_LIMIT
+   */
+  countQueries?(count: number): void;
   /** Counts bytes of bodies that were sent to the network and received from it, for the usage of the account. */
   countEgress(sentBytes: number, receivedBytes: number): void;
 }

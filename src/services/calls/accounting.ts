@@ -75,6 +75,9 @@ export class InvocationAccounting implements CallTotals {
         this.#countRedirect(hop);
         return undefined;
       },
+      countQueries: count => {
+        for (let counted = 0; counted < count; counted++) this.meter.count('sql');
+      },
       countEgress: (sentBytes, receivedBytes) => {
         this.egressSentBytes += sentBytes;
         this.egressReceivedBytes += receivedBytes;

@@ -4,6 +4,7 @@ import { MemoryLevel } from 'memory-level';
 import { createManagement, type Management, type ManagementOptions } from '../../../src/management/management.js';
 import type { ManagementStorage } from '../../../src/management/state/records.js';
 import { NameOwners } from '../../../src/names/name-owners.js';
+import { memoryDatabases } from './memory-databases.js';
 import { MemoryBuckets, MemoryFunctions, memoryDirectories } from './memory-port.js';
 import { memoryQueues } from './memory-queues.js';
 import { asStorage } from './open-level.js';
@@ -72,11 +73,13 @@ export function makeApi(options: Partial<ManagementOptions> = {}, now = '2026-01
   const buckets = new MemoryBuckets();
   const queues = memoryQueues();
   functions.queue = queues.queue;
+  const databases = memoryDatabases();
+  functions.sql = databases.sql;
   const clock = { now };
   const management = createManagement({
     storage,
     functions,
-    directories: memoryDirectories(buckets, queues),
+    directories: memoryDirectories(buckets, queues, databases),
     names: newNames(),
     zoneOwnership: () => true,
     secretsKey: SECRETS_KEY,

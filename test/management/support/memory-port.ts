@@ -22,6 +22,7 @@ import type { UsageReport } from '../../../src/usage/usage-report.js';
 import { invocationSlot, newSlots } from '../../../src/usage/usage-slots.js';
 import { usageValues } from '../../../src/usage/usage-values.js';
 import { namespacesOf, openNamespaces } from '../../bindings/kv/open-namespaces.js';
+import { memoryDatabases } from './memory-databases.js';
 import { memoryQueues } from './memory-queues.js';
 
 export const STARTUP_MS = 3;
@@ -36,6 +37,7 @@ export class MemoryFunctions implements FunctionPort {
   /** Thrown by the next call that would change something. */
   failNext: Error | null = null;
   queue?: NonNullable<FunctionPort['queue']>;
+  sql?: NonNullable<FunctionPort['sql']>;
 
   listAccounts(): AccountSummary[] {
     return [...this.accounts].map(id => ({ id, plan: 'standard', zonePlan: 'free', functions: [], zones: undefined }));
@@ -174,7 +176,11 @@ export class MemoryBuckets implements BucketDirectory {
 }
 
 /** What is administered beside functions: the buckets given, and namespaces in memory that are there when they are first asked for. */
-export function memoryDirectories(buckets = new MemoryBuckets(), queues = memoryQueues()): BindingDirectories {
+export function memoryDirectories(
+  buckets = new MemoryBuckets(),
+  queues = memoryQueues(),
+  databases = memoryDatabases(),
+): BindingDirectories {
   let opening: Promise<Storage> | undefined;
   const of = async (account: string): Promise<KvDirectory> => {
     opening ??= openNamespaces(':memory:');
@@ -191,6 +197,7 @@ export function memoryDirectories(buckets = new MemoryBuckets(), queues = memory
       list: async () => (await of(account)).list(),
     }),
     caches: () => NO_CACHES,
+    databases: databases.of,
   };
 }
 

@@ -1,0 +1,210 @@
+import { readAll } from '../../client-bytes.js';
+import type { ClientPlatform, ClientStream } from '../../client-platform.js';
+import type {
+  WireAnswer,
+  WireExecuted,
+  WireFailure,
+  WireParameter,
+  WireQueryArguments,
+  WireReply,
+  WireResult,
+} from '../calls.js';
+import { wireValues } from './client-values.js';
+
+/**
+ * The database as a program sees it (SqlDatabase): one implementation, for functions inside their realm and for the application. It uses no
+ * types and objects of a platform except those that it is given.
+ */
+
+// Captured before function code runs, because it may replace them.
+const { isArray } = Array;
+const { parse, stringify } = JSON;
+const { freeze, defineProperty } = Object;
+const ErrorCtor = Error;
+const TypeErrorCtor = TypeError;
+const test: (pattern: RegExp, text: string) => boolean = Function.prototype.call.bind(RegExp.prototype.test);
+
+type Constraint = string;
+
+/** The newest bookmark that a session has seen. */
+interface SessionState {
+  bookmark: string | null;
+}
+
+interface StatementParts {
+  readonly sql: string;
+  readonly values: readonly WireParameter[];
+  /** The database that it was prepared by. */
+  readonly database: object;
+}
+
+const SERVED_BY = 'edgehost';
+const READING = /^\s*(?:select|values|with|explain|pragma)\b/i;
+const BOOKMARK = /^[0-9a-f]{12}-[0-9a-f]{8}$/;
+
+export function createSqlClient<Stream extends ClientStream, BlobType>(platform: ClientPlatform<Stream, BlobType>) {
+  const statements = new WeakMap<object, StatementParts>();
+  const database = {};
+
+  const call = async (
+    method: 'query' | 'exec',
+    args: WireQueryArguments,
+    body: string,
+    session: SessionState | undefined,
+  ): Promise<WireAnswer> => {
+    const { head, body: content } = await platform.call(method, args, body);
+    const { t, s, b } = head as WireReply; // the host's
+    if (session !== undefined && (session.bookmark === null || session.bookmark < b)) session.bookmark = b;
+    if (t !== undefined) return parse(t);
+    const bytes =
+      content instanceof Uint8ArrayCtor ? content : content ? await readAll(content, s ?? 0) : new Uint8ArrayCtor(0);
+    return parse(new platform.TextDecoder().decode(bytes));
+  };
+
+  const query = async (
+    parts: readonly StatementParts[],
+    session: SessionState | undefined,
+  ): Promise<readonly WireResult[]> => {
+    const queries: unknown[] = [];
+    let isReading = true;
+    for (let at = 0; at < parts.length; at++) {
+      const { sql, values } = parts[at] ?? NO_STATEMENT;
+      const written: unknown[] = [sql];
+      for (let index = 0; index < values.length; index++) written[index + 1] = values[index];
+      queries[at] = written;
+      if (isReading && !test(READING, sql)) isReading = false;
+    }
+    const args: WireQueryArguments = isReading ? { n: parts.length, r: true } : { n: parts.length };
+    const answer = await call('query', args, stringify(queries), session);
+    if (isFailure(answer)) throw sqlError('D1_ERROR', answer.e);
+    return answer as readonly WireResult[]; // the answer to query
+  };
+
+  const statement = (parts: StatementParts, session: SessionState | undefined): object => {
+    const one = async (): Promise<WireResult> => (await query([parts], session))[0] ?? NO_RESULT;
+    const all = async (): Promise<unknown> => resultOf(await one());
+    const made = {
+      bind: (...values: unknown[]): object => statement({ ...parts, values: wireValues(values) }, session),
+      async first(column?: unknown): Promise<unknown> {
+        const { c, r } = await one();
+        const [row] = r;
+        if (column === undefined || column === null) return row === undefined ? null : rowOf(c, row);
+        if (row === undefined) return null;
+        const name = `${column}`;
+        for (let at = c.length - 1; at >= 0; at--) if (c[at] === name) return row[at];
+        throw sqlError('D1_COLUMN_NOTFOUND', `Column not found (${name})`);
+      },
+      all,
+      run: all,
+      async raw(options?: unknown): Promise<unknown> {
+        const { c, r } = await one();
+        const hasNames = isObject(options) && (options as { readonly columnNames?: unknown }).columnNames === true;
+        return hasNames ? [c, ...r] : r;
+      },
+    };
+    freeze(made);
+    statements.set(made, parts);
+    return made;
+  };
+
+  const prepare = (session: SessionState | undefined) => (sql: unknown) =>
+    statement({ sql: `${sql}`, values: NO_VALUES, database }, session);
+
+  const batch =
+    (session: SessionState | undefined) =>
+    async (given: unknown): Promise<unknown[]> => {
+      if (!isArray(given)) throw new TypeErrorCtor('batch() takes an array of statements');
+      const parts: StatementParts[] = [];
+      for (let at = 0; at < given.length; at++) {
+        const known: unknown = given[at];
+        const found = isObject(known) ? statements.get(known) : undefined;
+        if (found === undefined) throw new TypeErrorCtor(`batch(): element ${at} is no statement of this database`);
+        parts[at] = found;
+      }
+      if (parts.length === 0) throw sqlError('D1_ERROR', 'No SQL statements detected.');
+      const results = await query(parts, session);
+      const all: unknown[] = [];
+      for (let at = 0; at < results.length; at++) all[at] = resultOf(results[at] ?? NO_RESULT);
+      return all;
+    };
+
+  const withSession = (given?: Constraint | null): object => {
+    const constraint = given === undefined || given === null || given === '' ? 'first-unconstrained' : `${given}`;
+    const isBookmark = constraint !== 'first-primary' && constraint !== 'first-unconstrained';
+    if (isBookmark && !test(BOOKMARK, constraint)) {
+      throw sqlError('D1_SESSION_ERROR', `Invalid bookmark or constraint: ${constraint}`);
+    }
+    // One host has one copy of a database: each query sees what was written before it.
+    const state: SessionState = { bookmark: isBookmark ? constraint : null };
+    return freeze({ prepare: prepare(state), batch: batch(state), getBookmark: () => state.bookmark });
+  };
+
+  return freeze(
+    assign(database, {
+      prepare: prepare(undefined),
+      batch: batch(undefined),
+      async exec(sql: unknown): Promise<WireExecuted> {
+        const answer = await call('exec', { n: 1 }, `${sql}`, undefined);
+        if (isFailure(answer)) throw sqlError('D1_EXEC_ERROR', answer.e);
+        const { count, duration } = answer as WireExecuted; // the answer to exec
+        return { count, duration };
+      },
+      withSession,
+      async dump(): Promise<never> {
+        throw sqlError('D1_DUMP_ERROR', 'dump() is not supported: the owner of the host exports databases');
+      },
+    }),
+  );
+}
+
+const { assign } = Object;
+const Uint8ArrayCtor = Uint8Array;
+const NO_VALUES: readonly WireParameter[] = [];
+const NO_STATEMENT: StatementParts = { sql: '', values: NO_VALUES, database: {} };
+const NO_RESULT: WireResult = {
+  c: [],
+  r: [],
+  m: { duration: 0, changes: 0, last_row_id: 0, changed_db: false, size_after: 0, rows_read: 0, rows_written: 0 },
+};
+
+function sqlError(prefix: string, text: string): Error {
+  return new ErrorCtor(`${prefix}: ${text}`, { cause: new ErrorCtor(text) });
+}
+
+function isFailure(answer: WireAnswer): answer is WireFailure {
+  return !isArray(answer) && 'e' in answer;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function resultOf({ c, r, m }: WireResult): object {
+  const results: object[] = [];
+  for (let at = 0; at < r.length; at++) results[at] = rowOf(c, r[at] ?? []);
+  const meta = {
+    served_by: SERVED_BY,
+    served_by_primary: true,
+    duration: m.duration,
+    timings: { sql_duration_ms: m.duration },
+    changes: m.changes,
+    last_row_id: m.last_row_id,
+    changed_db: m.changed_db,
+    size_after: m.size_after,
+    rows_read: m.rows_read,
+    rows_written: m.rows_written,
+    total_attempts: 1,
+  };
+  return { success: true, meta, results };
+}
+
+/** A column may be called `__proto__`. */
+function rowOf(columns: readonly string[], row: readonly unknown[]): object {
+  const object: Record<string, unknown> = {};
+  for (let at = 0; at < columns.length; at++) {
+    const name = columns[at] ?? '';
+    if (name !== '__proto__') object[name] = row[at];
+    else defineProperty(object, name, { value: row[at], enumerable: true, configurable: true, writable: true });
+  }
+  return object;
+}

@@ -1,0 +1,163 @@
+/**
+ * What statements of functions may do: SQLite asks for each action of a statement while it compiles it, also those of triggers and views. The numbers are
+ * those of sqlite3_set_authorizer().
+ */
+
+const OK = 0;
+const DENY = 1;
+const IGNORE = 2;
+
+enum Action {
+  CreateIndex = 1,
+  CreateTable = 2,
+  CreateTrigger = 7,
+  CreateView = 8,
+  Delete = 9,
+  DropIndex = 10,
+  DropTable = 11,
+  DropTrigger = 16,
+  DropView = 17,
+  Insert = 18,
+  Pragma = 19,
+  Read = 20,
+  Select = 21,
+  Transaction = 22,
+  Update = 23,
+  AlterTable = 26,
+  Reindex = 27,
+  Analyze = 28,
+  CreateVirtualTable = 29,
+  DropVirtualTable = 30,
+  Function = 31,
+  Savepoint = 32,
+  Recursive = 33,
+}
+
+/** Tables of the project itself: functions neither see nor change them. */
+export const RESERVED_PREFIX = '_edge_';
+const MODULES: ReadonlySet<string> = new Set(['fts5', 'fts5vocab']);
+const DENIED_FUNCTIONS: ReadonlySet<string> = new Set([
+  'load_extension',
+  'fts3_tokenizer',
+  'readfile',
+  'writefile',
+  'edit',
+  'zipfile',
+  'lsmode',
+  'sqlite_compileoption_get',
+  'sqlite_compileoption_used',
+]);
+/** Those that are read, without a value. */
+const READ_PRAGMAS: ReadonlySet<string> = new Set([
+  'data_version',
+  'page_size',
+  'page_count',
+  'freelist_count',
+  'function_list',
+  // Read by the engine itself, too.
+  'schema_version',
+  'optimize',
+]);
+/** Those whose value is what they are about. */
+const LISTING_PRAGMAS: ReadonlySet<string> = new Set([
+  'foreign_key_check',
+  'foreign_key_list',
+  'index_info',
+  'index_list',
+  'index_xinfo',
+  'table_info',
+  'table_xinfo',
+  'table_list',
+  'quick_check',
+]);
+/** Settings of the connection: they last for the call. */
+const SETTING_PRAGMAS: ReadonlySet<string> = new Set([
+  'case_sensitive_like',
+  'defer_foreign_keys',
+  'ignore_check_constraints',
+  'legacy_alter_table',
+  'recursive_triggers',
+  'reverse_unordered_selects',
+]);
+
+export class Authorizer {
+  /** Statements of the engine itself are being compiled. */
+  isTrusted = false;
+  /** The job is one of the project itself, and may use reserved tables. */
+  isInternal = false;
+  /** A statement that was compiled since this was reset changes the database. */
+  writes = false;
+  /** A statement that was compiled has changed a setting of the connection. */
+  hasSettings = false;
+  /** Why the last statement was refused, where SQLite's text says too little. */
+  reason: string | undefined;
+
+  readonly callback = (
+    action: number,
+    first: string | null,
+    second: string | null,
+    _database: string | null,
+    _trigger: string | null,
+  ): number => (this.isTrusted ? OK : this.#decide(action, first ?? '', second));
+
+  #decide(action: number, first: string, second: string | null): number {
+    switch (action) {
+      case Action.Select:
+      case Action.Recursive:
+        return OK;
+      case Action.Read:
+        return this.#table(first);
+      case Action.Function:
+        return DENIED_FUNCTIONS.has((second ?? '').toLowerCase()) ? DENY : OK;
+      case Action.Pragma:
+        return this.#pragma(first.toLowerCase(), second);
+      case Action.Insert:
+      case Action.Update:
+      case Action.Delete:
+      case Action.CreateTable:
+      case Action.DropTable:
+      case Action.CreateView:
+      case Action.DropView:
+      case Action.Reindex:
+      case Action.Analyze:
+        this.writes = true;
+        return this.#table(first);
+      case Action.CreateIndex:
+      case Action.DropIndex:
+      case Action.CreateTrigger:
+      case Action.DropTrigger:
+      case Action.AlterTable:
+        this.writes = true;
+        return this.#table(first) === OK ? this.#table(second ?? '') : DENY;
+      case Action.CreateVirtualTable:
+      case Action.DropVirtualTable:
+        this.writes = true;
+        return MODULES.has((second ?? '').toLowerCase()) ? this.#table(first) : DENY;
+      case Action.Transaction:
+      case Action.Savepoint:
+        this.reason = TRANSACTION_TEXT;
+        return DENY;
+      default:
+        // ATTACH, DETACH, what is temporary, and whatever comes to be.
+        return DENY;
+    }
+  }
+
+  #table(name: string): number {
+    return this.isInternal || !name.toLowerCase().startsWith(RESERVED_PREFIX) ? OK : DENY;
+  }
+
+  #pragma(name: string, value: string | null): number {
+    if (LISTING_PRAGMAS.has(name)) return OK;
+    if (name === 'optimize') this.writes = true;
+    if (READ_PRAGMAS.has(name)) return value === null ? OK : DENY;
+    // It is on, and stays so.
+    if (name === 'foreign_keys') return value === null ? OK : IGNORE;
+    if (!SETTING_PRAGMAS.has(name)) return DENY;
+    if (value !== null) this.hasSettings = true;
+    return OK;
+  }
+}
+
+export const TRANSACTION_TEXT =
+  'To execute a transaction, please use batch() instead of the SQL BEGIN TRANSACTION or SAVEPOINT statements: its statements run in one transaction';

@@ -1,0 +1,113 @@
+/** Messages between the host and a process of the engine: a head as JSON, and bytes behind it. `u32 length | u32 length of the head | head | bytes`. */
+
+export type JobKind = 'query' | 'exec' | 'dump' | 'copy' | 'import' | 'check' | 'migrate' | 'migrations';
+
+/** One job of a group. Its payload follows those of the jobs before. */
+export interface JobHead {
+  readonly kind: JobKind;
+  /** Of its payload: the statements, or the path of a file. */
+  readonly bytes: number;
+  /** The number of statements that was counted; more are refused. */
+  readonly statements: number;
+  /** It may use reserved tables. */
+  readonly isInternal?: true;
+}
+
+export interface GroupHead {
+  readonly group: number;
+  readonly path: string;
+  readonly mode: 'read' | 'write';
+  /** The most that the database may have. */
+  readonly maxBytes: number;
+  readonly jobs: readonly JobHead[];
+}
+
+/** Databases of which no connection may stay open. */
+export interface CloseHead {
+  readonly close: string;
+}
+
+export type RequestHead = GroupHead | CloseHead;
+
+/** How a job ended. `full`: the database needs more room. `writer`: it changes the database. `alone`: it is to be repeated by itself. */
+export type JobOutcome = 'done' | 'full' | 'writer' | 'alone';
+
+export interface ReplyHead {
+  readonly group: number;
+  /** The index of the job; those of one group may end together. */
+  readonly job: number;
+  readonly outcome: JobOutcome;
+  /** Processor time, in microseconds. */
+  readonly cpuUs: number;
+  /** Of the database, in bytes. */
+  readonly size: number;
+  /** SQLite has refused a statement, or failed. */
+  readonly isFailure?: true;
+}
+
+export interface FatalHead {
+  readonly fatal: string;
+}
+
+const LENGTHS = 8;
+/** The largest message that is in order: a result, or a call, and its head. */
+export const MAX_FRAME_BYTES = 80 * 1024 * 1024;
+
+export function frame(head: object, ...payload: readonly Uint8Array[]): Buffer[] {
+  const text = Buffer.from(JSON.stringify(head));
+  const lengths = Buffer.allocUnsafe(LENGTHS);
+  let total = text.length;
+  for (const part of payload) total += part.length;
+  lengths.writeUInt32LE(total, 0);
+  lengths.writeUInt32LE(text.length, 4);
+  return [lengths, text, ...payload.map(asBuffer)];
+}
+
+function asBuffer(part: Uint8Array): Buffer {
+  return Buffer.from(part.buffer, part.byteOffset, part.byteLength);
+}
+
+/** Puts messages together again. */
+export class FrameReader {
+  readonly #onFrame: (head: unknown, payload: Buffer) => void;
+  readonly #onLength: (bytes: number) => void;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #needed = LENGTHS;
+  #isAnnounced = false;
+
+  /** @param onLength gets the length of each message as soon as it is known */
+  constructor(onFrame: (head: unknown, payload: Buffer) => void, onLength: (bytes: number) => void = () => {}) {
+    this.#onFrame = onFrame;
+    this.#onLength = onLength;
+  }
+
+  /** @throws Error for a message that is too long, or whose head is no JSON */
+  push(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    while (this.#bytes >= this.#needed) {
+      const all =
+        this.#chunks.length === 1 && this.#chunks[0] !== undefined ? this.#chunks[0] : Buffer.concat(this.#chunks);
+      this.#chunks = [all];
+      const total = all.readUInt32LE(0);
+      const headLength = all.readUInt32LE(4);
+      if (total > MAX_FRAME_BYTES || headLength > total)
+        throw new Error(`A message has ${total} bytes, its head ${headLength}`);
+      if (!this.#isAnnounced) {
+        this.#isAnnounced = true;
+        this.#onLength(total);
+      }
+      this.#needed = LENGTHS + total;
+      if (this.#bytes < this.#needed) return;
+      const head: unknown = JSON.parse(all.toString('utf8', LENGTHS, LENGTHS + headLength));
+      const payload = all.subarray(LENGTHS + headLength, this.#needed);
+      const rest = all.subarray(this.#needed);
+      this.#chunks = rest.length === 0 ? [] : [rest];
+      this.#bytes = rest.length;
+      this.#needed = LENGTHS;
+      this.#isAnnounced = false;
+      this.#onFrame(head, payload);
+    }
+  }
+}

@@ -1,0 +1,119 @@
+/** What is done with a database as a whole: written as text, copied while it is in use, filled from a text. */
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import type { Connection } from './connection.js';
+import { splitStatements } from './statements.js';
+
+const CHUNK = 256 * 1024;
+const FILE_MODE = 0o600;
+
+/** Writes the database as SQL into a new file: tables with their rows, then what is made of them. It is the state of one moment. */
+export function dumpDatabase(connection: Connection, path: string): string {
+  const file = openSync(path, 'wx', FILE_MODE);
+  let text = 'PRAGMA defer_foreign_keys=TRUE;\n';
+  const write = (line: string): void => {
+    text += line;
+    if (text.length < CHUNK) return;
+    writeSync(file, text);
+    text = '';
+  };
+  connection.trusted('BEGIN');
+  try {
+    const objects = connection
+      .trustedRows(
+        "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid",
+      )
+      .map(asTexts);
+    const virtual = objects.filter(([, , , sql]) => /^create\s+virtual\s+table/i.test(sql));
+    for (const [type, name, , sql] of objects) {
+      if (type !== 'table' || isShadow(name, virtual) || virtual.some(([, other]) => other === name)) continue;
+      write(`${sql};\n`);
+      dumpRows(connection, name, write);
+    }
+    for (const [, name, , sql] of virtual) {
+      write(`${sql};\n`);
+      dumpRows(connection, name, write);
+    }
+    dumpSequence(connection, write);
+    for (const [type, , , sql] of objects) if (type !== 'table') write(`${sql};\n`);
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    connection.trusted('ROLLBACK');
+    closeSync(file);
+  }
+  return '{}';
+}
+
+/** Writes a copy of the file, while others write to the database. */
+export function copyDatabase(connection: Connection, path: string): string {
+  connection.attaching(() => connection.trusted(`VACUUM INTO '${path.replaceAll("'", "''")}'`));
+  const file = openSync(path, 'r+');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  return '{}';
+}
+
+/** Runs the statements of a file, in one transaction, as a function could run them: a dump, for example. */
+export function importText(connection: Connection, path: string): string {
+  const statements = splitStatements(readFileSync(path, 'utf8'));
+  let count = 0;
+  connection.trusted('BEGIN IMMEDIATE; PRAGMA defer_foreign_keys = ON');
+  for (const { text, words } of statements) {
+    // A dump of SQLite's own shell is one transaction, too.
+    if (words[0] !== undefined && IN_TRANSACTION.has(words[0]) && words.length <= 2) continue;
+    if (/^pragma\s+foreign_keys\s*=/i.test(text)) continue;
+    connection.run(text, [], CHUNK);
+    count++;
+  }
+  connection.trusted('COMMIT');
+  return JSON.stringify({ count });
+}
+
+const IN_TRANSACTION: ReadonlySet<string> = new Set(['BEGIN', 'COMMIT', 'END']);
+
+type Texts = readonly [type: string, name: string, table: string, sql: string];
+
+function asTexts(row: unknown): Texts {
+  const [type, name, table, sql]: unknown[] = Array.isArray(row) ? row : [];
+  return [`${type}`, `${name}`, `${table}`, `${sql}`];
+}
+
+/** FTS5 keeps its index in tables of its own, which are made with it. */
+function isShadow(name: string, virtual: readonly Texts[]): boolean {
+  return virtual.some(([, table]) => name.startsWith(`${table}_`) && SHADOWS.has(name.slice(table.length + 1)));
+}
+
+const SHADOWS: ReadonlySet<string> = new Set(['data', 'idx', 'content', 'docsize', 'config']);
+
+function dumpRows(connection: Connection, table: string, write: (line: string) => void): void {
+  const name = quoted(table);
+  const columns = connection
+    .trustedRows('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid', table)
+    .map(row => (Array.isArray(row) ? `${row[0]}` : ''));
+  if (columns.length === 0) return;
+  const list = columns.map(quoted).join(', ');
+  const select = connection.trustedStatement(
+    `SELECT ${columns.map(column => `quote(${quoted(column)})`).join(', ')} FROM ${name}`,
+  );
+  select.setReturnArrays(true);
+  for (const row of select.iterate()) {
+    if (Array.isArray(row)) write(`INSERT INTO ${name} (${list}) VALUES (${row.join(', ')});\n`);
+  }
+}
+
+/** Ids that AUTOINCREMENT has given are not given again. */
+function dumpSequence(connection: Connection, write: (line: string) => void): void {
+  const has = connection.trustedRows("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_sequence'");
+  if (has.length === 0) return;
+  write('DELETE FROM sqlite_sequence;\n');
+  for (const row of connection.trustedRows('SELECT quote(name), quote(seq) FROM sqlite_sequence')) {
+    if (Array.isArray(row)) write(`INSERT INTO sqlite_sequence (name, seq) VALUES (${row.join(', ')});\n`);
+  }
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

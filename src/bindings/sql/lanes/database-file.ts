@@ -1,0 +1,370 @@
+/**
+ * The calls of one database file: in the order in which they came, those that wait together in one group, one group that writes at a time and one that
+ * reads beside it. It knows nothing of accounts but whose turn it is, and nothing of bindings: stateful objects can keep their data in one, too.
+ */
+import type { CallWork } from '../../../quotas/host/call-work.js';
+import type { JobHead, JobKind, ReplyHead } from '../engine/frames.js';
+import { SQL_LIMITS } from '../limits.js';
+import type { GroupPayload } from './lane.js';
+import { LaneEnded } from './lane.js';
+import type { LaneOwner, LanePool } from './lane-pool.js';
+
+/** What a file needs of whoever has it. */
+export interface FileHost {
+  readonly pool: LanePool;
+  readonly owner: LaneOwner;
+  readonly path: string;
+  /** The bytes that the file may have now. */
+  allotted(): number;
+  /** More room is needed than was allotted. Resolves when there is some. Rejects when there may be no more, and the call with it. */
+  grow(neededBytes: number, job: FileJob): Promise<void>;
+  /** The error of a call that cannot be made. */
+  failure(why: FileFailure, text?: string): Error;
+}
+
+export type FileFailure = 'overloaded' | 'timeout' | 'memory' | 'reset' | 'closed' | 'unavailable';
+
+export interface FileJob {
+  readonly kind: JobKind;
+  readonly payload: Uint8Array;
+  readonly statements: number;
+  /** It seems to change nothing. */
+  readonly isReading: boolean;
+  readonly isInternal: boolean;
+  readonly signal: AbortSignal | undefined;
+  readonly work: CallWork;
+  /** Of the account of the caller; for messages and bounds, which is the host's business. */
+  readonly bounds?: unknown;
+}
+
+export interface FileAnswer {
+  /** JSON: results, or why SQLite has refused them. To be released. */
+  readonly text: Buffer;
+  readonly isFailure: boolean;
+  /** The bytes are no longer held. */
+  release(): void;
+}
+
+interface Waiting {
+  readonly job: FileJob;
+  readonly resolve: (answer: FileAnswer) => void;
+  readonly reject: (error: unknown) => void;
+  readonly onAbort: (() => void) | undefined;
+  isAlone: boolean;
+  chargedUs: number;
+}
+
+type Mode = 'read' | 'write';
+
+/** Calls that go together: many small ones are as fast as their statements. */
+const GROUP_JOBS = 64;
+const GROUP_BYTES = 256 * 1024;
+const TICK_MS = 50;
+/** What takes longer is charged while it runs, by the clock; all else by the processor time that the process reports. */
+const UNCHARGED_MS = 500;
+/** What runs for a caller that is gone ends after this long. */
+const ABANDONED_MS = 250;
+const MAINTENANCE: ReadonlySet<JobKind> = new Set(['dump', 'copy', 'import', 'check']);
+
+export class DatabaseFile {
+  readonly #host: FileHost;
+  readonly #waiting: Record<Mode, Waiting[]> = { read: [], write: [] };
+  readonly #running: Record<Mode, RunningGroup | undefined> = { read: undefined, write: undefined };
+  readonly #isPumping: Record<Mode, boolean> = { read: false, write: false };
+  #closed: Error | undefined;
+  #whenIdle: (() => void)[] = [];
+  /** Of the file, after the last call that changed it. */
+  size = 0;
+
+  constructor(host: FileHost) {
+    this.#host = host;
+  }
+
+  /** Rejects with the errors of the host's `failure` and `grow`, and with the reason of the signal. */
+  run(job: FileJob): Promise<FileAnswer> {
+    if (this.#closed !== undefined) return Promise.reject(this.#closed);
+    const mode: Mode = job.isReading ? 'read' : 'write';
+    if (this.#waiting[mode].length >= SQL_LIMITS.waitingCalls) return Promise.reject(this.#host.failure('overloaded'));
+    return new Promise((resolve, reject) => {
+      const { signal, work } = job;
+      const onAbort = signal === undefined ? undefined : () => this.#abort(waiting);
+      const waiting: Waiting = { job, resolve, reject, onAbort, isAlone: MAINTENANCE.has(job.kind), chargedUs: 0 };
+      if (signal?.aborted === true) return reject(signal.reason);
+      if (onAbort !== undefined) signal?.addEventListener('abort', onAbort, { once: true });
+      work.countBytes(job.payload.length);
+      this.#waiting[mode].push(waiting);
+      this.#pump(mode);
+    });
+  }
+
+  /** Refuses what waits and what comes, and resolves when nothing runs any more. */
+  async close(error: Error): Promise<void> {
+    this.#closed = error;
+    for (const mode of MODES) {
+      for (const waiting of this.#waiting[mode].splice(0)) this.#fail(waiting, error);
+      this.#running[mode]?.stop();
+    }
+    if (MODES.some(mode => this.#isPumping[mode])) await new Promise<void>(resolve => this.#whenIdle.push(resolve));
+    this.#host.pool.closeDatabase(this.#host.path);
+  }
+
+  #pump(mode: Mode): void {
+    if (this.#isPumping[mode]) return;
+    this.#isPumping[mode] = true;
+    void this.#runAll(mode);
+  }
+
+  async #runAll(mode: Mode): Promise<void> {
+    while (this.#waiting[mode].length > 0) {
+      const turn = this.#waiting[mode][0]?.job.work.turn();
+      if (turn !== undefined) await turn;
+      await this.#runGroup(mode);
+    }
+    this.#isPumping[mode] = false;
+    if (MODES.some(other => this.#isPumping[other])) return;
+    for (const resolve of this.#whenIdle.splice(0)) resolve();
+  }
+
+  async #runGroup(mode: Mode): Promise<void> {
+    const group = new RunningGroup(this.#host);
+    this.#running[mode] = group;
+    try {
+      await this.#host.pool.run(
+        this.#host.owner,
+        () => group.begin(this.#takeGroup(mode), mode),
+        {
+          onReply: (reply, payload) => this.#answer(group, mode, reply, payload),
+          onLength: bytes => group.announce(bytes),
+        },
+        { onBegin: stop => group.onBegin(stop), onOverload: () => group.endFor('overloaded') },
+      );
+    } catch (error) {
+      this.#ended(group, mode, error);
+    } finally {
+      group.finish();
+      this.#running[mode] = undefined;
+    }
+    if (group.full.length > 0) await this.#grow(group.full, mode);
+  }
+
+  #takeGroup(mode: Mode): Waiting[] {
+    const queue = this.#waiting[mode];
+    const group: Waiting[] = [];
+    let bytes = 0;
+    for (const waiting of queue) {
+      bytes += waiting.job.payload.length;
+      if (group.length > 0 && (waiting.isAlone || bytes > GROUP_BYTES || group.length >= GROUP_JOBS)) break;
+      group.push(waiting);
+      if (waiting.isAlone) break;
+    }
+    queue.splice(0, group.length);
+    return group;
+  }
+
+  #answer(group: RunningGroup, mode: Mode, { job, outcome, cpuUs, size, isFailure }: ReplyHead, payload: Buffer): void {
+    const waiting = group.take(job);
+    if (waiting === undefined) return;
+    if (outcome === 'done' && mode === 'write') this.size = size;
+    charge(waiting, cpuUs);
+    switch (outcome) {
+      case 'full':
+        group.full.push(waiting);
+        group.neededBytes = size;
+        return;
+      case 'writer':
+        this.#again(waiting, 'write', false);
+        return;
+      case 'alone':
+        waiting.isAlone = true;
+        this.#again(waiting, mode, true);
+        return;
+      default:
+        this.#done(waiting, payload, isFailure === true, group.announced());
+    }
+  }
+
+  #done(waiting: Waiting, payload: Buffer, isFailure: boolean, heldBytes: number): void {
+    const { work } = waiting.job;
+    this.#forget(waiting);
+    work.countBytes(heldBytes);
+    let isHeld = true;
+    const release = (): void => {
+      if (isHeld) work.countBytes(-heldBytes);
+      isHeld = false;
+    };
+    waiting.resolve({ text: payload, isFailure, release });
+  }
+
+  #fail(waiting: Waiting, error: unknown): void {
+    this.#forget(waiting);
+    waiting.reject(error);
+  }
+
+  #forget({ job, onAbort }: Waiting): void {
+    job.work.countBytes(-job.payload.length);
+    if (onAbort !== undefined) job.signal?.removeEventListener('abort', onAbort);
+  }
+
+  /** It was not run, and is to be. */
+  #again(waiting: Waiting, mode: Mode, isNext: boolean): void {
+    const { signal } = waiting.job;
+    if (this.#closed !== undefined) this.#fail(waiting, this.#closed);
+    else if (signal?.aborted === true) this.#fail(waiting, signal.reason);
+    else {
+      if (isNext) this.#waiting[mode].unshift(waiting);
+      else this.#waiting[mode].push(waiting);
+      this.#pump(mode);
+    }
+  }
+
+  #abort(waiting: Waiting): void {
+    for (const mode of MODES) {
+      const at = this.#waiting[mode].indexOf(waiting);
+      if (at < 0) continue;
+      this.#waiting[mode].splice(at, 1);
+      this.#fail(waiting, waiting.job.signal?.reason);
+    }
+  }
+
+  async #grow(full: readonly Waiting[], mode: Mode): Promise<void> {
+    for (const waiting of [...full].reverse()) {
+      try {
+        await this.#host.grow(this.#host.allotted() + 1, waiting.job);
+        if (full.length > 1) waiting.isAlone = true;
+        this.#again(waiting, mode, true);
+      } catch (error) {
+        this.#fail(waiting, error);
+      }
+    }
+  }
+
+  /** The process has ended: the job that it ran is to blame, and the others can be run again, unless they were about to be on the disk. */
+  #ended(group: RunningGroup, mode: Mode, error: unknown): void {
+    const rest = group.takeAll();
+    if (!(error instanceof LaneEnded)) {
+      for (const { waiting } of rest) this.#fail(waiting, error);
+      return;
+    }
+    const { end } = error;
+    const culprit = end.job ?? (rest.length === 1 || mode === 'read' ? rest[0]?.index : undefined);
+    const why: FileFailure =
+      end.reason === 'memory' ? 'memory' : end.reason === 'unavailable' ? 'unavailable' : group.why;
+    for (const { index, waiting } of rest.reverse()) {
+      if (this.#closed !== undefined) this.#fail(waiting, this.#closed);
+      else if (end.reason === 'unavailable') this.#fail(waiting, this.#host.failure(why, end.text));
+      else if (index === culprit) {
+        charge(waiting, group.runningUs());
+        this.#fail(waiting, waiting.job.signal?.aborted ? waiting.job.signal.reason : this.#host.failure(why));
+      } else if (culprit === undefined || culprit < 0) this.#fail(waiting, this.#host.failure('reset'));
+      else this.#again(waiting, mode, true);
+    }
+  }
+}
+
+const MODES: readonly Mode[] = ['read', 'write'];
+
+/** The jobs that are in a process now. */
+class RunningGroup {
+  readonly #host: FileHost;
+  #jobs: (Waiting | undefined)[] = [];
+  #stop: (() => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #beganAt = 0;
+  #answeredAt = 0;
+  #announced = 0;
+  #limitMs: number = SQL_LIMITS.queryMs;
+  readonly full: Waiting[] = [];
+  neededBytes = 0;
+  /** Why it is being ended. */
+  why: FileFailure = 'reset';
+
+  constructor(host: FileHost) {
+    this.#host = host;
+  }
+
+  begin(jobs: readonly Waiting[], mode: Mode): GroupPayload | undefined {
+    if (jobs.length === 0) return undefined;
+    this.#jobs = [...jobs];
+    if (jobs.some(({ job }) => MAINTENANCE.has(job.kind))) this.#limitMs = SQL_LIMITS.maintenanceMs;
+    const head = { path: this.#host.path, mode, maxBytes: this.#host.allotted(), jobs: jobs.map(headOf) };
+    return { head, payload: jobs.map(({ job }) => job.payload) };
+  }
+
+  onBegin(stop: () => void): void {
+    this.#stop = stop;
+    this.#beganAt = performance.now();
+    this.#answeredAt = this.#beganAt;
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.#timer.unref();
+  }
+
+  announce(bytes: number): void {
+    this.#announced = bytes;
+  }
+
+  announced(): number {
+    const bytes = this.#announced;
+    this.#announced = 0;
+    return bytes;
+  }
+
+  take(index: number): Waiting | undefined {
+    const waiting = this.#jobs[index];
+    this.#jobs[index] = undefined;
+    this.#answeredAt = performance.now();
+    return waiting;
+  }
+
+  takeAll(): { readonly index: number; readonly waiting: Waiting }[] {
+    const rest = this.#jobs.flatMap((waiting, index) => (waiting === undefined ? [] : [{ index, waiting }]));
+    this.#jobs = [];
+    return rest;
+  }
+
+  /** Since the last answer. */
+  runningUs(): number {
+    return (performance.now() - this.#answeredAt) * 1000;
+  }
+
+  finish(): void {
+    clearInterval(this.#timer);
+    this.#stop = undefined;
+  }
+
+  stop(): void {
+    this.#stop?.();
+  }
+
+  endFor(why: FileFailure): void {
+    this.why = why;
+    this.#stop?.();
+  }
+
+  /** What runs is charged while it does, to the first that has no answer: it cannot be seen which one it is. */
+  #tick(): void {
+    const now = performance.now();
+    const first = this.#jobs.find(waiting => waiting !== undefined);
+    if (first === undefined) return;
+    const runningMs = now - this.#answeredAt;
+    charge(first, Math.max(first.chargedUs, (runningMs - UNCHARGED_MS) * 1000), true);
+    if (runningMs > this.#limitMs) this.endFor('timeout');
+    else if (
+      runningMs > ABANDONED_MS &&
+      this.#jobs.every(waiting => waiting === undefined || waiting.job.signal?.aborted === true)
+    )
+      this.endFor('reset');
+  }
+}
+
+/** Charges up to so much in all. */
+function charge(waiting: Waiting, us: number, isPartial = false): void {
+  const more = us - waiting.chargedUs;
+  if (more <= 0) return;
+  waiting.job.work.charge(more / 1000);
+  waiting.chargedUs = isPartial ? us : 0;
+}
+
+function headOf({ job }: Waiting): JobHead {
+  const { kind, payload, statements, isInternal } = job;
+  return { kind, bytes: payload.length, statements, ...(isInternal && { isInternal: true as const }) };
+}

@@ -1,0 +1,28 @@
+/** Whether SQLite is there, before a process of the engine is started. */
+import { createRequire, isBuiltin } from 'node:module';
+import { EdgeError } from '../../quotas/errors.js';
+import { SQLITE_PACKAGE } from './engine/sqlite.js';
+
+let isFound: boolean | undefined;
+
+/** @throws EdgeError EDGE_NOT_SUPPORTED */
+export function checkLibrary(): void {
+  isFound ??= hasPackage() || isBuiltin('node:sqlite');
+  if (!isFound) throw unavailable(`Node ${process.version} has no SQLite of its own`);
+}
+
+export function unavailable(why: string): EdgeError {
+  return new EdgeError(
+    'EDGE_NOT_SUPPORTED',
+    `Cannot use SQL databases: ${why}. Install SQLite: npm install ${SQLITE_PACKAGE}@1`,
+  );
+}
+
+function hasPackage(): boolean {
+  try {
+    createRequire(import.meta.url).resolve(SQLITE_PACKAGE);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,94 @@
+/** SQL databases as a binding: `env.DB` of a function, `host.sql('main')` of the application. */
+import type { AccountContext, NamedBinding } from '../binding.js';
+import type { Service } from '../service.js';
+import { ServiceId } from '../service-id.js';
+import type { SqlDirectory, SqlEngine } from './engine.js';
+import { sqlErrorStatus } from './errors.js';
+import { type AccountSqlDatabase, hostSql } from './host-sql.js';
+import { checkLibrary } from './library.js';
+import { sqlService } from './service.js';
+import {
+  CONFIGURED_DATABASE,
+  endAccountDatabases,
+  type SqlDirectories,
+  sqlDirectoriesOf,
+} from './store/sql-directory.js';
+import { sqlStorage } from './store/stored-databases.js';
+
+/** The databases of each account, in a storage that opens with their first use. */
+export interface HostDatabases {
+  of(account: string): SqlDirectory;
+  /** The account is gone: one of the same id begins anew. */
+  forget(account: string): void;
+  close(): Promise<void>;
+}
+
+/** The configuration is the name of a database of the account, which is made when it does not exist. */
+export const sqlBinding: NamedBinding<string, HostDatabases, AccountSqlDatabase> = {
+  id: ServiceId.Sql,
+  name: 'sql',
+  subrequest: 'sql',
+  methods: {},
+  option: 'sql',
+  toml: {
+    table: 'sql_databases',
+    nameKey: 'database_name',
+    unusedKeys: ['database_id', 'preview_database_id', 'migrations_dir', 'migrations_table'],
+  },
+  managementType: 'sql_database',
+  managementKey: 'database_id',
+  schema: CONFIGURED_DATABASE,
+  storage: sqlStorage(endAccountDatabases),
+  share({ storage }) {
+    let directories: SqlDirectories | undefined;
+    const directoryOf = async (account: string): Promise<SqlDirectory> => {
+      checkLibrary();
+      const { context } = await storage();
+      const ended = context.sums.whenEnded(account);
+      if (ended !== undefined) await ended;
+      directories ??= sqlDirectoriesOf(context);
+      return directories.of(account);
+    };
+    return {
+      of: account => ({
+        open: async (name, bounds) => (await directoryOf(account)).open(name, bounds),
+        find: async name => (await directoryOf(account)).find(name),
+        create: async (name, bounds) => (await directoryOf(account)).create(name, bounds),
+        delete: async name => (await directoryOf(account)).delete(name),
+        list: async () => (await directoryOf(account)).list(),
+      }),
+      forget: account => void directories?.forget(account),
+      close: async () => directories?.close(),
+    };
+  },
+  open: (context, name) => sqlService(opener(context, name), { limits: context.limits }),
+  endAccount: (shared, account) => shared.forget(account),
+  closeShared: shared => shared.close(),
+  async prepare(context, name) {
+    await engineOf(context, name);
+  },
+  client: (context, name) => hostSql(applicationService(context, name)),
+  remote: { service: applicationService, client: hostSql },
+  errorStatus: sqlErrorStatus,
+};
+
+function applicationService(context: AccountContext<HostDatabases>, name: string): Service {
+  return sqlService(opener(context, name), {
+    check: () => context.check?.(),
+    isApplication: true,
+    get limits() {
+      return context.limits;
+    },
+  });
+}
+
+function opener(context: AccountContext<HostDatabases>, name: string): () => Promise<SqlEngine> {
+  return () => engineOf(context, name);
+}
+
+async function engineOf(context: AccountContext<HostDatabases>, name: string): Promise<SqlEngine> {
+  const engine = await context.shared.of(context.account).open(name, context.limits);
+  // It may be the database of another account, which has the id by now.
+  context.check?.();
+  return engine;
+}

@@ -1,0 +1,356 @@
+/** One database of an account: its file, the room that it has, and what is done with it as a whole. */
+import { randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import { errorCode } from '../../../quotas/errors.js';
+import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
+import { limitError } from '../../../quotas/limit-error.js';
+import type { StoredAccounting } from '../../../storage/accounts/account-sum.js';
+import type { StorageContext } from '../../../storage/storage-context.js';
+import { commitChange } from '../../stored/commit-change.js';
+import type { JobKind } from '../engine/frames.js';
+import type { AppliedMigration, SqlBounds, SqlCall, SqlEngine } from '../engine.js';
+import { SqlError } from '../errors.js';
+import { DatabaseFile, type FileAnswer, type FileFailure, type FileJob } from '../lanes/database-file.js';
+import type { LaneOwner, LanePool } from '../lanes/lane-pool.js';
+import { unavailable } from '../library.js';
+import { SQL_LIMITS } from '../limits.js';
+import { databasePath, makeFolder, removeFiles, sqlFolder } from './sql-files.js';
+import { sqlKeys } from './sql-keys.js';
+import type { StoredDatabase } from './stored-databases.js';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+/** Room is given in steps of half of what there is. */
+const MIN_STEP = 64 * KIB;
+const MAX_STEP = 16 * MIB;
+const PAGE = 4 * KIB;
+const CHUNK = 256 * KIB;
+
+export interface SqlStoreParts {
+  readonly storage: StorageContext;
+  readonly pool: LanePool;
+  readonly owner: LaneOwner;
+  readonly account: string;
+  readonly name: string;
+  readonly stored: StoredDatabase;
+  readonly sum: StoredAccounting;
+}
+
+export class SqlStore implements SqlEngine {
+  readonly name: string;
+  readonly #parts: SqlStoreParts;
+  #stored: StoredDatabase;
+  #file: DatabaseFile;
+  #growing: Promise<unknown> = Promise.resolve();
+  #restoring: Promise<void> | undefined;
+  #closed: Error | undefined;
+  #lastBookmarkMs = 0;
+  #bookmarks = 0;
+
+  constructor(parts: SqlStoreParts) {
+    this.#parts = parts;
+    this.name = parts.name;
+    this.#stored = parts.stored;
+    this.#file = this.#openFile();
+  }
+
+  get isClosed(): boolean {
+    return this.#closed !== undefined;
+  }
+
+  get stored(): StoredDatabase {
+    return this.#stored;
+  }
+
+  query(call: SqlCall): Promise<FileAnswer> {
+    return this.#run('query', call);
+  }
+
+  exec(call: SqlCall): Promise<FileAnswer> {
+    return this.#run('exec', call);
+  }
+
+  bookmark(): string {
+    const now = Math.max(this.#parts.storage.now(), this.#lastBookmarkMs);
+    this.#bookmarks = now === this.#lastBookmarkMs ? this.#bookmarks + 1 : 0;
+    this.#lastBookmarkMs = now;
+    return `${now.toString(16).padStart(12, '0')}-${this.#bookmarks.toString(16).padStart(8, '0')}`;
+  }
+
+  async *export(): AsyncGenerator<Uint8Array> {
+    yield* this.#written('dump');
+  }
+
+  async *backup(): AsyncGenerator<Uint8Array> {
+    yield* this.#written('copy');
+  }
+
+  async import(text: AsyncIterable<Uint8Array> | Uint8Array, bounds?: SqlBounds): Promise<number> {
+    const path = this.#temporaryPath();
+    try {
+      await receive(text, path, SQL_LIMITS.importBytes);
+      const { count } = parsed(await this.#internal('import', path, bounds));
+      return Number(count);
+    } finally {
+      await rm(path, { force: true });
+    }
+  }
+
+  restore(file: AsyncIterable<Uint8Array> | Uint8Array, bounds?: SqlBounds): Promise<void> {
+    const restoring = (this.#restoring ?? Promise.resolve()).then(() => this.#restore(file, bounds));
+    const settled = restoring.catch(() => {});
+    this.#restoring = settled;
+    void settled.then(() => {
+      if (this.#restoring === settled) this.#restoring = undefined;
+    });
+    return restoring;
+  }
+
+  async migrate(name: string, sql: string, bounds?: SqlBounds): Promise<boolean> {
+    if (!MIGRATION_NAME.test(name)) {
+      throw new SqlError(
+        30001,
+        `The name of the migration is ${JSON.stringify(name.slice(0, 100))}, it must be up to 200 printable characters`,
+      );
+    }
+    return parsed(await this.#internal('migrate', `${name}\n${sql}`, bounds)).applied === true;
+  }
+
+  async migrations(): Promise<readonly AppliedMigration[]> {
+    await this.#ready();
+    const text = await this.#internal('migrations', '', undefined, true);
+    return JSON.parse(text);
+  }
+
+  /** Nothing runs any more when it resolves. */
+  async close(error: Error): Promise<void> {
+    this.#closed = error;
+    await this.#file.close(error);
+    await this.#growing;
+  }
+
+  #openFile(): DatabaseFile {
+    const { pool, owner, storage } = this.#parts;
+    const { id } = this.#stored;
+    return new DatabaseFile({
+      pool,
+      owner,
+      path: databasePath(storage, id),
+      allotted: () => this.#stored.bytes,
+      grow: (needed, job) => this.#grow(needed, job),
+      failure: (why, text) => this.#failure(why, text),
+    });
+  }
+
+  async #run(kind: JobKind, call: SqlCall): Promise<FileAnswer> {
+    const ready = this.#ready();
+    if (ready !== undefined) await ready;
+    // A new database is written first, or there is nothing to read.
+    const isReading = call.isReading && this.#stored.bytes > 0;
+    return this.#file.run({ ...call, kind, isReading, isInternal: false, signal: call.signal });
+  }
+
+  #ready(): Promise<void> | undefined {
+    if (this.#closed !== undefined) return Promise.reject(this.#closed);
+    return this.#restoring;
+  }
+
+  /** A job of the project itself. Rejects with 30008 for what SQLite refuses. */
+  async #internal(kind: JobKind, payload: string, bounds?: SqlBounds, isReading = false): Promise<string> {
+    const ready = this.#ready();
+    if (ready !== undefined) await ready;
+    const work: CallWork = { ...OWN_WORK, owner: this.#parts.owner };
+    const answer = await this.#file.run({
+      kind,
+      payload: Buffer.from(payload),
+      statements: 0,
+      isReading: isReading && this.#stored.bytes > 0,
+      isInternal: kind === 'import',
+      signal: undefined,
+      work,
+      bounds,
+    });
+    const text = answer.text.toString();
+    if (answer.isFailure) throw new SqlError(30008, `${parsed(text).e}`);
+    return text;
+  }
+
+  async *#written(kind: 'dump' | 'copy'): AsyncGenerator<Uint8Array> {
+    const path = this.#temporaryPath();
+    try {
+      await makeFolder(this.#parts.storage);
+      await this.#internal(kind, path, undefined, kind === 'dump');
+      yield* createReadStream(path, { highWaterMark: CHUNK });
+    } finally {
+      await rm(path, { force: true });
+      await rm(`${path}-journal`, { force: true });
+    }
+  }
+
+  async #restore(content: AsyncIterable<Uint8Array> | Uint8Array, bounds: SqlBounds | undefined): Promise<void> {
+    const { storage, account, name, sum } = this.#parts;
+    if (this.#closed !== undefined) throw this.#closed;
+    const id = storage.newId();
+    const path = databasePath(storage, id);
+    const before = this.#stored;
+    try {
+      await makeFolder(storage);
+      const allowed = bounds?.sqlDatabaseBytes ?? Number.MAX_SAFE_INTEGER;
+      const size = await receive(content, path, allowed);
+      const bytes = Math.ceil(size / PAGE) * PAGE;
+      await this.#checkFile(path, bytes);
+      const file = this.#file;
+      // What is under way ends with the old database.
+      await file.close(this.#failure('reset'));
+      const next: StoredDatabase = { ...before, id, bytes };
+      await storage.mutex.run(sqlKeys.database(account, name), async () => {
+        await sum.ready();
+        const change = sum.change(
+          { bytes: bytes - before.bytes, objects: 0 },
+          bounds,
+          () => `restore SQL database "${name}"`,
+        );
+        const key = sqlKeys.database(account, name);
+        await commitChange(
+          storage.records,
+          [{ type: 'put', key, value: Buffer.from(JSON.stringify(next)) }],
+          change,
+          OWN_WORK,
+        );
+      });
+      this.#stored = next;
+      await removeFiles(storage, before.id);
+    } catch (error) {
+      await removeFiles(storage, id);
+      throw error;
+    } finally {
+      if (this.#closed === undefined) this.#file = this.#openFile();
+    }
+  }
+
+  /** It comes from elsewhere: it is read as a whole before it is used. */
+  async #checkFile(path: string, bytes: number): Promise<void> {
+    const { pool, owner } = this.#parts;
+    const grow = (): Promise<void> => Promise.reject(new SqlError(30001, 'The file cannot be checked'));
+    const file = new DatabaseFile({
+      pool,
+      owner,
+      path,
+      allotted: () => bytes + MIN_STEP,
+      grow,
+      failure: (why, text) => this.#failure(why, text),
+    });
+    const answer = await file.run({
+      kind: 'check',
+      payload: new Uint8Array(0),
+      statements: 0,
+      isReading: false,
+      isInternal: true,
+      signal: undefined,
+      work: OWN_WORK,
+    });
+    await file.close(this.#failure('reset'));
+    const text = answer.text.toString();
+    if (!answer.isFailure && text === '[["ok"]]') return;
+    throw new SqlError(30001, `The file is no intact SQLite database: ${text.slice(0, 200)}`);
+  }
+
+  /** Several calls that need room at the same time get it once. */
+  #grow(needed: number, { bounds, work }: FileJob): Promise<void> {
+    const growing = this.#growing.then(() =>
+      this.#stored.bytes >= needed ? undefined : this.#growNow(bounds as SqlBounds | undefined, work),
+    ); // as #run gives it
+    this.#growing = growing.catch(() => {});
+    return growing;
+  }
+
+  async #growNow(bounds: SqlBounds | undefined, work: CallWork): Promise<void> {
+    const { storage, account, name, sum } = this.#parts;
+    if (this.#closed !== undefined) throw this.#closed;
+    await makeFolder(storage);
+    const key = sqlKeys.database(account, name);
+    const most = bounds?.sqlDatabaseBytes ?? Number.MAX_SAFE_INTEGER;
+    await sum.ready();
+    for (let step = clamp(this.#stored.bytes / 2); ; step = floor(step / 2)) {
+      const { bytes } = this.#stored;
+      const added = Math.min(step, floor(most - bytes));
+      const subject = (): string => `store more in SQL database "${name}"`;
+      if (added < PAGE) {
+        const plan = bounds?.plan ?? 'standard';
+        throw limitError('EDGE_LIMIT_EXCEEDED', {
+          limit: 'sqlDatabaseBytes',
+          subject: subject(),
+          figure: bytes + PAGE,
+          allowed: most,
+          plan,
+        });
+      }
+      try {
+        const change = sum.change({ bytes: added, objects: 0 }, bounds, subject);
+        const next = { ...this.#stored, bytes: bytes + added };
+        await storage.mutex.run(key, () =>
+          commitChange(storage.records, [{ type: 'put', key, value: Buffer.from(JSON.stringify(next)) }], change, work),
+        );
+        this.#stored = next;
+        return;
+      } catch (error) {
+        if (errorCode(error) !== 'EDGE_STORAGE_QUOTA' || step <= PAGE) throw error;
+      }
+    }
+  }
+
+  #failure(why: FileFailure, text = ''): Error {
+    switch (why) {
+      case 'overloaded':
+        return new SqlError(30004, 'D1 DB is overloaded. Requests queued for too long.');
+      case 'timeout':
+        return new SqlError(30005, 'D1 DB storage operation exceeded timeout which caused object to be reset.');
+      case 'memory':
+        return new SqlError(30006, "D1 DB's isolate exceeded its memory limit and was reset.");
+      case 'unavailable':
+        return unavailable(text);
+      default:
+        return new SqlError(30007, 'D1 DB reset because it was closed while the call was under way.');
+    }
+  }
+
+  #temporaryPath(): string {
+    return `${sqlFolder(this.#parts.storage)}/tmp.${randomBytes(12).toString('hex')}`;
+  }
+}
+
+const MIGRATION_NAME = /^[^\p{Cc}]{1,200}$/u;
+
+function clamp(bytes: number): number {
+  return floor(Math.min(MAX_STEP, Math.max(MIN_STEP, bytes)));
+}
+
+function floor(bytes: number): number {
+  return Math.floor(bytes / PAGE) * PAGE;
+}
+
+function parsed(text: string): Record<string, unknown> {
+  return JSON.parse(text);
+}
+
+/** Writes what comes into a new file, and syncs it. */
+async function receive(
+  content: AsyncIterable<Uint8Array> | Uint8Array,
+  path: string,
+  allowed: number,
+): Promise<number> {
+  const file = await open(path, 'wx', 0o600);
+  let size = 0;
+  try {
+    for await (const chunk of content instanceof Uint8Array ? [content] : content) {
+      size += chunk.byteLength;
+      if (size > allowed) throw new SqlError(30001, `The content is larger than the ${allowed} bytes that it may have`);
+      await file.write(chunk);
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return size;
+}
