@@ -8,12 +8,16 @@ export const FIRST_WINDOW_BYTES = 64 * 1024;
  * so that credit frames stay rare.
  */
 export const WINDOW_BYTES = 256 * 1024;
+/** The same between two processes of the host, which wait for each other less often then. */
+export const WIDE_WINDOW_BYTES = 1024 * 1024;
 
 /** The part of the channel that a body uses. */
 export interface BodyCarrier {
   readonly writer: FrameWriter;
   /** Whether so many bytes wait to be written to the connection that bodies should wait. */
   readonly isBackpressured: boolean;
+  /** How many bytes of one body may be under way, unless all together hold much. */
+  readonly windowBytes: number;
   /** Whether all exchanges together hold so many bytes that each should hold few. */
   readonly isUnderMemoryPressure: boolean;
   scheduleFlush(): void;

@@ -4,6 +4,7 @@
  */
 
 import type { HostShare } from '../quotas/host/host-share.js';
+import { WIDE_WINDOW_BYTES, WINDOW_BYTES } from './body-owner.js';
 import { Exchange, type ExchangeCarrier, type ExchangeListener } from './exchange.js';
 import { INLINE_BODY_BYTES } from './frame-layout.js';
 import { type FrameBounds, FrameReader, type FrameSink, TRUSTED_BOUNDS } from './frame-reader.js';
@@ -45,7 +46,7 @@ export interface ChannelBounds {
   readonly share: HostShare | undefined;
   /**
    * The peer is a process of the host with bodies and calls of many clients, any of which may be slow or give up: there is no bound of their number, of
-   * what they hold together, or of late frames. @default false
+   * what they hold together, or of late frames, and a body has a wide window while all of them hold little. @default false
    */
   readonly isForMany?: boolean;
 }
@@ -109,6 +110,10 @@ export class Channel implements FrameSink, ExchangeCarrier {
 
   get isClosed(): boolean {
     return this.#isClosed;
+  }
+
+  get windowBytes(): number {
+    return this.#isForMany ? WIDE_WINDOW_BYTES : WINDOW_BYTES;
   }
 
   get isBackpressured(): boolean {

@@ -13,10 +13,18 @@ import type { Splice, SpliceSource, SpliceTarget } from './splice.js';
 
 /** Takes the rest of an outgoing body to the other process. */
 class SpliceSender implements SpliceTarget, ExchangeListener {
+  readonly #share: HostShare | undefined;
   #splice: Splice | undefined;
   #exchange: Exchange | undefined;
   /** Credit that the source has been given and has not used. */
   #given = 0;
+  /** Bytes on their way that are counted to the account: what was sent and has not come back as credit. */
+  #sentBytes = 0;
+  #isOver = false;
+
+  constructor(share: HostShare | undefined) {
+    this.#share = share;
+  }
 
   start(splice: Splice, exchange: Exchange): void {
     this.#splice = splice;
@@ -26,16 +34,20 @@ class SpliceSender implements SpliceTarget, ExchangeListener {
 
   receiveSpliced(bytes: Uint8Array): void {
     this.#given -= bytes.length;
+    if (this.#isOver) return;
+    this.#count(bytes.length);
     // A chunk that the writer keeps may be overwritten when it has been handed on.
     this.#exchange?.write(bytes);
   }
 
   receiveSplicedEnd(): void {
     this.#exchange?.end();
+    this.#over();
   }
 
   sourceGone(): void {
     this.#exchange?.fail('The body was not sent to its end');
+    this.#over();
   }
 
   onCredit(): void {
@@ -43,15 +55,32 @@ class SpliceSender implements SpliceTarget, ExchangeListener {
     const more = credit - this.#given;
     if (more <= 0) return;
     this.#given = credit;
+    this.#count(-Math.min(more, this.#sentBytes));
     this.#splice?.giveCredit(more);
   }
 
   onReply(): void {}
   onData(): void {}
   onSent(): void {}
+
   // The reader is in the other process: the isolate hears of it from there, and stops the source.
-  onStop(): void {}
-  onFail(): void {}
+  onStop(): void {
+    this.#over();
+  }
+
+  onFail(): void {
+    this.#over();
+  }
+
+  #over(): void {
+    this.#isOver = true;
+    this.#count(-this.#sentBytes);
+  }
+
+  #count(bytes: number): void {
+    this.#sentBytes += bytes;
+    if (bytes !== 0) this.#share?.bytes.countBuffers(bytes);
+  }
 }
 
 /** Brings the rest of an incoming body from the other process. */
@@ -176,7 +205,7 @@ export class CrossSplices {
   from(id: number, target: number): void {
     const source = this.#options.find(id);
     if (source === undefined) return;
-    const sender = new SpliceSender();
+    const sender = new SpliceSender(this.#options.share());
     const splice = source.spliceOutgoing(sender);
     if (splice === undefined) return;
     const exchange = this.#options.open(target, sender);

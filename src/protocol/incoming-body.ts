@@ -10,7 +10,7 @@
  * `supply` says how the bytes of an open body come. One that is forwarded comes as data until it would be given credit; then the peer is asked
  * to hold the rest back, so that it can be spliced there. Everything else that a peer might send is a ProtocolError.
  */
-import { type BodyOwner, FIRST_WINDOW_BYTES, WINDOW_BYTES } from './body-owner.js';
+import { type BodyOwner, FIRST_WINDOW_BYTES } from './body-owner.js';
 import { asBuffer } from './buffer-views.js';
 import { ChunkQueue } from './chunk-queue.js';
 import { ProtocolError } from './protocol-error.js';
@@ -182,7 +182,7 @@ export class IncomingBody implements SpliceTarget {
 
   #giveCredit(): void {
     const { id, carrier } = this.#owner;
-    const windowBytes = carrier.isUnderMemoryPressure ? FIRST_WINDOW_BYTES : WINDOW_BYTES;
+    const windowBytes = carrier.isUnderMemoryPressure ? FIRST_WINDOW_BYTES : carrier.windowBytes;
     const bytes = this.#uncreditedBytes + windowBytes - this.#windowBytes;
     // The window shrinks by the credit that is withheld. Credit is due at the latest when the whole window was read.
     if (bytes <= 0) return;

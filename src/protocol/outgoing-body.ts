@@ -10,7 +10,7 @@
  * `route` says where the bytes go: as data to the peer; nowhere, until the peer says where; or to the incoming body of another exchange of
  * this connection. Everything else that a peer might send is a ProtocolError.
  */
-import { type BodyOwner, FIRST_WINDOW_BYTES, WINDOW_BYTES } from './body-owner.js';
+import { type BodyOwner, FIRST_WINDOW_BYTES } from './body-owner.js';
 import { MAX_DATA_BYTES } from './frame-layout.js';
 import { ProtocolError } from './protocol-error.js';
 import type { Splice, SpliceSource } from './splice.js';
@@ -95,7 +95,8 @@ export class OutgoingBody implements SpliceSource {
   receiveCredit(bytes: number): void {
     // It was given before the peer knew that no more data would come.
     if (this.#route !== 'direct') return;
-    if (this.#credit + bytes > WINDOW_BYTES * 2) throw new ProtocolError('More credit was given than the window has');
+    if (this.#credit + bytes > this.#owner.carrier.windowBytes * 2)
+      throw new ProtocolError('More credit was given than the window has');
     this.takeCredit(bytes, false);
   }
 

@@ -1,5 +1,10 @@
 /** The exchange of a body, and its channel, as a test sees them. */
-import type { BodyCarrier, BodyOwner, ExchangeListener } from '../../src/protocol/body-owner.js';
+import {
+  type BodyCarrier,
+  type BodyOwner,
+  type ExchangeListener,
+  WINDOW_BYTES,
+} from '../../src/protocol/body-owner.js';
 import { FrameWriter } from '../../src/protocol/frame-writer.js';
 import { frameTexts } from './frame-texts.js';
 
@@ -24,6 +29,7 @@ export class ScriptedOwner implements BodyOwner {
     const isUnderMemoryPressure = (): boolean => this.isUnderMemoryPressure;
     this.carrier = {
       writer: this.#writer,
+      windowBytes: WINDOW_BYTES,
       get isBackpressured() {
         return isBackpressured();
       },

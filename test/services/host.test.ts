@@ -11,6 +11,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { EdgeHost, EdgeHostOptions } from '../../src/index.js';
 import { errorCode } from '../../src/quotas/errors.js';
 import { handler, newHost, nextInvocation, textOf } from '../host/new-host.js';
+import { listen } from '../servers.js';
 
 function temporaryDirectory(t: ExecutionContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'edgehost-'));
@@ -59,6 +60,26 @@ test('calls are counted as those of services in the application are', async t =>
   t.is((await second).subrequests, 4);
 });
 
+test('calls are counted after many invocations that have made none', async t => {
+  const host = hostWithServices(t);
+  const fn = await host.load(
+    handler(`
+      if (new URL(request.url).pathname === '/call') await env.FILES.head('a');
+      return new Response('done');`),
+    FILES,
+  );
+  const subrequests = async (path: string): Promise<number> => {
+    const over = nextInvocation(host);
+    await textOf(fn.fetch(`http://x${path}`));
+    return (await over).subrequests;
+  };
+  t.is(await subrequests('/call'), 1);
+  // So many that later ones are not announced any more.
+  for (let quiet = 0; quiet < 40; quiet++) t.is(await subrequests('/'), 0);
+  t.is(await subrequests('/call'), 1);
+  t.is(await subrequests('/call'), 1);
+});
+
 test('large bodies pass from the client to a bucket and back, whole', async t => {
   const host = hostWithServices(t);
   const fn = await host.load(
@@ -73,6 +94,21 @@ test('large bodies pass from the client to a bucket and back, whole', async t =>
     t.is(await put.text(), String(bytes.length));
     const got = Buffer.from(await (await fn.fetch('http://x/')).arrayBuffer());
     t.true(got.equals(bytes));
+  }
+});
+
+test('large bodies go to a client of the listener in order, and nothing of them stays counted', async t => {
+  for (const services of ['inline', 'process'] as const) {
+    const host = hostWithServices(t, { services });
+    const bytes = randomBytes(24 * 1024 * 1024 + 17);
+    await host.bucket('files').put('big', bytes);
+    const fn = await host.load(handler(`return new Response((await env.FILES.get('big')).body);`), FILES);
+    const origin = await listen(t, host.listener({ function: fn, compression: false }));
+    // So many that what would stay counted of each adds up to a refusal.
+    for (let round = 0; round < 6; round++) {
+      const got = Buffer.from(await (await fetch(origin)).arrayBuffer());
+      t.true(got.equals(bytes), `${services}, ${round}`);
+    }
   }
 });
 

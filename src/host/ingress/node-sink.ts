@@ -15,6 +15,7 @@ import { isNullBodyStatus, parseResponseHead, type ResponseHead } from './http-h
 import { bodyIsRead, ReadBody } from './read-body.js';
 import {
   declaredLength,
+  endWith,
   headOnly,
   unsendablePart,
   withoutLength,
@@ -51,6 +52,8 @@ export class NodeSink implements ResponseSink, RequestBodySource {
   #compressed: CompressedBody | undefined;
   readonly #compresses: boolean;
   #isGone = false;
+  /** Inside the loop of `bodyReady`. */
+  #isMoving = false;
   #isHandedOver = false;
   /** Listens for a body that comes as a stream. */
   #onData: ((chunk: Buffer) => void) | undefined;
@@ -218,7 +221,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
       writeHead(response, status, statusText, bare);
       if (body.length === 0) response.end();
       else {
-        response.end(body);
+        endWith(response, body);
         this.#countUnread(body);
       }
       return;
@@ -303,7 +306,9 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     const response = this.#response;
     const compressed = this.#compressed;
     const target = compressed ?? response;
-    if (exchange === undefined || this.#isGone || target.writableNeedDrain) return;
+    // Reading gives credit, by which more may arrive inside the call: the loop below comes to it, in order.
+    if (exchange === undefined || this.#isGone || this.#isMoving || target.writableNeedDrain) return;
+    this.#isMoving = true;
     try {
       for (;;) {
         const piece = exchange.read(MAX_PIECE_BYTES);
@@ -326,6 +331,8 @@ export class NodeSink implements ResponseSink, RequestBodySource {
       // With more bytes than the declared length, or fewer, the client cannot know where the next response begins.
       this.#invocation?.refuseAnswer(this.#lengthError(error), 'exception');
       response.destroy();
+    } finally {
+      this.#isMoving = false;
     }
   }
 

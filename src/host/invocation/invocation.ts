@@ -218,7 +218,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   onServicesAsk(): boolean {
     const { remote } = this.#context;
     if (remote === undefined) return false;
-    remote.isCalling = true;
+    remote.noteCalls(true);
     if (!this.#isAnnounced) this.#announce(this.exchange.id);
     return this.#isAnnounced;
   }
@@ -250,6 +250,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.#isAnnounced = false;
     const record = this.#record;
     if (totals !== undefined) {
+      this.#context.remote?.noteCalls(totals.subrequests > 0);
       record.subrequests = totals.subrequests;
       record.accounting = totals;
       record.warnings.take(totals.warnings);

@@ -28,14 +28,22 @@ export interface ServicesLine {
   over(connection: number, invocation: number): void;
 }
 
+/**
+ * After so many announced invocations in a row that call no service, none is announced before it does. An announcement costs what asking for one costs less
+ * often: the services are told of the beginning and the end, and answer.
+ */
+const QUIET_INVOCATIONS = 16;
+
 export class RemoteFunction {
   readonly record: FunctionRecord;
   /** Services that this process answers itself. */
   readonly services: FunctionServices;
   /** Refuses URLs that the function may not fetch. */
   readonly checkUrl: (url: URL) => void;
-  /** Whether invocations are announced when they begin: some have called a service. */
+  /** Whether invocations are announced when they begin: some of the last ones have called a service. */
   isCalling = false;
+  /** The announced invocations since the last one that has called a service. */
+  #quiet = 0;
   readonly #line: ServicesLine;
   /** Rejects with what a call of its bindings would find out too late. */
   readonly ready: Promise<void>;
@@ -57,6 +65,13 @@ export class RemoteFunction {
   /** The isolate loads the function. */
   attach(isolate: IsolateHandle): void {
     if (isolate.calls !== undefined) this.#line.attach(isolate.calls, this, isolate);
+  }
+
+  /** An invocation has called a service; or one that was announced is over, and has not. */
+  noteCalls(hasCalled: boolean): void {
+    if (hasCalled) this.isCalling = true;
+    if (hasCalled) this.#quiet = 0;
+    else if (++this.#quiet === QUIET_INVOCATIONS) this.isCalling = false;
   }
 
   /** Announces an invocation. False when there is nobody to be told. */

@@ -168,7 +168,7 @@ class Attempt {
     // Another one was faster. This one has the directory no more than anybody else, and is not to take it when all others have left.
     if (started?.pid === welcome.pid) started.unref();
     else await this.giveUp();
-    const control = await dial(this.#directory).catch((error: unknown) => {
+    const control = await dial(this.#directory, 'bodies').catch((error: unknown) => {
       watch.destroy();
       throw error;
     });

@@ -3,6 +3,9 @@ import { connect, type Socket } from 'node:net';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import type { SocketDirectory } from './socket-directory.js';
 
+/** What is read at once of a connection that moves much. */
+const WIDE_READ_BYTES = 256 * 1024;
+
 /** There is no process, or it is about to begin or to end. */
 const NOBODY: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
 
@@ -10,13 +13,16 @@ const NOBODY: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRES
  * Resolves with 'none' when no process accepts connections now, and with 'busy' when so many wait already that no other may. Rejects with
  * EDGE_SERVICES_START for other errors of the system, for example without free descriptors.
  *
- * @param isForAnother nothing is read from the connection, whose descriptor another process gets
+ * @param purpose `descriptor`: nothing is read from the connection, whose descriptor another process gets; `bodies`: it moves much
  */
-export function dial(directory: SocketDirectory, isForAnother = false): Promise<Socket | 'none' | 'busy'> {
+export function dial(
+  directory: SocketDirectory,
+  purpose: 'lines' | 'descriptor' | 'bodies' = 'lines',
+): Promise<Socket | 'none' | 'busy'> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ path: directory.socket });
+    const socket = purpose === 'bodies' ? connectWide(directory.socket) : connect({ path: directory.socket });
     // It would be read from otherwise once it is connected, although nobody listens.
-    if (isForAnother) socket.pause();
+    if (purpose === 'descriptor') socket.pause();
     const failed = (error: Error): void => {
       socket.destroy();
       const code = errorCode(error) ?? '';
@@ -31,6 +37,19 @@ export function dial(directory: SocketDirectory, isForAnother = false): Promise<
       resolve(socket);
     });
   });
+}
+
+/**
+ * A socket that is read in one buffer, from which its bytes are copied: node:net makes a buffer of 64 KiB for each read, and the collector runs for each
+ * 64 MiB of them. It took half of the time of a body that is only passed on (measured, Node 20.20).
+ */
+function connectWide(path: string): Socket {
+  const buffer = Buffer.allocUnsafeSlow(WIDE_READ_BYTES);
+  const socket: Socket = connect({
+    path,
+    onread: { buffer, callback: bytes => socket.push(Buffer.from(buffer.subarray(0, bytes))) },
+  });
+  return socket;
 }
 
 function startError(storage: string, cause: Error): EdgeError {

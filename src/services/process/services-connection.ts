@@ -97,7 +97,7 @@ export class ServicesConnection {
   async open(connection: string): Promise<Socket> {
     let socket: Socket | 'none' | 'busy' = 'busy';
     while (socket === 'busy' && !this.#isOver) {
-      socket = await dial(this.#directory, true);
+      socket = await dial(this.#directory, 'descriptor');
       if (socket === 'busy') await delay(BUSY_MS);
     }
     if (socket === 'none' || socket === 'busy') {

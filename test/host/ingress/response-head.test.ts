@@ -137,3 +137,35 @@ test('an application without a function behind its error page still gets its own
   t.deepEqual(headers.get('x-wrapped'), ['yes']);
   t.regex(headers.get('content-type')?.[0] ?? '', /^text\/html/);
 });
+
+const EVERY_BYTE = handler(`
+  return new Response(Uint8Array.from({ length: 256 }, (_, byte) => byte), { headers: { 'content-type': 'application/x-bytes' } });`);
+
+test('listener() sends every byte of a short body as it is', async t => {
+  const host = newHost(t);
+  const origin = await listen(t, host.listener({ function: await host.load(EVERY_BYTE) }));
+  const response = await fetch(origin);
+  t.deepEqual(
+    Buffer.from(await response.arrayBuffer()),
+    Buffer.from(Uint8Array.from({ length: 256 }, (_, byte) => byte)),
+  );
+  t.is(response.headers.get('content-length'), '256');
+});
+
+test('listener() gives bytes to a middleware that has replaced end()', async t => {
+  const host = newHost(t);
+  const listener = host.listener({ function: await host.load(EVERY_BYTE) });
+  const origin = await listen(t, (request, response) => {
+    const { end } = response;
+    // It takes every body for UTF-8, as some do.
+    response.end = function (this: ServerResponse, body: unknown) {
+      return Reflect.apply(end, this, [typeof body === 'string' ? Buffer.from(body) : body]);
+    };
+    listener(request, response);
+  });
+  const response = await fetch(origin);
+  t.deepEqual(
+    Buffer.from(await response.arrayBuffer()),
+    Buffer.from(Uint8Array.from({ length: 256 }, (_, byte) => byte)),
+  );
+});

@@ -8,6 +8,7 @@ const MAX_PIECE_BYTES = 64 * 1024;
 export class BackgroundSink implements ListenerSink {
   #invocation: Invocation | undefined;
   #body: AnswerBody | undefined;
+  #isReading = false;
 
   started(invocation: Invocation): void {
     this.#invocation = invocation;
@@ -21,8 +22,11 @@ export class BackgroundSink implements ListenerSink {
 
   bodyReady(): void {
     const body = this.#body;
-    if (body === undefined) return;
+    // What arrives while it reads is read by the loop, in order.
+    if (body === undefined || this.#isReading) return;
+    this.#isReading = true;
     while (body.read(MAX_PIECE_BYTES) !== undefined);
+    this.#isReading = false;
     if (body.incoming !== 'ended') return;
     this.#body = undefined;
     this.#invocation?.bodyEnded();
