@@ -290,6 +290,17 @@ export const LIMITS = {
     values: everyPlan(NONE),
   },
 
+  webSocketMessageBytes: {
+    label: 'the message of a WebSocket',
+    unit: 'bytes',
+    source: 'Platform. In both directions; a longer one closes the WebSocket with code 1009',
+    code: null,
+    min: 125,
+    max: 32 * MB,
+    by: 'plan',
+    values: everyPlan(32 * MB),
+  },
+
   // Deploying
   scriptBytes: {
     label: 'the source after gzip',
