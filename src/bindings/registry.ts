@@ -21,6 +21,7 @@ import type { QueueDirectory } from './queue/broker.js';
 import type { AccountQueue } from './queue/host-queue.js';
 import { type QueueProducer, queueBinding } from './queue/queue-binding.js';
 import { socketBinding } from './socket/socket-binding.js';
+import { webSocketBinding } from './websocket/websocket-binding.js';
 
 const BINDINGS: readonly BindingDefinition[] = [
   egressBinding,
@@ -32,6 +33,7 @@ const BINDINGS: readonly BindingDefinition[] = [
   socketBinding,
   functionBinding,
   stubBinding,
+  webSocketBinding,
 ];
 
 /** The options of load() that bind names: that of each row, by its `option`. */

@@ -13,6 +13,7 @@ export enum ServiceId {
   Socket = 10,
   /** Objects that calls of functions have passed by reference. */
   Stub = 12,
+  WebSocket = 16,
   /** Reserved for experiments and tests: no service of the package has this number. */
   Experimental = 255,
 }

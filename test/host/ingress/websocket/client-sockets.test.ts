@@ -1,5 +1,6 @@
 /** WebSockets of clients: what a function sends and receives, and how each side closes. */
 import { once } from 'node:events';
+import http from 'node:http';
 import test from 'ava';
 import { ISOLATIONS, nextInvocation, nextLog } from '../../new-host.js';
 import { accepting, closed, connect, connected, ECHO, nextMessage, refusal, rigOf } from './servers.js';
@@ -93,9 +94,9 @@ test('messages that come before accept() wait, and what is sent before the respo
   } };`;
   const { url } = await rigOf(t, source);
   const ws = connect(t, url);
-  const [response] = await once(ws, 'upgrade');
+  const [[response], first] = await Promise.all([once(ws, 'upgrade'), nextMessage(ws)]);
   t.is(response.headers['x-own'], 'yes');
-  t.is(await nextMessage(ws), 'first');
+  t.is(first, 'first');
 });
 
 test('the function chooses a protocol of those that the client offers', async t => {
@@ -103,7 +104,7 @@ test('the function chooses a protocol of those that the client offers', async t 
     t,
     `export default { fetch(request) {
       const [client, server] = new WebSocketPair(); server.accept();
-      const protocol = request.headers.get('sec-websocket-protocol').split(', ')[1];
+      const protocol = request.headers.get('sec-websocket-protocol').split(',')[1].trim();
       return new Response(null, { status: 101, webSocket: client, headers: { 'sec-websocket-protocol': protocol } });
     } };`,
   );
@@ -122,8 +123,19 @@ test('a function may answer an upgrade with any response', async t => {
 test('what is no handshake is refused before a function is asked', async t => {
   const { host, url } = await rigOf(t, ECHO);
   host.on('invocation', () => t.fail('no invocation was expected'));
-  const { status } = await refusal(connect(t, url, [], { headers: { 'sec-websocket-version': '7' } }));
-  t.is(status, 400);
+  for (const headers of [
+    {},
+    { 'sec-websocket-key': 'x' },
+    { 'sec-websocket-key': `${'a'.repeat(22)}==`, 'sec-websocket-version': '7' },
+  ]) {
+    const request = http.get(url.replace('ws:', 'http:'), {
+      headers: { connection: 'upgrade', upgrade: 'websocket', ...headers },
+    });
+    const [response] = await once(request, 'response');
+    t.is(response.statusCode, 400);
+    response.resume();
+    await once(response, 'close');
+  }
 });
 
 test('a 101 to a request that asks for none is an error', async t => {

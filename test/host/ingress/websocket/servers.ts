@@ -82,6 +82,7 @@ export function accepting(body: string): string {
     if (request.headers.get('upgrade') !== 'websocket') return new Response('expected an upgrade', { status: 426 });
     const [client, server] = Object.values(new WebSocketPair());
     server.accept();
+    server.binaryType = 'arraybuffer';
     ${body}
     return new Response(null, { status: 101, webSocket: client });
   } };`;
