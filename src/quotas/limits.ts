@@ -293,12 +293,12 @@ export const LIMITS = {
   webSocketMessageBytes: {
     label: 'the message of a WebSocket',
     unit: 'bytes',
-    source: 'Platform. In both directions; a longer one closes the WebSocket with code 1009',
+    source: 'Own: what hostBytes has room for. In both directions; a longer one closes the WebSocket with code 1009',
     code: null,
     min: 125,
     max: 32 * MB,
     by: 'plan',
-    values: everyPlan(32 * MB),
+    values: everyPlan(16 * MB),
   },
 
   // Deploying

@@ -1,12 +1,12 @@
 /**
  * Bytes of messages that have begun to come and are not whole yet. Whoever sends half a message decides how long the rest takes, so what all sockets
- * of an account hold of such messages has a bound below that of the account: past it nothing of the account would be read any more.
+ * of an account hold of such messages has a bound below the half of its bytes, from which on the account gets no new invocations.
  */
 import { HostShare } from '../../quotas/host/host-share.js';
 
 const MEBIBYTE = 1024 * 1024;
 /** Of the bytes that the host holds for an account at most (option hostBytes). */
-const PART = 5 / 8;
+const PART = 3 / 8;
 const MAX_BYTES = 1024 * MEBIBYTE;
 
 const held = new WeakMap<object, number>();

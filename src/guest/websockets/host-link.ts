@@ -37,6 +37,7 @@ export class HostLink implements Link {
   #queue: Outgoing[] = [];
   #isBlocked = false;
   #isStarted = false;
+  #hasClosed = false;
   #isOver = false;
 
   /** `onOver`: both directions have ended, and the owner has been told. */
@@ -59,6 +60,7 @@ export class HostLink implements Link {
   }
 
   close(code: number, reason: string): void {
+    this.#hasClosed = true;
     const text = encodeUtf8(reason);
     const bytes = concatBytes([new Uint8ArrayCtor([code & 0xff, code >> 8]), text], 2 + typedArrayLength(text));
     this.#write({ kind: RecordKind.Close, data: bytes });
@@ -140,7 +142,9 @@ export class HostLink implements Link {
     this.#next();
   }
 
+  /** It is answered, with the same code, by the end that has not sent one. */
   #close(code: number, reason: string): void {
+    if (!this.#hasClosed) this.close(code, '');
     this.#end();
     this.owner.onClose(code, reason);
     this.#onOver(false);
