@@ -22,6 +22,7 @@ import { slowReaders } from './suites/slow-readers.js';
 import { sockets } from './suites/sockets.js';
 import { streaming } from './suites/streaming.js';
 import { tenants } from './suites/tenants.js';
+import { websockets } from './suites/websockets.js';
 
 export const BENCHMARKS: readonly Benchmark[] = [
   dispatch,
@@ -38,6 +39,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   streaming,
   slowReaders,
   sockets,
+  websockets,
   accounting,
   services,
   neighbours,

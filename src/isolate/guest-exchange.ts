@@ -7,9 +7,9 @@ import type { Exchange, ExchangeListener } from '../protocol/exchange.js';
 import { BodyPipe, type PipeSource, type PipeTarget } from './body-pipe.js';
 import { OWN } from './invocations/held-work.js';
 import { OpError } from './ops/arguments.js';
+import type { MessageReader } from './ops/message-reader.js';
 import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
 import type { TurnQueue } from './turns.js';
-import type { MessageReader } from './websocket/message-reader.js';
 
 export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   readonly exchange: Exchange;

@@ -7,8 +7,8 @@ import type { WebSocket } from 'ws';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { countAssembly } from './assembly-budget.js';
+import { RECORD_HEAD_BYTES, RecordKind } from './calls.js';
 import { closeRecord, lostRecord, RecordError, RecordReader, recordHead, writeRecordHead } from './record-codec.js';
-import { RECORD_HEAD_BYTES, RecordKind } from './records.js';
 
 /** Where the records go. */
 export interface BridgeOwner {

@@ -6,7 +6,6 @@ import { jsonParse, jsonStringify, stringIndexOf, stringSlice, stringToLowerCase
 import { requireHandler } from '../scope.ts';
 import { DOMException } from '../web/base/dom-exception.ts';
 import { isObject, quoted, toSequence, toUSVString } from '../web/base/idl.ts';
-import { isToken } from '../web/fetch/header-list.ts';
 import { parseUrl } from '../web/url/url-parse.ts';
 import { HostLink } from './host-link.ts';
 import type { LinkOwner } from './link.ts';
@@ -79,6 +78,14 @@ function protocolsOf(value: unknown): readonly string[] {
     seen[stringToLowerCase(name)] = true;
   }
   return names;
+}
+
+/** The characters of a protocol's name (RFC 9110, 5.6.2). */
+const TOKEN = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+function isToken(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (stringIndexOf(TOKEN, text[i] ?? '') < 0) return false;
+  return text !== '';
 }
 
 function syntaxError(why: string): DOMException {

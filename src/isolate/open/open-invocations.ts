@@ -22,8 +22,8 @@ import type { IsolateParts } from '../isolate-parts.js';
 import type { MeterEvents } from '../meter.js';
 import { OpError } from '../ops/arguments.js';
 import type { ExchangeHost } from '../ops/exchange.js';
+import { MessageReader } from '../ops/message-reader.js';
 import { Ev } from '../ops/table.js';
-import { MessageReader } from '../websocket/message-reader.js';
 import { eventTurn } from './event-turn.js';
 import { NO_CALLS, OpenInvocation } from './open-invocation.js';
 

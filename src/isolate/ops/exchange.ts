@@ -3,11 +3,11 @@ import { isServiceId, type ServiceId } from '../../bindings/service-id.js';
 import { QueueWord } from '../../protocol/messages.js';
 import { MAX_CALL_HEAD_BYTES } from '../../quotas/service-calls.js';
 import { errorText, type GuestExchange } from '../guest-exchange.js';
-import type { MessageReader } from '../websocket/message-reader.js';
-import { bytesRecord, textRecord } from '../websocket/write-record.js';
 import { checkedInteger, checkedText, copyIn, copyOut, guestByteLength, OpError, optionalText } from './arguments.js';
+import type { MessageReader } from './message-reader.js';
 import type { OpSet } from './op-set.js';
 import { BODY_ENDED, MAX_REPLY_HEAD_CHARACTERS, Op } from './table.js';
+import { bytesRecord, textRecord } from './write-record.js';
 
 /** The parts of the isolate that these ops use. */
 export interface ExchangeHost {

@@ -2,8 +2,9 @@
  * The WebSocket of a function's answer, for the application that has asked for it by `fetch()`: it speaks the records of the exchange itself, and there is
  * no network in between.
  */
+
+import { isSendableCode, RecordKind } from '../../../bindings/websocket/calls.js';
 import { closeRecord, RecordReader, recordHead } from '../../../bindings/websocket/record-codec.js';
-import { isSendableCode, RecordKind } from '../../../bindings/websocket/records.js';
 import { EdgeError } from '../../../quotas/errors.js';
 import type { Invocation } from '../../invocation/invocation.js';
 import type { AnswerBody, RequestBodySource } from '../../invocation/response-sink.js';

@@ -1,6 +1,6 @@
 /** Records of messages that the guest sends. What they may be like is checked again where they arrive. */
-import { RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/records.js';
-import { checkedInteger, copyWhenItFits, guestByteLength } from '../ops/arguments.js';
+import { RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/calls.js';
+import { checkedInteger, copyWhenItFits, guestByteLength } from './arguments.js';
 
 export function textRecord(kind: unknown, text: string): Uint8Array {
   const record = Buffer.allocUnsafe(RECORD_HEAD_BYTES + Buffer.byteLength(text));

@@ -2,10 +2,10 @@
  * The messages of a socket, one by one: each is an event of its own, with a turn of its own, so that microtasks run between them, other invocations get
  * their turns, and each begins its CPU time anew. The host has written the records, so their form is known.
  */
-import { MAX_CLOSE_BYTES, MAX_LOST_BYTES, RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/records.js';
+import { MAX_CLOSE_BYTES, MAX_LOST_BYTES, RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/calls.js';
 import type { Exchange } from '../../protocol/exchange.js';
-import { copyOut, guestByteLength } from '../ops/arguments.js';
-import { Ev } from '../ops/table.js';
+import { copyOut, guestByteLength } from './arguments.js';
+import { Ev } from './table.js';
 
 /** Up to this length a message is delivered when all of it is there: half of the first window of a body. */
 const WHOLE_BYTES = 32 * 1024;
