@@ -23,6 +23,7 @@ import { sockets } from './suites/sockets.js';
 import { sql } from './suites/sql.js';
 import { streaming } from './suites/streaming.js';
 import { tenants } from './suites/tenants.js';
+import { websockets } from './suites/websockets.js';
 
 export const BENCHMARKS: readonly Benchmark[] = [
   dispatch,
@@ -40,6 +41,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   streaming,
   slowReaders,
   sockets,
+  websockets,
   accounting,
   services,
   neighbours,

@@ -56,6 +56,12 @@ export type {
 export type { AccountStatsSnapshot } from './host/functions/loaded-functions.js';
 export type { EdgeHostOptions, EgressOptions } from './host/host-options.js';
 export type { ListenerOptions, NodeListener } from './host/ingress/listener.js';
+export {
+  FunctionSocket,
+  FunctionSocketCloseEvent,
+  type FunctionSocketEvents,
+  UpgradedResponse,
+} from './host/ingress/websocket/function-socket.js';
 export type { FunctionStatsSnapshot, HistogramSnapshot } from './host/invocation/function-stats.js';
 export type { CellEvent } from './host/invocation/telemetry.js';
 export type { TraceRequest } from './host/invocation/trace/redact.js';

@@ -11,4 +11,5 @@
 /// <reference path="worker/scope.d.ts" />
 /// <reference path="worker/streams.d.ts" />
 /// <reference path="worker/url.d.ts" />
+/// <reference path="worker/websockets.d.ts" />
 import './worker/functions.js';

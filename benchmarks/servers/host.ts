@@ -9,7 +9,9 @@ import { listen } from './listen.js';
 const [source = '', setting = ''] = process.argv.slice(2);
 const host = new EdgeHost({ storage: ':memory:', egress: { allow: setting === 'loopback' ? ['127.0.0.0/8'] : [] } });
 const fn = await host.load(source);
-listen(host.listener({ function: fn, cache: setting === 'cache' }), {
+const listener = host.listener({ function: fn, cache: setting === 'cache' });
+listen(listener, {
+  upgrade: listener.upgrade,
   children: () => host.health().cells.flatMap(({ pid }) => pid ?? []),
   close: () => host.close(),
 });

@@ -10,6 +10,8 @@ export const COMPATIBILITY_FLAGS = [
   'queues_json_messages',
   /** A batch of messages is done when its handler is, whatever becomes of what `waitUntil` was given. */
   'queue_consumer_no_wait_for_wait_until',
+  /** The `binaryType` of a WebSocket is `blob` at first, also before the compatibility date 2026-03-17. */
+  'websocket_standard_binary_type',
 ] as const;
 
 export type CompatibilityFlag = (typeof COMPATIBILITY_FLAGS)[number];

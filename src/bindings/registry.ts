@@ -24,6 +24,7 @@ import { socketBinding } from './socket/socket-binding.js';
 import type { SqlDirectory } from './sql/engine.js';
 import type { AccountSqlDatabase } from './sql/host-sql.js';
 import { sqlBinding } from './sql/sql-binding.js';
+import { webSocketBinding } from './websocket/websocket-binding.js';
 
 const BINDINGS: readonly BindingDefinition[] = [
   egressBinding,
@@ -36,6 +37,7 @@ const BINDINGS: readonly BindingDefinition[] = [
   functionBinding,
   stubBinding,
   sqlBinding,
+  webSocketBinding,
 ];
 
 /** The options of load() that bind names: that of each row, by its `option`. */

@@ -14,6 +14,7 @@ export enum ServiceId {
   /** Objects that calls of functions have passed by reference. */
   Stub = 12,
   Sql = 13,
+  WebSocket = 16,
   /** Reserved for experiments and tests: no service of the package has this number. */
   Experimental = 255,
 }

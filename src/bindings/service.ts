@@ -63,6 +63,11 @@ export interface ServiceReply {
    * with is the failure of what is left of the call. @default the connection ends with the body
    */
   readonly closed?: Promise<void>;
+  /**
+   * The call has opened a WebSocket: its bodies go on for as long as that is open, and hold no connection of the invocation.
+   * @default false
+   */
+  readonly isOpen?: true;
 }
 
 /** Answers calls; an error thrown reaches the function by name, message and code, without stack or cause. */

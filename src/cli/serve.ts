@@ -99,7 +99,7 @@ async function serve(
   const { trustProxy } = file;
   const functionsListener = host.listener({ trustProxy });
   const listener = isTested ? withScheduledEndpoint(host, functionsListener) : functionsListener;
-  const server = await listen({ ...address, report, listener });
+  const server = await listen({ ...address, report, listener, upgrade: functionsListener.upgrade });
   report({ type: 'listening', url: server.url, functions });
   await untilStopped(stop);
   report({ type: 'stopping' });

@@ -24,11 +24,15 @@ import {
   WritableStreamDefaultController,
   WritableStreamDefaultWriter,
 } from './web/streams/streams.ts';
+import { CloseEvent } from './websockets/close-event.ts';
+import { WebSocketPair } from './websockets/pair.ts';
+import { WebSocket } from './websockets/web-socket.ts';
 
 /** Classes, which are not enumerable properties of the global object. */
 export const fetchClasses = {
   Blob,
   ByteLengthQueuingStrategy,
+  CloseEvent,
   CompressionStream,
   CountQueuingStrategy,
   DecompressionStream,
@@ -50,6 +54,8 @@ export const fetchClasses = {
   ScheduledEvent,
   TransformStream,
   TransformStreamDefaultController,
+  WebSocket,
+  WebSocketPair,
   WritableStream,
   WritableStreamDefaultController,
   WritableStreamDefaultWriter,

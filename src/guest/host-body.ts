@@ -191,6 +191,13 @@ export class HostSink {
   }
 }
 
+/** Resolves with the next Ev.Data of the exchange. */
+export function whenData(exchange: number): Promise<void> {
+  return new PromiseCtor((resolve, reject) => {
+    mapSet(readers, exchange, { resolve, reject });
+  });
+}
+
 function wakeReader(exchange: number): boolean {
   const reader = mapGet(readers, exchange);
   if (reader === undefined) return false;

@@ -11,6 +11,7 @@ import { onMainModule } from './loader.ts';
 import { arrayIndexOf, ErrorCtor } from './primordials.ts';
 import { handlersOfEntrypoint, hasEntrypoint, setMainModule } from './rpc/serve.ts';
 import { leaveGlobalScope } from './scope.ts';
+import { setDefaultBinaryType } from './websockets/web-socket.ts';
 
 let env: object = {};
 let waitsForHeld = true;
@@ -19,6 +20,7 @@ onEvent(Ev.Setup, (json: string) => {
   const setup = parseSetup(json);
   setProps(setup.props ?? '');
   waitsForHeld = arrayIndexOf(setup.flags, 'queue_consumer_no_wait_for_wait_until') < 0;
+  if (arrayIndexOf(setup.flags, 'websocket_standard_binary_type') >= 0) setDefaultBinaryType('blob');
   env = createEnv(setup, createBinding);
 });
 

@@ -7,6 +7,7 @@ import type { Exchange, ExchangeListener } from '../protocol/exchange.js';
 import { BodyPipe, type PipeSource, type PipeTarget } from './body-pipe.js';
 import { OWN } from './invocations/held-work.js';
 import { OpError } from './ops/arguments.js';
+import type { MessageReader } from './ops/message-reader.js';
 import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
 import type { TurnQueue } from './turns.js';
 
@@ -30,6 +31,8 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   #pipeOut: BodyPipe | undefined;
   /** Brings the outgoing body from another exchange. */
   #pipeIn: BodyPipe | undefined;
+  /** Its bodies are those of a WebSocket: they are read message by message. */
+  messages: MessageReader | undefined;
   readonly #onRead: (exchange: GuestExchange) => void;
   #isReadReported = false;
   /** Of a call: the guest has seen the end of the answer's body, or wants no more of it. */
@@ -89,6 +92,11 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
     return exchange.incoming === 'open' && !exchange.hasWholeBody;
   }
 
+  /** More has come of a message that the guest is reading. */
+  reportMore(): void {
+    this.#reportData();
+  }
+
   pipeTo(target: GuestExchange): void {
     const pipe = new BodyPipe(this, target);
     target.isWriting = false;
@@ -128,6 +136,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
 
   onData(): void {
     if (this.#pipeOut !== undefined) this.#pipeOut.pump();
+    else if (this.messages !== undefined) this.messages.onData();
     else if (this.#wantsData) this.#reportData();
     else if (this.isInvocation && this.exchange.hasWholeBody) this.#onRead(this);
   }
@@ -154,7 +163,8 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
 
   onFail(reason: string): void {
     this.#failPipes(reason);
-    this.#reportIncomingFailure();
+    if (this.messages !== undefined) this.messages.onData();
+    else this.#reportIncomingFailure();
     // A source that has nothing to write is canceled now, not with its next write.
     if (this.isWriting) this.#push([Ev.Stopped, this.id, errorText(reason), 1]);
     if (this.isInvocation) this.#push([Ev.Abort, this.id]);

@@ -32,6 +32,8 @@ const MAX_SPENT = 1024;
 
 interface CpuBudget {
   usedMs: number;
+  /** What it had used when its time began anew. */
+  earlierMs: number;
   readonly limitMs: number;
   peakBytes: number;
   /** The most by which the isolate has grown in one of its turns. */
@@ -137,7 +139,7 @@ export class InvocationMeter implements TurnMeter {
     const { startupMs, cpuMs, cpuColdMs = 0 } = this.#limits;
     this.#coldMs = Math.max(0, cpuColdMs - usedMs);
     const limitMs = Math.min(startupMs, cpuMs.fetch ?? startupMs);
-    this.#background = { usedMs: 0, limitMs, peakBytes: 0, grownBytes: 0, refusedMs: 0, isSpent: false };
+    this.#background = { usedMs: 0, earlierMs: 0, limitMs, peakBytes: 0, grownBytes: 0, refusedMs: 0, isSpent: false };
   }
 
   /** Whether function code may run for an invocation: not when its CPU time, or that of all that are over, is used up. */
@@ -157,6 +159,7 @@ export class InvocationMeter implements TurnMeter {
     const limit = this.#limits.cpuMs[LIMIT_OF[kind] ?? 'fetch'];
     this.#budgets.set(invocation, {
       usedMs: 0,
+      earlierMs: 0,
       limitMs: limit ?? Number.POSITIVE_INFINITY,
       peakBytes: 0,
       grownBytes: 0,
@@ -165,21 +168,39 @@ export class InvocationMeter implements TurnMeter {
     });
   }
 
+  /** The invocation has got a message, for which it has its CPU time anew. Between turns. */
+  renew(invocation: number): void {
+    const budget = this.#budgets.get(invocation);
+    if (budget === undefined || budget.isSpent) return;
+    this.#settleBudget(budget);
+    budget.earlierMs += budget.usedMs;
+    budget.usedMs = 0;
+    budget.refusedMs = 0;
+  }
+
   /** For the host, see SignalKind.Done. Valid until the next call. */
   close(invocation: number): Buffer {
     const budget = this.#budgets.get(invocation);
     this.#budgets.delete(invocation);
-    if (budget !== undefined && budget.limitMs !== Number.POSITIVE_INFINITY) {
-      const isCold = budget === this.#cold;
-      // What it was given is not lent.
-      this.#cpuTokens.charge(isCold ? Math.min(budget.usedMs, budget.limitMs) : budget.usedMs, budget.limitMs);
-      if (isCold) this.#coldMs = 0;
-    }
+    if (budget !== undefined) this.#settleBudget(budget);
     const report = this.#report;
-    report.writeUInt32LE(Math.min(0xffff_ffff, Math.round((budget?.usedMs ?? 0) * 1000)), 0);
+    const usedMs = budget === undefined ? 0 : budget.usedMs + budget.earlierMs;
+    report.writeUInt32LE(Math.min(0xffff_ffff, Math.round(usedMs * 1000)), 0);
     report.writeUInt32LE(Math.min(0xffff_ffff, Math.round((budget?.peakBytes ?? 0) / 1024)), 4);
     report.writeUInt8(budget?.isSpent === true ? 1 : 0, 8);
     return report;
+  }
+
+  /** What was used is borrowed, or can be lent. */
+  #settleBudget(budget: CpuBudget): void {
+    if (budget.limitMs === Number.POSITIVE_INFINITY) return;
+    const isCold = budget === this.#cold;
+    // What it was given is not lent.
+    this.#cpuTokens.charge(isCold ? Math.min(budget.usedMs, budget.limitMs) : budget.usedMs, budget.limitMs);
+    if (!isCold) return;
+    this.#coldMs = 0;
+    this.#cold = undefined;
+    this.#coldInvocations = 0;
   }
 
   begin(invocation: number): void {
@@ -194,7 +215,7 @@ export class InvocationMeter implements TurnMeter {
       invocation,
       ORIGIN_MS + this.#startedMs,
       Math.max(0, budgetMs),
-      budget?.usedMs ?? 0,
+      budget === undefined ? 0 : budget.usedMs + budget.earlierMs,
       clockMs ?? 0,
     );
   }

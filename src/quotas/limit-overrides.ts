@@ -51,6 +51,7 @@ export interface LimitOverrides {
   readonly bodyBytes?: number;
   /** The body of a response. `EDGE_RESPONSE_STREAM`. */
   readonly responseBytes?: number;
+  readonly webSocketMessageBytes?: number;
   /** The source of a function with all of its modules, after gzip. `EDGE_SCRIPT_TOO_LARGE`. */
   readonly scriptBytes?: number;
   /** Variables and secrets of one function. `EDGE_LIMIT_EXCEEDED`. */

@@ -300,6 +300,17 @@ export const LIMITS = {
     values: everyPlan(NONE),
   },
 
+  webSocketMessageBytes: {
+    label: 'the message of a WebSocket',
+    unit: 'bytes',
+    source: 'Own: what hostBytes has room for. In both directions; a longer one closes the WebSocket with code 1009',
+    code: null,
+    min: 125,
+    max: 32 * MB,
+    by: 'plan',
+    values: everyPlan(16 * MB),
+  },
+
   // Deploying
   scriptBytes: {
     label: 'the source after gzip',

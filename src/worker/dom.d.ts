@@ -36,6 +36,30 @@ declare global {
 
   // Beyond TypeScript's library.
 
+  interface WebSocketPair {
+    [Symbol.iterator](): IterableIterator<WebSocket>;
+  }
+  /** Two sockets that are each other's ends. One is accepted, the other returned: `new Response(null, { status: 101, webSocket })`. */
+  var WebSocketPair: {
+    prototype: WebSocketPair;
+    new (): WebSocketPair & { readonly 0: WebSocket; readonly 1: WebSocket };
+  };
+
+  interface WebSocket {
+    /** Receives messages from now on. A socket made by the constructor needs none of it. */
+    accept(options?: { allowHalfOpen?: boolean }): void;
+  }
+
+  interface ResponseInit {
+    /** With status 101: the socket that the client gets. */
+    webSocket?: WebSocket | null;
+  }
+
+  interface Response {
+    /** Of a response of status 101. */
+    readonly webSocket: WebSocket | null;
+  }
+
   /** Bytes in, the same bytes out. */
   interface IdentityTransformStream {
     readonly readable: ReadableStream<Uint8Array>;

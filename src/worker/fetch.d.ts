@@ -150,6 +150,8 @@ interface Request extends Body {
 declare var Request: { prototype: Request; new (input: RequestInfo | URL, init?: RequestInit): Request };
 
 interface ResponseInit {
+  /** With status 101: the socket that the client gets. */
+  webSocket?: WebSocket | null;
   headers?: HeadersInit;
   status?: number;
   statusText?: string;
@@ -165,6 +167,8 @@ interface Response extends Body {
   readonly statusText: string;
   readonly type: ResponseType;
   readonly url: string;
+  /** Of a response of status 101. */
+  readonly webSocket: WebSocket | null;
   clone(): Response;
 }
 declare var Response: {

@@ -99,6 +99,7 @@ export class DevServer {
       host,
       port,
       report,
+      upgrade: listener.upgrade,
       listener: withScheduledEndpoint(this.#host, (request, response) =>
         listener(request, response, () => this.#answerNone(request, response)),
       ),

@@ -1,6 +1,7 @@
 /** The server of `dev` and `serve`: says where it listens, and stops without cutting off an answer. */
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeListener } from '../../host/ingress/listener.js';
 import { errorCode } from '../../quotas/errors.js';
@@ -23,12 +24,13 @@ export interface HttpServerOptions {
   readonly host: string;
   /** 0 for any that is free. */
   readonly port: number;
-  readonly listener: NodeListener;
+  readonly listener: (request: IncomingMessage, response: ServerResponse) => void;
+  readonly upgrade: NodeListener['upgrade'];
   readonly report: Report;
 }
 
 /** @throws CommandError when the address cannot be used */
-export async function listen({ host, port, listener, report }: HttpServerOptions): Promise<HttpServer> {
+export async function listen({ host, port, listener, upgrade, report }: HttpServerOptions): Promise<HttpServer> {
   const open = new Set<ServerResponse>();
   let isClosing = false;
   const server = createServer(
@@ -44,6 +46,13 @@ export async function listen({ host, port, listener, report }: HttpServerOptions
       listener(request, response);
     },
   );
+  // The server forgets a connection that has become a WebSocket, and yet waits for its end.
+  const upgraded = new Set<Duplex>();
+  server.on('upgrade', (request, socket, head) => {
+    upgraded.add(socket);
+    socket.once('close', () => upgraded.delete(socket));
+    upgrade(request, socket, head);
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', error => reject(notListening(error, host, port)));
     server.listen(port, host, resolve);
@@ -60,6 +69,7 @@ export async function listen({ host, port, listener, report }: HttpServerOptions
       await Promise.race([closed, pause(drainMs, undefined, { signal: stop.signal }).catch(() => {})]);
       stop.abort();
       server.closeAllConnections();
+      for (const socket of upgraded) socket.destroy();
       await closed;
     },
   };

@@ -5,7 +5,14 @@
  *
  * Nothing that function code does may escape from here or disturb another invocation: captured intrinsics only.
  */
-import { BODY_NONE, Ev, MAX_REPLY_HEAD_CHARACTERS, MAX_REPLY_HEADERS, Op } from '../../isolate/ops/table.ts';
+import {
+  BODY_NONE,
+  BODY_STREAM,
+  Ev,
+  MAX_REPLY_HEAD_CHARACTERS,
+  MAX_REPLY_HEADERS,
+  Op,
+} from '../../isolate/ops/table.ts';
 import { goesWhole, type OutgoingBody, sendBody, takeOutgoing } from '../body-out.ts';
 import { onEvent, op, opNumber } from '../bridge.ts';
 import { dropCall } from '../calls.ts';
@@ -26,10 +33,14 @@ import {
 import { DOMException } from '../web/base/dom-exception.ts';
 import { inspect } from '../web/console/inspect.ts';
 import { Body, bodyLength, isUnusable } from '../web/fetch/body.ts';
+import { asksForWebSocket } from '../web/fetch/fetch.ts';
 import { hasName } from '../web/fetch/header-list.ts';
 import { createRequest, RequestState } from '../web/fetch/request.ts';
 import { isResponse, type ResponseState, responseState } from '../web/fetch/response.ts';
 import { abortSignal } from '../web/scheduling/abort.ts';
+import { dropLink } from '../websockets/host-link.ts';
+import { joinSocket, takeSocket } from '../websockets/upgrade.ts';
+import type { WebSocket } from '../websockets/web-socket.ts';
 import { type ContextOwner, createContext, type ExecutionContext } from './execution-context.ts';
 import type { AlarmInfo, Handlers } from './handlers.ts';
 import { batchOutcome, closeBatch, createBatch, type MessageBatch, sayRetries } from './queue.ts';
@@ -69,6 +80,8 @@ export class Invocation implements ContextOwner {
   propsText: string | undefined = undefined;
   /** It has sent objects by reference (rpc/exports.ts). */
   hasExports = false;
+  /** The request asks for a WebSocket, whose messages come in place of a body. */
+  isUpgrade = false;
 
   constructor(id: number) {
     this.id = id;
@@ -328,6 +341,10 @@ function checkHead(state: ResponseState, head: string): void {
 function reply(invocation: Invocation, state: ResponseState): void {
   const { id } = invocation;
   const { body, status } = state;
+  if (state.webSocket !== null) {
+    replySocket(invocation, state, state.webSocket);
+    return;
+  }
   if (state.type === 'error') throw new TypeErrorCtor('The fetch handler answered with Response.error()');
   if (body === null) {
     notify(Op.Reply, id, status, headOf(state));
@@ -344,6 +361,23 @@ function reply(invocation: Invocation, state: ResponseState): void {
   } else if (notify(Op.ReplyStream, id, status, headWithLength(state, bodyLength(body)))) {
     send(invocation, outgoing);
   }
+}
+
+/** The answer to a request that asks for a WebSocket: from here on its bodies are those of the socket. */
+function replySocket(invocation: Invocation, state: ResponseState, socket: WebSocket): void {
+  const { id } = invocation;
+  if (!invocation.isUpgrade) {
+    throw new TypeErrorCtor(
+      'The fetch handler answered with a WebSocket, but the request does not ask for one (Upgrade: websocket), or has come by a way that has none',
+    );
+  }
+  const taken = takeSocket(socket);
+  if (!notify(Op.ReplyStream, id, 101, headOf(state))) return;
+  const isOurs = joinSocket(taken, id, isLost => {
+    if (isLost) invocation.abandon();
+    else invocation.endTask();
+  });
+  if (isOurs) invocation.tasks++;
 }
 
 /** A complete answer, or the head of one whose body follows. `head` is Latin-1. */
@@ -419,7 +453,9 @@ onEvent(Ev.Fetch, (id: number, head: string, bodySize: number) => {
   }
   state.redirect = 'manual';
   state.isImmutable = true;
-  if (bodySize !== BODY_NONE) state.body = new Body(new HostBody(id, bodySize));
+  // A GET has no body: what follows it are the messages of a socket, once there is one.
+  if (bodySize === BODY_STREAM && asksForWebSocket(state)) invocation.isUpgrade = true;
+  else if (bodySize !== BODY_NONE) state.body = new Body(new HostBody(id, bodySize));
   run(invocation, handler ?? missing, createRequest(state), answerFetch);
 });
 
@@ -470,6 +506,7 @@ onEvent(Ev.Over, (id: number, exchanges: string) => {
   for (let i = 0; i < ids.length; i++) {
     const exchange = +(ids[i] ?? 0);
     dropExchange(exchange);
+    dropLink(exchange);
     dropCall(exchange);
   }
 });

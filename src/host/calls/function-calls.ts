@@ -21,7 +21,7 @@ import { Peer, type SharedObject } from '../invocation/peers.js';
 import { checkAnswer, checkCall, checkSize } from './call-heads.js';
 import { thrownBy } from './call-sink.js';
 import { run, runIn } from './run-call.js';
-import { serviceFetch } from './service-fetch.js';
+import { isUpgradeHead, serviceFetch } from './service-fetch.js';
 
 /** Invocations that may begin with one event by calls of functions, that of the event included. */
 const MAX_INVOCATIONS = 32;
@@ -67,7 +67,9 @@ async function fetchFrom(
   const lead = `${entrypoint}${latin1(JSON.stringify(props))}`;
   try {
     return await serviceFetch(call, lead, limits, (head, body) => {
-      const start = { kind: HostOpens.Fetch, head, isUtf8: false, props, chain: origin.chain, calls } as const;
+      const isUpgrade = isUpgradeHead(call.args) && body !== null && !(body instanceof Uint8Array);
+      const plain = { kind: HostOpens.Fetch, head, isUtf8: false, props, chain: origin.chain, calls } as const;
+      const start = isUpgrade ? ({ ...plain, isUpgrade } as const) : plain;
       return run(runner, start, body, call.signal);
     });
   } catch (error) {

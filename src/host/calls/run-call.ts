@@ -9,6 +9,9 @@ import type { InvocationStart } from '../invocation/invocation-start.js';
 import type { Peer } from '../invocation/peers.js';
 import { type CalleeAnswer, CallSink } from './call-sink.js';
 
+/** Messages are no body, and have no end that a limit could know. */
+const NO_COUNTER = { bytes: 0, add: () => {} };
+
 export type StartOfCall = Omit<InvocationStart, 'body' | 'isComplete'>;
 
 /** In an isolate of the function, which is started when there is none. */
@@ -18,7 +21,7 @@ export function run(
   body: ServiceBody | null,
   signal: AbortSignal | undefined,
 ): Promise<CalleeAnswer> {
-  return begin(body, signal, runner.context, (whole, isComplete, sink) => {
+  return begin(body, signal, start.isUpgrade === true, runner.context, (whole, isComplete, sink) => {
     const complete = { ...start, body: whole, isComplete };
     return runner.runNow(complete, sink) ?? runner.run(complete, sink);
   });
@@ -31,7 +34,7 @@ export function runIn(
   body: ServiceBody | null,
   signal: AbortSignal | undefined,
 ): Promise<CalleeAnswer> {
-  return begin(body, signal, owner.context, (whole, isComplete, sink) => {
+  return begin(body, signal, false, owner.context, (whole, isComplete, sink) => {
     owner.context.share.checkInvocation();
     owner.called++;
     return new Invocation(owner.context, owner.isolate, { ...start, body: whole, isComplete }, sink);
@@ -41,6 +44,7 @@ export function runIn(
 function begin(
   body: ServiceBody | null,
   signal: AbortSignal | undefined,
+  isUpgrade: boolean,
   { limits }: InvocationContext,
   startWith: (whole: Uint8Array | null, isComplete: boolean, sink: CallSink) => Invocation | Promise<Invocation>,
 ): Promise<CalleeAnswer> {
@@ -49,7 +53,9 @@ function begin(
     const started = (invocation: Invocation): void => {
       sink.started(invocation);
       if (stream === undefined) return;
-      invocation.source = new RequestBody(stream, invocation, new BodyCounter(limits), error => sink.refused(error));
+      invocation.source = new RequestBody(stream, invocation, isUpgrade ? NO_COUNTER : new BodyCounter(limits), error =>
+        sink.refused(error),
+      );
     };
     const isStream = body !== null && !(body instanceof Uint8Array);
     const stream = isStream ? ReadableStream.from<Uint8Array>(body) : undefined;

@@ -6,6 +6,7 @@ import { type CheckedHead, checkHead } from '../../bindings/egress/request-head.
 import type { ServiceBody, ServiceCall, ServiceReply } from '../../bindings/service.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { checkRequestHead, type RequestLimits } from '../../quotas/request-checks.js';
+import { isObject } from '../../quotas/schema/describe.js';
 import { headOfRaw, pairsOf, parseResponseHead, type ResponseHead } from '../ingress/http-head.js';
 import type { CalleeAnswer } from './call-sink.js';
 
@@ -25,16 +26,26 @@ export async function serviceFetch(
   send: SendHop,
 ): Promise<ServiceReply> {
   const { redirect, ...head } = checkHead(args);
-  let hop: Hop = { ...head, body };
+  // Left out by the check, as what belongs to one connection: here it belongs to the call.
+  const isUpgrade = head.method === 'GET' && isUpgradeHead(args);
+  let hop: Hop = { ...head, headers: isUpgrade ? [...head.headers, 'upgrade', 'websocket'] : head.headers, body };
   for (let count = 0; ; count++) {
     if (count > 0) work.countRedirect(count);
     const answer = await send(headOf(hop, lead, limits), hop.body);
     const parsed = parse(answer.head);
     const next = follow(redirect, hop, answer.status, parsed);
+    if (answer.status === 101) return { ...responseOf(hop, answer, parsed, count > 0), isOpen: true };
     if (next === undefined) return responseOf(hop, answer, parsed, count > 0);
     cancelBody(answer.body);
     hop = next;
   }
+}
+
+/** The caller asks for a WebSocket, and the bodies of its call are to be those of one. */
+export function isUpgradeHead(args: unknown): boolean {
+  if (!isObject(args) || !Array.isArray(args.headers)) return false;
+  const at = args.headers.findIndex((name, index) => index % 2 === 0 && String(name).toLowerCase() === 'upgrade');
+  return at >= 0 && String(args.headers[at + 1]).toLowerCase() === 'websocket';
 }
 
 function headOf({ method, url, headers, contentLength }: Hop, lead: string, limits: RequestLimits): string {

@@ -20,7 +20,7 @@ export function loadHead(
       const guestConfig = row.guestConfig?.(config, compatibility);
       return { name, service: row.id, ...(guestConfig !== undefined && { config: guestConfig }) };
     }),
-    flags: options.compatibilityFlags,
+    flags: flagsOf(compatibility),
     props: propsText(options.props),
     limits: {
       startupMs: limits.startupMs,
@@ -38,6 +38,14 @@ export function loadHead(
       },
     },
   };
+}
+
+/** From this date on the flag holds without being named. */
+const STANDARD_BINARY_TYPE_FROM = '2026-03-17';
+
+/** The flags that the realm reads. */
+function flagsOf({ date, flags }: { readonly date: string; readonly flags: readonly string[] }): readonly string[] {
+  return date < STANDARD_BINARY_TYPE_FROM ? flags : [...flags, 'websocket_standard_binary_type'];
 }
 
 function propsText(props: Readonly<Record<string, unknown>>): string {

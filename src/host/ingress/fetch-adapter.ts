@@ -1,4 +1,6 @@
 /** The endpoint of fetch(): a standard Request in, a standard Response out, bodies streamed with backpressure both ways. */
+
+import { headerOf } from '../../bindings/cache/header-values.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
 import { EdgeError } from '../../quotas/errors.js';
@@ -7,12 +9,13 @@ import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
 import type { Invocation } from '../invocation/invocation.js';
-import { FetchStart } from '../invocation/invocation-start.js';
+import { FetchStart, UpgradeStart } from '../invocation/invocation-start.js';
 import type { ResponseSink } from '../invocation/response-sink.js';
 import { BufferedResponse } from './buffered-response.js';
 import type { FetchInput } from './fetch-input.js';
 import { isNullBodyStatus, pairsOf, parseResponseHead } from './http-head.js';
 import { RequestBody } from './request-body.js';
+import { FunctionSocket, UpgradedResponse } from './websocket/function-socket.js';
 
 /** Chunks of a response body handed to the reader are at most this long. */
 const MAX_PIECE_BYTES = 64 * 1024;
@@ -56,7 +59,9 @@ function run(
       reject(input.signal.reason);
       return;
     }
-    const start = new FetchStart(input.head, null, input.body === null, input.props, input.chain, timeoutMs);
+    const isUpgrade = isUpgradeInput(input);
+    const Start = isUpgrade ? UpgradeStart : FetchStart;
+    const start = new Start(input.head, null, !isUpgrade && input.body === null, input.props, input.chain, timeoutMs);
     const sink = new FetchSink(input, runner.context.limits, resolve, reject);
     const invocation = runner.runNow(start, sink);
     if (invocation !== undefined) sink.started(invocation);
@@ -79,6 +84,7 @@ class FetchSink implements ResponseSink {
   #controller: ReadableByteStreamController | undefined;
   #wake: (() => void) | undefined;
   #isFinished = false;
+  #socket: FunctionSocket | undefined;
   #onAbort: (() => void) | undefined;
 
   constructor(
@@ -119,6 +125,10 @@ class FetchSink implements ResponseSink {
     this.#exchange = exchange;
     try {
       const { statusText, headers } = parseResponseHead(head);
+      if (status === 101) {
+        this.#switch(headers, exchange);
+        return;
+      }
       const init = new FetchedInit(status, statusText, headers);
       let response: Response;
       if (isNullBodyStatus(status)) {
@@ -139,7 +149,22 @@ class FetchSink implements ResponseSink {
     }
   }
 
+  /** The function has answered with a WebSocket. The signal of the request ends it no more: its close does. */
+  #switch(headers: readonly string[], exchange: Exchange): void {
+    const invocation = this.#invocation;
+    if (invocation === undefined) throw new TypeError('it came before its invocation');
+    const protocol = headerOf(headers, 'sec-websocket-protocol') ?? '';
+    const { webSocketMessageBytes } = this.#limits;
+    const socket = new FunctionSocket(invocation, exchange, protocol, webSocketMessageBytes, () => this.#finish());
+    this.#socket = socket;
+    this.#resolve(new UpgradedResponse(socket, { headers: pairsOf(headers) }) as Response);
+  }
+
   bodyReady(): void {
+    if (this.#socket !== undefined) {
+      this.#socket.bodyReady();
+      return;
+    }
     // The application alone decides when the body is read, if ever, so it no longer counts. A response to another function counts until
     // that one has read it.
     if (this.#exchange?.hasWholeBody === true && this.#input.chain === undefined) this.#exchange.giveAway();
@@ -149,6 +174,7 @@ class FetchSink implements ResponseSink {
   }
 
   fail(error: EdgeError): void {
+    this.#socket?.fail(error);
     this.#reject(error);
     this.#end(error);
   }
@@ -200,6 +226,15 @@ class FetchSink implements ResponseSink {
     this.#isFinished = true;
     if (this.#onAbort !== undefined) this.#input.signal?.removeEventListener('abort', this.#onAbort);
   }
+}
+
+/** Its GET has no body: what follows it are messages, once the function has answered with a WebSocket. */
+function isUpgradeInput({ method, body, headers }: FetchInput): boolean {
+  if (method !== 'GET' || body !== null) return false;
+  for (const [name, value] of headers) {
+    if (name.toLowerCase() === 'upgrade') return value.toLowerCase() === 'websocket';
+  }
+  return false;
 }
 
 /**

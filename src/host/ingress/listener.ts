@@ -3,13 +3,14 @@
  * socket, without a Request or Response in between.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { INLINE_BODY_BYTES } from '../../protocol/frame-layout.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { BodyCounter, checkRequestHead } from '../../quotas/request-checks.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
-import { FetchStart, type InvocationStart } from '../invocation/invocation-start.js';
+import { FetchStart, type InvocationStart, UpgradeStart } from '../invocation/invocation-start.js';
 import { clientAddress, comesOverUnknownProxy, type TrustProxy } from './client-address.js';
 import { clientHeaders } from './client-headers.js';
 import { sendError } from './error-response.js';
@@ -20,6 +21,9 @@ import { isClosed, type Next, NodeSink } from './node-sink.js';
 import { bodyIsRead, bodyReadBefore } from './read-body.js';
 import { readTarget } from './request-target.js';
 import { checkServer, maxHeadersOf, serverOf, tooManyHeaders } from './server-bounds.js';
+import { checkHandshake, isWebSocketRequest, loadWs } from './websocket/handshake.js';
+import { UpgradeConnection } from './websocket/upgrade-connection.js';
+import { UpgradeSink } from './websocket/upgrade-sink.js';
 
 export interface ListenerOptions {
   /**
@@ -42,7 +46,14 @@ export interface ListenerOptions {
   readonly compression?: boolean;
 }
 
-export type NodeListener = (request: IncomingMessage, response: ServerResponse, next?: Next) => void;
+export interface NodeListener {
+  (request: IncomingMessage, response: ServerResponse, next?: Next): void;
+  /**
+   * Serves WebSockets: `server.on('upgrade', listener.upgrade)`. Requests for anything else than a WebSocket that come by this event are served as if
+   * they had not asked for it. `next` is called for what no function is attached to; without it such a request is answered with 404.
+   */
+  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, next?: Next) => void;
+}
 /** The function behind a URL, and what happens to its requests beyond the daily limit. */
 export type FindRoute = (
   host: string,
@@ -72,7 +83,12 @@ export function createListener(
     if (error instanceof Error && !isEdgeErrorCode(errorCode(error) ?? '')) onWarning(error);
     sendError(request, response, error);
   };
-  return (request, response, next) => {
+  const listen = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    next?: Next,
+    connection?: UpgradeConnection,
+  ): void => {
     try {
       const target = readTarget(request, trustProxy);
       const route = find(target.host, target.path);
@@ -101,6 +117,7 @@ export function createListener(
         isProxyWarned = comesOverUnknownProxy(request);
         if (isProxyWarned) onWarning(unknownProxy(request));
       }
+      if (connection !== undefined) checkHandshake(request);
       const peer = request.socket.remoteAddress;
       const address = clientAddress(request, trustProxy, peer);
       const proceed = (decision: AdmissionDecision, fill?: Fill): void => {
@@ -113,17 +130,21 @@ export function createListener(
           }
           const sink = new NodeSink(request, response, context, next, compression);
           if (timeoutMs !== Number.POSITIVE_INFINITY) sink.limit(timeoutMs);
-          serve(
-            runner,
-            request,
-            fill === undefined ? sink : fill.around(sink),
-            headOfRaw(request.method ?? 'GET', target.url, request.rawHeaders, clientHeaders(request, address, peer)),
+          const head = headOfRaw(
+            request.method ?? 'GET',
+            target.url,
+            request.rawHeaders,
+            clientHeaders(request, address, peer),
           );
+          if (connection !== undefined) {
+            const upgradeSink = new UpgradeSink(sink, request, connection, context);
+            begin(runner, upgradeSink, new UpgradeStart(head, null, false));
+          } else serve(runner, request, fill === undefined ? sink : fill.around(sink), head);
         } else if (decision.kind === 'bypass')
           leave(request, response, next, refusalOf(context, mode, decision).message);
         else sendError(request, response, refusalOf(context, mode, decision), decision.retryAfterMs);
       };
-      if (front?.takes(request, runner) === true) {
+      if (connection === undefined && front?.takes(request, runner) === true) {
         const headOf = (headers: readonly string[]): string =>
           headOfRaw('GET', target.url, headers, clientHeaders(request, address, peer));
         const run = (fill?: Fill): void => {
@@ -154,6 +175,28 @@ export function createListener(
       refuse(request, response, error);
     }
   };
+  const upgrade: NodeListener['upgrade'] = (request, socket, head, next) => {
+    const connection = new UpgradeConnection(request, socket, head);
+    const { response } = connection;
+    const leaveOn =
+      next &&
+      ((error?: unknown) => {
+        connection.giveBack();
+        next(error);
+      });
+    if (!isWebSocketRequest(request)) listen(request, response, leaveOn);
+    else
+      loadWs().then(
+        () => listen(request, response, leaveOn, connection),
+        error => refuse(request, response, error),
+      );
+  };
+  return Object.assign(
+    (request: IncomingMessage, response: ServerResponse, next?: Next) => listen(request, response, next),
+    {
+      upgrade,
+    },
+  );
 }
 
 /** For a request without a body, which needs no pause meanwhile. */

@@ -55,6 +55,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
   /** Inside the loop of `bodyReady`. */
   #isMoving = false;
   #isHandedOver = false;
+  #isUpgraded = false;
   /** Listens for a body that comes as a stream. */
   #onData: ((chunk: Buffer) => void) | undefined;
 
@@ -105,6 +106,13 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     if (this.#request.readableEnded) invocation.exchange.end();
     // It was paused while the function was started, in case that other code was reading it.
     else if (this.#request.isPaused()) this.#request.resume();
+  }
+
+  /** The connection is given to something else, which reports its end. False when it is gone already. */
+  handOver(): boolean {
+    this.#settle();
+    this.#isUpgraded = true;
+    return !this.#isGone;
   }
 
   /** The function could not be started. */
@@ -178,6 +186,11 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     } catch (error) {
       this.#refuseAnswer(this.#failureOf(error, head));
     }
+  }
+
+  /** The answer cannot be given: the client gets an error page. */
+  refuseAnswer(failure: EdgeError): void {
+    this.#refuseAnswer(failure);
   }
 
   #refuseAnswer(failure: EdgeError): void {
@@ -379,7 +392,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
   #closed(): void {
     this.#settle();
     this.#countRead();
-    if (this.#response.writableFinished) return;
+    if (this.#response.writableFinished || this.#isUpgraded) return;
     this.#isGone = true;
     this.#invocation?.abort();
   }

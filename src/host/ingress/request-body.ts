@@ -8,7 +8,7 @@ export class RequestBody implements RequestBodySource {
   readonly #body: ReadableStream<Uint8Array>;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #invocation: Invocation;
-  readonly #counter: BodyCounter;
+  readonly #counter: Pick<BodyCounter, 'add' | 'bytes'>;
   readonly #onFail: (error: unknown) => void;
   #isReading = false;
   #isFinished = false;
@@ -17,7 +17,7 @@ export class RequestBody implements RequestBodySource {
   constructor(
     body: ReadableStream<Uint8Array>,
     invocation: Invocation,
-    counter: BodyCounter,
+    counter: Pick<BodyCounter, 'add' | 'bytes'>,
     onFail: (error: unknown) => void,
   ) {
     this.#body = body;

@@ -21,6 +21,8 @@ export interface InvocationStart {
   readonly body: Uint8Array | string | null;
   /** The body is all of it; else it is written to the exchange by its source. */
   readonly isComplete: boolean;
+  /** The request asks for a WebSocket: what is written to the exchange are messages, once there is one. */
+  readonly isUpgrade?: true;
   /** What came with the call that begins it, in place of what was given to load(). */
   readonly props?: Readonly<Record<string, unknown>> | undefined;
   /** The fetches of other functions of this host that begin it. */
@@ -66,6 +68,11 @@ export class FetchStart implements InvocationStart {
     this.chain = chain;
     this.timeoutMs = timeoutMs;
   }
+}
+
+/** A request for a WebSocket. */
+export class UpgradeStart extends FetchStart {
+  readonly isUpgrade = true;
 }
 
 /** @throws TypeError or RangeError for a timeout that is none */

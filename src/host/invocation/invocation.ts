@@ -108,6 +108,19 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     if (this.#state !== 'over') this.#leaveAnswering('finishing');
   }
 
+  /** Messages of its WebSocket have been handed over: its CPU time begins anew with each. */
+  renew(messages: number): void {
+    this.#isolate.claims.renewed(messages);
+    this.#bill?.renew();
+  }
+
+  /** Its WebSocket is closed, which the function learns by the last of the messages. From here on waitUntil has its time. */
+  socketClosed(isClean: boolean): void {
+    if (this.#state === 'over') return;
+    if (!isClean) this.#record.ended('responseStreamDisconnected');
+    this.#leaveAnswering(isClean ? 'finishing' : 'abandoned');
+  }
+
   /** Nothing of it goes on in the isolate. */
   close(): void {
     this.#isolate.closeInvocation(this.exchange.id);
@@ -142,7 +155,8 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
       this.bodyEnded();
       return;
     }
-    const refusal = refusedAnswer(this.#context, status, head, body.length);
+    const isSwitch = status === 101 && !isComplete && this.#record.start.isUpgrade === true;
+    const refusal = refusedAnswer(this.#context, isSwitch ? 200 : status, head, body.length);
     if (refusal !== undefined) {
       this.end(refusal, 'exception');
       return;

@@ -22,6 +22,7 @@ import type { IsolateParts } from '../isolate-parts.js';
 import type { MeterEvents } from '../meter.js';
 import { OpError } from '../ops/arguments.js';
 import type { ExchangeHost } from '../ops/exchange.js';
+import { MessageReader } from '../ops/message-reader.js';
 import { Ev } from '../ops/table.js';
 import { eventTurn } from './event-turn.js';
 import { NO_CALLS, OpenInvocation } from './open-invocation.js';
@@ -154,6 +155,26 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
 
   awaitClient(exchange: GuestExchange): void {
     exchange.isClientAwaited = true;
+  }
+
+  messagesOf(exchange: GuestExchange): MessageReader {
+    const { turns, meter } = this.#parts;
+    const { invocationId, serial, isInvocation } = exchange;
+    const renew = (): boolean => {
+      meter.renew(invocationId);
+      return true;
+    };
+    exchange.messages ??= new MessageReader(exchange.exchange, {
+      // Those of the client alone: what the function has asked others for is its own work.
+      onEvent: (event, isMessage) =>
+        turns.push(invocationId, event, isMessage && isInvocation ? renew : undefined, serial),
+      onMore: () => exchange.reportMore(),
+      onEnd: () => {
+        exchange.noteRead();
+        exchange.readingDone();
+      },
+    });
+    return exchange.messages;
   }
 
   call(service: ServiceId, head: string, body: Uint8Array | string | null, isComplete: boolean): GuestExchange {

@@ -4,8 +4,10 @@ import { QueueWord } from '../../protocol/messages.js';
 import { MAX_CALL_HEAD_BYTES } from '../../quotas/service-calls.js';
 import { errorText, type GuestExchange } from '../guest-exchange.js';
 import { checkedInteger, checkedText, copyIn, copyOut, guestByteLength, OpError, optionalText } from './arguments.js';
+import type { MessageReader } from './message-reader.js';
 import type { OpSet } from './op-set.js';
 import { BODY_ENDED, MAX_REPLY_HEAD_CHARACTERS, Op } from './table.js';
+import { bytesRecord, textRecord } from './write-record.js';
 
 /** The parts of the isolate that these ops use. */
 export interface ExchangeHost {
@@ -29,6 +31,8 @@ export interface ExchangeHost {
   queueWord(invocation: GuestExchange, word: QueueWord, index: number, delaySeconds: number): void;
   /** Function code has the signal of the request. */
   awaitClient(invocation: GuestExchange): void;
+  /** The reader of a socket's messages. From the first call on its bodies are those of a socket. */
+  messagesOf(exchange: GuestExchange): MessageReader;
 }
 
 /** The longest failure of a handler; the guest shortens its texts. */
@@ -63,7 +67,8 @@ export function exchangeOps(host: ExchangeHost): OpSet {
     const found = invocation(id);
     host.beforeReply(found);
     found.exchange.reply(
-      checkedInteger(status, 200, 599),
+      // The host refuses a switch of protocols that the client has not asked for.
+      status === 101 && !isComplete ? 101 : checkedInteger(status, 200, 599),
       checkedText(head, MAX_REPLY_HEAD_CHARACTERS),
       false,
       body,
@@ -195,6 +200,13 @@ export function exchangeOps(host: ExchangeHost): OpSet {
       found.readingDone();
       return undefined;
     },
+    [Op.SocketNext]: id => {
+      host.messagesOf(exchange(id)).next();
+      return undefined;
+    },
+    [Op.SocketRead]: (id, target) => host.messagesOf(exchange(id)).read(target),
+    [Op.SocketText]: (id, kind, text) => exchange(id).write(textRecord(kind, checkedText(text, MAX_WHOLE_BYTES))),
+    [Op.SocketBytes]: (id, kind, bytes) => exchange(id).write(bytesRecord(kind, bytes, MAX_WHOLE_BYTES)),
     [Op.BodyPipe]: (from, to) => {
       const source = exchange(from);
       const target = exchange(to);

@@ -146,6 +146,15 @@ export enum Op {
   /** () => the invocation whose turn it is; 0 at start-up. */
   CurrentInvocation,
 
+  /** (exchange): its bodies are those of a WebSocket, and the next message is wanted. Ev.SocketMessage follows, once. */
+  SocketNext,
+  /** (exchange, target: bytes) => bytes copied of the message that Ev.SocketMessage has announced; 0: Ev.Data follows. */
+  SocketRead,
+  /** (exchange, RecordKind, text) => credit, as that of BodyWrite. */
+  SocketText,
+  /** (exchange, RecordKind, bytes) => credit, as that of BodyWrite. */
+  SocketBytes,
+
   /** Always last: the number of ops. */
   Count,
 }
@@ -198,6 +207,11 @@ export enum Ev {
   Tail,
   /** (invocation, JSON of ReceivedCall, body size): a call of a method, or a read of a property. */
   Rpc,
+  /**
+   * (exchange, RecordKind, size, text): the next message of a WebSocket. A text is there when it is short; else `size` bytes are there for Op.SocketRead.
+   * Of RecordKind.Close `size` is the code, 0 for none, and the text the reason.
+   */
+  SocketMessage,
 }
 
 /** The components of Op.UrlUpdate. */

@@ -72,6 +72,12 @@ export class CpuClaims {
     this.#earnedMs += CPU.callMs * count;
   }
 
+  /** An open request has got messages of its WebSocket, each of which begins its CPU time anew. */
+  renewed(messages: number): void {
+    const grantMs = this.#grantMs('fetch');
+    if (grantMs !== Number.POSITIVE_INFINITY) this.#earnedMs += grantMs * messages;
+  }
+
   /** An invocation has ended. `cpuMs` is what the cell reports; undefined if unknown. */
   closed(invocation: number, cpuMs: number | undefined): void {
     const other = this.#others.size === 0 ? undefined : this.#others.get(invocation);

@@ -75,7 +75,8 @@ export async function answerCall(
     const reply = await service(new FunctionCall(head.method, args, body, traced, io, accounting));
     answer = reply.head;
     connection?.answered();
-    if (connection !== undefined && hasBody(reply)) {
+    if (reply.isOpen === true) connection?.close();
+    else if (connection !== undefined && hasBody(reply)) {
       // Before the answer is sent, or the function may have read it before it is known that it must.
       const isWhole = reply.body instanceof Uint8Array;
       accounting.hold(exchange.id, connection, isWhole ? undefined : error => io.cancel(error));
@@ -85,7 +86,7 @@ export async function answerCall(
       else accounting.sent(exchange.id);
       return;
     }
-    await send(exchange, io, reply, connection);
+    await send(exchange, io, reply, reply.isOpen === true ? undefined : connection);
     connection?.close();
   } catch (error) {
     failure = connection?.error ?? error;

@@ -61,6 +61,10 @@ function startIsolate({ fd, callsFd }: LeaseDescriptors): void {
           echo(exchange);
           return;
         }
+        if (pathname === '/socket') {
+          answerSocket(exchange, searchParams);
+          return;
+        }
         if (pathname === '/ring') {
           ring(channel, exchange.id, host);
           return;
@@ -275,6 +279,28 @@ function echo(exchange: Exchange): void {
   };
   exchange.reply(200, 'OK', false, null, false);
   exchange.forwardIncoming();
+}
+
+/** Switches protocols and sends what the query says, `records` in hexadecimal; with `again` over and over, as fast as it may. */
+function answerSocket(exchange: Exchange, query: URLSearchParams): void {
+  const records = Buffer.from(query.get('records') ?? '', 'hex');
+  const isEndless = query.has('again');
+  const send = (): void => {
+    while (exchange.write(records) > 0 && isEndless) {
+      // Until it may send no more.
+    }
+  };
+  const ignore = (): void => {};
+  exchange.listener = {
+    onReply: ignore,
+    onData: ignore,
+    onCredit: () => isEndless && send(),
+    onSent: ignore,
+    onStop: ignore,
+    onFail: ignore,
+  };
+  exchange.reply(101, '', false, null, query.has('whole'));
+  send();
 }
 
 /**

@@ -22,12 +22,13 @@ const CONNECTIONS: Readonly<Record<string, readonly string[]>> = {
   callback: [],
   kv: ['get', 'getMany', 'list', 'put', 'delete'],
   socket: ['connect'],
+  websocket: ['fetch'],
   queue: ['send', 'sendBatch'],
   service: [],
   stub: [],
 };
 /** Those that share the quota of fetch: rule 6. */
-const EXTERNAL: readonly string[] = ['fetch', 'cache', 'socket', 'service', 'stub'];
+const EXTERNAL: readonly string[] = ['fetch', 'cache', 'socket', 'websocket', 'service', 'stub'];
 
 function accountingOf(overrides: LimitOverrides = {}, warnings = new LimitWarnings()): InvocationAccounting {
   const limits = resolveLimits({ plan: 'free', overrides: [overrides] });

@@ -1,8 +1,9 @@
 /** fetch(): a call of the fetch service of the host process. @see https://fetch.spec.whatwg.org/#fetch-method */
 import { ServiceId } from '../../../bindings/service-id.ts';
+import { Op } from '../../../isolate/ops/table.ts';
 import { goesWhole, takeOutgoing } from '../../body-out.ts';
 import { callService } from '../../call-service.ts';
-import type { CallReply } from '../../calls.ts';
+import { type CallReply, openCall } from '../../calls.ts';
 import type { HostBody } from '../../host-body.ts';
 import {
   ErrorCtor,
@@ -19,12 +20,14 @@ import {
 } from '../../primordials.ts';
 import { rejection } from '../../rejection.ts';
 import { requireHandler } from '../../scope.ts';
+import { protocolOf } from '../../websockets/connect.ts';
+import { fetchedSocket } from '../../websockets/upgrade.ts';
 import { defineValue, requireArguments } from '../base/idl.ts';
 import { addAbortAlgorithm, removeAbortAlgorithm } from '../scheduling/abort.ts';
 import { cancel } from '../streams/streams.ts';
 import { Body, bodyLength, isUnusable, readBytes } from './body.ts';
 import { readDataUrl } from './data-url.ts';
-import { appendPair, type HeaderPairs, hasName } from './header-list.ts';
+import { appendPair, getValue, type HeaderPairs, hasName } from './header-list.ts';
 import { matchesIntegrity } from './integrity.ts';
 import { buildRequest, type RequestState } from './request.ts';
 import { createResponse, isNullBodyStatus, type Response, ResponseState } from './response.ts';
@@ -83,6 +86,7 @@ function send(request: RequestState, target: Target = NETWORK): Promise<Response
     return promiseReject(signal.reason);
   }
   const { integrity } = request.extras;
+  const isUpgrade = asksForWebSocket(request);
   if (target === NETWORK && stringSlice(request.url, 0, 5) === 'data:') return fetchData(request);
   return new PromiseCtor((resolve, reject) => {
     let responseBody: HostBody | null = null;
@@ -96,6 +100,9 @@ function send(request: RequestState, target: Target = NETWORK): Promise<Response
           return;
         }
         const state = toState(head, body, request.method);
+        if (isUpgrade && head.status === 101 && body !== null) {
+          state.webSocket = fetchedSocket(body.exchange, protocolOf(head.headers));
+        }
         if (integrity === '') resolve(createResponse(state));
         else promiseThen(verified(state, integrity), resolve, error => reject(toNetworkError(error)));
       },
@@ -146,6 +153,10 @@ function start(
 ): { abort(reason: unknown): void } {
   const { body } = request;
   const pairs = request.headerPairs();
+  if (asksForWebSocket(request)) {
+    const to = service === ServiceId.Fetch ? ServiceId.WebSocket : service;
+    return openCall(Op.CallStream, to, `fetch\n${binding}\n${argumentText(request, pairs)}`, undefined, reply);
+  }
   if (body === null) return callService(service, 'fetch', binding, argumentText(request, pairs), null, reply);
   if (isUnusable(body)) throw new TypeErrorCtor('fetch: the body of the request has been read already, or is locked');
   const length = bodyLength(body);
@@ -155,6 +166,13 @@ function start(
     appendPair(pairs, 'content-length', `${length}`);
   }
   return callService(service, 'fetch', binding, argumentText(request, pairs), outgoing, reply);
+}
+
+/** The bodies of the call are then those of a socket, if the other end agrees. @see https://httpwg.org/specs/rfc6455.html#section-4.1 */
+export function asksForWebSocket(request: RequestState): boolean {
+  if (request.method !== 'GET') return false;
+  const value = getValue(request.headerPairs(), 'upgrade');
+  return value !== null && stringToLowerCase(value) === 'websocket';
 }
 
 /** The arguments for the service, concatenated from texts, so that no object is involved to which function code could add properties. */
@@ -181,7 +199,7 @@ function toState(head: ReplyHead, body: HostBody | null, method: string): Respon
   if (body !== null && method !== 'HEAD' && !isNullBodyStatus(head.status)) {
     body.toError = toNetworkError;
     state.body = new Body(body);
-  } else body?.stop();
+  } else if (head.status !== 101) body?.stop();
   return state;
 }
 

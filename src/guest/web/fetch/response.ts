@@ -1,5 +1,6 @@
 /** Response. @see https://fetch.spec.whatwg.org/#response-class */
 import { jsonStringify, RangeErrorCtor, stringCharCodeAt, TypeErrorCtor } from '../../primordials.ts';
+import { isWebSocket, type WebSocket } from '../../websockets/web-socket.ts';
 import {
   defineInterface,
   quoted,
@@ -24,6 +25,7 @@ export class ResponseState implements BodyOwner {
   url = '';
   isRedirected = false;
   isImmutable = false;
+  webSocket: WebSocket | null = null;
   body: Body | null = null;
   /** Headers as "name\nvalue\n...", until they are touched. */
   headText = '';
@@ -160,8 +162,15 @@ export class Response {
     return state.headers;
   }
 
+  /** Of an answer that switches to a WebSocket. */
+  get webSocket(): WebSocket | null {
+    return this.#state.webSocket;
+  }
+
   clone(): Response {
     const from = this.#state;
+    if (from.webSocket !== null)
+      throw new TypeErrorCtor('Response.clone: a response with a WebSocket cannot be cloned');
     if (from.body !== null && isUnusable(from.body)) {
       throw new TypeErrorCtor('Response.clone: the body has been read already, or is locked');
     }
@@ -195,8 +204,9 @@ export function isNullBodyStatus(status: number): boolean {
 function initialize(state: ResponseState, value: unknown, what: string): void {
   const init = toDictionary(value, `${what}: init`);
   if (init === undefined) return;
-  const { headers, status, statusText } = init;
-  if (status !== undefined) {
+  const { headers, status, statusText, webSocket } = init;
+  if (webSocket !== undefined && webSocket !== null) setWebSocket(state, webSocket, status, what);
+  else if (status !== undefined) {
     const code = toUnsignedShort(status);
     if (code < 200 || code > 599) {
       throw new RangeErrorCtor(`${what}: the status must be from 200 to 599, given ${code}`);
@@ -208,6 +218,15 @@ function initialize(state: ResponseState, value: unknown, what: string): void {
     state.pairs = [];
     fillHeaders(state.pairs, headers, `${what}: headers`);
   }
+}
+
+function setWebSocket(state: ResponseState, socket: unknown, status: unknown, what: string): void {
+  if (!isWebSocket(socket)) throw new TypeErrorCtor(`${what}: the webSocket is not a WebSocket`);
+  const code = status === undefined ? 200 : toUnsignedShort(status);
+  if (code !== 101)
+    throw new RangeErrorCtor(`${what}: a response with a WebSocket must have status 101, given ${code}`);
+  state.status = code;
+  state.webSocket = socket;
 }
 
 /** @see https://httpwg.org/specs/rfc9112.html#status.line */

@@ -6,11 +6,20 @@ import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
 
 export class HostBill {
   #ms = 0;
+  /** What it was when the CPU time began anew. */
+  #earlierMs = 0;
   #receivedBytes = 0;
   #isPast = false;
 
+  /** All of it. */
   get ms(): number {
-    return this.#ms;
+    return this.#ms + this.#earlierMs;
+  }
+
+  /** The CPU time of the invocation begins anew. */
+  renew(): void {
+    this.#earlierMs += this.#ms;
+    this.#ms = 0;
   }
 
   add(ms: number): void {

@@ -1,0 +1,29 @@
+/**
+ * The messages of a WebSocket, as they cross between the host and an isolate: records in the two bodies of an exchange, `u8 kind | u32 length | payload`
+ * (little-endian), one behind the other. So they have the credit of bodies, count as bodies, and can be spliced like them.
+ *
+ * Constants of both realms, without imports.
+ */
+
+export enum RecordKind {
+  /** UTF-8. */
+  Text = 1,
+  Binary = 2,
+  /** u16 code, 0 for none | UTF-8 reason. The last record of its direction. */
+  Close = 8,
+  /** To the isolate alone, in place of a close: UTF-8 reason. The connection has ended without one. */
+  Lost = 9,
+}
+
+export const RECORD_HEAD_BYTES = 5;
+
+/** The longest payload of a Close: a code and a reason. RFC 6455, 5.5: control frames have at most 125 bytes. */
+export const MAX_CLOSE_BYTES = 125;
+
+/** What a Lost says, at most. */
+export const MAX_LOST_BYTES = 1024;
+
+/** The close codes that an end may send (RFC 6455, 7.4; those that stand for something else are never sent). */
+export function isSendableCode(code: number): boolean {
+  return code >= 1000 && code <= 4999 && code !== 1004 && code !== 1005 && code !== 1006 && code !== 1015;
+}

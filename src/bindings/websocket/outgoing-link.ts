@@ -1,0 +1,125 @@
+/** A WebSocket that a function has opened, as the two bodies of its call: what is received is iterated over, what is sent is read from the call. */
+import type { Duplex } from 'node:stream';
+import type { WebSocket } from 'ws';
+import type { CallWork } from '../../quotas/host/call-work.js';
+import type { ServiceBody } from '../service.js';
+import { type BridgeOwner, SocketBridge } from './socket-bridge.js';
+
+const GOING_AWAY_CODE = 1001;
+
+export class OutgoingLink implements BridgeOwner, AsyncIterator<Uint8Array> {
+  readonly #bridge: SocketBridge;
+  readonly #upload: AsyncIterator<Uint8Array>;
+  readonly #work: CallWork;
+  readonly #onClosed: () => void;
+  #records: Uint8Array[] = [];
+  #isEnded = false;
+  #wakeReader: (() => void) | undefined;
+  #wakeWriter: (() => void) | undefined;
+
+  constructor(
+    { ws, socket }: { readonly ws: WebSocket; readonly socket: Duplex },
+    upload: ServiceBody | null,
+    work: CallWork,
+    maxMessageBytes: number,
+    signal: AbortSignal,
+    onClosed: () => void,
+  ) {
+    this.#work = work;
+    this.#onClosed = onClosed;
+    this.#upload = chunksOf(upload);
+    this.#bridge = new SocketBridge({ ws, socket, isServer: false }, work, maxMessageBytes, this);
+    // The invocation is over, or has given the call up.
+    signal.addEventListener('abort', () => this.#bridge.end(GOING_AWAY_CODE, ''), { once: true });
+    if (signal.aborted) this.#bridge.end(GOING_AWAY_CODE, '');
+    else this.#bridge.resume();
+    void this.#send();
+  }
+
+  async #send(): Promise<void> {
+    try {
+      for (;;) {
+        const { value, done } = await this.#upload.next();
+        if (done === true || this.#isEnded) break;
+        this.#work.countEgress(value.length, 0);
+        const turn = this.#work.turn();
+        if (turn !== undefined) await turn;
+        const isTaken = this.#bridge.receive(Buffer.from(value.buffer, value.byteOffset, value.length));
+        if (!isTaken) {
+          await new Promise<void>(resolve => {
+            this.#wakeWriter = resolve;
+          });
+        }
+      }
+    } catch {
+      // What is no record has closed the connection; and of a call that has failed there is nobody to tell.
+    }
+    // A function that has ended without a word has nobody left to speak for it.
+    this.#bridge.end(GOING_AWAY_CODE, '');
+  }
+
+  // --- BridgeOwner ---
+
+  records(bytes: Uint8Array): boolean {
+    this.#work.countEgress(0, bytes.length);
+    this.#work.countBytes(bytes.buffer.byteLength);
+    this.#records.push(bytes);
+    this.#wake();
+    return false;
+  }
+
+  closed(): void {
+    this.#isEnded = true;
+    this.#onClosed();
+    this.#wake();
+    this.drained();
+    this.#upload.return?.().catch(() => {});
+  }
+
+  drained(): void {
+    const wake = this.#wakeWriter;
+    this.#wakeWriter = undefined;
+    wake?.();
+  }
+
+  // --- what is received ---
+
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    for (;;) {
+      const bytes = this.#records.shift();
+      if (bytes !== undefined) {
+        this.#work.countBytes(-bytes.buffer.byteLength);
+        return { done: false, value: bytes };
+      }
+      if (this.#isEnded) return DONE;
+      this.#bridge.resume();
+      await new Promise<void>(resolve => {
+        this.#wakeReader = resolve;
+      });
+    }
+  }
+
+  /** The function reads no more. What it has sent still goes out. */
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    for (const { buffer } of this.#records) this.#work.countBytes(-buffer.byteLength);
+    this.#records = [];
+    this.#bridge.deafen();
+    return DONE;
+  }
+
+  #wake(): void {
+    const wake = this.#wakeReader;
+    this.#wakeReader = undefined;
+    wake?.();
+  }
+}
+
+const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined };
+
+async function* single(bytes: Uint8Array | null): AsyncGenerator<Uint8Array> {
+  if (bytes !== null) yield bytes;
+}
+
+function chunksOf(body: ServiceBody | null): AsyncIterator<Uint8Array> {
+  return (body === null || body instanceof Uint8Array ? single(body) : body)[Symbol.asyncIterator]();
+}

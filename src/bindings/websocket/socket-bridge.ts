@@ -1,0 +1,275 @@
+/**
+ * Joins a WebSocket of the network to the records of an isolate. It reads from the network as fast as the isolate takes messages, and from the isolate as
+ * fast as the network takes them; what it holds between the two is counted to the account. It knows no invocation: whoever owns the records may change.
+ */
+import type { Duplex } from 'node:stream';
+import type { WebSocket } from 'ws';
+import type { CallWork } from '../../quotas/host/call-work.js';
+import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
+import { countAssembly } from './assembly-budget.js';
+import { RECORD_HEAD_BYTES, RecordKind } from './calls.js';
+import { closeRecord, lostRecord, RecordError, RecordReader, recordHead, writeRecordHead } from './record-codec.js';
+
+/** Where the records go. */
+export interface BridgeOwner {
+  /** Records for the isolate, with so many messages. False: no more before `resume`. */
+  records(bytes: Uint8Array, messages: number): boolean;
+  /** The connection has ended, and the last record has said so. Called once, last. */
+  closed(isClean: boolean): void;
+  /** More of what the isolate sends can be taken. */
+  drained(): void;
+}
+
+export type BridgeWork = Pick<CallWork, 'owner' | 'charge' | 'turn' | 'countBytes'>;
+
+/** What Node holds of a chunk besides its bytes. */
+const CHUNK_BYTES = 256;
+/** Headers of frames that were not counted exactly, and the beginning of a frame. It is part of what is counted for each socket. */
+const UNCOUNTED_BYTES = 1024;
+/** A socket with its parser, its sender and their buffers, beside what Node has for a connection. */
+const SOCKET_BYTES = 8 * 1024;
+/** What a message makes the host do beside its chunk. */
+const MESSAGE_MS = 0.004;
+/** A longer message is not copied into one buffer with others. */
+const COPIED_BYTES = 16 * 1024;
+const NO_CODE = 1005;
+const LOST_CODE = 1006;
+/** To a client whose account holds too much. */
+const TRY_AGAIN_CODE = 1013;
+const TOO_BIG_CODE = 1009;
+const INTERNAL_CODE = 1011;
+
+export class SocketBridge {
+  readonly #ws: WebSocket;
+  readonly #socket: Duplex;
+  readonly #work: BridgeWork;
+  readonly #owner: BridgeOwner;
+  readonly #reader: RecordReader;
+  /** Messages that came with the chunk that is being read. */
+  #batch: { readonly data: Buffer; readonly isBinary: boolean }[] = [];
+  #batchBytes = 0;
+  /** Of messages that are not whole. */
+  #assemblyBytes = 0;
+  readonly #isServer: boolean;
+  #chunkBytes = 0;
+  #countedBytes = 0;
+  #isFlushScheduled = false;
+  /** The isolate takes no more for now. */
+  #isBlocked = false;
+  #isDraining = false;
+  #isPacing = false;
+  /** Messages have no reader any more. */
+  #isDeaf = false;
+  #isOver = false;
+  #failure = '';
+
+  /** `isServer`: the other end is a client. */
+  constructor(
+    { ws, socket, isServer }: { readonly ws: WebSocket; readonly socket: Duplex; readonly isServer: boolean },
+    work: BridgeWork,
+    maxMessageBytes: number,
+    owner: BridgeOwner,
+  ) {
+    this.#isServer = isServer;
+    this.#ws = ws;
+    this.#socket = socket;
+    this.#work = work;
+    this.#owner = owner;
+    this.#reader = new RecordReader(maxMessageBytes, {
+      message: (part, binary, fin) => ws.send(part, { binary, fin, compress: false }),
+      close: (code, reason) => (code === 0 ? ws.close() : ws.close(code, reason)),
+    });
+    this.#count();
+    // Before ws gets the chunk.
+    socket.prependListener('data', (chunk: Buffer) => this.#chunkCame(chunk));
+    ws.on('message', (data, isBinary) => this.#messageCame(data, isBinary));
+    ws.on('ping', data => this.#isWhole(data.length));
+    ws.on('pong', data => this.#isWhole(data.length));
+    ws.on('error', error => {
+      this.#failure = error.message;
+    });
+    ws.on('close', (code, reason) => this.#closed(code, reason));
+  }
+
+  // --- from the network to the isolate ---
+
+  /** The isolate takes more. */
+  resume(): void {
+    this.#isBlocked = false;
+    this.#pauseOrResume();
+  }
+
+  /** Nothing is read for the isolate any more: messages are dropped. */
+  deafen(): void {
+    this.#isDeaf = true;
+    this.#batch = [];
+    this.#batchBytes = 0;
+    this.resume();
+  }
+
+  #chunkCame(chunk: Buffer): void {
+    const bytes = chunk.length + CHUNK_BYTES;
+    this.#work.charge(HOST_COSTS.chunkMs + costOf(chunk.length, HOST_COSTS.movedMbMs));
+    this.#chunkBytes = bytes;
+    if (!countAssembly(this.#work.owner, bytes)) {
+      this.#failure = 'The account holds too much of messages that are not whole';
+      this.#ws.close(TRY_AGAIN_CODE);
+      this.#ws.terminate();
+      return;
+    }
+    this.#assemblyBytes += bytes;
+    this.#count();
+    this.#flushLater();
+  }
+
+  #messageCame(data: unknown, isBinary: boolean): void {
+    // The type of what ws gives by default.
+    if (!Buffer.isBuffer(data)) return;
+    this.#isWhole(data.length);
+    if (this.#isDeaf || this.#isOver) return;
+    this.#batch.push({ data, isBinary });
+    this.#batchBytes += data.length;
+  }
+
+  /** A frame with so much payload is done with. What is left of the last chunk may belong to the next one. */
+  #isWhole(bytes: number): void {
+    const frameBytes = bytes + (bytes < 126 ? 2 : bytes < 65_536 ? 4 : 10) + (this.#isServer ? 4 : 0);
+    const left = Math.min(this.#assemblyBytes - frameBytes, this.#chunkBytes);
+    const kept = left > UNCOUNTED_BYTES ? left : 0;
+    countAssembly(this.#work.owner, kept - this.#assemblyBytes);
+    this.#assemblyBytes = kept;
+  }
+
+  #flushLater(): void {
+    if (this.#isFlushScheduled) return;
+    this.#isFlushScheduled = true;
+    process.nextTick(() => {
+      this.#isFlushScheduled = false;
+      this.#flush();
+      this.#pace();
+      this.#pauseOrResume();
+    });
+  }
+
+  #flush(): void {
+    const batch = this.#batch;
+    if (batch.length > 0) {
+      this.#batch = [];
+      this.#batchBytes = 0;
+      this.#work.charge(MESSAGE_MS * batch.length);
+      this.#hand(batch);
+    }
+    this.#count();
+  }
+
+  /** Many small messages as one buffer; a large one as it is. */
+  #hand(batch: readonly { readonly data: Buffer; readonly isBinary: boolean }[]): void {
+    let from = 0;
+    for (const [index, { data, isBinary }] of batch.entries()) {
+      if (data.length <= COPIED_BYTES) continue;
+      this.#handCopies(batch.slice(from, index));
+      from = index + 1;
+      this.#give(recordHead(isBinary ? RecordKind.Binary : RecordKind.Text, data.length), 1);
+      this.#give(data, 0);
+    }
+    this.#handCopies(from === 0 ? batch : batch.slice(from));
+  }
+
+  #handCopies(batch: readonly { readonly data: Buffer; readonly isBinary: boolean }[]): void {
+    if (batch.length === 0) return;
+    let bytes = 0;
+    for (const { data } of batch) bytes += RECORD_HEAD_BYTES + data.length;
+    const records = Buffer.allocUnsafeSlow(bytes);
+    let at = 0;
+    for (const { data, isBinary } of batch) {
+      writeRecordHead(records, at, isBinary ? RecordKind.Binary : RecordKind.Text, data.length);
+      records.set(data, at + RECORD_HEAD_BYTES);
+      at += RECORD_HEAD_BYTES + data.length;
+    }
+    this.#give(records, batch.length);
+  }
+
+  #give(bytes: Uint8Array, messages: number): void {
+    if (!this.#owner.records(bytes, messages)) this.#isBlocked = true;
+  }
+
+  /** An account that has used more of the host than its share waits. */
+  #pace(): void {
+    const turn = this.#isPacing ? undefined : this.#work.turn();
+    if (turn === undefined) return;
+    this.#isPacing = true;
+    void turn.then(() => {
+      this.#isPacing = false;
+      this.#pauseOrResume();
+    });
+  }
+
+  /** Pings are answered, so a client that does not read is not read from either. */
+  #pauseOrResume(): void {
+    this.#awaitDrain();
+    if ((this.#isBlocked && !this.#isDeaf) || this.#isPacing || this.#isDraining) this.#ws.pause();
+    else this.#ws.resume();
+  }
+
+  // --- from the isolate to the network ---
+
+  /**
+   * Records of the isolate. False: no more before `drained`.
+   * @throws RecordError; the connection is then closed
+   */
+  receive(bytes: Buffer): boolean {
+    if (this.#isOver) return true;
+    this.#socket.cork();
+    try {
+      this.#reader.read(bytes);
+    } catch (error) {
+      this.end(error instanceof RecordError && error.isTooLong ? TOO_BIG_CODE : INTERNAL_CODE, '');
+      throw error;
+    } finally {
+      this.#socket.uncork();
+    }
+    this.#awaitDrain();
+    this.#count();
+    return !this.#isDraining;
+  }
+
+  /** Closes from this side; does nothing when it is closing. */
+  end(code: number, reason: string): void {
+    this.deafen();
+    this.#ws.close(code, reason);
+  }
+
+  #awaitDrain(): void {
+    if (this.#isDraining || !this.#socket.writableNeedDrain || this.#isOver) return;
+    this.#isDraining = true;
+    this.#socket.once('drain', () => {
+      this.#isDraining = false;
+      this.#count();
+      this.#pauseOrResume();
+      this.#owner.drained();
+    });
+  }
+
+  // --- the end ---
+
+  #closed(code: number, reason: Buffer): void {
+    this.#flush();
+    this.#isOver = true;
+    countAssembly(this.#work.owner, -this.#assemblyBytes);
+    this.#assemblyBytes = 0;
+    this.#count();
+    const isClean = code !== LOST_CODE;
+    const record = isClean ? closeRecord(code === NO_CODE ? 0 : code, reason) : lostRecord(this.#failure);
+    this.#owner.records(record, 0);
+    this.#owner.closed(isClean);
+  }
+
+  #count(): void {
+    const bytes = this.#isOver
+      ? 0
+      : SOCKET_BYTES + this.#assemblyBytes + this.#batchBytes + this.#socket.writableLength;
+    if (bytes === this.#countedBytes) return;
+    this.#work.countBytes(bytes - this.#countedBytes);
+    this.#countedBytes = bytes;
+  }
+}

@@ -1,0 +1,149 @@
+/** Outgoing WebSockets of one function, as its isolates call for them. */
+import { EdgeError } from '../../quotas/errors.js';
+import { HOST_COSTS } from '../../quotas/host/host-costs.js';
+import type { FunctionContext } from '../binding.js';
+import { chargedBody } from '../charged-body.js';
+import { bodyStream } from '../egress/body-stream.js';
+import { isBadPort } from '../egress/redirect.js';
+import { checkHead, withoutHeaders } from '../egress/request-head.js';
+import type { Service, ServiceCall, ServiceReply } from '../service.js';
+import type { SocketOpener } from './opener.js';
+import { OutgoingLink } from './outgoing-link.js';
+
+/** What all accounts of a host share. */
+export interface WebSocketShare {
+  /** Undefined when the host has none, because the application answers the requests of functions itself. */
+  readonly opener: SocketOpener | undefined;
+  /** Of one account. */
+  readonly maxSockets: number;
+  /** Open WebSockets, by account. */
+  readonly open: Map<string, number>;
+}
+
+/** Those of the handshake, which is made here. */
+const HANDSHAKE_HEADERS: ReadonlySet<string> = new Set([
+  'sec-websocket-accept',
+  'sec-websocket-extensions',
+  'sec-websocket-key',
+  'sec-websocket-protocol',
+  'sec-websocket-version',
+]);
+const PROTOCOL = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
+const MAX_PROTOCOLS = 100;
+
+export function webSocketService(context: FunctionContext<WebSocketShare>): Service {
+  const { account, shared, limits } = context;
+
+  return async call => {
+    const { method, work, signal } = call;
+    if (method !== 'fetch') {
+      throw new EdgeError('EDGE_NOT_SUPPORTED', `WebSockets have no method ${JSON.stringify(method.slice(0, 100))}`);
+    }
+    const head = checkHead(call.args);
+    const opener = checkTarget(context, call, head.url);
+    const maxMessageBytes = limits.webSocketMessageBytes;
+    const release = countSocket(shared, account, call);
+    try {
+      work.charge(head.url.protocol === 'https:' ? HOST_COSTS.tlsSocketMs : HOST_COSTS.socketMs);
+      const opened = await opener.open({
+        head: { url: head.url, headers: withoutHeaders(head.headers, HANDSHAKE_HEADERS) },
+        protocols: protocolsOf(head.headers),
+        traceHeaders: call.traceHeaders ?? [],
+        maxMessageBytes,
+        signal,
+      });
+      const { statusCode = 0, statusMessage = '', rawHeaders } = opened.response;
+      const replyHead = {
+        status: statusCode,
+        statusText: statusMessage,
+        headers: rawHeaders,
+        url: head.url.href,
+        redirected: false,
+        decoded: false,
+      };
+      if (opened.kind === 'open') {
+        const link = new OutgoingLink(opened, call.body, work, maxMessageBytes, signal, release);
+        return { head: replyHead, body: { [Symbol.asyncIterator]: () => link }, isOpen: true };
+      }
+      return refused(replyHead, opened.response, call, release);
+    } catch (error) {
+      release();
+      throw error;
+    }
+  };
+}
+
+/** The server has answered as it would any request: the function gets that. */
+function refused(
+  head: { readonly status: number },
+  response: AsyncIterable<Uint8Array> & Parameters<typeof bodyStream>[0],
+  { body, work }: ServiceCall,
+  release: () => void,
+): ServiceReply {
+  if (body !== null && !(body instanceof Uint8Array)) void body[Symbol.asyncIterator]().return?.();
+  response.once('close', release);
+  const stream = bodyStream(
+    response,
+    cause => new EdgeError('EDGE_EGRESS_FAILED', 'The body of the answer broke off', { cause }),
+  );
+  // A redirect is the function's to follow, by another fetch.
+  return {
+    head,
+    body: chargedBody(stream, work, HOST_COSTS.movedMbMs, bytes => work.countEgress(0, bytes)),
+  };
+}
+
+/** @throws EdgeError EDGE_EGRESS_DENIED, EDGE_EGRESS_FAILED, EDGE_NOT_SUPPORTED */
+function checkTarget(
+  { shared, checkUrl, localOf }: FunctionContext<WebSocketShare>,
+  call: ServiceCall,
+  url: URL,
+): SocketOpener {
+  const cannot = `Cannot open a WebSocket to ${url.host}`;
+  if (shared.opener === undefined) {
+    throw new EdgeError('EDGE_EGRESS_DENIED', `${cannot}: this host opens none for functions (option egress.sockets)`);
+  }
+  checkUrl(url);
+  if (isBadPort(url)) throw new EdgeError('EDGE_EGRESS_FAILED', `${cannot}: the port is one that fetch refuses`);
+  if (localOf?.(url, call.origin) !== undefined) {
+    throw new EdgeError(
+      'EDGE_NOT_SUPPORTED',
+      `${cannot}: a function of this host answers there; bind it as a service and use its fetch()`,
+    );
+  }
+  return shared.opener;
+}
+
+/** @throws TypeError */
+function protocolsOf(headers: readonly string[]): string[] {
+  const names: string[] = [];
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    if (headers[at] === 'sec-websocket-protocol') names.push(...(headers[at + 1] ?? '').split(','));
+  }
+  const protocols = names.map(name => name.trim());
+  const isValid = protocols.length <= MAX_PROTOCOLS && protocols.every(name => PROTOCOL.test(name));
+  if (isValid && new Set(protocols).size === protocols.length) return protocols;
+  throw new TypeError('Cannot open a WebSocket: Sec-WebSocket-Protocol is not a list of different tokens');
+}
+
+/** Counts an open WebSocket until the function returned is called. @throws EdgeError EDGE_EGRESS_FAILED, EDGE_OVERLOADED */
+function countSocket({ open, maxSockets }: WebSocketShare, account: string, { work }: ServiceCall): () => void {
+  const count = open.get(account) ?? 0;
+  if (count >= maxSockets) {
+    throw new EdgeError(
+      'EDGE_EGRESS_FAILED',
+      `Cannot open a WebSocket: the account has ${count} open, at most ${maxSockets} are allowed (option egress.socketsPerAccount)`,
+    );
+  }
+  work.openDescriptor();
+  open.set(account, count + 1);
+  let isReleased = false;
+  return () => {
+    if (isReleased) return;
+    isReleased = true;
+    work.closeDescriptor();
+    const left = (open.get(account) ?? 1) - 1;
+    if (left > 0) open.set(account, left);
+    else open.delete(account);
+  };
+}

@@ -1,0 +1,14 @@
+/** How the package ws is used, on both sides of a connection. */
+
+export interface WsLimits {
+  readonly maxPayload: number;
+  /** No compression: a few bytes would become a message of any length, and each connection would hold windows of the codec. */
+  readonly perMessageDeflate: false;
+  /** Parts of one message, each of which is held by itself until it is whole. */
+  readonly maxFragments: number;
+  readonly maxBufferedChunks: number;
+}
+
+export function wsLimits(maxMessageBytes: number): WsLimits {
+  return { maxPayload: maxMessageBytes, perMessageDeflate: false, maxFragments: 2048, maxBufferedChunks: 64 * 1024 };
+}

@@ -1,0 +1,72 @@
+/** Sockets in responses: of the answer to a request that asks for one, and of the answer to a fetch. */
+import { Op } from '../../isolate/ops/table.ts';
+import { op } from '../bridge.ts';
+import { TypeErrorCtor } from '../primordials.ts';
+import { HostLink } from './host-link.ts';
+import type { Link } from './link.ts';
+import { PairLink } from './pair-link.ts';
+import { createWebSocket, SocketState, socketState, type WebSocket } from './web-socket.ts';
+
+/** The socket of a response to a fetch, until it is accepted or returned: nothing of it has been read. */
+class FetchedLink implements Link {
+  readonly exchange: number;
+  readonly #owner: SocketState;
+
+  constructor(exchange: number, owner: SocketState) {
+    this.exchange = exchange;
+    this.#owner = owner;
+  }
+
+  /** It was accepted. */
+  start(): void {
+    const link = new HostLink(this.exchange, this.#owner, () => {});
+    this.#owner.link = link;
+    link.start();
+  }
+
+  // It cannot send before it is accepted.
+  send(): void {}
+  close(): void {}
+}
+
+/** The socket of the other end, for the response of a fetch that the server has answered with 101. */
+export function fetchedSocket(exchange: number, protocol: string): WebSocket {
+  const state = new SocketState();
+  state.protocol = protocol;
+  state.link = new FetchedLink(exchange, state);
+  return createWebSocket(state);
+}
+
+/** Checks that a socket may be returned in a response. */
+export function takeSocket(socket: WebSocket): SocketState {
+  const state = socketState(socket);
+  if (state.use === 'accepted') throw new TypeErrorCtor("Can't return WebSocket in a Response after calling accept().");
+  if (state.use === 'given' || state.link === undefined) {
+    throw new TypeErrorCtor(
+      "Can't return WebSocket that was already used in a response, or was made by its constructor.",
+    );
+  }
+  return state;
+}
+
+/**
+ * The exchange of the invocation is that of the socket from now on: the other end of the pair has it, or the connection that was fetched, and then none
+ * of its bytes come here. Answers whether the invocation stays open until `onOver` is called.
+ */
+export function joinSocket(state: SocketState, exchange: number, onOver: (isLost: boolean) => void): boolean {
+  const { link } = state;
+  state.use = 'given';
+  if (link instanceof FetchedLink) {
+    op(Op.BodyPipe, link.exchange, exchange);
+    op(Op.BodyPipe, exchange, link.exchange);
+    return false;
+  }
+  if (!(link instanceof PairLink) || link.other === undefined)
+    throw new TypeErrorCtor('The WebSocket has no other end');
+  const other = link.other.owner;
+  if (!(other instanceof SocketState)) throw new TypeErrorCtor('The WebSocket has no other end');
+  const outside = new HostLink(exchange, other, onOver);
+  link.leave(outside);
+  other.attach(outside);
+  return true;
+}

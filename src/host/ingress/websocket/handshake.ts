@@ -1,0 +1,109 @@
+/** The opening handshake with a client (RFC 6455, 4.2), by the package ws, which is loaded with the first. */
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { WebSocket, WebSocketServer } from 'ws';
+import { wsLimits } from '../../../bindings/websocket/ws-options.js';
+import { EdgeError } from '../../../quotas/errors.js';
+import { unsendablePart } from '../response-head.js';
+
+/** A connection that is a WebSocket now. */
+export interface Switched {
+  readonly ws: WebSocket;
+  readonly socket: Duplex;
+}
+
+/** The answer of the function: its headers, those of the handshake itself left out, and the protocol it has chosen. */
+interface Answer {
+  readonly lines: readonly string[];
+  readonly protocol: string | undefined;
+}
+
+const KEY = /^[+/0-9A-Za-z]{22}==$/;
+const VERSIONS: ReadonlySet<string> = new Set(['13', '8']);
+
+let loading: Promise<typeof import('ws')> | undefined;
+let ws: typeof import('ws') | undefined;
+
+/** Loads the package. */
+export function loadWs(): Promise<typeof import('ws')> {
+  loading ??= import('ws').then(module => {
+    ws = module;
+    return module;
+  });
+  return loading;
+}
+
+export function isWebSocketRequest({ headers, method }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+}
+
+/** Before a function is asked. @throws EdgeError EDGE_REQUEST_MALFORMED */
+export function checkHandshake({ headers }: IncomingMessage): void {
+  const key = headers['sec-websocket-key'];
+  const version = headers['sec-websocket-version'];
+  const refuse = (why: string): never => {
+    throw new EdgeError('EDGE_REQUEST_MALFORMED', `Cannot open the WebSocket: ${why}`);
+  };
+  if (key === undefined || !KEY.test(key)) refuse('Sec-WebSocket-Key is missing, or is none');
+  if (version === undefined || !VERSIONS.has(version)) refuse('Sec-WebSocket-Version is neither 13 nor 8');
+}
+
+/** Servers of ws, one for each size of messages: they hold options alone, and no connections. */
+const servers = new Map<number, WebSocketServer>();
+const answers = new WeakMap<IncomingMessage, Answer>();
+
+function serverOf(module: typeof import('ws'), maxMessageBytes: number): WebSocketServer {
+  const known = servers.get(maxMessageBytes);
+  if (known !== undefined) return known;
+  const server = new module.WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    handleProtocols: (offered, request) => {
+      const chosen = answers.get(request)?.protocol;
+      return chosen !== undefined && offered.has(chosen) ? chosen : false;
+    },
+    ...wsLimits(maxMessageBytes),
+  });
+  server.on('headers', (lines, request) => lines.push(...(answers.get(request)?.lines ?? [])));
+  servers.set(maxMessageBytes, server);
+  return server;
+}
+
+/**
+ * Switches protocols. `loadWs` has resolved before.
+ *
+ * @param headers of the function's answer: names and values in turn
+ * @throws EdgeError EDGE_RESPONSE_HEADER for what cannot be sent
+ */
+export function switchProtocols(
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  headers: readonly string[],
+  maxMessageBytes: number,
+): Switched | undefined {
+  if (ws === undefined) return undefined;
+  const part = unsendablePart('', headers);
+  if (part !== undefined) throw new EdgeError('EDGE_RESPONSE_HEADER', `The WebSocket cannot be opened: ${part}`);
+  answers.set(request, answerOf(headers));
+  let opened: WebSocket | undefined;
+  serverOf(ws, maxMessageBytes).handleUpgrade(request, socket, head, webSocket => {
+    opened = webSocket;
+  });
+  return opened === undefined ? undefined : { ws: opened, socket };
+}
+
+function answerOf(headers: readonly string[]): Answer {
+  const lines: string[] = [];
+  let protocol: string | undefined;
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const name = headers[at] ?? '';
+    const value = headers[at + 1] ?? '';
+    const lower = name.toLowerCase();
+    if (lower === 'sec-websocket-protocol') protocol = value.trim();
+    else if (!lower.startsWith('sec-websocket-') && !FRAMING.has(lower)) lines.push(`${name}: ${value}`);
+  }
+  return { lines, protocol };
+}
+
+const FRAMING: ReadonlySet<string> = new Set(['content-length', 'content-type', 'transfer-encoding']);

@@ -1,0 +1,80 @@
+/** WebSockets: of clients, whose request is answered with one end of a pair, and of servers that the function connects to. */
+
+interface CloseEventInit extends EventInit {
+  code?: number;
+  reason?: string;
+  wasClean?: boolean;
+}
+
+interface CloseEvent extends Event {
+  /** 1005 for a close without a code, 1006 for a connection that has ended without a close. */
+  readonly code: number;
+  readonly reason: string;
+  readonly wasClean: boolean;
+}
+declare var CloseEvent: EventPhases & { prototype: CloseEvent; new (type: string, init?: CloseEventInit): CloseEvent };
+
+interface WebSocketEventMap {
+  close: CloseEvent;
+  error: ErrorEvent;
+  message: MessageEvent;
+  open: Event;
+}
+
+interface WebSocketAcceptOptions {
+  /** Taken for compatibility: a close is always answered. */
+  allowHalfOpen?: boolean;
+}
+
+interface WebSocket extends EventTarget {
+  /** Of bytes that are received. @default 'blob' from the compatibility date 2026-03-17 on, 'arraybuffer' before */
+  binaryType: 'blob' | 'arraybuffer';
+  readonly extensions: string;
+  /** What the other end has chosen of the protocols that were offered; '' for none. */
+  readonly protocol: string;
+  readonly readyState: number;
+  /** Of a socket made by the constructor; null for all others. */
+  readonly url: string | null;
+  onclose: ((event: CloseEvent) => unknown) | null;
+  onerror: ((event: ErrorEvent) => unknown) | null;
+  onmessage: ((event: MessageEvent) => unknown) | null;
+  onopen: ((event: Event) => unknown) | null;
+  /** Receives messages from now on. A socket made by the constructor needs none of it. */
+  accept(options?: WebSocketAcceptOptions): void;
+  /** Throws a TypeError before accept() and after close(). What the other end does not take yet waits in the memory of the function. */
+  send(message: string | ArrayBuffer | ArrayBufferView): void;
+  /** `code`: 1000 to 4999 without 1004, 1005, 1006 and 1015. `reason`: at most 123 bytes. */
+  close(code?: number, reason?: string): void;
+  addEventListener<K extends keyof WebSocketEventMap>(
+    type: K,
+    listener: (event: WebSocketEventMap[K]) => void,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+  addEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject | null,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+  readonly CONNECTING: 0;
+  readonly OPEN: 1;
+  readonly CLOSING: 2;
+  readonly CLOSED: 3;
+}
+declare var WebSocket: {
+  prototype: WebSocket;
+  /** Connects: a subrequest, which holds a connection until the socket is open. */
+  new (url: string | URL, protocols?: string | string[]): WebSocket;
+  readonly CONNECTING: 0;
+  readonly OPEN: 1;
+  readonly CLOSING: 2;
+  readonly CLOSED: 3;
+};
+
+/** Two sockets that are each other's ends. One is accepted, the other returned: `new Response(null, { status: 101, webSocket })`. */
+interface WebSocketPair {
+  [Symbol.iterator](): IterableIterator<WebSocket>;
+}
+declare var WebSocketPair: {
+  prototype: WebSocketPair;
+  new (): WebSocketPair & { readonly 0: WebSocket; readonly 1: WebSocket };
+};

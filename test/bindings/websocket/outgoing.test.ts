@@ -1,0 +1,172 @@
+/** WebSockets that functions open: under the policy of outgoing requests, counted, and handed on. */
+import { once } from 'node:events';
+import test, { type ExecutionContext } from 'ava';
+import { WebSocketServer } from 'ws';
+import {
+  closed,
+  connect,
+  connected,
+  nextMessage,
+  refusal,
+  rigOf,
+  serveSockets,
+} from '../../host/ingress/websocket/servers.js';
+import { ISOLATIONS, newHost, nextInvocation } from '../../host/new-host.js';
+
+const LOCAL = { egress: { allow: ['127.0.0.1'] } } as const;
+
+/** A server that echoes; answers its port. */
+async function echoServer(
+  t: ExecutionContext,
+  server = new WebSocketServer({ port: 0, host: '127.0.0.1' }),
+): Promise<number> {
+  server.on('connection', ws => ws.on('error', () => {}).on('message', (data, binary) => ws.send(data, { binary })));
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const client of server.clients) client.terminate();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The server does not listen on TCP');
+  return address.port;
+}
+
+const handler = (body: string): string => `export default { async fetch(request, env, ctx) { ${body} } };`;
+const WAIT = `const next = (ws, type = 'message') => new Promise(resolve => ws.addEventListener(type, resolve, { once: true }));`;
+
+for (const isolation of ISOLATIONS) {
+  test(`new WebSocket() connects, sends, receives and closes, isolation ${isolation}`, async t => {
+    const port = await echoServer(t);
+    const host = newHost(t, { isolation, ...LOCAL });
+    const fn = await host.load(
+      handler(`${WAIT}
+        const ws = new WebSocket('ws://127.0.0.1:${port}/path');
+        const states = [ws.readyState];
+        await next(ws, 'open');
+        states.push(ws.readyState, ws.url);
+        ws.binaryType = 'arraybuffer';
+        ws.send('hello');
+        states.push((await next(ws)).data);
+        ws.send(new Uint8Array(200000).fill(3));
+        states.push((await next(ws)).data.byteLength);
+        ws.close(4000, 'done');
+        const { code, reason, wasClean } = await next(ws, 'close');
+        return Response.json([...states, code, reason, wasClean, ws.readyState]);`),
+    );
+    const over = nextInvocation(host);
+    const answer = await (await fn.fetch('http://x/')).json();
+    t.deepEqual(answer, [0, 1, `ws://127.0.0.1:${port}/path`, 'hello', 200_000, 4000, 'done', true, 3]);
+    t.is((await over).subrequests, 1);
+  });
+}
+
+test('fetch() with Upgrade gives the socket of the answer, to be accepted or returned as it is', async t => {
+  const port = await echoServer(t);
+  const source = handler(`
+    const answer = await fetch('http://127.0.0.1:${port}/', { headers: { Upgrade: 'websocket' } });
+    if (new URL(request.url).pathname === '/proxy') return answer;
+    const { webSocket } = answer;
+    webSocket.accept();
+    webSocket.send('by fetch');
+    const { data } = await new Promise(resolve => webSocket.addEventListener('message', resolve));
+    webSocket.close();
+    return Response.json([answer.status, data]);`);
+  const { fn, url } = await rigOf(t, source, { host: LOCAL });
+  t.deepEqual(await (await fn.fetch('http://x/')).json(), [101, 'by fetch']);
+  const ws = await connected(t, `${url}/proxy`);
+  for (const text of ['through', 'x'.repeat(300_000), 'again']) {
+    ws.send(text);
+    t.is(await nextMessage(ws), text);
+  }
+  ws.close(4003, 'enough');
+  t.deepEqual(await closed(ws), { code: 4003, reason: 'enough' });
+});
+
+test('a server that answers with anything else gives a response without a socket', async t => {
+  const { url, host } = await rigOf(t, handler("return new Response('no', { status: 403 })"), { host: LOCAL });
+  const fn = await host.load(
+    handler(`const answer = await fetch('${url.replace('ws:', 'http:')}/', { headers: { Upgrade: 'websocket' } });
+      return Response.json([answer.status, answer.webSocket, await answer.text()]);`),
+    { name: 'caller' },
+  );
+  t.deepEqual(await (await fn.fetch('http://x/')).json(), [403, null, 'no']);
+});
+
+test('an open socket holds no connection, and each counts as a subrequest', async t => {
+  const port = await echoServer(t);
+  const host = newHost(t, LOCAL);
+  const fn = await host.load(
+    handler(`const all = [];
+      for (let n = 0; n < 8; n++) {
+        const ws = new WebSocket('ws://127.0.0.1:${port}/');
+        await new Promise(resolve => ws.addEventListener('open', resolve));
+        all.push(ws);
+      }
+      return new Response(String(all.filter(ws => ws.readyState === 1).length));`),
+  );
+  const over = nextInvocation(host);
+  t.is(await (await fn.fetch('http://x/')).text(), '8');
+  t.is((await over).subrequests, 8);
+});
+
+test('the address policy, outbound and the number of sockets hold for WebSockets', async t => {
+  const port = await echoServer(t);
+  const source = handler(`try {
+      for (let n = 0; n < 3; n++) await fetch('http://127.0.0.1:${port}/', { headers: { Upgrade: 'websocket' } });
+      return new Response('open');
+    } catch (error) { return new Response(error.code); }`);
+  const attempt = async (options: Parameters<typeof newHost>[1]): Promise<string> =>
+    (await (await newHost(t, options).load(source)).fetch('http://x/')).text();
+  t.is(await attempt(LOCAL), 'open');
+  t.is(await attempt({}), 'EDGE_EGRESS_DENIED');
+  t.is(await attempt({ ...LOCAL, outbound: () => undefined }), 'EDGE_EGRESS_DENIED');
+  t.is(await attempt({ egress: { allow: ['127.0.0.1'], socketsPerAccount: 2 } }), 'EDGE_EGRESS_FAILED');
+});
+
+test('a socket that cannot be opened is an error and a close of 1006', async t => {
+  const host = newHost(t, LOCAL);
+  const fn = await host.load(
+    handler(`const ws = new WebSocket('ws://127.0.0.1:1/');
+      const seen = [];
+      ws.onerror = ({ message }) => seen.push(message.length > 0);
+      return new Promise(resolve => { ws.onclose = ({ code, wasClean }) => resolve(Response.json([...seen, code, wasClean])); });`),
+  );
+  t.deepEqual(await (await fn.fetch('http://x/')).json(), [true, 1006, false]);
+});
+
+test('a function that has accepted a socket of a server hands it to no client', async t => {
+  const port = await echoServer(t);
+  const { url } = await rigOf(
+    t,
+    handler(`const { webSocket } = await fetch('http://127.0.0.1:${port}/', { headers: { Upgrade: 'websocket' } });
+      webSocket.accept();
+      try { return new Response(null, { status: 101, webSocket }); } catch (error) { return new Response(error.message, { status: 418 }); }`),
+    { host: LOCAL },
+  );
+  t.is((await refusal(connect(t, url))).status, 500);
+});
+
+test('with services in a process of their own sockets are opened there', async t => {
+  const port = await echoServer(t);
+  const source = handler(`
+    if (request.headers.get('upgrade') !== null) return fetch('http://127.0.0.1:${port}/', request);
+    const ws = new WebSocket('ws://127.0.0.1:${port}/');
+    await new Promise(resolve => ws.addEventListener('open', resolve));
+    ws.send('there');
+    const { data } = await new Promise(resolve => ws.addEventListener('message', resolve));
+    ws.close();
+    return new Response(data);`);
+  const { mkdtemp, rm } = await import('node:fs/promises');
+  const { tmpdir } = await import('node:os');
+  const { join } = await import('node:path');
+  const storage = await mkdtemp(join(tmpdir(), 'edgehost-'));
+  t.teardown(() => rm(storage, { recursive: true, force: true }));
+  const host = newHost(t, { ...LOCAL, storage, services: 'process' });
+  const fn = await host.load(source, { name: 'sockets', routes: ['*/*'] });
+  t.is(await (await fn.fetch('http://x/')).text(), 'there');
+  const ws = await connected(t, await serveSockets(t, host));
+  for (const text of ['across', 'x'.repeat(300_000)]) {
+    ws.send(text);
+    t.is(await nextMessage(ws), text);
+  }
+});
