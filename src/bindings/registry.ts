@@ -70,7 +70,7 @@ export interface BindingClients {
 export interface BindingDirectories {
   buckets(account: string): BucketDirectory;
   namespaces(account: string): KvDirectory;
-  caches(account: string): Pick<CacheEngine, 'purge' | 'usage'>;
+  caches(account: string): CacheEngine;
   queues(account: string): QueueDirectory;
 }
 

@@ -8,6 +8,7 @@ import type { Storage } from '../../storage/storage.js';
 import { type ApplicationHello, ControlSignal } from '../control.js';
 import { HostBindings } from '../host-bindings.js';
 import { localStore } from '../local-store.js';
+import { ConsumerSeats } from '../remote/serve/consumer-seats.js';
 import { Application, type ApplicationSurroundings } from './application.js';
 
 interface SharedAccount {
@@ -40,7 +41,8 @@ export class Services {
       onHello: hello => this.#greeted(hello),
       objects: {
         store: localStore(opened),
-        buckets: account => this.common.directories.buckets(account),
+        directories: this.common.directories,
+        seats: new ConsumerSeats(),
         service: address => this.common.clientService(address),
         workOf: account => this.#workOf(account),
       },

@@ -95,7 +95,7 @@ export class QueueConsumer {
       } catch (error) {
         if (signal.aborted || this.#parts.isClosing()) return;
         this.#failures++;
-        this.#parts.warn(error);
+        this.#warn(error);
       }
     }
   }
@@ -134,7 +134,7 @@ export class QueueConsumer {
 
   /** Never rejects. */
   async #deliver(queue: QueueEngine, messages: readonly ClaimedMessage[]): Promise<void> {
-    const { settings, runner, work, warn } = this.#parts;
+    const { settings, runner, work } = this.#parts;
     let isHandled = false;
     try {
       const batch = claimedBatch(settings.queue, messages, await queue.backlog());
@@ -148,8 +148,13 @@ export class QueueConsumer {
       // The claims are over: the messages are delivered again.
       if (this.#parts.isClosing()) return;
       this.#failures++;
-      warn(error);
+      this.#warn(error);
     }
+  }
+
+  /** The end of the services is one warning of the host. */
+  #warn(error: unknown): void {
+    if (errorCode(error) !== 'EDGE_SERVICES_LOST') this.#parts.warn(error);
   }
 
   /** The handler takes the next batch while the outcome of this one is written. */

@@ -2,9 +2,11 @@
 import type { BucketDirectory } from '../../../bindings/bucket/engine.js';
 import type { HostStore } from '../../host-store.js';
 import type { CallArguments, CallResult, ValueCalls } from '../calls.js';
+import { bindingHandlers } from './binding-handlers.js';
 import type { ServedBuckets } from './served-buckets.js';
 import { ServedLevels } from './served-levels.js';
 import type { ServedObjects } from './served-objects.js';
+import type { ServedQueues } from './served-queues.js';
 import type { ServedRemovals } from './served-removals.js';
 import type { ServedServices } from './served-services.js';
 
@@ -15,17 +17,24 @@ export type ValueHandlers = {
 /** The parts of one connection that have a state of their own. */
 export interface ConnectionParts {
   readonly buckets: ServedBuckets;
+  readonly queues: ServedQueues;
   readonly removals: ServedRemovals;
   readonly services: ServedServices;
   /** The names under which the application has claimed runs of cron triggers. */
   readonly owners: Set<string>;
 }
 
-export function valueHandlers({ store, workOf }: ServedObjects, parts: ConnectionParts): ValueHandlers {
-  return { ...storeHandlers(store, parts), ...bucketHandlers(parts, account => workOf?.(account)) };
+export function valueHandlers(objects: ServedObjects, parts: ConnectionParts): ValueHandlers {
+  const { store, workOf } = objects;
+  return {
+    ...storeHandlers(store, parts),
+    ...bucketHandlers(parts, account => workOf?.(account)),
+    ...bindingHandlers(objects, parts.queues),
+  };
 }
 
-type StoreCall = Exclude<keyof ValueCalls, `bucket.${string}` | `directory.${string}`>;
+type BucketCall = Extract<keyof ValueCalls, `bucket.${string}` | `directory.${string}`>;
+type StoreCall = Exclude<keyof ValueCalls, BucketCall | `${'kv' | 'cache' | 'queue'}.${string}`>;
 
 function storeHandlers(
   store: HostStore,
@@ -79,7 +88,7 @@ function storeHandlers(
 function bucketHandlers(
   { buckets }: ConnectionParts,
   workOf: NonNullable<ServedObjects['workOf']>,
-): Omit<ValueHandlers, StoreCall> {
+): Pick<ValueHandlers, BucketCall> {
   const directory = (account: string): BucketDirectory => buckets.directory(account);
   return {
     'directory.open': async (account, name) => buckets.opened(account, await directory(account).open(name)),

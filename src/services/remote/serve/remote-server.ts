@@ -12,6 +12,7 @@ import { type ConnectionParts, type ValueHandlers, valueHandlers } from './handl
 import { ServedBuckets } from './served-buckets.js';
 import { ServedCall } from './served-call.js';
 import type { ServedObjects } from './served-objects.js';
+import { ServedQueues } from './served-queues.js';
 import { ServedRemovals } from './served-removals.js';
 import { ServedServices } from './served-services.js';
 
@@ -30,7 +31,8 @@ export class RemoteServer {
     this.#channel = channel;
     this.#objects = objects;
     this.#parts = {
-      buckets: new ServedBuckets(objects.buckets),
+      buckets: new ServedBuckets(account => objects.directories.buckets(account)),
+      queues: new ServedQueues(account => objects.directories.queues(account), objects.seats),
       removals: new ServedRemovals(objects.store),
       services: new ServedServices(objects.service),
       owners: new Set(),
@@ -72,6 +74,7 @@ export class RemoteServer {
   close(): void {
     clearTimeout(this.#storedTimer);
     this.#parts.removals.close();
+    this.#parts.queues.close();
     // Its runs have ended with it.
     for (const owner of this.#parts.owners) void this.#objects.store.crons.left(owner).catch(() => {});
   }

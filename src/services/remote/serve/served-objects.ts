@@ -1,14 +1,17 @@
 /** What the services process has for the applications: the real objects behind the calls of calls.ts. */
-import type { BucketDirectory } from '../../../bindings/bucket/engine.js';
+import type { BindingDirectories } from '../../../bindings/registry.js';
 import type { Service } from '../../../bindings/service.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { HostStore } from '../../host-store.js';
 import type { ServiceAddress } from '../calls.js';
+import type { ConsumerSeats } from './consumer-seats.js';
 
 export interface ServedObjects {
   readonly store: HostStore;
-  /** The buckets of an account. */
-  readonly buckets: (account: string) => BucketDirectory;
+  /** Buckets, namespaces, caches and queues. */
+  readonly directories: BindingDirectories;
+  /** Who of the applications consumes which queue. */
+  readonly seats: ConsumerSeats;
   /** The service of the application's own client. @throws TypeError when the binding has none */
   readonly service: (address: ServiceAddress) => Service;
   /**
