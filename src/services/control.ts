@@ -106,6 +106,7 @@ export interface ApplicationHello {
   readonly options: unknown;
   /** Days of usage that the application keeps. */
   readonly keepDays: number;
+  readonly keepsUsage: boolean;
   /** Bounds of what is held for all accounts together, in bytes. */
   readonly heapBytes: number;
   readonly bufferBytes: number;

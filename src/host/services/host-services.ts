@@ -48,8 +48,6 @@ export interface HostServicesOptions {
   readonly onStuck: (account: string, reason: string) => void;
   readonly localSend: (account: string, url: URL, origin: CallOrigin | undefined) => LocalSend | undefined;
   readonly names: () => ServedNamesList;
-  /** What the account has stored has changed on disk. */
-  readonly onStored: (account: string) => void;
 }
 
 const KIB = 1024;
@@ -68,7 +66,6 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   /** Resolves when the process knows this application. */
   #ready: Promise<void> = Promise.resolve();
   #channel: Channel | undefined;
-  #store: RemoteStore | undefined;
   /** Calls of the application itself. */
   readonly link = new RemoteLink(() => this.channel());
   #connection: ServicesConnection | undefined;
@@ -137,10 +134,8 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   }
 
   /** The storage, as the host itself uses it. */
-  async openStore(): Promise<HostStore> {
-    const { onStored } = this.#options;
-    this.#store = await RemoteStore.open({ connection: () => this.channel(), onStored });
-    return this.#store;
+  openStore(): Promise<HostStore> {
+    return RemoteStore.open({ connection: () => this.channel() });
   }
 
   /** Opens what a new cell inherits. To be awaited before one is created. */
@@ -308,7 +303,6 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
         this.#endSpan(payload.toString('utf8'));
         return;
       default:
-        this.#store?.onSignal(kind, payload);
     }
   }
 

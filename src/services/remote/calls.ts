@@ -141,6 +141,12 @@ export interface KvValue extends Omit<KvFound, 'content'> {
   readonly bytes: Uint8Array;
 }
 
+/** What a function of an account has used more on a day, as the record of its counters is written. */
+export type UsageEntry = readonly [account: string, name: string, day: number, counters: string];
+
+/** "minute:<its number>:<account>" or "day:…" | how many requests the application has counted of it, in all. */
+export type OwnCount = readonly [key: string, count: number];
+
 /** The part of a removal that is under way: 'beside' is the step of the application. */
 export interface RemovalOrder {
   readonly account: string;
@@ -248,6 +254,15 @@ export interface ValueCalls {
   'queue.backlog': (queue: NamedAddress) => Omit<QueueMetrics, 'oldestMessageTimestamp'>;
   'queue.change': (queue: NamedAddress, settings: Partial<QueueSettings>) => QueueInfo;
   'queue.purge': (queue: NamedAddress) => number;
+  /** Adds a message of the sender, unless it has been added. */
+  'usage.add': (sender: string, number: number, entries: readonly UsageEntry[]) => undefined;
+  /** The sender sends nothing more. */
+  'usage.left': (sender: string) => undefined;
+  /** Adds up what the accounts have had stored until now. */
+  'usage.measure': (accounts: readonly string[]) => undefined;
+  /** What the application itself has counted. Resolves, for each, with the sum of all applications then. */
+  'counts.set': (application: string, counts: readonly OwnCount[]) => number[];
+  'counts.read': (key: string) => number;
   /** From here on the number stands for the service: calls of it have the head `[number, method, arguments, has a body]`. */
   'service.open': (service: number, address: ServiceAddress) => undefined;
   'service.close': (service: number) => undefined;
@@ -328,4 +343,9 @@ export const SAFE_CALLS: ReadonlySet<CallName> = new Set<CallName>([
   'queue.list',
   'queue.metrics',
   'queue.backlog',
+  'usage.add',
+  'usage.left',
+  'usage.measure',
+  'counts.set',
+  'counts.read',
 ]);

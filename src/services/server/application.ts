@@ -93,7 +93,6 @@ export class Application implements ChannelOwner, CallsOwner {
   }
 
   close(): void {
-    this.remote.reportStored();
     this.channel.close();
   }
 

@@ -1,5 +1,5 @@
 /** To be imported before tests of the management API: their databases are used over a connection. */
-import { RemoteLevel } from '../../../src/services/remote/remote-level.js';
+import { remoteDatabase } from '../../../src/services/remote/remote-level.js';
 import { RemoteLink } from '../../../src/services/remote/remote-link.js';
 import { openBuckets } from '../../bindings/bucket/open-buckets.js';
 import { useStorage } from '../../management/support/api.js';
@@ -14,5 +14,5 @@ useStorage(() => {
       }),
     ),
   );
-  return new RemoteLevel(new RemoteLink(async () => (await pair).application), 'management');
+  return remoteDatabase(new RemoteLink(async () => (await pair).application), 'management');
 });

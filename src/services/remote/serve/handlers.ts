@@ -28,13 +28,25 @@ export function valueHandlers(objects: ServedObjects, parts: ConnectionParts): V
   const { store, workOf } = objects;
   return {
     ...storeHandlers(store, parts),
+    ...countingHandlers(objects),
     ...bucketHandlers(parts, account => workOf?.(account)),
     ...bindingHandlers(objects, parts.queues),
   };
 }
 
 type BucketCall = Extract<keyof ValueCalls, `bucket.${string}` | `directory.${string}`>;
-type StoreCall = Exclude<keyof ValueCalls, BucketCall | `${'kv' | 'cache' | 'queue'}.${string}`>;
+type CountingCall = Extract<keyof ValueCalls, `usage.${string}` | `counts.${string}`>;
+type StoreCall = Exclude<keyof ValueCalls, BucketCall | CountingCall | `${'kv' | 'cache' | 'queue'}.${string}`>;
+
+function countingHandlers({ usage, counters }: ServedObjects): Pick<ValueHandlers, CountingCall> {
+  return {
+    'usage.add': async (sender, number, entries) => void (await usage.add(sender, number, entries)),
+    'usage.left': async sender => void (await usage.left(sender)),
+    'usage.measure': async accounts => void (await usage.measure(accounts)),
+    'counts.set': (application, counts) => counters.set(application, counts),
+    'counts.read': key => counters.read(key),
+  };
+}
 
 function storeHandlers(
   store: HostStore,
