@@ -28,11 +28,12 @@ import { forward } from '../../services/forwarded-call.js';
 import type { HostStore } from '../../services/host-store.js';
 import type { ServicesConnection } from '../../services/process/services-connection.js';
 import { ServicesProcess } from '../../services/process/services-process.js';
+import { leave } from '../../services/remote/outgoing-call.js';
 import { RemoteLink } from '../../services/remote/remote-link.js';
 import { RemoteStore } from '../../services/remote/remote-store.js';
 import type { ServedNamesList } from '../../services/served-names.js';
 import { AnsweredHere } from './answered-here.js';
-import { type RemoteCaller, RemoteFunction, type ServicesLine } from './remote-function.js';
+import { type InvocationAddress, type RemoteCaller, RemoteFunction, type ServicesLine } from './remote-function.js';
 
 export interface HostServicesOptions {
   /** The storage directory. */
@@ -187,6 +188,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     this.#isClosed = true;
     clearTimeout(this.#namesTimer);
     for (const connections of this.#prepared.splice(0)) this.#drop(connections);
+    if (this.#channel !== undefined) leave(this.#channel);
     await this.#process.close();
   }
 
@@ -224,6 +226,14 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     this.#record.writeUInt8(news, 8);
     this.#channel.signal(0, ControlSignal.Invocations, this.#record);
     return true;
+  }
+
+  belongs(connection: number, invocation: number, owner: InvocationAddress): void {
+    this.#channel?.signal(
+      0,
+      ControlSignal.Belongs,
+      Buffer.concat([pair(connection, invocation), pair(owner.connection, owner.invocation)]),
+    );
   }
 
   attach(connection: number, fn: RemoteFunction, isolate: IsolateHandle): void {
