@@ -69,6 +69,7 @@ class RemoteMeter implements StoredMeter {
   }
 
   async write(): Promise<void> {
+    if (!this.hasChanged) return;
     const accounts = this.#changed;
     this.#changed = new Set();
     try {

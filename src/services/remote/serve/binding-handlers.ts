@@ -3,9 +3,9 @@ import type { KvDirectory, KvEngine, KvFound } from '../../../bindings/kv/engine
 import { kvError } from '../../../bindings/kv/errors.js';
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import type { KvValue, NamedAddress, ValueCalls } from '../calls.js';
-import type { ValueHandlers } from './handlers.js';
 import type { ServedObjects } from './served-objects.js';
 import type { ServedQueues } from './served-queues.js';
+import type { ValueHandlers } from './value-handlers.js';
 
 type BindingCall = Extract<keyof ValueCalls, `${'kv' | 'cache' | 'queue'}.${string}`>;
 

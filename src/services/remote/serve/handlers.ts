@@ -1,7 +1,7 @@
 /** How each call whose body, if any, is part of its values is answered. */
 import type { BucketDirectory } from '../../../bindings/bucket/engine.js';
 import type { HostStore } from '../../host-store.js';
-import type { CallArguments, CallResult, ValueCalls } from '../calls.js';
+import type { ValueCalls } from '../calls.js';
 import { bindingHandlers } from './binding-handlers.js';
 import type { ServedBuckets } from './served-buckets.js';
 import { ServedLevels } from './served-levels.js';
@@ -9,10 +9,7 @@ import type { ServedObjects } from './served-objects.js';
 import type { ServedQueues } from './served-queues.js';
 import type { ServedRemovals } from './served-removals.js';
 import type { ServedServices } from './served-services.js';
-
-export type ValueHandlers = {
-  readonly [Name in keyof ValueCalls]: (...args: CallArguments<Name>) => CallResult<Name> | Promise<CallResult<Name>>;
-};
+import type { ValueHandlers } from './value-handlers.js';
 
 /** The parts of one connection that have a state of their own. */
 export interface ConnectionParts {

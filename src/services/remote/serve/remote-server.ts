@@ -8,13 +8,14 @@ import type { Exchange } from '../../../protocol/exchange.js';
 import { ApplicationSignal } from '../../messages.js';
 import { CALLS_AT_ONCE, MAX_PACKET_BYTES, unpackValue } from '../packets.js';
 import { answerBodyCall, isBodyCall } from './body-calls.js';
-import { type ConnectionParts, type ValueHandlers, valueHandlers } from './handlers.js';
+import { type ConnectionParts, valueHandlers } from './handlers.js';
 import { ServedBuckets } from './served-buckets.js';
 import { ServedCall } from './served-call.js';
 import type { ServedObjects } from './served-objects.js';
 import { ServedQueues } from './served-queues.js';
 import { ServedRemovals } from './served-removals.js';
 import { ServedServices } from './served-services.js';
+import type { ValueHandlers } from './value-handlers.js';
 
 export class RemoteServer {
   readonly #channel: Channel;
