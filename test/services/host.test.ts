@@ -231,3 +231,53 @@ test('the management API and the application administer namespaces, caches and q
   t.like(JSON.parse(await call('DELETE', 'queues/jobs')), { success: true });
   await t.throwsAsync(host.queue('Not valid').send(1), { code: 10205 as never }); // queues have numbers
 });
+
+test('what a function does for stubs of its objects counts to the call that has passed them', async t => {
+  const host = hostWithServices(t);
+  await host.load(
+    `import { FunctionEntrypoint, RpcTarget } from 'edgehost:workers';
+    class Files extends RpcTarget {
+      #env;
+      constructor(env) { super(); this.#env = env; }
+      async look() { await this.#env.FILES.head('a'); return 'looked'; }
+    }
+    export default class extends FunctionEntrypoint { files() { return new Files(this.env); } }`,
+    { name: 'api', ...FILES, limits: { internalSubrequests: 3 } },
+  );
+  const fn = await host.load(
+    handler(`
+      const files = await env.API.files();
+      const answers = [];
+      for (let at = 0; at < 4; at++) answers.push(await files.look().catch(error => error.code ?? error.message));
+      return Response.json(answers);`),
+    { services: { API: 'api' } },
+  );
+  // The first are asked about, later ones are announced.
+  for (let round = 0; round < 2; round++) {
+    const answers: unknown[] = JSON.parse(await textOf(fn.fetch('http://x/')));
+    t.deepEqual(answers.slice(0, 3), ['looked', 'looked', 'looked']);
+    t.regex(String(answers[3]), /internalSubrequests|EDGE_SUBREQUEST_LIMIT/);
+  }
+});
+
+test('what is under way when the host closes rejects with EDGE_CLOSED, and a clock of the application is refused', async t => {
+  const host = hostWithServices(t);
+  let read = (): void => {};
+  const isRead = new Promise<void>(resolve => {
+    read = resolve;
+  });
+  const body = new ReadableStream<Uint8Array>({
+    pull: controller => {
+      controller.enqueue(randomBytes(300_000));
+      read();
+      return new Promise(() => {});
+    },
+  });
+  const put = host.bucket('files').put('a', body);
+  const rejected = t.throwsAsync(put, { code: 'EDGE_CLOSED' });
+  await isRead;
+  await host.bucket('files').head('a');
+  await host.close({ drainMs: 0 });
+  await rejected;
+  t.throws(() => hostWithServices(t, { now: Date.now }), { instanceOf: RangeError, message: /option now/ });
+});
