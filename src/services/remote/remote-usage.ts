@@ -9,10 +9,11 @@ import type { UsageRow } from '../../usage/usage-row.js';
 import { encodeSlots } from '../../usage/usage-slots.js';
 import type { RowPort } from '../../usage/write-rows.js';
 import type { UsageEntry } from './calls.js';
-import type { RemoteLink } from './remote-link.js';
+import { isLost, type RemoteLink } from './remote-link.js';
 
 /** Rows of one message, which the services process writes in one commit. */
 const MESSAGE_ROWS = 100;
+const MOST_TRIES = 3;
 
 export class RemoteUsage implements RowWriter {
   readonly #link: RemoteLink;
@@ -41,8 +42,20 @@ export class RemoteUsage implements RowWriter {
     for (let at = 0; at < entries.length; at += MESSAGE_ROWS)
       this.#unanswered.push({ number: ++this.#lastNumber, entries: entries.slice(at, at + MESSAGE_ROWS) });
     for (let [next] = this.#unanswered; next !== undefined; [next] = this.#unanswered) {
-      await this.#link.call('usage.add', this.#sender, next.number, next.entries);
+      await this.#add(next.number, next.entries);
       this.#unanswered.shift();
+    }
+  }
+
+  /** Also when several processes are lost, one after the other. */
+  async #add(number: number, entries: readonly UsageEntry[]): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await this.#link.call('usage.add', this.#sender, number, entries);
+        return;
+      } catch (error) {
+        if (!isLost(error) || tries >= MOST_TRIES) throw error;
+      }
     }
   }
 
