@@ -58,6 +58,7 @@ async function serve() {
   const server = createServer({ maxHeaderSize: 64 * 1024 }, (request, response) => {
     response.setHeader('x-worker', String(process.pid));
     if (request.url?.startsWith('/notes/')) serveNotes(request, response);
+    else if (request.url === '/usage') void sendUsage(acme, response);
     else response.end('The application itself.\n');
   });
   server.listen(PORT, '127.0.0.1', () => console.log(`worker ${process.pid} listens on port ${server.address().port}`));
@@ -68,4 +69,10 @@ async function serve() {
     await host.close();
     process.disconnect();
   });
+}
+
+/** Requests of the account this month, of both workers: those of the other one are a second late at most. */
+async function sendUsage(account, response) {
+  const { records } = await account.usage({ by: 'total' });
+  response.end(`${records[0].requests}\n`);
 }

@@ -80,7 +80,7 @@ export interface BindingClients {
 export interface BindingDirectories {
   buckets(account: string): BucketDirectory;
   namespaces(account: string): KvDirectory;
-  caches(account: string): Pick<CacheEngine, 'purge' | 'usage'>;
+  caches(account: string): CacheEngine;
   queues(account: string): QueueDirectory;
   databases(account: string): SqlDirectory;
 }

@@ -54,7 +54,7 @@ export interface EdgeHostOptions {
   readonly isolation?: 'process' | 'thread';
   /**
    * Where services (buckets, outgoing fetch, ...) and the storage run. 'process': in a process of their own, one for each storage directory, which several
-   * applications can share; 'inline': in this one. With storage ':memory:' and with isolation 'thread' it is 'inline'. @default 'inline'
+   * applications can share; 'inline': in this one, as it must be with storage ':memory:', isolation 'thread' and the option now. @default 'inline'
    */
   readonly services?: 'inline' | 'process';
   /**
@@ -257,14 +257,16 @@ function partOfMemory(divisor: number): number {
 }
 
 /** A process of services has a directory, and connections that only processes inherit. */
-function checkServices({ services, storage, isolation }: EdgeHostOptions): void {
+function checkServices({ services, storage, isolation, now }: EdgeHostOptions): void {
   if (services !== 'process') return;
   const why =
     storage === ':memory:'
       ? "storage ':memory:' is in this process"
       : isolation === 'thread'
         ? "isolation 'thread' has no cells that could be connected to it"
-        : undefined;
+        : now !== undefined
+          ? 'a process of its own has the clock of the system, not that of the option now'
+          : undefined;
   if (why !== undefined)
     throw new RangeError(`Option services of new EdgeHost() is 'process', but ${why}: give 'inline'`);
 }

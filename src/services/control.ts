@@ -51,6 +51,10 @@ export enum ControlSignal {
   AccountEnds = 36,
   /** Host names that functions of the application answer. JSON. */
   Names = 37,
+  /**
+   * The subrequests of an invocation that is about to be announced count to another one, too: u32 connection | u32 invocation, and the same of the other.
+   */
+  Belongs = 46,
   /** Bytes of bodies that a fetch of the application has sent and received: u32 connection | u32 invocation | f64 | f64. */
   Egress = 39,
   // --- to the application ---
@@ -106,6 +110,7 @@ export interface ApplicationHello {
   readonly options: unknown;
   /** Days of usage that the application keeps. */
   readonly keepDays: number;
+  readonly keepsUsage: boolean;
   /** Bounds of what is held for all accounts together, in bytes. */
   readonly heapBytes: number;
   readonly bufferBytes: number;

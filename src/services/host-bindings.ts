@@ -7,15 +7,16 @@ import {
   type FunctionContext,
   methodOf,
   type NamedBinding,
+  type RemoteClient,
 } from '../bindings/binding.js';
 import { type BindingDirectories, type BindingRegistry, bindingDirectories } from '../bindings/registry.js';
 import type { Service } from '../bindings/service.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { FunctionServices, ServiceEntry } from './calls/answer-call.js';
 import type { ServiceAddress } from './remote/calls.js';
-import { remoteDirectory } from './remote/remote-buckets.js';
 import type { RemoteLink } from './remote/remote-link.js';
 import { RemoteServices } from './remote/remote-service.js';
+import { remoteShared } from './remote/remote-shared.js';
 
 /** One binding of a function, with the configuration that the schema of its row has checked. */
 export interface ConfiguredBinding {
@@ -54,16 +55,8 @@ export class HostBindings {
    */
   constructor(registry: BindingRegistry, host: BindingHost, { isHere = () => true, common, link }: BindingsPlace = {}) {
     this.#remote = link && new RemoteServices(link);
-    this.directories =
-      link === undefined
-        ? bindingDirectories(row => this.shared(row))
-        : {
-            buckets: account => remoteDirectory(link, account),
-            namespaces: notThere('directories of key-value namespaces'),
-            caches: notThere('directories of caches'),
-            queues: notThere('consumers and directories of queues'),
-            databases: notThere('directories of SQL databases'),
-          };
+    this.directories = bindingDirectories(row => this.shared(row));
+    if (link !== undefined) for (const [row, shared] of remoteShared(link)) this.#shared.set(row, shared);
     this.registry = registry;
     this.isHere = isHere;
     for (const row of registry.rows) {
@@ -104,7 +97,7 @@ export class HostBindings {
     context: Common<AccountContext>,
     config: Config,
   ): Client {
-    if (!this.isHere(row)) return this.#remoteClient(row, context, config);
+    if (row.remote !== undefined && !this.isHere(row)) return this.#remoteClient(row.remote, row, context, config);
     if (row.client === undefined) throw new TypeError(`The application has no client of bindings of type ${row.name}`);
     // The limits of an account change: they are read with each call.
     const client = {
@@ -119,13 +112,13 @@ export class HostBindings {
   }
 
   #remoteClient<Config, Shared, Client extends object>(
+    remote: RemoteClient<Config, Shared, Client>,
     row: NamedBinding<Config, Shared, Client>,
     context: Common<AccountContext>,
     config: Config,
   ): Client {
-    if (row.remote === undefined || this.#remote === undefined)
-      return notThere(`bindings of type ${row.name} from the application`)();
-    return row.remote.client(
+    if (this.#remote === undefined) return notThere(`bindings of type ${row.name} from the application`)();
+    return remote.client(
       this.#remote.of({
         address: { binding: row.id, account: context.account, config },
         limits: () => context.limits,

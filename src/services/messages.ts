@@ -11,9 +11,3 @@ export enum ApplicationSignal {
   /** What the application knows of a body when it was read to its end. It comes before the end of the body. */
   Trailer = 1,
 }
-
-/** Kinds of a signal of the services process; the id is 0 where nothing else is said. */
-export enum ServicesSignal {
-  /** What these accounts have stored has changed: a JSON array of their ids. */
-  Stored = 1,
-}

@@ -25,16 +25,24 @@ export interface StoredBytes {
   of(account: string): Promise<StoredSum>;
 }
 
-export class StoredHoursMeter {
+/** Where changes of what accounts have stored are noted. */
+export interface StoredMeter {
+  readonly hasChanged: boolean;
+  noteChange(account: string): void;
+  write(store: UsageStore): Promise<void>;
+}
+
+export class StoredHoursMeter implements StoredMeter {
   readonly #stored: StoredBytes;
   readonly #now: () => number;
-  readonly #keepDays: number;
+  readonly #options: { readonly keepDays: number };
   #changed = new Set<string>();
 
+  /** @param options `keepDays` is read with each write */
   constructor(stored: StoredBytes, options: { readonly now: () => number; readonly keepDays: number }) {
     this.#stored = stored;
     this.#now = options.now;
-    this.#keepDays = options.keepDays;
+    this.#options = options;
   }
 
   get hasChanged(): boolean {
@@ -74,7 +82,7 @@ export class StoredHoursMeter {
       for await (const { day } of store.storageDays(account, dayOf(now) + 1, dayOf(before.atMs) + 1))
         operations.push({ type: 'del', key: usageKeys.storageDay(account, day) });
     } else if (before !== undefined) {
-      const days = hoursSince(before, now, dayOf(now) + 1 - this.#keepDays, dayOf(now) + 1);
+      const days = hoursSince(before, now, dayOf(now) + 1 - this.#options.keepDays, dayOf(now) + 1);
       operations.push(...(await withHours(store, account, days)));
     }
     // A clock that is set back a little stands still here until it has caught up, so that no time is counted twice.

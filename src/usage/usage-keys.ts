@@ -4,6 +4,7 @@
  *     yd<account>/<day>/<function>     the counters of a function on a day
  *     yb<account>/<day>                byte-hours and object-hours of an account on a day
  *     yc<account>                      what the account has stored, and until when its byte-hours were added up
+ *     ys<sender>                       the last message of an application whose usage the services process keeps
  *     yx<day>/<account>                how many functions of the account have counters of the day; by it old days are found
  */
 import { afterPrefix } from '../storage/records/level-database.js';
@@ -18,6 +19,8 @@ export const usageKeys = {
   storageDay: (account: string, day: number) => `yb${account}/${padded(day)}`,
   checkpoint: (account: string) => `yc${account}`,
   allCheckpoints: () => 'yc',
+  sender: (sender: string) => `ys${sender}`,
+  senders: () => 'ys',
   dayIndex: (day: number, account: string) => `yx${padded(day)}/${account}`,
   dayIndexes: () => 'yx',
   dayIndexesFrom: (day: number) => `yx${padded(day)}/`,

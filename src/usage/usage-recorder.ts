@@ -5,19 +5,26 @@
  */
 import { callSoon } from './call-soon.js';
 import type { OpenRows } from './function-usage.js';
-import type { StoredHoursMeter } from './stored-bytes.js';
+import type { StoredMeter } from './stored-bytes.js';
 import { dayOf } from './usage-day.js';
 import { UsageRow } from './usage-row.js';
 import { newSlots, type UsageSlots } from './usage-slots.js';
 import type { UsageStore } from './usage-store.js';
-import { writeRows } from './write-rows.js';
+import { type RowPort, writeRows } from './write-rows.js';
+
+/** Writes what rows have added. Rejects when it is not known to be on disk; rows are then given again, with what they have added since. */
+export interface RowWriter {
+  writeRows(rows: readonly UsageRow[], port: RowPort): Promise<void>;
+}
 
 export interface UsageRecorderOptions {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Opens the storage with the first write. */
   readonly store: () => Promise<UsageStore>;
-  readonly stored: StoredHoursMeter;
+  readonly stored: StoredMeter;
+  /** What writes the rows. @default each is written to the store as its whole sum */
+  readonly writer?: RowWriter;
   /** Called when writing begins to fail. It is tried again. */
   readonly onError: (error: unknown) => void;
 }
@@ -131,10 +138,9 @@ export class UsageRecorder implements OpenRows {
     let store: UsageStore;
     try {
       store = await this.#options.store();
-      await writeRows(store, changed, {
-        settle: row => this.#settle(row),
-        overflow: row => this.#overflowOf(row),
-      });
+      const port = { settle: (row: UsageRow) => this.#settle(row), overflow: (row: UsageRow) => this.#overflowOf(row) };
+      const { writer } = this.#options;
+      await (writer === undefined ? writeRows(store, changed, port) : writer.writeRows(changed, port));
     } catch (error) {
       // Those that were written are written again, which changes nothing.
       for (const row of changed) row.isChanged = true;

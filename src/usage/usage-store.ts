@@ -107,8 +107,21 @@ export function usageStorage({ keepDays, now }: { keepDays: () => number; now: (
   return {
     name: 'usage',
     keyspace: USAGE_KEYSPACE,
-    jobs: [{ kind: 'sweep', run: ({ records }) => sweep(records, dayOf(now()) + 1 - keepDays()) }],
+    jobs: [
+      { kind: 'sweep', run: ({ records }) => sweep(records, dayOf(now()) + 1 - keepDays()) },
+      { kind: 'sweep', run: ({ records }) => forgetSenders(records, now() - FORGET_SENDERS_MS) },
+    ],
   };
+}
+
+/** A sender that was not heard of for so long is gone: while it lives it tries again within a minute. */
+const FORGET_SENDERS_MS = 3 * 86_400_000;
+
+async function forgetSenders(records: RecordStore, untilMs: number): Promise<void> {
+  for await (const page of records.pages(below(usageKeys.senders()))) {
+    const gone = page.filter(([, record]) => decodeSender(record).atMs < untilMs);
+    if (gone.length > 0) await records.commit(gone.map(([key]) => ({ type: 'del', key })));
+  }
 }
 
 /** The operations of one commit of a sweep. */
@@ -137,6 +150,21 @@ async function sweep(records: RecordStore, firstDay: number): Promise<void> {
       await records.commit(operations);
     }
   }
+}
+
+/** The last message of a sender that was added, and when. */
+export interface UsageSender {
+  readonly number: number;
+  readonly atMs: number;
+}
+
+export function encodeSender({ number, atMs }: UsageSender): Buffer {
+  return Buffer.from(JSON.stringify({ number, atMs }));
+}
+
+export function decodeSender(record: Buffer): UsageSender {
+  const values = parsed(record);
+  return { number: numberOf(values, 'number'), atMs: numberOf(values, 'atMs') };
 }
 
 export function encodeHours({ byteHours, objectHours }: StoredHours): Buffer {

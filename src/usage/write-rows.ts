@@ -13,6 +13,8 @@ export const MAX_FUNCTIONS_A_DAY = 2000;
 /** The rows of one batch: a batch is made in one go, on the thread of the application. */
 const BATCH_ROWS = 200;
 
+type RowStore = Pick<UsageStore, 'getMany' | 'commit'>;
+
 export interface RowPort {
   /** Moves what was added into the total. */
   settle(row: UsageRow): void;
@@ -21,7 +23,7 @@ export interface RowPort {
 }
 
 /** Rejects like the storage. Rows of which it is not known whether they were written can be written again. */
-export async function writeRows(store: UsageStore, rows: readonly UsageRow[], port: RowPort): Promise<void> {
+export async function writeRows(store: RowStore, rows: readonly UsageRow[], port: RowPort): Promise<void> {
   const overflows = new Set<UsageRow>();
   for (let at = 0; at < rows.length; at += BATCH_ROWS) {
     await writeBatch(store, rows.slice(at, at + BATCH_ROWS), port, overflows);
@@ -30,7 +32,7 @@ export async function writeRows(store: UsageStore, rows: readonly UsageRow[], po
 }
 
 async function writeBatch(
-  store: UsageStore,
+  store: RowStore,
   rows: readonly UsageRow[],
   port: RowPort,
   overflows: Set<UsageRow>,
@@ -56,7 +58,7 @@ async function writeBatch(
 }
 
 /** Adds what the storage has of the rows. Answers the new counts of functions by account and day. */
-async function addBases(store: UsageStore, rows: readonly UsageRow[], port: RowPort): Promise<Map<string, number>> {
+async function addBases(store: RowStore, rows: readonly UsageRow[], port: RowPort): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   const unread = rows.filter(row => !row.isBased && row.overflow === undefined);
   if (unread.length === 0) return counts;

@@ -232,7 +232,88 @@ test('a resolver of the application is asked for outgoing requests', async t => 
   t.deepEqual(asked, ['name.example']);
 });
 
-test('administration of what has no way across says so', async t => {
+test('the management API and the application administer namespaces, caches and queues', async t => {
   const host = hostWithServices(t);
-  t.throws(() => host.caches, { code: 'EDGE_NOT_SUPPORTED', message: /services: 'inline'/ });
+  const acme = host.account('acme');
+  const api = host.management();
+  const { value } = await api.issueToken({
+    name: 'test',
+    account: 'acme',
+    permissions: ['kv:edit', 'cache:edit', 'queues:edit'],
+  });
+  const call = async (method: string, path: string, body?: string): Promise<string> => {
+    const headers = { Authorization: `Bearer ${value}`, 'Content-Type': 'application/json' };
+    const request = new Request(`http://api/accounts/acme/${path}`, { method, headers, ...(body && { body }) });
+    return (await api(request)).text();
+  };
+  const large = 'x'.repeat(300_000);
+  await call('POST', 'kv/namespaces', JSON.stringify({ name: 'sessions' }));
+  await call('PUT', 'kv/namespaces/sessions/values/large', large);
+  t.is(await acme.kv('sessions').get('large'), large);
+  t.is(await call('GET', 'kv/namespaces/sessions/values/large'), large);
+  t.like(JSON.parse(await call('GET', 'kv/namespaces/sessions/keys')), { result: { 0: { name: 'large' }, length: 1 } });
+  await acme.caches.default.put(
+    'http://a.example/',
+    new Response(large, { headers: { 'cache-control': 'max-age=60' } }),
+  );
+  t.is(await (await acme.caches.default.match('http://a.example/'))?.text(), large);
+  t.like(JSON.parse(await call('GET', 'cache')), { result: await acme.caches.usage() });
+  t.like(await acme.caches.purge({ everything: true }), { purged: 1 });
+  await call('POST', 'queues', JSON.stringify({ queue_name: 'jobs' }));
+  t.is((await acme.queue('jobs').send({ a: 1 })).metadata.metrics.backlogCount, 1);
+  const [message] = await acme.queue('jobs').pull();
+  t.deepEqual(message?.body, { a: 1 });
+  t.like(await acme.queue('jobs').settle({ acks: [message?.leaseId ?? ''] }), { acked: 1 });
+  t.like(JSON.parse(await call('DELETE', 'queues/jobs')), { success: true });
+  await t.throwsAsync(host.queue('Not valid').send(1), { code: 10205 as never }); // queues have numbers
+});
+
+test('what a function does for stubs of its objects counts to the call that has passed them', async t => {
+  const host = hostWithServices(t);
+  await host.load(
+    `import { FunctionEntrypoint, RpcTarget } from 'edgehost:workers';
+    class Files extends RpcTarget {
+      #env;
+      constructor(env) { super(); this.#env = env; }
+      async look() { await this.#env.FILES.head('a'); return 'looked'; }
+    }
+    export default class extends FunctionEntrypoint { files() { return new Files(this.env); } }`,
+    { name: 'api', ...FILES, limits: { internalSubrequests: 3 } },
+  );
+  const fn = await host.load(
+    handler(`
+      const files = await env.API.files();
+      const answers = [];
+      for (let at = 0; at < 4; at++) answers.push(await files.look().catch(error => error.code ?? error.message));
+      return Response.json(answers);`),
+    { services: { API: 'api' } },
+  );
+  // The first are asked about, later ones are announced.
+  for (let round = 0; round < 2; round++) {
+    const answers: unknown[] = JSON.parse(await textOf(fn.fetch('http://x/')));
+    t.deepEqual(answers.slice(0, 3), ['looked', 'looked', 'looked']);
+    t.regex(String(answers[3]), /internalSubrequests|EDGE_SUBREQUEST_LIMIT/);
+  }
+});
+
+test('what is under way when the host closes rejects with EDGE_CLOSED, and a clock of the application is refused', async t => {
+  const host = hostWithServices(t);
+  let read = (): void => {};
+  const isRead = new Promise<void>(resolve => {
+    read = resolve;
+  });
+  const body = new ReadableStream<Uint8Array>({
+    pull: controller => {
+      controller.enqueue(randomBytes(300_000));
+      read();
+      return new Promise(() => {});
+    },
+  });
+  const put = host.bucket('files').put('a', body);
+  const rejected = t.throwsAsync(put, { code: 'EDGE_CLOSED' });
+  await isRead;
+  await host.bucket('files').head('a');
+  await host.close({ drainMs: 0 });
+  await rejected;
+  t.throws(() => hostWithServices(t, { now: Date.now }), { instanceOf: RangeError, message: /option now/ });
 });

@@ -1,6 +1,7 @@
 /** The caches behind `caches` of functions, `account.caches` of the application and the listener's option `cache`. */
 import type { BindingHost, ImplicitBinding } from '../binding.js';
 import { ServiceId } from '../service-id.js';
+import type { CacheEngine } from './engine.js';
 import { cacheService } from './service.js';
 import { SharedCaches } from './shared-caches.js';
 import { cacheStorage } from './store/cache-storage.js';
@@ -9,13 +10,22 @@ const KIB = 1024;
 /** A URL of 16 KB and 128 KB of headers, as JSON. */
 const HEAD_BYTES = 256 * KIB;
 
-export const cacheBinding: ImplicitBinding<SharedCaches> = {
+/** The caches of all accounts of a host. */
+export interface HostCaches {
+  /** Those of the account that has the id now: they end with it. */
+  of(account: string): CacheEngine;
+  /** The account is gone: one of the same id begins anew. */
+  forget(account: string): void;
+  close(): Promise<void>;
+}
+
+export const cacheBinding: ImplicitBinding<HostCaches> = {
   id: ServiceId.Cache,
   name: 'cache',
   implicit: true,
   subrequest: 'cache',
   methods: {
-    match: { holdsConnection: true, headBytes: HEAD_BYTES },
+    match: { holdsConnection: true, isSafe: true, headBytes: HEAD_BYTES },
     put: { holdsConnection: true, headBytes: HEAD_BYTES },
     delete: { holdsConnection: true },
   },

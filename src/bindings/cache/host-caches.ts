@@ -4,13 +4,13 @@ import { checkOptions } from '../../quotas/schema/check-options.js';
 import type { AccountContext } from '../binding.js';
 import { chunksOf } from '../external-stream.js';
 import type { Service, ServiceBody, ServiceReply } from '../service.js';
+import type { HostCaches } from './cache-binding.js';
 import { CACHE_PURGE, normalPurge } from './check-purge.js';
 import type { CachePurge } from './engine.js';
 import { cacheService, type MatchHead } from './service.js';
-import type { SharedCaches } from './shared-caches.js';
 import type { ApplicationCache, ApplicationCaches, CacheMatchOptions } from './types.js';
 
-export function hostCaches(context: AccountContext<SharedCaches>): ApplicationCaches {
+export function hostCaches(context: AccountContext<HostCaches>): ApplicationCaches {
   const check = (): void => context.check?.();
   const engine = context.shared.of(context.account);
   const service = cacheService(engine, () => context.limits, check);

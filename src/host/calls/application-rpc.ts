@@ -190,7 +190,7 @@ class Session {
       const { owner, id } = object;
       if (owner.isOver) throw new EdgeError('EDGE_CANCELED', 'The stub is no longer valid: its function is done');
       return transmit(path, args, { x: id, props: '{}' }, (headFor, body) => {
-        const start = { kind: HostOpens.Rpc, head: '', isUtf8: true, headFor, meter: owner.meter } as const;
+        const start = { kind: HostOpens.Rpc, head: '', isUtf8: true, headFor, ownedBy: owner } as const;
         return runIn(owner, start, body, undefined);
       });
     };

@@ -115,7 +115,7 @@ async function callMethod(
         ? await run(runner, { ...start, calls: nextOf(origin.calls) }, call.body, call.signal)
         : await runIn(
             ownerOf(object),
-            { ...start, calls: deeper(origin.calls), meter: object?.owner.meter },
+            { ...start, calls: deeper(origin.calls), ownedBy: object?.owner },
             call.body,
             call.signal,
           );

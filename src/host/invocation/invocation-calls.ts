@@ -37,7 +37,7 @@ export class InvocationCalls implements AccountingPort, CallOrigin {
       this,
       share,
       this,
-      record.start.meter,
+      record.start.ownedBy?.meter,
     );
   }
 

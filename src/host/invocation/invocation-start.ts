@@ -2,7 +2,6 @@
 import type { CallChain, FetchChain } from '../../bindings/service.js';
 import { HostOpens } from '../../protocol/messages.js';
 import type { InvocationKind } from '../../quotas/limits.js';
-import type { SubrequestMeter } from '../../quotas/subrequest-meter.js';
 import type { InvocationEvent } from '../events.js';
 import type { TracedStart } from '../telemetry/trace.js';
 import type { Peer } from './peers.js';
@@ -31,8 +30,8 @@ export interface InvocationStart {
   readonly calls?: CallChain | undefined;
   /** Makes the head of a call, in place of `head`, when it is known where it goes. */
   readonly headFor?: ((peer: Peer) => string) | undefined;
-  /** Its subrequests count here too. */
-  readonly meter?: SubrequestMeter | undefined;
+  /** Its subrequests count to this invocation, too. */
+  readonly ownedBy?: Peer | undefined;
   /** How long the caller waits for all of the answer, from the call on, in milliseconds. @default without end */
   readonly timeoutMs?: number | undefined;
   /** How much of that has gone by before the invocation begins. @default 0 */

@@ -15,7 +15,7 @@ import { type HandlerFailure, HostOpens } from '../../protocol/messages.js';
 import type { EdgeError } from '../../quotas/errors.js';
 import type { RemoteTotals } from '../../services/calls/call-totals.js';
 import type { InvocationOutcome } from '../events.js';
-import type { RemoteCaller } from '../services/remote-function.js';
+import type { InvocationAddress, RemoteCaller } from '../services/remote-function.js';
 import { isolateFailure, noAnswerError, refusedAnswer, unexplainedError } from './handler-errors.js';
 import { type CallingInvocation, InvocationCalls } from './invocation-calls.js';
 import type { InvocationContext } from './invocation-context.js';
@@ -83,7 +83,10 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   // --- the client ---
 
   get peer(): Peer {
-    this.#peer ??= new Peer(this.#context, this.#isolate, () => this.#calling().accounting.meter);
+    this.#peer ??= new Peer(this.#context, this.#isolate, {
+      meter: () => this.#calling().accounting.meter,
+      announced: () => this.#announced(),
+    });
     return this.#peer;
   }
 
@@ -303,7 +306,15 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   }
 
   #announce(id: number): void {
-    this.#isAnnounced = this.#context.remote?.begun(this.#isolate, id, this) === true;
+    const owner = this.#record.start.ownedBy?.announced();
+    this.#isAnnounced = this.#context.remote?.begun(this.#isolate, id, this, owner) === true;
+  }
+
+  #announced(): InvocationAddress | undefined {
+    const { calls } = this.#isolate;
+    if (this.#state === 'over' || calls === undefined) return undefined;
+    if (!this.#isAnnounced) this.#announce(this.exchange.id);
+    return this.#isAnnounced ? { connection: calls, invocation: this.exchange.id } : undefined;
   }
 
   /** It may run again, once: neither an answer nor a call has made it visible, and all of its request is still here. */

@@ -5,6 +5,7 @@
 import type { IsolateHandle } from '../../pool/isolate-handle.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { SubrequestMeter } from '../../quotas/subrequest-meter.js';
+import type { InvocationAddress } from '../services/remote-function.js';
 import type { InvocationContext } from './invocation-context.js';
 
 /** Stubs that the functions of one isolate may hold. */
@@ -50,11 +51,17 @@ function tableOf(isolate: IsolateHandle): StubTable {
   return known;
 }
 
+/** Where the calls of an invocation are counted: here, or in the services process. */
+export interface PeerAccounting {
+  meter(): SubrequestMeter;
+  announced(): InvocationAddress | undefined;
+}
+
 /** An open invocation as one end of calls. */
 export class Peer {
   readonly context: InvocationContext;
   readonly isolate: IsolateHandle;
-  readonly #meterOf: () => SubrequestMeter;
+  readonly #accounting: PeerAccounting;
   readonly #table: StubTable;
   /** Numbers of the stubs that it holds. */
   readonly #held = new Set<number>();
@@ -64,16 +71,21 @@ export class Peer {
   /** Calls of its objects so far. */
   called = 0;
 
-  constructor(context: InvocationContext, isolate: IsolateHandle, meterOf: () => SubrequestMeter) {
+  constructor(context: InvocationContext, isolate: IsolateHandle, accounting: PeerAccounting) {
     this.context = context;
     this.isolate = isolate;
-    this.#meterOf = meterOf;
+    this.#accounting = accounting;
     this.#table = tableOf(isolate);
   }
 
   /** Its subrequests: those of calls of its objects count to it too. */
   get meter(): SubrequestMeter {
-    return this.#meterOf();
+    return this.#accounting.meter();
+  }
+
+  /** The same where the services have a process of their own, which is told of it when it was not. Undefined when there is nobody to be told. */
+  announced(): InvocationAddress | undefined {
+    return this.#accounting.announced();
   }
 
   /** Whether its objects can be called no more. */

@@ -7,12 +7,16 @@ import { type BindingRegistry, REGISTRY } from '../../bindings/registry.js';
 import type { CellServices } from '../../pool/cell.js';
 import { IsolateCache } from '../../pool/isolate-cache.js';
 import { IsolateGate } from '../../pool/isolate-gate.js';
+import type { AbuseEvent } from '../../quotas/abuse-guard.js';
 import { Admission } from '../../quotas/admission.js';
 import { lazyCounters, openRedisCounters, type SharedCounters } from '../../quotas/counters/shared-counters.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { HostBudget } from '../../quotas/host/host-share.js';
 import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
 import { HostBindings } from '../../services/host-bindings.js';
+import { RemoteCounters } from '../../services/remote/remote-counters.js';
+import { RemoteUsage } from '../../services/remote/remote-usage.js';
+import { storedSums } from '../../services/stored-sums.js';
 import { keepPrivate } from '../../storage/files/private-directory.js';
 import { LimitSets } from '../account-limits.js';
 import { calleeOf } from '../calls/find-callee.js';
@@ -26,8 +30,7 @@ import { cachePrefix } from '../invocation/function-runner.js';
 import { FunctionStats } from '../invocation/function-stats.js';
 import { HostServices } from '../services/host-services.js';
 import { loadTelemetry } from '../telemetry/open-telemetry.js';
-import { DEFAULT_KEEP_DAYS, HostUsage } from '../usage/host-usage.js';
-import { storedSums } from '../usage/stored-sums.js';
+import { DEFAULT_KEEP_DAYS, HostUsage, type RemoteUsagePart } from '../usage/host-usage.js';
 import { type CommonHost, HostAccounts } from './host-accounts.js';
 import { HostReports } from './host-reports.js';
 import { HostRoutes } from './host-routes.js';
@@ -168,6 +171,7 @@ export class HostCore {
         applicationRows: this.bindings.registry.rows.filter(this.bindings.isHere).map(({ id }) => id),
         options: crossing(this.options),
         keepDays: usage === false ? DEFAULT_KEEP_DAYS : usage.keepDays,
+        keepsUsage: usage !== false,
         heapBytes: this.options.hostHeapBytes,
         bufferBytes: this.options.hostBufferBytes,
       }),
@@ -178,7 +182,6 @@ export class HostCore {
       onStuck: (account, reason) => this.accounts.find(account)?.stuck(reason),
       localSend: (account, url, origin) => this.routes.localSend(account, url, origin),
       names: () => this.routes.router.served,
-      onStored: account => this.usage.recorder?.noteStored(account),
     });
   }
 
@@ -231,16 +234,31 @@ export class HostCore {
       keepDays: usage === false ? undefined : usage.keepDays,
       now,
       records,
-      ...(this.remote !== undefined && { settled: () => this.remote?.settled() ?? Promise.resolve() }),
+      ...(this.remote !== undefined && { remote: this.#remoteUsage(this.remote) }),
       stored: storedSums(records),
       onError: this.#warn,
     });
   }
 
+  #remoteUsage(services: HostServices): RemoteUsagePart {
+    const usage = new RemoteUsage(services.link);
+    return { usage, settled: () => services.settled() };
+  }
+
   #createAdmission(): Admission {
+    const { options, remote } = this;
+    const common = {
+      now: options.now,
+      onAbuse: (event: AbuseEvent) => this.reports.abuse(event),
+      onError: this.#warn,
+    };
+    if (remote !== undefined && this.#counters === undefined) {
+      const shared = new RemoteCounters(remote.link);
+      return new Admission({ ...common, shared, store: shared.store });
+    }
     const counts = async () => (await this.storage.open()).sublevel('counts');
     return new Admission({
-      now: this.options.now,
+      ...common,
       store: {
         get: async key => {
           const value: unknown = await (await counts()).get(key);
@@ -249,8 +267,6 @@ export class HostCore {
         put: async (key, value) => (await counts()).put(key, value),
       },
       ...(this.#counters !== undefined && { shared: this.#counters }),
-      onAbuse: event => this.reports.abuse(event),
-      onError: this.#warn,
     });
   }
 

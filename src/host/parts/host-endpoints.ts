@@ -1,5 +1,4 @@
 /** What a server mounts of a host: the listener of its functions, the S3-compatible API and the management API. */
-import { cacheBinding } from '../../bindings/cache/cache-binding.js';
 import { resolveLimits } from '../../quotas/resolve-limits.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';
 import { slotOf } from '../function-slot.js';
@@ -32,7 +31,7 @@ export function hostListener({ routes, reports, bindings }: HostCore, options: H
     error => reports.warn(error),
     cache
       ? new FrontCache({
-          caches: account => bindings.shared(cacheBinding).of(account),
+          caches: account => bindings.directories.caches(account),
           warn: error => reports.warn(error),
         })
       : undefined,

@@ -2,6 +2,7 @@
  * The application's end of the services that have a process of their own. Functions are registered there when they are loaded, connections of cells are
  * announced before the cells have them, invocations when they begin; the work that calls cost, and their totals, come back.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { LocalSend } from '../../bindings/egress/transport.js';
 import type { CallOrigin } from '../../bindings/service.js';
 import { CELL_LEASES, type CellConnections, type CellServices } from '../../pool/cell.js';
@@ -28,11 +29,12 @@ import { forward } from '../../services/forwarded-call.js';
 import type { HostStore } from '../../services/host-store.js';
 import type { ServicesConnection } from '../../services/process/services-connection.js';
 import { ServicesProcess } from '../../services/process/services-process.js';
-import { RemoteLink } from '../../services/remote/remote-link.js';
+import { leave } from '../../services/remote/outgoing-call.js';
+import { isLost, RemoteLink } from '../../services/remote/remote-link.js';
 import { RemoteStore } from '../../services/remote/remote-store.js';
 import type { ServedNamesList } from '../../services/served-names.js';
 import { AnsweredHere } from './answered-here.js';
-import { type RemoteCaller, RemoteFunction, type ServicesLine } from './remote-function.js';
+import { type InvocationAddress, type RemoteCaller, RemoteFunction, type ServicesLine } from './remote-function.js';
 
 export interface HostServicesOptions {
   /** The storage directory. */
@@ -48,14 +50,23 @@ export interface HostServicesOptions {
   readonly onStuck: (account: string, reason: string) => void;
   readonly localSend: (account: string, url: URL, origin: CallOrigin | undefined) => LocalSend | undefined;
   readonly names: () => ServedNamesList;
-  /** What the account has stored has changed on disk. */
-  readonly onStored: (account: string) => void;
 }
 
 const KIB = 1024;
 const NAMES_AFTER_MS = 50;
 /** Connections that no cell has taken for so long are closed: another one took its place. */
 const UNUSED_MS = 5000;
+
+/** How often it is looked for a process that lives, and the time in between. */
+const CONNECTING_ROUNDS = 50;
+const CONNECTING_WAIT_MS = 20;
+
+const NOT_LOST = (): { readonly lost: boolean } => ({ lost: false });
+
+function lostOrThrow(error: unknown): { readonly lost: boolean } {
+  if (!isLost(error)) throw error;
+  return { lost: true };
+}
 
 /** An invocation of some connection as one number: ids of a connection are below 2^32, connections below 2^21. */
 function keyOf(connection: number, invocation: number): number {
@@ -68,7 +79,6 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   /** Resolves when the process knows this application. */
   #ready: Promise<void> = Promise.resolve();
   #channel: Channel | undefined;
-  #store: RemoteStore | undefined;
   /** Calls of the application itself. */
   readonly link = new RemoteLink(() => this.channel());
   #connection: ServicesConnection | undefined;
@@ -128,19 +138,21 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
 
   /** Resolves when the services can be called. Rejects when they cannot be started. */
   async channel(): Promise<Channel> {
-    await this.#process.connect();
-    this.#access ??= this.#options.checkAccess();
-    await this.#access;
-    await this.#ready;
-    if (this.#channel === undefined) throw new EdgeError('EDGE_SERVICES_LOST', 'The services process has ended');
-    return this.#channel;
+    // A process may end while it is being connected to, and be known as the current one for a moment: then it is the next one.
+    for (let round = 0; round < CONNECTING_ROUNDS; round++) {
+      await this.#process.connect();
+      this.#access ??= this.#options.checkAccess();
+      await this.#access;
+      const { lost } = await this.#ready.then(NOT_LOST, lostOrThrow);
+      if (!lost && this.#channel !== undefined) return this.#channel;
+      await delay(CONNECTING_WAIT_MS);
+    }
+    throw new EdgeError('EDGE_SERVICES_LOST', 'The services process has ended');
   }
 
   /** The storage, as the host itself uses it. */
-  async openStore(): Promise<HostStore> {
-    const { onStored } = this.#options;
-    this.#store = await RemoteStore.open({ connection: () => this.channel(), onStored });
-    return this.#store;
+  openStore(): Promise<HostStore> {
+    return RemoteStore.open({ connection: () => this.channel() });
   }
 
   /** Opens what a new cell inherits. To be awaited before one is created. */
@@ -192,6 +204,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     this.#isClosed = true;
     clearTimeout(this.#namesTimer);
     for (const connections of this.#prepared.splice(0)) this.#drop(connections);
+    if (this.#channel !== undefined) leave(this.#channel);
     await this.#process.close();
   }
 
@@ -229,6 +242,14 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     this.#record.writeUInt8(news, 8);
     this.#channel.signal(0, ControlSignal.Invocations, this.#record);
     return true;
+  }
+
+  belongs(connection: number, invocation: number, owner: InvocationAddress): void {
+    this.#channel?.signal(
+      0,
+      ControlSignal.Belongs,
+      Buffer.concat([pair(connection, invocation), pair(owner.connection, owner.invocation)]),
+    );
   }
 
   attach(connection: number, fn: RemoteFunction, isolate: IsolateHandle): void {
@@ -308,7 +329,6 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
         this.#endSpan(payload.toString('utf8'));
         return;
       default:
-        this.#store?.onSignal(kind, payload);
     }
   }
 

@@ -17,10 +17,18 @@ export interface RemoteCaller extends CallOrigin {
   onTotals(totals: RemoteTotals | undefined): void;
 }
 
+/** An invocation as the services know it. */
+export interface InvocationAddress {
+  readonly connection: number;
+  readonly invocation: number;
+}
+
 /** The parts of the connection to the services that functions use. */
 export interface ServicesLine {
   /** Undefined while there is no connection. */
   news(connection: number, invocation: number, news: News): boolean;
+  /** The subrequests of an invocation count to `owner`, too. Before `news` of it. */
+  belongs(connection: number, invocation: number, owner: InvocationAddress): void;
   attach(connection: number, fn: RemoteFunction, isolate: IsolateHandle): void;
   forget(fn: RemoteFunction): void;
   begun(connection: number, invocation: number, caller: RemoteCaller): void;
@@ -74,10 +82,14 @@ export class RemoteFunction {
     else if (++this.#quiet === QUIET_INVOCATIONS) this.isCalling = false;
   }
 
-  /** Announces an invocation. False when there is nobody to be told. */
-  begun(isolate: IsolateHandle, invocation: number, caller: RemoteCaller): boolean {
+  /**
+   * Announces an invocation. False when there is nobody to be told.
+   * @param owner its subrequests count there, too
+   */
+  begun(isolate: IsolateHandle, invocation: number, caller: RemoteCaller, owner?: InvocationAddress): boolean {
     const { calls } = isolate;
     if (calls === undefined) return false;
+    if (owner !== undefined) this.#line.belongs(calls, invocation, owner);
     const isKnown = this.#line.news(calls, invocation, caller.trace === undefined ? News.Begun : News.BegunTraced);
     if (isKnown) this.#line.begun(calls, invocation, caller);
     return isKnown;

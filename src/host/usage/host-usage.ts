@@ -1,6 +1,7 @@
 /** The usage of a host's accounts: counted, kept in the storage, and asked for. */
 import { EdgeError } from '../../quotas/errors.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
+import type { RemoteUsage } from '../../services/remote/remote-usage.js';
 import type { StorageOwner } from '../../storage/storage-owner.js';
 import { FunctionUsage } from '../../usage/function-usage.js';
 import { type StoredBytes, StoredHoursMeter } from '../../usage/stored-bytes.js';
@@ -18,9 +19,15 @@ export interface HostUsageOptions {
   /** Opens the storage when it is not open yet. */
   readonly records: () => Promise<UsageRecords>;
   readonly stored: StoredBytes;
-  /** Resolves when everything is known of the invocations that are over. @default at once */
-  readonly settled?: () => Promise<void>;
+  /** Where the services have a process of their own. @default usage is written here */
+  readonly remote?: RemoteUsagePart;
   readonly onError: (error: unknown) => void;
+}
+
+export interface RemoteUsagePart {
+  readonly usage: RemoteUsage;
+  /** Resolves when everything is known of the invocations that are over. */
+  readonly settled: () => Promise<void>;
 }
 
 /** Which usage of a host. */
@@ -42,14 +49,15 @@ export class HostUsage {
   #store: Promise<UsageStore> | undefined;
 
   constructor(options: HostUsageOptions) {
-    const { keepDays = DEFAULT_KEEP_DAYS, now, stored, onError } = options;
+    const { keepDays = DEFAULT_KEEP_DAYS, now, stored, remote, onError } = options;
     this.#options = options;
     this.owner = usageStorage({ keepDays: () => keepDays, now });
     if (options.keepDays === undefined) return;
     this.recorder = new UsageRecorder({
       now,
       store: () => this.#open(),
-      stored: new StoredHoursMeter(stored, { now, keepDays }),
+      stored: remote?.usage.meter ?? new StoredHoursMeter(stored, { now, keepDays }),
+      ...(remote !== undefined && { writer: remote.usage }),
       onError,
     });
   }
@@ -83,7 +91,7 @@ export class HostUsage {
 
   async #accounts(where: string, { fromDay, endDay }: ResolvedUsageQuery): Promise<string[]> {
     const recorder = this.#recorderFor(where);
-    await this.#options.settled?.();
+    await this.#options.remote?.settled();
     await recorder.write();
     return (await this.#open()).accounts(fromDay, endDay);
   }
@@ -91,12 +99,13 @@ export class HostUsage {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.recorder?.close();
+    await this.#options.remote?.usage.close();
   }
 
   async #report(where: string, account: string, query: ResolvedUsageQuery, work?: CallWork): Promise<UsageReport> {
     const recorder = this.#recorderFor(where);
     recorder.noteStored(account);
-    await this.#options.settled?.();
+    await this.#options.remote?.settled();
     await recorder.write();
     return usageReport(await this.#open(), account, query, this.#options.now(), work);
   }

@@ -19,11 +19,31 @@ import type {
   UploadRules,
 } from '../../bindings/bucket/engine.js';
 import type { StoreStorageClass } from '../../bindings/bucket/types.js';
+import type {
+  CacheHit,
+  CachePurge,
+  CachePutOptions,
+  CacheQuery,
+  CacheUsage,
+  KeptResponse,
+} from '../../bindings/cache/engine.js';
 import type { CronClaim, CronTarget, CronWish } from '../../bindings/cron/cron-claims.js';
+import type { KvFound, KvInfo, KvPage, KvPutOptions, KvQuery } from '../../bindings/kv/engine.js';
+import type {
+  ClaimedMessage,
+  OutgoingMessage,
+  PullRequest,
+  QueueInfo,
+  QueueMetrics,
+  QueueSettings,
+  ReceiveRequest,
+  SettleRequest,
+  SettleResult,
+} from '../../bindings/queue/broker.js';
 import type { ServiceId } from '../../bindings/service-id.js';
 import type { EdgeErrorCode } from '../../quotas/errors.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
-import type { StoredSum } from '../../storage/accounts/account-sum.js';
+import type { StorageBounds, StoredSum } from '../../storage/accounts/account-sum.js';
 import type { RecountedSum } from '../../storage/accounts/account-sums.js';
 import type { LevelOperation } from '../../storage/records/level-database.js';
 import type { KeyRange } from '../../usage/usage-records.js';
@@ -110,6 +130,23 @@ export interface UploadQuery {
   readonly limit: number;
 }
 
+/** A key-value namespace, or a queue: the one that has the name when the call is made. */
+export interface NamedAddress {
+  readonly account: string;
+  readonly name: string;
+}
+
+/** A value of a namespace that is read as a whole. */
+export interface KvValue extends Omit<KvFound, 'content'> {
+  readonly bytes: Uint8Array;
+}
+
+/** What a function of an account has used more on a day, as the record of its counters is written. */
+export type UsageEntry = readonly [account: string, name: string, day: number, counters: string];
+
+/** "minute:<its number>:<account>" or "day:…" | how many requests the application has counted of it, in all. */
+export type OwnCount = readonly [key: string, count: number];
+
 /** The part of a removal that is under way: 'beside' is the step of the application. */
 export interface RemovalOrder {
   readonly account: string;
@@ -178,12 +215,60 @@ export interface ValueCalls {
     limit: number,
   ) => { parts: PartRecord[]; truncated: boolean };
   'bucket.listUploads': (bucket: BucketAddress, query: UploadQuery) => { uploads: UploadRecord[]; truncated: boolean };
+  /** Makes the namespace when it does not exist. */
+  'kv.open': (namespace: NamedAddress) => undefined;
+  'kv.exists': (namespace: NamedAddress) => boolean;
+  'kv.create': (namespace: NamedAddress) => boolean;
+  'kv.remove': (namespace: NamedAddress) => undefined;
+  'kv.namespaces': (account: string) => KvInfo[];
+  'kv.getMany': (namespace: NamedAddress, keys: readonly string[]) => (KvValue | null)[];
+  'kv.delete': (namespace: NamedAddress, key: string) => undefined;
+  'kv.list': (namespace: NamedAddress, query: KvQuery) => KvPage;
+  'cache.delete': (account: string, cache: string, url: string) => boolean;
+  'cache.purge': (account: string, purge: CachePurge) => { readonly purged: number };
+  'cache.usage': (account: string) => CacheUsage;
+  /** Makes the queue when it does not exist. */
+  'queue.open': (queue: NamedAddress) => QueueInfo;
+  'queue.find': (queue: NamedAddress) => QueueInfo | null;
+  'queue.create': (queue: NamedAddress, settings: Partial<QueueSettings>) => boolean;
+  'queue.remove': (queue: NamedAddress) => undefined;
+  'queue.list': (account: string) => readonly QueueInfo[];
+  'queue.send': (
+    queue: NamedAddress,
+    messages: readonly OutgoingMessage[],
+    options: { readonly method: string; readonly bounds?: StorageBounds | undefined },
+  ) => readonly string[];
+  /**
+   * Waits for a batch. One application at a time receives from a queue: the others wait until it has nothing under way, or is gone. `receipt` names the call
+   * for `queue.stopReceiving`; without messages it was stopped.
+   */
+  'queue.receive': (
+    queue: NamedAddress,
+    receipt: number,
+    request: Omit<ReceiveRequest, 'signal'>,
+  ) => readonly ClaimedMessage[];
+  'queue.stopReceiving': (receipt: number) => undefined;
+  'queue.pull': (queue: NamedAddress, request: PullRequest) => readonly ClaimedMessage[];
+  'queue.settle': (queue: NamedAddress, request: SettleRequest) => SettleResult;
+  'queue.metrics': (queue: NamedAddress) => QueueMetrics;
+  'queue.backlog': (queue: NamedAddress) => Omit<QueueMetrics, 'oldestMessageTimestamp'>;
+  'queue.change': (queue: NamedAddress, settings: Partial<QueueSettings>) => QueueInfo;
+  'queue.purge': (queue: NamedAddress) => number;
+  /** Adds a message of the sender, unless it has been added. */
+  'usage.add': (sender: string, number: number, entries: readonly UsageEntry[]) => undefined;
+  /** The sender sends nothing more. */
+  'usage.left': (sender: string) => undefined;
+  /** Adds up what the accounts have had stored until now. */
+  'usage.measure': (accounts: readonly string[]) => undefined;
+  /** What the application itself has counted. Resolves, for each, with the sum of all applications then. */
+  'counts.set': (application: string, counts: readonly OwnCount[]) => number[];
+  'counts.read': (key: string) => number;
   /** From here on the number stands for the service: calls of it have the head `[number, method, arguments, has a body]`. */
   'service.open': (service: number, address: ServiceAddress) => undefined;
   'service.close': (service: number) => undefined;
 }
 
-/** Calls beside a body: of the request for the two that write, of the answer for `get`. */
+/** Calls beside a body: of the request for those that write, of the answer for those that read. */
 export interface BodyCalls {
   'bucket.put': (bucket: BucketAddress, key: string, options: PutArguments) => ObjectRecord | null;
   'bucket.uploadPart': (
@@ -194,7 +279,21 @@ export interface BodyCalls {
     options: PutArguments,
   ) => PartRecord;
   'bucket.get': (bucket: BucketAddress, key: string, options: GetOptions) => GetAnswer;
+  'kv.get': (namespace: NamedAddress, key: string) => Omit<KvFound, 'content'> | null;
+  'kv.put': (namespace: NamedAddress, key: string, options: Omit<KvPutOptions, 'signal'>) => undefined;
+  'cache.match': (account: string, query: CacheQuery) => MatchAnswer;
+  /** `hasBody`: an empty body is not the same as none. */
+  'cache.put': (
+    account: string,
+    response: KeptResponse,
+    hasBody: boolean,
+    options: Omit<CachePutOptions, 'signal'>,
+  ) => boolean;
 }
+
+export type MatchAnswer =
+  | { readonly kind: 'miss'; readonly epoch: number }
+  | (Omit<CacheHit, 'body'> & { readonly hasBody: boolean });
 
 export type GetAnswer =
   | { readonly kind: 'missing' }
@@ -231,4 +330,22 @@ export const SAFE_CALLS: ReadonlySet<CallName> = new Set<CallName>([
   'bucket.findUpload',
   'bucket.listParts',
   'bucket.listUploads',
+  'kv.open',
+  'kv.exists',
+  'kv.namespaces',
+  'kv.get',
+  'kv.getMany',
+  'kv.list',
+  'cache.match',
+  'cache.usage',
+  'queue.open',
+  'queue.find',
+  'queue.list',
+  'queue.metrics',
+  'queue.backlog',
+  'usage.add',
+  'usage.left',
+  'usage.measure',
+  'counts.set',
+  'counts.read',
 ]);

@@ -3,6 +3,8 @@
  * the EdgeError of a limit or a file the values). Causes cross too, since an operator reads them; stacks do not.
  */
 import { BUCKET_ERRORS, BucketError, type BucketErrorCode } from '../../bindings/bucket/errors.js';
+import { KV_ERRORS, KvError, type KvErrorCode } from '../../bindings/kv/errors.js';
+import { QUEUE_ERRORS, QueueError, type QueueErrorCode } from '../../bindings/queue/errors.js';
 import { EdgeError, type ExceededLimit, isEdgeErrorCode, type SourceLocation } from '../../quotas/errors.js';
 
 interface ErrorFields {
@@ -41,9 +43,10 @@ export function decodeError(value: unknown): Error {
       ...(location !== undefined && { location }),
     });
   }
-  const error = isBucketCode(code) ? bucketError(code, message) : plainError(name, message);
+  const ofBinding = bindingError(code, message);
+  const error = ofBinding ?? plainError(name, message);
   if (cause !== undefined) Object.defineProperty(error, 'cause', { value: cause, writable: true, configurable: true });
-  if (code !== undefined && !isBucketCode(code)) Object.assign(error, { code });
+  if (code !== undefined && ofBinding === undefined) Object.assign(error, { code });
   return error;
 }
 
@@ -56,6 +59,28 @@ function isFields(value: unknown): value is ErrorFields {
     'message' in value &&
     typeof value.message === 'string'
   );
+}
+
+/** An error of a binding with codes of its own. */
+function bindingError(code: string | number | undefined, message: string): Error | undefined {
+  if (isBucketCode(code)) return bucketError(code, message);
+  if (isKvCode(code)) return new KvError(code, message);
+  if (isQueueCode(code)) return queueError(code, message);
+  return undefined;
+}
+
+function isKvCode(code: unknown): code is KvErrorCode {
+  return typeof code === 'number' && Object.hasOwn(KV_ERRORS, code);
+}
+
+function isQueueCode(code: unknown): code is QueueErrorCode {
+  return typeof code === 'number' && Object.hasOwn(QUEUE_ERRORS, code);
+}
+
+function queueError(code: QueueErrorCode, message: string): QueueError {
+  const error = new QueueError('', code);
+  error.message = message;
+  return error;
 }
 
 function isBucketCode(code: unknown): code is BucketErrorCode {

@@ -72,7 +72,7 @@ export class OutgoingCall extends ExchangeIo {
 
   override onFail(reason: string): void {
     super.onFail(reason);
-    this.#end(this.#channel.isClosed ? lostError() : failureOf(reason));
+    this.#end(this.#channel.isClosed ? endOf(this.#channel) : failureOf(reason));
   }
 
   /** The application gives the call up, and its promise rejects with this. Does nothing after the answer. */
@@ -104,6 +104,18 @@ export async function allBytes(body: Uint8Array | AsyncIterable<Uint8Array>): Pr
 /** The body as the application sends it: bytes at once, anything else as a stream. */
 export function bodyOf(body: ServiceBody | null): Uint8Array | 'stream' | null {
   return body === null || body instanceof Uint8Array ? body : 'stream';
+}
+
+/** Connections that the application has ended itself. */
+const left = new WeakSet<Channel>();
+
+/** What is still under way over the connection rejects with EDGE_CLOSED: it is ended by the host's closing. */
+export function leave(channel: Channel): void {
+  left.add(channel);
+}
+
+function endOf(channel: Channel): EdgeError {
+  return left.has(channel) ? new EdgeError('EDGE_CLOSED', 'The host was closed during the call') : lostError();
 }
 
 export function lostError(): EdgeError {

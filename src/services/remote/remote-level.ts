@@ -4,6 +4,7 @@
  * later pages.
  */
 import { AbstractIterator, AbstractLevel } from 'abstract-level';
+import type { StoreDatabase } from '../host-store.js';
 import type { LevelChange, LevelPage, LevelPageQuery } from './calls.js';
 import type { RemoteLink } from './remote-link.js';
 
@@ -81,6 +82,12 @@ export class RemoteLevel extends AbstractLevel<Format, string, string> {
   protected _iterator(options: RangeOptions): AbstractIterator<RemoteLevel, Uint8Array, Uint8Array> {
     return new RemoteIterator(this, options);
   }
+}
+
+export function remoteDatabase(link: RemoteLink, name: string): StoreDatabase {
+  const level: object = new RemoteLevel(link, name);
+  // It is such a database. Only the types of hooks, which are not used here, name the class itself.
+  return level as StoreDatabase; // see above
 }
 
 const FIRST_PAGE_ENTRIES = 100;

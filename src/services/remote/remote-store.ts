@@ -7,8 +7,7 @@ import type { StoredSum } from '../../storage/accounts/account-sum.js';
 import type { RecountedSum } from '../../storage/accounts/account-sums.js';
 import type { KeyStore } from '../../storage/files/key-file.js';
 import type { HostStore, StoreDatabase, StoreRecords } from '../host-store.js';
-import { ServicesSignal } from '../messages.js';
-import { RemoteLevel } from './remote-level.js';
+import { remoteDatabase } from './remote-level.js';
 import { RemoteLink } from './remote-link.js';
 import { remoteRecords } from './remote-records.js';
 
@@ -18,8 +17,6 @@ export interface RemoteStoreOptions {
    * the host was closed.
    */
   readonly connection: () => Promise<Channel>;
-  /** Gets the accounts for which what they have stored has changed on disk. */
-  readonly onStored: (account: string) => void;
 }
 
 export class RemoteStore implements HostStore {
@@ -28,13 +25,11 @@ export class RemoteStore implements HostStore {
   readonly secretsKey: KeyStore;
   readonly recounted: readonly RecountedSum[];
   readonly crons: CronClaims;
-  readonly #onStored: (account: string) => void;
-  readonly #databases = new Map<string, RemoteLevel>();
+  readonly #databases = new Map<string, StoreDatabase>();
 
   private constructor(
     link: RemoteLink,
     { recounted, secretsKeyPath }: { recounted: readonly RecountedSum[]; secretsKeyPath: string | undefined },
-    onStored: (account: string) => void,
   ) {
     this.link = link;
     this.records = remoteRecords(link);
@@ -50,20 +45,12 @@ export class RemoteStore implements HostStore {
       read: () => link.call('key.read'),
       create: () => link.call('key.create'),
     };
-    this.#onStored = onStored;
   }
 
   /** Rejects with the errors of `connection`, and with EDGE_SERVICES_LOST. */
-  static async open({ connection, onStored }: RemoteStoreOptions): Promise<RemoteStore> {
+  static async open({ connection }: RemoteStoreOptions): Promise<RemoteStore> {
     const link = new RemoteLink(connection);
-    return new RemoteStore(link, await link.call('store.describe'), onStored);
-  }
-
-  /** A signal of the services process: as ChannelOwner.onSignal of the connection. */
-  onSignal(kind: number, payload: Buffer): void {
-    if (kind !== ServicesSignal.Stored) return;
-    const accounts: string[] = JSON.parse(payload.toString());
-    for (const account of accounts) this.#onStored(account);
+    return new RemoteStore(link, await link.call('store.describe'));
   }
 
   sublevel(name: string): ReturnType<HostStore['sublevel']> {
@@ -76,10 +63,10 @@ export class RemoteStore implements HostStore {
   database(name: string): StoreDatabase {
     let database = this.#databases.get(name);
     if (database === undefined) {
-      database = new RemoteLevel(this.link, name);
+      database = remoteDatabase(this.link, name);
       this.#databases.set(name, database);
     }
-    return asDatabase(database);
+    return database;
   }
 
   async hasDatabase(name: string): Promise<boolean> {
@@ -119,9 +106,4 @@ export class RemoteStore implements HostStore {
   async close(): Promise<void> {
     for (const database of this.#databases.values()) await database.close();
   }
-}
-
-/** It is such a database. Only the types of hooks, which are not used here, name the class itself. */
-function asDatabase(level: object): StoreDatabase {
-  return level as StoreDatabase; // see above
 }

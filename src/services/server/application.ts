@@ -93,7 +93,6 @@ export class Application implements ChannelOwner, CallsOwner {
   }
 
   close(): void {
-    this.remote.reportStored();
     this.channel.close();
   }
 
@@ -133,6 +132,12 @@ export class Application implements ChannelOwner, CallsOwner {
           this.#news(payload.readUInt32LE(at), payload.readUInt32LE(at + 4), payload.readUInt8(at + 8));
         }
         return;
+      case ControlSignal.Belongs: {
+        const [of, owner] = [payload.readUInt32LE(8), payload.readUInt32LE(12)];
+        const calls = this.#connections.get(payload.readUInt32LE(0));
+        calls?.belongs(payload.readUInt32LE(4), () => this.#connections.get(of)?.meter(owner));
+        return;
+      }
       case ControlSignal.Egress:
         this.#connections
           .get(payload.readUInt32LE(0))

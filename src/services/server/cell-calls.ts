@@ -15,6 +15,7 @@ import { SignalKind } from '../../protocol/messages.js';
 import { ProtocolError } from '../../protocol/protocol-error.js';
 import type { Transport } from '../../protocol/transport.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
+import type { SubrequestMeter } from '../../quotas/subrequest-meter.js';
 import type { RemoteTotals } from '../calls/call-totals.js';
 import type { CallTracer } from '../calls/call-trace.js';
 import type { BoundFunction } from './bound-function.js';
@@ -57,6 +58,8 @@ export class CellCalls implements ChannelOwner, ServedConnection {
   readonly #movedBytes: () => number;
   readonly #function: BoundFunction;
   readonly #invocations = new IdTable<ServedInvocation>();
+  /** Of invocations that are announced next. */
+  readonly #owners = new Map<number, () => SubrequestMeter | undefined>();
   readonly #held = new Map<number, HeldCall[]>();
   /** Invocations that are over, until the isolate has said that it is done with them. */
   readonly #ending: { readonly invocation: ServedInvocation; readonly untilMs: number }[] = [];
@@ -84,10 +87,17 @@ export class CellCalls implements ChannelOwner, ServedConnection {
     this.#channel = new Channel(transport, 'host', this, { frames: ISOLATE_BOUNDS, share: bound.share });
   }
 
+  /** The invocation that is about to be announced counts its subrequests there, too. */
+  belongs(id: number, ownerMeter: () => SubrequestMeter | undefined): void {
+    if (!this.#channel.isClosed && !this.#invocations.has(id)) this.#owners.set(id, ownerMeter);
+  }
+
   begun(id: number, isTraced: boolean): void {
     if (this.#channel.isClosed || this.#invocations.has(id)) return;
     const trace = isTraced ? this.#owner.tracer(this.number, id) : undefined;
-    const invocation = new ServedInvocation(id, this.#function, this, trace);
+    const owner = this.#owners.get(id);
+    this.#owners.delete(id);
+    const invocation = new ServedInvocation(id, this.#function, this, trace, owner);
     this.#invocations.set(id, invocation);
     const held = this.#held.get(id);
     if (held === undefined) return;
@@ -126,6 +136,11 @@ export class CellCalls implements ChannelOwner, ServedConnection {
   /** The application sends the rest of what the isolate sends on one of its calls. */
   spliced(call: number, exchange: Exchange): void {
     this.#guard(() => this.#splices.arrived(call, exchange));
+  }
+
+  /** Where the subrequests of an invocation are counted. Undefined when it is over. */
+  meter(invocation: number): SubrequestMeter | undefined {
+    return this.#invocations.get(invocation)?.meter;
   }
 
   /** What is counted of the calls of an invocation. Undefined when it is over. */

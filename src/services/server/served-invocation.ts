@@ -4,6 +4,7 @@ import type { Exchange } from '../../protocol/exchange.js';
 import { ProtocolError } from '../../protocol/protocol-error.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { LimitWarnings } from '../../quotas/limit-warnings.js';
+import type { SubrequestMeter } from '../../quotas/subrequest-meter.js';
 import { type AccountingPort, InvocationAccounting } from '../calls/accounting.js';
 import { answerCall } from '../calls/answer-call.js';
 import { NO_CALLS, type RemoteTotals } from '../calls/call-totals.js';
@@ -29,6 +30,7 @@ export class ServedInvocation implements AccountingPort {
   #accounting: InvocationAccounting | undefined;
   #warnings: LimitWarnings | undefined;
   readonly #connection: ServedConnection;
+  readonly #ownerMeter: (() => SubrequestMeter | undefined) | undefined;
   readonly #trace: CallTracer | undefined;
   #unreportedMs = 0;
   /** The application says that it is over. */
@@ -36,11 +38,19 @@ export class ServedInvocation implements AccountingPort {
   /** The isolate says that it makes no more calls. */
   isDone = false;
 
-  constructor(id: number, bound: BoundFunction, connection: ServedConnection, trace: CallTracer | undefined) {
+  /** @param ownerMeter where its subrequests count, too */
+  constructor(
+    id: number,
+    bound: BoundFunction,
+    connection: ServedConnection,
+    trace: CallTracer | undefined,
+    ownerMeter?: () => SubrequestMeter | undefined,
+  ) {
     this.id = id;
     this.function = bound;
     this.#connection = connection;
     this.#trace = trace;
+    this.#ownerMeter = ownerMeter;
   }
 
   /** Answers a call on its exchange. @throws ProtocolError for a service that does not exist */
@@ -54,6 +64,10 @@ export class ServedInvocation implements AccountingPort {
   /** What is counted of a call that the application answers. Undefined when it has made no call. */
   get work(): CallWork | undefined {
     return this.#accounting?.work;
+  }
+
+  get meter(): SubrequestMeter {
+    return this.#opened().meter;
   }
 
   read(call: number): void {
@@ -114,7 +128,15 @@ export class ServedInvocation implements AccountingPort {
     const { limits, connectionSlotRelease, share } = this.function;
     this.#warnings = new LimitWarnings();
     const origin: CallOrigin = this.function.originOf(this.#connection.number, this.id);
-    this.#accounting = new InvocationAccounting(limits, connectionSlotRelease, this.#warnings, this, share, origin);
+    this.#accounting = new InvocationAccounting(
+      limits,
+      connectionSlotRelease,
+      this.#warnings,
+      this,
+      share,
+      origin,
+      this.#ownerMeter?.(),
+    );
     return this.#accounting;
   }
 }

@@ -5,10 +5,17 @@ import { socketTransport } from '../../protocol/transport.js';
 import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
 import { HostBudget, type HostShare, type HostShareLimits } from '../../quotas/host/host-share.js';
 import type { Storage } from '../../storage/storage.js';
+import { StoredHoursMeter } from '../../usage/stored-bytes.js';
+import { UsageStore } from '../../usage/usage-store.js';
 import { type ApplicationHello, ControlSignal } from '../control.js';
 import { HostBindings } from '../host-bindings.js';
+import type { HostStore } from '../host-store.js';
 import { localStore } from '../local-store.js';
+import { ConsumerSeats } from '../remote/serve/consumer-seats.js';
+import { storedSums } from '../stored-sums.js';
 import { Application, type ApplicationSurroundings } from './application.js';
+import { KeptUsage } from './kept-usage.js';
+import { RequestCounters } from './request-counters.js';
 
 interface SharedAccount {
   readonly share: HostShare;
@@ -23,6 +30,8 @@ export class Services {
   readonly #applications = new Map<string, Application>();
   readonly #accounts = new Map<string, SharedAccount>();
   #budget: HostBudget | undefined;
+  readonly #usage: KeptUsage;
+  readonly #counters: RequestCounters;
   readonly #surroundings: ApplicationSurroundings;
   readonly common: HostBindings;
   /** Days of usage that are kept: those of the application that keeps most. Undefined while none has said so. */
@@ -30,6 +39,9 @@ export class Services {
 
   constructor({ storage: opened }: ServicesParts) {
     const storage = async (): Promise<Storage> => opened;
+    const store = localStore(opened);
+    this.#usage = this.#createUsage(store);
+    this.#counters = new RequestCounters(store.sublevel('counts'));
     this.common = new HostBindings(REGISTRY, { options: {}, storage }, { isHere: row => row.storage !== undefined });
     this.#surroundings = {
       registry: REGISTRY,
@@ -39,8 +51,11 @@ export class Services {
       giveShare: account => this.#giveShare(account),
       onHello: hello => this.#greeted(hello),
       objects: {
-        store: localStore(opened),
-        buckets: account => this.common.directories.buckets(account),
+        store,
+        usage: this.#usage,
+        counters: this.#counters,
+        directories: this.common.directories,
+        seats: new ConsumerSeats(),
         service: address => this.common.clientService(address),
         workOf: account => this.#workOf(account),
       },
@@ -62,17 +77,35 @@ export class Services {
 
   /** What the account has stored has changed on disk. */
   noteStored(account: string): void {
-    for (const application of this.#applications.values()) application.remote.noteStored(account);
+    this.#usage.noteStored(account);
   }
 
   async close(): Promise<void> {
     for (const application of [...this.#applications.values()]) application.close();
     await this.common.close();
+    await this.#usage.close();
+    await this.#counters.write();
+  }
+
+  #createUsage({ records }: HostStore): KeptUsage {
+    const services = this;
+    const days = {
+      now: Date.now,
+      get keepDays() {
+        return services.keepDays ?? Number.POSITIVE_INFINITY;
+      },
+    };
+    const meter = new StoredHoursMeter(
+      storedSums(async () => records),
+      days,
+    );
+    return new KeptUsage({ store: new UsageStore(records), meter, now: Date.now });
   }
 
   /** What accounts may hold together is what the first application allows. */
-  #greeted({ heapBytes, bufferBytes, keepDays }: ApplicationHello): void {
+  #greeted({ heapBytes, bufferBytes, keepDays, keepsUsage }: ApplicationHello): void {
     this.keepDays = Math.max(this.keepDays ?? 0, keepDays);
+    if (keepsUsage) this.#usage.keep();
     this.#budget ??= new HostBudget({ heapBytes, bufferBytes });
   }
 

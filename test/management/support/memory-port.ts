@@ -2,6 +2,7 @@
 
 import type { BucketDirectory, BucketInfo } from '../../../src/bindings/bucket/engine.js';
 import { BucketError } from '../../../src/bindings/bucket/errors.js';
+import type { CacheEngine } from '../../../src/bindings/cache/engine.js';
 import type { KvDirectory } from '../../../src/bindings/kv/engine.js';
 import type { BindingDirectories } from '../../../src/bindings/registry.js';
 import type {
@@ -202,7 +203,10 @@ export function memoryDirectories(
 }
 
 /** Caches that keep nothing. */
-export const NO_CACHES = {
+export const NO_CACHES: CacheEngine = {
+  match: async () => ({ kind: 'miss', epoch: 0 }),
+  put: async () => false,
+  delete: async () => false,
   purge: async () => ({ purged: 0 }),
   usage: async () => ({ bytes: 0, entries: 0 }),
 };

@@ -113,9 +113,9 @@ export interface Pair extends ServedChannel {
   readonly link: RemoteLink;
 }
 
-export function remotePair(objects: ServedObjects, onSignal?: ChannelOwner['onSignal']): Pair {
+export function remotePair(objects: ServedObjects): Pair {
   const [near, far] = loopback();
   const served = serve(far, objects);
-  const application = applicationChannel(near, onSignal);
+  const application = applicationChannel(near);
   return { ...served, application, link: new RemoteLink(async () => application) };
 }

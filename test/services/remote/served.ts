@@ -1,15 +1,36 @@
 /** The objects of a storage with buckets, as the services process serves them. */
 import { bucketBinding } from '../../../src/bindings/bucket/bucket-binding.js';
 import type { BucketDirectory } from '../../../src/bindings/bucket/engine.js';
+import { bindingDirectories } from '../../../src/bindings/registry.js';
 import { localStore } from '../../../src/services/local-store.js';
+import { ConsumerSeats } from '../../../src/services/remote/serve/consumer-seats.js';
 import type { ServedObjects } from '../../../src/services/remote/serve/served-objects.js';
+import { KeptUsage } from '../../../src/services/server/kept-usage.js';
+import { RequestCounters } from '../../../src/services/server/request-counters.js';
+import { storedSums } from '../../../src/services/stored-sums.js';
 import type { Storage } from '../../../src/storage/storage.js';
+import { StoredHoursMeter } from '../../../src/usage/stored-bytes.js';
+import { UsageStore } from '../../../src/usage/usage-store.js';
 
 export function servedObjects(storage: Storage, buckets: (account: string) => BucketDirectory): ServedObjects {
+  const store = localStore(storage);
+  const { records } = storage.context;
+  const meter = new StoredHoursMeter(
+    storedSums(async () => records),
+    { now: Date.now, keepDays: 400 },
+  );
   const shared = { of: buckets, forget: () => {} };
   return {
-    store: localStore(storage),
-    buckets,
+    store,
+    usage: new KeptUsage({ store: new UsageStore(records), meter, now: Date.now }),
+    counters: new RequestCounters(store.sublevel('counts')),
+    directories: {
+      ...bindingDirectories(() => {
+        throw new TypeError('No such service');
+      }),
+      buckets,
+    },
+    seats: new ConsumerSeats(),
     service: ({ account, config, limits }) => {
       if (typeof config !== 'string' || bucketBinding.remote === undefined) throw new TypeError('No such service');
       return bucketBinding.remote.service({ account, limits, shared }, config);

@@ -14,32 +14,14 @@ interface Opened {
   readonly storage: Storage;
   readonly store: HostStore;
   readonly pair: Pair;
-  readonly stored: string[];
-  /** What the application is notified of next. */
-  nextStored(): Promise<void>;
 }
 
 async function open(t: ExecutionContext, location = ':memory:'): Promise<Opened> {
-  const stored: string[] = [];
-  let wake = (): void => {};
-  let pair: Pair | undefined;
-  const storage = await openBuckets(location, { onStored: account => pair?.server.noteStored(account) });
+  const storage = await openBuckets(location);
   t.teardown(() => storage.close());
-  let store: RemoteStore | undefined;
-  pair = remotePair(
-    servedObjects(storage, account => bucketsOf(storage, account)),
-    (_id, kind, payload) => {
-      store?.onSignal(kind, payload);
-      wake();
-    },
-  );
+  const pair = remotePair(servedObjects(storage, account => bucketsOf(storage, account)));
   const { application } = pair;
-  store = await RemoteStore.open({ connection: async () => application, onStored: account => stored.push(account) });
-  const nextStored = (): Promise<void> =>
-    new Promise(resolve => {
-      wake = resolve;
-    });
-  return { storage, store, pair, stored, nextStored };
+  return { storage, store: await RemoteStore.open({ connection: async () => application }), pair };
 }
 
 /** Both kinds of store answer alike. */
@@ -138,15 +120,6 @@ for (const kind of KINDS) {
     await t.throwsAsync(engine.put('k', sampleBytes(1), {}), { code: 'EDGE_ACCOUNT_REMOVED', message: 'gone' });
   });
 }
-
-test('the application is notified of what accounts have stored, once for many writes', async t => {
-  const { storage, stored, nextStored } = await open(t);
-  const next = nextStored();
-  const engine = await bucketsOf(storage, 'acme').open('files');
-  for (let at = 0; at < 20; at++) await engine.put(`k${at}`, sampleBytes(10), {});
-  await next;
-  t.deepEqual(stored, ['acme']);
-});
 
 test('a removal whose application is lost fails, and is left to the next one', async t => {
   const { storage, store, pair } = await open(t);

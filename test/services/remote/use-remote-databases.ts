@@ -1,7 +1,5 @@
 /** To be imported before tests of the management API: their databases are used over a connection. */
-
-import type { ManagementStorage } from '../../../src/management/state/records.js';
-import { RemoteLevel } from '../../../src/services/remote/remote-level.js';
+import { remoteDatabase } from '../../../src/services/remote/remote-level.js';
 import { RemoteLink } from '../../../src/services/remote/remote-link.js';
 import { openBuckets } from '../../bindings/bucket/open-buckets.js';
 import { useStorage } from '../../management/support/api.js';
@@ -16,9 +14,5 @@ useStorage(() => {
       }),
     ),
   );
-  // It is one: whether the compiler sees it depends on the order in which it compares the two types.
-  return new RemoteLevel(
-    new RemoteLink(async () => (await pair).application),
-    'management',
-  ) as unknown as ManagementStorage;
+  return remoteDatabase(new RemoteLink(async () => (await pair).application), 'management');
 });

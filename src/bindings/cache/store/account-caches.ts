@@ -1,4 +1,5 @@
 /** The caches of one account in a storage. */
+import { randomInt } from 'node:crypto';
 import type { EdgeError } from '../../../quotas/errors.js';
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
@@ -38,8 +39,8 @@ export class AccountCaches implements CacheEngine {
   readonly #work: CallWork = { ...OWN_WORK, owner: {} };
   #open: OpenCaches | undefined;
   #opening: Promise<OpenCaches | undefined> | undefined;
-  /** Counts what was purged. */
-  #epoch = 0;
+  /** Counts what was purged. What was fetched for caches of an earlier process is not from one of these. */
+  #epoch = randomInt(2 ** 47);
   #ended: EdgeError | undefined;
 
   /** @param storage resolves when no earlier account of this id is being removed any more */

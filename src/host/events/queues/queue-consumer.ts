@@ -101,7 +101,7 @@ export class QueueConsumer {
       } catch (error) {
         if (signal.aborted || this.#parts.isClosing()) return;
         this.#failures++;
-        this.#parts.warn(error);
+        this.#warn(error);
       }
     }
   }
@@ -140,7 +140,7 @@ export class QueueConsumer {
 
   /** Never rejects. */
   async #deliver(queue: QueueEngine, messages: readonly ClaimedMessage[]): Promise<void> {
-    const { settings, runner, work, warn } = this.#parts;
+    const { settings, runner, work } = this.#parts;
     let isHandled = false;
     // The bodies, and the head of the event that they are written to.
     const heldBytes = 2 * messages.reduce((sum, { body }) => sum + body.byteLength, 0);
@@ -157,10 +157,15 @@ export class QueueConsumer {
       // The claims are over: the messages are delivered again.
       if (this.#parts.isClosing()) return;
       this.#failures++;
-      warn(error);
+      this.#warn(error);
     } finally {
       work.countBytes(-heldBytes);
     }
+  }
+
+  /** The end of the services is one warning of the host. */
+  #warn(error: unknown): void {
+    if (errorCode(error) !== 'EDGE_SERVICES_LOST') this.#parts.warn(error);
   }
 
   /** The handler takes the next batch while the outcome of this one is written. */

@@ -1,4 +1,4 @@
-/** The calls of buckets that stand beside a body. */
+/** The calls that stand beside a body: those of buckets here, the others in stored-bodies.ts. */
 import type { GetOutcome, PutOptions, TransferChecksum } from '../../../bindings/bucket/engine.js';
 import type { BodyCalls, CallArguments, CallResult, PutArguments } from '../calls.js';
 import { lostError } from '../outgoing-call.js';
@@ -6,14 +6,16 @@ import { packHead } from '../packets.js';
 import type { ServedBuckets } from './served-buckets.js';
 import type { ServedCall } from './served-call.js';
 import type { ServedObjects } from './served-objects.js';
+import { answerStoredCall, type StoredBodyCall } from './stored-bodies.js';
 
 type BodyCall = { readonly [Name in keyof BodyCalls]: readonly [Name, ...CallArguments<Name>] }[keyof BodyCalls];
 
-const NAMES: ReadonlySet<string> = new Set<keyof BodyCalls>(['bucket.put', 'bucket.uploadPart', 'bucket.get']);
+const BUCKET_NAMES: ReadonlySet<string> = new Set<keyof BodyCalls>(['bucket.put', 'bucket.uploadPart', 'bucket.get']);
+const STORED_NAMES: ReadonlySet<string> = new Set<StoredBodyCall[0]>(['kv.get', 'kv.put', 'cache.match', 'cache.put']);
 const NOTHING = new Uint8Array(0);
 
 export function isBodyCall(name: string): boolean {
-  return NAMES.has(name);
+  return BUCKET_NAMES.has(name) || STORED_NAMES.has(name);
 }
 
 /** @param value the name of the call, and its arguments */
@@ -21,9 +23,14 @@ export async function answerBodyCall(
   call: ServedCall,
   value: unknown,
   buckets: ServedBuckets,
-  { workOf }: ServedObjects,
+  objects: ServedObjects,
 ): Promise<void> {
   const request = value as BodyCall; // the application is of the same version, and its table has this type
+  if (isStored(request)) {
+    await answerStoredCall(call, request, objects);
+    return;
+  }
+  const { workOf } = objects;
   const bucket = await buckets.of(request[1]);
   const work = workOf?.(request[1].account);
   const body = call.body ?? NOTHING;
@@ -43,6 +50,10 @@ export async function answerBodyCall(
       answerGet(call, await bucket.get(key, options, work));
     }
   }
+}
+
+function isStored(request: BodyCall): request is StoredBodyCall {
+  return STORED_NAMES.has(request[0]);
 }
 
 function answerGet(call: ServedCall, outcome: GetOutcome): void {

@@ -1,31 +1,49 @@
 /** How each call whose body, if any, is part of its values is answered. */
 import type { BucketDirectory } from '../../../bindings/bucket/engine.js';
 import type { HostStore } from '../../host-store.js';
-import type { CallArguments, CallResult, ValueCalls } from '../calls.js';
+import type { ValueCalls } from '../calls.js';
+import { bindingHandlers } from './binding-handlers.js';
 import type { ServedBuckets } from './served-buckets.js';
 import { ServedLevels } from './served-levels.js';
 import type { ServedObjects } from './served-objects.js';
+import type { ServedQueues } from './served-queues.js';
 import type { ServedRemovals } from './served-removals.js';
 import type { ServedServices } from './served-services.js';
-
-export type ValueHandlers = {
-  readonly [Name in keyof ValueCalls]: (...args: CallArguments<Name>) => CallResult<Name> | Promise<CallResult<Name>>;
-};
+import type { ValueHandlers } from './value-handlers.js';
 
 /** The parts of one connection that have a state of their own. */
 export interface ConnectionParts {
   readonly buckets: ServedBuckets;
+  readonly queues: ServedQueues;
   readonly removals: ServedRemovals;
   readonly services: ServedServices;
   /** The names under which the application has claimed runs of cron triggers. */
   readonly owners: Set<string>;
 }
 
-export function valueHandlers({ store, workOf }: ServedObjects, parts: ConnectionParts): ValueHandlers {
-  return { ...storeHandlers(store, parts), ...bucketHandlers(parts, account => workOf?.(account)) };
+export function valueHandlers(objects: ServedObjects, parts: ConnectionParts): ValueHandlers {
+  const { store, workOf } = objects;
+  return {
+    ...storeHandlers(store, parts),
+    ...countingHandlers(objects),
+    ...bucketHandlers(parts, account => workOf?.(account)),
+    ...bindingHandlers(objects, parts.queues),
+  };
 }
 
-type StoreCall = Exclude<keyof ValueCalls, `bucket.${string}` | `directory.${string}`>;
+type BucketCall = Extract<keyof ValueCalls, `bucket.${string}` | `directory.${string}`>;
+type CountingCall = Extract<keyof ValueCalls, `usage.${string}` | `counts.${string}`>;
+type StoreCall = Exclude<keyof ValueCalls, BucketCall | CountingCall | `${'kv' | 'cache' | 'queue'}.${string}`>;
+
+function countingHandlers({ usage, counters }: ServedObjects): Pick<ValueHandlers, CountingCall> {
+  return {
+    'usage.add': async (sender, number, entries) => void (await usage.add(sender, number, entries)),
+    'usage.left': async sender => void (await usage.left(sender)),
+    'usage.measure': async accounts => void (await usage.measure(accounts)),
+    'counts.set': (application, counts) => counters.set(application, counts),
+    'counts.read': key => counters.read(key),
+  };
+}
 
 function storeHandlers(
   store: HostStore,
@@ -79,7 +97,7 @@ function storeHandlers(
 function bucketHandlers(
   { buckets }: ConnectionParts,
   workOf: NonNullable<ServedObjects['workOf']>,
-): Omit<ValueHandlers, StoreCall> {
+): Pick<ValueHandlers, BucketCall> {
   const directory = (account: string): BucketDirectory => buckets.directory(account);
   return {
     'directory.open': async (account, name) => buckets.opened(account, await directory(account).open(name)),

@@ -5,32 +5,30 @@
 import type { ServiceReply } from '../../../bindings/service.js';
 import type { Channel } from '../../../protocol/channel.js';
 import type { Exchange } from '../../../protocol/exchange.js';
-import { ApplicationSignal, ServicesSignal } from '../../messages.js';
+import { ApplicationSignal } from '../../messages.js';
 import { CALLS_AT_ONCE, MAX_PACKET_BYTES, unpackValue } from '../packets.js';
 import { answerBodyCall, isBodyCall } from './body-calls.js';
-import { type ConnectionParts, type ValueHandlers, valueHandlers } from './handlers.js';
+import { type ConnectionParts, valueHandlers } from './handlers.js';
 import { ServedBuckets } from './served-buckets.js';
 import { ServedCall } from './served-call.js';
 import type { ServedObjects } from './served-objects.js';
+import { ServedQueues } from './served-queues.js';
 import { ServedRemovals } from './served-removals.js';
 import { ServedServices } from './served-services.js';
-
-/** Changes of what accounts have stored are reported so long after the first of them. */
-const STORED_AFTER_MS = 50;
+import type { ValueHandlers } from './value-handlers.js';
 
 export class RemoteServer {
   readonly #channel: Channel;
   readonly #objects: ServedObjects;
   readonly #parts: ConnectionParts;
   readonly #handlers: ValueHandlers;
-  readonly #stored = new Set<string>();
-  #storedTimer: NodeJS.Timeout | undefined;
 
   constructor(channel: Channel, objects: ServedObjects) {
     this.#channel = channel;
     this.#objects = objects;
     this.#parts = {
-      buckets: new ServedBuckets(objects.buckets),
+      buckets: new ServedBuckets(account => objects.directories.buckets(account)),
+      queues: new ServedQueues(account => objects.directories.queues(account), objects.seats),
       removals: new ServedRemovals(objects.store),
       services: new ServedServices(objects.service),
       owners: new Set(),
@@ -53,25 +51,10 @@ export class RemoteServer {
     if (listener instanceof ServedCall) listener.trailer = payload.toString();
   }
 
-  /** What the account has stored has changed. The application is notified a little later. */
-  noteStored(account: string): void {
-    this.#stored.add(account);
-    this.#storedTimer ??= setTimeout(() => this.reportStored(), STORED_AFTER_MS);
-  }
-
-  /** Notifies the application now: before the connection is closed. */
-  reportStored(): void {
-    clearTimeout(this.#storedTimer);
-    this.#storedTimer = undefined;
-    if (this.#stored.size === 0) return;
-    this.#channel.signal(0, ServicesSignal.Stored, JSON.stringify([...this.#stored]));
-    this.#stored.clear();
-  }
-
   /** The connection is closed. */
   close(): void {
-    clearTimeout(this.#storedTimer);
     this.#parts.removals.close();
+    this.#parts.queues.close();
     // Its runs have ended with it.
     for (const owner of this.#parts.owners) void this.#objects.store.crons.left(owner).catch(() => {});
   }

@@ -1,14 +1,32 @@
 /** What the services process has for the applications: the real objects behind the calls of calls.ts. */
-import type { BucketDirectory } from '../../../bindings/bucket/engine.js';
+import type { BindingDirectories } from '../../../bindings/registry.js';
 import type { Service } from '../../../bindings/service.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { HostStore } from '../../host-store.js';
-import type { ServiceAddress } from '../calls.js';
+import type { OwnCount, ServiceAddress, UsageEntry } from '../calls.js';
+import type { ConsumerSeats } from './consumer-seats.js';
+
+/** What all applications have used: server/kept-usage.ts. */
+export interface ServedUsage {
+  add(sender: string, number: number, entries: readonly UsageEntry[]): Promise<void>;
+  left(sender: string): Promise<void>;
+  measure(accounts: readonly string[]): Promise<void>;
+}
+
+/** Requests of all applications: server/request-counters.ts. */
+export interface ServedCounters {
+  set(application: string, counts: readonly OwnCount[]): Promise<number[]>;
+  read(key: string): Promise<number>;
+}
 
 export interface ServedObjects {
   readonly store: HostStore;
-  /** The buckets of an account. */
-  readonly buckets: (account: string) => BucketDirectory;
+  /** Buckets, namespaces, caches and queues. */
+  readonly directories: BindingDirectories;
+  /** Who of the applications consumes which queue. */
+  readonly seats: ConsumerSeats;
+  readonly usage: ServedUsage;
+  readonly counters: ServedCounters;
   /** The service of the application's own client. @throws TypeError when the binding has none */
   readonly service: (address: ServiceAddress) => Service;
   /**

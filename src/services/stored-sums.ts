@@ -1,9 +1,9 @@
 /** What accounts have stored, by the sums that the storage keeps in its records. */
 
-import type { StoreRecords } from '../../services/host-store.js';
-import { parseSum } from '../../storage/records/counts.js';
-import { recordKeys } from '../../storage/records/record-keys.js';
-import type { StoredBytes } from '../../usage/stored-bytes.js';
+import { parseSum } from '../storage/records/counts.js';
+import { recordKeys } from '../storage/records/record-keys.js';
+import type { StoredBytes } from '../usage/stored-bytes.js';
+import type { StoreRecords } from './host-store.js';
 
 export function storedSums(records: () => Promise<StoreRecords>): StoredBytes {
   return {

@@ -1,0 +1,128 @@
+/** Two applications on one storage directory are one host to its accounts: what they count, consume and keep is of both. */
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import test, { type ExecutionContext } from 'ava';
+import type { EdgeHost, EdgeHostOptions } from '../../src/index.js';
+import { handler, newHost, textOf } from '../host/new-host.js';
+import { consumer } from '../host/queues/consumers.js';
+
+function applications(t: ExecutionContext, options: EdgeHostOptions = {}): () => EdgeHost {
+  const storage = mkdtempSync(join(tmpdir(), 'edgehost-'));
+  t.teardown(() => rm(storage, { recursive: true, force: true }));
+  return () => newHost(t, { storage, services: 'process', ...options });
+}
+
+async function requestsOf(host: EdgeHost): Promise<number | undefined> {
+  const { records } = await host.account('default').usage({ by: 'total' });
+  return records[0]?.requests;
+}
+
+/** Kills the process that there is now: it has answered. */
+async function killServices(t: ExecutionContext, host: EdgeHost): Promise<void> {
+  await host.bucket('files').head('a');
+  const { services } = host.health();
+  if (services?.pid === undefined) t.fail('There is no services process');
+  else process.kill(services.pid, 'SIGKILL');
+}
+
+test('requests of the day are one count, which goes on over kills and restarts', async t => {
+  const next = applications(t, { limits: { requestsPerDay: 8 }, usage: false });
+  const [one, two] = [next(), next()];
+  const functions = await Promise.all([one, two].map(host => host.load(handler(`return new Response('ok');`))));
+  const statuses: number[] = [];
+  const ask = async (count: number): Promise<void> => {
+    for (let at = 0; at < count; at++) {
+      for (const fn of functions) statuses.push((await fn.fetch('http://x/')).status);
+    }
+  };
+  await ask(2);
+  const lost = Promise.all([one, two].map(host => new Promise(resolve => host.once('warning', resolve))));
+  await killServices(t, one);
+  await lost;
+  await ask(2);
+  t.deepEqual(statuses, Array(8).fill(200));
+  for (const fn of functions) await t.throwsAsync(fn.fetch('http://x/'), { code: 'EDGE_DAILY_LIMIT' });
+  await Promise.all([one.close(), two.close()]);
+  const again = await next().load(handler(`return new Response('ok');`));
+  await t.throwsAsync(again.fetch('http://x/'), { code: 'EDGE_DAILY_LIMIT' });
+});
+
+test('usage of both is one sum, and no kill of the services process loses or doubles any of it', async t => {
+  const next = applications(t);
+  const [one, two] = [next(), next()];
+  let events = 0;
+  for (const host of [one, two]) host.on('invocation', () => events++);
+  const functions = await Promise.all(
+    [one, two].map(host =>
+      host.load(handler(`await env.FILES.put('a', 'b'); return new Response('ok');`), { buckets: { FILES: 'files' } }),
+    ),
+  );
+  const ask = async (fn = functions[0], count = 1): Promise<void> => {
+    for (let at = 0; at < count; at++) await textOf(fn?.fetch('http://x/') ?? Promise.reject());
+  };
+  await ask(functions[0], 3);
+  await ask(functions[1], 4);
+  // Each application sends what it has, and reads the sum.
+  await requestsOf(one);
+  t.is(await requestsOf(two), 7);
+  t.is(await requestsOf(one), 7);
+  for (let round = 0; round < 3; round++) {
+    const lost = Promise.all([one, two].map(host => new Promise(resolve => host.once('warning', resolve))));
+    const asked = Promise.allSettled([ask(functions[0], 5), ask(functions[1], 5)]);
+    await killServices(t, one);
+    await Promise.all([lost, asked]);
+  }
+  // Each invocation ends by then: with an answer, or with its cell.
+  await Promise.all([one.close(), two.close()]);
+  t.is(await requestsOf(next()), events);
+  t.true(events >= 7);
+});
+
+test('a queue is consumed by one application at a time, and by the next when that one is gone', async t => {
+  const next = applications(t, { usage: false });
+  const hosts = [next(), next()];
+  const seen: string[] = [];
+  let atOnce = 0;
+  let most = 0;
+  let heard = (): void => {};
+  const load = (host: EdgeHost, index: number): Promise<unknown> =>
+    host.load(
+      `export default { async queue(batch, env) { await env.APP.seen(batch.messages.map(({ body }) => body)); } };`,
+      {
+        consumers: [consumer('jobs', { maxBatchSize: 1, maxConcurrency: 1 })],
+        bindings: {
+          APP: {
+            seen: async ([body]: [string]) => {
+              most = Math.max(most, ++atOnce);
+              await new Promise(resolve => setImmediate(resolve));
+              atOnce--;
+              seen.push(`${index} ${body}`);
+              heard();
+            },
+          },
+        },
+      },
+    );
+  const count = async (wanted: number): Promise<void> => {
+    while (seen.length < wanted) {
+      await new Promise<void>(resolve => {
+        heard = resolve;
+      });
+    }
+  };
+  for (const [index, host] of hosts.entries()) await load(host, index);
+  const messages = Array.from({ length: 20 }, (_, at) => ({ body: `m${at}` }));
+  await hosts[1]?.queue('jobs').sendBatch(messages);
+  await count(20);
+  t.is(most, 1);
+  const [first = ''] = seen;
+  const consuming = Number(first[0]);
+  t.deepEqual([...seen].sort(), messages.map(({ body }) => `${consuming} ${body}`).sort());
+  await hosts[consuming]?.close();
+  await hosts[1 - consuming]?.queue('jobs').send('later');
+  await count(21);
+  t.is(seen.at(-1), `${1 - consuming} later`);
+});
