@@ -17,6 +17,8 @@ import type { ServiceTarget } from './function/types.js';
 import type { KvDirectory } from './kv/engine.js';
 import { kvBinding } from './kv/kv-binding.js';
 import type { KvNamespace } from './kv/types.js';
+import { objectBinding } from './objects/object-binding.js';
+import type { ObjectsTarget } from './objects/types.js';
 import type { QueueDirectory } from './queue/broker.js';
 import type { AccountQueue } from './queue/host-queue.js';
 import { type QueueProducer, queueBinding } from './queue/queue-binding.js';
@@ -32,6 +34,7 @@ const BINDINGS: readonly BindingDefinition[] = [
   socketBinding,
   functionBinding,
   stubBinding,
+  objectBinding,
 ];
 
 /** The options of load() that bind names: that of each row, by its `option`. */
@@ -49,6 +52,8 @@ export interface BindingOptions {
   readonly services?: Readonly<Record<string, string | ServiceTarget>>;
   /** Queues that the function sends to: binding name to queue name, or to `{ queue, deliveryDelaySeconds }`. */
   readonly queues?: Readonly<Record<string, string | QueueProducer>>;
+  /** Classes of stateful objects: binding name to the name of a class that the function exports, or to `{ class, function }`. */
+  readonly objects?: Readonly<Record<string, string | ObjectsTarget>>;
 }
 
 /** The bindings of the application: a method for each row that has a client. */

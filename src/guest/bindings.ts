@@ -4,6 +4,7 @@ import type { ClientPlatform } from '../bindings/client-platform.ts';
 import { createKvClient } from '../bindings/kv/client/client.ts';
 import { ServiceId } from '../bindings/service-id.ts';
 import { createCallbacks } from './callbacks/client.ts';
+import { createNamespace } from './objects/namespace.ts';
 import { createQueue } from './queue/client.ts';
 import { createServiceBinding } from './rpc/calls.ts';
 import type { Blob } from './web/file/blob.ts';
@@ -25,4 +26,5 @@ export const BINDINGS: readonly GuestBinding[] = [
   { service: ServiceId.Callback, create: createCallbacks },
   { service: ServiceId.Function, create: (_platform, name) => createServiceBinding(name) },
   { service: ServiceId.Queue, create: createQueue },
+  { service: ServiceId.ObjectCall, create: (_platform, name, config) => createNamespace(name, config as never) }, // the host's own guestConfig
 ];

@@ -8,6 +8,7 @@ import { type Handlers, handlersOfModule, handlersOfScript, kindsOf } from './ev
 import { serve } from './events/invocation.ts';
 import { describeFailure } from './failure.ts';
 import { onMainModule } from './loader.ts';
+import { setIdleMs } from './objects/instances.ts';
 import { arrayIndexOf, ErrorCtor } from './primordials.ts';
 import { handlersOfEntrypoint, hasEntrypoint, setMainModule } from './rpc/serve.ts';
 import { leaveGlobalScope } from './scope.ts';
@@ -19,6 +20,7 @@ onEvent(Ev.Setup, (json: string) => {
   const setup = parseSetup(json);
   setProps(setup.props ?? '');
   waitsForHeld = arrayIndexOf(setup.flags, 'queue_consumer_no_wait_for_wait_until') < 0;
+  setIdleMs(setup.objectIdleMs);
   env = createEnv(setup, createBinding);
 });
 

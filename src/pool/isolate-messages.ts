@@ -47,10 +47,12 @@ export function parseLoadAnswer(text: string): LoadAnswer {
   throw new ProtocolError('The answer to a load is malformed');
 }
 
+const FAILURES = ['EDGE_NO_RESPONSE', 'EDGE_OBJECT_RESET'] as const;
+
 export function parseHandlerFailure(text: string): HandlerFailure {
   const value = parseObject(text);
   return {
-    code: value.code === 'EDGE_NO_RESPONSE' ? 'EDGE_NO_RESPONSE' : 'EDGE_HANDLER_THREW',
+    code: FAILURES.find(code => code === value.code) ?? 'EDGE_HANDLER_THREW',
     name: textOf(value.name) || 'Error',
     message: textOf(value.message),
     stack: textOf(value.stack),

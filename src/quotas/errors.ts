@@ -227,6 +227,12 @@ export const EDGE_ERRORS = {
     remedy:
       'If the function may reach the address, allow it: option `egress.allow`. By default only the public internet is allowed.',
   },
+  EDGE_OBJECT_RESET: {
+    status: 500,
+    text: 'a stateful object was reset while it handled the event',
+    remedy:
+      'The `cause` says why: its constructor or `blockConcurrencyWhile()` threw, it called `ctx.abort()`, a write failed, or an event of it was ended by a limit. The next call makes a new instance.',
+  },
   EDGE_LOOP: {
     status: 508,
     text: 'functions fetched or called each other too deeply',

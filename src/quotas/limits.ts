@@ -423,6 +423,16 @@ export const LIMITS = {
     by: 'zonePlan',
     values: { free: 512 * MB, pro: 512 * MB, business: 512 * MB, enterprise: 5 * GB },
   },
+  objectEvents: {
+    label: 'events of one stateful object that are open',
+    unit: 'count',
+    source: 'Own: platforms publish no value',
+    code: 'EDGE_OVERLOADED',
+    min: 1,
+    max: 100_000,
+    by: 'plan',
+    values: everyPlan(1000),
+  },
   listEntries: {
     label: 'number of entries of one list call',
     unit: 'count',

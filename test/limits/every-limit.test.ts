@@ -247,6 +247,7 @@ const ELSEWHERE = {
   cacheBytes: 'test/host/caches/cache-limits.test.ts',
   addressRequestsPerSecond: 'needs an address: below, through a listener',
   listEntries: 'test/limits/bucket-limits.test.ts',
+  objectEvents: 'test/host/objects/limits.test.ts',
   multipartUploadMs: 'test/limits/bucket-limits.test.ts',
 } as const satisfies Partial<Record<LimitName, string>>;
 

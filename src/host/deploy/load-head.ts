@@ -4,6 +4,7 @@ import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { ResolvedLoadOptions } from '../options.js';
 
 export function loadHead(
+  account: string,
   options: ResolvedLoadOptions,
   modules: LoadHead['modules'],
   limits: ResolvedLimits,
@@ -11,13 +12,14 @@ export function loadHead(
   isCold: boolean,
 ): LoadHead {
   const { cpuMs } = limits;
+  const owner = { account, function: options.name };
   const compatibility = { date: options.compatibilityDate, flags: options.compatibilityFlags };
   return {
     name: options.name,
     modules,
     env: { ...options.vars, ...options.secrets },
     bindings: options.bindings.map(({ name, row, config }) => {
-      const guestConfig = row.guestConfig?.(config, compatibility);
+      const guestConfig = row.guestConfig?.(config, compatibility, owner);
       return { name, service: row.id, ...(guestConfig !== undefined && { config: guestConfig }) };
     }),
     flags: options.compatibilityFlags,

@@ -117,7 +117,7 @@ export class LoadedFunctions {
     const { name } = started.options;
     const previous = this.#byName.get(name);
     const slot = previous?.slot ?? new FunctionSlot(this.#account, name, () => this.#byName.get(name)?.slot);
-    const handle = previous?.function ?? new EdgeFunction(slot, () => this.#unload(name));
+    const handle = previous?.function ?? new EdgeFunction(slot, () => this.#unload(name), this.#host.objects);
     const loaded: Loaded = {
       ...started,
       slot,

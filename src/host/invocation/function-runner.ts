@@ -19,6 +19,9 @@ import type { ResponseSink } from './response-sink.js';
 import { rounded } from './rounded.js';
 import { reportUnstarted } from './unstarted-invocation.js';
 
+/** What invocations begin in: a function, or one of its stateful objects. */
+export type InvocationTarget = Pick<FunctionRunner, 'context' | 'run' | 'runNow'>;
+
 export interface RunnerOptions {
   readonly context: InvocationContext;
   readonly body: KeptBody;
@@ -51,6 +54,7 @@ export class FunctionRunner implements Replacements {
   #loading: Promise<IsolateHandle> | undefined;
   readonly #retired = new AbortController();
   #waiting = 0;
+  readonly #retireListeners: ((successor: FunctionRunner | EdgeError) => void)[] = [];
   /** Set when it is retired: the version in its place, or the error of what comes too late. */
   #successor: FunctionRunner | EdgeError | undefined;
   handlers: readonly string[] = [];
@@ -148,8 +152,33 @@ export class FunctionRunner implements Replacements {
    */
   retire(successor: FunctionRunner | EdgeError = unloadedError(this.context)): void {
     this.#successor = successor;
+    for (const listener of this.#retireListeners) listener(successor);
     this.#retired.abort();
     this.context.remote?.forget();
+    this.#options.cache.delete(this.#key);
+  }
+
+  /** Calls the listener when this version serves no more; at once if that is so already. */
+  whenRetired(listener: (successor: FunctionRunner | EdgeError) => void): void {
+    if (this.#successor === undefined) this.#retireListeners.push(listener);
+    else listener(this.#successor);
+  }
+
+  /** Another isolate of the same deployment. `prepare` gets each new one, when it may begin. */
+  sibling(
+    prepare: (acquire: () => Promise<IsolateHandle>) => Promise<IsolateHandle>,
+    more: Partial<LoadHead>,
+  ): FunctionRunner {
+    const { acquire, head } = this.#options;
+    return new FunctionRunner({
+      ...this.#options,
+      head: () => ({ ...head(), ...more }),
+      acquire: signal => prepare(() => acquire(signal)),
+    });
+  }
+
+  /** Lets the isolate go: it ends when nothing runs in it. */
+  letGo(): void {
     this.#options.cache.delete(this.#key);
   }
 

@@ -7,6 +7,16 @@ import type { InvocationEvent } from '../events.js';
 import type { TracedStart } from '../telemetry/trace.js';
 import type { Peer } from './peers.js';
 
+/** The stateful object that an event is for. */
+export interface StartedObject {
+  readonly className: string;
+  readonly id: string;
+  /** Stands before the head of the event: see bindings/objects/calls.ts. Latin-1. */
+  readonly lead: string;
+  /** Called once, when the invocation is over. */
+  over(): void;
+}
+
 /** What starts an invocation. */
 export interface InvocationStart {
   readonly kind:
@@ -31,6 +41,8 @@ export interface InvocationStart {
   readonly headFor?: ((peer: Peer) => string) | undefined;
   /** Its subrequests count here too. */
   readonly meter?: SubrequestMeter | undefined;
+  /** The stateful object that gets it. */
+  readonly object?: StartedObject | undefined;
   /** How long the caller waits for all of the answer, from the call on, in milliseconds. @default without end */
   readonly timeoutMs?: number | undefined;
   /** How much of that has gone by before the invocation begins. @default 0 */

@@ -16,7 +16,7 @@ import { HostBindings } from '../../services/host-bindings.js';
 import { keepPrivate } from '../../storage/files/private-directory.js';
 import { LimitSets } from '../account-limits.js';
 import { calleeOf } from '../calls/find-callee.js';
-import { functionCalls } from '../calls/function-calls.js';
+import { type FindCallee, functionCalls } from '../calls/function-calls.js';
 import { HostCells } from '../cells/host-cells.js';
 import { CronScheduler } from '../events/cron-scheduler.js';
 import { QueueDispatcher } from '../events/queues/queue-dispatcher.js';
@@ -24,6 +24,8 @@ import type { HostEvents } from '../events.js';
 import { type EdgeHostOptions, type ResolvedHostOptions, resolveHostOptions } from '../host-options.js';
 import { cachePrefix } from '../invocation/function-runner.js';
 import { FunctionStats } from '../invocation/function-stats.js';
+import { objectCalls } from '../objects/object-calls.js';
+import type { ObjectRules } from '../objects/object-runner.js';
 import { HostServices } from '../services/host-services.js';
 import { loadTelemetry } from '../telemetry/open-telemetry.js';
 import { DEFAULT_KEEP_DAYS, HostUsage } from '../usage/host-usage.js';
@@ -60,6 +62,7 @@ export class HostCore {
   readonly stats = new FunctionStats();
   readonly #cache: IsolateCache;
   readonly #limitSets: LimitSets;
+  readonly #objects: ObjectRules;
   readonly #budget: HostBudget;
   readonly #admission: Admission;
   /** Shared with other hosts. */
@@ -74,6 +77,7 @@ export class HostCore {
     this.routes = new HostRoutes(this.#warn, () => this.remote?.namesChanged());
     this.#cache = new IsolateCache({ max: maxIsolates, idleMs });
     this.#limitSets = new LimitSets(this.options);
+    this.#objects = { idleMs: this.options.objectIdleMs };
     this.remote = this.options.services === 'process' ? this.#createRemote() : undefined;
     this.cells = this.#createCells(parts.guestBundle);
     this.gate = this.#createGate();
@@ -109,6 +113,7 @@ export class HostCore {
     return this.#closing;
   }
 
+  readonly #callee: FindCallee = (caller, target) => calleeOf(this.accounts, caller, target);
   readonly #isClosing = (): boolean => this.isClosed;
   readonly #warn = (error: unknown): void => this.reports.warn(error);
 
@@ -268,7 +273,9 @@ export class HostCore {
       router: routes.router,
       namesKnown: () => routes.namesKnown,
       localSend: (account, url, origin) => routes.localSend(account, url, origin),
-      callFunction: account => functionCalls(account, (caller, target) => calleeOf(this.accounts, caller, target)),
+      callFunction: account => functionCalls(account, this.#callee),
+      callObject: account => objectCalls(account, this.#callee, this.#objects),
+      objects: this.#objects,
       bindings: this.bindings,
       remote: this.remote,
       crons: this.crons,

@@ -146,6 +146,9 @@ export enum Op {
   /** () => the invocation whose turn it is; 0 at start-up. */
   CurrentInvocation,
 
+  /** (invocation): Ev.Resume follows, in a turn of the invocation. Fails when it is over. */
+  Resume,
+
   /** Always last: the number of ops. */
   Count,
 }
@@ -198,6 +201,10 @@ export enum Ev {
   Tail,
   /** (invocation, JSON of ReceivedCall, body size): a call of a method, or a read of a property. */
   Rpc,
+  /** (invocation, head, body size): an event of a stateful object, see bindings/objects/calls.ts. */
+  ObjectEvent,
+  /** (invocation): what Op.Resume has asked for. */
+  Resume,
 }
 
 /** The components of Op.UrlUpdate. */
