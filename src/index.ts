@@ -29,6 +29,7 @@ export {
 } from './cli/deprecation-check/requests.js';
 export type { Account, AccountInfo } from './host/account.js';
 export type { FunctionRpc, RpcOptions } from './host/calls/application-rpc.js';
+export type { ApplicationObjects, ObjectHandle } from './host/objects/application-objects.js';
 export type { HostCell, HostWatch } from './host/cells/host-cells.js';
 export type { ModuleSource, ScriptSource } from './host/deploy/deployment.js';
 export type { EdgeFunction, FunctionFetchOptions } from './host/edge-function.js';

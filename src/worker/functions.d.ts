@@ -172,6 +172,51 @@ declare global {
     fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
   };
 
+  /** Names one object of a namespace. */
+  interface StatefulId {
+    /** What the id was made from; undefined for other ids. */
+    readonly name?: string | undefined;
+    equals(other: StatefulId): boolean;
+    /** 64 hexadecimal digits, for `idFromString()`. */
+    toString(): string;
+  }
+
+  /** A stateful object, by the type of its class: its methods can be called. Calls of one stub arrive in their order. */
+  type StatefulStub<T = object> = RpcMembers<Omit<T, 'alarm'>> & {
+    readonly id: StatefulId;
+    readonly name?: string | undefined;
+    /** Answered by the object's `fetch()`, whatever host the URL names. */
+    fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
+  };
+
+  /** The objects of a class, `env.ROOM`, by the type of the class: `StatefulNamespace<Room>`. */
+  interface StatefulNamespace<T = object> {
+    /** The id of the name: the same always. */
+    idFromName(name: string): StatefulId;
+    /** An id that nobody else has. */
+    newUniqueId(): StatefulId;
+    /** @throws TypeError for what is no id of this namespace */
+    idFromString(id: string): StatefulId;
+    /** A stub for the object. Nothing is called by making one. */
+    get(id: StatefulId): StatefulStub<T>;
+    getByName(name: string): StatefulStub<T>;
+  }
+
+  /** `ctx` of a stateful object. */
+  interface StatefulObjectState {
+    readonly id: StatefulId;
+    readonly props: object;
+    /** Keeps the event that the calling code runs for open until the promise settles. */
+    waitUntil(promise: Promise<unknown>): void;
+    /**
+     * Calls the function, and delivers no event until it is done: after 30 seconds, or when it throws, the object is reset. For constructors, to read what is
+     * stored.
+     */
+    blockConcurrencyWhile<R>(callback: () => Promise<R>): Promise<R>;
+    /** Ends the instance: what it was doing fails with the reason, and the next call makes a new one. */
+    abort(reason?: unknown): never;
+  }
+
   // Handlers and their arguments.
 
   /** The third argument of handlers. */

@@ -96,6 +96,11 @@ export function kindOf({ kind }: InvocationStart): InvocationKind {
   return kind === HostOpens.Alarm ? 'alarm' : 'tail';
 }
 
+/** What its event says of the stateful object. */
+export function objectOf({ object }: InvocationStart): Pick<InvocationEvent, 'object'> {
+  return object === undefined ? {} : { object: { className: object.className, id: object.id } };
+}
+
 /** A call of a method has no URL. */
 const RPC_REQUEST = { method: 'RPC', url: undefined } as const;
 const NO_REQUEST = { method: undefined, url: undefined } as const;

@@ -29,6 +29,8 @@ export class OpenInvocation implements StallSubject {
   }
 
   get isPending(): boolean {
+    // Events of objects wait for others that may come.
+    if (this.isOfObject) return true;
     return this.#timers.isPending(this.exchange.id) || this.exchange.isPending || this.isCalling;
   }
 
