@@ -17,6 +17,7 @@ import type { ServiceTarget } from './function/types.js';
 import type { KvDirectory } from './kv/engine.js';
 import { kvBinding } from './kv/kv-binding.js';
 import type { KvNamespace } from './kv/types.js';
+import { objectStorageBinding } from './objects/store/object-storage-binding.js';
 import type { QueueDirectory } from './queue/broker.js';
 import type { AccountQueue } from './queue/host-queue.js';
 import { type QueueProducer, queueBinding } from './queue/queue-binding.js';
@@ -32,6 +33,7 @@ const BINDINGS: readonly BindingDefinition[] = [
   socketBinding,
   functionBinding,
   stubBinding,
+  objectStorageBinding,
 ];
 
 /** The options of load() that bind names: that of each row, by its `option`. */

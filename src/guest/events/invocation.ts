@@ -69,6 +69,8 @@ export class Invocation implements ContextOwner {
   propsText: string | undefined = undefined;
   /** It has sent objects by reference (rpc/exports.ts). */
   hasExports = false;
+  /** Called when the host has ended it. */
+  onOver: (() => void) | undefined = undefined;
 
   constructor(id: number) {
     this.id = id;
@@ -464,7 +466,8 @@ onEvent(Ev.Abort, (id: number) => {
 
 // None of the function's code runs for an invocation that is over, so promises that wait for it are not settled.
 onEvent(Ev.Over, (id: number, exchanges: string) => {
-  if (mapGet(invocations, id)?.hasExports === true) endExports(id, false);
+  const invocation = mapGet(invocations, id);
+  if (invocation?.hasExports === true) endExports(id, false);
   mapDelete(invocations, id);
   const ids = stringSplit(exchanges, ',');
   for (let i = 0; i < ids.length; i++) {
@@ -472,4 +475,5 @@ onEvent(Ev.Over, (id: number, exchanges: string) => {
     dropExchange(exchange);
     dropCall(exchange);
   }
+  invocation?.onOver?.();
 });
