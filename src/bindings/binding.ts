@@ -71,6 +71,8 @@ export interface FunctionContext<Shared = unknown> extends AccountContext<Shared
    * @throws EdgeError EDGE_LOOP when functions have fetched each other too deeply
    */
   localOf?(url: URL, origin: CallOrigin | undefined): LocalSend | undefined;
+  /** The classes of stateful objects that the function exports; undefined where that is not known. */
+  readonly objectClasses?: readonly string[] | undefined;
   /** Calls another function of the host: the target of a service binding or, without one, of a stub. */
   readonly callFunction?: (target: ServiceTarget | undefined, call: ServiceCall) => Promise<ServiceReply>;
   /** Calls a stateful object of the class; which one says the call. */

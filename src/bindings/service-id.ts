@@ -13,6 +13,8 @@ export enum ServiceId {
   Socket = 10,
   /** Objects that calls of functions have passed by reference. */
   Stub = 12,
+  /** The storage of stateful objects, and their alarms. */
+  ObjectStorage = 14,
   /** Calls of stateful objects. */
   ObjectCall = 15,
   /** Reserved for experiments and tests: no service of the package has this number. */

@@ -14,6 +14,7 @@ import type { FunctionUsage } from '../usage/function-usage.js';
 import type { UsageQuery } from '../usage/usage-query.js';
 import type { UsageReport } from '../usage/usage-report.js';
 import type { AccountLimits } from './account-limits.js';
+import type { AlarmScheduler } from './events/alarms/alarm-scheduler.js';
 import type { CronScheduler } from './events/cron-scheduler.js';
 import type { QueueDispatcher } from './events/queues/queue-dispatcher.js';
 import type { InvocationEvent, LogEvent } from './events.js';
@@ -52,6 +53,8 @@ export interface AccountHost {
   /** Makes what functions of the account call stateful objects by. */
   callObject(account: string): NonNullable<FunctionContext['callObject']>;
   readonly objects: ObjectRules;
+  /** Runs the alarms of stateful objects. */
+  readonly alarms: AlarmScheduler;
   /** What the account has stored. */
   stored(): Promise<StoredSum>;
   /** The limits of an account with these options. */

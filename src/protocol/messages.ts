@@ -81,6 +81,9 @@ export const SERVICES_LOST_REASON =
 /** The handlers of events that a function may export. */
 export const HANDLERS: readonly string[] = ['fetch', 'scheduled', 'queue', 'alarm', 'tail'];
 
+/** Stands among the handlers of a function that exports classes of stateful objects. */
+export const HAS_OBJECTS = 'object';
+
 export type ModuleKind = 'esm' | 'script' | 'json' | 'text' | 'data';
 
 export interface ModuleHead {

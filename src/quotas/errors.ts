@@ -143,6 +143,12 @@ export const EDGE_ERRORS = {
     remedy:
       'Treat the function as hostile if it happens again. If it does so with a harmless function, it is a defect of EdgeHost: report it.',
   },
+  EDGE_OBJECT_RESET: {
+    status: 503,
+    text: 'the instance of the stateful object was given up',
+    remedy:
+      'Call the object again: a new instance answers. The message says why the old one went: its constructor or `blockConcurrencyWhile()` threw, it called `ctx.abort()`, a write failed, or a limit ended an event of it.',
+  },
   EDGE_CANCELED: {
     status: 499,
     text: 'the invocation was canceled',
@@ -226,12 +232,6 @@ export const EDGE_ERRORS = {
     text: 'the egress policy does not allow the address',
     remedy:
       'If the function may reach the address, allow it: option `egress.allow`. By default only the public internet is allowed.',
-  },
-  EDGE_OBJECT_RESET: {
-    status: 500,
-    text: 'a stateful object was reset while it handled the event',
-    remedy:
-      'The `cause` says why: its constructor or `blockConcurrencyWhile()` threw, it called `ctx.abort()`, a write failed, or an event of it was ended by a limit. The next call makes a new instance.',
   },
   EDGE_LOOP: {
     status: 508,

@@ -72,6 +72,8 @@ export class Invocation implements ContextOwner {
   propsText: string | undefined = undefined;
   /** It has sent objects by reference (rpc/exports.ts). */
   hasExports = false;
+  /** Called when the host has ended it. */
+  onOver: (() => void) | undefined = undefined;
 
   constructor(id: number) {
     this.id = id;
@@ -492,4 +494,5 @@ onEvent(Ev.Over, (id: number, exchanges: string) => {
     dropExchange(exchange);
     dropCall(exchange);
   }
+  invocation?.onOver?.();
 });

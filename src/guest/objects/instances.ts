@@ -3,8 +3,8 @@ import { Op } from '../../isolate/ops/table.ts';
 import { opNumber } from '../bridge.ts';
 import { theEnv } from '../env/env.ts';
 import {
+  arrayIndexOf,
   construct,
-  ErrorCtor,
   MapCtor,
   mapDelete,
   mapForEach,
@@ -17,14 +17,19 @@ import { isOf, mainExport } from '../rpc/serve.ts';
 import { isCallable, isObject } from '../web/base/idl.ts';
 import { LiveObject } from './live-object.ts';
 import { createState } from './object-state.ts';
+import { createObjectStorage } from './storage/object-storage.ts';
 
 const live = new MapCtor<string, LiveObject>();
 /** Objects without an event for so long are forgotten by the next sweep, which follows within as long again. */
 let idleMs = 70_000;
 let sweptMs = 0;
 
-export function setIdleMs(ms: number | undefined): void {
+let deletesAlarm = false;
+
+/** @param flags the compatibility flags of the function, those of its date included */
+export function configureObjects(ms: number | undefined, flags: readonly string[]): void {
   if (ms !== undefined) idleMs = ms;
+  deletesAlarm = arrayIndexOf(flags, 'delete_all_deletes_alarm') >= 0;
 }
 
 /**
@@ -59,8 +64,9 @@ function createObject(key: string, className: string, id: string, name: string |
   return object;
 }
 
-function storageOf(_object: LiveObject, _class: { readonly prototype: object }): object {
-  throw new ErrorCtor('The storage of objects is not supported');
+function storageOf({ className, id, gates }: LiveObject, { prototype }: { readonly prototype: object }): object {
+  const hasAlarmHandler = isCallable((prototype as { readonly alarm?: unknown }).alarm); // every object can be read from
+  return createObjectStorage({ className, id, gates, hasAlarmHandler, deletesAlarm });
 }
 
 function isClass(value: unknown): value is (new (context: unknown, env: unknown) => object) & { prototype: object } {

@@ -1,6 +1,7 @@
 /** Events of stateful objects: each finds its object, waits for the input gate, and is answered when the output gate is open. */
 import type { ReceivedCall } from '../../bindings/function/calls.ts';
 import type { ObjectEventHead } from '../../bindings/objects/calls.ts';
+import { ServiceId } from '../../bindings/service-id.ts';
 import { BODY_NONE, BODY_STREAM, Ev } from '../../isolate/ops/table.ts';
 import { onEvent } from '../bridge.ts';
 import { setOutputGate } from '../call-service.ts';
@@ -207,7 +208,8 @@ function isUsed(): void {
     if (!(invocation instanceof ObjectInvocation) || invocation.object === undefined) return undefined;
     const { object } = invocation;
     if (object.broken !== undefined) throw new ErrorCtor('The object was reset: this instance of it is over');
-    if (service === OBJECT_STORAGE || object.gates.isOutputOpen) return undefined;
+    // Its own calls go on: they are what the gate waits for.
+    if (service === ServiceId.ObjectStorage || object.gates.isOutputOpen) return undefined;
     return (go, refuse) => {
       invocation.tasks++;
       object.gates.whenWritten(() => {
@@ -219,6 +221,3 @@ function isUsed(): void {
     };
   });
 }
-
-/** Its own calls go on while the gate is closed: they are what it waits for. */
-const OBJECT_STORAGE = 14;

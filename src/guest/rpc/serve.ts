@@ -46,11 +46,19 @@ export function setMainModule(namespace: object | undefined, env: object): void 
 
 /** Whether something can be called that is no handler of an event. */
 export function hasEntrypoint(namespace: object | undefined): boolean {
+  return hasExport(namespace, isEntrypointClass) || hasObjects(namespace);
+}
+
+/** Whether there are classes of stateful objects. */
+export function hasObjects(namespace: object | undefined): boolean {
+  return hasExport(namespace, isObjectClass);
+}
+
+function hasExport(namespace: object | undefined, matches: (exported: unknown) => boolean): boolean {
   if (namespace === undefined) return false;
   const names = objectKeys(namespace);
   for (let i = 0; i < names.length; i++) {
-    const exported = (namespace as { [name: string]: unknown })[names[i] ?? '']; // a namespace can be read from
-    if (isEntrypointClass(exported) || isObjectClass(exported)) return true;
+    if (matches((namespace as { [name: string]: unknown })[names[i] ?? ''])) return true; // a namespace can be read from
   }
   return false;
 }

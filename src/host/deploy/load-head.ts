@@ -22,7 +22,7 @@ export function loadHead(
       const guestConfig = row.guestConfig?.(config, compatibility, owner);
       return { name, service: row.id, ...(guestConfig !== undefined && { config: guestConfig }) };
     }),
-    flags: options.compatibilityFlags,
+    flags: flagsOf(compatibility),
     props: propsText(options.props),
     limits: {
       startupMs: limits.startupMs,
@@ -40,6 +40,12 @@ export function loadHead(
       },
     },
   };
+}
+
+/** Those that follow from the date included, as far as the isolate looks at them. */
+function flagsOf({ date, flags }: { readonly date: string; readonly flags: readonly string[] }): readonly string[] {
+  const deletesAlarm = date >= '2026-02-24' && !flags.includes('delete_all_preserves_alarm');
+  return deletesAlarm ? [...flags, 'delete_all_deletes_alarm'] : flags;
 }
 
 function propsText(props: Readonly<Record<string, unknown>>): string {

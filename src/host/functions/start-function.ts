@@ -91,8 +91,7 @@ export async function startFunction(
     runner.retire();
     throw error;
   }
-  const { handlers, startupTimeMs } = runner;
-  return { runner, options, stats, author, again: own => runnerWith(own).resume(handlers, startupTimeMs) };
+  return { runner, options, stats, author, again: own => runnerWith(own).resume(runner) };
 }
 
 /** The heap of an isolate is bounded when its thread starts, before it is known which function it will run. */

@@ -3,7 +3,7 @@
 import { abortable, delay, race } from 'abort-controller-x';
 import type { IsolateCache } from '../../pool/isolate-cache.js';
 import { IsolateGone, type IsolateHandle } from '../../pool/isolate-handle.js';
-import type { LoadHead } from '../../protocol/messages.js';
+import { HAS_OBJECTS, type LoadHead } from '../../protocol/messages.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { limitError } from '../../quotas/limit-error.js';
 import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
@@ -58,6 +58,8 @@ export class FunctionRunner implements Replacements {
   /** Set when it is retired: the version in its place, or the error of what comes too late. */
   #successor: FunctionRunner | EdgeError | undefined;
   handlers: readonly string[] = [];
+  /** It exports classes of stateful objects. */
+  hasObjects = false;
   startupTimeMs = 0;
 
   constructor(options: RunnerOptions) {
@@ -72,8 +74,9 @@ export class FunctionRunner implements Replacements {
   }
 
   /** For a function that was loaded before, under other limits: it is loaded again with its next invocation. */
-  resume(handlers: readonly string[], startupTimeMs: number): this {
+  resume({ handlers, hasObjects, startupTimeMs }: FunctionRunner): this {
     this.handlers = handlers;
+    this.hasObjects = hasObjects;
     this.startupTimeMs = startupTimeMs;
     return this;
   }
@@ -221,7 +224,8 @@ export class FunctionRunner implements Replacements {
       const answer = await handle.load(head(), await body.use());
       if (answer.kind === 'failed') throw loadFailure(context, answer.failure);
       if (answer.startupTimeMs > startupMs) throw startupError(context, answer.startupTimeMs);
-      this.handlers = answer.handlers;
+      this.handlers = answer.handlers.filter(name => name !== HAS_OBJECTS);
+      this.hasObjects = answer.handlers.includes(HAS_OBJECTS);
       this.startupTimeMs = rounded(answer.startupTimeMs);
     } catch (error) {
       handle.end();

@@ -18,12 +18,14 @@ import { LimitSets } from '../account-limits.js';
 import { calleeOf } from '../calls/find-callee.js';
 import { type FindCallee, functionCalls } from '../calls/function-calls.js';
 import { HostCells } from '../cells/host-cells.js';
+import { AlarmScheduler } from '../events/alarms/alarm-scheduler.js';
 import { CronScheduler } from '../events/cron-scheduler.js';
 import { QueueDispatcher } from '../events/queues/queue-dispatcher.js';
 import type { HostEvents } from '../events.js';
 import { type EdgeHostOptions, type ResolvedHostOptions, resolveHostOptions } from '../host-options.js';
 import { cachePrefix } from '../invocation/function-runner.js';
 import { FunctionStats } from '../invocation/function-stats.js';
+import { deliverAlarm } from '../objects/deliver-alarm.js';
 import { objectCalls } from '../objects/object-calls.js';
 import type { ObjectRules } from '../objects/object-runner.js';
 import { HostServices } from '../services/host-services.js';
@@ -63,6 +65,7 @@ export class HostCore {
   readonly #cache: IsolateCache;
   readonly #limitSets: LimitSets;
   readonly #objects: ObjectRules;
+  readonly #alarms: AlarmScheduler;
   readonly #budget: HostBudget;
   readonly #admission: Admission;
   /** Shared with other hosts. */
@@ -89,6 +92,7 @@ export class HostCore {
     this.usage = this.#createUsage();
     this.#admission = this.#createAdmission();
     this.crons = this.#createCrons();
+    this.#alarms = this.#createAlarms();
     this.accounts = new HostAccounts({
       options: this.options,
       common: this.#commonHost(),
@@ -119,6 +123,7 @@ export class HostCore {
 
   async #close(drainMs: number): Promise<void> {
     const cronsClosed = this.crons.close();
+    const alarmsClosed = this.#alarms.close();
     this.#queues.stop();
     await race(new AbortController().signal, signal => [
       this.#cache.drained(signal),
@@ -128,6 +133,7 @@ export class HostCore {
     this.#cache.close();
     await this.accounts.close();
     await cronsClosed;
+    await alarmsClosed;
     await this.#queues.ended();
     await this.cells.close();
     await this.#admission.close();
@@ -223,6 +229,14 @@ export class HostCore {
     });
   }
 
+  #createAlarms(): AlarmScheduler {
+    return new AlarmScheduler({
+      alarms: async () => (await this.storage.openForUse()).alarms,
+      deliver: (object, alarm) => deliverAlarm(this.accounts, this.#objects, object, alarm),
+      onError: this.#warn,
+    });
+  }
+
   #createCounters(): SharedCounters | undefined {
     const { redisUrl: url, now } = this.options;
     if (url === undefined) return undefined;
@@ -276,6 +290,7 @@ export class HostCore {
       callFunction: account => functionCalls(account, this.#callee),
       callObject: account => objectCalls(account, this.#callee, this.#objects),
       objects: this.#objects,
+      alarms: this.#alarms,
       bindings: this.bindings,
       remote: this.remote,
       crons: this.crons,

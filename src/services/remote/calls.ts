@@ -20,6 +20,7 @@ import type {
 } from '../../bindings/bucket/engine.js';
 import type { StoreStorageClass } from '../../bindings/bucket/types.js';
 import type { CronClaim, CronTarget, CronWish } from '../../bindings/cron/cron-claims.js';
+import type { AlarmFunction, AlarmOutcome, ClaimedAlarm } from '../../bindings/objects/alarm-claims.js';
 import type { ServiceId } from '../../bindings/service-id.js';
 import type { EdgeErrorCode } from '../../quotas/errors.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
@@ -140,6 +141,12 @@ export interface ValueCalls {
   'crons.claim': (owner: string, wishes: readonly CronWish[]) => readonly CronClaim[];
   'crons.finished': (owner: string, target: CronTarget) => undefined;
   'crons.left': (owner: string) => undefined;
+  'alarms.serve': (owner: string, served: AlarmFunction) => undefined;
+  'alarms.drop': (owner: string, served: AlarmFunction) => undefined;
+  /** Resolves when there are some. */
+  'alarms.claim': (owner: string, most: number) => readonly ClaimedAlarm[];
+  'alarms.settle': (owner: string, claim: number, outcome: AlarmOutcome) => undefined;
+  'alarms.left': (owner: string) => undefined;
   'removal.unfinished': () => string[];
   /** Resolves with a number for the removal when the application has to remove what is beside the storage. */
   'removal.begin': (order: RemovalOrder) => number;

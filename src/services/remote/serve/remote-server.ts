@@ -73,7 +73,11 @@ export class RemoteServer {
     clearTimeout(this.#storedTimer);
     this.#parts.removals.close();
     // Its runs have ended with it.
-    for (const owner of this.#parts.owners) void this.#objects.store.crons.left(owner).catch(() => {});
+    const { crons, alarms } = this.#objects.store;
+    for (const owner of this.#parts.owners) {
+      void crons.left(owner).catch(() => {});
+      void alarms.left(owner).catch(() => {});
+    }
   }
 
   async #answerService(exchange: Exchange, head: string, body: Buffer, isComplete: boolean): Promise<void> {
