@@ -1,6 +1,6 @@
 /** Parses the messages of an isolate. An isolate may have been taken over: every field is checked. */
 
-import { HANDLERS, type HandlerFailure, type LoadAnswer, type ScriptFailure } from '../protocol/messages.js';
+import { HANDLERS, HAS_OBJECTS, type HandlerFailure, type LoadAnswer, type ScriptFailure } from '../protocol/messages.js';
 import { ProtocolError } from '../protocol/protocol-error.js';
 import { isObject } from '../quotas/schema/describe.js';
 import { printable } from './printable.js';
@@ -23,7 +23,7 @@ export function parseLoadAnswer(text: string): LoadAnswer {
     value.startupTimeMs >= 0
   ) {
     const reported: readonly unknown[] = value.handlers;
-    const handlers = HANDLERS.filter(handler => reported.includes(handler));
+    const handlers = [...HANDLERS, HAS_OBJECTS].filter(handler => reported.includes(handler));
     return { kind: 'loaded', handlers, startupTimeMs: value.startupTimeMs };
   }
   if (value.kind === 'failed' && isObject(value.failure)) {
