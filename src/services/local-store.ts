@@ -1,5 +1,6 @@
 /** A storage in this process, as the host uses it. */
 import { StoredCronClaims } from '../bindings/cron/cron-claims.js';
+import { LiveObjectClaims } from '../bindings/objects/object-claims.js';
 import { objectStoreOf } from '../bindings/objects/store/object-store.js';
 import type { Storage } from '../storage/storage.js';
 import type { HostStore } from './host-store.js';
@@ -12,6 +13,7 @@ export function localStore(storage: Storage, now: () => number = Date.now): Host
     get alarms() {
       return objectStoreOf(storage.context).alarms;
     },
+    objects: new LiveObjectClaims(),
     records: storage.context.records,
     secretsKey: storage.secretsKey,
     recounted: storage.recounted,

@@ -3,6 +3,7 @@
  * when the one before it is gone, also that of the version before.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { AlarmFunction } from '../../bindings/objects/alarm-claims.js';
 import { OBJECT_EVENTS, type ObjectEventHead } from '../../bindings/objects/calls.js';
 import type { IsolateHandle } from '../../pool/isolate-handle.js';
 import { HostOpens } from '../../protocol/messages.js';
@@ -24,8 +25,10 @@ export interface ObjectName {
 export interface ObjectRules {
   /** Objects without an event for so long are forgotten. */
   readonly idleMs: number;
-  /** Makes sure that no other application has live objects of the function. Rejects when one has. */
-  claim?(context: InvocationTarget['context']): Promise<void>;
+  /** Where several applications share a storage directory: makes sure that no other one has live objects of the function. Rejects when one has. */
+  claim?(of: AlarmFunction): Promise<void>;
+  /** The function has no objects here any more. */
+  release?(of: AlarmFunction): void;
 }
 
 /** How long what runs in an isolate that takes nothing new may go on, before the next one takes its place. */
@@ -56,6 +59,11 @@ export class ObjectRunner {
 
   get context(): FunctionRunner['context'] {
     return this.#front.context;
+  }
+
+  get #place(): AlarmFunction {
+    const { account, function: functionName } = this.context;
+    return { account, functionName };
   }
 
   /** The target of events of one object. */
@@ -146,7 +154,7 @@ export class ObjectRunner {
     this.#before = undefined;
     await before?.ended();
     await this.ended();
-    await this.#rules.claim?.(this.context);
+    await this.#rules.claim?.(this.#place);
     const handle = await acquire();
     this.#last = handle;
     return handle;
@@ -176,6 +184,7 @@ export class ObjectRunner {
     }
     // Its instances end now: those of the next version may begin.
     this.#last?.end();
+    if ('code' in successor) void this.ended().then(() => this.#rules.release?.(this.#place));
   }
 }
 

@@ -25,6 +25,7 @@ import type { HostEvents } from '../events.js';
 import { type EdgeHostOptions, type ResolvedHostOptions, resolveHostOptions } from '../host-options.js';
 import { cachePrefix } from '../invocation/function-runner.js';
 import { FunctionStats } from '../invocation/function-stats.js';
+import { applicationClaims } from '../objects/application-claims.js';
 import { deliverAlarm } from '../objects/deliver-alarm.js';
 import { objectCalls } from '../objects/object-calls.js';
 import type { ObjectRules } from '../objects/object-runner.js';
@@ -80,7 +81,11 @@ export class HostCore {
     this.routes = new HostRoutes(this.#warn, () => this.remote?.namesChanged());
     this.#cache = new IsolateCache({ max: maxIsolates, idleMs });
     this.#limitSets = new LimitSets(this.options);
-    this.#objects = { idleMs: this.options.objectIdleMs };
+    this.#objects = {
+      idleMs: this.options.objectIdleMs,
+      ...(this.options.services === 'process' &&
+        applicationClaims(async () => (await this.storage.openForUse()).objects)),
+    };
     this.remote = this.options.services === 'process' ? this.#createRemote() : undefined;
     this.cells = this.#createCells(parts.guestBundle);
     this.gate = this.#createGate();

@@ -147,6 +147,9 @@ export interface ValueCalls {
   'alarms.claim': (owner: string, most: number) => readonly ClaimedAlarm[];
   'alarms.settle': (owner: string, claim: number, outcome: AlarmOutcome) => undefined;
   'alarms.left': (owner: string) => undefined;
+  'objects.claim': (owner: string, of: AlarmFunction) => boolean;
+  'objects.release': (owner: string, of: AlarmFunction) => undefined;
+  'objects.left': (owner: string) => undefined;
   'removal.unfinished': () => string[];
   /** Resolves with a number for the removal when the application has to remove what is beside the storage. */
   'removal.begin': (order: RemovalOrder) => number;

@@ -1,4 +1,7 @@
 /** Stateful objects and what they store: gates, alarms, and what a killed host leaves. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test from 'ava';
 import { errorCode } from '../../../src/quotas/errors.js';
 import { ISOLATIONS, newHost, textOf } from '../new-host.js';
@@ -91,4 +94,19 @@ test('a request of an object leaves when what it has written is on disk, and nev
   await t.throwsAsync(objects.getByName('b').fetch('http://x/large'));
   t.is(asked.length, 1);
   t.is(await objects.getByName('b').rpc.read(), 0);
+});
+
+test('two applications that share a directory: one has the objects of a function, the other is refused', async t => {
+  const directory = await mkdtemp(join(tmpdir(), 'edgehost-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const options = { storage: directory, services: 'process' } as const;
+  const [first, second] = [newHost(t, options), newHost(t, options)];
+  const here = (await first.load(COUNTER, BOUND)).objects('Counter').getByName('a');
+  const there = (await second.load(COUNTER, BOUND)).objects('Counter').getByName('a');
+  t.is(await here.rpc.inc(), 1);
+  t.is(errorCode(await t.throwsAsync(Promise.resolve(there.rpc.inc()))), 'EDGE_NOT_SUPPORTED');
+  await here.rpc.wake(1);
+  while ((await here.rpc.tries())[0] !== 2) await new Promise(resolve => setTimeout(resolve, 50));
+  await first.close({ drainMs: 0 });
+  t.is(await there.rpc.inc(), 2);
 });

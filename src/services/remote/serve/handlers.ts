@@ -67,6 +67,12 @@ function storeHandlers(
       await store.alarms.serve(owner, served);
       return undefined;
     },
+    'objects.claim': (owner, of) => {
+      owners.add(owner);
+      return store.objects.claim(owner, of);
+    },
+    'objects.release': async (owner, of) => void (await store.objects.release(owner, of)),
+    'objects.left': async owner => void (await store.objects.left(owner)),
     'alarms.drop': async (owner, served) => void (await store.alarms.drop(owner, served)),
     'alarms.claim': (owner, most) => store.alarms.claim(owner, most),
     'alarms.settle': async (owner, claim, outcome) => void (await store.alarms.settle(owner, claim, outcome)),

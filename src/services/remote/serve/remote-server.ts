@@ -73,10 +73,11 @@ export class RemoteServer {
     clearTimeout(this.#storedTimer);
     this.#parts.removals.close();
     // Its runs have ended with it.
-    const { crons, alarms } = this.#objects.store;
+    const { crons, alarms, objects } = this.#objects.store;
     for (const owner of this.#parts.owners) {
       void crons.left(owner).catch(() => {});
       void alarms.left(owner).catch(() => {});
+      void objects.left(owner).catch(() => {});
     }
   }
 
