@@ -15,6 +15,7 @@ import { kv } from './suites/kv.js';
 import { memory } from './suites/memory.js';
 import { micro } from './suites/micro.js';
 import { neighbours } from './suites/neighbours.js';
+import { objects } from './suites/objects.js';
 import { peers } from './suites/peers.js';
 import { queues } from './suites/queues.js';
 import { services } from './suites/services.js';
@@ -38,6 +39,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   streaming,
   slowReaders,
   sockets,
+  objects,
   accounting,
   services,
   neighbours,
