@@ -109,7 +109,7 @@ test('writes without an await in between are one call, also those of a loop that
   await storage.get('x');
   realm.calls.length = 0;
   const loop = realm.realm.evaluate(
-    'async storage => { for (let i = 0; i < 100; i++) await storage.put(`k${i}`, i); }',
+    'async storage => { for (let i = 0; i < 100; i++) await storage.put("k" + i, i); }',
   ) as (storage: TestStorage) => Promise<void>;
   void storage.put('a', 1);
   void storage.delete('b');

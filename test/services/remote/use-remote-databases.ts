@@ -14,5 +14,6 @@ useStorage(() => {
       }),
     ),
   );
-  return new RemoteLevel(new RemoteLink(async () => (await pair).application), 'management');
+  const level: object = new RemoteLevel(new RemoteLink(async () => (await pair).application), 'management');
+  return level as ReturnType<Parameters<typeof useStorage>[0]>; // only the types of hooks, which are not used, name the class itself
 });

@@ -2,6 +2,7 @@
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import type { StoredAccounting } from '../../../storage/accounts/account-sum.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
+import { GoneValues } from './gone-values.js';
 import { objectKeys } from './object-keys.js';
 
 export class AccountSpaces {
@@ -26,12 +27,15 @@ export class AccountSpaces {
 export class AccountSpace {
   /** The account in the queues of the storage, for what nobody waits for. */
   readonly work: CallWork = { ...OWN_WORK, owner: {} };
+  /** What its objects have deleted as a whole. */
+  readonly gone: GoneValues;
   readonly #storage: StorageContext;
   readonly #account: string;
   #sum: StoredAccounting | undefined;
   #id: string | undefined;
 
   constructor(storage: StorageContext, account: string) {
+    this.gone = new GoneValues(storage);
     this.#storage = storage;
     this.#account = account;
   }

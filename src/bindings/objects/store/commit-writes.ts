@@ -100,6 +100,8 @@ async function writeChange(
 ): Promise<void> {
   const { storage, space, object } = parts;
   await storage.records.awaitRecovery(work);
+  const room = isClearing ? space.gone.room() : undefined;
+  if (room !== undefined) await room;
   const sum = await space.sum();
   const before = await parts.head(work);
   const adds = typeof alarm === 'number' || [...entries.values()].some(value => value !== undefined);
@@ -130,6 +132,7 @@ async function writeChange(
   const change = sum.change(added, bounds, () => `write to the storage of object ${id} of class "${className}"`);
   await commitChange(storage.records, operations, change, work);
   object.head = isKept ? head : null;
+  if (before !== null && before.valuesId !== head.valuesId) space.gone.add(before.valuesId, before.bytes);
   if (alarm !== undefined) parts.alarms.changed(object.ref, nextAlarm);
 }
 

@@ -8,6 +8,7 @@ import type { StorageOwner } from '../../../storage/storage-owner.js';
 import { decodeHead, HEAD_BYTES } from './object-head.js';
 import { OBJECT_KEYSPACE, objectKeys } from './object-keys.js';
 import { rebuildObjects } from './rebuild-objects.js';
+import { deletion, keyPages, removeAll } from './remove-records.js';
 
 export const objectStorageOwner: StorageOwner = {
   name: 'objects',
@@ -99,27 +100,6 @@ async function releaseHeads(
     }
     await records.commit(operations, work);
   }
-}
-
-async function removeAll(storage: StorageContext, prefix: string, work: CallWork, check: () => void): Promise<void> {
-  for await (const page of keyPages(storage, prefix, work)) {
-    check();
-    await storage.records.commit(page.map(deletion), work);
-  }
-}
-
-/** Keys alone: values would be read for nothing. */
-function keyPages({ records }: StorageContext, prefix: string, work: CallWork): AsyncGenerator<string[]> {
-  return freshPages(
-    prefix,
-    PAGE,
-    gte => records.keys({ gte, lt: afterPrefix(prefix) }, undefined, work),
-    key => key,
-  );
-}
-
-function deletion(key: string): LevelOperation {
-  return { type: 'del', key };
 }
 
 const NOTHING = new Uint8Array(0);
