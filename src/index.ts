@@ -29,7 +29,6 @@ export {
 } from './cli/deprecation-check/requests.js';
 export type { Account, AccountInfo } from './host/account.js';
 export type { FunctionRpc, RpcOptions } from './host/calls/application-rpc.js';
-export type { ApplicationObjects, ObjectHandle } from './host/objects/application-objects.js';
 export type { HostCell, HostWatch } from './host/cells/host-cells.js';
 export type { ModuleSource, ScriptSource } from './host/deploy/deployment.js';
 export type { EdgeFunction, FunctionFetchOptions } from './host/edge-function.js';
@@ -57,6 +56,7 @@ export type {
   TraceOutcome,
 } from './host/invocation/trace/trace-item.js';
 export type { HostManagement, HostManagementOptions } from './host/management-endpoint.js';
+export type { ApplicationObjects, ObjectHandle } from './host/objects/application-objects.js';
 export type { AccountOptions, AccountUpdate, LoadOptions, RouteOptions } from './host/options.js';
 export type { AccountRemoval, AccountRemovalOptions } from './host/removal-options.js';
 export { type RepairOptions, type RepairStep, repairStorage, type StorageRepairReport } from './host/repair-storage.js';

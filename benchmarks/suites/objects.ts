@@ -87,7 +87,12 @@ export const objects: Benchmark = {
         floor: { name: 'fn.fetch()', samples: samples.fetch },
         target: { of: 'ratio', atMost: 1.3 },
       },
-      { name: 'the first call of an object, p50', unit: 'ms', samples: samples.cold, target: { of: 'value', atMost: 1 } },
+      {
+        name: 'the first call of an object, p50',
+        unit: 'ms',
+        samples: samples.cold,
+        target: { of: 'value', atMost: 1 },
+      },
       {
         name: 'get, put and the answer: one object',
         unit: 'calls/s',

@@ -30,7 +30,8 @@ export function callService(
   reply: CallReply,
 ): MadeCall {
   const defer = outputGate?.(service);
-  if (defer !== undefined) return deferred(defer, () => send(service, method, binding, argumentText, body, reply), reply);
+  if (defer !== undefined)
+    return deferred(defer, () => send(service, method, binding, argumentText, body, reply), reply);
   return send(service, method, binding, argumentText, body, reply);
 }
 

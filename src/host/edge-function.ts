@@ -160,7 +160,10 @@ export class EdgeFunction {
    */
   objects(className: string): ApplicationObjects {
     const { account, name: functionName } = this;
-    return applicationObjects({ account, functionName, runner: () => this.#slot.runner, rules: this.#objects }, className);
+    return applicationObjects(
+      { account, functionName, runner: () => this.#slot.runner, rules: this.#objects },
+      className,
+    );
   }
 
   /** Statistics since this version was loaded. */

@@ -1,6 +1,12 @@
 /** Parses the messages of an isolate. An isolate may have been taken over: every field is checked. */
 
-import { HANDLERS, HAS_OBJECTS, type HandlerFailure, type LoadAnswer, type ScriptFailure } from '../protocol/messages.js';
+import {
+  HANDLERS,
+  HAS_OBJECTS,
+  type HandlerFailure,
+  type LoadAnswer,
+  type ScriptFailure,
+} from '../protocol/messages.js';
 import { ProtocolError } from '../protocol/protocol-error.js';
 import { isObject } from '../quotas/schema/describe.js';
 import { printable } from './printable.js';

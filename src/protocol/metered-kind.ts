@@ -1,8 +1,10 @@
 /** The kind of an invocation whose limits it has. */
-import { OBJECT_EVENTS } from '../bindings/objects/calls.js';
 import { HostOpens } from './messages.js';
+
+/** The letter of an alarm in the head of an object's event (bindings/objects/calls.ts). */
+const ALARM = 'a';
 
 export function meteredKind(kind: HostOpens, head: string): HostOpens {
   if (kind !== HostOpens.ObjectEvent) return kind;
-  return head.startsWith(OBJECT_EVENTS.alarm) ? HostOpens.Alarm : HostOpens.Fetch;
+  return head.startsWith(ALARM) ? HostOpens.Alarm : HostOpens.Fetch;
 }

@@ -202,10 +202,59 @@ declare global {
     getByName(name: string): StatefulStub<T>;
   }
 
+  /** How a read or a write treats the gates of its object. */
+  interface StatefulStorageOptions {
+    /** Other events are delivered while it is under way. @default false */
+    readonly allowConcurrency?: boolean;
+    /** What leaves the object does not wait for this write. @default false */
+    readonly allowUnconfirmed?: boolean;
+    /** It is not kept in memory. @default false */
+    readonly noCache?: boolean;
+  }
+
+  interface StatefulListOptions extends StatefulStorageOptions {
+    readonly start?: string;
+    readonly startAfter?: string;
+    /** Not included. */
+    readonly end?: string;
+    readonly prefix?: string;
+    readonly reverse?: boolean;
+    readonly limit?: number;
+  }
+
+  /** What `ctx.storage` and a transaction have. Values are copied as by `structuredClone()`. */
+  interface StatefulStorageOperations {
+    get<T = unknown>(key: string, options?: StatefulStorageOptions): Promise<T | undefined>;
+    get<T = unknown>(keys: readonly string[], options?: StatefulStorageOptions): Promise<Map<string, T>>;
+    list<T = unknown>(options?: StatefulListOptions): Promise<Map<string, T>>;
+    put<T>(key: string, value: T, options?: StatefulStorageOptions): Promise<void>;
+    put<T>(entries: Readonly<Record<string, T>>, options?: StatefulStorageOptions): Promise<void>;
+    delete(key: string, options?: StatefulStorageOptions): Promise<boolean>;
+    delete(keys: readonly string[], options?: StatefulStorageOptions): Promise<number>;
+    /** Milliseconds since the epoch; null when none is set. */
+    getAlarm(options?: StatefulStorageOptions): Promise<number | null>;
+    /** Milliseconds since the epoch, or a Date. Replaces the alarm that is set. */
+    setAlarm(time: number | Date, options?: StatefulStorageOptions): Promise<void>;
+    deleteAlarm(options?: StatefulStorageOptions): Promise<void>;
+  }
+
+  interface StatefulTransaction extends StatefulStorageOperations {
+    rollback(): void;
+  }
+
+  interface StatefulStorage extends StatefulStorageOperations {
+    deleteAll(options?: StatefulStorageOptions): Promise<void>;
+    transaction<T>(callback: (transaction: StatefulTransaction) => Promise<T>): Promise<T>;
+    transactionSync<T>(callback: () => T): T;
+    /** Resolves when every write so far is on disk. */
+    sync(): Promise<void>;
+  }
+
   /** `ctx` of a stateful object. */
   interface StatefulObjectState {
     readonly id: StatefulId;
     readonly props: object;
+    readonly storage: StatefulStorage;
     /** Keeps the event that the calling code runs for open until the promise settles. */
     waitUntil(promise: Promise<unknown>): void;
     /**

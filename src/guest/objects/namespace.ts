@@ -44,7 +44,8 @@ export class StatefulNamespace {
   get(id: unknown, _options: unknown = undefined): object {
     requireArguments(arguments.length, 1, 'get');
     const hex = hexOf(id);
-    if (hex === undefined) throw new TypeErrorCtor('get() takes an id of this namespace: that of idFromName(), for example');
+    if (hex === undefined)
+      throw new TypeErrorCtor('get() takes an id of this namespace: that of idFromName(), for example');
     parseHex(this.#key, hex);
     return createObjectStub(this.#binding, createId(hex, nameOf(id)));
   }

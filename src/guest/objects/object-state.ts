@@ -67,11 +67,7 @@ export class StatefulObjectState {
 
 defineInterface(StatefulObjectState);
 
-async function block(
-  object: LiveObject,
-  callback: Parameters<typeof invoke>[0],
-  open: () => void,
-): Promise<unknown> {
+async function block(object: LiveObject, callback: Parameters<typeof invoke>[0], open: () => void): Promise<unknown> {
   const timer = startTimer(BLOCK_MS, () =>
     object.reset(
       new ErrorCtor(`A call to blockConcurrencyWhile() waited for too long: ${BLOCK_MS / 1000} seconds are allowed`),

@@ -90,10 +90,7 @@ export function createStub(
 }
 
 /** The object of a service binding, or a stateful object. `own` finds what is no method of the other end. */
-export function createBindingStub(
-  send: Send,
-  own: (name: string) => { readonly value: unknown } | undefined,
-): object {
+export function createBindingStub(send: Send, own: (name: string) => { readonly value: unknown } | undefined): object {
   const stub: object = createProxy({
     get: name => {
       const found = own(name);

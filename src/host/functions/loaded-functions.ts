@@ -132,7 +132,8 @@ export class LoadedFunctions {
     previous?.stopConsumers();
     this.#trigger(loaded, started.options);
     const alarmed = { account: this.#account, functionName: name, share: this.#host.share };
-    if (started.runner.hasObjects) this.#host.alarms.serve(alarmed).catch((error: unknown) => this.#host.warn(asError(error)));
+    if (started.runner.hasObjects)
+      this.#host.alarms.serve(alarmed).catch((error: unknown) => this.#host.warn(asError(error)));
     else if (previous?.runner.hasObjects === true) this.#host.alarms.drop(alarmed);
     if (previous !== undefined) this.#retire(previous, started.runner);
     return handle;

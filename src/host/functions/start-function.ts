@@ -62,7 +62,8 @@ export async function startFunction(
     return new FunctionRunner({
       context: functionContext(host, { ...parts, limits: own, cpuTokens, coldStarts }),
       body,
-      head: () => loadHead(account.id, options, modules, own, cpuTokens.balanceMs, coldStarts.begins(performance.now())),
+      head: () =>
+        loadHead(account.id, options, modules, own, cpuTokens.balanceMs, coldStarts.begins(performance.now())),
       endedInPeace: () => coldStarts.endedInPeace(),
       cache: host.cache,
       acquire: signal => host.gate.acquire(signal, account.id, () => account.supervisor.acquire()),

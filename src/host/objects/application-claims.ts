@@ -4,7 +4,9 @@ import type { ObjectClaims } from '../../bindings/objects/object-claims.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { ObjectRules } from './object-runner.js';
 
-export function applicationClaims(claims: () => Promise<ObjectClaims>): Required<Pick<ObjectRules, 'claim' | 'release'>> {
+export function applicationClaims(
+  claims: () => Promise<ObjectClaims>,
+): Required<Pick<ObjectRules, 'claim' | 'release'>> {
   const owner = randomUUID();
   return {
     async claim(of) {

@@ -58,14 +58,20 @@ export function applicationObjects(place: ObjectsPlace, className: unknown): App
     get: id => {
       const digits = typeof id === 'string' ? id.toLowerCase() : '';
       if (!isObjectId(digits)) throw new TypeError('Invalid object ID: must be 64 hex digits');
-      if (!isIdOf(key, digits)) throw new TypeError(`Object ID ${JSON.stringify(digits)} is not valid for class "${className}"`);
+      if (!isIdOf(key, digits))
+        throw new TypeError(`Object ID ${JSON.stringify(digits)} is not valid for class "${className}"`);
       return handleOf(place, className, digits, undefined);
     },
     getByName: name => handleOf(place, className, idFromName(key, checkName(name)), name),
   };
 }
 
-function handleOf({ runner, rules }: ObjectsPlace, className: string, id: string, name: string | undefined): ObjectHandle {
+function handleOf(
+  { runner, rules }: ObjectsPlace,
+  className: string,
+  id: string,
+  name: string | undefined,
+): ObjectHandle {
   const passed = name !== undefined && name.length <= MAX_PASSED_NAME ? name : undefined;
   const target = (): InvocationTarget => objectsOf(runner(), rules).target({ className, id, name: passed });
   let rpc: FunctionRpc | undefined;

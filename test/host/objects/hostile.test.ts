@@ -70,10 +70,31 @@ test('calls that no client of ours makes are refused before anything is looked f
   const origin = { peer, invocation: '', props: undefined, chain: undefined, calls: { depth: 1, total: { count: 1 } } };
   const send = (args: unknown, from: { readonly origin?: typeof origin } = { origin }): Promise<unknown> => {
     const { signal } = new AbortController();
-    return call({ class: 'Room', function: 'fn' }, { method: 'call', args, body: null, signal, work: OWN_WORK, ...from });
+    return call(
+      { class: 'Room', function: 'fn' },
+      { method: 'call', args, body: null, signal, work: OWN_WORK, ...from },
+    );
   };
-  const hostile: unknown[] = [undefined, null, 1, 'o', [], {}, { o: id }, { o: [] }, { o: [other] }, { o: [id.toUpperCase()] }, { o: [`${id}0`] }];
-  hostile.push({ o: [[id]] }, { o: [id, 1] }, { o: [id, 'n'.repeat(1025)] }, { o: [id, null] }, { o: { 0: id, length: 1 } });
+  const hostile: unknown[] = [
+    undefined,
+    null,
+    1,
+    'o',
+    [],
+    {},
+    { o: id },
+    { o: [] },
+    { o: [other] },
+    { o: [id.toUpperCase()] },
+    { o: [`${id}0`] },
+  ];
+  hostile.push(
+    { o: [[id]] },
+    { o: [id, 1] },
+    { o: [id, 'n'.repeat(1025)] },
+    { o: [id, null] },
+    { o: { 0: id, length: 1 } },
+  );
   for (const args of hostile) await t.throwsAsync(send(args), { instanceOf: TypeError });
   await t.throwsAsync(send({ o: [id] }, {}), { instanceOf: TypeError });
   t.is(searches, 0);

@@ -39,12 +39,7 @@ test('no confirmed increment is lost and none is applied twice when the host is 
 });
 
 /** Kills it some time after its first increment was confirmed. */
-async function runAndKill(
-  directory: string,
-  round: number,
-  begun: Set<number>,
-  confirmed: Set<number>,
-): Promise<void> {
+async function runAndKill(directory: string, round: number, begun: Set<number>, confirmed: Set<number>): Promise<void> {
   const program = fileURLToPath(new URL('./programs/count.js', import.meta.url));
   const child = spawn(process.execPath, [program, directory, `${round}`], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = new Promise(resolve => child.once('exit', resolve));

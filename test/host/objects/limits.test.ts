@@ -23,7 +23,9 @@ test('objectEvents: an object takes so many events, others beside it take theirs
   t.is(await object.rpc.free(), undefined);
   await waiting;
   const both = [object.rpc.wait(), object.rpc.wait()].map(promise => Promise.resolve(promise).catch(errorCode));
-  const error = await t.throwsAsync(Promise.resolve(object.rpc.free()), { message: /has 2 events that are not over, at most 2/ });
+  const error = await t.throwsAsync(Promise.resolve(object.rpc.free()), {
+    message: /has 2 events that are not over, at most 2/,
+  });
   t.is(errorCode(error), 'EDGE_OVERLOADED');
   t.is(await objects.getByName('b').rpc.free(), undefined);
   t.is(await textOf(fn.fetch('http://x/')), 'EDGE_OVERLOADED,true,,');

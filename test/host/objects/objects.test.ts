@@ -99,7 +99,10 @@ for (const isolation of ISOLATIONS) {
     const seen: unknown = await (await fn.fetch('http://x/')).json();
     if (!Array.isArray(seen)) throw new TypeError('No list');
     const expected = Array.from({ length: 50 }, (_, n) => n).filter(n => n !== 10 && n % 7 !== 3);
-    t.deepEqual(seen.filter(n => n !== 'blocked'), expected);
+    t.deepEqual(
+      seen.filter(n => n !== 'blocked'),
+      expected,
+    );
     t.true(seen.includes('blocked'));
   });
 
