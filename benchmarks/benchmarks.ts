@@ -15,6 +15,7 @@ import { kv } from './suites/kv.js';
 import { memory } from './suites/memory.js';
 import { micro } from './suites/micro.js';
 import { neighbours } from './suites/neighbours.js';
+import { objectAlarms } from './suites/object-alarms.js';
 import { peers } from './suites/peers.js';
 import { queues } from './suites/queues.js';
 import { services } from './suites/services.js';
@@ -35,6 +36,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   kv,
   cache,
   queues,
+  objectAlarms,
   streaming,
   slowReaders,
   sockets,

@@ -109,7 +109,9 @@ test('an account that was removed has no objects left, and one of the same id be
   await calling(service)('write', { ...room, q: 0, n: body.length, a: 5 }, body);
   const error = new EdgeError('EDGE_ACCOUNT_REMOVED', 'gone');
   const { deleted } = await storage.removeAccount('acme', { error, deleteData: true, beside: async () => {} });
-  await t.throwsAsync(calling(service)('write', { ...room, q: 1, n: body.length }, body), { code: 'EDGE_ACCOUNT_REMOVED' });
+  await t.throwsAsync(calling(service)('write', { ...room, q: 1, n: body.length }, body), {
+    code: 'EDGE_ACCOUNT_REMOVED',
+  });
   store.forget('acme');
   await deleted;
   const again = await open(serviceOf('acme'));
