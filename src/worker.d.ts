@@ -7,7 +7,6 @@
 /// <reference path="worker/fetch.d.ts" />
 /// <reference path="worker/messaging.d.ts" />
 /// <reference path="worker/modules.d.ts" />
-/// <reference path="worker/object-storage.d.ts" />
 /// <reference path="worker/performance.d.ts" />
 /// <reference path="worker/scope.d.ts" />
 /// <reference path="worker/streams.d.ts" />

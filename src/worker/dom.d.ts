@@ -3,7 +3,6 @@
  * do not declare. `edgehost/worker` is the better choice where it is possible, since they declare much that functions do not have.
  */
 /// <reference path="modules.d.ts" />
-/// <reference path="object-storage.d.ts" />
 import './functions.js';
 
 declare global {
