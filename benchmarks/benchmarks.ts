@@ -16,6 +16,7 @@ import { memory } from './suites/memory.js';
 import { micro } from './suites/micro.js';
 import { neighbours } from './suites/neighbours.js';
 import { objects } from './suites/objects.js';
+import { objectAlarms } from './suites/object-alarms.js';
 import { peers } from './suites/peers.js';
 import { queues } from './suites/queues.js';
 import { services } from './suites/services.js';
@@ -36,6 +37,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   kv,
   cache,
   queues,
+  objectAlarms,
   streaming,
   slowReaders,
   sockets,

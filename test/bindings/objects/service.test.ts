@@ -85,6 +85,17 @@ test('writes that come out of order are written in their order', async t => {
   await t.throwsAsync(write(1, 'again'), { instanceOf: TypeError });
 });
 
+test('an object belongs to the last that has opened it: calls of those before are refused', async t => {
+  const { service } = await opened(t);
+  const before = await open(service);
+  const after = await open(service);
+  const body = entry('key', 'value');
+  const late = calling(service)('write', { ...before, q: 0, n: body.length }, body);
+  await t.throwsAsync(late, { code: 'EDGE_OBJECT_RESET' });
+  await t.throwsAsync(calling(service)('getAlarm', before), { code: 'EDGE_OBJECT_RESET' });
+  t.is((await calling(service)('getAlarm', after)).head, null);
+});
+
 test('objects of other accounts, functions and classes are other objects, and the account pays for all of its own', async t => {
   const { serviceOf, storage } = await opened(t);
   const places = [serviceOf('acme'), serviceOf('acme', 'other'), serviceOf('globex')];
