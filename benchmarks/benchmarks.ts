@@ -15,6 +15,8 @@ import { kv } from './suites/kv.js';
 import { memory } from './suites/memory.js';
 import { micro } from './suites/micro.js';
 import { neighbours } from './suites/neighbours.js';
+import { objectAlarms } from './suites/object-alarms.js';
+import { objects } from './suites/objects.js';
 import { peers } from './suites/peers.js';
 import { queues } from './suites/queues.js';
 import { services } from './suites/services.js';
@@ -38,10 +40,12 @@ export const BENCHMARKS: readonly Benchmark[] = [
   sql,
   cache,
   queues,
+  objectAlarms,
   streaming,
   slowReaders,
   sockets,
   websockets,
+  objects,
   accounting,
   services,
   neighbours,

@@ -73,6 +73,7 @@ export type {
   TraceOutcome,
 } from './host/invocation/trace/trace-item.js';
 export type { HostManagement, HostManagementOptions } from './host/management-endpoint.js';
+export type { ApplicationObjects, ObjectHandle } from './host/objects/application-objects.js';
 export type { AccountOptions, AccountUpdate, LoadOptions, RouteOptions } from './host/options.js';
 export type { AccountRemoval, AccountRemovalOptions } from './host/removal-options.js';
 export { type RepairOptions, type RepairStep, repairStorage, type StorageRepairReport } from './host/repair-storage.js';

@@ -10,6 +10,7 @@ import type { Storage } from '../storage/storage.js';
 import type { StorageOwner } from '../storage/storage-owner.js';
 import type { LocalSend } from './egress/transport.js';
 import type { ServiceTarget } from './function/types.js';
+import type { ObjectsTarget } from './objects/types.js';
 import type { CallOrigin, Service, ServiceCall, ServiceReply } from './service.js';
 import type { ServiceId } from './service-id.js';
 
@@ -70,8 +71,15 @@ export interface FunctionContext<Shared = unknown> extends AccountContext<Shared
    * @throws EdgeError EDGE_LOOP when functions have fetched each other too deeply
    */
   localOf?(url: URL, origin: CallOrigin | undefined): LocalSend | undefined;
+  /** The classes of stateful objects that the function exports; undefined where that is not known. */
+  readonly objectClasses?: readonly string[] | undefined;
   /** Calls another function of the host: the target of a service binding or, without one, of a stub. */
   readonly callFunction?: (target: ServiceTarget | undefined, call: ServiceCall) => Promise<ServiceReply>;
+  /** Calls a stateful object of the class; which one says the call. */
+  readonly callObject?: (
+    target: ObjectsTarget & { readonly function: string },
+    call: ServiceCall,
+  ) => Promise<ServiceReply>;
 }
 
 export interface BindingBase<Shared = unknown> {
@@ -142,7 +150,11 @@ export interface NamedBinding<Config = unknown, Shared = unknown, Client extends
   /** Opens it for one function. @throws TypeError for a configuration that the schema cannot refuse */
   open(context: FunctionContext<Shared>, config: Config): Service;
   /** The part of the configuration that the client in the function's realm needs, as a JSON value. */
-  guestConfig?(config: Config, compatibility: FunctionContext['compatibility']): unknown;
+  guestConfig?(
+    config: Config,
+    compatibility: FunctionContext['compatibility'],
+    owner: { readonly account: string; readonly function: string },
+  ): unknown;
   /** Rejects while the function is being loaded, for what its first call would find out too late. */
   prepare?(context: AccountContext<Shared>, config: Config): Promise<void>;
   /** Creates the client for the application itself. */

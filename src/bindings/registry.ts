@@ -17,6 +17,9 @@ import type { ServiceTarget } from './function/types.js';
 import type { KvDirectory } from './kv/engine.js';
 import { kvBinding } from './kv/kv-binding.js';
 import type { KvNamespace } from './kv/types.js';
+import { objectBinding } from './objects/object-binding.js';
+import { objectStorageBinding } from './objects/store/object-storage-binding.js';
+import type { ObjectsTarget } from './objects/types.js';
 import type { QueueDirectory } from './queue/broker.js';
 import type { AccountQueue } from './queue/host-queue.js';
 import { type QueueProducer, queueBinding } from './queue/queue-binding.js';
@@ -38,6 +41,8 @@ const BINDINGS: readonly BindingDefinition[] = [
   stubBinding,
   sqlBinding,
   webSocketBinding,
+  objectBinding,
+  objectStorageBinding,
 ];
 
 /** The options of load() that bind names: that of each row, by its `option`. */
@@ -57,6 +62,8 @@ export interface BindingOptions {
   readonly queues?: Readonly<Record<string, string | QueueProducer>>;
   /** Binding name to the name of an SQL database. */
   readonly sql?: Readonly<Record<string, string>>;
+  /** Classes of stateful objects: binding name to the name of a class that the function exports, or to `{ class, function }`. */
+  readonly objects?: Readonly<Record<string, string | ObjectsTarget>>;
 }
 
 /** The bindings of the application: a method for each row that has a client. */

@@ -15,6 +15,10 @@ export enum ServiceId {
   Stub = 12,
   Sql = 13,
   WebSocket = 16,
+  /** The storage of stateful objects, and their alarms. */
+  ObjectStorage = 14,
+  /** Calls of stateful objects. */
+  ObjectCall = 15,
   /** Reserved for experiments and tests: no service of the package has this number. */
   Experimental = 255,
 }

@@ -5,6 +5,7 @@ import { createKvClient } from '../bindings/kv/client/client.ts';
 import { ServiceId } from '../bindings/service-id.ts';
 import { createSqlClient } from '../bindings/sql/client/client.ts';
 import { createCallbacks } from './callbacks/client.ts';
+import { createNamespace } from './objects/namespace.ts';
 import { createQueue } from './queue/client.ts';
 import { createServiceBinding } from './rpc/calls.ts';
 import type { Blob } from './web/file/blob.ts';
@@ -27,4 +28,5 @@ export const BINDINGS: readonly GuestBinding[] = [
   { service: ServiceId.Function, create: (_platform, name) => createServiceBinding(name) },
   { service: ServiceId.Queue, create: createQueue },
   { service: ServiceId.Sql, create: createSqlClient },
+  { service: ServiceId.ObjectCall, create: (_platform, name, config) => createNamespace(name, config as never) }, // the host's own guestConfig
 ];

@@ -7,8 +7,59 @@ import { Op } from '../isolate/ops/table.ts';
 import { goesWhole, type OutgoingBody, sendBody } from './body-out.ts';
 import { type CallReply, openCall, type ServiceCall } from './calls.ts';
 
+/** Defers a call: `go` makes it, in a turn of its invocation, or `refuse` fails it. */
+export type Deferral = (go: () => void, refuse: (error: unknown) => void) => void;
+
+let outputGate: ((service: ServiceId) => Deferral | undefined) | undefined;
+
+/** Calls of stateful objects wait until what they have written is on disk. @param gate throws when nothing may be called any more */
+export function setOutputGate(gate: NonNullable<typeof outputGate>): void {
+  outputGate = gate;
+}
+
+/** A call that is made, or will be. */
+export type MadeCall = Pick<ServiceCall, 'abort'>;
+
 /** @param binding the name that the function has given to the binding; '' for a service that every function has */
 export function callService(
+  service: ServiceId,
+  method: string,
+  binding: string,
+  argumentText: string,
+  body: OutgoingBody | null,
+  reply: CallReply,
+): MadeCall {
+  const defer = outputGate?.(service);
+  if (defer !== undefined)
+    return deferred(defer, () => send(service, method, binding, argumentText, body, reply), reply);
+  return send(service, method, binding, argumentText, body, reply);
+}
+
+function deferred(defer: Deferral, make: () => ServiceCall, reply: CallReply): MadeCall {
+  let made: ServiceCall | undefined;
+  let isAborted = false;
+  defer(
+    () => {
+      if (isAborted) return;
+      try {
+        made = make();
+      } catch (error) {
+        reply.onFailed(() => error);
+      }
+    },
+    error => {
+      if (!isAborted) reply.onFailed(() => error);
+    },
+  );
+  return {
+    abort: reason => {
+      isAborted = true;
+      made?.abort(reason);
+    },
+  };
+}
+
+function send(
   service: ServiceId,
   method: string,
   binding: string,

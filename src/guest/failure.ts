@@ -9,7 +9,12 @@ import { inspect } from './web/console/inspect.ts';
 const MAX_MESSAGE = 4096;
 const MAX_STACK = 16_384;
 
-export type FailureCode = 'EDGE_HANDLER_THREW' | 'EDGE_NO_RESPONSE' | 'EDGE_SCRIPT_THREW' | 'EDGE_SCRIPT_NO_HANDLER';
+export type FailureCode =
+  | 'EDGE_HANDLER_THREW'
+  | 'EDGE_NO_RESPONSE'
+  | 'EDGE_OBJECT_RESET'
+  | 'EDGE_SCRIPT_THREW'
+  | 'EDGE_SCRIPT_NO_HANDLER';
 
 /** Causes of causes that are reported. */
 const MAX_CAUSES = 4;

@@ -9,6 +9,7 @@ import { chooseStacks } from './errors.ts';
 import { installGlobals } from './globals.ts';
 import { dynamicImport, imported, moduleBytes } from './loader.ts';
 import { builtIn } from './modules/built-in-modules.ts';
+import './objects/object-events.ts';
 import './startup.ts';
 import { startClock } from './web/base/clock.ts';
 

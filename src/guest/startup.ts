@@ -8,8 +8,9 @@ import { type Handlers, handlersOfModule, handlersOfScript, kindsOf } from './ev
 import { serve } from './events/invocation.ts';
 import { describeFailure } from './failure.ts';
 import { onMainModule } from './loader.ts';
+import { configureObjects } from './objects/instances.ts';
 import { arrayIndexOf, ErrorCtor } from './primordials.ts';
-import { handlersOfEntrypoint, hasEntrypoint, setMainModule } from './rpc/serve.ts';
+import { handlersOfEntrypoint, hasEntrypoint, hasObjects, setMainModule } from './rpc/serve.ts';
 import { leaveGlobalScope } from './scope.ts';
 import { setDefaultBinaryType } from './websockets/web-socket.ts';
 
@@ -21,6 +22,7 @@ onEvent(Ev.Setup, (json: string) => {
   setProps(setup.props ?? '');
   waitsForHeld = arrayIndexOf(setup.flags, 'queue_consumer_no_wait_for_wait_until') < 0;
   if (arrayIndexOf(setup.flags, 'websocket_standard_binary_type') >= 0) setDefaultBinaryType('blob');
+  configureObjects(setup.objectIdleMs, setup.flags);
   env = createEnv(setup, createBinding);
 });
 
@@ -46,7 +48,7 @@ onMainModule(
     setMainModule(namespace, env);
     serve(handlers, env, handlersOfEntrypoint, { waitsForHeld });
     leaveGlobalScope();
-    op(Op.Loaded, kinds);
+    op(Op.Loaded, hasObjects(namespace) ? (kinds === '' ? 'object' : `${kinds},object`) : kinds);
   },
   error => {
     op(Op.LoadFailed, describeFailure(error, 'EDGE_SCRIPT_THREW'));

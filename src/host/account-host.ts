@@ -14,12 +14,14 @@ import type { FunctionUsage } from '../usage/function-usage.js';
 import type { UsageQuery } from '../usage/usage-query.js';
 import type { UsageReport } from '../usage/usage-report.js';
 import type { AccountLimits } from './account-limits.js';
+import type { AlarmScheduler } from './events/alarms/alarm-scheduler.js';
 import type { CronScheduler } from './events/cron-scheduler.js';
 import type { QueueDispatcher } from './events/queues/queue-dispatcher.js';
 import type { InvocationEvent, LogEvent } from './events.js';
 import type { Router } from './ingress/router.js';
 import type { FunctionRunner } from './invocation/function-runner.js';
 import type { FunctionStats } from './invocation/function-stats.js';
+import type { ObjectRules } from './objects/object-runner.js';
 import type { AccountOptions } from './options.js';
 import type { HostServices } from './services/host-services.js';
 import type { AccountTails } from './tails/account-tails.js';
@@ -48,6 +50,11 @@ export interface AccountHost {
   localSend(account: string, url: URL, origin: CallOrigin | undefined): LocalSend | undefined;
   /** Makes what functions of the account call others by. */
   callFunction(account: string): NonNullable<FunctionContext['callFunction']>;
+  /** Makes what functions of the account call stateful objects by. */
+  callObject(account: string): NonNullable<FunctionContext['callObject']>;
+  readonly objects: ObjectRules;
+  /** Runs the alarms of stateful objects. */
+  readonly alarms: AlarmScheduler;
   /** What the account has stored. */
   stored(): Promise<StoredSum>;
   /** The limits of an account with these options. */

@@ -11,6 +11,8 @@ import type { FunctionStatsSnapshot } from './invocation/function-stats.js';
 import { checkTimeoutMs } from './invocation/invocation-start.js';
 import { runScheduled, type ScheduledRun } from './invocation/run-scheduled.js';
 import { runToEnd } from './invocation/run-to-end.js';
+import { type ApplicationObjects, applicationObjects } from './objects/application-objects.js';
+import type { ObjectRules } from './objects/object-runner.js';
 
 /** The options of `fn.fetch()` beside the request. */
 export interface FunctionFetchOptions extends RequestInit {
@@ -30,11 +32,13 @@ export class EdgeFunction {
   readonly account: string;
   readonly #slot: FunctionSlot;
   readonly #unload: () => void;
+  readonly #objects: ObjectRules;
   #rpc: FunctionRpc | undefined;
 
   /** Functions are made by `host.load()` and `account.load()`. */
-  constructor(slot: FunctionSlot, unload: () => void) {
+  constructor(slot: FunctionSlot, unload: () => void, objects: ObjectRules) {
     this.#slot = slot;
+    this.#objects = objects;
     this.#unload = unload;
     this.name = slot.name;
     this.account = slot.account;
@@ -146,6 +150,20 @@ export class EdgeFunction {
   /** The methods of an entrypoint, with props of its own. */
   rpcTo(options?: RpcOptions): FunctionRpc {
     return functionRpc(() => this.#slot.runner, options);
+  }
+
+  /**
+   * The stateful objects of a class that the function exports: `fn.objects('ChatRoom').getByName('lobby').rpc.join('ann')`. The same objects that functions
+   * reach by the option `objects` of load().
+   *
+   * @throws TypeError for what is no name of an export
+   */
+  objects(className: string): ApplicationObjects {
+    const { account, name: functionName } = this;
+    return applicationObjects(
+      { account, functionName, runner: () => this.#slot.runner, rules: this.#objects },
+      className,
+    );
   }
 
   /** Statistics since this version was loaded. */

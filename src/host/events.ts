@@ -16,6 +16,8 @@ export interface InvocationEvent {
   /** Unique on this host. */
   readonly invocation: string;
   readonly kind: InvocationKind;
+  /** The stateful object that has handled it; absent for others. */
+  readonly object?: { readonly className: string; readonly id: string };
   readonly outcome: InvocationOutcome;
   /** The status of the response; undefined when there was none. */
   readonly status: number | undefined;

@@ -96,6 +96,11 @@ export interface EdgeHostOptions {
    */
   readonly cellIdleMs?: number;
   /**
+   * A live stateful object that got no event for so many milliseconds is forgotten, within as long again: its next event makes it anew. 1 or more.
+   * @default 70000
+   */
+  readonly objectIdleMs?: number;
+  /**
    * Bytes that this process may grow by because of one account: heads and arguments of calls, bodies on their way, output that is not written yet, and
    * what of it is not collected yet. From half of it on new invocations are refused with EDGE_OVERLOADED, from three quarters on the account is read
    * no more until it falls; what does not fall for 1.5 seconds ends the account's process with EDGE_MEMORY_LIMIT. 1 MiB to 4 GiB. @default 67108864 (64 MiB)
@@ -185,6 +190,7 @@ export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
   'memoryBytes?': wholeNumber(64 * MEBIBYTE, 64 * MAX_BYTES, 'bytes'),
   'idleMs?': wholeNumberOrInfinity(1, 'ms'),
   'cellIdleMs?': wholeNumberOrInfinity(1, 'ms'),
+  'objectIdleMs?': wholeNumber(1, MAX_TIMER_MS, 'ms'),
   ...ACCOUNT_BOUNDS,
   'hostHeapBytes?': wholeNumber(MEBIBYTE, MAX_BYTES, 'bytes'),
   'hostBufferBytes?': wholeNumber(MEBIBYTE, MAX_BYTES, 'bytes'),
@@ -228,6 +234,7 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     memoryBytes: partOfMemory(2),
     idleMs: 600_000,
     cellIdleMs: 60_000,
+    objectIdleMs: 70_000,
     hostBytes: 64 * MEBIBYTE,
     openInvocations: 4096,
     openDescriptors: 512,

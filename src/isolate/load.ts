@@ -49,6 +49,7 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
       flags: load.flags,
       props: load.props,
       isScript: main.kind === 'script',
+      objectIdleMs: load.objectIdleMs,
     }),
   ]);
   try {

@@ -15,6 +15,7 @@ import {
   QUEUE_WORD_BYTES,
   SignalKind,
 } from '../protocol/messages.js';
+import { meteredKind } from '../protocol/metered-kind.js';
 import { ProtocolError } from '../protocol/protocol-error.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import type { LeaseConnection } from './cell.js';
@@ -287,7 +288,7 @@ export class IsolateHandle implements ChannelOwner {
   ): Exchange {
     const exchange = this.#channel.open(kind, head, isUtf8, body, isComplete, port);
     this.#invocations.set(exchange.id, port);
-    this.claims.opened(exchange.id, kind);
+    this.claims.opened(exchange.id, meteredKind(kind, head));
     return exchange;
   }
 

@@ -1,6 +1,12 @@
 /** Parses the messages of an isolate. An isolate may have been taken over: every field is checked. */
 
-import { HANDLERS, type HandlerFailure, type LoadAnswer, type ScriptFailure } from '../protocol/messages.js';
+import {
+  HANDLERS,
+  HAS_OBJECTS,
+  type HandlerFailure,
+  type LoadAnswer,
+  type ScriptFailure,
+} from '../protocol/messages.js';
 import { ProtocolError } from '../protocol/protocol-error.js';
 import { isObject } from '../quotas/schema/describe.js';
 import { printable } from './printable.js';
@@ -23,7 +29,7 @@ export function parseLoadAnswer(text: string): LoadAnswer {
     value.startupTimeMs >= 0
   ) {
     const reported: readonly unknown[] = value.handlers;
-    const handlers = HANDLERS.filter(handler => reported.includes(handler));
+    const handlers = [...HANDLERS, HAS_OBJECTS].filter(handler => reported.includes(handler));
     return { kind: 'loaded', handlers, startupTimeMs: value.startupTimeMs };
   }
   if (value.kind === 'failed' && isObject(value.failure)) {
@@ -47,10 +53,12 @@ export function parseLoadAnswer(text: string): LoadAnswer {
   throw new ProtocolError('The answer to a load is malformed');
 }
 
+const FAILURES = ['EDGE_NO_RESPONSE', 'EDGE_OBJECT_RESET'] as const;
+
 export function parseHandlerFailure(text: string): HandlerFailure {
   const value = parseObject(text);
   return {
-    code: value.code === 'EDGE_NO_RESPONSE' ? 'EDGE_NO_RESPONSE' : 'EDGE_HANDLER_THREW',
+    code: FAILURES.find(code => code === value.code) ?? 'EDGE_HANDLER_THREW',
     name: textOf(value.name) || 'Error',
     message: textOf(value.message),
     stack: textOf(value.stack),

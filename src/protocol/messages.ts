@@ -20,6 +20,8 @@ export enum HostOpens {
   Tail = 6,
   /** Head: JSON of ReceivedCall. Body: a value. Answered with JSON of CallAnswer, and a value. */
   Rpc = 7,
+  /** An event of a stateful object (bindings/objects/calls.ts). */
+  ObjectEvent = 8,
 }
 
 /** Kinds of a signal; the id is that of the invocation where nothing else is said. 4 was an abort, and is not used again. */
@@ -79,6 +81,9 @@ export const SERVICES_LOST_REASON =
 /** The handlers of events that a function may export. */
 export const HANDLERS: readonly string[] = ['fetch', 'scheduled', 'queue', 'alarm', 'tail'];
 
+/** Stands among the handlers of a function that exports classes of stateful objects. */
+export const HAS_OBJECTS = 'object';
+
 export type ModuleKind = 'esm' | 'script' | 'json' | 'text' | 'data';
 
 export interface ModuleHead {
@@ -104,6 +109,8 @@ export interface LoadHead {
   /** JSON of `ctx.props` for handlers whose event has no props of its own; empty or absent for none. */
   readonly props?: string;
   readonly limits: IsolateLimits;
+  /** Of an isolate of stateful objects: how long an object may be idle. */
+  readonly objectIdleMs?: number;
 }
 
 /** A name in the environment of the function whose calls go to a service. The target of the binding is known to the host alone. */
@@ -150,7 +157,7 @@ export type LoadAnswer =
   | { readonly kind: 'failed'; readonly failure: ScriptFailure };
 
 export interface HandlerFailure {
-  readonly code: 'EDGE_HANDLER_THREW' | 'EDGE_NO_RESPONSE';
+  readonly code: 'EDGE_HANDLER_THREW' | 'EDGE_NO_RESPONSE' | 'EDGE_OBJECT_RESET';
   readonly name: string;
   readonly message: string;
   readonly stack: string;

@@ -143,6 +143,12 @@ export const EDGE_ERRORS = {
     remedy:
       'Treat the function as hostile if it happens again. If it does so with a harmless function, it is a defect of EdgeHost: report it.',
   },
+  EDGE_OBJECT_RESET: {
+    status: 503,
+    text: 'the instance of the stateful object was given up',
+    remedy:
+      'Call the object again: a new instance answers. The message says why the old one went: its constructor or `blockConcurrencyWhile()` threw, it called `ctx.abort()`, a write failed, or a limit ended an event of it.',
+  },
   EDGE_CANCELED: {
     status: 499,
     text: 'the invocation was canceled',

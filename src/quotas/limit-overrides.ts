@@ -84,6 +84,8 @@ export interface LimitOverrides {
   readonly sqlDatabaseBytes?: number;
   /** Entries that one `list()` of a bucket answers with. */
   readonly listEntries?: number;
+  /** Events of one stateful object that are open at once, those that wait for it included. 1 to 100,000. @default 1,000 */
+  readonly objectEvents?: number;
   /** After this time a multipart upload that was not completed is removed. */
   readonly multipartUploadMs?: number;
 }

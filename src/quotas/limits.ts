@@ -464,6 +464,16 @@ export const LIMITS = {
     by: 'plan',
     values: plans(500 * MB, 10 * GB, 10 * GB, 10 * GB),
   },
+  objectEvents: {
+    label: 'events of one stateful object that are open',
+    unit: 'count',
+    source: 'Own: platforms publish no value',
+    code: 'EDGE_OVERLOADED',
+    min: 1,
+    max: 100_000,
+    by: 'plan',
+    values: everyPlan(1000),
+  },
   listEntries: {
     label: 'number of entries of one list call',
     unit: 'count',

@@ -4,6 +4,8 @@
  */
 import type { AbstractLevel } from 'abstract-level';
 import type { CronClaims } from '../bindings/cron/cron-claims.js';
+import type { AlarmClaims } from '../bindings/objects/alarm-claims.js';
+import type { ObjectClaims } from '../bindings/objects/object-claims.js';
 import type { RemovalSteps } from '../storage/accounts/account-removals.js';
 import type { StoredSum } from '../storage/accounts/account-sum.js';
 import type { RecountedSum } from '../storage/accounts/account-sums.js';
@@ -26,6 +28,10 @@ export interface HostStore {
   readonly secretsKey: KeyStore;
   /** Claims of cron triggers, for all processes on the storage. */
   readonly crons: CronClaims;
+  /** Claims of alarms of stateful objects, for all processes on the storage. */
+  readonly alarms: AlarmClaims;
+  /** Which application has the live objects of a function. */
+  readonly objects: ObjectClaims;
   /** The sums that were not right, when the opening of the storage counted them again. */
   readonly recounted: readonly RecountedSum[];
   /** The records of one part of the host. The same name is the same sublevel. @throws TypeError for a name that is not valid */

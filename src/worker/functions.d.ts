@@ -181,6 +181,100 @@ declare global {
     fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
   };
 
+  /** Names one object of a namespace. */
+  interface StatefulId {
+    /** What the id was made from; undefined for other ids. */
+    readonly name?: string | undefined;
+    equals(other: StatefulId): boolean;
+    /** 64 hexadecimal digits, for `idFromString()`. */
+    toString(): string;
+  }
+
+  /** A stateful object, by the type of its class: its methods can be called. Calls of one stub arrive in their order. */
+  type StatefulStub<T = object> = RpcMembers<Omit<T, 'alarm'>> & {
+    readonly id: StatefulId;
+    readonly name?: string | undefined;
+    /** Answered by the object's `fetch()`, whatever host the URL names. */
+    fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
+  };
+
+  /** The objects of a class, `env.ROOM`, by the type of the class: `StatefulNamespace<Room>`. */
+  interface StatefulNamespace<T = object> {
+    /** The id of the name: the same always. */
+    idFromName(name: string): StatefulId;
+    /** An id that nobody else has. */
+    newUniqueId(): StatefulId;
+    /** @throws TypeError for what is no id of this namespace */
+    idFromString(id: string): StatefulId;
+    /** A stub for the object. Nothing is called by making one. */
+    get(id: StatefulId): StatefulStub<T>;
+    getByName(name: string): StatefulStub<T>;
+  }
+
+  /** How a read or a write treats the gates of its object. */
+  interface StatefulStorageOptions {
+    /** Other events are delivered while it is under way. @default false */
+    readonly allowConcurrency?: boolean;
+    /** What leaves the object does not wait for this write. @default false */
+    readonly allowUnconfirmed?: boolean;
+    /** It is not kept in memory. @default false */
+    readonly noCache?: boolean;
+  }
+
+  interface StatefulListOptions extends StatefulStorageOptions {
+    readonly start?: string;
+    readonly startAfter?: string;
+    /** Not included. */
+    readonly end?: string;
+    readonly prefix?: string;
+    readonly reverse?: boolean;
+    readonly limit?: number;
+  }
+
+  /** What `ctx.storage` and a transaction have. Values are copied as by `structuredClone()`. */
+  interface StatefulStorageOperations {
+    get<T = unknown>(key: string, options?: StatefulStorageOptions): Promise<T | undefined>;
+    get<T = unknown>(keys: readonly string[], options?: StatefulStorageOptions): Promise<Map<string, T>>;
+    list<T = unknown>(options?: StatefulListOptions): Promise<Map<string, T>>;
+    put<T>(key: string, value: T, options?: StatefulStorageOptions): Promise<void>;
+    put<T>(entries: Readonly<Record<string, T>>, options?: StatefulStorageOptions): Promise<void>;
+    delete(key: string, options?: StatefulStorageOptions): Promise<boolean>;
+    delete(keys: readonly string[], options?: StatefulStorageOptions): Promise<number>;
+    /** Milliseconds since the epoch; null when none is set. */
+    getAlarm(options?: StatefulStorageOptions): Promise<number | null>;
+    /** Milliseconds since the epoch, or a Date. Replaces the alarm that is set. */
+    setAlarm(time: number | Date, options?: StatefulStorageOptions): Promise<void>;
+    deleteAlarm(options?: StatefulStorageOptions): Promise<void>;
+  }
+
+  interface StatefulTransaction extends StatefulStorageOperations {
+    rollback(): void;
+  }
+
+  interface StatefulStorage extends StatefulStorageOperations {
+    deleteAll(options?: StatefulStorageOptions): Promise<void>;
+    transaction<T>(callback: (transaction: StatefulTransaction) => Promise<T>): Promise<T>;
+    transactionSync<T>(callback: () => T): T;
+    /** Resolves when every write so far is on disk. */
+    sync(): Promise<void>;
+  }
+
+  /** `ctx` of a stateful object. */
+  interface StatefulObjectState {
+    readonly id: StatefulId;
+    readonly props: object;
+    readonly storage: StatefulStorage;
+    /** Keeps the event that the calling code runs for open until the promise settles. */
+    waitUntil(promise: Promise<unknown>): void;
+    /**
+     * Calls the function, and delivers no event until it is done: after 30 seconds, or when it throws, the object is reset. For constructors, to read what is
+     * stored.
+     */
+    blockConcurrencyWhile<R>(callback: () => Promise<R>): Promise<R>;
+    /** Ends the instance: what it was doing fails with the reason, and the next call makes a new one. */
+    abort(reason?: unknown): never;
+  }
+
   // Handlers and their arguments.
 
   /** The third argument of handlers. */

@@ -22,6 +22,16 @@ declare module 'edgehost:workers' {
     protected readonly env: Env;
   }
 
+  /**
+   * The class of stateful objects: `export class Room extends StatefulObject<Env> { ... }`. One instance is made for each object that is called, and handles
+   * all of its events: `fetch(request)`, methods that are called, `alarm(info)`.
+   */
+  export abstract class StatefulObject<Env = FunctionEnv> {
+    constructor(context: StatefulObjectState, env: Env);
+    protected readonly ctx: StatefulObjectState;
+    protected readonly env: Env;
+  }
+
   /** The class of objects that are passed by reference: who gets one gets a stub, and calls its methods where it is. */
   export abstract class RpcTarget implements RpcTargetLike {
     readonly '~rpcTarget'?: true;
@@ -36,7 +46,7 @@ declare module 'edgehost:workers' {
 
 declare module 'cloudflare:workers' {
   export * from 'edgehost:workers';
-  export { FunctionEntrypoint as WorkerEntrypoint } from 'edgehost:workers';
+  export { FunctionEntrypoint as WorkerEntrypoint, StatefulObject as DurableObject } from 'edgehost:workers';
 }
 
 interface SocketAddress {

@@ -191,7 +191,7 @@ for (const row of REGISTRY.named) {
   test(`the guest realm of the package makes bindings of type ${row.name}`, async t => {
     const script = `addEventListener('fetch', event => event.respondWith(new Response(typeof NAME)));`;
     // A row that gives the guest a configuration has it checked there: names of methods, for callbacks.
-    const config = row.guestConfig?.({}, { date: '2024-01-01', flags: [] });
+    const config = row.guestConfig?.({}, { date: '2024-01-01', flags: [] }, { account: 'acme', function: 'fn' });
     const binding = { name: 'NAME', service: row.id, ...(config !== undefined && { config }) };
     const guest = await createGuest(t, script, { bindings: [binding] });
     t.is((await guest.fetch()).body, 'object');

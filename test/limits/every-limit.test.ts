@@ -251,6 +251,7 @@ const ELSEWHERE = {
   addressRequestsPerSecond: 'needs an address: below, through a listener',
   listEntries: 'test/limits/bucket-limits.test.ts',
   webSocketMessageBytes: 'test/host/ingress/websocket/socket-limits.test.ts',
+  objectEvents: 'test/host/objects/limits.test.ts',
   multipartUploadMs: 'test/limits/bucket-limits.test.ts',
 } as const satisfies Partial<Record<LimitName, string>>;
 

@@ -44,6 +44,8 @@ export type EncodeOther = (value: object, inner: (value: unknown) => unknown, de
 
 interface State {
   readonly other: EncodeOther | undefined;
+  /** What becomes of the value, for messages. */
+  readonly verb: string;
   /** Objects by their numbers. */
   readonly numbers: Map<object, number>;
   readonly bytes: Uint8Array[];
@@ -57,9 +59,10 @@ interface State {
 }
 
 /** @throws DOMException DataCloneError for what cannot be passed, RangeError for what is too large or nested too deeply */
-export function encodeValue(value: unknown, other?: EncodeOther): Encoded {
+export function encodeValue(value: unknown, other?: EncodeOther, verb?: string): Encoded {
   const state: State = {
     other,
+    verb: verb ?? (other === undefined ? 'passed to the application' : 'passed to another function'),
     numbers: new MapCtor(),
     bytes: [],
     objects: 0,
@@ -165,8 +168,7 @@ function encodeObject(state: State, value: object, depth: number): unknown {
 }
 
 function notPassed(state: State, what: string): Error {
-  const receiver = state.other === undefined ? 'the application' : 'another function';
-  return dataCloneError(`A ${what} cannot be passed to ${receiver}`);
+  return dataCloneError(`A ${what} cannot be ${state.verb}`);
 }
 
 /** Holes are undefined, and properties beside the items are left out. */
@@ -204,7 +206,7 @@ function encodeProperties(state: State, object: object, depth: number): unknown 
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i];
     if (key === undefined) continue;
-    if (key === '__proto__') throw dataCloneError('A property named "__proto__" cannot be passed to the application');
+    if (key === '__proto__') throw dataCloneError(`A property named "__proto__" cannot be ${state.verb}`);
     arrayPush(encoded, key);
     arrayPush(encoded, encode(state, (object as { [name: string]: unknown })[key], depth)); // every object can be read from
   }
@@ -220,7 +222,7 @@ function encodeError(state: State, error: object, depth: number): unknown {
 }
 
 function encodeBytes(state: State, kind: string, source: ArrayBuffer | ArrayBufferView): unknown {
-  if (kind === 'Float16Array') throw dataCloneError('A Float16Array cannot be passed to the application');
+  if (kind === 'Float16Array') throw dataCloneError(`A Float16Array cannot be ${state.verb}`);
   const bytes = copyOf(source);
   state.byteCount += typedArrayLength(bytes);
   const mostBytes = isBounded(state) ? MAX_BYTES : MAX_CALL_BYTES;

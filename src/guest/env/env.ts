@@ -14,6 +14,8 @@ export interface Setup {
   readonly flags: readonly string[];
   /** Whether the main file is a classic script, which finds its env in global variables. */
   readonly isScript?: boolean;
+  /** How long a stateful object may be idle, in milliseconds. */
+  readonly objectIdleMs?: number;
 }
 
 /** Created once for each isolate and shared by all of its events, so it is frozen. */

@@ -35,7 +35,7 @@ import { inspect } from '../web/console/inspect.ts';
 import { Body, bodyLength, isUnusable } from '../web/fetch/body.ts';
 import { asksForWebSocket } from '../web/fetch/fetch.ts';
 import { hasName } from '../web/fetch/header-list.ts';
-import { createRequest, RequestState } from '../web/fetch/request.ts';
+import { createRequest, type Request, RequestState } from '../web/fetch/request.ts';
 import { isResponse, type ResponseState, responseState } from '../web/fetch/response.ts';
 import { abortSignal } from '../web/scheduling/abort.ts';
 import { dropLink } from '../websockets/host-link.ts';
@@ -76,12 +76,17 @@ export class Invocation implements ContextOwner {
   /** Those of the tasks that are promises given to waitUntil: they go on when the client is gone. */
   #held = 0;
   #isAbandoned = false;
+  #isEnded = false;
   request: RequestState | undefined = undefined;
+  /** That of its entrypoint, where it has one. */
+  handler: Handlers['fetch'] = undefined;
   propsText: string | undefined = undefined;
   /** It has sent objects by reference (rpc/exports.ts). */
   hasExports = false;
   /** The request asks for a WebSocket, whose messages come in place of a body. */
   isUpgrade = false;
+  /** Called when the host has ended it. */
+  onOver: (() => void) | undefined = undefined;
 
   constructor(id: number) {
     this.id = id;
@@ -113,7 +118,8 @@ export class Invocation implements ContextOwner {
 
   #end(): void {
     // The host may have ended it already.
-    if (!mapDelete(invocations, this.id)) return;
+    if (this.staysKnown ? this.#isEnded : !mapDelete(invocations, this.id)) return;
+    this.#isEnded = true;
     this.ending();
     if (this.hasExports) endExports(this.id, true);
     notify(Op.Done, this.id);
@@ -142,6 +148,14 @@ export class Invocation implements ContextOwner {
 
   /** No promise of waitUntil is left that has not settled. */
   protected released(): void {}
+
+  /** It is known until the host says that it is over. */
+  protected get staysKnown(): boolean {
+    return false;
+  }
+
+  /** The host has closed it. */
+  closed(): void {}
 
   /** The host is about to learn that all of it is over. */
   protected ending(): void {}
@@ -297,7 +311,7 @@ export function fail(invocation: Invocation, error: unknown, code: FailureCode):
   invocation.endTask();
 }
 
-function answerFetch(invocation: Invocation, result: unknown): void {
+export function answerFetch(invocation: Invocation, result: unknown): void {
   if (!isResponse(result)) {
     const given = result === undefined ? 'undefined' : result === null ? 'null' : `a value of type ${typeof result}`;
     fail(
@@ -419,7 +433,7 @@ function missing(_event?: unknown, _env?: unknown, _context?: unknown): never {
 }
 
 /** Other events have no answer but that they were handled, and for a queue what becomes of its messages. */
-function answerOther(invocation: Invocation, outcome: string | undefined): void {
+export function answerOther(invocation: Invocation, outcome: string | undefined): void {
   notify(Op.Reply, invocation.id, 200, '', outcome);
   invocation.endTask();
 }
@@ -433,10 +447,16 @@ function indexOfLineEnd(text: string, from: number): number {
 
 onEvent(Ev.Fetch, (id: number, head: string, bodySize: number) => {
   const invocation = new Invocation(id);
+  const request = requestOf(invocation, head, bodySize);
+  run(invocation, invocation.handler ?? handlers.fetch ?? missing, request, answerFetch);
+});
+
+/** The request of an event, whose head may have props, and the entrypoint that it is for. */
+export function requestOf(invocation: Invocation, head: string, bodySize: number): Request {
+  const { id } = invocation;
   const state = new RequestState();
   invocation.request = state;
   state.invocation = id;
-  let handler = handlers.fetch;
   const methodEnd = stringIndexOf(head, '\n');
   const urlEnd = stringIndexOf(head, '\n', methodEnd + 1);
   state.method = stringSlice(head, 0, methodEnd);
@@ -445,7 +465,7 @@ onEvent(Ev.Fetch, (id: number, head: string, bodySize: number) => {
     state.url = stringSlice(head, methodEnd + 1, urlEnd);
     // A pair without a name, which no client can send, has the props of the event.
     const propsEnd = stringCharCodeAt(head, urlEnd + 1) === LINE_FEED ? indexOfLineEnd(head, urlEnd + 2) : urlEnd;
-    if (propsEnd !== urlEnd) handler = takeProps(invocation, stringSlice(head, urlEnd + 2, propsEnd));
+    if (propsEnd !== urlEnd) takeProps(invocation, stringSlice(head, urlEnd + 2, propsEnd));
     if (propsEnd < head.length) {
       state.headText = stringSlice(head, propsEnd + 1);
       state.clientText = state.headText;
@@ -456,17 +476,17 @@ onEvent(Ev.Fetch, (id: number, head: string, bodySize: number) => {
   // A GET has no body: what follows it are the messages of a socket, once there is one.
   if (bodySize === BODY_STREAM && asksForWebSocket(state)) invocation.isUpgrade = true;
   else if (bodySize !== BODY_NONE) state.body = new Body(new HostBody(id, bodySize));
-  run(invocation, handler ?? missing, createRequest(state), answerFetch);
-});
+  return createRequest(state);
+}
 
-/** The props of an event; before their brace may stand the name of the entrypoint that it is for. Answers the handler. */
-function takeProps(invocation: Invocation, text: string): Handlers['fetch'] {
+/** The props of an event; before their brace may stand the name of the entrypoint that it is for. */
+function takeProps(invocation: Invocation, text: string): void {
   const at = stringIndexOf(text, '{');
   invocation.propsText = stringSlice(text, at);
-  if (at <= 0) return handlers.fetch;
+  if (at <= 0) return;
   const name = stringSlice(text, 0, at);
   // Found when it is called, since an entrypoint that is not there fails the invocation.
-  return (request, env, context) => (entrypointHandlers(name).fetch ?? missing)(request, env, context);
+  invocation.handler = (request, env, context) => (entrypointHandlers(name).fetch ?? missing)(request, env, context);
 }
 
 onEvent(Ev.Scheduled, (id: number, cron: string, scheduledTime: number) => {
@@ -500,8 +520,10 @@ onEvent(Ev.Abort, (id: number) => {
 
 // None of the function's code runs for an invocation that is over, so promises that wait for it are not settled.
 onEvent(Ev.Over, (id: number, exchanges: string) => {
-  if (mapGet(invocations, id)?.hasExports === true) endExports(id, false);
+  const invocation = mapGet(invocations, id);
+  if (invocation?.hasExports === true) endExports(id, false);
   mapDelete(invocations, id);
+  invocation?.closed();
   const ids = stringSplit(exchanges, ',');
   for (let i = 0; i < ids.length; i++) {
     const exchange = +(ids[i] ?? 0);
@@ -509,4 +531,5 @@ onEvent(Ev.Over, (id: number, exchanges: string) => {
     dropLink(exchange);
     dropCall(exchange);
   }
+  invocation?.onOver?.();
 });

@@ -1,6 +1,6 @@
 /** Bodies of the content type `v8`, in the form of bindings/queue/structured.ts. */
-import { decodeValue } from '../callbacks/decode.ts';
-import { encodeValue } from '../callbacks/encode.ts';
+import { type DecodeOther, decodeValue } from '../callbacks/decode.ts';
+import { type EncodeOther, encodeValue } from '../callbacks/encode.ts';
 import {
   arrayPush,
   jsonParse,
@@ -13,9 +13,13 @@ import {
 import { decodeUtf8, encodeUtf8 } from '../utf8.ts';
 import { dataCloneError } from '../web/messaging/structured-clone.ts';
 
-/** @throws DOMException DataCloneError for what cannot be cloned, RangeError for what is too large or nested too deeply */
-export function encodeStructured(value: unknown): Uint8Array {
-  const { json, bytes, stream } = encodeValue(value);
+/**
+ * @param other encodes more than callbacks take
+ * @param verb what becomes of the value, for messages
+ * @throws DOMException DataCloneError for what cannot be cloned, RangeError for what is too large or nested too deeply
+ */
+export function encodeStructured(value: unknown, other?: EncodeOther, verb?: string): Uint8Array {
+  const { json, bytes, stream } = encodeValue(value, other, verb);
   if (stream !== undefined) throw dataCloneError('A stream cannot be sent to a queue');
   const lengths: number[] = [];
   let total = 0;
@@ -39,7 +43,7 @@ export function encodeStructured(value: unknown): Uint8Array {
   return body;
 }
 
-export function decodeStructured(body: Uint8Array): unknown {
+export function decodeStructured(body: Uint8Array, other?: DecodeOther): unknown {
   const textLength = (body[0] ?? 0) + (body[1] ?? 0) * 0x100 + (body[2] ?? 0) * 0x1_0000 + (body[3] ?? 0) * 0x100_0000;
   const text = decodeUtf8(typedArraySubarray(body, 4, 4 + textLength));
   const [json, lengths] = jsonParse(text) as readonly [unknown, readonly number[]]; // written by one of the two encoders
@@ -52,5 +56,5 @@ export function decodeStructured(body: Uint8Array): unknown {
     arrayPush(bytes, part);
     at += length;
   }
-  return decodeValue(json, { bytes, stream: undefined });
+  return decodeValue(json, { bytes, stream: undefined }, other);
 }

@@ -1,5 +1,6 @@
 /** Calls that this realm makes of other functions: over a service binding, and of stubs. */
 import { type BodyForm, CALL, MAX_CALL_BYTES, type ReceivedAnswer } from '../../bindings/function/calls.ts';
+import type { CalledObject } from '../../bindings/objects/calls.ts';
 import { ServiceId } from '../../bindings/service-id.ts';
 import { callService } from '../call-service.ts';
 import { concat, Source } from '../callbacks/body.ts';
@@ -40,8 +41,8 @@ export function createServiceBinding(name: string): object {
     },
   } as never; // without inherited names
   return createBindingStub(
-    (path, args) => call(ServiceId.Function, name, undefined, path, args),
-    method => own[method],
+    (path, args) => callMethod(ServiceId.Function, name, undefined, path, args),
+    method => (method in own ? { value: own[method] } : undefined),
   );
 }
 
@@ -56,15 +57,23 @@ export function callStub(
   path: readonly string[],
   args: readonly unknown[] | undefined,
 ): Promise<unknown> {
-  return call(ServiceId.Stub, '', remote.number, path, args);
+  return callMethod(ServiceId.Stub, '', remote.number, path, args);
 }
 
-function call(
+/** What calls of stateful objects have beside those of functions. */
+interface ObjectCall {
+  readonly called: CalledObject;
+  /** The error in the head of a reply. */
+  failureOf(head: object): Error | undefined;
+}
+
+export function callMethod(
   service: ServiceId,
   binding: string,
   stub: number | undefined,
   path: readonly string[],
   args: readonly unknown[] | undefined,
+  object?: ObjectCall,
 ): Promise<unknown> {
   try {
     requireHandler(binding === '' ? 'A call of a stub' : `${binding}.${path[path.length - 1] ?? ''}()`);
@@ -73,6 +82,7 @@ function call(
     const head = jsonStringify({
       __proto__: null,
       ...(stub !== undefined && { i: stub }),
+      ...(object !== undefined && { o: object.called }),
       p: path,
       ...(args === undefined && { g: true }),
       ...sent.form,
@@ -80,7 +90,7 @@ function call(
     });
     return new PromiseCtor(resolve => {
       callService(service, CALL, binding, head, sent.body, {
-        onReply: (text, body) => resolve(receive(text, body, exports)),
+        onReply: (text, body) => resolve(receive(text, body, exports, object?.failureOf)),
         onFailed: (error, site) => {
           drop(exports, undefined);
           resolve(rejection(error, site));
@@ -99,11 +109,16 @@ function drop(exports: readonly number[], kept: readonly number[] | undefined): 
   }
 }
 
-async function receive(text: string, body: HostBody | null, exports: readonly number[]): Promise<unknown> {
+async function receive(
+  text: string,
+  body: HostBody | null,
+  exports: readonly number[],
+  failure: (head: object) => Error | undefined = failureOf,
+): Promise<unknown> {
   const head: ReceivedAnswer = jsonParse(text); // the host's
   if ('e' in head) {
     drop(exports, undefined);
-    throw makeError(head.e[0], head.e[1]);
+    throw failure(head);
   }
   const { f, k, ...form } = head;
   drop(exports, k);

@@ -9,8 +9,17 @@ export class FunctionEntrypoint {
   }
 }
 
+/** The class of stateful objects: constructed once for each that is live, with its context and the environment. */
+export class StatefulObject {
+  constructor(context: unknown, env: unknown) {
+    defineOwn(this, 'ctx', context);
+    defineOwn(this, 'env', env);
+  }
+}
+
 /** The class of objects that are passed by reference. */
 export class RpcTarget {}
 
 defineInterface(FunctionEntrypoint);
+defineInterface(StatefulObject);
 defineInterface(RpcTarget);

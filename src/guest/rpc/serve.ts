@@ -29,7 +29,7 @@ import { isUint8Array } from '../web/base/buffers.ts';
 import { isCallable, isObject } from '../web/base/idl.ts';
 import { ByteReader, createByteStream } from '../web/streams/streams.ts';
 import { ReceivedStubs, takeValue } from './calls.ts';
-import { FunctionEntrypoint, RpcTarget } from './entrypoint.ts';
+import { FunctionEntrypoint, RpcTarget, StatefulObject } from './entrypoint.ts';
 import { exportedObject } from './exports.ts';
 import { stubState } from './stubs.ts';
 import { receiveValue, type SentValue, sendValue } from './values.ts';
@@ -46,10 +46,19 @@ export function setMainModule(namespace: object | undefined, env: object): void 
 
 /** Whether something can be called that is no handler of an event. */
 export function hasEntrypoint(namespace: object | undefined): boolean {
+  return hasExport(namespace, isEntrypointClass) || hasObjects(namespace);
+}
+
+/** Whether there are classes of stateful objects. */
+export function hasObjects(namespace: object | undefined): boolean {
+  return hasExport(namespace, isObjectClass);
+}
+
+function hasExport(namespace: object | undefined, matches: (exported: unknown) => boolean): boolean {
   if (namespace === undefined) return false;
   const names = objectKeys(namespace);
   for (let i = 0; i < names.length; i++) {
-    if (isEntrypointClass((namespace as { [name: string]: unknown })[names[i] ?? ''])) return true; // a namespace can be read from
+    if (matches((namespace as { [name: string]: unknown })[names[i] ?? ''])) return true; // a namespace can be read from
   }
   return false;
 }
@@ -58,18 +67,23 @@ export function hasEntrypoint(namespace: object | undefined): boolean {
 export function handlersOfEntrypoint(name: string): Handlers {
   const known = mapGet(byEntrypoint, name);
   if (known !== undefined) return known;
-  const handlers = handlersOfExport(exportOf(name));
+  const handlers = handlersOfExport(mainExport(name));
   mapSet(byEntrypoint, name, handlers);
   return handlers;
 }
 
-function exportOf(name: string): unknown {
+export function mainExport(name: string): unknown {
   if (main !== undefined && hasOwn(main, name)) return (main as { [name: string]: unknown })[name]; // a namespace can be read from
   throw new TypeErrorCtor(
     main === undefined
       ? 'A classic script has no entrypoints: deploy an ES module'
       : `The function has no entrypoint "${name}": its main module does not export it`,
   );
+}
+
+/** Whether the class is one of objects that may be called. */
+function isObjectClass(value: unknown): boolean {
+  return typeof value === 'function' && isObject(value.prototype) && isOf(value.prototype, StatefulObject.prototype);
 }
 
 function isEntrypointClass(value: unknown): value is new (context: unknown, env: unknown) => object {
@@ -79,7 +93,7 @@ function isEntrypointClass(value: unknown): value is new (context: unknown, env:
 }
 
 /** Whether the object inherits from the prototype. */
-function isOf(object: object, prototype: object): boolean {
+export function isOf(object: object, prototype: object): boolean {
   for (let at = getPrototypeOf(object); at !== null; at = getPrototypeOf(at)) if (at === prototype) return true;
   return false;
 }
@@ -88,22 +102,38 @@ onEvent(Ev.Rpc, (id: number, text: string, bodySize: number) => {
   const invocation = new Invocation(id);
   const call: ReceivedCall = jsonParse(text); // the host's
   invocation.propsText = call.props;
-  void answer(invocation, call, bodySize === 0 ? null : new HostBody(id, bodySize < 0 ? BODY_STREAM : bodySize));
+  const body = bodySize === 0 ? null : new HostBody(id, bodySize < 0 ? BODY_STREAM : bodySize);
+  void answerCall(invocation, call, body, undefined);
 });
 
-async function answer(invocation: Invocation, call: ReceivedCall, body: HostBody | null): Promise<void> {
+/** How a call reaches a stateful object. */
+export interface ObjectTurn {
+  /** The arguments are there. Resolves with the object when it takes the call. */
+  begin(): Promise<object>;
+  /** Calls `answer` when the answer may leave, if it still may. */
+  finish(answer: () => void): void;
+}
+
+export async function answerCall(
+  invocation: Invocation,
+  call: ReceivedCall,
+  body: HostBody | null,
+  turn: ObjectTurn | undefined,
+): Promise<void> {
+  const finish = (answer: () => void): void => (turn === undefined ? answer() : turn.finish(answer));
   const stubs = new ReceivedStubs(call.f, () => {});
   try {
     const { json, parts } = await takeValue(body, call, false);
     const args = receiveValue(json, parts, index => stubs.stub(index));
-    const result = await run(invocation, call, args);
+    const object = turn === undefined ? undefined : await turn.begin();
+    const result = await run(invocation, call, args, object);
     // What the function goes on using it has duplicated; an answer with a stub in it refers to the stub itself.
     const sent = sendValue(result, () => invocation, true);
     stubs.dispose();
-    reply(invocation, sent, stubs.kept);
+    finish(() => reply(invocation, sent, stubs.kept));
   } catch (error) {
     stubs.dispose();
-    fail(invocation, error, 'EDGE_HANDLER_THREW');
+    finish(() => fail(invocation, error, 'EDGE_HANDLER_THREW'));
   }
 }
 
@@ -137,12 +167,14 @@ async function run(
   invocation: Invocation,
   { x, e = 'default', p: path, g: isRead }: ReceivedCall,
   args: unknown,
+  object: object | undefined,
 ): Promise<unknown> {
   let value: unknown;
   let receiver: unknown;
   let isHandlers = false;
-  if (x === undefined) {
-    const exported = exportOf(e);
+  if (object !== undefined) value = object;
+  else if (x === undefined) {
+    const exported = mainExport(e);
     const context = createContext(invocation);
     if (isEntrypointClass(exported)) value = construct(exported, [context, environment]);
     else if (typeof exported === 'object' && exported !== null) {
@@ -206,7 +238,10 @@ function checkReserved(name: string): void {
 function memberOf(object: unknown, name: string): unknown {
   if (!isObject(object)) throw missing(name);
   if (stubState(object) !== undefined) return (object as { [name: string]: unknown })[name]; // a stub has every name
-  const isTarget = isOf(object, RpcTarget.prototype) || isOf(object, FunctionEntrypoint.prototype);
+  const isTarget =
+    isOf(object, RpcTarget.prototype) ||
+    isOf(object, FunctionEntrypoint.prototype) ||
+    isOf(object, StatefulObject.prototype);
   if (!isTarget) {
     const prototype = getPrototypeOf(object);
     const isPlain = (prototype === null || prototype === ObjectPrototype || isArray(object)) && hasOwn(object, name);
@@ -224,7 +259,10 @@ function memberOf(object: unknown, name: string): unknown {
 
 function isRoot(prototype: object): boolean {
   return (
-    prototype === RpcTarget.prototype || prototype === FunctionEntrypoint.prototype || prototype === ObjectPrototype
+    prototype === RpcTarget.prototype ||
+    prototype === FunctionEntrypoint.prototype ||
+    prototype === StatefulObject.prototype ||
+    prototype === ObjectPrototype
   );
 }
 

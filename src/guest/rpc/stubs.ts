@@ -89,10 +89,14 @@ export function createStub(
   return stub;
 }
 
-/** The object of a service binding. */
-export function createBindingStub(send: Send, own: (name: string) => unknown): object {
+/** The object of a service binding, or a stateful object. `own` finds what is no method of the other end. */
+export function createBindingStub(send: Send, own: (name: string) => { readonly value: unknown } | undefined): object {
   const stub: object = createProxy({
-    get: name => own(name) ?? (name === 'then' ? undefined : property(send, [name])),
+    get: name => {
+      const found = own(name);
+      if (found !== undefined) return found.value;
+      return name === 'then' ? undefined : property(send, [name]);
+    },
     symbol: key => (key === disposeSymbol ? () => {} : undefined),
     dup: () => stub,
     call: undefined,

@@ -15,7 +15,7 @@ import { HostOpens } from '../../protocol/messages.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { expensiveStructure } from '../../quotas/host/json-structure.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
-import type { FunctionRunner } from '../invocation/function-runner.js';
+import type { InvocationTarget } from '../invocation/function-runner.js';
 import type { Peer, SharedObject } from '../invocation/peers.js';
 import { checkAnswer } from './call-heads.js';
 import type { CalleeAnswer } from './call-sink.js';
@@ -41,7 +41,7 @@ export interface FunctionRpc {
 type Send = (path: readonly string[], args: readonly unknown[] | undefined) => Promise<unknown>;
 
 /** @param runner that of the version that serves when a method is called */
-export function functionRpc(runner: () => FunctionRunner, options: RpcOptions = {}): FunctionRpc {
+export function functionRpc(runner: () => InvocationTarget, options: RpcOptions = {}): FunctionRpc {
   const { entrypoint, props = {}, signal } = options;
   const text = JSON.stringify(props);
   const send: Send = async (path, args) => {

@@ -121,9 +121,11 @@ export class CallSink implements ResponseSink {
   }
 }
 
+const THROWN: ReadonlySet<string> = new Set(['EDGE_HANDLER_THREW', 'EDGE_OBJECT_RESET']);
+
 /** What a function has thrown, by name and message; undefined for every other error. */
 export function thrownBy(error: unknown): readonly [name: string, message: string] | undefined {
-  if (!(error instanceof EdgeError) || error.code !== 'EDGE_HANDLER_THREW') return undefined;
+  if (!(error instanceof EdgeError) || !THROWN.has(error.code)) return undefined;
   const { cause } = error;
   return cause instanceof Error ? [cause.name, cause.message] : undefined;
 }

@@ -16,7 +16,7 @@ import type { CallChain, CallOrigin, ServiceBody, ServiceCall, ServiceReply } fr
 import { HostOpens } from '../../protocol/messages.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { describe } from '../../quotas/schema/describe.js';
-import type { FunctionRunner } from '../invocation/function-runner.js';
+import type { FunctionRunner, InvocationTarget } from '../invocation/function-runner.js';
 import { Peer, type SharedObject } from '../invocation/peers.js';
 import { checkAnswer, checkCall, checkSize } from './call-heads.js';
 import { thrownBy } from './call-sink.js';
@@ -30,13 +30,29 @@ const MAX_INVOCATIONS = 32;
 export type FindCallee = (caller: string, target: ServiceTarget) => FunctionRunner;
 
 /** An invocation of this host, wherever its calls are counted. */
-interface CallingOrigin extends CallOrigin {
+export interface CallingOrigin extends CallOrigin {
   readonly peer: Peer;
 }
 
-function isCalling(origin: CallOrigin | undefined): origin is CallingOrigin {
+export function isCalling(origin: CallOrigin | undefined): origin is CallingOrigin {
   return origin !== undefined && 'peer' in origin && origin.peer instanceof Peer;
 }
+
+/** How calls differ by what is called. */
+export interface CallRules {
+  /** The head of the reply that a call has failed with; undefined for an error that is the host's. */
+  failed(error: unknown): { readonly e: readonly [name: string, message: string] } | undefined;
+  /** @throws EdgeError EDGE_LOOP */
+  next(calls: CallChain): CallChain;
+}
+
+const FUNCTION_RULES: CallRules = {
+  failed: error => {
+    const e = thrownBy(error);
+    return e && { e };
+  },
+  next: nextOf,
+};
 
 export function functionCalls(
   account: string,
@@ -54,15 +70,15 @@ export function functionCalls(
 }
 
 /** @throws what the function has thrown, by name and message, in the head of the reply */
-async function fetchFrom(
-  runner: FunctionRunner,
-  target: ServiceTarget,
+export async function fetchFrom(
+  runner: InvocationTarget,
+  { entrypoint = '', props = {} }: Pick<ServiceTarget, 'entrypoint' | 'props'>,
   call: ServiceCall,
   origin: CallingOrigin,
+  { failed, next }: CallRules = FUNCTION_RULES,
 ): Promise<ServiceReply> {
   const { limits } = runner.context;
-  const { entrypoint = '', props = {} } = target;
-  const calls = nextOf(origin.calls);
+  const calls = next(origin.calls);
   // Heads are Latin-1.
   const lead = `${entrypoint}${latin1(JSON.stringify(props))}`;
   try {
@@ -73,17 +89,18 @@ async function fetchFrom(
       return run(runner, start, body, call.signal);
     });
   } catch (error) {
-    const e = thrownBy(error);
-    if (e === undefined) throw error;
-    return { head: { e } };
+    const head = failed(error);
+    if (head === undefined) throw error;
+    return { head };
   }
 }
 
-async function callMethod(
-  runner: FunctionRunner | undefined,
-  target: ServiceTarget | undefined,
+export async function callMethod(
+  runner: InvocationTarget | undefined,
+  target: Pick<ServiceTarget, 'entrypoint' | 'props'> | undefined,
   call: ServiceCall,
   origin: CallingOrigin,
+  { failed, next }: CallRules = FUNCTION_RULES,
 ): Promise<ServiceReply> {
   const args = checkCall(call.args);
   checkSize(call.body, 'call');
@@ -112,7 +129,7 @@ async function callMethod(
   try {
     const ran =
       object === undefined && runner !== undefined
-        ? await run(runner, { ...start, calls: nextOf(origin.calls) }, call.body, call.signal)
+        ? await run(runner, { ...start, calls: next(origin.calls) }, call.body, call.signal)
         : await runIn(
             ownerOf(object),
             { ...start, calls: deeper(origin.calls), ownedBy: object?.owner },
@@ -134,9 +151,9 @@ async function callMethod(
     cancelBody(body);
     release(callee, received);
     forgetUnused(sent);
-    const e = thrownBy(error);
-    if (e === undefined) throw error;
-    return { head: { e } satisfies ReceivedAnswer };
+    const head = failed(error);
+    if (head === undefined) throw error;
+    return { head };
   }
 }
 
@@ -215,7 +232,7 @@ function nextOf({ depth, total }: CallChain): CallChain {
 }
 
 /** A call of an object begins no invocation of its own kind, but calls one inside the other are as many at most. @throws EdgeError EDGE_LOOP */
-function deeper({ depth, total }: CallChain): CallChain {
+export function deeper({ depth, total }: CallChain): CallChain {
   if (depth < MAX_INVOCATIONS) return { depth: depth + 1, total };
   throw new EdgeError(
     'EDGE_LOOP',

@@ -2,7 +2,7 @@
 import type { ServiceBody } from '../../bindings/service.js';
 import { BodyCounter } from '../../quotas/request-checks.js';
 import { RequestBody } from '../ingress/request-body.js';
-import type { FunctionRunner } from '../invocation/function-runner.js';
+import type { InvocationTarget } from '../invocation/function-runner.js';
 import { Invocation } from '../invocation/invocation.js';
 import type { InvocationContext } from '../invocation/invocation-context.js';
 import type { InvocationStart } from '../invocation/invocation-start.js';
@@ -16,7 +16,7 @@ export type StartOfCall = Omit<InvocationStart, 'body' | 'isComplete'>;
 
 /** In an isolate of the function, which is started when there is none. */
 export function run(
-  runner: FunctionRunner,
+  runner: InvocationTarget,
   start: StartOfCall,
   body: ServiceBody | null,
   signal: AbortSignal | undefined,

@@ -4,6 +4,7 @@ import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { ResolvedLoadOptions } from '../options.js';
 
 export function loadHead(
+  account: string,
   options: ResolvedLoadOptions,
   modules: LoadHead['modules'],
   limits: ResolvedLimits,
@@ -11,13 +12,14 @@ export function loadHead(
   isCold: boolean,
 ): LoadHead {
   const { cpuMs } = limits;
+  const owner = { account, function: options.name };
   const compatibility = { date: options.compatibilityDate, flags: options.compatibilityFlags };
   return {
     name: options.name,
     modules,
     env: { ...options.vars, ...options.secrets },
     bindings: options.bindings.map(({ name, row, config }) => {
-      const guestConfig = row.guestConfig?.(config, compatibility);
+      const guestConfig = row.guestConfig?.(config, compatibility, owner);
       return { name, service: row.id, ...(guestConfig !== undefined && { config: guestConfig }) };
     }),
     flags: flagsOf(compatibility),
@@ -40,12 +42,16 @@ export function loadHead(
   };
 }
 
-/** From this date on the flag holds without being named. */
+/** From these dates on the flags hold without being named. */
+const DELETES_ALARM_FROM = '2026-02-24';
 const STANDARD_BINARY_TYPE_FROM = '2026-03-17';
 
-/** The flags that the realm reads. */
+/** Those that follow from the date included, as far as the isolate looks at them. */
 function flagsOf({ date, flags }: { readonly date: string; readonly flags: readonly string[] }): readonly string[] {
-  return date < STANDARD_BINARY_TYPE_FROM ? flags : [...flags, 'websocket_standard_binary_type'];
+  const all = [...flags];
+  if (date >= DELETES_ALARM_FROM && !flags.includes('delete_all_preserves_alarm')) all.push('delete_all_deletes_alarm');
+  if (date >= STANDARD_BINARY_TYPE_FROM) all.push('websocket_standard_binary_type');
+  return all;
 }
 
 function propsText(props: Readonly<Record<string, unknown>>): string {

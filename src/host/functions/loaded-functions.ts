@@ -117,7 +117,7 @@ export class LoadedFunctions {
     const { name } = started.options;
     const previous = this.#byName.get(name);
     const slot = previous?.slot ?? new FunctionSlot(this.#account, name, () => this.#byName.get(name)?.slot);
-    const handle = previous?.function ?? new EdgeFunction(slot, () => this.#unload(name));
+    const handle = previous?.function ?? new EdgeFunction(slot, () => this.#unload(name), this.#host.objects);
     const loaded: Loaded = {
       ...started,
       slot,
@@ -131,6 +131,10 @@ export class LoadedFunctions {
     slot.serve(started.runner, started.stats);
     previous?.stopConsumers();
     this.#trigger(loaded, started.options);
+    const alarmed = { account: this.#account, functionName: name, share: this.#host.share };
+    if (started.runner.hasObjects)
+      this.#host.alarms.serve(alarmed).catch((error: unknown) => this.#host.warn(asError(error)));
+    else if (previous?.runner.hasObjects === true) this.#host.alarms.drop(alarmed);
     if (previous !== undefined) this.#retire(previous, started.runner);
     return handle;
   }
@@ -223,6 +227,7 @@ export class LoadedFunctions {
 
   #end(loaded: Loaded, error: EdgeError): void {
     const { slot, crons } = loaded;
+    if (loaded.runner.hasObjects) this.#host.alarms.drop({ account: this.#account, functionName: slot.name });
     // Its triggers are removed where it is unloaded, and stay as they are where its host ends.
     if (crons.length > 0 && error.code === 'EDGE_FUNCTION_UNLOADED')
       this.#host.crons.set(this.#cronFunction(loaded), []);
@@ -244,4 +249,8 @@ export class LoadedFunctions {
 
 function countedOf({ function: { name }, options, routes, crons }: Loaded): CountedFunction {
   return { name, routes, crons: crons.length, variables: countVariables(options) };
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
 }

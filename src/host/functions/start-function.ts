@@ -62,7 +62,8 @@ export async function startFunction(
     return new FunctionRunner({
       context: functionContext(host, { ...parts, limits: own, cpuTokens, coldStarts }),
       body,
-      head: () => loadHead(options, modules, own, cpuTokens.balanceMs, coldStarts.begins(performance.now())),
+      head: () =>
+        loadHead(account.id, options, modules, own, cpuTokens.balanceMs, coldStarts.begins(performance.now())),
       endedInPeace: () => coldStarts.endedInPeace(),
       cache: host.cache,
       acquire: signal => host.gate.acquire(signal, account.id, () => account.supervisor.acquire()),
@@ -91,8 +92,7 @@ export async function startFunction(
     runner.retire();
     throw error;
   }
-  const { handlers, startupTimeMs } = runner;
-  return { runner, options, stats, author, again: own => runnerWith(own).resume(handlers, startupTimeMs) };
+  return { runner, options, stats, author, again: own => runnerWith(own).resume(runner) };
 }
 
 /** The heap of an isolate is bounded when its thread starts, before it is known which function it will run. */

@@ -7,7 +7,7 @@ import { EdgeError } from '../../quotas/errors.js';
 import { BodyCounter, checkRequestHead } from '../../quotas/request-checks.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
-import type { FunctionRunner } from '../invocation/function-runner.js';
+import type { InvocationTarget } from '../invocation/function-runner.js';
 import type { Invocation } from '../invocation/invocation.js';
 import { FetchStart, UpgradeStart } from '../invocation/invocation-start.js';
 import type { ResponseSink } from '../invocation/response-sink.js';
@@ -28,7 +28,7 @@ const MAX_PIECE_BYTES = 64 * 1024;
  * that a fail-open route lets pass beyond the daily limit has no function to go to: EDGE_NO_ROUTE.
  */
 export function fetchThrough(
-  runner: FunctionRunner,
+  runner: InvocationTarget,
   input: FetchInput,
   mode: RouteMode,
   timeoutMs?: number,
@@ -44,7 +44,7 @@ export function fetchThrough(
 }
 
 function run(
-  runner: FunctionRunner,
+  runner: InvocationTarget,
   input: FetchInput,
   mode: RouteMode,
   decision: AdmissionDecision,

@@ -41,6 +41,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
       checkUrl,
       localOf: (url, origin) => host.localSend(account, url, origin),
       callFunction: host.callFunction(account),
+      callObject: host.callObject(account),
     },
     options.bindings.filter(({ row }) => host.bindings.isHere(row)),
   );

@@ -3,7 +3,7 @@
 import { abortable, delay, race } from 'abort-controller-x';
 import type { IsolateCache } from '../../pool/isolate-cache.js';
 import { IsolateGone, type IsolateHandle } from '../../pool/isolate-handle.js';
-import type { LoadHead } from '../../protocol/messages.js';
+import { HAS_OBJECTS, type LoadHead } from '../../protocol/messages.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { limitError } from '../../quotas/limit-error.js';
 import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
@@ -18,6 +18,9 @@ import type { Replacements } from './loss/replacement.js';
 import type { ResponseSink } from './response-sink.js';
 import { rounded } from './rounded.js';
 import { reportUnstarted } from './unstarted-invocation.js';
+
+/** What invocations begin in: a function, or one of its stateful objects. */
+export type InvocationTarget = Pick<FunctionRunner, 'context' | 'run' | 'runNow'>;
 
 export interface RunnerOptions {
   readonly context: InvocationContext;
@@ -51,9 +54,12 @@ export class FunctionRunner implements Replacements {
   #loading: Promise<IsolateHandle> | undefined;
   readonly #retired = new AbortController();
   #waiting = 0;
+  readonly #retireListeners: ((successor: FunctionRunner | EdgeError) => void)[] = [];
   /** Set when it is retired: the version in its place, or the error of what comes too late. */
   #successor: FunctionRunner | EdgeError | undefined;
   handlers: readonly string[] = [];
+  /** It exports classes of stateful objects. */
+  hasObjects = false;
   startupTimeMs = 0;
 
   constructor(options: RunnerOptions) {
@@ -68,8 +74,9 @@ export class FunctionRunner implements Replacements {
   }
 
   /** For a function that was loaded before, under other limits: it is loaded again with its next invocation. */
-  resume(handlers: readonly string[], startupTimeMs: number): this {
+  resume({ handlers, hasObjects, startupTimeMs }: FunctionRunner): this {
     this.handlers = handlers;
+    this.hasObjects = hasObjects;
     this.startupTimeMs = startupTimeMs;
     return this;
   }
@@ -148,8 +155,33 @@ export class FunctionRunner implements Replacements {
    */
   retire(successor: FunctionRunner | EdgeError = unloadedError(this.context)): void {
     this.#successor = successor;
+    for (const listener of this.#retireListeners) listener(successor);
     this.#retired.abort();
     this.context.remote?.forget();
+    this.#options.cache.delete(this.#key);
+  }
+
+  /** Calls the listener when this version serves no more; at once if that is so already. */
+  whenRetired(listener: (successor: FunctionRunner | EdgeError) => void): void {
+    if (this.#successor === undefined) this.#retireListeners.push(listener);
+    else listener(this.#successor);
+  }
+
+  /** Another isolate of the same deployment. `prepare` gets each new one, when it may begin. */
+  sibling(
+    prepare: (acquire: () => Promise<IsolateHandle>) => Promise<IsolateHandle>,
+    more: Partial<LoadHead>,
+  ): FunctionRunner {
+    const { acquire, head } = this.#options;
+    return new FunctionRunner({
+      ...this.#options,
+      head: () => ({ ...head(), ...more }),
+      acquire: signal => prepare(() => acquire(signal)),
+    });
+  }
+
+  /** Lets the isolate go: it ends when nothing runs in it. */
+  letGo(): void {
     this.#options.cache.delete(this.#key);
   }
 
@@ -192,7 +224,8 @@ export class FunctionRunner implements Replacements {
       const answer = await handle.load(head(), await body.use());
       if (answer.kind === 'failed') throw loadFailure(context, answer.failure);
       if (answer.startupTimeMs > startupMs) throw startupError(context, answer.startupTimeMs);
-      this.handlers = answer.handlers;
+      this.handlers = answer.handlers.filter(name => name !== HAS_OBJECTS);
+      this.hasObjects = answer.handlers.includes(HAS_OBJECTS);
       this.startupTimeMs = rounded(answer.startupTimeMs);
     } catch (error) {
       handle.end();

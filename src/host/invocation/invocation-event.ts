@@ -3,7 +3,7 @@ import { HostOpens } from '../../protocol/messages.js';
 import type { InvocationEvent } from '../events.js';
 import type { InvocationContext } from './invocation-context.js';
 import type { InvocationRecord } from './invocation-record.js';
-import { requestLine } from './invocation-start.js';
+import { objectOf, requestLine } from './invocation-start.js';
 import { noteRequestHead } from './request-warnings.js';
 
 const NO_CALLS: InvocationEvent['calls'] = Object.freeze({});
@@ -18,6 +18,7 @@ export function invocationEvent(context: InvocationContext, record: InvocationRe
     version: context.version,
     invocation: record.id,
     kind,
+    ...objectOf(start),
     outcome: record.outcome,
     status: record.status,
     method,

@@ -6,6 +6,16 @@ import type { InvocationEvent } from '../events.js';
 import type { TracedStart } from '../telemetry/trace.js';
 import type { Peer } from './peers.js';
 
+/** The stateful object that an event is for. */
+export interface StartedObject {
+  readonly className: string;
+  readonly id: string;
+  /** Stands before the head of the event: see bindings/objects/calls.ts. Latin-1. */
+  readonly lead: string;
+  /** Called once, when the invocation is over. */
+  over(): void;
+}
+
 /** What starts an invocation. */
 export interface InvocationStart {
   readonly kind:
@@ -32,6 +42,8 @@ export interface InvocationStart {
   readonly headFor?: ((peer: Peer) => string) | undefined;
   /** Its subrequests count to this invocation, too. */
   readonly ownedBy?: Peer | undefined;
+  /** The stateful object that gets it. */
+  readonly object?: StartedObject | undefined;
   /** How long the caller waits for all of the answer, from the call on, in milliseconds. @default without end */
   readonly timeoutMs?: number | undefined;
   /** How much of that has gone by before the invocation begins. @default 0 */
@@ -88,6 +100,11 @@ export function kindOf({ kind }: InvocationStart): InvocationKind {
   if (kind === HostOpens.Scheduled) return 'scheduled';
   if (kind === HostOpens.Queue) return 'queue';
   return kind === HostOpens.Alarm ? 'alarm' : 'tail';
+}
+
+/** What its event says of the stateful object. */
+export function objectOf({ object }: InvocationStart): Pick<InvocationEvent, 'object'> {
+  return object === undefined ? {} : { object: { className: object.className, id: object.id } };
 }
 
 /** A call of a method has no URL. */

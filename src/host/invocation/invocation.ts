@@ -298,8 +298,10 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
 
   #invoke(): Exchange {
     const { start } = this.#record;
-    const { kind, isUtf8, body, isComplete } = start;
-    const head = kind === HostOpens.Rpc ? (start.headFor?.(this.peer) ?? start.head) : start.head;
+    const { object, isUtf8, body, isComplete } = start;
+    const own = start.kind === HostOpens.Rpc ? (start.headFor?.(this.peer) ?? start.head) : start.head;
+    const kind = object === undefined ? start.kind : HostOpens.ObjectEvent;
+    const head = object === undefined ? own : object.lead + own;
     const exchange = this.#isolate.invoke(kind, head, isUtf8, body, isComplete, this);
     if (this.#context.remote?.isCalling === true) this.#announce(exchange.id);
     return exchange;
@@ -367,6 +369,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   #finish(isolateCpuMs: number, peakBytes: number): void {
     if (this.#state === 'over') return;
     this.#state = 'over';
+    this.#record.start.object?.over();
     this.#context.share.endInvocation();
     this.#times?.cancel();
     const accounting = this.#calls?.accounting;

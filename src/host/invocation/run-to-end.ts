@@ -4,7 +4,7 @@
  */
 import type { FetchChain } from '../../bindings/service.js';
 import { HostOpens } from '../../protocol/messages.js';
-import type { FunctionRunner } from './function-runner.js';
+import type { InvocationTarget } from './function-runner.js';
 import type { ResponseSink } from './response-sink.js';
 
 export interface RunToEndOptions {
@@ -14,7 +14,7 @@ export interface RunToEndOptions {
 }
 
 export async function runToEnd(
-  runner: FunctionRunner,
+  runner: InvocationTarget,
   kind: HostOpens.Queue | HostOpens.Alarm | HostOpens.Tail,
   head: string,
   { chain, onQueueWord }: RunToEndOptions = {},

@@ -4,7 +4,7 @@ import type { InvocationEvent, InvocationOutcome } from '../events.js';
 import type { InvocationTrace } from '../telemetry/trace.js';
 import type { InvocationContext } from './invocation-context.js';
 import { invocationId } from './invocation-id.js';
-import { type InvocationStart, kindOf, nextSerial, requestLine } from './invocation-start.js';
+import { type InvocationStart, kindOf, nextSerial, objectOf, requestLine } from './invocation-start.js';
 
 /** How it ended, by the error of the start. Others are those of the script. */
 const OUTCOMES: Readonly<Partial<Record<EdgeErrorCode, InvocationOutcome>>> = {
@@ -49,6 +49,7 @@ export function reportUnstarted(
       version,
       invocation: invocationId(nextSerial()),
       kind,
+      ...objectOf(start),
       outcome,
       status: undefined,
       method,

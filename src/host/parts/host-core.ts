@@ -20,14 +20,19 @@ import { storedSums } from '../../services/stored-sums.js';
 import { keepPrivate } from '../../storage/files/private-directory.js';
 import { LimitSets } from '../account-limits.js';
 import { calleeOf } from '../calls/find-callee.js';
-import { functionCalls } from '../calls/function-calls.js';
+import { type FindCallee, functionCalls } from '../calls/function-calls.js';
 import { HostCells } from '../cells/host-cells.js';
+import { AlarmScheduler } from '../events/alarms/alarm-scheduler.js';
 import { CronScheduler } from '../events/cron-scheduler.js';
 import { QueueDispatcher } from '../events/queues/queue-dispatcher.js';
 import type { HostEvents } from '../events.js';
 import { type EdgeHostOptions, type ResolvedHostOptions, resolveHostOptions } from '../host-options.js';
 import { cachePrefix } from '../invocation/function-runner.js';
 import { FunctionStats } from '../invocation/function-stats.js';
+import { applicationClaims } from '../objects/application-claims.js';
+import { deliverAlarm } from '../objects/deliver-alarm.js';
+import { objectCalls } from '../objects/object-calls.js';
+import type { ObjectRules } from '../objects/object-runner.js';
 import { HostServices } from '../services/host-services.js';
 import { loadTelemetry } from '../telemetry/open-telemetry.js';
 import { DEFAULT_KEEP_DAYS, HostUsage, type RemoteUsagePart } from '../usage/host-usage.js';
@@ -63,6 +68,8 @@ export class HostCore {
   readonly stats = new FunctionStats();
   readonly #cache: IsolateCache;
   readonly #limitSets: LimitSets;
+  readonly #objects: ObjectRules;
+  readonly #alarms: AlarmScheduler;
   readonly #budget: HostBudget;
   readonly #admission: Admission;
   /** Shared with other hosts. */
@@ -77,6 +84,11 @@ export class HostCore {
     this.routes = new HostRoutes(this.#warn, () => this.remote?.namesChanged());
     this.#cache = new IsolateCache({ max: maxIsolates, idleMs });
     this.#limitSets = new LimitSets(this.options);
+    this.#objects = {
+      idleMs: this.options.objectIdleMs,
+      ...(this.options.services === 'process' &&
+        applicationClaims(async () => (await this.storage.openForUse()).objects)),
+    };
     this.remote = this.options.services === 'process' ? this.#createRemote() : undefined;
     this.cells = this.#createCells(parts.guestBundle);
     this.gate = this.#createGate();
@@ -88,6 +100,7 @@ export class HostCore {
     this.usage = this.#createUsage();
     this.#admission = this.#createAdmission();
     this.crons = this.#createCrons();
+    this.#alarms = this.#createAlarms();
     this.accounts = new HostAccounts({
       options: this.options,
       common: this.#commonHost(),
@@ -112,11 +125,13 @@ export class HostCore {
     return this.#closing;
   }
 
+  readonly #callee: FindCallee = (caller, target) => calleeOf(this.accounts, caller, target);
   readonly #isClosing = (): boolean => this.isClosed;
   readonly #warn = (error: unknown): void => this.reports.warn(error);
 
   async #close(drainMs: number): Promise<void> {
     const cronsClosed = this.crons.close();
+    const alarmsClosed = this.#alarms.close();
     this.#queues.stop();
     await race(new AbortController().signal, signal => [
       this.#cache.drained(signal),
@@ -126,6 +141,7 @@ export class HostCore {
     this.#cache.close();
     await this.accounts.close();
     await cronsClosed;
+    await alarmsClosed;
     await this.#queues.ended();
     await this.cells.close();
     await this.#admission.close();
@@ -221,6 +237,14 @@ export class HostCore {
     });
   }
 
+  #createAlarms(): AlarmScheduler {
+    return new AlarmScheduler({
+      alarms: async () => (await this.storage.openForUse()).alarms,
+      deliver: (object, alarm) => deliverAlarm(this.accounts, this.#objects, object, alarm),
+      onError: this.#warn,
+    });
+  }
+
   #createCounters(): SharedCounters | undefined {
     const { redisUrl: url, now } = this.options;
     if (url === undefined) return undefined;
@@ -284,7 +308,10 @@ export class HostCore {
       router: routes.router,
       namesKnown: () => routes.namesKnown,
       localSend: (account, url, origin) => routes.localSend(account, url, origin),
-      callFunction: account => functionCalls(account, (caller, target) => calleeOf(this.accounts, caller, target)),
+      callFunction: account => functionCalls(account, this.#callee),
+      callObject: account => objectCalls(account, this.#callee, this.#objects),
+      objects: this.#objects,
+      alarms: this.#alarms,
       bindings: this.bindings,
       remote: this.remote,
       crons: this.crons,

@@ -5,7 +5,7 @@
 
 /** By name: the names of their exports. */
 export const BUILT_IN_MODULES = {
-  'edgehost:workers': ['FunctionEntrypoint', 'RpcTarget', 'env', 'waitUntil'],
+  'edgehost:workers': ['FunctionEntrypoint', 'RpcTarget', 'StatefulObject', 'env', 'waitUntil'],
   'edgehost:sockets': ['connect'],
 } as const;
 
@@ -23,7 +23,10 @@ interface Alias {
 }
 
 const ALIASES: Readonly<Record<string, Alias>> = {
-  'cloudflare:workers': { of: 'edgehost:workers', renamed: { WorkerEntrypoint: 'FunctionEntrypoint' } },
+  'cloudflare:workers': {
+    of: 'edgehost:workers',
+    renamed: { WorkerEntrypoint: 'FunctionEntrypoint', DurableObject: 'StatefulObject' },
+  },
   'cloudflare:sockets': { of: 'edgehost:sockets', renamed: {} },
 };
 

@@ -12,10 +12,11 @@ export function eventTurn(
   isComplete: boolean,
 ): readonly [Ev, ...unknown[]] | undefined {
   switch (kind) {
+    case HostOpens.ObjectEvent:
     case HostOpens.Fetch: {
       if (isComplete) exchange.buffer(body);
       const size = isComplete ? (body.length > 0 ? body.length : BODY_NONE) : BODY_STREAM;
-      return [Ev.Fetch, exchange.id, head, size];
+      return [kind === HostOpens.Fetch ? Ev.Fetch : Ev.ObjectEvent, exchange.id, head, size];
     }
     case HostOpens.Rpc: {
       if (isComplete) exchange.buffer(body);

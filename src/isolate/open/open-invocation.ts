@@ -15,8 +15,12 @@ export class OpenInvocation implements StallSubject {
   /** Its CPU time was used up in the running turn: its calls are refused. */
   isSpent = false;
 
-  constructor(exchange: GuestExchange, timers: Timers) {
+  /** Of a stateful object. */
+  readonly isOfObject: boolean;
+
+  constructor(exchange: GuestExchange, timers: Timers, isOfObject = false) {
     this.exchange = exchange;
+    this.isOfObject = isOfObject;
     this.#timers = timers;
   }
 
@@ -25,7 +29,13 @@ export class OpenInvocation implements StallSubject {
   }
 
   get isPending(): boolean {
-    if (this.#timers.isPending(this.exchange.id) || this.exchange.isPending) return true;
+    // Events of objects wait for others that may come.
+    if (this.isOfObject) return true;
+    return this.#timers.isPending(this.exchange.id) || this.exchange.isPending || this.isCalling;
+  }
+
+  /** A call of it is under way. */
+  get isCalling(): boolean {
     for (const call of this.calls ?? NO_CALLS) if (call.isPending) return true;
     return false;
   }

@@ -7,13 +7,14 @@ import type { Channel } from '../../protocol/channel.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { IdTable } from '../../protocol/id-table.js';
 import {
-  type HostOpens,
+  HostOpens,
   QUEUE_WORD_BYTES,
   QueueWord,
   SERVICES_LOST_REASON,
   SignalKind,
   STALLED_REASON,
 } from '../../protocol/messages.js';
+import { meteredKind } from '../../protocol/metered-kind.js';
 import { GuestExchange } from '../guest-exchange.js';
 import { EndedInvocations } from '../invocations/ended-invocations.js';
 import { OWN } from '../invocations/held-work.js';
@@ -99,8 +100,8 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     const { turns, timers, meter } = this.#parts;
     const guest = new GuestExchange(exchange, exchange.id, turns, this.forget, this.#read);
     this.#exchanges.set(exchange.id, guest);
-    this.#invocations.set(exchange.id, new OpenInvocation(guest, timers));
-    meter.open(exchange.id, kind);
+    this.#invocations.set(exchange.id, new OpenInvocation(guest, timers, kind === HostOpens.ObjectEvent));
+    meter.open(exchange.id, meteredKind(kind, head));
     const turn = eventTurn(exchange, kind, head, body, isComplete);
     if (turn === undefined) exchange.fail('Not supported');
     else turns.push(exchange.id, turn, undefined, OWN);
@@ -151,6 +152,10 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     const { held } = this.#parts.turns;
     if (!held.mayBegin(id)) throw new OpError('Error', GONE);
     held.hold(id);
+  }
+
+  resume({ id }: GuestExchange): void {
+    this.#parts.turns.push(id, [Ev.Resume, id], undefined, OWN);
   }
 
   awaitClient(exchange: GuestExchange): void {
@@ -240,8 +245,10 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
   /** The invocation is over once it is handled and its answer has been sent. */
   #finishIfOver(id: number): void {
     const invocation = this.#invocations.get(id);
-    if (id !== this.#ending && invocation?.isHandled === true && invocation.exchange.exchange.isOutgoingOver)
-      this.finish(id);
+    if (id === this.#ending || invocation?.isHandled !== true || !invocation.exchange.exchange.isOutgoingOver) return;
+    // Events of one object wait for each other: what one of them has called may be what another waits for.
+    if (invocation.isOfObject && invocation.isCalling) return;
+    this.finish(id);
   }
 
   finish(id: number): void {
@@ -250,7 +257,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     this.#invocations.delete(id);
     this.#exchanges.delete(id);
     const calls = invocation.calls ?? NO_CALLS;
-    if (!invocation.isHandled || calls.size > 0) {
+    if (!invocation.isHandled || calls.size > 0 || invocation.isOfObject) {
       const ids = [id, ...Array.from(calls, call => call.id)];
       this.#parts.turns.push(0, [Ev.Over, id, ids.join(',')]);
     }

@@ -25,6 +25,8 @@ export interface ExchangeHost {
   handled(invocation: GuestExchange): void;
   /** waitUntil was called; OpError when its promise may not be held any more. */
   hold(invocation: GuestExchange): void;
+  /** The guest goes on in a turn of the invocation. */
+  resume(invocation: GuestExchange): void;
   /** Only what waitUntil was given goes on. */
   abandon(invocation: GuestExchange): void;
   /** Function code has said what becomes of messages of its batch; NaN for no delay. */
@@ -111,6 +113,10 @@ export function exchangeOps(host: ExchangeHost): OpSet {
     },
     [Op.Hold]: id => {
       host.hold(invocation(id));
+      return undefined;
+    },
+    [Op.Resume]: id => {
+      host.resume(invocation(id));
       return undefined;
     },
     [Op.Abandon]: id => {

@@ -1,6 +1,6 @@
 /** Ops of the loader: the guest's reports of its start, and what it requests while it runs. */
 
-import { HANDLERS, type ScriptFailure } from '../../protocol/messages.js';
+import { HANDLERS, HAS_OBJECTS, type ScriptFailure } from '../../protocol/messages.js';
 import { hintAboutMissing } from '../imports/missing-module.js';
 import type { ModuleGraph } from '../modules.js';
 import { checkedInteger, checkedText, OpError } from './arguments.js';
@@ -25,7 +25,7 @@ export function loadingOps(owner: LoadingOwner): OpSet {
       owner.loaded(
         checkedText(kinds, MAX_TEXT)
           .split(',')
-          .filter(kind => HANDLERS.includes(kind)),
+          .filter(kind => kind === HAS_OBJECTS || HANDLERS.includes(kind)),
       );
       return undefined;
     },

@@ -154,6 +154,8 @@ export enum Op {
   SocketText,
   /** (exchange, RecordKind, bytes) => credit, as that of BodyWrite. */
   SocketBytes,
+  /** (invocation): Ev.Resume follows, in a turn of the invocation. Fails when it is over. */
+  Resume,
 
   /** Always last: the number of ops. */
   Count,
@@ -212,6 +214,10 @@ export enum Ev {
    * Of RecordKind.Close `size` is the code, 0 for none, and the text the reason.
    */
   SocketMessage,
+  /** (invocation, head, body size): an event of a stateful object, see bindings/objects/calls.ts. */
+  ObjectEvent,
+  /** (invocation): what Op.Resume has asked for. */
+  Resume,
 }
 
 /** The components of Op.UrlUpdate. */

@@ -29,6 +29,7 @@ import type {
 } from '../../bindings/cache/engine.js';
 import type { CronClaim, CronTarget, CronWish } from '../../bindings/cron/cron-claims.js';
 import type { KvFound, KvInfo, KvPage, KvPutOptions, KvQuery } from '../../bindings/kv/engine.js';
+import type { AlarmFunction, AlarmOutcome, ClaimedAlarm } from '../../bindings/objects/alarm-claims.js';
 import type {
   ClaimedMessage,
   OutgoingMessage,
@@ -177,6 +178,15 @@ export interface ValueCalls {
   'crons.claim': (owner: string, wishes: readonly CronWish[]) => readonly CronClaim[];
   'crons.finished': (owner: string, target: CronTarget) => undefined;
   'crons.left': (owner: string) => undefined;
+  'alarms.serve': (owner: string, served: AlarmFunction) => undefined;
+  'alarms.drop': (owner: string, served: AlarmFunction) => undefined;
+  /** Resolves when there are some. */
+  'alarms.claim': (owner: string, most: number) => readonly ClaimedAlarm[];
+  'alarms.settle': (owner: string, claim: number, outcome: AlarmOutcome) => undefined;
+  'alarms.left': (owner: string) => undefined;
+  'objects.claim': (owner: string, of: AlarmFunction) => boolean;
+  'objects.release': (owner: string, of: AlarmFunction) => undefined;
+  'objects.left': (owner: string) => undefined;
   'removal.unfinished': () => string[];
   /** Resolves with a number for the removal when the application has to remove what is beside the storage. */
   'removal.begin': (order: RemovalOrder) => number;

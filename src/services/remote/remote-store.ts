@@ -1,5 +1,7 @@
 /** A storage in the services process, as the host uses it. */
 import type { CronClaims } from '../../bindings/cron/cron-claims.js';
+import type { AlarmClaims } from '../../bindings/objects/alarm-claims.js';
+import type { ObjectClaims } from '../../bindings/objects/object-claims.js';
 import type { Channel } from '../../protocol/channel.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { RemovalSteps } from '../../storage/accounts/account-removals.js';
@@ -25,6 +27,8 @@ export class RemoteStore implements HostStore {
   readonly secretsKey: KeyStore;
   readonly recounted: readonly RecountedSum[];
   readonly crons: CronClaims;
+  readonly alarms: AlarmClaims;
+  readonly objects: ObjectClaims;
   readonly #databases = new Map<string, StoreDatabase>();
 
   private constructor(
@@ -39,6 +43,18 @@ export class RemoteStore implements HostStore {
       claim: (owner, wishes) => link.call('crons.claim', owner, wishes),
       finished: (owner, target) => link.call('crons.finished', owner, target),
       left: owner => link.call('crons.left', owner),
+    };
+    this.objects = {
+      claim: (owner, of) => link.call('objects.claim', owner, of),
+      release: (owner, of) => link.call('objects.release', owner, of),
+      left: owner => link.call('objects.left', owner),
+    };
+    this.alarms = {
+      serve: (owner, served) => link.call('alarms.serve', owner, served),
+      drop: (owner, served) => link.call('alarms.drop', owner, served),
+      claim: (owner, most) => link.call('alarms.claim', owner, most),
+      settle: (owner, claim, outcome) => link.call('alarms.settle', owner, claim, outcome),
+      left: owner => link.call('alarms.left', owner),
     };
     this.secretsKey = {
       path: secretsKeyPath,

@@ -1,4 +1,5 @@
 /** fetch(): a call of the fetch service of the host process. @see https://fetch.spec.whatwg.org/#fetch-method */
+import type { CalledObject } from '../../../bindings/objects/calls.ts';
 import { ServiceId } from '../../../bindings/service-id.ts';
 import { Op } from '../../../isolate/ops/table.ts';
 import { goesWhole, takeOutgoing } from '../../body-out.ts';
@@ -60,10 +61,11 @@ export function fetchFrom(
   failureOf: (head: object) => Error | undefined,
   input: unknown,
   init: unknown,
+  called?: CalledObject,
 ): Promise<Response> {
   try {
     requireHandler(`${binding}.fetch()`);
-    return send(buildRequest(input, init), { service, binding, failureOf });
+    return send(buildRequest(input, init), { service, binding, failureOf, called });
   } catch (error) {
     return promiseReject(error);
   }
@@ -74,6 +76,8 @@ interface Target {
   readonly service: ServiceId;
   readonly binding: string;
   readonly failureOf: ((head: object) => Error | undefined) | undefined;
+  /** The stateful object. */
+  readonly called?: CalledObject | undefined;
 }
 
 const NETWORK: Target = { service: ServiceId.Fetch, binding: '', failureOf: undefined };
@@ -148,16 +152,16 @@ async function verified(state: ResponseState, integrity: string): Promise<Respon
 
 function start(
   request: RequestState,
-  { service, binding }: Target,
+  { service, binding, called }: Target,
   reply: CallReply,
 ): { abort(reason: unknown): void } {
   const { body } = request;
   const pairs = request.headerPairs();
   if (asksForWebSocket(request)) {
     const to = service === ServiceId.Fetch ? ServiceId.WebSocket : service;
-    return openCall(Op.CallStream, to, `fetch\n${binding}\n${argumentText(request, pairs)}`, undefined, reply);
+    return openCall(Op.CallStream, to, `fetch\n${binding}\n${argumentText(request, pairs, called)}`, undefined, reply);
   }
-  if (body === null) return callService(service, 'fetch', binding, argumentText(request, pairs), null, reply);
+  if (body === null) return callService(service, 'fetch', binding, argumentText(request, pairs, called), null, reply);
   if (isUnusable(body)) throw new TypeErrorCtor('fetch: the body of the request has been read already, or is locked');
   const length = bodyLength(body);
   const outgoing = takeOutgoing(body);
@@ -165,7 +169,7 @@ function start(
   if (length !== undefined && !goesWhole(outgoing) && !hasName(pairs, 'content-length')) {
     appendPair(pairs, 'content-length', `${length}`);
   }
-  return callService(service, 'fetch', binding, argumentText(request, pairs), outgoing, reply);
+  return callService(service, 'fetch', binding, argumentText(request, pairs, called), outgoing, reply);
 }
 
 /** The bodies of the call are then those of a socket, if the other end agrees. @see https://httpwg.org/specs/rfc6455.html#section-4.1 */
@@ -176,11 +180,12 @@ export function asksForWebSocket(request: RequestState): boolean {
 }
 
 /** The arguments for the service, concatenated from texts, so that no object is involved to which function code could add properties. */
-function argumentText(request: RequestState, pairs: HeaderPairs): string {
+function argumentText(request: RequestState, pairs: HeaderPairs, called: CalledObject | undefined): string {
   let headers = '';
   for (let i = 0; i < pairs.length; i++) headers += i === 0 ? quote(pairs[i]) : `,${quote(pairs[i])}`;
   const { method, url, redirect } = request;
-  return `{"method":${quote(method)},"url":${quote(url)},"redirect":"${redirect}","headers":[${headers}]}`;
+  const object = called === undefined ? '' : `,"o":${jsonStringify(called)}`;
+  return `{"method":${quote(method)},"url":${quote(url)},"redirect":"${redirect}","headers":[${headers}]${object}}`;
 }
 
 function quote(text: string | undefined): string {

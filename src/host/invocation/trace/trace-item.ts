@@ -53,7 +53,7 @@ export interface TraceItem {
   /** As in the event of the invocation. */
   readonly invocation: string;
   readonly outcome: TraceOutcome;
-  readonly executionModel: 'stateless';
+  readonly executionModel: 'stateless' | 'durableObject';
   /** When it began, in milliseconds since the epoch. */
   readonly eventTimestamp: number;
   /** null for a kind of event that there is no description of. */
@@ -64,7 +64,8 @@ export interface TraceItem {
   readonly scriptTags: readonly string[];
   readonly entrypoint: string | null;
   readonly dispatchNamespace: null;
-  readonly durableObjectId: null;
+  /** The id of the stateful object that has handled it. */
+  readonly durableObjectId: string | null;
   /** More was logged than `limits.logBytes` allows. */
   readonly truncated: boolean;
   /** Milliseconds. */
@@ -88,6 +89,8 @@ export interface TracedEvent {
   readonly head: string;
   /** The fetches between functions that have led to it. */
   readonly chain?: FetchChain | undefined;
+  /** The stateful object that it was for. */
+  readonly object?: { readonly id: string } | undefined;
 }
 
 export interface TracedInvocation {
@@ -114,7 +117,7 @@ export function traceItem(record: TracedInvocation): TraceItem {
     scriptVersion: { id: context.version },
     invocation: record.id,
     outcome: outcome === 'isolateLost' ? 'internalError' : outcome,
-    executionModel: 'stateless',
+    executionModel: start.object === undefined ? 'stateless' : 'durableObject',
     eventTimestamp: Math.round(endedAt - wallMs),
     event: eventOf(start, record.status, hasHead),
     logs,
@@ -123,7 +126,7 @@ export function traceItem(record: TracedInvocation): TraceItem {
     scriptTags: [],
     entrypoint: null,
     dispatchNamespace: null,
-    durableObjectId: null,
+    durableObjectId: start.object?.id ?? null,
     truncated: isTruncated,
     cpuTime: rounded(cpuMs),
     wallTime: rounded(wallMs),

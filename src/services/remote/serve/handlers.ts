@@ -17,7 +17,7 @@ export interface ConnectionParts {
   readonly queues: ServedQueues;
   readonly removals: ServedRemovals;
   readonly services: ServedServices;
-  /** The names under which the application has claimed runs of cron triggers. */
+  /** The names under which the application has claimed runs of cron triggers and alarms. */
   readonly owners: Set<string>;
 }
 
@@ -80,6 +80,21 @@ function storeHandlers(
     },
     'crons.finished': async (owner, target) => void (await store.crons.finished(owner, target)),
     'crons.left': async owner => void (await store.crons.left(owner)),
+    'alarms.serve': async (owner, served) => {
+      owners.add(owner);
+      await store.alarms.serve(owner, served);
+      return undefined;
+    },
+    'objects.claim': (owner, of) => {
+      owners.add(owner);
+      return store.objects.claim(owner, of);
+    },
+    'objects.release': async (owner, of) => void (await store.objects.release(owner, of)),
+    'objects.left': async owner => void (await store.objects.left(owner)),
+    'alarms.drop': async (owner, served) => void (await store.alarms.drop(owner, served)),
+    'alarms.claim': (owner, most) => store.alarms.claim(owner, most),
+    'alarms.settle': async (owner, claim, outcome) => void (await store.alarms.settle(owner, claim, outcome)),
+    'alarms.left': async owner => void (await store.alarms.left(owner)),
     'removal.unfinished': () => store.unfinishedRemovals(),
     'removal.begin': order => removals.begin(order),
     'removal.finish': (id, failure) => removals.finish(id, failure),

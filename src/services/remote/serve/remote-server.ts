@@ -56,7 +56,12 @@ export class RemoteServer {
     this.#parts.removals.close();
     this.#parts.queues.close();
     // Its runs have ended with it.
-    for (const owner of this.#parts.owners) void this.#objects.store.crons.left(owner).catch(() => {});
+    const { crons, alarms, objects } = this.#objects.store;
+    for (const owner of this.#parts.owners) {
+      void crons.left(owner).catch(() => {});
+      void alarms.left(owner).catch(() => {});
+      void objects.left(owner).catch(() => {});
+    }
   }
 
   async #answerService(exchange: Exchange, head: string, body: Buffer, isComplete: boolean): Promise<void> {

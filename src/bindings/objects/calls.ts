@@ -1,0 +1,39 @@
+/** How calls of stateful objects travel: as those of functions (bindings/function/calls.ts), with the object beside the arguments. */
+
+/** The object that is called, in the arguments of `fetch` and `call`: its id, and the name that the id was made from. */
+export type CalledObject = readonly [id: string, name?: string];
+
+/** Beside what a call of a function is answered with: why the call has failed. */
+export interface ObjectFailure {
+  readonly e: readonly [name: string, message: string];
+  /** The code of the host's error; absent for what the object has thrown. */
+  readonly c?: string;
+  /** The call may be made again: the object was not there to take it, or was reset. */
+  readonly r?: true;
+  /** The object has too much to do: the call should not be made again. */
+  readonly o?: true;
+  /** The object was reset: the stub is broken. */
+  readonly b?: true;
+}
+
+/** What an isolate knows of a namespace (bindings/objects/object-id.ts). */
+export interface GuestObjectsConfig {
+  readonly key: string;
+}
+
+/** How an event of an object begins: a letter, JSON of this, a line break, then the head of the event. */
+export interface ObjectEventHead {
+  /** The class. */
+  readonly c: string;
+  /** The id. */
+  readonly i: string;
+  /** The name that the id was made from. */
+  readonly n?: string;
+}
+
+/** The letter of an object's event. */
+export type ObjectEventKind = 'fetch' | 'rpc' | 'alarm';
+export const OBJECT_EVENTS = { fetch: 'f', rpc: 'r', alarm: 'a' } as const satisfies Record<ObjectEventKind, string>;
+
+/** UTF-16 code units of the name of an object that is passed on to it: a longer one makes an id, and is not known to the object. */
+export const MAX_PASSED_NAME = 1024;

@@ -1,0 +1,23 @@
+/** The bounds of the storage of stateful objects: the first three are those of the hosted platform. */
+const KIB = 1024;
+
+export const OBJECT_STORAGE_LIMITS = {
+  /** A key, in bytes of UTF-8. */
+  keyBytes: 2 * KIB,
+  /** A value, in bytes. */
+  valueBytes: 128 * KIB,
+  /** Keys of one call of get, put and delete. */
+  keys: 128,
+  /** Keys that are written together: without an `await` in between, or by one transaction. */
+  writeKeys: 4096,
+  /** Their bytes, those of the values included. */
+  writeBytes: 8 * KIB * KIB,
+} as const;
+
+/** What a value may have beside its own bytes: how it is encoded. */
+export const VALUE_FORM_BYTES = KIB;
+/** What comes with one answer: values of so many bytes, and at least one. */
+export const PAGE_BYTES = KIB * KIB;
+export const PAGE_ENTRIES = 1000;
+/** The longest body of a write: of its keys and values, and how they are encoded. */
+export const ENTRIES_BYTES = OBJECT_STORAGE_LIMITS.writeBytes + OBJECT_STORAGE_LIMITS.writeKeys * 6;

@@ -1,0 +1,59 @@
+/** The record of an object: what it has stored, and its alarm. It exists while there is either. */
+
+/** An alarm as it is kept. Times are in milliseconds since the epoch. */
+export interface StoredAlarm {
+  /** What the object has set. */
+  readonly scheduledTime: number;
+  /** When it is to run: later than that after a failure. */
+  readonly dueMs: number;
+  /** Failures that count. */
+  readonly retryCount: number;
+  /** Delays that were doubled since they last began anew. */
+  readonly backoff: number;
+  /** The last failure was the host's. */
+  readonly isInternal: boolean;
+}
+
+export interface ObjectHead {
+  /** Names its values. */
+  readonly valuesId: string;
+  /** Of all keys and values. */
+  readonly bytes: number;
+  readonly keys: number;
+  readonly alarm: StoredAlarm | undefined;
+}
+
+/** What an object counts beside its keys and values: so many bytes, and one record. */
+export const HEAD_BYTES = 256;
+
+export function newAlarm(scheduledTime: number): StoredAlarm {
+  return { scheduledTime, dueMs: scheduledTime, retryCount: 0, backoff: 0, isInternal: false };
+}
+
+export function encodeHead({ valuesId, bytes, keys, alarm }: ObjectHead): Buffer {
+  return Buffer.from(JSON.stringify([valuesId, bytes, keys, ...(alarm === undefined ? [] : [encodeAlarm(alarm)])]));
+}
+
+/** It was written by this file. */
+export function decodeHead(record: Buffer): ObjectHead {
+  const [valuesId, bytes, keys, alarm] = JSON.parse(record.toString());
+  return { valuesId, bytes, keys, alarm: alarm === undefined ? undefined : decodeAlarm(alarm) };
+}
+
+export function alarmRecord(alarm: StoredAlarm): Buffer {
+  return Buffer.from(JSON.stringify(encodeAlarm(alarm)));
+}
+
+export function parseAlarmRecord(record: Buffer): StoredAlarm {
+  return decodeAlarm(JSON.parse(record.toString()));
+}
+
+type AlarmFields = readonly [number, number, number, number, 0 | 1];
+
+function encodeAlarm({ scheduledTime, dueMs, retryCount, backoff, isInternal }: StoredAlarm): AlarmFields {
+  return [scheduledTime, dueMs, retryCount, backoff, isInternal ? 1 : 0];
+}
+
+function decodeAlarm([scheduledTime, dueMs, retryCount, backoff, isInternal]: AlarmFields): StoredAlarm {
+  return { scheduledTime, dueMs, retryCount, backoff, isInternal: isInternal === 1 };
+}

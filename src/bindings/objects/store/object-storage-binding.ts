@@ -1,0 +1,45 @@
+/** The storage of stateful objects as a service that every function has: it reaches the objects of the function's own classes, and no others. */
+import type { BindingHost, ImplicitBinding } from '../../binding.js';
+import { ServiceId } from '../../service-id.js';
+import { GET, GET_ALARM, LIST, OPEN, WRITE } from '../storage-calls.js';
+import { objectStorageOwner } from './object-storage-owner.js';
+import { type ObjectStore, objectStoreOf } from './object-store.js';
+import { objectStorageService } from './service.js';
+
+/** The objects of all accounts, in a storage that opens with their first use. */
+export interface HostObjectStorage {
+  open(): Promise<ObjectStore>;
+  /** The account is gone: one of the same id begins anew. */
+  forget(account: string): void;
+}
+
+const HEAD_BYTES = 2048;
+/** An object pays for what it stores with its CPU time. The call that woke it was counted. */
+const METHOD = { continues: true, headBytes: HEAD_BYTES } as const;
+
+export const objectStorageBinding: ImplicitBinding<HostObjectStorage> = {
+  id: ServiceId.ObjectStorage,
+  name: 'object-storage',
+  implicit: true,
+  subrequest: 'stateful',
+  methods: { [OPEN]: METHOD, [GET]: METHOD, [LIST]: METHOD, [WRITE]: METHOD, [GET_ALARM]: METHOD },
+  storage: objectStorageOwner,
+  share({ storage }: BindingHost) {
+    let store: ObjectStore | undefined;
+    return {
+      async open() {
+        store ??= objectStoreOf((await storage()).context);
+        return store;
+      },
+      forget: account => store?.forget(account),
+    };
+  },
+  endAccount: (shared, account) => shared.forget(account),
+  open: context =>
+    objectStorageService(() => context.shared.open(), {
+      account: context.account,
+      functionName: context.function,
+      classes: () => context.objectClasses,
+      bounds: () => context.limits,
+    }),
+};

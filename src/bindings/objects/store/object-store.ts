@@ -1,0 +1,264 @@
+/** The stateful objects in one storage: what they have stored, by object. Each has one user at a time, and its writes are written in their order. */
+import type { CallWork } from '../../../quotas/host/call-work.js';
+import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
+import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
+import { afterPrefix, compareKeys } from '../../../storage/records/level-database.js';
+import type { StorageContext } from '../../../storage/storage-context.js';
+import type { ObjectRef } from '../object-ref.js';
+import { PAGE_BYTES, PAGE_ENTRIES } from '../storage-limits.js';
+import { AccountSpaces } from './account-space.js';
+import { AlarmClock } from './alarm-clock.js';
+import { commitWrites, type WriteParts } from './commit-writes.js';
+import { LiveObject, type ObjectChange, type QueuedTask, type QueuedWrite } from './live-object.js';
+import { decodeHead, type ObjectHead } from './object-head.js';
+import { objectKeys, refKey } from './object-keys.js';
+
+export interface ListQuery {
+  /** Inclusive. */
+  readonly from?: string | undefined;
+  /** Exclusive. */
+  readonly to?: string | undefined;
+  readonly prefix?: string | undefined;
+  readonly isReverse: boolean;
+  readonly limit: number;
+}
+
+export interface ListPage {
+  readonly entries: readonly (readonly [key: string, value: Buffer])[];
+  readonly isDone: boolean;
+}
+
+/** Who uses an object: a number that `open` has given. */
+export interface ObjectUse {
+  readonly ref: ObjectRef;
+  readonly user: number;
+}
+
+/** Objects that are remembered after their last call. */
+const MAX_IDLE = 10_000;
+/** Keys that are read at once. */
+const KEYS_AT_ONCE = 8;
+/** Entries of a listing that are read at once. */
+const ENTRIES_AT_ONCE = 64;
+
+const stores = new WeakMap<StorageContext, ObjectStore>();
+
+/** The same for each use of a storage. */
+export function objectStoreOf(storage: StorageContext): ObjectStore {
+  const existing = stores.get(storage) ?? new ObjectStore(storage);
+  stores.set(storage, existing);
+  return existing;
+}
+
+export class ObjectStore {
+  /** What is due, and what runs. */
+  readonly alarms: AlarmClock;
+  readonly #storage: StorageContext;
+  readonly #spaces: AccountSpaces;
+  /** In the order of their last use. */
+  readonly #live = new Map<string, LiveObject>();
+  /** Later than that of an earlier process, whose numbers objects may still have. */
+  #users = Date.now() * 1000;
+
+  constructor(storage: StorageContext) {
+    this.#storage = storage;
+    this.#spaces = new AccountSpaces(storage);
+    this.alarms = new AlarmClock({
+      storage,
+      spaces: this.#spaces,
+      settle: (ref, task) => {
+        const object = this.#object(ref);
+        return this.#run(object, { kind: 'task', run: () => task(this.#parts(object)) });
+      },
+    });
+  }
+
+  /** The account is gone: one of the same id begins anew. */
+  forget(account: string): void {
+    this.#spaces.forget(account);
+    this.alarms.forget(account);
+    for (const [key, { ref }] of this.#live) if (ref.account === account) this.#live.delete(key);
+  }
+
+  /** From now on the object belongs to the caller. Resolves when all that was written for others is on disk, or has failed. */
+  async open(ref: ObjectRef, work: CallWork): Promise<{ readonly user: number; readonly isEmpty: boolean }> {
+    const object = this.#object(ref);
+    const user = ++this.#users;
+    object.opened(user);
+    await new Promise<void>(resolve => {
+      void this.#run(object, { kind: 'task', run: async () => resolve() });
+    });
+    const head = await this.#head(object, work);
+    return { user, isEmpty: head === null || head.keys === 0 };
+  }
+
+  /** Values of the first keys: as many as come together, one at least. `null` for a key that is not there. */
+  get(use: ObjectUse, keys: readonly string[], work: CallWork): Promise<(Buffer | null)[]> {
+    return this.#reading(use, work, async head => {
+      if (head.keys === 0) return keys.map(() => null);
+      const root = objectKeys.values(head.valuesId);
+      const found: (Buffer | null)[] = [];
+      for (let at = 0, bytes = 0; at < keys.length && bytes < PAGE_BYTES; at += KEYS_AT_ONCE) {
+        const recordKeys = keys.slice(at, at + KEYS_AT_ONCE).map(key => root + key);
+        for (const record of await this.#records(recordKeys, work)) {
+          found.push(record ?? null);
+          bytes += record?.byteLength ?? 0;
+        }
+      }
+      return found;
+    });
+  }
+
+  list(use: ObjectUse, query: ListQuery, work: CallWork): Promise<ListPage> {
+    return this.#reading(use, work, async head => {
+      const root = objectKeys.values(head.valuesId);
+      const range = head.keys === 0 ? undefined : rangeOf(root, query);
+      if (range === undefined) return { entries: [], isDone: true };
+      const iterator = await this.#storage.records.iterator(range, undefined, work);
+      const entries: [string, Buffer][] = [];
+      const most = Math.min(query.limit, PAGE_ENTRIES);
+      try {
+        for (let bytes = 0; bytes < PAGE_BYTES && entries.length < most; ) {
+          const some = await iterator.nextv(Math.min(ENTRIES_AT_ONCE, most - entries.length));
+          if (some.length === 0) return { entries, isDone: true };
+          for (const [key, value] of some) {
+            entries.push([key.slice(root.length), value]);
+            bytes += key.length + value.byteLength;
+          }
+        }
+      } finally {
+        await iterator.close();
+      }
+      return { entries, isDone: entries.length >= query.limit };
+    });
+  }
+
+  /**
+   * Resolves when it is on disk. Writes of one user are written in the order of their numbers; none after one that has failed. Rejects with
+   * EDGE_STORAGE_QUOTA, EDGE_STORAGE_FULL, EDGE_OBJECT_RESET for a user who is not the last, and the codes of the storage.
+   */
+  async write(
+    { ref, user }: ObjectUse,
+    number: number,
+    change: () => Promise<ObjectChange>,
+    options: { readonly bounds: StorageBounds | undefined; readonly work: CallWork; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const object = this.#object(ref);
+    const turn = object.turn(user, number, options.signal);
+    if (turn !== undefined) await turn;
+    let changed: ObjectChange;
+    try {
+      changed = await change();
+    } catch (error) {
+      object.fail(user, error);
+      throw error;
+    }
+    const written = new Promise<void>((resolve, reject) => {
+      const { bounds, work } = options;
+      void this.#run(object, { kind: 'write', user, bounds, work, ...changed, resolve, reject });
+    });
+    object.entered();
+    await written;
+  }
+
+  /** When the alarm is due that the object has; null while its handler runs, unless it was set anew. */
+  getAlarm(use: ObjectUse, work: CallWork): Promise<number | null> {
+    return this.#reading(use, work, async ({ alarm }) => {
+      return alarm === undefined || this.alarms.isRunning(use.ref) ? null : alarm.scheduledTime;
+    });
+  }
+
+  /** Reads what was written before the call. */
+  #reading<T>({ ref, user }: ObjectUse, work: CallWork, read: (head: ObjectHead) => Promise<T>): Promise<T> {
+    const object = this.#object(ref);
+    object.check(user);
+    const { head } = object;
+    // A task that began later than a write of the same user may see that: who calls knows what it has written.
+    const reading =
+      head === undefined ? this.#head(object, work).then(found => read(found ?? NO_HEAD)) : read(head ?? NO_HEAD);
+    object.reads.add(reading);
+    const over = (): void => void object.reads.delete(reading);
+    reading.then(over, over);
+    return reading;
+  }
+
+  async #head(object: LiveObject, work: CallWork): Promise<ObjectHead | null> {
+    if (object.head !== undefined) return object.head;
+    const { records } = this.#storage;
+    // After a failed write: it may be found when the database is opened again.
+    await records.awaitRecovery(work);
+    const space = await this.#spaces.of(object.ref.account).find(work);
+    const record = space === null ? undefined : await records.get(objectKeys.head(space, object.ref), work);
+    // A write may have found it meanwhile, and changed it.
+    object.head ??= record === undefined ? null : decodeHead(record);
+    return object.head;
+  }
+
+  async #records(keys: string[], work: CallWork): Promise<(Buffer | undefined)[]> {
+    const { records } = this.#storage;
+    const [first = ''] = keys;
+    const found = keys.length === 1 ? [await records.get(first, work)] : await records.getMany(keys, undefined, work);
+    let bytes = 0;
+    for (const record of found) bytes += record?.byteLength ?? 0;
+    work.charge(costOf(bytes, HOST_COSTS.fileMbMs));
+    return found;
+  }
+
+  #object(ref: ObjectRef): LiveObject {
+    const key = refKey(ref);
+    const object = this.#live.get(key) ?? new LiveObject(ref);
+    this.#live.delete(key);
+    this.#live.set(key, object);
+    if (this.#live.size > MAX_IDLE) this.#dropOldest();
+    return object;
+  }
+
+  #dropOldest(): void {
+    let looked = 0;
+    for (const [key, object] of this.#live) {
+      if (object.isIdle) this.#live.delete(key);
+      if (this.#live.size <= MAX_IDLE || ++looked === 8) return;
+    }
+  }
+
+  #parts(object: LiveObject): WriteParts {
+    return {
+      storage: this.#storage,
+      space: this.#spaces.of(object.ref.account),
+      alarms: this.alarms,
+      object,
+      head: work => this.#head(object, work),
+    };
+  }
+
+  /** Puts it into the queue of the object. Resolves when that is empty. */
+  async #run(object: LiveObject, queued: QueuedWrite | QueuedTask): Promise<void> {
+    object.queue.push(queued);
+    if (object.isRunning) return;
+    object.isRunning = true;
+    const parts = this.#parts(object);
+    for (let next = object.queue[0]; next !== undefined; next = object.queue[0]) {
+      // Reads that came before do not see it.
+      if (object.reads.size > 0) await Promise.allSettled(object.reads);
+      if (next.kind === 'task') {
+        object.queue.shift();
+        await next.run();
+      } else await commitWrites(parts);
+    }
+    object.isRunning = false;
+  }
+}
+
+const NO_HEAD: ObjectHead = { valuesId: '', bytes: 0, keys: 0, alarm: undefined };
+
+/** Undefined when nothing can be in it. */
+function rangeOf(
+  root: string,
+  { from, to, prefix = '', isReverse }: ListQuery,
+): { readonly gte: string; readonly lt: string; readonly reverse: boolean } | undefined {
+  let gte = root + prefix;
+  let lt = afterPrefix(gte);
+  if (from !== undefined && compareKeys(root + from, gte) > 0) gte = root + from;
+  if (to !== undefined && compareKeys(root + to, lt) < 0) lt = root + to;
+  return compareKeys(gte, lt) < 0 ? { gte, lt, reverse: isReverse } : undefined;
+}

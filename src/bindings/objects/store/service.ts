@@ -1,0 +1,182 @@
+/** Answers the calls of the storage of objects (calls.ts). Everything in them was written by a function. */
+import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
+import { describe, isObject } from '../../../quotas/schema/describe.js';
+import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
+import { cancelBody } from '../../cancel-body.js';
+import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../../service.js';
+import type { ObjectRef } from '../object-ref.js';
+import {
+  type FoundValues,
+  FROM_KEY,
+  GET,
+  GET_ALARM,
+  LIST,
+  type ListedPage,
+  OPEN,
+  type OpenedObject,
+  PREFIX,
+  TO_KEY,
+  WRITE,
+} from '../storage-calls.js';
+import { ENTRIES_BYTES, OBJECT_STORAGE_LIMITS } from '../storage-limits.js';
+import { malformed, readEntries, readKeys, writeEntries } from './entry-codec.js';
+import type { ObjectChange } from './live-object.js';
+import type { ObjectStore, ObjectUse } from './object-store.js';
+
+export interface ObjectStorageServiceOptions {
+  readonly account: string;
+  readonly functionName: string;
+  /** The classes of objects that the function has; undefined where that is not known. */
+  readonly classes: () => readonly string[] | undefined;
+  readonly bounds: () => StorageBounds;
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** Rejects with TypeError for wrong arguments, EdgeError for the storage itself. */
+export function objectStorageService(open: () => Promise<ObjectStore>, options: ObjectStorageServiceOptions): Service {
+  let opened: ObjectStore | undefined;
+  const answer = (store: ObjectStore, call: ServiceCall): Promise<ServiceReply> => {
+    const { method, args, work } = call;
+    if (!isObject(args)) throw malformed();
+    const use = useOf(args, options);
+    switch (method) {
+      case OPEN:
+        return answerOpen(store, use, call);
+      case GET:
+        return get(store, use, args, call);
+      case LIST:
+        return list(store, use, args, call);
+      case WRITE:
+        return write(store, use, args, call, options.bounds());
+      case GET_ALARM:
+        return store.getAlarm(use, work).then(head => ({ head }));
+      default:
+        throw new TypeError(`The storage of objects has no method ${describe(method)}`);
+    }
+  };
+  return async call => {
+    try {
+      // Calls are in order from here on: the first ones wait together.
+      opened ??= await open();
+      return await answer(opened, call);
+    } finally {
+      cancelBody(call.body);
+    }
+  };
+}
+
+async function answerOpen(store: ObjectStore, { ref }: ObjectUse, { work }: ServiceCall): Promise<ServiceReply> {
+  const { user, isEmpty } = await store.open(ref, work);
+  const head: OpenedObject = { s: user, e: isEmpty };
+  return { head };
+}
+
+async function get(store: ObjectStore, use: ObjectUse, args: Arguments, call: ServiceCall): Promise<ServiceReply> {
+  const { work } = call;
+  const keys = readKeys(await wholeBody(call, KEYS_BYTES), OBJECT_STORAGE_LIMITS.keys);
+  work.charge(keys.length * HOST_COSTS.keyMs);
+  const found = await store.get(use, keys, work);
+  const head: FoundValues = { n: found.map(value => value?.byteLength ?? -1) };
+  const values = args.x === true ? [] : found.filter(value => value !== null);
+  const [only] = values;
+  if (only === undefined) return { head };
+  return { head, body: values.length === 1 ? only : Buffer.concat(values) };
+}
+
+async function list(store: ObjectStore, use: ObjectUse, args: Arguments, call: ServiceCall): Promise<ServiceReply> {
+  const { l: limit, r: isReverse, b: bits } = args;
+  if (!isCount(limit) || limit === 0 || typeof isReverse !== 'boolean' || !isCount(bits)) throw malformed();
+  const keys = readKeys(await wholeBody(call, KEYS_BYTES), MAX_LIST_KEYS);
+  let at = 0;
+  const key = (bit: number): string | undefined => {
+    if ((bits & bit) === 0) return undefined;
+    const next = keys[at++];
+    if (next === undefined) throw malformed();
+    return next;
+  };
+  const query = { from: key(FROM_KEY), to: key(TO_KEY), prefix: key(PREFIX), isReverse, limit };
+  const page = await store.list(use, query, call.work);
+  const head: ListedPage = { d: page.isDone };
+  return { head, body: page.entries.length === 0 ? null : writeEntries(page.entries) };
+}
+
+async function write(
+  store: ObjectStore,
+  use: ObjectUse,
+  { q: number, n: length, d: isClearing = false, a: alarm }: Arguments,
+  call: ServiceCall,
+  bounds: StorageBounds,
+): Promise<ServiceReply> {
+  if (!isCount(number) || !isCount(length) || length > ENTRIES_BYTES || typeof isClearing !== 'boolean')
+    throw malformed();
+  if (!isAlarmTime(alarm)) throw malformed();
+  const { work, signal } = call;
+  work.countBytes(length);
+  try {
+    const change = async (): Promise<ObjectChange> => {
+      const body = await wholeBody(call, length);
+      if (body.byteLength !== length) throw malformed();
+      const entries = readEntries(body);
+      work.charge(entries.size * HOST_COSTS.keyMs);
+      return { isClearing, entries, alarm };
+    };
+    await store.write(use, number, change, { bounds, work, signal });
+  } finally {
+    work.countBytes(-length);
+  }
+  return { head: null };
+}
+
+/** All keys of one get() or delete(), each with its length. */
+const KEYS_BYTES = OBJECT_STORAGE_LIMITS.keys * (OBJECT_STORAGE_LIMITS.keyBytes + 2);
+const MAX_LIST_KEYS = 3;
+const CLASS_NAME = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]{0,254}$/u;
+const OBJECT_ID = /^[0-9a-f]{64}$/;
+/** Of a Date. */
+const MAX_TIME_MS = 8.64e15;
+
+/** @throws TypeError for an object that is not one of the function */
+function useOf(
+  { c: className, i: id, s: user }: Arguments,
+  { account, functionName, classes }: ObjectStorageServiceOptions,
+): ObjectUse {
+  if (typeof className !== 'string' || typeof id !== 'string' || !isCount(user)) throw malformed();
+  if (!CLASS_NAME.test(className) || !OBJECT_ID.test(id)) throw malformed();
+  const known = classes();
+  if (known !== undefined && !known.includes(className))
+    throw new TypeError(`The function has no class ${describe(className)} of objects`);
+  const ref: ObjectRef = { account, functionName, className, id };
+  return { ref, user };
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function isAlarmTime(value: unknown): value is number | null | undefined {
+  if (value === undefined || value === null) return true;
+  return isCount(value) && value > 0 && value <= MAX_TIME_MS;
+}
+
+async function wholeBody({ body, work }: ServiceCall, most: number): Promise<Uint8Array> {
+  if (body === null) return NOTHING;
+  if (!(body instanceof Uint8Array)) return collect(body, most);
+  work.charge((body.byteLength / MEBIBYTE) * HOST_COSTS.movedMbMs);
+  if (body.byteLength > most) throw malformed();
+  return body;
+}
+
+async function collect(body: Exclude<ServiceBody, Uint8Array>, most: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.byteLength;
+    if (length > most) throw malformed();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+const MEBIBYTE = 1024 * 1024;
+const NOTHING = new Uint8Array(0);

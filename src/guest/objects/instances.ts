@@ -1,0 +1,86 @@
+/** The objects that are live in this isolate, by class and id: made by their first event, forgotten when they were idle for long or were reset. */
+import { Op } from '../../isolate/ops/table.ts';
+import { opNumber } from '../bridge.ts';
+import { theEnv } from '../env/env.ts';
+import {
+  arrayIndexOf,
+  construct,
+  MapCtor,
+  mapDelete,
+  mapForEach,
+  mapGet,
+  mapSet,
+  TypeErrorCtor,
+} from '../primordials.ts';
+import { StatefulObject } from '../rpc/entrypoint.ts';
+import { isOf, mainExport } from '../rpc/serve.ts';
+import { isCallable, isObject } from '../web/base/idl.ts';
+import { LiveObject } from './live-object.ts';
+import { createState } from './object-state.ts';
+import { createObjectStorage } from './storage/object-storage.ts';
+
+const live = new MapCtor<string, LiveObject>();
+/** Objects without an event for so long are forgotten by the next sweep, which follows within as long again. */
+let idleMs = 70_000;
+let sweptMs = 0;
+
+let deletesAlarm = false;
+
+/** @param flags the compatibility flags of the function, those of its date included */
+export function configureObjects(ms: number | undefined, flags: readonly string[]): void {
+  if (ms !== undefined) idleMs = ms;
+  deletesAlarm = arrayIndexOf(flags, 'delete_all_deletes_alarm') >= 0;
+}
+
+/**
+ * The live instance, which is constructed when there is none.
+ * @throws what its constructor throws, TypeError when there is no such class
+ */
+export function instanceOf(className: string, id: string, name: string | undefined): LiveObject {
+  const nowMs = opNumber(Op.Now);
+  if (nowMs - sweptMs >= idleMs) sweep(nowMs);
+  const key = `${className}/${id}`;
+  let object = mapGet(live, key);
+  if (object === undefined) {
+    object = createObject(key, className, id, name);
+  }
+  object.lastUsedMs = nowMs;
+  return object;
+}
+
+function createObject(key: string, className: string, id: string, name: string | undefined): LiveObject {
+  const exported = mainExport(className);
+  if (!isClass(exported)) throw new TypeErrorCtor(`The export "${className}" is no class`);
+  const object = new LiveObject(className, id, broken => {
+    if (mapGet(live, key) === broken) mapDelete(live, key);
+  });
+  const state = createState({ object, name, createStorage: () => storageOf(object, exported) });
+  mapSet(live, key, object);
+  try {
+    object.instance = construct(exported, [state, theEnv()]);
+  } catch (error) {
+    object.reset(error);
+  }
+  return object;
+}
+
+function storageOf({ className, id, gates }: LiveObject, { prototype }: { readonly prototype: object }): object {
+  const hasAlarmHandler = isCallable((prototype as { readonly alarm?: unknown }).alarm); // every object can be read from
+  return createObjectStorage({ className, id, gates, hasAlarmHandler, deletesAlarm });
+}
+
+function isClass(value: unknown): value is (new (context: unknown, env: unknown) => object) & { prototype: object } {
+  return typeof value === 'function' && isCallable(value) && isObject(value.prototype);
+}
+
+/** Whether methods of the object may be called. */
+export function takesCalls(instance: object): boolean {
+  return isOf(instance, StatefulObject.prototype);
+}
+
+function sweep(nowMs: number): void {
+  sweptMs = nowMs;
+  mapForEach(live, (object, key) => {
+    if (object.isIdle && nowMs - object.lastUsedMs >= idleMs) mapDelete(live, key);
+  });
+}

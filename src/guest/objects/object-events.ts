@@ -1,0 +1,223 @@
+/** Events of stateful objects: each finds its object, waits for the input gate, and is answered when the output gate is open. */
+import type { ReceivedCall } from '../../bindings/function/calls.ts';
+import type { ObjectEventHead } from '../../bindings/objects/calls.ts';
+import { ServiceId } from '../../bindings/service-id.ts';
+import { BODY_NONE, BODY_STREAM, Ev } from '../../isolate/ops/table.ts';
+import { onEvent } from '../bridge.ts';
+import { setOutputGate } from '../call-service.ts';
+import type { AlarmInfo } from '../events/handlers.ts';
+import { answerFetch, answerOther, currentInvocation, fail, Invocation, requestOf } from '../events/invocation.ts';
+import { HostBody } from '../host-body.ts';
+import {
+  ErrorCtor,
+  jsonParse,
+  PromiseCtor,
+  reflectApply,
+  stringCharCodeAt,
+  stringIndexOf,
+  stringSlice,
+  stringSplit,
+  TypeErrorCtor,
+} from '../primordials.ts';
+import { answerCall } from '../rpc/serve.ts';
+import { isCallable, isObject } from '../web/base/idl.ts';
+import { isResponse } from '../web/fetch/response.ts';
+import { instanceOf, takesCalls } from './instances.ts';
+import type { LiveObject, ObjectEvent } from './live-object.ts';
+import { forgetResumed, resume } from './resume.ts';
+
+const FETCH = 102; // f
+const RPC = 114; // r
+
+class ObjectInvocation extends Invocation {
+  object: LiveObject | undefined = undefined;
+  event: ObjectEvent | undefined = undefined;
+  /** It was answered, or has failed. */
+  isAnswered = false;
+
+  // Its calls may be those of others that have waited for it: it is known until the host has closed it.
+  protected override get staysKnown(): boolean {
+    return true;
+  }
+
+  /** An event of an object goes on when its client is gone: others rely on what it has begun. */
+  override abandon(): void {}
+
+  override failed(failure: string): void {
+    if (this.isAnswered) return;
+    this.isAnswered = true;
+    super.failed(failure);
+  }
+
+  override closed(): void {
+    forgetResumed(this.id);
+    const { object, event } = this;
+    if (object === undefined || event === undefined) return;
+    if (this.isAnswered) object.ended(event);
+    else {
+      this.isAnswered = true;
+      object.gone(event);
+      object.reset(new ErrorCtor('The object was reset: an event of it was ended before it was done'));
+    }
+  }
+}
+
+onEvent(Ev.ObjectEvent, (id: number, text: string, bodySize: number) => {
+  isUsed();
+  const invocation = new ObjectInvocation(id);
+  const lineEnd = stringIndexOf(text, '\n');
+  const { c, i, n }: ObjectEventHead = jsonParse(stringSlice(text, 1, lineEnd)); // the host's
+  const head = stringSlice(text, lineEnd + 1);
+  let object: LiveObject;
+  try {
+    object = instanceOf(c, i, n);
+  } catch (error) {
+    fail(invocation, error, 'EDGE_HANDLER_THREW');
+    return;
+  }
+  if (object.broken !== undefined) {
+    fail(invocation, object.broken.error, 'EDGE_OBJECT_RESET');
+    return;
+  }
+  invocation.object = object;
+  const kind = stringCharCodeAt(text, 0);
+  if (kind === FETCH) receiveFetch(invocation, object, head, bodySize);
+  else if (kind === RPC) receiveCall(invocation, object, head, bodySize);
+  else receiveAlarm(invocation, object, head);
+});
+
+function eventOf(invocation: ObjectInvocation, object: LiveObject, isReady: boolean, deliver: () => void): ObjectEvent {
+  const event: ObjectEvent = {
+    invocation,
+    isReady,
+    deliver,
+    broken: error => {
+      if (!invocation.isAnswered) fail(invocation, error, 'EDGE_OBJECT_RESET');
+      object.ended(event);
+    },
+  };
+  invocation.event = event;
+  return event;
+}
+
+function receiveFetch(invocation: ObjectInvocation, object: LiveObject, head: string, bodySize: number): void {
+  const request = requestOf(invocation, head, bodySize);
+  const deliver = (): void =>
+    call(invocation, object, 'fetch', request, result => {
+      // A Response that is there already is checked by the one who answers.
+      answerFetch(invocation, result);
+    });
+  object.receive(eventOf(invocation, object, true, deliver));
+}
+
+function receiveAlarm(invocation: ObjectInvocation, object: LiveObject, head: string): void {
+  const [time = '', retries = ''] = stringSplit(head, '\n');
+  const info: AlarmInfo = { scheduledTime: +time, retryCount: +retries, isRetry: +retries > 0 };
+  const deliver = (): void =>
+    call(invocation, object, 'alarm', info, () => {
+      answerOther(invocation, undefined);
+    });
+  object.receive(eventOf(invocation, object, true, deliver));
+}
+
+/** Calls a handler of the instance; `answer` gets what it answered when the output gate is open. */
+function call(
+  invocation: ObjectInvocation,
+  object: LiveObject,
+  method: 'fetch' | 'alarm',
+  argument: unknown,
+  answer: (result: unknown) => void,
+): void {
+  let result: unknown;
+  try {
+    const { instance } = object;
+    const handler: unknown = isObject(instance) ? (instance as { [name: string]: unknown })[method] : undefined; // every object can be read from
+    if (!isCallable(handler)) throw new TypeErrorCtor(`The class "${object.className}" has no method ${method}()`);
+    result = reflectApply(handler, instance, [argument]);
+  } catch (error) {
+    finish(invocation, object, () => fail(invocation, error, 'EDGE_HANDLER_THREW'));
+    return;
+  }
+  if (isResponse(result)) finish(invocation, object, () => answer(result));
+  else void settle(invocation, object, result, answer);
+}
+
+async function settle(
+  invocation: ObjectInvocation,
+  object: LiveObject,
+  promise: unknown,
+  answer: (result: unknown) => void,
+): Promise<void> {
+  let result: unknown;
+  try {
+    result = await promise;
+  } catch (error) {
+    finish(invocation, object, () => fail(invocation, error, 'EDGE_HANDLER_THREW'));
+    return;
+  }
+  finish(invocation, object, () => answer(result));
+}
+
+/** Answers when what was written is on disk. An object that was reset has failed the event by then. */
+function finish(invocation: ObjectInvocation, object: LiveObject, answer: () => void): void {
+  object.gates.whenWritten(() => {
+    if (invocation.isAnswered) return;
+    answer();
+    invocation.isAnswered = true;
+  });
+}
+
+function receiveCall(invocation: ObjectInvocation, object: LiveObject, head: string, bodySize: number): void {
+  const received: ReceivedCall = jsonParse(head); // the host's
+  const body = bodySize === BODY_NONE ? null : new HostBody(invocation.id, bodySize < 0 ? BODY_STREAM : bodySize);
+  let begin = (): void => {};
+  const event = eventOf(invocation, object, false, () => begin());
+  void answerCall(invocation, received, body, {
+    begin: () =>
+      new PromiseCtor<object>((resolve, reject) => {
+        begin = () => {
+          const { instance } = object;
+          if (instance !== undefined && takesCalls(instance)) resolve(instance);
+          else
+            reject(
+              new TypeErrorCtor(
+                `The object does not support RPC, because its class "${object.className}" does not extend StatefulObject. Call fetch(), or let it extend StatefulObject`,
+              ),
+            );
+        };
+        event.isReady = true;
+        object.pump(currentInvocation()?.id ?? 0);
+      }),
+    finish: answer => {
+      // Its arguments could not be read: nothing is delivered.
+      if (!event.isReady) object.gone(event);
+      finish(invocation, object, answer);
+    },
+  });
+  object.receive(event);
+}
+
+let isGateSet = false;
+
+/** Only isolates with objects look for gates. */
+function isUsed(): void {
+  if (isGateSet) return;
+  isGateSet = true;
+  setOutputGate(service => {
+    const invocation = currentInvocation();
+    if (!(invocation instanceof ObjectInvocation) || invocation.object === undefined) return undefined;
+    const { object } = invocation;
+    if (object.broken !== undefined) throw new ErrorCtor('The object was reset: this instance of it is over');
+    // Its own calls go on: they are what the gate waits for.
+    if (service === ServiceId.ObjectStorage || object.gates.isOutputOpen) return undefined;
+    return (go, refuse) => {
+      invocation.tasks++;
+      object.gates.whenWritten(() => {
+        const broken = object.broken;
+        const isResumed = broken === undefined && resume(invocation.id, go);
+        if (!isResumed) refuse(broken?.error ?? new ErrorCtor('The event that this belongs to is over'));
+        invocation.endTask();
+      });
+    };
+  });
+}

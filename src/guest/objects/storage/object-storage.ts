@@ -1,0 +1,440 @@
+/** The storage of a stateful object as functions have it: `ctx.storage`. */
+import {
+  arrayPush,
+  ErrorCtor,
+  MapCtor,
+  mapForEach,
+  mapSet,
+  PromiseCtor,
+  promiseReject,
+  promiseResolve,
+  promiseThen,
+  TypeErrorCtor,
+  WeakMapCtor,
+  weakMapGet,
+  weakMapSet,
+} from '../../primordials.ts';
+import { defineInterface, invoke, isCallable, isObject } from '../../web/base/idl.ts';
+import type { ObjectGates } from '../gates.ts';
+import { toAlarmTime, toKey, toKeys, toListRange, toOptions, toPairs } from './arguments.ts';
+import { type Layer, StorageState } from './storage-state.ts';
+import { decodeValue, encodeValue } from './values.ts';
+import { noChanges } from './write-buffer.ts';
+
+export interface ObjectStorageContext {
+  readonly className: string;
+  readonly id: string;
+  readonly gates: ObjectGates;
+  readonly hasAlarmHandler: boolean;
+  /** deleteAll() deletes the alarm, too. @default false */
+  readonly deletesAlarm?: boolean;
+}
+
+/** What storage and transactions have in common. `check` throws when the receiver may not be used any more. */
+class Operations {
+  protected readonly state: StorageState;
+  protected readonly context: ObjectStorageContext;
+
+  constructor(state: StorageState, context: ObjectStorageContext) {
+    this.state = state;
+    this.context = context;
+  }
+
+  check(_method: string): void {}
+
+  async get(key: unknown, options: unknown): Promise<unknown> {
+    this.check('get');
+    const read = toOptions(options);
+    const keys = toKeys(key);
+    if (keys === undefined) {
+      const value = (await this.state.read([toKey(key)], read))[0];
+      return value === null || value === undefined ? undefined : decodeValue(value);
+    }
+    const values = await this.state.read(keys, read);
+    const found = new MapCtor<string, unknown>();
+    for (let i = 0; i < keys.length; i++) {
+      const value = values[i];
+      if (value !== null && value !== undefined) mapSet(found, keys[i] ?? '', decodeValue(value));
+    }
+    return found;
+  }
+
+  async list(options: unknown): Promise<Map<string, unknown>> {
+    this.check('list');
+    const entries = await this.state.list(toListRange(options), toOptions(options));
+    const found = new MapCtor<string, unknown>();
+    for (let i = 0; i < entries.length; i++) {
+      const entry = entries[i];
+      if (entry !== undefined) mapSet(found, entry[0], decodeValue(entry[1]));
+    }
+    return found;
+  }
+
+  /** What it writes can be read at once. */
+  put(key: unknown, value: unknown, options: unknown): Promise<void> {
+    try {
+      this.check('put');
+      const changes = noChanges();
+      let write = options;
+      if (isObject(key)) {
+        write = value;
+        mapForEach(toPairs(key), (bytes, name) => {
+          mapSet(changes.entries, name, bytes);
+        });
+      } else {
+        if (value === undefined) throw new TypeErrorCtor('put() called with undefined value.');
+        mapSet(changes.entries, toKey(key), encodeValue(value));
+      }
+      this.state.write(changes, toOptions(write));
+      return this.state.buffer.room();
+    } catch (error) {
+      return promiseReject(error);
+    }
+  }
+
+  /** Deletes at once; whether there was something is known later. */
+  delete(key: unknown, options: unknown): Promise<unknown> {
+    try {
+      this.check('delete');
+      const several = toKeys(key);
+      const keys = several ?? [toKey(key)];
+      const given = toOptions(options);
+      const existed = this.state.read(keys, given, true);
+      const changes = noChanges();
+      for (let i = 0; i < keys.length; i++) mapSet(changes.entries, keys[i] ?? '', undefined);
+      this.state.write(changes, given);
+      return promiseThen(existed, values => {
+        let count = 0;
+        for (let i = 0; i < values.length; i++) if (values[i] !== null) count++;
+        return several === undefined ? count > 0 : count;
+      });
+    } catch (error) {
+      return promiseReject(error);
+    }
+  }
+
+  async getAlarm(options: unknown): Promise<number | null> {
+    this.check('getAlarm');
+    return this.state.getAlarm(toOptions(options));
+  }
+
+  setAlarm(time: unknown, options: unknown): Promise<void> {
+    try {
+      this.check('setAlarm');
+      const alarm = toAlarmTime(time);
+      if (!this.context.hasAlarmHandler) {
+        throw new TypeErrorCtor('Your Durable Object class must have an alarm() handler in order to call setAlarm()');
+      }
+      this.state.write({ ...noChanges(), alarm }, toOptions(options));
+      return promiseResolve(undefined);
+    } catch (error) {
+      return promiseReject(error);
+    }
+  }
+
+  deleteAlarm(options: unknown): Promise<void> {
+    try {
+      this.check('deleteAlarm');
+      this.state.write({ ...noChanges(), alarm: null }, toOptions(options));
+      return promiseResolve(undefined);
+    } catch (error) {
+      return promiseReject(error);
+    }
+  }
+}
+
+let isConstructing = false;
+
+function construct<T>(make: () => T): T {
+  isConstructing = true;
+  try {
+    return make();
+  } finally {
+    isConstructing = false;
+  }
+}
+
+function refuseConstruction(): void {
+  if (!isConstructing) throw new TypeErrorCtor('Illegal constructor');
+  isConstructing = false;
+}
+
+/** A transaction as its closure has it. */
+class TransactionOperations extends Operations {
+  readonly layer: Layer;
+
+  constructor(state: StorageState, context: ObjectStorageContext, layer: Layer) {
+    super(state, context);
+    this.layer = layer;
+  }
+
+  override check(method: string): void {
+    if (this.layer.state === 'rolled back') throw new ErrorCtor(`Cannot ${method}() on rolled back transaction`);
+    if (this.layer.state === 'open') return;
+    throw new ErrorCtor(
+      `Cannot call ${method}() on transaction that has already committed: did you move \`txn\` outside of the closure?`,
+    );
+  }
+
+  rollback(): void {
+    // Once more changes nothing.
+    if (this.layer.state === 'rolled back') return;
+    this.check('rollback');
+    this.state.rollBack(this.layer);
+  }
+}
+
+export class DurableObjectTransaction {
+  readonly #operations: TransactionOperations;
+
+  constructor(operations: TransactionOperations) {
+    refuseConstruction();
+    this.#operations = operations;
+  }
+
+  get(key: unknown, options: unknown = undefined): Promise<unknown> {
+    return this.#operations.get(key, options);
+  }
+
+  list(options: unknown = undefined): Promise<Map<string, unknown>> {
+    return this.#operations.list(options);
+  }
+
+  put(key: unknown, value: unknown = undefined, options: unknown = undefined): Promise<void> {
+    return this.#operations.put(key, value, options);
+  }
+
+  delete(key: unknown, options: unknown = undefined): Promise<unknown> {
+    return this.#operations.delete(key, options);
+  }
+
+  deleteAll(): never {
+    this.#operations.check('deleteAll');
+    throw deleteAllInTransaction();
+  }
+
+  getAlarm(options: unknown = undefined): Promise<number | null> {
+    return this.#operations.getAlarm(options);
+  }
+
+  setAlarm(time: unknown, options: unknown = undefined): Promise<void> {
+    return this.#operations.setAlarm(time, options);
+  }
+
+  deleteAlarm(options: unknown = undefined): Promise<void> {
+    return this.#operations.deleteAlarm(options);
+  }
+
+  rollback(): void {
+    this.#operations.rollback();
+  }
+}
+
+class StorageOperations extends Operations {
+  /** Those that were asked for and have not begun, one after the other. */
+  #last: Promise<unknown> = promiseResolve(undefined);
+
+  deleteAll(options: unknown): Promise<void> {
+    try {
+      if (this.state.layer !== undefined) throw deleteAllInTransaction();
+      const alarm = this.context.deletesAlarm === true ? null : undefined;
+      this.state.write({ ...noChanges(), isClearing: true, alarm }, toOptions(options));
+      return promiseResolve(undefined);
+    } catch (error) {
+      return promiseReject(error);
+    }
+  }
+
+  sync(): Promise<void> {
+    return this.state.buffer.sync();
+  }
+
+  /**
+   * Those that are asked for together run one after the other. One that is asked for while another runs is within that: it cannot be told from one that
+   * the closure asks for.
+   */
+  transaction(closure: unknown): Promise<unknown> {
+    if (!isCallable(closure)) return promiseReject(new TypeErrorCtor('transaction() requires a function'));
+    if (this.state.layer !== undefined) return this.#transact(closure);
+    const before = this.#last;
+    const run = async (): Promise<unknown> => {
+      await before;
+      return this.#transact(closure);
+    };
+    const result = run();
+    this.#last = promiseThen(
+      result,
+      () => {},
+      () => {},
+    );
+    return result;
+  }
+
+  transactionSync(closure: unknown): unknown {
+    if (!isCallable(closure)) throw new TypeErrorCtor('transactionSync() requires a function');
+    this.state.buffer.check();
+    const layer = this.state.open();
+    let result: unknown;
+    try {
+      result = invoke(closure, undefined, []);
+      if (isThenable(result)) throw new TypeErrorCtor('transactionSync() requires a function that returns no promise');
+    } catch (error) {
+      this.state.rollBack(layer);
+      throw error;
+    }
+    this.state.commit(layer);
+    return result;
+  }
+
+  async #transact(closure: (...args: never[]) => unknown): Promise<unknown> {
+    this.state.buffer.check();
+    const openInput = this.state.gates.closeInput();
+    const layer = this.state.open();
+    const operations = new TransactionOperations(this.state, this.context, layer);
+    try {
+      const result = await (invoke(closure, undefined, [
+        construct(() => new DurableObjectTransaction(operations)),
+      ]) as unknown);
+      // One that was begun within it and is not over goes on with it.
+      while (layer.state === 'open' && this.state.layer !== layer) await this.#inner();
+      this.state.buffer.check();
+      if (layer.state === 'open') this.state.commit(layer);
+      return result;
+    } catch (error) {
+      this.state.rollBack(layer);
+      throw error;
+    } finally {
+      this.#ended();
+      void afterMicrotasks(openInput);
+    }
+  }
+
+  #waiting: (() => void)[] = [];
+
+  #inner(): Promise<void> {
+    return new PromiseCtor(resolve => {
+      arrayPush(this.#waiting, resolve);
+    });
+  }
+
+  #ended(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (let i = 0; i < waiting.length; i++) waiting[i]?.();
+  }
+}
+
+export class DurableObjectStorage {
+  readonly #operations: StorageOperations;
+
+  constructor(operations: StorageOperations) {
+    refuseConstruction();
+    this.#operations = operations;
+  }
+
+  get sql(): never {
+    this.#operations; // a receiver that is no storage throws
+    throw new ErrorCtor('SQL is not enabled for this Durable Object class');
+  }
+
+  get kv(): never {
+    this.#operations;
+    throw new ErrorCtor(
+      'storage.kv is not enabled for this Durable Object class: use the asynchronous methods of storage, which are get(), put(), delete() and list()',
+    );
+  }
+
+  get(key: unknown, options: unknown = undefined): Promise<unknown> {
+    return this.#operations.get(key, options);
+  }
+
+  list(options: unknown = undefined): Promise<Map<string, unknown>> {
+    return this.#operations.list(options);
+  }
+
+  put(key: unknown, value: unknown = undefined, options: unknown = undefined): Promise<void> {
+    return this.#operations.put(key, value, options);
+  }
+
+  delete(key: unknown, options: unknown = undefined): Promise<unknown> {
+    return this.#operations.delete(key, options);
+  }
+
+  deleteAll(options: unknown = undefined): Promise<void> {
+    return this.#operations.deleteAll(options);
+  }
+
+  getAlarm(options: unknown = undefined): Promise<number | null> {
+    return this.#operations.getAlarm(options);
+  }
+
+  setAlarm(time: unknown, options: unknown = undefined): Promise<void> {
+    return this.#operations.setAlarm(time, options);
+  }
+
+  deleteAlarm(options: unknown = undefined): Promise<void> {
+    return this.#operations.deleteAlarm(options);
+  }
+
+  transaction(closure: unknown): Promise<unknown> {
+    return this.#operations.transaction(closure);
+  }
+
+  transactionSync(closure: unknown): unknown {
+    return this.#operations.transactionSync(closure);
+  }
+
+  sync(): Promise<void> {
+    return this.#operations.sync();
+  }
+
+  getCurrentBookmark(): Promise<never> {
+    return noBookmarks();
+  }
+
+  getBookmarkForTime(): Promise<never> {
+    return noBookmarks();
+  }
+
+  onNextSessionRestoreBookmark(): Promise<never> {
+    return noBookmarks();
+  }
+}
+
+defineInterface(DurableObjectTransaction);
+defineInterface(DurableObjectStorage);
+
+const states = new WeakMapCtor<object, StorageState>();
+
+/** `ctx.storage`. */
+export function createObjectStorage(context: ObjectStorageContext): object {
+  const state = new StorageState(context.className, context.id, context.gates);
+  const operations = new StorageOperations(state, context);
+  const storage = construct(() => new DurableObjectStorage(operations));
+  weakMapSet(states, storage, state);
+  return storage;
+}
+
+/** The instance that has the storage is given up. Its methods fail from now on, and what was not sent yet is not stored. */
+export function endObjectStorage(storage: object, error?: unknown): void {
+  weakMapGet(states, storage)?.end(error);
+}
+
+function deleteAllInTransaction(): Error {
+  return new ErrorCtor('Cannot call deleteAll() within a transaction');
+}
+
+function noBookmarks(): Promise<never> {
+  return promiseReject(
+    new ErrorCtor('Bookmarks are not supported: the storage of an object cannot be set back to an earlier time'),
+  );
+}
+
+function isThenable(value: unknown): boolean {
+  return isObject(value) && isCallable((value as { readonly then?: unknown }).then); // every object can be read from
+}
+
+async function afterMicrotasks(task: () => void): Promise<void> {
+  for (let turn = 0; turn < 12; turn++) await undefined;
+  task();
+}

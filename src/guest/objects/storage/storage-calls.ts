@@ -1,0 +1,187 @@
+/** The calls of one object's storage. Before the first of them the object is opened, which ends the use of it by those before. */
+import {
+  type FoundValues,
+  FROM_KEY,
+  GET,
+  GET_ALARM,
+  LIST,
+  type ListedPage,
+  OPEN,
+  type OpenedObject,
+  PREFIX,
+  TO_KEY,
+  WRITE,
+} from '../../../bindings/objects/storage-calls.ts';
+import { ServiceId } from '../../../bindings/service-id.ts';
+import { callService } from '../../call-service.ts';
+import { currentInvocation, type Invocation } from '../../events/invocation.ts';
+import type { HostBody } from '../../host-body.ts';
+import {
+  arrayPush,
+  arraySlice,
+  jsonParse,
+  jsonStringify,
+  PromiseCtor,
+  promiseThen,
+  typedArrayLength,
+  typedArraySet,
+  Uint8ArrayCtor,
+} from '../../primordials.ts';
+import { rejection } from '../../rejection.ts';
+import type { ListRange } from './arguments.ts';
+import { copyOf, type Entries, type Entry, packEntries, packKeys, unpackEntries } from './packing.ts';
+
+interface Reply {
+  readonly head: unknown;
+  readonly body: Uint8Array;
+}
+
+export interface WrittenBatch {
+  readonly entries: Entries;
+  readonly isClearing: boolean;
+  readonly alarm: number | null | undefined;
+}
+
+export interface Page {
+  readonly entries: readonly Entry[];
+  readonly isDone: boolean;
+}
+
+export class StorageCalls {
+  /** JSON, without the brace at its end. */
+  readonly #address: string;
+  #user: number | undefined;
+  #opening: Promise<void> | undefined;
+  /** Nothing was stored when the object was opened. */
+  wasEmpty = false;
+  #writes = 0;
+
+  constructor(className: string, id: string) {
+    this.#address = `{"c":${jsonStringify(className)},"i":${jsonStringify(id)}`;
+  }
+
+  /** Values by key; null for keys that are not there, and with `isExistence` no bytes for those that are. */
+  async get(keys: readonly string[], isExistence = false): Promise<(Uint8Array | null)[]> {
+    const values: (Uint8Array | null)[] = [];
+    while (values.length < keys.length) {
+      const rest = values.length === 0 ? keys : arraySlice(keys, values.length);
+      const { head, body } = await this.#call(GET, isExistence ? ',"x":true' : '', packKeys(rest));
+      const { n: lengths } = head as FoundValues; // the host's
+      let at = 0;
+      for (let i = 0; i < lengths.length; i++) {
+        const length = lengths[i] ?? -1;
+        if (length < 0) arrayPush(values, null);
+        else if (isExistence) arrayPush(values, NOTHING);
+        else {
+          arrayPush(values, length === typedArrayLength(body) ? body : copyOf(body, at, at + length));
+          at += length;
+        }
+      }
+    }
+    return values;
+  }
+
+  async list({ from, to, prefix, isReverse }: ListRange, limit: number): Promise<Page> {
+    const keys: string[] = [];
+    let bits = 0;
+    if (from !== undefined) {
+      arrayPush(keys, from);
+      bits |= FROM_KEY;
+    }
+    if (to !== undefined) {
+      arrayPush(keys, to);
+      bits |= TO_KEY;
+    }
+    if (prefix !== undefined) {
+      arrayPush(keys, prefix);
+      bits |= PREFIX;
+    }
+    const { head, body } = await this.#call(LIST, `,"l":${limit},"r":${isReverse},"b":${bits}`, packKeys(keys));
+    return { entries: unpackEntries(body), isDone: (head as ListedPage).d }; // the host's
+  }
+
+  async getAlarm(): Promise<number | null> {
+    const { head } = await this.#call(GET_ALARM, '', null);
+    return head as number | null; // the host's
+  }
+
+  /** Resolves when it is on disk. Writes take effect in the order of the calls. */
+  write({ entries, isClearing, alarm }: WrittenBatch): Promise<unknown> {
+    const body = packEntries(entries);
+    const clear = isClearing ? ',"d":true' : '';
+    const time = alarm === undefined ? '' : `,"a":${alarm}`;
+    return this.#call(WRITE, `,"q":${this.#writes++},"n":${typedArrayLength(body)}${clear}${time}`, body);
+  }
+
+  async #call(method: string, args: string, body: Uint8Array | null): Promise<Reply> {
+    if (this.#user !== undefined) return this.#send(method, args, body);
+    this.#opening ??= this.#open();
+    const invocation = currentInvocation();
+    await this.#opening;
+    const reply = this.#send(method, args, body);
+    // The turn may be that of another invocation, with which the call must not end.
+    const other = currentInvocation();
+    if (other !== undefined && other !== invocation) holdFor(other, reply);
+    return reply;
+  }
+
+  async #open(): Promise<void> {
+    try {
+      const { head } = await this.#sendAs(0, OPEN, '', null);
+      const { s, e } = head as OpenedObject; // the host's
+      this.#user = s;
+      this.wasEmpty = e;
+    } catch (error) {
+      this.#opening = undefined;
+      throw error;
+    }
+  }
+
+  #send(method: string, args: string, body: Uint8Array | null): Promise<Reply> {
+    return this.#sendAs(this.#user ?? 0, method, args, body);
+  }
+
+  #sendAs(user: number, method: string, args: string, body: Uint8Array | null): Promise<Reply> {
+    const head = `${this.#address},"s":${user}${args}}`;
+    const sent = body !== null && typedArrayLength(body) === 0 ? null : body;
+    return new PromiseCtor(resolve => {
+      callService(ServiceId.ObjectStorage, method, '', head, sent, {
+        onReply: (text, replyBody) => resolve(received(text, replyBody)),
+        onFailed: (makeError, site) => resolve(rejection(makeError, site)),
+      });
+    });
+  }
+}
+
+/** Keeps an invocation open until the promise has settled. */
+export function holdFor(invocation: Invocation, promise: Promise<unknown>): void {
+  invocation.tasks++;
+  const over = (): void => invocation.endTask();
+  promiseThen(promise, over, over);
+}
+
+function received(text: string, body: HostBody | null): Reply | Promise<Reply> {
+  const head: unknown = jsonParse(text);
+  if (body === null) return { head, body: NOTHING };
+  return body.isComplete ? { head, body: body.bytes() } : collected(head, body);
+}
+
+async function collected(head: unknown, body: HostBody): Promise<Reply> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for (let chunk = await body.next(); chunk !== undefined; chunk = await body.next()) {
+    arrayPush(chunks, chunk);
+    length += typedArrayLength(chunk);
+  }
+  const whole = new Uint8ArrayCtor(length);
+  let at = 0;
+  for (let i = 0; i < chunks.length; i++) {
+    const chunk = chunks[i];
+    if (chunk === undefined) continue;
+    typedArraySet(whole, chunk, at);
+    at += typedArrayLength(chunk);
+  }
+  return { head, body: whole };
+}
+
+const NOTHING = new Uint8ArrayCtor(0);

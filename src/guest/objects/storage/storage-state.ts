@@ -1,0 +1,288 @@
+/** What an object's storage is made of: its calls, the writes on their way, what was read, and the transactions that are open. */
+import {
+  arrayPush,
+  arraySplice,
+  ErrorCtor,
+  mapForEach,
+  mapGet,
+  mapHas,
+  mapSet,
+  promiseResolve,
+  stringStartsWith as startsWith,
+} from '../../primordials.ts';
+import type { ObjectGates } from '../gates.ts';
+import type { ListRange, StorageOptions } from './arguments.ts';
+import { compareKeys, sortedUnique } from './arguments.ts';
+import type { Entries, Entry } from './packing.ts';
+import { ReadCache } from './read-cache.ts';
+import { StorageCalls } from './storage-calls.ts';
+import { addChanges, type Changes, noChanges, WriteBuffer } from './write-buffer.ts';
+
+/** A transaction that is open. What it writes is seen by all that is read, and by no other event of the object. */
+export interface Layer extends Changes {
+  isConfirmed: boolean;
+  /** It was rolled back or is over. */
+  state: 'open' | 'rolled back' | 'committed';
+}
+
+/** The value of a key; null: it has none. undefined: the host is to be asked. */
+type Known = Uint8Array | null | undefined;
+
+/** Microtasks after a read in which the function goes on with it, before another event may. */
+const RESUMING_TURNS = 12;
+
+export class StorageState implements StorageParts {
+  readonly gates: ObjectGates;
+  readonly calls: StorageCalls;
+  readonly buffer: WriteBuffer;
+  cache = new ReadCache();
+  readonly layers: Layer[] = [];
+
+  constructor(className: string, id: string, gates: ObjectGates) {
+    this.gates = gates;
+    this.calls = new StorageCalls(className, id);
+    this.buffer = new WriteBuffer(this);
+  }
+
+  /** The transaction that is open, the innermost. */
+  get layer(): Layer | undefined {
+    return this.layers[this.layers.length - 1];
+  }
+
+  write(changes: Changes, { allowUnconfirmed }: StorageOptions): void {
+    this.buffer.check();
+    const { layer } = this;
+    if (layer === undefined) {
+      this.buffer.add(changes, allowUnconfirmed);
+      return;
+    }
+    addChanges(layer, changes);
+    if (!allowUnconfirmed) layer.isConfirmed = true;
+  }
+
+  /** Writes what a transaction has, into that around it or to the disk. */
+  commit(layer: Layer): void {
+    this.#remove(layer);
+    layer.state = 'committed';
+    const around = this.layer;
+    if (around !== undefined) {
+      addChanges(around, layer);
+      if (layer.isConfirmed) around.isConfirmed = true;
+    } else if (layer.isConfirmed || hasChanges(layer)) this.buffer.add(layer, !layer.isConfirmed);
+  }
+
+  /** Forgets what it has, and what those within it have. */
+  rollBack(layer: Layer): void {
+    const at = this.#indexOf(layer);
+    if (at < 0) return;
+    const gone = arraySplice(this.layers, at, this.layers.length - at);
+    for (let i = 0; i < gone.length; i++) {
+      const one = gone[i];
+      if (one !== undefined) one.state = 'rolled back';
+    }
+  }
+
+  open(): Layer {
+    const layer: Layer = { ...noChanges(), isConfirmed: false, state: 'open' };
+    arrayPush(this.layers, layer);
+    return layer;
+  }
+
+  /** The value of the key as it is known here. */
+  find(key: string): Known {
+    for (let i = this.layers.length - 1; i >= 0; i--) {
+      const layer = this.layers[i];
+      if (layer === undefined) continue;
+      if (mapHas(layer.entries, key)) return mapGet(layer.entries, key) ?? null;
+      if (layer.isClearing) return null;
+    }
+    const { buffer } = this;
+    const unwritten = buffer.find(key);
+    if (unwritten !== undefined) return unwritten.value ?? null;
+    if (buffer.isCleared) return null;
+    const cached = this.cache.get(key);
+    if (cached !== undefined) return cached;
+    return this.calls.wasEmpty && !buffer.hasStored ? null : undefined;
+  }
+
+  /** The values of the keys, null for those that are not there. What it finds here it answers with at once, and closes no gate. */
+  read(keys: readonly string[], options: StorageOptions, isExistence = false): Promise<(Uint8Array | null)[]> {
+    this.buffer.check();
+    const values: Known[] = [];
+    const missing: string[] = [];
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i] ?? '';
+      const value = this.find(key);
+      arrayPush(values, value);
+      if (value === undefined) arrayPush(missing, key);
+    }
+    if (missing.length === 0) return promiseResolve(values as (Uint8Array | null)[]); // no key was missing
+    return this.#ask(options, async () => {
+      const { written } = this.buffer;
+      const found = await this.calls.get(missing, isExistence);
+      this.buffer.check();
+      let at = 0;
+      for (let i = 0; i < values.length; i++) {
+        if (values[i] !== undefined) continue;
+        const key = missing[at] ?? '';
+        const value = found[at++] ?? null;
+        values[i] = value;
+        if (!options.noCache && (!isExistence || value === null)) this.#keep(key, value, written);
+      }
+      return values as (Uint8Array | null)[]; // every key has a value or null by now
+    });
+  }
+
+  /** Entries of the range, in the order of their keys or the reverse. */
+  list(range: ListRange, options: StorageOptions): Promise<Entry[]> {
+    this.buffer.check();
+    const own = this.#ownIn(range);
+    const isAll = own.isCleared || (this.calls.wasEmpty && !this.buffer.hasStored);
+    if (isAll) return promiseResolve(merged([], own.entries, range));
+    return this.#ask(options, async () => {
+      const { written } = this.buffer;
+      const stored: Entry[] = [];
+      // Of those that the host has, as many are deleted or replaced here at most.
+      let wanted = range.limit + own.count;
+      let rest: ListRange = range;
+      for (let isDone = false; !isDone && wanted > 0; ) {
+        const page = await this.calls.list(rest, wanted > MAX_LIMIT ? MAX_LIMIT : wanted);
+        this.buffer.check();
+        for (let i = 0; i < page.entries.length; i++) {
+          const entry = page.entries[i];
+          if (entry === undefined) continue;
+          arrayPush(stored, entry);
+          if (!options.noCache) this.#keep(entry[0], entry[1], written);
+        }
+        wanted -= page.entries.length;
+        const last = page.entries[page.entries.length - 1];
+        isDone = page.isDone || last === undefined;
+        if (last !== undefined) rest = range.isReverse ? { ...range, to: last[0] } : { ...range, from: `${last[0]}\0` };
+      }
+      return merged(stored, own.entries, range);
+    });
+  }
+
+  async getAlarm(options: StorageOptions): Promise<number | null> {
+    this.buffer.check();
+    for (let i = this.layers.length - 1; i >= 0; i--) {
+      const alarm = this.layers[i]?.alarm;
+      if (alarm !== undefined) return alarm;
+    }
+    const { alarm } = this.buffer;
+    if (alarm !== undefined) return alarm;
+    return this.#ask(options, () => this.calls.getAlarm());
+  }
+
+  /** The instance of the object is given up: nothing of it is stored from here on. */
+  end(error: unknown = new ErrorCtor('The object was reset')): void {
+    this.layers.length = 0;
+    this.buffer.end(error);
+  }
+
+  /** No other event of the object begins until the function has gone on with the answer. */
+  async #ask<T>(options: StorageOptions, task: () => Promise<T>): Promise<T> {
+    const openInput = options.allowConcurrency ? undefined : this.gates.closeInput();
+    try {
+      return await task();
+    } finally {
+      if (openInput !== undefined) void afterTurns(openInput);
+    }
+  }
+
+  /** @param written how much had been written when it was read */
+  #keep(key: string, value: Uint8Array | null, written: number): void {
+    if (this.buffer.written === written && this.buffer.find(key) === undefined && !this.buffer.isCleared)
+      this.cache.set(key, value);
+  }
+
+  /** What is written in the range and not on disk. */
+  #ownIn(range: ListRange): { readonly entries: Entries; readonly count: number; readonly isCleared: boolean } {
+    const all = noChanges();
+    const add = (value: Uint8Array | undefined, key: string): void => {
+      mapSet(all.entries, key, value);
+    };
+    this.buffer.forEach(add);
+    let isCleared = this.buffer.isCleared;
+    for (let i = 0; i < this.layers.length; i++) {
+      const layer = this.layers[i];
+      if (layer === undefined) continue;
+      addChanges(all, layer);
+      isCleared ||= layer.isClearing;
+    }
+    const { entries } = noChanges();
+    let count = 0;
+    mapForEach(all.entries, (value, key) => {
+      if (!isIn(range, key)) return;
+      mapSet(entries, key, value);
+      count++;
+    });
+    return { entries, count, isCleared };
+  }
+
+  #indexOf(layer: Layer): number {
+    for (let i = 0; i < this.layers.length; i++) if (this.layers[i] === layer) return i;
+    return -1;
+  }
+
+  #remove(layer: Layer): void {
+    const at = this.#indexOf(layer);
+    if (at >= 0) arraySplice(this.layers, at, 1);
+  }
+}
+
+/** What the buffer of writes uses. */
+interface StorageParts {
+  readonly calls: StorageCalls;
+  readonly gates: ObjectGates;
+  cache: ReadCache;
+}
+
+const MAX_LIMIT = 0x7fff_ffff;
+
+function hasChanges({ entries, isClearing, alarm }: Changes): boolean {
+  if (isClearing || alarm !== undefined) return true;
+  let has = false;
+  mapForEach(entries, () => {
+    has = true;
+  });
+  return has;
+}
+
+function isIn({ from, to, prefix }: ListRange, key: string): boolean {
+  if (prefix !== undefined && !startsWith(key, prefix)) return false;
+  if (from !== undefined && compareKeys(key, from) < 0) return false;
+  return to === undefined || compareKeys(key, to) < 0;
+}
+
+/** What is stored, with what is not on disk in its place. Both are of the range. */
+function merged(stored: readonly Entry[], own: Entries, { isReverse, limit }: ListRange): Entry[] {
+  const keys: string[] = [];
+  mapForEach(own, (value, key) => {
+    if (value !== undefined) arrayPush(keys, key);
+  });
+  const added = sortedUnique(keys);
+  const entries: Entry[] = [];
+  const sign = isReverse ? -1 : 1;
+  let at = isReverse ? added.length - 1 : 0;
+  const addOwn = (): void => {
+    const key = added[at] ?? '';
+    const value = mapGet(own, key);
+    if (value !== undefined) arrayPush(entries, [key, value]);
+    at += sign;
+  };
+  const isLeft = (): boolean => at >= 0 && at < added.length;
+  for (let i = 0; i < stored.length && entries.length < limit; i++) {
+    const entry = stored[i];
+    if (entry === undefined) continue;
+    while (isLeft() && entries.length < limit && sign * compareKeys(added[at] ?? '', entry[0]) < 0) addOwn();
+    if (!mapHas(own, entry[0]) && entries.length < limit) arrayPush(entries, entry);
+  }
+  while (isLeft() && entries.length < limit) addOwn();
+  return entries;
+}
+
+async function afterTurns(openInput: () => void): Promise<void> {
+  for (let turn = 0; turn < RESUMING_TURNS; turn++) await undefined;
+  openInput();
+}

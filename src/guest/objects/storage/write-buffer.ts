@@ -1,0 +1,317 @@
+/**
+ * The writes of an object on their way to the disk. Those that come without an `await` in between are one batch, which is stored whole or not at all; so are
+ * those that follow while nothing but promises is waited for. What was written is found here until it is on disk.
+ */
+import { OBJECT_STORAGE_LIMITS } from '../../../bindings/objects/storage-limits.ts';
+import { currentInvocation, type Invocation } from '../../events/invocation.ts';
+import {
+  arrayPush,
+  arraySplice,
+  ErrorCtor,
+  MapCtor,
+  mapDelete,
+  mapForEach,
+  mapGet,
+  mapHas,
+  mapSet,
+  PromiseCtor,
+  promiseReject,
+  promiseResolve,
+  promiseThen,
+  RangeErrorCtor,
+  typedArrayLength,
+} from '../../primordials.ts';
+import type { ObjectGates } from '../gates.ts';
+import type { Entries } from './packing.ts';
+import type { ReadCache } from './read-cache.ts';
+import { holdFor, type StorageCalls } from './storage-calls.ts';
+
+/** Changes that are made together. */
+export interface Changes {
+  readonly entries: Entries;
+  /** Everything from before is deleted. */
+  isClearing: boolean;
+  /** When the alarm is due, null for none; undefined: it stays. */
+  alarm: number | null | undefined;
+}
+
+export function noChanges(): Changes {
+  return { entries: new MapCtor(), isClearing: false, alarm: undefined };
+}
+
+/** Adds later changes to earlier ones. */
+export function addChanges(target: Changes, changes: Changes): void {
+  if (changes.isClearing) {
+    target.isClearing = true;
+    forgetAll(target.entries);
+  }
+  mapForEach(changes.entries, (value, key) => {
+    mapSet(target.entries, key, value);
+  });
+  if (changes.alarm !== undefined) target.alarm = changes.alarm;
+}
+
+export function forgetAll(entries: Map<string, unknown>): void {
+  mapForEach(entries, (_, key) => {
+    mapDelete(entries, key);
+  });
+}
+
+interface Batch extends Changes {
+  readonly number: number;
+  readonly written: Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+  bytes: number;
+  keys: number;
+  /** The output gate waits for it. */
+  holdsOutput: boolean;
+}
+
+interface Unwritten {
+  readonly value: Uint8Array | undefined;
+  readonly batch: number;
+}
+
+/** So many microtasks without a write end a batch: `await storage.put()` takes few of them. */
+const QUIET_TURNS = 12;
+/** A batch of that size is not made larger by writes behind an `await`. */
+const LARGE_BYTES = 1024 * 1024;
+const LARGE_KEYS = 512;
+/** With more on its way than that, put() waits. */
+const MAX_WAITING_BYTES = 4 * 1024 * 1024;
+
+export interface WriteBufferParts {
+  readonly calls: StorageCalls;
+  readonly gates: ObjectGates;
+  cache: ReadCache;
+}
+
+export class WriteBuffer {
+  readonly #parts: WriteBufferParts;
+  readonly #unwritten = new MapCtor<string, Unwritten>();
+  /** The last that deletes everything, until it is on disk. */
+  #clearing: number | undefined;
+  #alarm: { readonly time: number | null; readonly batch: number } | undefined;
+  /** Changes are still added to it. */
+  #open: Batch | undefined;
+  /** In their order, the open one last. */
+  readonly #batches: Batch[] = [];
+  #quietTurns = 0;
+  #bytes = 0;
+  #numbers = 0;
+  #failure: { readonly error: unknown } | undefined;
+  /** Counts the batches that have come to the disk: what was read meanwhile may be from before or after. */
+  written = 0;
+  /** Something may have been stored since the object was opened. */
+  hasStored = false;
+
+  constructor(parts: WriteBufferParts) {
+    this.#parts = parts;
+  }
+
+  /** Throws when the object was reset. */
+  check(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  /** Everything that is not in `value` is gone, whatever the host has. */
+  get isCleared(): boolean {
+    return this.#clearing !== undefined;
+  }
+
+  /** What was written to the key and may not be on disk; undefined: nothing. */
+  find(key: string): Unwritten | undefined {
+    return mapGet(this.#unwritten, key);
+  }
+
+  forEach(each: (value: Uint8Array | undefined, key: string) => void): void {
+    mapForEach(this.#unwritten, ({ value }, key) => each(value, key));
+  }
+
+  /** The alarm that was set or deleted and may not be on disk; undefined: none was. */
+  get alarm(): number | null | undefined {
+    return this.#alarm?.time;
+  }
+
+  /** @throws RangeError when it is too much to be written at once; nothing of it is written then */
+  add(changes: Changes, isUnconfirmed: boolean): void {
+    this.check();
+    const added = sizeOf(changes, changes.isClearing ? undefined : this.#open?.entries);
+    const batch = this.#batchFor(added, changes.isClearing);
+    if (changes.isClearing) {
+      this.#clearing = batch.number;
+      this.#bytes -= batch.bytes;
+      batch.bytes = 0;
+      batch.keys = 0;
+      forgetAll(this.#unwritten);
+      this.#parts.cache = this.#parts.cache.cleared();
+    }
+    batch.bytes += added.bytes;
+    batch.keys += added.keys;
+    this.#bytes += added.bytes;
+    addChanges(batch, changes);
+    mapForEach(changes.entries, (value, key) => {
+      mapSet(this.#unwritten, key, { value, batch: batch.number });
+      this.#parts.cache.delete(key);
+    });
+    if (changes.alarm !== undefined) this.#alarm = { time: changes.alarm, batch: batch.number };
+    if (!isUnconfirmed && !batch.holdsOutput) {
+      batch.holdsOutput = true;
+      this.#parts.gates.holdOutput(batch.written);
+    }
+    this.#quietTurns = 0;
+  }
+
+  /** Resolves at once, or when less is on its way. */
+  room(): Promise<void> {
+    const oldest = this.#batches[0];
+    return this.#bytes <= MAX_WAITING_BYTES || oldest === undefined ? promiseResolve(undefined) : oldest.written;
+  }
+
+  /** Resolves when all that was written before is on disk. */
+  async sync(): Promise<void> {
+    this.check();
+    const last = this.#batches[this.#batches.length - 1];
+    if (last !== undefined) await last.written;
+  }
+
+  /** Nothing is written any more, and nothing more can be read. What is on its way may be stored or not. */
+  end(error: unknown): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = { error };
+    const batches = arraySplice(this.#batches, 0);
+    this.#open = undefined;
+    for (let i = 0; i < batches.length; i++) {
+      const batch = batches[i];
+      if (batch === undefined) continue;
+      // Nobody waits for it, but the object has lost what it was told is written.
+      if (!batch.holdsOutput) this.#parts.gates.holdOutput(promiseReject(error));
+      batch.reject(error);
+    }
+  }
+
+  #batchFor(added: Size, isClearing: boolean): Batch {
+    const { writeBytes, writeKeys } = OBJECT_STORAGE_LIMITS;
+    const open = this.#open;
+    const bytes = added.bytes + (isClearing ? 0 : (open?.bytes ?? 0));
+    const keys = added.keys + (isClearing ? 0 : (open?.keys ?? 0));
+    if (bytes > writeBytes || keys > writeKeys) {
+      throw new RangeErrorCtor(
+        `Cannot write ${keys} keys with ${bytes} bytes at once: at most ${writeKeys} keys with ${writeBytes} bytes can be written without an await in between, or in one transaction`,
+      );
+    }
+    return open ?? this.#begin();
+  }
+
+  #begin(): Batch {
+    let resolve: () => void = () => {};
+    let reject: (error: unknown) => void = () => {};
+    const written = new PromiseCtor<void>((onWritten, onFailed) => {
+      resolve = onWritten;
+      reject = onFailed;
+    });
+    // Those who wait for it hear of a failure; and if nobody does, the gate has.
+    promiseThen(written, undefined, () => {});
+    const number = ++this.#numbers;
+    const batch = { ...noChanges(), number, written, resolve, reject, bytes: 0, keys: 0, holdsOutput: false };
+    this.#open = batch;
+    arrayPush(this.#batches, batch);
+    const invocation = currentInvocation();
+    // It goes on until the batch is stored, also when its client has left.
+    if (invocation !== undefined) keepOpen(invocation, written);
+    void this.#flushWhenQuiet(batch);
+    return batch;
+  }
+
+  async #flushWhenQuiet(batch: Batch): Promise<void> {
+    for (this.#quietTurns = 0; this.#quietTurns < QUIET_TURNS; this.#quietTurns++) {
+      await undefined;
+      if (batch.bytes >= LARGE_BYTES || batch.keys >= LARGE_KEYS) break;
+    }
+    this.#flush(batch);
+  }
+
+  #flush(batch: Batch): void {
+    if (this.#open === batch) this.#open = undefined;
+    if (this.#failure !== undefined) return;
+    const invocation = currentInvocation();
+    if (invocation !== undefined) this.#watch(invocation, batch);
+    promiseThen(
+      this.#parts.calls.write(batch),
+      () => this.#stored(batch),
+      error => this.end(error),
+    );
+  }
+
+  /** Its calls are answered no more once the invocation is over. */
+  #watch(invocation: Invocation, batch: Batch): void {
+    const before = invocation.onOver;
+    invocation.onOver = () => {
+      before?.();
+      for (let i = 0; i < this.#batches.length; i++) {
+        if (this.#batches[i] === batch)
+          this.end(new ErrorCtor('The object was reset: an event of it was ended while it wrote'));
+      }
+    };
+  }
+
+  #stored(batch: Batch): void {
+    this.written++;
+    this.hasStored = true;
+    this.#bytes -= batch.bytes;
+    // The host stores them in their order.
+    for (let i = 0; i < this.#batches.length; i++) {
+      if (this.#batches[i] !== batch) continue;
+      arraySplice(this.#batches, i, 1);
+      break;
+    }
+    mapForEach(batch.entries, (value, key) => {
+      if (mapGet(this.#unwritten, key)?.batch !== batch.number) return;
+      mapDelete(this.#unwritten, key);
+      this.#parts.cache.set(key, value ?? null);
+    });
+    if (this.#clearing === batch.number) this.#clearing = undefined;
+    if (this.#alarm?.batch === batch.number) this.#alarm = undefined;
+    batch.resolve();
+  }
+}
+
+interface Size {
+  readonly bytes: number;
+  readonly keys: number;
+}
+
+/** What the changes add to those that are there. */
+function sizeOf({ entries }: Changes, before: Entries | undefined): Size {
+  let bytes = 0;
+  let keys = 0;
+  mapForEach(entries, (value, key) => {
+    bytes += lengthOf(value);
+    if (before !== undefined && mapHas(before, key)) bytes -= lengthOf(mapGet(before, key));
+    else {
+      keys++;
+      // At most, as UTF-8.
+      bytes += key.length * 3;
+    }
+  });
+  return { bytes, keys };
+}
+
+function lengthOf(value: Uint8Array | undefined): number {
+  return value === undefined ? 0 : typedArrayLength(value);
+}
+
+function keepOpen(invocation: Invocation, written: Promise<void>): void {
+  const settled = promiseThen(
+    written,
+    () => {},
+    () => {},
+  );
+  try {
+    invocation.waitUntil(settled);
+  } catch {
+    // Its client has left: it goes on for what it has under way.
+    holdFor(invocation, settled);
+  }
+}

@@ -1,0 +1,35 @@
+/** Starts the alarms of stateful objects that are due. */
+import type { AlarmOutcome } from '../../bindings/objects/alarm-claims.js';
+import type { ObjectRef } from '../../bindings/objects/object-ref.js';
+import { HostOpens } from '../../protocol/messages.js';
+import { errorCode } from '../../quotas/errors.js';
+import { type CalledAccounts, calleeOf } from '../calls/find-callee.js';
+import { runToEnd } from '../invocation/run-to-end.js';
+import { type ObjectRules, objectsOf } from './object-runner.js';
+
+/** What the object itself has failed by: its handler, or a limit. */
+const OWN_FAILURES: ReadonlySet<string> = new Set([
+  'EDGE_HANDLER_THREW',
+  'EDGE_OBJECT_RESET',
+  'EDGE_HANDLER_STALLED',
+  'EDGE_CPU_LIMIT',
+  'EDGE_MEMORY_LIMIT',
+  'EDGE_WALL_TIME_LIMIT',
+]);
+
+/** Never rejects. */
+export async function deliverAlarm(
+  accounts: CalledAccounts,
+  rules: ObjectRules,
+  { account, functionName, className, id }: ObjectRef,
+  { scheduledTime, retryCount }: { readonly scheduledTime: number; readonly retryCount: number },
+): Promise<AlarmOutcome> {
+  try {
+    const runner = calleeOf(accounts, account, { function: functionName });
+    const target = objectsOf(runner, rules).target({ className, id });
+    await runToEnd(target, HostOpens.Alarm, `${scheduledTime}\n${retryCount}`);
+    return 'ok';
+  } catch (error) {
+    return OWN_FAILURES.has(errorCode(error) ?? '') ? 'failed' : 'internal';
+  }
+}

@@ -1,0 +1,67 @@
+/** Calls of stateful objects by functions. */
+import type { FunctionContext } from '../../bindings/binding.js';
+import { CALL, FETCH } from '../../bindings/function/calls.js';
+import type { ServiceTarget } from '../../bindings/function/types.js';
+import { MAX_PASSED_NAME, type ObjectFailure } from '../../bindings/objects/calls.js';
+import { isIdOf, namespaceKey } from '../../bindings/objects/object-id.js';
+import { EdgeError } from '../../quotas/errors.js';
+import { describe, isObject } from '../../quotas/schema/describe.js';
+import { thrownBy } from '../calls/call-sink.js';
+import { type CallRules, callMethod, deeper, type FindCallee, fetchFrom, isCalling } from '../calls/function-calls.js';
+import { type ObjectName, type ObjectRules, objectsOf } from './object-runner.js';
+
+const RULES: CallRules = { failed: objectFailure, next: deeper };
+
+export function objectCalls(
+  account: string,
+  find: FindCallee,
+  rules: ObjectRules,
+): NonNullable<FunctionContext['callObject']> {
+  return async (target, call) => {
+    const { origin, method, args } = call;
+    if (!isCalling(origin)) throw new TypeError('The call belongs to no invocation');
+    const { function: functionName, class: className, account: owner = account } = target;
+    const object = checkCalled(args, namespaceKey(owner, functionName, className), className);
+    const where: ServiceTarget = { function: functionName, account: owner };
+    const runner = objectsOf(find(account, where), rules).target(object);
+    if (method === FETCH) return fetchFrom(runner, {}, call, origin, RULES);
+    if (method === CALL) return callMethod(runner, {}, call, origin, RULES);
+    throw new EdgeError('EDGE_NOT_SUPPORTED', `Stateful objects have no method ${describe(method)}`);
+  };
+}
+
+/** @throws TypeError for what no client of ours sends */
+function checkCalled(args: unknown, key: string, className: string): ObjectName {
+  const called: unknown = isObject(args) ? args.o : undefined;
+  if (!Array.isArray(called)) throw new TypeError('The call is malformed');
+  const [id, name]: unknown[] = called;
+  if (typeof id !== 'string' || !isIdOf(key, id)) throw new TypeError('The object ID is not valid for this namespace.');
+  if (name !== undefined && (typeof name !== 'string' || name.length > MAX_PASSED_NAME)) {
+    throw new TypeError('The call is malformed');
+  }
+  return { className, id, name };
+}
+
+/** Errors after which an object is not what it was: the stub is broken, and another one may try again. */
+const RESETS: ReadonlySet<string> = new Set([
+  'EDGE_ISOLATE_LOST',
+  'EDGE_CELL_LOST',
+  'EDGE_CLOSED',
+  'EDGE_MEMORY_LIMIT',
+  'EDGE_CPU_LIMIT',
+  'EDGE_WALL_TIME_LIMIT',
+  'EDGE_HANDLER_STALLED',
+  'EDGE_PROTOCOL',
+]);
+/** Those for which it was the call itself: to make it again would come to the same. */
+const NOT_RETRYABLE: ReadonlySet<string> = new Set(['EDGE_CPU_LIMIT', 'EDGE_HANDLER_STALLED', 'EDGE_WALL_TIME_LIMIT']);
+
+function objectFailure(error: unknown): ObjectFailure | undefined {
+  if (!(error instanceof EdgeError)) return undefined;
+  const { code, message } = error;
+  const thrown = thrownBy(error);
+  if (thrown !== undefined) return code === 'EDGE_OBJECT_RESET' ? { e: thrown, b: true } : { e: thrown };
+  if (code === 'EDGE_OVERLOADED') return { e: ['Error', message], c: code, o: true };
+  if (!RESETS.has(code)) return undefined;
+  return { e: ['Error', message], c: code, b: true, ...(!NOT_RETRYABLE.has(code) && { r: true }) };
+}

@@ -1,0 +1,213 @@
+/**
+ * The stateful objects of one version of a function. All of them live in one isolate of their own, so each has one instance at most: the next isolate begins
+ * when the one before it is gone, also that of the version before.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AlarmFunction } from '../../bindings/objects/alarm-claims.js';
+import { OBJECT_EVENTS, type ObjectEventHead } from '../../bindings/objects/calls.js';
+import type { IsolateHandle } from '../../pool/isolate-handle.js';
+import { HostOpens } from '../../protocol/messages.js';
+import { EdgeError, errorCode } from '../../quotas/errors.js';
+import type { FunctionRunner, InvocationTarget } from '../invocation/function-runner.js';
+import type { Invocation } from '../invocation/invocation.js';
+import type { InvocationStart } from '../invocation/invocation-start.js';
+import type { ResponseSink } from '../invocation/response-sink.js';
+
+/** Names one object of the function. */
+export interface ObjectName {
+  readonly className: string;
+  readonly id: string;
+  /** What the id was made from, for the object to know. */
+  readonly name?: string | undefined;
+}
+
+/** What the objects of an application share. */
+export interface ObjectRules {
+  /** Objects without an event for so long are forgotten. */
+  readonly idleMs: number;
+  /** Where several applications share a storage directory: makes sure that no other one has live objects of the function. Rejects when one has. */
+  claim?(of: AlarmFunction): Promise<void>;
+  /** The function has no objects here any more. */
+  release?(of: AlarmFunction): void;
+}
+
+/** How long what runs in an isolate that takes nothing new may go on, before the next one takes its place. */
+const LEAVE_MS = 5000;
+/** What an event takes that waits, besides its texts. */
+const WAITING_BYTES = 2048;
+
+export class ObjectRunner {
+  readonly #front: FunctionRunner;
+  readonly #rules: ObjectRules;
+  readonly #inner: FunctionRunner;
+  /** Objects with open events, and how many. */
+  readonly #open = new Map<string, number>();
+  #last: IsolateHandle | undefined;
+  #before: ObjectRunner | undefined;
+  /** Starts that wait for the isolate, in their order. */
+  #waiting = 0;
+  #tail: Promise<unknown> = Promise.resolve();
+  #lastUsedMs = 0;
+  #sweep: NodeJS.Timeout | undefined;
+
+  constructor(front: FunctionRunner, rules: ObjectRules) {
+    this.#front = front;
+    this.#rules = rules;
+    this.#inner = front.sibling(acquire => this.#next(acquire), { objectIdleMs: rules.idleMs });
+    front.whenRetired(successor => this.#retire(successor));
+  }
+
+  get context(): FunctionRunner['context'] {
+    return this.#front.context;
+  }
+
+  get #place(): AlarmFunction {
+    const { account, function: functionName } = this.context;
+    return { account, functionName };
+  }
+
+  /** The target of events of one object. */
+  target(object: ObjectName): InvocationTarget {
+    return {
+      context: this.context,
+      run: (start, sink) => this.#run(object, start, sink),
+      runNow: (start, sink) => this.#runNow(object, start, sink),
+    };
+  }
+
+  #runNow(object: ObjectName, start: InvocationStart, sink: ResponseSink): Invocation | undefined {
+    // What came before goes before.
+    if (this.#waiting > 0 || this.#inner.live() === undefined) return undefined;
+    const begun = this.#begin(object, start);
+    try {
+      const invocation = this.#inner.runNow(begun, sink);
+      if (invocation === undefined) begun.object?.over();
+      return invocation;
+    } catch (error) {
+      begun.object?.over();
+      throw error;
+    }
+  }
+
+  async #run(object: ObjectName, start: InvocationStart, sink: ResponseSink): Promise<Invocation> {
+    const begun = this.#begin(object, start);
+    const { bytes } = this.context.share;
+    const heldBytes = WAITING_BYTES + start.head.length * 2 + (start.body?.length ?? 0) * 2;
+    bytes.countHeap(heldBytes);
+    this.#waiting++;
+    const started = this.#tail.then(() => this.#inner.run(begun, sink));
+    // A start that fails fails those that have waited behind it: each of them would only try the same.
+    this.#tail = started.catch(error => {
+      if (this.#waiting > 1 && !OWN_FAILURES.has(errorCode(error) ?? '')) throw error;
+    });
+    this.#tail.catch(() => {});
+    try {
+      return await started;
+    } catch (error) {
+      begun.object?.over();
+      throw error;
+    } finally {
+      bytes.countHeap(-heldBytes);
+      if (--this.#waiting === 0) this.#tail = Promise.resolve();
+    }
+  }
+
+  /** @throws EdgeError EDGE_OVERLOADED */
+  #begin({ className, id, name }: ObjectName, start: InvocationStart): InvocationStart {
+    const key = `${className}/${id}`;
+    const open = this.#open.get(key) ?? 0;
+    const { idleMs } = this.#rules;
+    const maxEvents = this.context.limits.objectEvents;
+    if (open >= maxEvents) {
+      throw new EdgeError(
+        'EDGE_OVERLOADED',
+        `Object ${id} of class "${className}" has ${open} events that are not over, at most ${maxEvents} are allowed (limit objectEvents): it takes no more`,
+      );
+    }
+    this.#open.set(key, open + 1);
+    this.#lastUsedMs = performance.now();
+    this.#sweep ??= setInterval(() => this.#endIdle(), idleMs).unref();
+    const head: ObjectEventHead = { c: className, i: id, ...(name !== undefined && { n: name }) };
+    let isOver = false;
+    const over = (): void => {
+      if (isOver) return;
+      isOver = true;
+      this.#lastUsedMs = performance.now();
+      const left = (this.#open.get(key) ?? 1) - 1;
+      if (left > 0) this.#open.set(key, left);
+      else this.#open.delete(key);
+    };
+    return { ...start, object: { className, id, lead: `${letterOf(start)}${latin1(JSON.stringify(head))}\n`, over } };
+  }
+
+  /** All objects have been idle for so long that none is needed: the isolate goes. */
+  #endIdle(): void {
+    if (this.#open.size > 0 || performance.now() - this.#lastUsedMs < this.#rules.idleMs) return;
+    clearInterval(this.#sweep);
+    this.#sweep = undefined;
+    this.#inner.letGo();
+  }
+
+  /** The next isolate, when the one before it is gone: that of the version before too. */
+  async #next(acquire: () => Promise<IsolateHandle>): Promise<IsolateHandle> {
+    const before = this.#before;
+    this.#before = undefined;
+    await before?.ended();
+    await this.ended();
+    await this.#rules.claim?.(this.#place);
+    const handle = await acquire();
+    this.#last = handle;
+    return handle;
+  }
+
+  /** Resolves when its isolate is gone. What still runs there is ended after a while. */
+  async ended(): Promise<void> {
+    const last = this.#last;
+    if (last === undefined) return;
+    const gone = new Promise<void>(resolve => last.whenGone(() => resolve()));
+    const waiting = new AbortController();
+    last.retire();
+    await Promise.race([gone, sleep(LEAVE_MS, undefined, { signal: waiting.signal, ref: false }).catch(() => {})]);
+    waiting.abort();
+    last.end();
+    await gone;
+    if (this.#last === last) this.#last = undefined;
+  }
+
+  #retire(successor: FunctionRunner | EdgeError): void {
+    clearInterval(this.#sweep);
+    if ('code' in successor) this.#inner.retire(successor);
+    else {
+      const next = objectsOf(successor, this.#rules);
+      next.#before = this;
+      this.#inner.retire(next.#inner);
+    }
+    // Its instances end now: those of the next version may begin.
+    this.#last?.end();
+    if ('code' in successor) void this.ended().then(() => this.#rules.release?.(this.#place));
+  }
+}
+
+/** Failures of a start that others need not share. */
+const OWN_FAILURES: ReadonlySet<string> = new Set(['EDGE_TIMEOUT', 'EDGE_OVERLOADED']);
+
+const runners = new WeakMap<FunctionRunner, ObjectRunner>();
+
+/** The objects of a version of a function, made when they are first asked for. */
+export function objectsOf(runner: FunctionRunner, rules: ObjectRules): ObjectRunner {
+  const known = runners.get(runner);
+  if (known !== undefined) return known;
+  const made = new ObjectRunner(runner, rules);
+  runners.set(runner, made);
+  return made;
+}
+
+function letterOf({ kind }: InvocationStart): string {
+  if (kind === HostOpens.Fetch) return OBJECT_EVENTS.fetch;
+  return kind === HostOpens.Rpc ? OBJECT_EVENTS.rpc : OBJECT_EVENTS.alarm;
+}
+
+/** Heads of requests are Latin-1. */
+function latin1(text: string): string {
+  return text.replace(/[\u0080-\uffff]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
