@@ -51,6 +51,7 @@ export interface LimitOverrides {
   readonly bodyBytes?: number;
   /** The body of a response. `EDGE_RESPONSE_STREAM`. */
   readonly responseBytes?: number;
+  /** One message of a WebSocket, in both directions: a longer one closes it with code 1009. 125 bytes to 32 MB. */
   readonly webSocketMessageBytes?: number;
   /** The source of a function with all of its modules, after gzip. `EDGE_SCRIPT_TOO_LARGE`. */
   readonly scriptBytes?: number;
@@ -84,7 +85,7 @@ export interface LimitOverrides {
   readonly sqlDatabaseBytes?: number;
   /** Entries that one `list()` of a bucket answers with. */
   readonly listEntries?: number;
-  /** Events of one stateful object that are open at once, those that wait for it included. 1 to 100,000. @default 1,000 */
+  /** Events of one stateful object that are open at once, those that wait for it included. `EDGE_OVERLOADED`. */
   readonly objectEvents?: number;
   /** After this time a multipart upload that was not completed is removed. */
   readonly multipartUploadMs?: number;

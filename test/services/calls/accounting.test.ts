@@ -26,6 +26,9 @@ const CONNECTIONS: Readonly<Record<string, readonly string[]>> = {
   queue: ['send', 'sendBatch'],
   service: [],
   stub: [],
+  sql: [],
+  object: [],
+  'object-storage': [],
 };
 /** Those that share the quota of fetch: rule 6. */
 const EXTERNAL: readonly string[] = ['fetch', 'cache', 'socket', 'websocket', 'service', 'stub'];
@@ -50,7 +53,9 @@ for (const row of REGISTRY.rows) {
 
   const limit = EXTERNAL.includes(row.name) ? 'subrequests' : 'internalSubrequests';
   for (const plan of PLANS) {
-    const allowed = resolveLimits({ plan })[limit];
+    // Queries have a quota of their own, which may be the lower one.
+    const { [limit]: calls, sqlQueries } = resolveLimits({ plan });
+    const allowed = row.subrequest === 'sql' ? Math.min(calls, sqlQueries) : calls;
     test(`countCall() of ${row.name} counts against ${limit} on plan ${plan}: ${allowed}, and no more`, t => {
       t.is(SUBREQUEST_KINDS[row.subrequest], limit);
       const accounting = new InvocationAccounting(resolveLimits({ plan }), 'body', new LimitWarnings(), {
@@ -61,7 +66,7 @@ for (const row of REGISTRY.rows) {
       for (let n = 0; n < allowed; n++) accounting.countCall(row.subrequest);
       t.throws(() => accounting.countCall(row.subrequest), {
         code: 'EDGE_SUBREQUEST_LIMIT',
-        message: new RegExp(`limit ${limit} is`),
+        message: new RegExp(`limit ${allowed < calls ? 'sqlQueries' : limit} is`),
       });
     });
   }
