@@ -8,6 +8,9 @@ const AUTHORS = 'docs/functions.md';
 
 const inFetch = (code: string): string => `export default { async fetch(request, env) { ${code} } };`;
 
+const inObject = (code: string): string =>
+  `export class Room { constructor(ctx) { this.ctx = ctx; } fetch() { ${code} } } export default { fetch: (request, env) => env.ROOM.getByName('a').fetch(request) };`;
+
 /** The source, the pages that have the text, and the text. */
 const MISSING = [
   [
@@ -32,15 +35,15 @@ const MISSING = [
   [inFetch('Buffer.from("a");'), [WORKERS], 'ReferenceError: Buffer is not defined', 'EDGE_HANDLER_THREW'],
   [inFetch('process.env;'), [WORKERS], 'ReferenceError: process is not defined', 'EDGE_HANDLER_THREW'],
   [
-    inFetch('env.DB.prepare("a");'),
+    inObject('this.ctx.storage.sql.exec("a");'),
     [WORKERS],
-    "TypeError: Cannot read properties of undefined (reading 'prepare')",
+    'Error: SQL is not enabled for this Durable Object class',
     'EDGE_HANDLER_THREW',
   ],
   [
-    inFetch('env.ROOM.idFromName("a");'),
+    inObject('this.ctx.acceptWebSocket(1);'),
     [WORKERS],
-    "TypeError: Cannot read properties of undefined (reading 'idFromName')",
+    'Error: acceptWebSocket() is not supported: call accept() of the WebSocket, which then keeps the object in memory',
     'EDGE_HANDLER_THREW',
   ],
   [inFetch('new HTMLRewriter();'), [WORKERS], 'ReferenceError: HTMLRewriter is not defined', 'EDGE_HANDLER_THREW'],
@@ -114,7 +117,10 @@ test('a flag of Workers is refused as docs/from-workers.md says', async t => {
 
 async function failureOf(source: string): Promise<EdgeError> {
   const failure: unknown = await host
-    .load({ main: 'index.js', modules: { 'index.js': source } })
+    .load(
+      { main: 'index.js', modules: { 'index.js': source } },
+      source.includes('Room') ? { objects: { ROOM: 'Room' } } : {},
+    )
     .then(fn => fn.fetch('https://example.com/'))
     .catch((error: unknown) => error);
   if (failure instanceof EdgeError) return failure;

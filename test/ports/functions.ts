@@ -97,8 +97,11 @@ const IMPORT = 'EDGE_SCRIPT_IMPORT';
 
 export const ABSENT = {
   HTMLRewriter: { source: answering('new HTMLRewriter()'), code: THREW, text: 'HTMLRewriter is not defined' },
-  WebSocketPair: { source: answering('new WebSocketPair()'), code: THREW, text: 'WebSocketPair is not defined' },
-  WebSocket: { source: answering('new WebSocket("wss://a.example")'), code: THREW, text: 'WebSocket is not defined' },
+  EventSource: {
+    source: answering('new EventSource("https://a.example")'),
+    code: THREW,
+    text: 'EventSource is not defined',
+  },
   WebAssembly: { source: answering('WebAssembly.compile(request)'), code: THREW, text: 'WebAssembly is not defined' },
   'the global Buffer': { source: answering('Buffer.from("a")'), code: THREW, text: 'Buffer is not defined' },
   'the global process': { source: answering('process.env'), code: THREW, text: 'process is not defined' },

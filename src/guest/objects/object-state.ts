@@ -1,7 +1,7 @@
 /** `ctx` of a stateful object. */
 import { currentInvocation } from '../events/invocation.ts';
 import { ErrorCtor, jsonParse, promiseReject, TypeErrorCtor } from '../primordials.ts';
-import { defineInterface, defineOwn, invoke, isCallable, requireArguments } from '../web/base/idl.ts';
+import { defineInterface, defineOwn, defineValue, invoke, isCallable, requireArguments } from '../web/base/idl.ts';
 import { startTimer, stopTimer } from '../web/scheduling/timers.ts';
 import type { LiveObject } from './live-object.ts';
 import { createId, type StatefulId } from './object-id.ts';
@@ -57,6 +57,14 @@ export class StatefulObjectState {
     return block(this.#object, callback, open);
   }
 
+  acceptWebSocket(): never {
+    throw noSleeping('acceptWebSocket');
+  }
+
+  setWebSocketAutoResponse(): never {
+    throw noSleeping('setWebSocketAutoResponse');
+  }
+
   /** Ends the instance: whatever it was doing fails with the reason, and the next call makes a new one. */
   abort(reason: unknown = undefined): never {
     const error = reason ?? new ErrorCtor('The object was reset: it called abort()');
@@ -66,6 +74,14 @@ export class StatefulObjectState {
 }
 
 defineInterface(StatefulObjectState);
+
+function noSleeping(method: string): Error {
+  const error = new ErrorCtor(
+    `${method}() is not supported: call accept() of the WebSocket, which then keeps the object in memory`,
+  );
+  defineValue(error, 'code', 'EDGE_NOT_SUPPORTED');
+  return error;
+}
 
 async function block(object: LiveObject, callback: Parameters<typeof invoke>[0], open: () => void): Promise<unknown> {
   const timer = startTimer(BLOCK_MS, () =>

@@ -5,7 +5,9 @@ import { once } from 'node:events';
 import { chmod, chown, mkdir, symlink } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
+import { errorCode } from '../../../src/quotas/errors.js';
 import { connectServices } from '../../../src/services/process/connect-services.js';
 import { lineOf, MAX_HELLO_BYTES } from '../../../src/services/process/hello.js';
 import { packageVersion } from '../../../src/services/process/package-version.js';
@@ -17,11 +19,18 @@ const asRoot = unlessMissing(process.geteuid?.() === 0 ? undefined : 'not root')
 
 /** A connection that says nothing yet. */
 async function dialed(t: ExecutionContext, directory: string): Promise<Socket> {
-  const socket = connect(join(directory, '.services', 'socket'));
-  socket.on('error', () => {});
-  t.teardown(() => socket.destroy());
-  await once(socket, 'connect');
-  return socket;
+  for (;;) {
+    const socket = connect(join(directory, '.services', 'socket'));
+    t.teardown(() => socket.destroy());
+    const failure = await new Promise<unknown>(resolve => {
+      socket.once('connect', () => resolve(undefined));
+      socket.on('error', resolve);
+    });
+    if (failure === undefined) return socket;
+    // As many wait as the kernel lets wait: the process has not had its turn.
+    if (errorCode(failure) !== 'EAGAIN') throw failure;
+    await delay(10);
+  }
 }
 
 /** What comes until the other end closes. */
