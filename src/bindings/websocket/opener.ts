@@ -44,7 +44,8 @@ export class SocketOpener {
     const { WebSocket: Client } = await import('ws');
     const plain = await this.#dialer.open(target, signal);
     const socket = isSecure ? await this.#dialer.secure(plain, target, hostname, signal) : plain;
-    const headers: Record<string, string> = { 'user-agent': this.#userAgent };
+    // Names come from function code: none is inherited.
+    const headers: Record<string, string> = Object.assign(Object.create(null), { 'user-agent': this.#userAgent });
     for (const list of [options.traceHeaders, head.headers]) {
       for (let at = 0; at + 1 < list.length; at += 2) add(headers, list[at] ?? '', list[at + 1] ?? '');
     }

@@ -13,6 +13,7 @@ import type { InvocationPort, IsolateHandle, LossReason, LossUsage } from '../..
 import type { Exchange } from '../../protocol/exchange.js';
 import { type HandlerFailure, HostOpens } from '../../protocol/messages.js';
 import type { EdgeError } from '../../quotas/errors.js';
+import type { HostShare } from '../../quotas/host/host-share.js';
 import type { RemoteTotals } from '../../services/calls/call-totals.js';
 import type { InvocationOutcome } from '../events.js';
 import type { InvocationAddress, RemoteCaller } from '../services/remote-function.js';
@@ -81,6 +82,11 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   }
 
   // --- the client ---
+
+  /** The share of its account. */
+  get share(): HostShare {
+    return this.#context.share;
+  }
 
   get peer(): Peer {
     this.#peer ??= new Peer(this.#context, this.#isolate, {

@@ -3,6 +3,7 @@
  * no network in between.
  */
 
+import { countAssembly } from '../../../bindings/websocket/assembly-budget.js';
 import { isSendableCode, RecordKind } from '../../../bindings/websocket/calls.js';
 import { closeRecord, RecordReader, recordHead } from '../../../bindings/websocket/record-codec.js';
 import { EdgeError } from '../../../quotas/errors.js';
@@ -43,7 +44,9 @@ export class FunctionSocket extends EventTarget implements RequestBodySource {
   readonly #body: AnswerBody;
   readonly #reader: RecordReader;
   readonly #onOver: () => void;
+  /** Of a message that is not whole yet; counted to the account. */
   #parts: Buffer[] = [];
+  #partBytes = 0;
   #isAccepted = false;
   #hasClosed = false;
   #isOver = false;
@@ -125,18 +128,43 @@ export class FunctionSocket extends EventTarget implements RequestBodySource {
   }
 
   #received(part: Buffer, isBinary: boolean, isLast: boolean): void {
+    if (this.#isOver) return;
+    if (!isLast && !this.#keep(part.length)) {
+      const error = new EdgeError('EDGE_OVERLOADED', 'The account holds too much of messages that are not whole');
+      this.#invocation.refuseAnswer(error, 'exception');
+      this.#closed(LOST_CODE, '', false);
+      return;
+    }
     // A copy: the part may be a view of more.
     this.#parts.push(Buffer.from(part));
     if (!isLast) return;
     const whole = Buffer.concat(this.#parts);
-    this.#parts = [];
+    this.#dropParts();
     const data = isBinary ? new Uint8Array(whole).buffer : whole.toString('utf8');
     this.dispatchEvent(new MessageEvent('message', { data }));
+  }
+
+  /** Counts bytes of a part before they are copied. False when there is no room for them. */
+  #keep(bytes: number): boolean {
+    const { share } = this.#invocation;
+    if (!countAssembly(share, bytes)) return false;
+    share.bytes.countBuffers(bytes);
+    this.#partBytes += bytes;
+    return true;
+  }
+
+  #dropParts(): void {
+    const { share } = this.#invocation;
+    countAssembly(share, -this.#partBytes);
+    share.bytes.countBuffers(-this.#partBytes);
+    this.#partBytes = 0;
+    this.#parts = [];
   }
 
   #closed(code: number, reason: string, wasClean: boolean): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#dropParts();
     const { exchange } = this.#invocation;
     // A close is always answered; the function's own is, by what it has sent.
     if (!exchange.isOutgoingOver) {

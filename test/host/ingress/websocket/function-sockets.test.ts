@@ -82,3 +82,22 @@ test('a WebSocket passes a service binding', async t => {
   await Promise.all(ends);
   t.pass();
 });
+
+test('a message that is longer than the host holds for the account closes the socket of the application', async t => {
+  const host = newHost(t, { hostBytes: 4 * 1024 * 1024 });
+  const fn = await host.load(
+    accepting("server.onmessage = ({ data }) => server.send(data === 'long' ? new Uint8Array(2 << 20) : data);"),
+  );
+  for (const [word, expected] of [
+    ['long', 1006],
+    ['short', 'short'],
+  ] as const) {
+    const { webSocket } = (await fn.fetch('http://x/', UPGRADE)) as UpgradedResponse; // what a 101 is
+    const events = seen(webSocket);
+    webSocket.accept();
+    webSocket.send(word);
+    await Promise.race([once(webSocket, 'close'), once(webSocket, 'message')]);
+    t.deepEqual(events, [expected]);
+    webSocket.close();
+  }
+});
