@@ -19,7 +19,7 @@ const PROGRESS_MS = 5000;
 export class ZipfLoad {
   readonly host: EdgeHost;
   readonly memoryBytes = Math.min(BUDGET_BYTES, Math.floor(totalmem() / 2));
-  /** Milliseconds of answers of accounts that had a cell, and of those that had none. */
+  /** Milliseconds of answers of accounts whose function has answered in the cell that they have, and of all others. */
   readonly warm: number[] = [];
   readonly cold: number[] = [];
   lost = 0;
@@ -27,6 +27,8 @@ export class ZipfLoad {
   usedBytes = 0;
   /** Accounts with a process. */
   readonly withCell = new Set<string>();
+  /** Those of them whose function has answered there. */
+  readonly #answered = new Set<string>();
   readonly #functions = new Map<number, Promise<EdgeFunction>>();
   readonly #underWay = new Map<number, number>();
   readonly #context: BenchmarkContext;
@@ -40,7 +42,10 @@ export class ZipfLoad {
       const { account, state } = message as { account?: string; state: string }; // what the channel is documented to carry
       if (account === undefined) return;
       if (state === 'started') this.withCell.add(account);
-      else this.withCell.delete(account);
+      else {
+        this.withCell.delete(account);
+        this.#answered.delete(account);
+      }
     };
     subscribe('edgehost:cell', onCell);
     context.defer(() => unsubscribe('edgehost:cell', onCell));
@@ -83,7 +88,7 @@ export class ZipfLoad {
 
   async #ask(at: number): Promise<void> {
     const id = accountOf(at);
-    const times = this.withCell.has(id) ? this.warm : this.cold;
+    const times = this.#answered.has(id) ? this.warm : this.cold;
     this.#underWay.set(at, (this.#underWay.get(at) ?? 0) + 1);
     const beganMs = performance.now();
     try {
@@ -91,6 +96,7 @@ export class ZipfLoad {
       this.#functions.set(at, loading);
       const response = await (await loading).fetch('https://example.com/');
       if ((await response.text()) === 'Hello from a function') {
+        if (this.withCell.has(id)) this.#answered.add(id);
         if (times.length < MAX_SAMPLES) times.push(performance.now() - beganMs);
       } else this.#lose(id, `status ${response.status}`);
     } catch (error) {

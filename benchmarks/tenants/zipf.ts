@@ -11,7 +11,11 @@ export async function zipf(context: BenchmarkContext): Promise<Figure[]> {
   const name = `Zipf over ${ACCOUNTS} accounts (s = ${EXPONENT})`;
   return [
     { name: `${name}: requests that were lost`, unit: 'count', samples: [lost], target: { of: 'value', atMost: 0 } },
-    { name: 'answers of accounts with a cell, p50', unit: 'ms', samples: [percentile(warm, 0.5)] },
+    {
+      name: 'warm answers (the function has answered in the cell before), p50',
+      unit: 'ms',
+      samples: [percentile(warm, 0.5)],
+    },
     {
       name: 'the same, p99',
       unit: 'ms',

@@ -47,9 +47,9 @@ const MAX_BACKOFF_MS = 5000;
 const STABLE_AFTER_MS = 10_000;
 /**
  * Added to the nice value of a cell until its first function is loaded: starting a process takes a fifth of a second of a processor, for which functions
- * that are warm would wait.
+ * that are warm would wait, and the application. As much as a thread in a long turn gets, so that those do not keep others from starting.
  */
-const STARTING_NICER = 5;
+const STARTING_NICER = 10;
 /** Several times the duration of a load and its first answer. A load that finds no spare in the meantime starts a thread. */
 const REFILL_AFTER_MS = 50;
 /** Where functions load all the time, spares are started all the same after so many looks. */

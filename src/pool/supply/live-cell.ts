@@ -90,7 +90,7 @@ export class LiveCell {
   /** Its memory at the last measurement, and its resident memory then. */
   #measuredBytes: number | undefined;
   #measuredAtBytes = 0;
-  #measureAtPoll = 0;
+  #measureAtPoll = NEW_POLLS;
   /** Count of polls when the last isolate was started. */
   #changedAtPoll = 0;
   /** Count of polls at the last ping. */
@@ -219,7 +219,7 @@ export class LiveCell {
     this.#checkAnswer();
     this.#checkProgress();
     const finding = this.#checkUsage();
-    this.#measure();
+    void this.#measure();
     return finding;
   }
 
@@ -262,14 +262,16 @@ export class LiveCell {
     return this.finding;
   }
 
-  /** Takes half a millisecond, so it is done only after a start, and when something seems to have changed. */
-  #measure(): void {
+  /** Takes half a millisecond, so it is done only when a new cell has reached its size, and when something seems to have changed. */
+  async #measure(): Promise<void> {
     const resident = this.#watch?.residentBytes;
     if (resident === undefined || this.#polls < this.#measureAtPoll) return;
     const hasChanged = Math.abs(resident - this.#measuredAtBytes) > CHANGE_BYTES;
     if (!hasChanged && this.#measuredBytes !== undefined) return;
     this.#measureAtPoll = this.#polls + MEASURE_EVERY_POLLS;
-    this.#measuredBytes = this.#watch?.memory();
+    const bytes = await this.#watch?.memory();
+    if (bytes === undefined) return;
+    this.#measuredBytes = bytes;
     this.#measuredAtBytes = resident;
   }
 

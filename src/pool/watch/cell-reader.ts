@@ -97,12 +97,12 @@ export class KernelReader implements CellReader {
     };
   }
 
-  memory(): number | undefined {
+  async memory(): Promise<number | undefined> {
     const grouped = this.#cgroup?.memoryBytes;
     if (grouped !== undefined) return grouped;
     let sum = 0;
     for (const pid of this.#pids().slice(0, MAX_PROCESSES)) {
-      const bytes = proportionalBytes(pid);
+      const bytes = await proportionalBytes(pid);
       if (bytes === undefined && pid === this.#pid) return undefined;
       sum += bytes ?? 0;
     }

@@ -35,8 +35,8 @@ export interface CellReader {
   tally(): CellTally | undefined;
   /** Undefined when the cell is gone, or the system refuses. */
   survey(): CellSurvey | undefined;
-  /** Memory that the end of the cell would free. Undefined like a survey. */
-  memory(): number | undefined;
+  /** Memory that the end of the cell would free. Undefined like a survey. The kernel may take long: it waits for what the cell's threads hold. */
+  memory(): Promise<number | undefined>;
   close(): void;
 }
 
@@ -74,6 +74,10 @@ export class CellWatch {
   #debtMs = 0;
   #pastCpuPolls = 0;
   #surveyedCpuMs: number;
+  /** Processes at the last count. */
+  #counted: number | undefined;
+  /** What files and other processes than the main one held at the last survey. */
+  #besideBytes = 0;
   #pollsSinceSurvey = 0;
   #refused = 0;
 
@@ -82,7 +86,7 @@ export class CellWatch {
     this.#reader = reader;
     this.#bounds = bounds;
     this.#glance = reader.glance();
-    const survey = reader.survey();
+    const survey = this.#survey(this.#glance);
     this.#isReadable = survey !== undefined;
     this.#processes = survey?.processes ?? Number.POSITIVE_INFINITY;
     this.#cpuMs = this.#glance?.cpuMs ?? 0;
@@ -97,7 +101,7 @@ export class CellWatch {
   }
 
   /** Memory that the end of the cell would free, if the system reports it. */
-  memory(): number | undefined {
+  memory(): Promise<number | undefined> {
     return this.#reader.memory();
   }
 
@@ -105,13 +109,23 @@ export class CellWatch {
     return this.#reader.source;
   }
 
-  /** The usage of all of its processes, read now. */
+  /**
+   * The usage of its main process, read now, and of all others as they were at the last survey. A survey takes milliseconds: health checks of hundreds
+   * of cells would stop the application for a second.
+   */
   usage(): { readonly processes: number; readonly cpuMs: number; readonly residentBytes: number } | undefined {
     const glance = this.#reader.glance();
+    if (glance === undefined || this.#counted === undefined) return undefined;
+    const { cpuMs, residentBytes } = glance;
+    return { processes: this.#counted, cpuMs, residentBytes: residentBytes + this.#besideBytes };
+  }
+
+  #survey(glance: CellGlance | undefined): CellSurvey | undefined {
     const survey = this.#reader.survey();
-    if (glance === undefined || survey === undefined) return undefined;
-    const { processes, residentBytes, fileBytes = 0 } = survey;
-    return { processes, cpuMs: glance.cpuMs, residentBytes: residentBytes + fileBytes };
+    if (survey === undefined) return undefined;
+    this.#counted = survey.processes;
+    this.#besideBytes = survey.residentBytes + (survey.fileBytes ?? 0) - (glance?.residentBytes ?? 0);
+    return survey;
   }
 
   close(): void {
@@ -160,7 +174,7 @@ export class CellWatch {
       return tally === undefined ? this.#refusal() : this.#checkTally(tally);
     }
     this.#surveyedCpuMs = glance.cpuMs;
-    const survey = this.#reader.survey();
+    const survey = this.#survey(glance);
     if (survey === undefined) return this.#refusal();
     const { fileBytes, residentBytes, threads, writtenBytes } = survey;
     const bounds = this.#bounds;
@@ -174,6 +188,7 @@ export class CellWatch {
 
   #checkTally({ processes, descriptors }: CellTally): CellFinding | undefined {
     this.#refused = 0;
+    this.#counted = processes;
     return (
       this.#checkCount('processes', processes, this.#processes) ??
       this.#checkCount('open descriptors', descriptors, this.#bounds.descriptors)

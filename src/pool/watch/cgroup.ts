@@ -2,17 +2,8 @@
  * One control group (cgroup v2) for each cell, if this process may create some: the kernel then bounds, counts and ends the cell as a whole, with
  * everything that it forks. https://docs.kernel.org/admin-guide/cgroup-v2.html
  */
-import {
-  accessSync,
-  constants,
-  mkdirSync,
-  readdirSync,
-  readlinkSync,
-  rmdirSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { accessSync, constants, mkdirSync, readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import { rmdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { retry } from 'abort-controller-x';
@@ -205,10 +196,11 @@ export class CellCgroup {
   }
 
   /** Kills the remaining processes and removes the group as soon as they have ended. */
-  remove(): Promise<void> {
+  async remove(): Promise<void> {
     this.#cpu.close();
-    this.kill();
-    return removeSoon(this.#folder, REMOVE_ATTEMPTS);
+    // The kernel takes up to 40 ms for either, on a thread of their own.
+    await writeFile(`${this.#folder}/cgroup.kill`, '1', { flag: 'r+' }).catch(() => {});
+    await removeSoon(this.#folder, REMOVE_ATTEMPTS);
   }
 
   #write(name: string, value: string): void {
@@ -219,7 +211,9 @@ export class CellCgroup {
 /** A killed process stays in its group until the kernel has released it. A group that cannot be removed in time is left to the next host. */
 async function removeSoon(folder: string, maxAttempts: number): Promise<void> {
   const remove = async (): Promise<void> => {
-    if (exists(folder)) rmdirSync(folder);
+    await rmdir(folder).catch(error => {
+      if (error.code !== 'ENOENT') throw error;
+    });
   };
   await retry(new AbortController().signal, remove, { ...REMOVAL_PACE, maxAttempts }).catch(() => {});
 }

@@ -1,5 +1,6 @@
 /** Reads the usage of a process from the kernel; nothing here is reported by the process itself. */
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 
 export interface ProcessUsage {
@@ -128,11 +129,13 @@ function fileBytes(path: string, seen: Set<string>): number {
 }
 
 /**
- * Memory of the process, with its proportional part of shared memory: the sum over all processes is what they take of the machine. Takes about 0.5 ms.
- * Undefined if the process is gone or not readable.
+ * Memory of the process, with its proportional part of shared memory: the sum over all processes is what they take of the machine. Takes about 0.5 ms,
+ * and waits while a thread of the process, which may have to wait for a processor itself, changes what is mapped: another thread reads it. Undefined if
+ * the process is gone or not readable.
  */
-export function proportionalBytes(pid: number): number | undefined {
-  const [, kilobytes] = /^Pss:\s+(\d+) kB$/m.exec(readLine(`/proc/${pid}/smaps_rollup`) ?? '') ?? [];
+export async function proportionalBytes(pid: number): Promise<number | undefined> {
+  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => '');
+  const [, kilobytes] = /^Pss:\s+(\d+) kB$/m.exec(text) ?? [];
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
 }
 

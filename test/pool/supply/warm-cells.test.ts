@@ -150,7 +150,7 @@ test('a warm cell that burns is ended, and not replaced at once', async t => {
         source: 'processes',
         glance: () => ({ cpuMs, residentBytes: 1, threads: 1 }),
         tally: () => ({ processes: 1, descriptors: 1 }),
-        memory: () => 1,
+        memory: async () => 1,
         survey: () => ({
           processes: 1,
           descriptors: 1,

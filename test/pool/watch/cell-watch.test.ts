@@ -61,7 +61,7 @@ class Rig implements CellReader {
     return this.surveyed;
   }
 
-  memory(): number | undefined {
+  async memory(): Promise<number | undefined> {
     return undefined;
   }
 
