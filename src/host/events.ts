@@ -23,6 +23,8 @@ export interface InvocationEvent {
   readonly status: number | undefined;
   readonly method: string | undefined;
   readonly url: string | undefined;
+  /** Of a call, the names to the method, joined by dots, the first 256 characters; undefined for all else. */
+  readonly rpcMethod: string | undefined;
   readonly cpuMs: number;
   /** From the event to the end of everything, waitUntil included. */
   readonly wallMs: number;

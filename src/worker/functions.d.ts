@@ -384,6 +384,7 @@ declare global {
       | TraceItemScheduledEventInfo
       | TraceItemQueueEventInfo
       | TraceItemAlarmEventInfo
+      | TraceItemJsRpcEventInfo
       | TraceItemTailEventInfo
       | null;
     readonly logs: readonly {
@@ -430,6 +431,10 @@ declare global {
 
   interface TraceItemAlarmEventInfo {
     readonly scheduledTime: Date;
+  }
+
+  interface TraceItemJsRpcEventInfo {
+    readonly rpcMethod: string;
   }
 
   interface TraceItemTailEventInfo {

@@ -73,13 +73,19 @@ function invocation(event: Extract<ServerEvent, { type: 'invocation' }>, options
   const { paint } = options;
   const what =
     event.method === undefined || event.url === undefined
-      ? paint('bold', event.kind)
+      ? `${paint('bold', event.rpcMethod === undefined ? event.kind : 'call')}${receiver(event)}`
       : request(event.method, pathOf(event.url), event.status ?? statusOf(event.error?.code), paint);
   const times = paint('gray', `${shownMs(event.wallMs)}, CPU ${shownMs(event.cpuMs)}`);
   const outcome = event.outcome === 'ok' ? '' : ` ${paint('red', event.outcome)}`;
   const error = event.error === undefined ? '' : `\n${failure(event.error, paint)}`;
   const warnings = event.warnings.map(({ message }) => `\n  ${paint('yellow', `near a limit: ${printable(message)}`)}`);
   return `${what} ${times} ${nameOf(event, options)}${outcome}${error}${warnings.join('')}`;
+}
+
+/** The class of the stateful object, and the method that is called. */
+function receiver({ object, rpcMethod }: Extract<ServerEvent, { type: 'invocation' }>): string {
+  const names = [object?.className, rpcMethod].filter(name => name !== undefined && name !== '');
+  return names.length === 0 ? '' : ` ${printable(names.join('.'))}`;
 }
 
 /**

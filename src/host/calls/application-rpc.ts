@@ -50,7 +50,7 @@ export function functionRpc(runner: () => InvocationTarget, options: RpcOptions 
     if (decision.kind !== 'admit') throw refusalOf(context, 'fail-closed', decision);
     signal?.throwIfAborted();
     return transmit(path, args, { ...(entrypoint !== undefined && { e: entrypoint }), props: text }, (head, body) =>
-      run(runner(), { kind: HostOpens.Rpc, head: '', isUtf8: true, headFor: head }, body, signal),
+      run(runner(), { kind: HostOpens.Rpc, head: '', isUtf8: true, headFor: head, path }, body, signal),
     );
   };
   // A proxy has every name.
@@ -190,7 +190,7 @@ class Session {
       const { owner, id } = object;
       if (owner.isOver) throw new EdgeError('EDGE_CANCELED', 'The stub is no longer valid: its function is done');
       return transmit(path, args, { x: id, props: '{}' }, (headFor, body) => {
-        const start = { kind: HostOpens.Rpc, head: '', isUtf8: true, headFor, ownedBy: owner } as const;
+        const start = { kind: HostOpens.Rpc, head: '', isUtf8: true, headFor, ownedBy: owner, path } as const;
         return runIn(owner, start, body, undefined);
       });
     };

@@ -125,7 +125,7 @@ export async function callMethod(
     received = sent.map(each => peer.receive(each));
     return JSON.stringify(received.length === 0 ? shape : { ...shape, f: received });
   };
-  const start = { kind: HostOpens.Rpc, head: '', isUtf8: true, chain: origin.chain, headFor } as const;
+  const start = { kind: HostOpens.Rpc, head: '', isUtf8: true, chain: origin.chain, headFor, path: args.p } as const;
   try {
     const ran =
       object === undefined && runner !== undefined

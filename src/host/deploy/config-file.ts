@@ -25,6 +25,7 @@ import {
   routesOfFile,
   rulesOfFile,
 } from './file-schema.js';
+import { FOREIGN_KEYS } from './foreign-keys.js';
 import { positionOfKey } from './toml-position.js';
 
 /** A function as its configuration file describes it, ready for load(). */
@@ -108,6 +109,10 @@ export class TomlReader {
     const complaint = complaintAbout(schema, this.#root);
     // It has just been checked.
     if (complaint === undefined) return this.#root as T;
+    const instead = complaint.path.length === 1 ? FOREIGN_KEYS.get(String(complaint.path[0])) : undefined;
+    if (complaint.kind === 'unknown' && instead !== undefined) {
+      throw this.error(complaint.path, `the file has no key "${complaint.path[0]}": ${instead}`);
+    }
     throw this.error(complaint.path, sentence(complaint, { place: dotted, owner: 'the file', member: 'key' }));
   }
 

@@ -5,6 +5,7 @@ import type { InvocationContext } from './invocation-context.js';
 import type { InvocationRecord } from './invocation-record.js';
 import { objectOf, requestLine } from './invocation-start.js';
 import { noteRequestHead } from './request-warnings.js';
+import { rpcMethodOf } from './rpc-method.js';
 
 const NO_CALLS: InvocationEvent['calls'] = Object.freeze({});
 
@@ -23,6 +24,7 @@ export function invocationEvent(context: InvocationContext, record: InvocationRe
     status: record.status,
     method,
     url,
+    rpcMethod: rpcMethodOf(start),
     cpuMs: record.cpuMs,
     wallMs: record.wallMs,
     peakMemoryBytes: record.peakBytes,

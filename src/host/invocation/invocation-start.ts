@@ -40,6 +40,8 @@ export interface InvocationStart {
   readonly calls?: CallChain | undefined;
   /** Makes the head of a call, in place of `head`, when it is known where it goes. */
   readonly headFor?: ((peer: Peer) => string) | undefined;
+  /** The names from the entrypoint, or the stub, to the method that a call is for; none for a stub that is a function. */
+  readonly path?: readonly string[];
   /** Its subrequests count to this invocation, too. */
   readonly ownedBy?: Peer | undefined;
   /** The stateful object that gets it. */

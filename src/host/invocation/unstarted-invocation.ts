@@ -5,6 +5,7 @@ import type { InvocationTrace } from '../telemetry/trace.js';
 import type { InvocationContext } from './invocation-context.js';
 import { invocationId } from './invocation-id.js';
 import { type InvocationStart, kindOf, nextSerial, objectOf, requestLine } from './invocation-start.js';
+import { rpcMethodOf } from './rpc-method.js';
 
 /** How it ended, by the error of the start. Others are those of the script. */
 const OUTCOMES: Readonly<Partial<Record<EdgeErrorCode, InvocationOutcome>>> = {
@@ -54,6 +55,7 @@ export function reportUnstarted(
       status: undefined,
       method,
       url,
+      rpcMethod: rpcMethodOf(start),
       cpuMs: 0,
       wallMs,
       peakMemoryBytes: 0,

@@ -190,12 +190,13 @@ const wrong = test.macro({
 });
 
 test(wrong, 'the file is no TOML', 'name = "a"\nmain = \n', '2:8', /./);
+test(wrong, 'a key is unknown', `${HEAD}\n# comment\nlanguage = "1"\n`, '5:1', /no key "language"; its keys are name,/);
 test(
   wrong,
-  'a key is unknown',
-  `${HEAD}\n# comment\naccount_id = "1"\n`,
-  '5:1',
-  /no key "account_id"; its keys are name,/,
+  'a key has another name on hosted platforms',
+  `${HEAD}[[d1_databases]]\nbinding = "DB"\n`,
+  '3:1',
+  /the file has no key "d1_databases": write \[\[sql_databases\]\] with the same keys/,
 );
 test(
   wrong,

@@ -76,10 +76,10 @@ test('a stream is a result', async t => {
   t.is(await new Response(await fn.rpc.stream()).text(), 'streamed');
 });
 
-test('a call of a method is an event with the method RPC', async t => {
+test('a call of a method is an event with the method RPC, and its name', async t => {
   const host = newHost(t);
   const fn = await host.load(API);
   const event = nextInvocation(host);
   await fn.rpc.add(1, 1);
-  t.like(await event, { kind: 'fetch', method: 'RPC', url: undefined, status: 200, outcome: 'ok' });
+  t.like(await event, { kind: 'fetch', method: 'RPC', url: undefined, rpcMethod: 'add', status: 200, outcome: 'ok' });
 });

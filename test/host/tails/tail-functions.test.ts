@@ -60,7 +60,7 @@ test('a tail function gets other events, with what they were about', async t => 
      } };`,
     { name: 'watcher' },
   );
-  const fn = await host.load('export default { scheduled() {}, queue() {}, alarm() {} };', {
+  const fn = await host.load('export default { scheduled() {}, queue() {}, alarm() {}, add() {} };', {
     name: 'watched',
     tails: ['watcher'],
   });
@@ -73,6 +73,9 @@ test('a tail function gets other events, with what they were about', async t => 
   next = nextLog(host, 'watcher');
   await fn.alarm({ scheduledTime: new Date(2000) });
   t.is(await next, '[[{"scheduledTime":"1970-01-01T00:00:02.000Z"},true]]');
+  next = nextLog(host, 'watcher');
+  await fn.rpc.add(1);
+  t.is(await next, '[[{"rpcMethod":"add"},false]]');
 });
 
 test('what authenticates is redacted, and getUnredacted() gives the request as it was', async t => {

@@ -54,6 +54,7 @@ test('an invocation event has every figure', async t => {
     url: 'http://x/path',
     requestBytes: 0,
     responseBytes: 0,
+    rpcMethod: undefined,
     subrequests: 1,
     calls: { fetch: 1 },
     egressSentBytes: 0,

@@ -4,6 +4,7 @@ import { HostOpens } from '../../../protocol/messages.js';
 import type { InvocationKind } from '../../../quotas/limits.js';
 import type { InvocationOutcome, LogLevel } from '../../events.js';
 import { rounded } from '../rounded.js';
+import { rpcMethodOf } from '../rpc-method.js';
 import { redactedRequest, type TraceRequest } from './redact.js';
 
 /** How an invocation ended. */
@@ -45,6 +46,8 @@ export type TraceEvent =
   | { readonly queue: string; readonly batchSize: number }
   /** Of an alarm: milliseconds since the epoch. */
   | { readonly scheduledTime: number }
+  /** Of a call. */
+  | { readonly rpcMethod: string }
   | { readonly consumedEvents: readonly { readonly scriptName: string }[] };
 
 export interface TraceItem {
@@ -82,17 +85,19 @@ export interface RecordedLog {
   readonly hasHead: boolean;
 }
 
-/** An invocation that is over. */
 /** What has begun it, as far as a tail learns of it. */
 export interface TracedEvent {
   readonly kind: HostOpens;
   readonly head: string;
+  /** The names to the method that a call is for. */
+  readonly path?: readonly string[];
   /** The fetches between functions that have led to it. */
   readonly chain?: FetchChain | undefined;
   /** The stateful object that it was for. */
   readonly object?: { readonly id: string } | undefined;
 }
 
+/** An invocation that is over. */
 export interface TracedInvocation {
   readonly context: { readonly function: string; readonly version: string };
   readonly id: string;
@@ -168,6 +173,8 @@ function eventOf(start: TracedEvent, status: number | undefined, hasHead: boolea
       const items: readonly TraceItem[] = JSON.parse(head); // written by this process
       return { consumedEvents: items.map(({ scriptName }) => ({ scriptName })) };
     }
+    case HostOpens.Rpc:
+      return { rpcMethod: rpcMethodOf(start) ?? '' };
     default:
       return null;
   }
