@@ -17,6 +17,7 @@ import {
 import { defineInterface, invoke, isCallable, isObject } from '../../web/base/idl.ts';
 import type { ObjectGates } from '../gates.ts';
 import { toAlarmTime, toKey, toKeys, toListRange, toOptions, toPairs } from './arguments.ts';
+import { createKvStorage, type SyncKvStorage } from './kv-storage.ts';
 import { type Layer, StorageState } from './storage-state.ts';
 import { decodeValue, encodeValue } from './values.ts';
 import { noChanges } from './write-buffer.ts';
@@ -231,8 +232,15 @@ export class DurableObjectTransaction {
 }
 
 class StorageOperations extends Operations {
+  #kv: SyncKvStorage | undefined;
+
   /** Those that were asked for and have not begun, one after the other. */
   #last: Promise<unknown> = promiseResolve(undefined);
+
+  get kv(): SyncKvStorage {
+    this.#kv ??= createKvStorage(this.state);
+    return this.#kv;
+  }
 
   deleteAll(options: unknown): Promise<void> {
     try {
@@ -337,11 +345,8 @@ export class DurableObjectStorage {
     throw new ErrorCtor('SQL is not enabled for this Durable Object class');
   }
 
-  get kv(): never {
-    this.#operations;
-    throw new ErrorCtor(
-      'storage.kv is not enabled for this Durable Object class: use the asynchronous methods of storage, which are get(), put(), delete() and list()',
-    );
+  get kv(): SyncKvStorage {
+    return this.#operations.kv; // a receiver that is no storage throws
   }
 
   get(key: unknown, options: unknown = undefined): Promise<unknown> {

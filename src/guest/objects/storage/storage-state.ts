@@ -108,6 +108,52 @@ export class StorageState implements StorageParts {
   /** The values of the keys, null for those that are not there. What it finds here it answers with at once, and closes no gate. */
   read(keys: readonly string[], options: StorageOptions, isExistence = false): Promise<(Uint8Array | null)[]> {
     this.buffer.check();
+    const { values, missing } = this.#known(keys);
+    if (missing.length === 0) return promiseResolve(values as (Uint8Array | null)[]); // no key was missing
+    return this.#ask(options, async () => {
+      const { written } = this.buffer;
+      const found = await this.calls.get(missing, isExistence);
+      this.buffer.check();
+      return this.#completed(values, missing, found, (key, value) => {
+        if (!options.noCache && (!isExistence || value === null)) this.#keep(key, value, written);
+      });
+    });
+  }
+
+  /** As {@link read}; the thread stands still for what the host has to be asked for. */
+  readNow(keys: readonly string[], isExistence = false): (Uint8Array | null)[] {
+    this.buffer.check();
+    const { values, missing } = this.#known(keys);
+    const found = missing.length === 0 ? [] : this.calls.getNow(missing, isExistence);
+    return this.#completed(values, missing, found, (key, value) => {
+      if (!isExistence || value === null) this.#keep(key, value, this.buffer.written);
+    });
+  }
+
+  /** As {@link list}; the thread stands still meanwhile. */
+  listNow(range: ListRange): Entry[] {
+    this.buffer.check();
+    const own = this.#ownIn(range);
+    const stored: Entry[] = [];
+    if (!own.isCleared && !(this.calls.wasEmpty && !this.buffer.hasStored)) {
+      let wanted = range.limit + own.count;
+      let rest: ListRange = range;
+      for (let isDone = false; !isDone && wanted > 0; ) {
+        const page = this.calls.listNow(rest, wanted > MAX_LIMIT ? MAX_LIMIT : wanted);
+        for (let i = 0; i < page.entries.length; i++) {
+          const entry = page.entries[i];
+          if (entry !== undefined) arrayPush(stored, entry);
+        }
+        wanted -= page.entries.length;
+        const last = page.entries[page.entries.length - 1];
+        isDone = page.isDone || last === undefined;
+        if (last !== undefined) rest = afterEntry(rest, last);
+      }
+    }
+    return merged(stored, own.entries, range);
+  }
+
+  #known(keys: readonly string[]): { readonly values: Known[]; readonly missing: string[] } {
     const values: Known[] = [];
     const missing: string[] = [];
     for (let i = 0; i < keys.length; i++) {
@@ -116,21 +162,25 @@ export class StorageState implements StorageParts {
       arrayPush(values, value);
       if (value === undefined) arrayPush(missing, key);
     }
-    if (missing.length === 0) return promiseResolve(values as (Uint8Array | null)[]); // no key was missing
-    return this.#ask(options, async () => {
-      const { written } = this.buffer;
-      const found = await this.calls.get(missing, isExistence);
-      this.buffer.check();
-      let at = 0;
-      for (let i = 0; i < values.length; i++) {
-        if (values[i] !== undefined) continue;
-        const key = missing[at] ?? '';
-        const value = found[at++] ?? null;
-        values[i] = value;
-        if (!options.noCache && (!isExistence || value === null)) this.#keep(key, value, written);
-      }
-      return values as (Uint8Array | null)[]; // every key has a value or null by now
-    });
+    return { values, missing };
+  }
+
+  /** Puts what was found into the places of what was not known. */
+  #completed(
+    values: Known[],
+    missing: readonly string[],
+    found: readonly (Uint8Array | null)[],
+    each: (key: string, value: Uint8Array | null) => void,
+  ): (Uint8Array | null)[] {
+    let at = 0;
+    for (let i = 0; i < values.length; i++) {
+      if (values[i] !== undefined) continue;
+      const key = missing[at] ?? '';
+      const value = found[at++] ?? null;
+      values[i] = value;
+      each(key, value);
+    }
+    return values as (Uint8Array | null)[]; // every key has a value or null by now
   }
 
   /** Entries of the range, in the order of their keys or the reverse. */
@@ -157,7 +207,7 @@ export class StorageState implements StorageParts {
         wanted -= page.entries.length;
         const last = page.entries[page.entries.length - 1];
         isDone = page.isDone || last === undefined;
-        if (last !== undefined) rest = range.isReverse ? { ...range, to: last[0] } : { ...range, from: `${last[0]}\0` };
+        if (last !== undefined) rest = afterEntry(range, last);
       }
       return merged(stored, own.entries, range);
     });
@@ -236,6 +286,11 @@ interface StorageParts {
   readonly calls: StorageCalls;
   readonly gates: ObjectGates;
   cache: ReadCache;
+}
+
+/** What is left of the range behind an entry of it. */
+function afterEntry(range: ListRange, [key]: Entry): ListRange {
+  return range.isReverse ? { ...range, to: key } : { ...range, from: `${key}\0` };
 }
 
 const MAX_LIMIT = 0x7fff_ffff;
