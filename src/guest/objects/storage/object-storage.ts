@@ -18,6 +18,7 @@ import { defineInterface, invoke, isCallable, isObject } from '../../web/base/id
 import type { ObjectGates } from '../gates.ts';
 import { toAlarmTime, toKey, toKeys, toListRange, toOptions, toPairs } from './arguments.ts';
 import { createKvStorage, type SyncKvStorage } from './kv-storage.ts';
+import { createSqlStorage, type SqlStorage } from './sql-storage.ts';
 import { type Layer, StorageState } from './storage-state.ts';
 import { decodeValue, encodeValue } from './values.ts';
 import { noChanges } from './write-buffer.ts';
@@ -233,9 +234,15 @@ export class DurableObjectTransaction {
 
 class StorageOperations extends Operations {
   #kv: SyncKvStorage | undefined;
+  #sql: SqlStorage | undefined;
 
   /** Those that were asked for and have not begun, one after the other. */
   #last: Promise<unknown> = promiseResolve(undefined);
+
+  get sql(): SqlStorage {
+    this.#sql ??= createSqlStorage(this.state);
+    return this.#sql;
+  }
 
   get kv(): SyncKvStorage {
     this.#kv ??= createKvStorage(this.state);
@@ -296,6 +303,8 @@ class StorageOperations extends Operations {
 
   async #transact(closure: (...args: never[]) => unknown): Promise<unknown> {
     this.state.buffer.check();
+    // Undoing the transaction must not undo what was before it.
+    if (this.state.layer === undefined) this.state.buffer.flushSql();
     const openInput = this.state.gates.closeInput();
     const layer = this.state.open();
     const operations = new TransactionOperations(this.state, this.context, layer);
@@ -340,9 +349,8 @@ export class DurableObjectStorage {
     this.#operations = operations;
   }
 
-  get sql(): never {
-    this.#operations; // a receiver that is no storage throws
-    throw new ErrorCtor('SQL is not enabled for this Durable Object class');
+  get sql(): SqlStorage {
+    return this.#operations.sql; // a receiver that is no storage throws
   }
 
   get kv(): SyncKvStorage {

@@ -31,7 +31,7 @@ import { rejection } from '../../rejection.ts';
 import type { ListRange } from './arguments.ts';
 import { copyOf, type Entries, type Entry, packEntries, packKeys, unpackEntries } from './packing.ts';
 
-interface Reply {
+export interface Reply {
   readonly head: unknown;
   readonly body: Uint8Array;
 }
@@ -40,6 +40,7 @@ export interface WrittenBatch {
   readonly entries: Entries;
   readonly isClearing: boolean;
   readonly alarm: number | null | undefined;
+  readonly hasSql: boolean;
 }
 
 export interface Page {
@@ -97,11 +98,12 @@ export class StorageCalls {
   }
 
   /** Resolves when it is on disk. Writes take effect in the order of the calls. */
-  write({ entries, isClearing, alarm }: WrittenBatch): Promise<unknown> {
+  write({ entries, isClearing, alarm, hasSql }: WrittenBatch): Promise<unknown> {
     const body = packEntries(entries);
     const clear = isClearing ? ',"d":true' : '';
     const time = alarm === undefined ? '' : `,"a":${alarm}`;
-    return this.#call(WRITE, `,"q":${this.#writes++},"n":${typedArrayLength(body)}${clear}${time}`, body);
+    const sql = hasSql ? ',"x":true' : '';
+    return this.#call(WRITE, `,"q":${this.#writes++},"n":${typedArrayLength(body)}${clear}${time}${sql}`, body);
   }
 
   async #call(method: string, args: string, body: Uint8Array | null): Promise<Reply> {

@@ -1,4 +1,5 @@
 /** What an object's storage is made of: its calls, the writes on their way, what was read, and the transactions that are open. */
+import { SQL_ROLLBACK } from '../../../bindings/objects/storage-calls.ts';
 import {
   arrayPush,
   arraySplice,
@@ -23,6 +24,7 @@ export interface Layer extends Changes {
   isConfirmed: boolean;
   /** It was rolled back or is over. */
   state: 'open' | 'rolled back' | 'committed';
+  readonly number: number;
 }
 
 /** The value of a key; null: it has none. undefined: the host is to be asked. */
@@ -37,6 +39,7 @@ export class StorageState implements StorageParts {
   readonly buffer: WriteBuffer;
   cache = new ReadCache();
   readonly layers: Layer[] = [];
+  #numbers = 0;
 
   constructor(className: string, id: string, gates: ObjectGates) {
     this.gates = gates;
@@ -75,15 +78,37 @@ export class StorageState implements StorageParts {
   rollBack(layer: Layer): void {
     const at = this.#indexOf(layer);
     if (at < 0) return;
+    const hadSql = this.#layersHaveSql(at);
     const gone = arraySplice(this.layers, at, this.layers.length - at);
     for (let i = 0; i < gone.length; i++) {
       const one = gone[i];
       if (one !== undefined) one.state = 'rolled back';
     }
+    if (hadSql) this.#undoSql(layer);
+  }
+
+  /** Something was written by SQL that is in no write yet. */
+  get hasSql(): boolean {
+    return this.buffer.hasSql || this.#layersHaveSql(0);
+  }
+
+  #layersHaveSql(from: number): boolean {
+    for (let i = from; i < this.layers.length; i++) if (this.layers[i]?.hasSql === true) return true;
+    return false;
+  }
+
+  /** What was written before the transaction stays; without any the host forgets all of it. */
+  #undoSql({ number }: Layer): void {
+    try {
+      this.calls.callNow(SQL_ROLLBACK, `,"y":${this.hasSql ? number : 0}`, null);
+    } catch (error) {
+      // It would become a part of what is written next.
+      this.buffer.end(error);
+    }
   }
 
   open(): Layer {
-    const layer: Layer = { ...noChanges(), isConfirmed: false, state: 'open' };
+    const layer: Layer = { ...noChanges(), isConfirmed: false, state: 'open', number: ++this.#numbers };
     arrayPush(this.layers, layer);
     return layer;
   }
@@ -295,8 +320,8 @@ function afterEntry(range: ListRange, [key]: Entry): ListRange {
 
 const MAX_LIMIT = 0x7fff_ffff;
 
-function hasChanges({ entries, isClearing, alarm }: Changes): boolean {
-  if (isClearing || alarm !== undefined) return true;
+function hasChanges({ entries, isClearing, alarm, hasSql }: Changes): boolean {
+  if (isClearing || alarm !== undefined || hasSql) return true;
   let has = false;
   mapForEach(entries, () => {
     has = true;
