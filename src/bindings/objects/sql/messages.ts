@@ -8,7 +8,7 @@ export type SqlRequest =
   /** Undoes what was written since the transaction of this number began; 0: everything that was not committed. */
   | { readonly op: 'rollback'; readonly path: string; readonly layer: number }
   /** The answer has the pages that have changed. */
-  | { readonly op: 'commit'; readonly path: string }
+  | { readonly op: 'commit'; readonly path: string; readonly maxPages: number }
   | { readonly op: 'close'; readonly path: string };
 
 export interface SqlResponse {

@@ -57,6 +57,7 @@ const UNCHARGED_MS = 500;
 const ABANDONED_MS = 250;
 /** What was written and is not committed is given up after so long without a call. */
 const FORGOTTEN_MS = 30_000;
+const MAX_COMMIT_PAGES = OBJECT_STORAGE_LIMITS.sqlCommitBytes / PAGE_BYTES;
 
 export class ObjectSql {
   readonly #parts: ObjectSqlParts;
@@ -68,6 +69,9 @@ export class ObjectSql {
   #cleared = 0;
   /** Something is written that is not committed. */
   #seat: SqlSeat | undefined;
+  #isDirty = false;
+  /** What was not committed is gone, and its writer does not know. */
+  #lost: EdgeError | undefined;
   #forgetting: NodeJS.Timeout | undefined;
   #isOverloaded = false;
   #tasks = 0;
@@ -86,6 +90,7 @@ export class ObjectSql {
   /** Rejects with EDGE_NOT_SUPPORTED without SQLite, EDGE_OBJECT_RESET when what was written is lost, EDGE_OVERLOADED, EDGE_LIMIT_EXCEEDED. */
   exec(text: SqlText, caller: SqlCaller): Promise<SqlResult> {
     return this.#inOrder(async () => {
+      if (this.#lost !== undefined) throw this.#lost;
       const seat = await this.#enter(caller);
       try {
         await this.#open(seat, text, caller);
@@ -94,6 +99,7 @@ export class ObjectSql {
         const answer = await this.#run(seat, head, payload, caller);
         if (answer.head.isLost === true) throw lost('an error of SQLite has undone it');
         const { isDirty, isFailure = false } = answer.head;
+        this.#isDirty = isDirty;
         if (isDirty) this.#keep(seat);
         else this.#leave();
         seat.process.opened(this.#path, answer.head.pages * PAGE_BYTES, this.#closed(seat.process));
@@ -109,10 +115,12 @@ export class ObjectSql {
   rollback(layer: number, caller: SqlCaller): Promise<void> {
     return this.#inOrder(async () => {
       const seat = this.#seat;
+      if (this.#lost !== undefined) throw this.#lost;
       if (seat === undefined) return;
       try {
         const { head } = await this.#run(seat, { op: 'rollback', path: this.#path, layer }, undefined, caller);
         if (head.isFailure === true) throw lost('it could not be rolled back');
+        this.#isDirty = head.isDirty;
         if (head.isDirty) this.#keep(seat);
         else this.#leave();
       } catch (error) {
@@ -126,10 +134,13 @@ export class ObjectSql {
   commit(caller: SqlCaller): Promise<PageChanges | undefined> {
     return this.#inOrder(async () => {
       const seat = this.#seat;
-      if (seat === undefined) throw lost('the process that had it has ended');
+      if (this.#lost !== undefined) throw this.#lost;
+      if (seat === undefined) throw lost('there is nothing to commit');
       try {
-        const { head, payload } = await this.#run(seat, { op: 'commit', path: this.#path }, undefined, caller);
+        const request: SqlRequest = { op: 'commit', path: this.#path, maxPages: MAX_COMMIT_PAGES };
+        const { head, payload } = await this.#run(seat, request, undefined, caller);
         if (head.isFailure === true) throw new EdgeError('EDGE_OBJECT_RESET', `Cannot commit: ${payload.toString()}`);
+        this.#isDirty = false;
         this.#leave();
         return changesOf(payload);
       } catch (error) {
@@ -146,7 +157,10 @@ export class ObjectSql {
 
   /** Forgets what is not committed, and what a process has: the storage is to be asked again. */
   discard(): void {
-    void this.#inOrder(async () => this.#drop());
+    void this.#inOrder(async () => {
+      this.#drop();
+      this.#lost = undefined;
+    });
   }
 
   #inOrder<T>(task: () => Promise<T>): Promise<T> {
@@ -254,7 +268,9 @@ export class ObjectSql {
   #keep(seat: SqlSeat): void {
     clearTimeout(this.#forgetting);
     this.#forgetting = setTimeout(() => {
-      if (this.#seat === seat) this.discard();
+      void this.#inOrder(async () => {
+        if (this.#seat === seat) this.#drop();
+      });
     }, FORGOTTEN_MS);
     this.#forgetting.unref();
   }
@@ -272,6 +288,8 @@ export class ObjectSql {
   }
 
   #drop(): void {
+    if (this.#isDirty) this.#lost = lost('the process that had it has ended, or it was not written in time');
+    this.#isDirty = false;
     this.#cleared = 0;
     this.#close();
     this.#leave();
@@ -282,16 +300,8 @@ function lost(why: string): EdgeError {
   return new EdgeError('EDGE_OBJECT_RESET', `What the object has written by SQL is lost: ${why}`);
 }
 
-/** @throws EdgeError when it is too much for one commit */
 function changesOf(payload: Buffer): PageChanges | undefined {
   if (payload.length === 0) return undefined;
-  const most = OBJECT_STORAGE_LIMITS.sqlCommitBytes;
-  if (payload.length - 4 > (most / PAGE_BYTES) * PAGE_RECORD_BYTES) {
-    throw new EdgeError(
-      'EDGE_LIMIT_EXCEEDED',
-      `Cannot commit: SQL has changed ${payload.length} bytes of pages, and at most ${most} can be written at once`,
-    );
-  }
   const pages = new Map<number, Uint8Array>();
   for (let at = 4; at + PAGE_RECORD_BYTES <= payload.length; at += PAGE_RECORD_BYTES)
     pages.set(payload.readUInt32LE(at), payload.subarray(at + 4, at + PAGE_RECORD_BYTES));

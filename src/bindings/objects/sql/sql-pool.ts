@@ -6,6 +6,7 @@
 import { rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { EdgeError } from '../../../quotas/errors.js';
 import { FairQueue } from '../../../quotas/host/fair-queue.js';
 import { SqlProcess } from './sql-process.js';
 
@@ -68,7 +69,7 @@ export class SqlPool {
     };
     if (this.#isClosed) {
       leavePlace();
-      throw new Error('The host is closing');
+      throw new EdgeError('EDGE_CLOSED', 'The host is being closed');
     }
     const taken = this.#processFor(preferred);
     taken.isUsed = true;

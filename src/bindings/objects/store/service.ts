@@ -6,6 +6,7 @@ import { cancelBody } from '../../cancel-body.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../../service.js';
 import { checkLibrary } from '../../sql/library.js';
 import type { ObjectRef } from '../object-ref.js';
+import { PAGE_BYTES } from '../sql/messages.js';
 import {
   type FoundValues,
   FROM_KEY,
@@ -126,19 +127,23 @@ async function write(
   committed?.catch(() => {});
   if (!hasSql) database?.discard();
   work.countBytes(length);
+  let pageBytes = 0;
   try {
     const change = async (): Promise<ObjectChange> => {
       const body = await wholeBody(call, length);
       if (body.byteLength !== length) throw malformed();
       const entries = readEntries(body);
       work.charge(entries.size * HOST_COSTS.keyMs);
-      return { isClearing, entries, alarm, sql: await committed };
+      const changes = await committed;
+      pageBytes = (changes?.pages.size ?? 0) * PAGE_BYTES;
+      work.countBytes(pageBytes);
+      return { isClearing, entries, alarm, sql: changes };
     };
     const written = store.write(use, number, change, { bounds, work, signal });
     database?.waitFor(written);
     await written;
   } finally {
-    work.countBytes(-length);
+    work.countBytes(-length - pageBytes);
   }
   return { head: null };
 }

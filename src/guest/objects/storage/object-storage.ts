@@ -14,7 +14,7 @@ import {
   weakMapGet,
   weakMapSet,
 } from '../../primordials.ts';
-import { defineInterface, invoke, isCallable, isObject } from '../../web/base/idl.ts';
+import { defineInterface, defineValue, invoke, isCallable, isObject } from '../../web/base/idl.ts';
 import type { ObjectGates } from '../gates.ts';
 import { toAlarmTime, toKey, toKeys, toListRange, toOptions, toPairs } from './arguments.ts';
 import { createKvStorage, type SyncKvStorage } from './kv-storage.ts';
@@ -438,9 +438,11 @@ function deleteAllInTransaction(): Error {
 }
 
 function noBookmarks(): Promise<never> {
-  return promiseReject(
-    new ErrorCtor('Bookmarks are not supported: the storage of an object cannot be set back to an earlier time'),
+  const error = new ErrorCtor(
+    'Bookmarks are not supported: the storage of an object cannot be set back to an earlier time',
   );
+  defineValue(error, 'code', 'EDGE_NOT_SUPPORTED');
+  return promiseReject(error);
 }
 
 function isThenable(value: unknown): boolean {

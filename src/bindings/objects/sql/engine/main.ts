@@ -88,7 +88,7 @@ function answerOf(library: SqliteLibrary, request: SqlRequest, payload: Buffer):
         database.rollback(request.layer);
         return { payload: [] };
       default:
-        return { payload: records(database.commit()) };
+        return { payload: records(database.commit(), request.maxPages) };
     }
   } catch (error) {
     const database = open.get(request.path);
@@ -104,9 +104,11 @@ function failed(text: string): Answer {
 }
 
 /** The number of pages, then those that have changed; nothing when none has. */
-function records(committed: CommittedPages | undefined): Buffer[] {
+function records(committed: CommittedPages | undefined, maxPages: number): Buffer[] {
   if (committed === undefined) return [];
   const { total, pages } = committed;
+  if (pages.size > maxPages)
+    throw new Error(`${pages.size} pages have changed, and at most ${maxPages} can be written at once: SQLITE_TOOBIG`);
   const bytes = Buffer.allocUnsafeSlow(4 + pages.size * PAGE_RECORD_BYTES);
   bytes.writeUInt32LE(total, 0);
   let at = 4;

@@ -10,6 +10,9 @@ import { readChanges, readFilePages } from './changed-pages.js';
 /** A log that is longer is brought into the file. */
 const LONG_LOG_BYTES = 4 * 1024 * 1024;
 
+const TRANSACTION_TEXT =
+  'To execute a transaction, please use the transaction() or transactionSync() methods of the storage instead of the SQL BEGIN TRANSACTION or SAVEPOINT statements';
+
 export interface CommittedPages {
   readonly total: number;
   readonly pages: ReadonlyMap<number, Buffer>;
@@ -45,7 +48,7 @@ export class ObjectDatabase {
   }
 
   get refusal(): string | undefined {
-    return this.#connection.authorizer.reason;
+    return this.#connection.authorizer.reason === undefined ? undefined : TRANSACTION_TEXT;
   }
 
   /** Whether what was written is still there: SQLite undoes a transaction itself for some errors. */
