@@ -35,7 +35,7 @@ const MISSING = [
   [inFetch('Buffer.from("a");'), [WORKERS], 'ReferenceError: Buffer is not defined', 'EDGE_HANDLER_THREW'],
   [inFetch('process.env;'), [WORKERS], 'ReferenceError: process is not defined', 'EDGE_HANDLER_THREW'],
   [
-    inObject('await this.ctx.storage.getCurrentBookmark();'),
+    inObject('return this.ctx.storage.getCurrentBookmark();'),
     [WORKERS],
     'Error: Bookmarks are not supported: the storage of an object cannot be set back to an earlier time',
     'EDGE_HANDLER_THREW',
