@@ -86,11 +86,11 @@ class DescriptorTransport implements Transport {
     this.#usual.close();
   }
 
-  beginBlocking(): boolean {
+  beginBlocking(): boolean | undefined {
     if (this.#handle !== undefined) return true;
-    if (this.#socket.writableLength > 0) return false;
     const handle: unknown = Reflect.get(this.#socket, '_handle');
-    if (!isBlockable(handle)) return false;
+    if (!isBlockable(handle)) return undefined;
+    if (this.#socket.writableLength > 0) return false;
     this.#handle = handle;
     return true;
   }

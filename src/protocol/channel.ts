@@ -208,8 +208,8 @@ export class Channel implements FrameSink, ExchangeCarrier {
   }
 
   /** Whether the thread may stand still for an answer now. See {@link Transport.beginBlocking}. */
-  mayBlock(): boolean {
-    return this.#transport.beginBlocking?.() === true;
+  mayBlock(): boolean | undefined {
+    return this.#transport.beginBlocking?.();
   }
 
   /**

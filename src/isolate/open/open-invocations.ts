@@ -200,8 +200,10 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
   ): { readonly head: string; readonly body: Uint8Array } {
     const { invocation, channel } = this.#caller();
     const { id } = invocation.exchange;
-    if (!channel.mayBlock())
-      throw new OpError('Error', 'The isolate has too much to send at the moment', 'EDGE_OVERLOADED');
+    const mayBlock = channel.mayBlock();
+    if (mayBlock === undefined)
+      throw new OpError('Error', 'Calls cannot be waited for on this system', 'EDGE_NOT_SUPPORTED');
+    if (!mayBlock) throw new OpError('Error', 'The isolate has too much to send at the moment', 'EDGE_OVERLOADED');
     const { meter } = this.#parts;
     const call = new BlockingCall();
     const answer = meter.standing(() => call.run(channel, id, service, `${id}\n${head}`, body));

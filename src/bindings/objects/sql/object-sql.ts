@@ -237,8 +237,6 @@ export class ObjectSql {
       if (isTooLong || (signal.aborted && runningMs > ABANDONED_MS)) process.stop();
     }, TICK_MS);
     timer.unref();
-    const bytes = payload?.byteLength ?? 0;
-    work.countBytes(bytes);
     try {
       const answer = await process.request(head, ...(payload === undefined ? [] : [payload]));
       work.charge(
@@ -250,7 +248,6 @@ export class ObjectSql {
       throw this.#failure(error, isTooLong ? SQL_LIMITS.queryMs : undefined);
     } finally {
       clearInterval(timer);
-      work.countBytes(-bytes);
     }
   }
 

@@ -15,8 +15,9 @@ const PLACES = Math.max(2, Math.min(8, availableParallelism()));
 const PLACES_OF_ACCOUNT = 2;
 /** An object that has a process for so long is slow. */
 const SLOW_MS = 250;
-/** Slow ones at once; when there is one more, that which has had its process longest loses it. */
+/** Slow ones at once, and of one account: with one more, that of the account with the most which has had its process longest loses it. */
 const MAX_SLOW = 6;
+const SLOW_OF_ACCOUNT = 2;
 /** A process without work ends. */
 const IDLE_MS = 30_000;
 const MAX_WAITING = 4096;
@@ -37,7 +38,8 @@ export class SqlPool {
     maxWaiting: MAX_WAITING,
   });
   readonly #processes = new Set<SqlProcess>();
-  readonly #slow = new Set<() => void>();
+  /** What ends each, and whose it is: the longest first. */
+  readonly #slow = new Map<() => void, object>();
   readonly #directory: string | undefined = undefined;
   #reaper: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -81,10 +83,8 @@ export class SqlPool {
     const timer = setTimeout(() => {
       isSlow = true;
       taken.lower();
-      this.#slow.add(overload);
       leavePlace();
-      const [longest] = this.#slow;
-      if (this.#slow.size > MAX_SLOW) longest?.();
+      this.#beSlow(overload, owner);
     }, SLOW_MS);
     timer.unref();
     let hasLeft = false;
@@ -102,6 +102,21 @@ export class SqlPool {
         leavePlace();
       },
     };
+  }
+
+  #beSlow(overload: () => void, owner: object): void {
+    this.#slow.set(overload, owner);
+    const counts = new Map<object, number>();
+    for (const each of this.#slow.values()) counts.set(each, (counts.get(each) ?? 0) + 1);
+    let most = owner;
+    for (const [each, count] of counts) if (count > (counts.get(most) ?? 0)) most = each;
+    if (this.#slow.size <= MAX_SLOW && (counts.get(most) ?? 0) <= SLOW_OF_ACCOUNT) return;
+    for (const [end, whose] of this.#slow) {
+      if (whose !== most) continue;
+      this.#slow.delete(end);
+      end();
+      return;
+    }
   }
 
   async close(): Promise<void> {

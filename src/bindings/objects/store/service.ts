@@ -159,9 +159,16 @@ async function sql(
     throw malformed();
   const database = store.sql(use);
   const payload = await wholeBody(call, OBJECT_STORAGE_LIMITS.sqlCallBytes);
-  const { text, isFailure, isDirty } = await database.exec({ payload, layers, cleared }, call);
-  const head: SqlAnswer = { w: isDirty, ...(isFailure && { f: true }) };
-  return { head, body: text };
+  const { work } = call;
+  // It waits for its turn.
+  work.countBytes(payload.byteLength);
+  try {
+    const { text, isFailure, isDirty } = await database.exec({ payload, layers, cleared }, call);
+    const head: SqlAnswer = { w: isDirty, ...(isFailure && { f: true }) };
+    return { head, body: text };
+  } finally {
+    work.countBytes(-payload.byteLength);
+  }
 }
 
 async function sqlRollback(
