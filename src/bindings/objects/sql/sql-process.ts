@@ -131,7 +131,7 @@ export class SqlProcess {
   stop(): void {
     if (this.isEnding) return;
     this.isEnding = true;
-    this.#child.ref();
+    this.#ref();
     this.#control.write('x');
     this.#kill = setTimeout(() => this.end(), KILL_AFTER_MS);
     this.#kill.unref();
@@ -139,7 +139,7 @@ export class SqlProcess {
 
   end(): void {
     this.isEnding = true;
-    this.#child.ref();
+    this.#ref();
     this.#child.kill('SIGKILL');
   }
 
@@ -157,6 +157,14 @@ export class SqlProcess {
     this.#child.unref();
     for (const stream of this.#child.stdio) {
       if (stream && 'unref' in stream && typeof stream.unref === 'function') stream.unref();
+    }
+  }
+
+  /** Its end is waited for, with that of its pipes. */
+  #ref(): void {
+    this.#child.ref();
+    for (const stream of this.#child.stdio) {
+      if (stream && 'ref' in stream && typeof stream.ref === 'function') stream.ref();
     }
   }
 
