@@ -22,6 +22,7 @@ const SLOW = [
   'limits/attacks',
   'docs/snippets',
   'host/queues/consumers',
+  'host/objects/sync-storage',
   'host/cells/warm-cells',
   'host/cells/groups',
   'limits/every-limit',

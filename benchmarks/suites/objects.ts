@@ -12,6 +12,9 @@ const LIVE = 10_000;
 /** Calls that are under way while the objects are made. */
 const AT_ONCE = 64;
 
+/** Reads in one call, each of a key that is not in memory. */
+const READS = 50;
+
 const OBJECTS = `import { StatefulObject } from 'edgehost:workers';
 export class Plain extends StatefulObject { fetch() { return new Response('ok'); } }
 export class Counter extends StatefulObject {
@@ -21,6 +24,24 @@ export class Counter extends StatefulObject {
     return n;
   }
 }
+export class Sync extends StatefulObject {
+  constructor(ctx, env) {
+    super(ctx, env);
+    ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS rows (x)');
+    this.read = 0;
+  }
+  gets(count) {
+    for (let at = 0; at < count; at++) this.ctx.storage.kv.get('none ' + this.read++);
+  }
+  async getsAsync(count) {
+    for (let at = 0; at < count; at++) await this.ctx.storage.get('none ' + this.read++);
+  }
+  fill() { this.ctx.storage.kv.put('some', 1); }
+  selects(count) {
+    for (let at = 0; at < count; at++) this.ctx.storage.sql.exec('SELECT ?', at).one();
+  }
+  insert() { this.ctx.storage.sql.exec('INSERT INTO rows VALUES (1)'); }
+}
 export class Holder extends StatefulObject {
   held = new Uint8Array(4096).fill(1);
   ping() { return this.held[0]; }
@@ -29,8 +50,9 @@ export default { fetch() { return new Response('ok'); } };`;
 
 export const objects: Benchmark = {
   name: 'objects',
-  measures: `Calls of stateful objects: a request without storage; a read, a write and the answer behind it on disk, for one object and ${MANY}; the first call of an object; a call among ${LIVE.toLocaleString('en')} live ones of 4 KiB.`,
-  floor: 'fn.fetch() of the same function; LevelDB itself with `sync`, a put each; the same call among few objects.',
+  measures: `Calls of stateful objects: a request without storage; a read, a write and the answer behind it on disk, for one object and ${MANY}; the first call of an object; a call among ${LIVE.toLocaleString('en')} live ones of 4 KiB; reads for which the isolate stands still, by storage.kv and storage.sql, ${READS} a call; an insert by storage.sql and the answer behind it on disk.`,
+  floor:
+    'fn.fetch() of the same function; LevelDB itself with `sync`, a put each; the same call among few objects; reads by the asynchronous methods.',
   async run(context) {
     const { seconds } = context;
     const host = startHost(context, { storage: join(context.folder, 'host'), objectIdleMs: 3_600_000 });
@@ -79,7 +101,39 @@ export const objects: Benchmark = {
       live: () => p50(() => Promise.resolve(live.getByName(`${serial++ % LIVE}`).rpc.ping())),
       few: () => p50(() => Promise.resolve(holders.getByName(`${serial++ % 10}`).rpc.ping())),
     });
+    const sync = fn.objects('Sync').getByName('sync');
+    await sync.rpc.fill();
+    const each = async (work: () => PromiseLike<unknown>): Promise<number> =>
+      (await p50(() => Promise.resolve(work()))) / READS;
+    const reads = await alternate(context, {
+      kv: () => each(() => sync.rpc.gets(READS)),
+      sql: () => each(() => sync.rpc.selects(READS)),
+      usual: () => each(() => sync.rpc.getsAsync(READS)),
+      insert: () => callsPerSecond(() => Promise.resolve(sync.rpc.insert()), 1, seconds),
+      put: () => callsPerSecond(put, 1, seconds),
+    });
     return [
+      {
+        name: 'a read by storage.kv, p50',
+        unit: 'us',
+        samples: reads.kv,
+        floor: { name: 'by storage.get()', samples: reads.usual },
+        target: { of: 'ratio', atMost: 1.5 },
+      },
+      {
+        name: 'a SELECT by storage.sql, p50',
+        unit: 'us',
+        samples: reads.sql,
+        floor: { name: 'by storage.get()', samples: reads.usual },
+        target: { of: 'ratio', atMost: 3 },
+      },
+      {
+        name: 'an INSERT by storage.sql and the answer: one object',
+        unit: 'calls/s',
+        samples: reads.insert,
+        floor: { name: 'synced puts, one at a time', samples: reads.put },
+        target: { of: 'ratio', atLeast: 0.3 },
+      },
       {
         name: 'a request to a live object, p50',
         unit: 'us',

@@ -5,7 +5,9 @@
 import type { ServiceId } from '../bindings/service-id.ts';
 import { Op } from '../isolate/ops/table.ts';
 import { goesWhole, type OutgoingBody, sendBody } from './body-out.ts';
+import { opString, takeBytes } from './bridge.ts';
 import { type CallReply, openCall, type ServiceCall } from './calls.ts';
+import { ErrorCtor, stringIndexOf, stringSlice } from './primordials.ts';
 
 /** Defers a call: `go` makes it, in a turn of its invocation, or `refuse` fails it. */
 export type Deferral = (go: () => void, refuse: (error: unknown) => void) => void;
@@ -33,6 +35,25 @@ export function callService(
   if (defer !== undefined)
     return deferred(defer, () => send(service, method, binding, argumentText, body, reply), reply);
   return send(service, method, binding, argumentText, body, reply);
+}
+
+export interface BlockingReply {
+  readonly head: string;
+  readonly body: Uint8Array;
+}
+
+/** A call whose answer is there when it returns: the thread stands still meanwhile, so it must be short. Throws as the service has failed. */
+export function callServiceBlocking(
+  service: ServiceId,
+  method: string,
+  argumentText: string,
+  body: Uint8Array | undefined,
+): BlockingReply {
+  if (outputGate?.(service) !== undefined) throw new ErrorCtor('The call has to wait, and cannot');
+  const answer = opString(Op.CallBlocking, service, `${method}\n\n${argumentText}`, body);
+  const lineEnd = stringIndexOf(answer, '\n');
+  const length = +stringSlice(answer, 0, lineEnd);
+  return { head: stringSlice(answer, lineEnd + 1), body: takeBytes(length) };
 }
 
 function deferred(defer: Deferral, make: () => ServiceCall, reply: CallReply): MadeCall {

@@ -67,7 +67,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
             });
           },
         }),
-        exchangeOps(this.#invocations),
+        exchangeOps(this.#invocations, this.#context),
         this.timers.ops(this.#context, held),
         ...platformOps(this.#context),
       ]),

@@ -25,6 +25,8 @@ const MEMORY_EVERY_TURNS = 4;
 const LARGE_BYTES = 1024 * 1024;
 /** The thread's clock is read again at the start of a turn after this time. A reading takes 3 us on Node 20. */
 const CLOCK_EVERY_MS = 1;
+/** CPU time that the thread takes for a call for which it stands still, about. */
+const STANDING_COST_MS = 0.02;
 /** Code that is rarely used may run for the first time in one of so many invocations. */
 const COLD_INVOCATIONS = 100;
 /** How many invocations that have used up their CPU time are remembered, so that nothing more of them runs. */
@@ -309,6 +311,16 @@ export class InvocationMeter implements TurnMeter {
   settle(invocation: number, cpuMs: number): void {
     const budget = this.#budgets.get(invocation) ?? this.#background;
     if (budget !== undefined) budget.usedMs += cpuMs;
+  }
+
+  /** The thread stands still in the middle of a turn: the time that it waits is no CPU time. */
+  standing<T>(task: () => T): T {
+    const beganMs = now();
+    const result = task();
+    const waitedMs = Math.max(0, now() - beganMs - STANDING_COST_MS);
+    this.#startedMs += waitedMs;
+    this.#watch.postpone(waitedMs);
+    return result;
   }
 
   /** Memory of the isolate that no heap statistics show. */

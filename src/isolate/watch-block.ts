@@ -71,6 +71,11 @@ export class WatchBlock {
     if (Atomics.load(this.#words, Word.IsUnwatched) === 1) this.wake();
   }
 
+  /** The turn that runs has waited for so long. */
+  postpone(waitedMs: number): void {
+    this.#values[Value.StartedMs] = (this.#values[Value.StartedMs] ?? 0) + waitedMs;
+  }
+
   endTurn(): void {
     Atomics.add(this.#words, Word.Sequence, 1);
   }

@@ -4,7 +4,7 @@
  */
 import process from 'node:process';
 import type { MessagePort } from 'node:worker_threads';
-import { descriptorTransport, portTransport } from '../protocol/transport.js';
+import { blockingDescriptorTransport, blockingPortTransport } from '../protocol/blocking-transport.js';
 import { hardenThread } from './harden-thread.js';
 import { Isolate } from './isolate.js';
 import { collectGarbage } from './memory/collect-garbage.js';
@@ -18,7 +18,9 @@ import { WatchBlock } from './watch-block.js';
 
 export interface Lease {
   /** Where the host and the services are reached: inherited descriptors in a cell, a port when isolates run in the host process. */
-  readonly connection: { readonly fd: number; readonly callsFd?: number } | { readonly port: MessagePort };
+  readonly connection:
+    | { readonly fd: number; readonly callsFd?: number }
+    | { readonly port: MessagePort; readonly notices: Int32Array<SharedArrayBuffer> };
   readonly watch: SharedArrayBuffer;
   /** The text of the guest realm's bundle. @default that of the package */
   readonly guestBundle?: string;
@@ -40,9 +42,12 @@ export default function serve(lease: Lease): Promise<never> {
   if (lease.guestBundle !== undefined) useBundle(lease.guestBundle);
   isolate = new Isolate(watch, platformOps);
   const { connection } = lease;
-  const transport = 'fd' in connection ? descriptorTransport(connection.fd) : portTransport(connection.port);
+  const transport =
+    'fd' in connection
+      ? blockingDescriptorTransport(connection.fd)
+      : blockingPortTransport(connection.port, connection.notices);
   if ('fd' in connection && connection.callsFd !== undefined) {
-    isolate.connectCalls(descriptorTransport(connection.callsFd));
+    isolate.connectCalls(blockingDescriptorTransport(connection.callsFd));
   }
   isolate.connect(
     transport,

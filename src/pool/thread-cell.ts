@@ -3,7 +3,7 @@
  * application.
  */
 import { MessageChannel } from 'node:worker_threads';
-import { portTransport } from '../protocol/transport.js';
+import { newNotices, noticingPortTransport } from '../protocol/blocking-transport.js';
 import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
 import { REALM_FLAGS } from './cell-flags.js';
 import { ThreadPool } from './thread-pool.js';
@@ -36,8 +36,9 @@ export class ThreadCell implements Cell {
   start(): LeaseConnection {
     const lease = this.#nextLease++;
     const { port1, port2 } = new MessageChannel();
-    this.#pool.start(lease, { port: port2 });
-    return { lease, transport: portTransport(port1) };
+    const notices = newNotices();
+    this.#pool.start(lease, { port: port2, notices });
+    return { lease, transport: noticingPortTransport(port1, notices) };
   }
 
   end(lease: number): void {

@@ -11,6 +11,7 @@ import { type FrameBounds, FrameReader, type FrameSink, TRUSTED_BOUNDS } from '.
 import { FrameWriter } from './frame-writer.js';
 import { GatedReader } from './gated-reader.js';
 import { IdTable } from './id-table.js';
+import { type Awaited, LateFrames } from './late-frames.js';
 import { ProtocolError } from './protocol-error.js';
 import type { Transport } from './transport.js';
 
@@ -59,6 +60,9 @@ export class Channel implements FrameSink, ExchangeCarrier {
   readonly #owner: ChannelOwner;
   #share: HostShare | undefined;
   readonly #reader: GatedReader;
+  readonly #frames: FrameReader;
+  /** Made when the thread first stands still. */
+  #late: LateFrames | undefined;
   /** The bytes waiting to be written that are counted to the account. */
   #countedUnwrittenBytes = 0;
   #futileFrames = 0;
@@ -92,7 +96,8 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#owner = owner;
     this.#share = share;
     this.#isForMany = isForMany;
-    this.#reader = new GatedReader(transport, new FrameReader(this, frames), share, error => this.#break(error));
+    this.#frames = new FrameReader(this, frames);
+    this.#reader = new GatedReader(transport, this.#frames, share, error => this.#break(error));
     this.#firstId = side === 'host' ? 2 : 1;
     this.#nextId = this.#firstId;
     this.#peerParity = side === 'host' ? 1 : 0;
@@ -200,6 +205,41 @@ export class Channel implements FrameSink, ExchangeCarrier {
   /** Writes out what has gathered: what follows may never come to an end. */
   flushNow(): void {
     this.#writeOut();
+  }
+
+  /** Whether the thread may stand still for an answer now. See {@link Transport.beginBlocking}. */
+  mayBlock(): boolean | undefined {
+    return this.#transport.beginBlocking?.();
+  }
+
+  /**
+   * Stands still until `isOver`, or the connection has ended. Frames of other exchanges are handed on in a later round of the event loop: the guest is in
+   * the middle of a turn.
+   */
+  block(awaited: Awaited, isOver: () => boolean): void {
+    this.#late ??= new LateFrames(this);
+    const late = this.#late;
+    late.awaited = awaited;
+    this.#frames.sink = late;
+    this.#writeOut();
+    while (!isOver() && !this.#isClosed) {
+      if (this.#transport.readBlocking?.() !== true) break;
+      this.#writeOut();
+    }
+    late.awaited = undefined;
+    if (late.isEmpty) this.#frames.sink = this;
+    else setImmediate(() => this.#catchUp(late));
+  }
+
+  #catchUp(late: LateFrames): void {
+    if (this.#frames.sink === this) return;
+    this.#frames.sink = this;
+    try {
+      late.release();
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      this.#break(error);
+    }
   }
 
   /** Counts the bytes that the exchanges hold, so that a peer cannot fill this side's memory with many of them. */

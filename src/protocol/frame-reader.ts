@@ -48,7 +48,8 @@ const MAX_REASON_BYTES = 16 * 1024;
 
 /** @throws ProtocolError from `push` and `proceed`, for what no honest peer sends */
 export class FrameReader {
-  readonly #sink: FrameSink;
+  /** Gets the frames; it may change between two of them. */
+  sink: FrameSink;
   readonly #bounds: FrameBounds;
   /** The beginning of a frame whose rest has not arrived, with room behind it. */
   #partial: Buffer = NOTHING;
@@ -63,7 +64,7 @@ export class FrameReader {
   #isInterrupted = false;
 
   constructor(sink: FrameSink, bounds: FrameBounds = TRUSTED_BOUNDS) {
-    this.#sink = sink;
+    this.sink = sink;
     this.#bounds = bounds;
   }
 
@@ -145,7 +146,7 @@ export class FrameReader {
       if (this.#dataLeft > 0) {
         const take = Math.min(this.#dataLeft, buffer.length - at);
         this.#dataLeft -= take;
-        this.#sink.onData(this.#dataId, buffer.subarray(at, at + take));
+        this.sink.onData(this.#dataId, buffer.subarray(at, at + take));
         at += take;
         continue;
       }
@@ -188,7 +189,7 @@ export class FrameReader {
         if (headBytes > this.#bounds.openHead(kind)) {
           throw new ProtocolError(`The head of an exchange of kind ${kind} has ${headBytes} bytes`);
         }
-        this.#sink.onOpen(
+        this.sink.onOpen(
           id,
           kind,
           readHead(buffer, flags, start + 6, bodyStart),
@@ -202,7 +203,7 @@ export class FrameReader {
         const flags = buffer.readUInt8(start + 2);
         const bodyStart = start + 7 + buffer.readUInt32LE(start + 3);
         checkHead(bodyStart, end);
-        this.#sink.onReply(
+        this.sink.onReply(
           id,
           buffer.readUInt16LE(start),
           readHead(buffer, flags, start + 7, bodyStart),
@@ -212,31 +213,31 @@ export class FrameReader {
         return;
       }
       case FrameType.End:
-        this.#sink.onEnd(id);
+        this.sink.onEnd(id);
         return;
       case FrameType.Credit:
         checkLength(start, end, 4);
-        this.#sink.onCredit(id, buffer.readUInt32LE(start));
+        this.sink.onCredit(id, buffer.readUInt32LE(start));
         return;
       case FrameType.Reset:
-        this.#sink.onReset(id, readReason(buffer, start, end));
+        this.sink.onReset(id, readReason(buffer, start, end));
         return;
       case FrameType.StopSending:
-        this.#sink.onStopSending(id, readReason(buffer, start, end));
+        this.sink.onStopSending(id, readReason(buffer, start, end));
         return;
       case FrameType.Signal:
         checkLength(start, end, 1);
-        this.#sink.onSignal(id, buffer.readUInt8(start), buffer.subarray(start + 1, end));
+        this.sink.onSignal(id, buffer.readUInt8(start), buffer.subarray(start + 1, end));
         return;
       case FrameType.Pause:
-        this.#sink.onPause(id);
+        this.sink.onPause(id);
         return;
       case FrameType.Paused:
-        this.#sink.onPaused(id);
+        this.sink.onPaused(id);
         return;
       case FrameType.Splice:
         checkLength(start, end, 4);
-        this.#sink.onSplice(id, buffer.readUInt32LE(start));
+        this.sink.onSplice(id, buffer.readUInt32LE(start));
         return;
       default:
         throw new ProtocolError(`A frame has the unknown type ${type}`);

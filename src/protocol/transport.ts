@@ -22,6 +22,13 @@ export interface Transport {
   pause(): void;
   resume(): void;
   close(): void;
+  /**
+   * From now on what is written goes out at once, so that the thread may stand still. False when it may not now, undefined when it never may. Only at an isolate's end
+   * (blocking-transport.ts).
+   */
+  beginBlocking?(): boolean | undefined;
+  /** Stands still until something has come, and hands it to the reader. False when the connection has ended. */
+  readBlocking?(): boolean;
 }
 
 /**

@@ -79,6 +79,8 @@ export enum News {
   Over = 2,
   /** There is none of this id. */
   Unknown = 3,
+  /** It is being ended: a call for whose answer its isolate stands still is given up. */
+  Closing = 4,
 }
 
 export const NEWS_BYTES = 9;

@@ -251,7 +251,58 @@ declare global {
     rollback(): void;
   }
 
+  /** The keys and values of `ctx.storage`, by methods whose answers are there when they return. */
+  interface SyncKvStorage {
+    get<T = unknown>(key: string): T | undefined;
+    put<T>(key: string, value: T): void;
+    /** Whether there was something. */
+    delete(key: string): boolean;
+    /** Pairs in the order of the keys' UTF-8 bytes. */
+    list<T = unknown>(
+      options?: Pick<StatefulListOptions, 'start' | 'startAfter' | 'end' | 'prefix' | 'reverse' | 'limit'>,
+    ): IterableIterator<[string, T]>;
+  }
+
+  /** What SQL returns: a BLOB is an ArrayBuffer. */
+  type SqlStorageValue = string | number | ArrayBuffer | null;
+  /** What statements are run with. */
+  type SqlStorageBinding = SqlStorageValue | boolean | ArrayBufferView | undefined;
+
+  /** The rows of a text, from the first that was not taken yet. */
+  interface SqlStorageCursor<Row extends Record<string, SqlStorageValue> = Record<string, SqlStorageValue>>
+    extends IterableIterator<Row> {
+    readonly columnNames: string[];
+    /** The rows that were returned. */
+    readonly rowsRead: number;
+    /** The rows that were inserted, updated or deleted. */
+    readonly rowsWritten: number;
+    toArray(): Row[];
+    /** @throws Error unless there is one row */
+    one(): Row;
+    /** The rows as arrays of values. */
+    raw<Values extends SqlStorageValue[] = SqlStorageValue[]>(): IterableIterator<Values> & {
+      readonly columnNames: string[];
+      toArray(): Values[];
+    };
+  }
+
+  /** A database of SQLite that the object has for itself. */
+  interface SqlStorage {
+    /**
+     * Runs one statement or several, of which the last takes the values and gives the result. What it writes is stored with what the other methods write.
+     * @throws Error with the text of SQLite
+     */
+    exec<Row extends Record<string, SqlStorageValue> = Record<string, SqlStorageValue>>(
+      query: string,
+      ...bindings: SqlStorageBinding[]
+    ): SqlStorageCursor<Row>;
+    /** In bytes. */
+    readonly databaseSize: number;
+  }
+
   interface StatefulStorage extends StatefulStorageOperations {
+    readonly kv: SyncKvStorage;
+    readonly sql: SqlStorage;
     deleteAll(options?: StatefulStorageOptions): Promise<void>;
     transaction<T>(callback: (transaction: StatefulTransaction) => Promise<T>): Promise<T>;
     transactionSync<T>(callback: () => T): T;

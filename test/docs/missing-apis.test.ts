@@ -35,9 +35,9 @@ const MISSING = [
   [inFetch('Buffer.from("a");'), [WORKERS], 'ReferenceError: Buffer is not defined', 'EDGE_HANDLER_THREW'],
   [inFetch('process.env;'), [WORKERS], 'ReferenceError: process is not defined', 'EDGE_HANDLER_THREW'],
   [
-    inObject('this.ctx.storage.sql.exec("a");'),
+    inObject('return this.ctx.storage.getCurrentBookmark();'),
     [WORKERS],
-    'Error: SQL is not enabled for this Durable Object class',
+    'Error: Bookmarks are not supported: the storage of an object cannot be set back to an earlier time',
     'EDGE_HANDLER_THREW',
   ],
   [

@@ -17,6 +17,11 @@ export const WRITE = 'write';
 /** The answer is when the alarm of the object is due, in milliseconds since the epoch, or null. */
 export const GET_ALARM = 'getAlarm';
 
+/** Runs SQL. Body: JSON of the text and its values. The answer is an SqlAnswer, its body the rows (sql/messages.ts) or why SQLite has refused the text. */
+export const SQL = 'sql';
+/** Undoes what SQL has written since the transaction `y` began, or with 0 everything that is not part of a write. */
+export const SQL_ROLLBACK = 'sqlRollback';
+
 /** In place of the length of a value: the key has none, or is deleted. */
 export const NO_VALUE = 0xffff_ffff;
 /** Of an entry, before its key. */
@@ -64,6 +69,20 @@ export interface ListedPage {
   readonly d: boolean;
 }
 
+export interface SqlArguments extends ObjectAddress {
+  /** The transactions that are open, by number, the outermost first. */
+  readonly p: readonly number[];
+  /** Everything that is stored is deleted by the write that this will be part of: the how manieth time that is. 0: it is not. */
+  readonly z: number;
+}
+
+export interface SqlAnswer {
+  /** Something is written by SQL that is to be part of a write. */
+  readonly w: boolean;
+  /** SQLite has refused it. */
+  readonly f?: true;
+}
+
 export interface WriteArguments extends ObjectAddress {
   /** The number of the write among those of `s`, from 0. */
   readonly q: number;
@@ -73,4 +92,6 @@ export interface WriteArguments extends ObjectAddress {
   readonly d?: boolean;
   /** When the alarm is due, in milliseconds since the epoch; null: there is none any more. Absent: it stays. */
   readonly a?: number | null;
+  /** What was written by SQL is a part of it. */
+  readonly x?: boolean;
 }

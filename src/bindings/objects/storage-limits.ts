@@ -12,6 +12,12 @@ export const OBJECT_STORAGE_LIMITS = {
   writeKeys: 4096,
   /** Their bytes, those of the values included. */
   writeBytes: 8 * KIB * KIB,
+  /** The database of one object. */
+  sqlBytes: 64 * KIB * KIB,
+  /** The pages of it that are written at once. */
+  sqlCommitBytes: 16 * KIB * KIB,
+  /** The text of a call of SQL with its values, as JSON. */
+  sqlCallBytes: 8 * KIB * KIB,
 } as const;
 
 /** What a value may have beside its own bytes: how it is encoded. */

@@ -133,6 +133,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   /** Nothing of it goes on in the isolate. */
   close(): void {
     this.#isolate.closeInvocation(this.exchange.id);
+    if (this.#isAnnounced) this.#context.remote?.closing(this.#isolate, this.exchange.id);
   }
 
   startWaitUntil(): void {

@@ -95,6 +95,11 @@ export class RemoteFunction {
     return isKnown;
   }
 
+  /** The invocation is being ended. */
+  closing({ calls }: IsolateHandle, invocation: number): void {
+    if (calls !== undefined) this.#line.news(calls, invocation, News.Closing);
+  }
+
   /** The invocation is over; its totals follow. */
   over(isolate: IsolateHandle, invocation: number, caller: RemoteCaller): void {
     const { calls } = isolate;

@@ -15,7 +15,7 @@ import {
   STALLED_REASON,
 } from '../../protocol/messages.js';
 import { meteredKind } from '../../protocol/metered-kind.js';
-import { GuestExchange } from '../guest-exchange.js';
+import { errorText, GuestExchange } from '../guest-exchange.js';
 import { EndedInvocations } from '../invocations/ended-invocations.js';
 import { OWN } from '../invocations/held-work.js';
 import { StalledInvocations } from '../invocations/stalled-invocations.js';
@@ -25,6 +25,7 @@ import { OpError } from '../ops/arguments.js';
 import type { ExchangeHost } from '../ops/exchange.js';
 import { MessageReader } from '../ops/message-reader.js';
 import { Ev } from '../ops/table.js';
+import { BlockingCall } from './blocking-call.js';
 import { eventTurn } from './event-turn.js';
 import { NO_CALLS, OpenInvocation } from './open-invocation.js';
 
@@ -183,6 +184,36 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
   }
 
   call(service: ServiceId, head: string, body: Uint8Array | string | null, isComplete: boolean): GuestExchange {
+    const { invocation, channel } = this.#caller();
+    const exchange = channel.open(service, `${invocation.exchange.id}\n${head}`, true, body, isComplete);
+    const guest = new GuestExchange(exchange, invocation.exchange.id, this.#parts.turns, this.forget, this.#read);
+    this.#exchanges.set(guest.id, guest);
+    invocation.calls ??= new Set();
+    invocation.calls.add(guest);
+    return guest;
+  }
+
+  callBlocking(
+    service: ServiceId,
+    head: string,
+    body: Uint8Array | string | null,
+  ): { readonly head: string; readonly body: Uint8Array } {
+    const { invocation, channel } = this.#caller();
+    const { id } = invocation.exchange;
+    const mayBlock = channel.mayBlock();
+    if (mayBlock === undefined)
+      throw new OpError('Error', 'Calls cannot be waited for on this system', 'EDGE_NOT_SUPPORTED');
+    if (!mayBlock) throw new OpError('Error', 'The isolate has too much to send at the moment', 'EDGE_OVERLOADED');
+    const { meter } = this.#parts;
+    const call = new BlockingCall();
+    const answer = meter.standing(() => call.run(channel, id, service, `${id}\n${head}`, body));
+    if (answer !== undefined) return answer;
+    if (!call.wasAnswered) meter.settle(id, FAILED_CALL_MS);
+    const [name = '', message = '', code = ''] = errorText(call.failure ?? '').split('\n');
+    throw new OpError(name, message, code);
+  }
+
+  #caller(): { readonly invocation: OpenInvocation; readonly channel: Channel } {
     const invocation = this.#invocations.get(this.#parts.turns.current);
     const channel = this.#callsChannel;
     if (invocation === undefined || channel === undefined) {
@@ -194,12 +225,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     if (!this.#parts.turns.held.mayBegin(invocation.exchange.id)) throw new OpError('AbortError', GONE);
     if (invocation.isSpent) throw new OpError('AbortError', 'The CPU time of the request is used up');
     if (channel.isClosed) throw new OpError(LOST_NAME, LOST_MESSAGE, LOST_CODE);
-    const exchange = channel.open(service, `${invocation.exchange.id}\n${head}`, true, body, isComplete);
-    const guest = new GuestExchange(exchange, invocation.exchange.id, this.#parts.turns, this.forget, this.#read);
-    this.#exchanges.set(guest.id, guest);
-    invocation.calls ??= new Set();
-    invocation.calls.add(guest);
-    return guest;
+    return { invocation, channel };
   }
 
   /** Of no invocation, or of one whose end was reported, the host wants no log: function code that goes on by itself would flood it. */

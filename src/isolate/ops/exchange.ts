@@ -5,7 +5,7 @@ import { MAX_CALL_HEAD_BYTES } from '../../quotas/service-calls.js';
 import { errorText, type GuestExchange } from '../guest-exchange.js';
 import { checkedInteger, checkedText, copyIn, copyOut, guestByteLength, OpError, optionalText } from './arguments.js';
 import type { MessageReader } from './message-reader.js';
-import type { OpSet } from './op-set.js';
+import type { OpContext, OpSet } from './op-set.js';
 import { BODY_ENDED, MAX_REPLY_HEAD_CHARACTERS, Op } from './table.js';
 import { bytesRecord, textRecord } from './write-record.js';
 
@@ -15,6 +15,12 @@ export interface ExchangeHost {
   find(id: number): GuestExchange | undefined;
   /** Opens a call on behalf of the invocation whose turn it is; OpError when there is none. */
   call(service: ServiceId, head: string, body: Uint8Array | string | null, isComplete: boolean): GuestExchange;
+  /** The same, and the thread stands still until it is answered. */
+  callBlocking(
+    service: ServiceId,
+    head: string,
+    body: Uint8Array | string | null,
+  ): { readonly head: string; readonly body: Uint8Array };
   /** The guest has no more use for the call. */
   forget(exchange: GuestExchange): void;
   /** An answer is about to go out; the invocation may be ended for it. */
@@ -44,11 +50,13 @@ const MAX_MESSAGE_CHARACTERS = 2 * 1024 * 1024;
 const MAX_REASON_CHARACTERS = 4096;
 /** Far more messages than a batch has. */
 const MAX_BATCH_INDEX = 1000;
+/** The body of a call for whose answer the thread waits. */
+const MAX_BLOCKING_BYTES = 16 * 1024 * 1024;
 const MAX_CHUNK_BYTES = 1024 * 1024;
 /** A whole body may be as large as the isolate's memory: it is in there already. */
 const MAX_WHOLE_BYTES = 512 * 1024 * 1024;
 
-export function exchangeOps(host: ExchangeHost): OpSet {
+export function exchangeOps(host: ExchangeHost, context: Pick<OpContext, 'leaveBytes'>): OpSet {
   const exchange = (id: unknown): GuestExchange => {
     const found = host.find(checkedInteger(id, 1, 0xffff_ffff));
     if (found === undefined) throw new OpError('Error', 'The request that this belongs to is over');
@@ -141,6 +149,15 @@ export function exchangeOps(host: ExchangeHost): OpSet {
     [Op.Call]: (service, head, body) => call(service, head, optionalText(body, MAX_WHOLE_BYTES) ?? null, true),
     [Op.CallBytes]: (service, head, body) => call(service, head, copyIn(body, MAX_WHOLE_BYTES), true),
     [Op.CallStream]: (service, head) => call(service, head, null, false),
+    [Op.CallBlocking]: (service, head, body) => {
+      const bytes = body === undefined ? null : copyIn(body, MAX_BLOCKING_BYTES);
+      const answer = host.callBlocking(
+        checkedService(service),
+        callHead(checkedText(head, MAX_CALL_HEAD_BYTES)),
+        bytes,
+      );
+      return `${context.leaveBytes(answer.body)}\n${answer.head}`;
+    },
     [Op.CallAbort]: id => {
       const found = exchange(id);
       found.fail('AbortError\nThe call was aborted\n');

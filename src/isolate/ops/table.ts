@@ -156,6 +156,8 @@ export enum Op {
   SocketBytes,
   /** (invocation): Ev.Resume follows, in a turn of the invocation. Fails when it is over. */
   Resume,
+  /** (ServiceId, head text as that of Call, body bytes or undefined) => "length of the body\nhead" of the answer, the body for Op.Take. The thread waits for it. */
+  CallBlocking,
 
   /** Always last: the number of ops. */
   Count,

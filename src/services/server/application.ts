@@ -232,6 +232,7 @@ export class Application implements ChannelOwner, CallsOwner {
     }
     if (news === News.Over) calls.over(id);
     else if (news === News.Unknown) calls.unknown(id);
+    else if (news === News.Closing) calls.closing(id);
     else calls.begun(id, news === News.BegunTraced);
   }
 

@@ -121,6 +121,11 @@ export class CellCalls implements ChannelOwner, ServedConnection {
     }
   }
 
+  /** The application ends the invocation: its isolate may be standing still for the answer of a call, and hear nothing else. */
+  closing(id: number): void {
+    if (this.#invocations.has(id)) this.#channel.signal(id, SignalKind.Close, '');
+  }
+
   /** The application says that the invocation is over. Its totals follow when no more calls of it can come. */
   over(id: number): void {
     const invocation = this.#invocations.get(id);

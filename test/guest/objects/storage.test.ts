@@ -313,7 +313,6 @@ test('transactionSync undoes what its function wrote when that throws', async t 
   );
   await storage.sync();
   t.deepEqual(entriesOf(await storage.list()), [['a', 1]]);
-  t.throws(() => Reflect.get(storage, 'sql'), { message: 'SQL is not enabled for this Durable Object class' });
 });
 
 test('alarms are set, read and deleted as a part of the storage', async t => {

@@ -16,3 +16,22 @@ export class Counter extends StatefulObject {
   }
 }
 export default { fetch: () => new Response('') };`;
+
+/** The count by `storage.kv`, what was counted by `storage.sql`. */
+export const COUNTING_BY_SQL = `import { StatefulObject } from 'edgehost:workers';
+export class Counter extends StatefulObject {
+  constructor(ctx, env) {
+    super(ctx, env);
+    ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS counted (number INTEGER)');
+  }
+  inc(number) {
+    const { kv, sql } = this.ctx.storage;
+    kv.put('n', (kv.get('n') ?? 0) + 1);
+    sql.exec('INSERT INTO counted VALUES (?)', number);
+  }
+  all() {
+    const { kv, sql } = this.ctx.storage;
+    return { n: kv.get('n') ?? 0, counted: sql.exec('SELECT number, count(*) FROM counted GROUP BY number').raw().toArray() };
+  }
+}
+export default { fetch: () => new Response('') };`;

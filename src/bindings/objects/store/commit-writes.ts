@@ -5,10 +5,20 @@ import type { RecordOperation } from '../../../storage/records/counts.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { commitChange } from '../../stored/commit-change.js';
 import type { ObjectRef } from '../object-ref.js';
+import { PAGE_BYTES } from '../sql/messages.js';
+import type { PageChanges } from '../sql/object-sql.js';
 import { OBJECT_STORAGE_LIMITS } from '../storage-limits.js';
 import type { AccountSpace } from './account-space.js';
 import type { LiveObject, QueuedWrite } from './live-object.js';
-import { alarmRecord, encodeHead, HEAD_BYTES, newAlarm, type ObjectHead, type StoredAlarm } from './object-head.js';
+import {
+  alarmRecord,
+  contentsOf,
+  encodeHead,
+  HEAD_BYTES,
+  newAlarm,
+  type ObjectHead,
+  type StoredAlarm,
+} from './object-head.js';
 import { objectKeys } from './object-keys.js';
 
 /** Learns of alarms that are on disk. */
@@ -55,6 +65,7 @@ function takeWrites({ queue }: LiveObject): QueuedWrite[] {
   for (let next = queue[0]; next?.kind === 'write'; next = queue[0]) {
     keys += next.entries.size;
     for (const value of next.entries.values()) bytes += value?.byteLength ?? 0;
+    bytes += (next.sql?.pages.size ?? 0) * PAGE_BYTES;
     const isTooMuch = keys > OBJECT_STORAGE_LIMITS.writeKeys || bytes > OBJECT_STORAGE_LIMITS.writeBytes;
     if (taken.length > 0 && (isTooMuch || next.user !== taken[0]?.user)) break;
     taken.push(next);
@@ -67,6 +78,7 @@ interface MergedChange {
   readonly isClearing: boolean;
   readonly entries: ReadonlyMap<string, Uint8Array | undefined>;
   readonly alarm: number | null | undefined;
+  readonly sql?: PageChanges | undefined;
 }
 
 function mergedChange(writes: readonly QueuedWrite[]): MergedChange {
@@ -75,15 +87,25 @@ function mergedChange(writes: readonly QueuedWrite[]): MergedChange {
   const entries = new Map<string, Uint8Array | undefined>();
   let isClearing = false;
   let alarm: number | null | undefined;
+  let sql: PageChanges | undefined;
   for (const write of writes) {
     if (write.isClearing) {
       isClearing = true;
       entries.clear();
+      sql = undefined;
     }
+    if (write.sql !== undefined) sql = mergedPages(sql, write.sql);
     for (const [key, value] of write.entries) entries.set(key, value);
     if (write.alarm !== undefined) alarm = write.alarm;
   }
-  return { isClearing, entries, alarm };
+  return { isClearing, entries, alarm, sql };
+}
+
+function mergedPages(before: PageChanges | undefined, { total, pages }: PageChanges): PageChanges {
+  const all = new Map(before?.pages);
+  for (const [number, page] of pages) all.set(number, page);
+  for (const number of all.keys()) if (number > total) all.delete(number);
+  return { total, pages: all };
 }
 
 /** The work of the first, which the others share. */
@@ -94,7 +116,7 @@ function charging(writes: readonly QueuedWrite[]): CallWork {
 
 async function writeChange(
   parts: WriteParts,
-  { isClearing, entries, alarm }: MergedChange,
+  { isClearing, entries, alarm, sql }: MergedChange,
   { bounds }: Pick<QueuedWrite, 'bounds'>,
   work: CallWork,
 ): Promise<void> {
@@ -104,17 +126,19 @@ async function writeChange(
   if (room !== undefined) await room;
   const sum = await space.sum();
   const before = await parts.head(work);
-  const adds = typeof alarm === 'number' || [...entries.values()].some(value => value !== undefined);
+  const adds =
+    typeof alarm === 'number' || sql !== undefined || [...entries.values()].some(value => value !== undefined);
   // Nothing was stored, and nothing is.
   if (before === null && !adds) return;
   const spaceId = await space.open(work);
   const operations: RecordOperation[] = [];
   const after = await changedValues(
     parts,
-    before ?? { valuesId: storage.newId(), bytes: 0, keys: 0, alarm: undefined },
+    before ?? { valuesId: storage.newId(), bytes: 0, keys: 0, sqlPages: 0, alarm: undefined },
     {
       isClearing,
       entries,
+      sql,
       operations,
       work,
     },
@@ -123,16 +147,18 @@ async function writeChange(
   const head = { ...after, alarm: nextAlarm };
   const isKept = putHead(operations, spaceId, object, before, head);
   if (operations.length === 0) return;
+  const had = before === null ? { bytes: 0, objects: 0 } : contentsOf(before);
+  const has = contentsOf(head);
   const added = {
-    bytes: head.bytes - (before?.bytes ?? 0) + HEAD_BYTES * (Number(isKept) - Number(before !== null)),
-    objects: head.keys - (before?.keys ?? 0) + Number(isKept) - Number(before !== null),
+    bytes: has.bytes - had.bytes + HEAD_BYTES * (Number(isKept) - Number(before !== null)),
+    objects: has.objects - had.objects + Number(isKept) - Number(before !== null),
   };
   if (added.bytes > 0) await storage.records.reserveSpace(operations);
   const { className, id } = object.ref;
   const change = sum.change(added, bounds, () => `write to the storage of object ${id} of class "${className}"`);
   await commitChange(storage.records, operations, change, work);
   object.head = isKept ? head : null;
-  if (before !== null && before.valuesId !== head.valuesId) space.gone.add(before.valuesId, before.bytes);
+  if (before !== null && before.valuesId !== head.valuesId) space.gone.add(before.valuesId, had.bytes);
   if (alarm !== undefined) parts.alarms.changed(object.ref, nextAlarm);
 }
 
@@ -144,9 +170,13 @@ export function putHead(
   before: ObjectHead | null,
   head: ObjectHead,
 ): boolean {
-  const isKept = head.keys > 0 || head.alarm !== undefined;
+  const isKept = head.keys + head.sqlPages > 0 || head.alarm !== undefined;
   const isSame =
-    before !== null && before.bytes === head.bytes && before.keys === head.keys && before.valuesId === head.valuesId;
+    before !== null &&
+    before.bytes === head.bytes &&
+    before.keys === head.keys &&
+    before.sqlPages === head.sqlPages &&
+    before.valuesId === head.valuesId;
   if (before?.alarm !== head.alarm) putAlarm(operations, spaceId, ref, before?.alarm, head.alarm);
   else if (isSame) return isKept;
   const key = objectKeys.head(spaceId, ref);
@@ -171,6 +201,7 @@ function putAlarm(
 interface ValueChanges {
   readonly isClearing: boolean;
   readonly entries: ReadonlyMap<string, Uint8Array | undefined>;
+  readonly sql: PageChanges | undefined;
   readonly operations: RecordOperation[];
   readonly work: CallWork;
 }
@@ -178,12 +209,12 @@ interface ValueChanges {
 async function changedValues(
   { storage }: WriteParts,
   before: ObjectHead,
-  { isClearing, entries, operations, work }: ValueChanges,
+  { isClearing, entries, sql, operations, work }: ValueChanges,
 ): Promise<ObjectHead> {
-  let { valuesId, bytes, keys } = before;
-  if (isClearing && keys > 0) {
+  let { valuesId, bytes, keys, sqlPages } = before;
+  if (isClearing && keys + sqlPages > 0) {
     operations.push({ type: 'put', key: objectKeys.gone(valuesId), value: NOTHING });
-    ({ valuesId, bytes, keys } = { valuesId: storage.newId(), bytes: 0, keys: 0 });
+    ({ valuesId, bytes, keys, sqlPages } = { valuesId: storage.newId(), bytes: 0, keys: 0, sqlPages: 0 });
   }
   const root = objectKeys.values(valuesId);
   const sizes = keys === 0 ? new Map<string, number>() : await sizesOf(storage, root, [...entries.keys()], work);
@@ -200,7 +231,23 @@ async function changedValues(
       operations.push({ type: 'put', key: root + key, value });
     } else if (had !== undefined) operations.push({ type: 'del', key: root + key });
   }
-  return { valuesId, bytes, keys, alarm: before.alarm };
+  if (sql !== undefined) sqlPages = putPages(operations, valuesId, sqlPages, sql, work);
+  return { valuesId, bytes, keys, sqlPages, alarm: before.alarm };
+}
+
+/** @returns how many pages there are then */
+function putPages(
+  operations: RecordOperation[],
+  valuesId: string,
+  before: number,
+  { total, pages }: PageChanges,
+  work: CallWork,
+): number {
+  for (const [number, value] of pages) operations.push({ type: 'put', key: objectKeys.page(valuesId, number), value });
+  for (let number = total + 1; number <= before; number++)
+    operations.push({ type: 'del', key: objectKeys.page(valuesId, number) });
+  work.charge(costOf(pages.size * PAGE_BYTES, HOST_COSTS.fileMbMs));
+  return total;
 }
 
 /** The lengths of the values that are there. A few at a time: they may be large. */

@@ -29,6 +29,7 @@ export class GoneValues {
     this.#removing = this.#removing.then(async () => {
       try {
         await removeAll(this.#storage, objectKeys.values(valuesId), this.#work, () => {});
+        await removeAll(this.#storage, objectKeys.pages(valuesId), this.#work, () => {});
         await this.#storage.records.commit([{ type: 'del', key: objectKeys.gone(valuesId) }], this.#work);
       } catch {
         // The next sweep of the storage removes them.

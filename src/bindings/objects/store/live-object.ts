@@ -3,6 +3,7 @@ import { EdgeError } from '../../../quotas/errors.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
 import type { ObjectRef } from '../object-ref.js';
+import type { ObjectSql, PageChanges } from '../sql/object-sql.js';
 import type { ObjectHead } from './object-head.js';
 
 /** What one write changes: all of it, or nothing. */
@@ -13,6 +14,8 @@ export interface ObjectChange {
   readonly entries: ReadonlyMap<string, Uint8Array | undefined>;
   /** When the alarm is due; null: there is none any more. */
   readonly alarm: number | null | undefined;
+  /** What SQL has changed. */
+  readonly sql?: PageChanges | undefined;
 }
 
 export interface QueuedWrite extends ObjectChange {
@@ -41,6 +44,8 @@ export class LiveObject {
   head: ObjectHead | null | undefined;
   readonly queue: Queued[] = [];
   isRunning = false;
+  /** Its database, when it is used. */
+  sql: ObjectSql | undefined;
   /** Reads under way: what is written later does not show in them. */
   readonly reads = new Set<Promise<unknown>>();
   /** Who uses it: the last that has opened it. 0: not known. */
@@ -56,13 +61,20 @@ export class LiveObject {
   }
 
   get isIdle(): boolean {
-    return this.queue.length === 0 && !this.isRunning && this.reads.size === 0 && this.#early.size === 0;
+    return (
+      this.queue.length === 0 &&
+      !this.isRunning &&
+      this.reads.size === 0 &&
+      this.#early.size === 0 &&
+      this.sql?.isIdle !== false
+    );
   }
 
   opened(user: number): void {
     this.#user = user;
     this.#next = 0;
     this.#failure = undefined;
+    this.sql?.discard();
     for (const { reject } of this.#early.values()) reject(replaced());
     this.#early.clear();
   }
@@ -128,6 +140,7 @@ export class LiveObject {
   fail(user: number, error: unknown): void {
     if (user !== this.#user) return;
     this.#failure ??= error ?? replaced();
+    this.sql?.discard();
     for (const { reject } of this.#early.values()) reject(this.#failure);
     this.#early.clear();
   }

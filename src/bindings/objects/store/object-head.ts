@@ -1,4 +1,5 @@
 /** The record of an object: what it has stored, and its alarm. It exists while there is either. */
+import { PAGE_BYTES } from '../sql/messages.js';
 
 /** An alarm as it is kept. Times are in milliseconds since the epoch. */
 export interface StoredAlarm {
@@ -20,7 +21,17 @@ export interface ObjectHead {
   /** Of all keys and values. */
   readonly bytes: number;
   readonly keys: number;
+  /** Of its database, which has as many records. */
+  readonly sqlPages: number;
   readonly alarm: StoredAlarm | undefined;
+}
+
+/** What an object has stored beside its record. A database counts as one record more. */
+export function contentsOf({ bytes, keys, sqlPages }: ObjectHead): {
+  readonly bytes: number;
+  readonly objects: number;
+} {
+  return { bytes: bytes + sqlPages * PAGE_BYTES, objects: keys + (sqlPages > 0 ? 1 : 0) };
 }
 
 /** What an object counts beside its keys and values: so many bytes, and one record. */
@@ -30,14 +41,17 @@ export function newAlarm(scheduledTime: number): StoredAlarm {
   return { scheduledTime, dueMs: scheduledTime, retryCount: 0, backoff: 0, isInternal: false };
 }
 
-export function encodeHead({ valuesId, bytes, keys, alarm }: ObjectHead): Buffer {
-  return Buffer.from(JSON.stringify([valuesId, bytes, keys, ...(alarm === undefined ? [] : [encodeAlarm(alarm)])]));
+export function encodeHead({ valuesId, bytes, keys, sqlPages, alarm }: ObjectHead): Buffer {
+  const fields: unknown[] = [valuesId, bytes, keys];
+  if (alarm !== undefined || sqlPages > 0) fields.push(alarm === undefined ? null : encodeAlarm(alarm));
+  if (sqlPages > 0) fields.push(sqlPages);
+  return Buffer.from(JSON.stringify(fields));
 }
 
 /** It was written by this file. */
 export function decodeHead(record: Buffer): ObjectHead {
-  const [valuesId, bytes, keys, alarm] = JSON.parse(record.toString());
-  return { valuesId, bytes, keys, alarm: alarm === undefined ? undefined : decodeAlarm(alarm) };
+  const [valuesId, bytes, keys, alarm = null, sqlPages = 0] = JSON.parse(record.toString());
+  return { valuesId, bytes, keys, sqlPages, alarm: alarm === null ? undefined : decodeAlarm(alarm) };
 }
 
 export function alarmRecord(alarm: StoredAlarm): Buffer {

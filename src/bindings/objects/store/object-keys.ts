@@ -4,6 +4,7 @@
  *     zos<account>                                                the space of an account: all that its objects have
  *     zoh<space>/<function>/<class>/<object>                      an object: what it has stored, and its alarm
  *     zok<values id>/<key>                                        a value
+ *     zq<values id>/<number>                                      a page of its database, 8 hexadecimal digits
  *     zog<values id>                                              values that no object has any more: they are being removed
  *     zor<space>                                                  the space of an account that was removed
  *     za<space>/<function>/<due>/<class>/<object>                 an alarm, by when it is due
@@ -20,6 +21,9 @@ export const objectKeys = {
     `zoh${space}/${encodeURIComponent(functionName)}/${encodeURIComponent(className)}/${id}`,
   values: (valuesId: string) => `zok${valuesId}/`,
   allValues: () => 'zok',
+  pages: (valuesId: string) => `zq${valuesId}/`,
+  page: (valuesId: string, number: number) => `zq${valuesId}/${number.toString(16).padStart(8, '0')}`,
+  allPages: () => 'zq',
   gone: (valuesId: string) => `zog${valuesId}`,
   allGone: () => 'zog',
   removed: (space: string) => `zor${space}`,
@@ -31,7 +35,7 @@ export const objectKeys = {
     `${objectKeys.alarms(space, functionName)}${String(dueMs).padStart(DUE_DIGITS, '0')}/${encodeURIComponent(className)}/${id}`,
 } as const;
 
-export const OBJECT_KEYSPACE: readonly string[] = ['zo', 'za'];
+export const OBJECT_KEYSPACE: readonly string[] = ['zo', 'za', 'zq'];
 
 /** The object of a head, without its account. */
 export function refOfHead(key: string, space: string): Omit<ObjectRef, 'account'> {

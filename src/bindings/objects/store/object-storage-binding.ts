@@ -1,7 +1,7 @@
 /** The storage of stateful objects as a service that every function has: it reaches the objects of the function's own classes, and no others. */
 import type { BindingHost, ImplicitBinding } from '../../binding.js';
 import { ServiceId } from '../../service-id.js';
-import { GET, GET_ALARM, LIST, OPEN, WRITE } from '../storage-calls.js';
+import { GET, GET_ALARM, LIST, OPEN, SQL, SQL_ROLLBACK, WRITE } from '../storage-calls.js';
 import { objectStorageOwner } from './object-storage-owner.js';
 import { type ObjectStore, objectStoreOf } from './object-store.js';
 import { objectStorageService } from './service.js';
@@ -11,6 +11,7 @@ export interface HostObjectStorage {
   open(): Promise<ObjectStore>;
   /** The account is gone: one of the same id begins anew. */
   forget(account: string): void;
+  close(): Promise<void>;
 }
 
 const HEAD_BYTES = 2048;
@@ -22,7 +23,15 @@ export const objectStorageBinding: ImplicitBinding<HostObjectStorage> = {
   name: 'object-storage',
   implicit: true,
   subrequest: 'stateful',
-  methods: { [OPEN]: METHOD, [GET]: METHOD, [LIST]: METHOD, [WRITE]: METHOD, [GET_ALARM]: METHOD },
+  methods: {
+    [OPEN]: METHOD,
+    [GET]: METHOD,
+    [LIST]: METHOD,
+    [WRITE]: METHOD,
+    [GET_ALARM]: METHOD,
+    [SQL]: METHOD,
+    [SQL_ROLLBACK]: METHOD,
+  },
   storage: objectStorageOwner,
   share({ storage }: BindingHost) {
     let store: ObjectStore | undefined;
@@ -32,9 +41,11 @@ export const objectStorageBinding: ImplicitBinding<HostObjectStorage> = {
         return store;
       },
       forget: account => store?.forget(account),
+      close: async () => store?.close(),
     };
   },
   endAccount: (shared, account) => shared.forget(account),
+  closeShared: shared => shared.close(),
   open: context =>
     objectStorageService(() => context.shared.open(), {
       account: context.account,

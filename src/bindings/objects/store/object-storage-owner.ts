@@ -5,7 +5,7 @@ import { freshPages } from '../../../storage/records/fresh-pages.js';
 import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { StorageOwner } from '../../../storage/storage-owner.js';
-import { decodeHead, HEAD_BYTES } from './object-head.js';
+import { contentsOf, decodeHead, HEAD_BYTES } from './object-head.js';
 import { OBJECT_KEYSPACE, objectKeys } from './object-keys.js';
 import { rebuildObjects } from './rebuild-objects.js';
 import { deletion, keyPages, removeAll } from './remove-records.js';
@@ -42,9 +42,9 @@ async function countStored({ records }: StorageContext, account: string): Promis
   const prefix = objectKeys.heads(space.toString());
   for await (const page of records.pages({ gte: prefix, lt: afterPrefix(prefix) }, PAGE)) {
     for (const [, record] of page) {
-      const { bytes, keys } = decodeHead(record);
+      const { bytes, objects } = contentsOf(decodeHead(record));
       sum.bytes += bytes + HEAD_BYTES;
-      sum.objects += keys + 1;
+      sum.objects += objects + 1;
     }
   }
   return sum;
@@ -75,7 +75,9 @@ async function clear(storage: StorageContext, check: () => void): Promise<void> 
   }
   for await (const page of keyPages(storage, objectKeys.allGone(), work)) {
     for (const key of page) {
-      await removeAll(storage, objectKeys.values(key.slice(objectKeys.allGone().length)), work, check);
+      const valuesId = key.slice(objectKeys.allGone().length);
+      await removeAll(storage, objectKeys.values(valuesId), work, check);
+      await removeAll(storage, objectKeys.pages(valuesId), work, check);
       await storage.records.commit([deletion(key)], work);
     }
   }
@@ -94,8 +96,8 @@ async function releaseHeads(
     check();
     const operations: LevelOperation[] = [];
     for (const [key, record] of page) {
-      const { valuesId, keys } = decodeHead(record);
-      if (keys > 0) operations.push({ type: 'put', key: objectKeys.gone(valuesId), value: NOTHING });
+      const { valuesId, keys, sqlPages } = decodeHead(record);
+      if (keys + sqlPages > 0) operations.push({ type: 'put', key: objectKeys.gone(valuesId), value: NOTHING });
       operations.push(deletion(key));
     }
     await records.commit(operations, work);

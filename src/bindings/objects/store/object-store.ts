@@ -1,10 +1,14 @@
 /** The stateful objects in one storage: what they have stored, by object. Each has one user at a time, and its writes are written in their order. */
+import { EdgeError } from '../../../quotas/errors.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
 import { afterPrefix, compareKeys } from '../../../storage/records/level-database.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { ObjectRef } from '../object-ref.js';
+import { PAGE_RECORD_BYTES, PAGE_BYTES as SQL_PAGE_BYTES } from '../sql/messages.js';
+import { ObjectSql } from '../sql/object-sql.js';
+import { SqlPool } from '../sql/sql-pool.js';
 import { PAGE_BYTES, PAGE_ENTRIES } from '../storage-limits.js';
 import { AccountSpaces } from './account-space.js';
 import { AlarmClock } from './alarm-clock.js';
@@ -55,6 +59,7 @@ export class ObjectStore {
   readonly alarms: AlarmClock;
   readonly #storage: StorageContext;
   readonly #spaces: AccountSpaces;
+  #pool: SqlPool | undefined;
   /** In the order of their last use. */
   readonly #live = new Map<string, LiveObject>();
   /** Later than that of an earlier process, whose numbers objects may still have. */
@@ -161,11 +166,86 @@ export class ObjectStore {
     await written;
   }
 
+  /** The database of the object. @throws EdgeError EDGE_OBJECT_RESET for a user who is not the last */
+  sql({ ref, user }: ObjectUse): ObjectSql {
+    const object = this.#object(ref);
+    object.check(user);
+    const failure = object.failureOf(user);
+    if (failure !== undefined) throw failure;
+    object.sql ??= new ObjectSql({
+      pool: () => {
+        this.#pool ??= new SqlPool(this.#storage.directory);
+        return this.#pool;
+      },
+      owner: this.#spaces.of(ref.account),
+      load: work => this.#loadPages(object, work),
+    });
+    return object.sql;
+  }
+
+  /** Undefined while the object uses none. */
+  usedSql({ ref }: ObjectUse): ObjectSql | undefined {
+    return this.#object(ref).sql;
+  }
+
+  /** Ends the processes of databases. */
+  async close(): Promise<void> {
+    const pool = this.#pool;
+    this.#pool = undefined;
+    await pool?.close();
+  }
+
   /** When the alarm is due that the object has; null while its handler runs, unless it was set anew. */
   getAlarm(use: ObjectUse, work: CallWork): Promise<number | null> {
     return this.#reading(use, work, async ({ alarm }) => {
       return alarm === undefined || this.alarms.isRunning(use.ref) ? null : alarm.scheduledTime;
     });
+  }
+
+  /** The pages as they are when all that was written before is on disk. */
+  #loadPages(object: LiveObject, work: CallWork): Promise<{ readonly records: Uint8Array; release(): void }> {
+    return new Promise((resolve, reject) => {
+      const load = async (): Promise<{ readonly records: Uint8Array; release(): void }> => {
+        const head = await this.#head(object, work);
+        if (head === null || head.sqlPages === 0) return { records: new Uint8Array(0), release: () => {} };
+        const size = head.sqlPages * PAGE_RECORD_BYTES;
+        work.countBytes(size);
+        const release = (): void => work.countBytes(-size);
+        try {
+          return { records: await this.#readPages(head, work), release };
+        } catch (error) {
+          release();
+          throw error;
+        }
+      };
+      void this.#run(object, { kind: 'task', run: () => load().then(resolve, reject) });
+    });
+  }
+
+  async #readPages({ valuesId, sqlPages }: ObjectHead, work: CallWork): Promise<Uint8Array> {
+    const root = objectKeys.pages(valuesId);
+    const bytes = Buffer.allocUnsafeSlow(sqlPages * PAGE_RECORD_BYTES);
+    const iterator = await this.#storage.records.iterator({ gte: root, lt: afterPrefix(root) }, undefined, work);
+    let at = 0;
+    try {
+      for (
+        let some = await iterator.nextv(ENTRIES_AT_ONCE);
+        some.length > 0;
+        some = await iterator.nextv(ENTRIES_AT_ONCE)
+      ) {
+        for (const [key, page] of some) {
+          if (at + PAGE_RECORD_BYTES > bytes.length || page.byteLength !== SQL_PAGE_BYTES) throw damaged();
+          bytes.writeUInt32LE(Number.parseInt(key.slice(root.length), 16), at);
+          bytes.set(page, at + 4);
+          at += PAGE_RECORD_BYTES;
+        }
+      }
+    } finally {
+      await iterator.close();
+    }
+    if (at < bytes.length) throw damaged();
+    work.charge(costOf(bytes.length, HOST_COSTS.fileMbMs));
+    return bytes;
   }
 
   /** Reads what was written before the call. */
@@ -249,7 +329,11 @@ export class ObjectStore {
   }
 }
 
-const NO_HEAD: ObjectHead = { valuesId: '', bytes: 0, keys: 0, alarm: undefined };
+function damaged(): EdgeError {
+  return new EdgeError('EDGE_STORAGE_FORMAT', 'The database of an object is damaged: pages of it are missing');
+}
+
+const NO_HEAD: ObjectHead = { valuesId: '', bytes: 0, keys: 0, sqlPages: 0, alarm: undefined };
 
 /** Undefined when nothing can be in it. */
 function rangeOf(

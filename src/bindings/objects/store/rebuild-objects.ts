@@ -17,7 +17,8 @@ export async function rebuildObjects(storage: StorageContext): Promise<void> {
       await rebuildSpace(storage, account, record.toString(), used);
     }
   }
-  await giveUpOthers(storage, used);
+  await giveUpOthers(storage, used, objectKeys.allValues(), objectKeys.values);
+  await giveUpOthers(storage, used, objectKeys.allPages(), objectKeys.pages);
 }
 
 async function rebuildSpace(storage: StorageContext, account: string, space: string, used: Set<string>): Promise<void> {
@@ -33,11 +34,11 @@ async function rebuildSpace(storage: StorageContext, account: string, space: str
       const head = decodeHead(record);
       used.add(head.valuesId);
       const counted: ObjectHead = { ...head, ...(await countValues(storage, head.valuesId)) };
-      if (counted.keys === 0 && counted.alarm === undefined) {
+      if (counted.keys + counted.sqlPages === 0 && counted.alarm === undefined) {
         operations.push({ type: 'del', key });
         continue;
       }
-      if (counted.keys !== head.keys || counted.bytes !== head.bytes)
+      if (counted.keys !== head.keys || counted.bytes !== head.bytes || counted.sqlPages !== head.sqlPages)
         operations.push({ type: 'put', key, value: encodeHead(counted) });
       if (counted.alarm === undefined) continue;
       const ref = { account, ...refOfHead(key, space) };
@@ -51,19 +52,28 @@ async function rebuildSpace(storage: StorageContext, account: string, space: str
   }
 }
 
-async function countValues({ records }: StorageContext, valuesId: string): Promise<{ bytes: number; keys: number }> {
+async function countValues(
+  { records }: StorageContext,
+  valuesId: string,
+): Promise<{ bytes: number; keys: number; sqlPages: number }> {
   const root = objectKeys.values(valuesId);
-  const sum = { bytes: 0, keys: 0 };
+  const sum = { bytes: 0, keys: 0, sqlPages: 0 };
   for await (const page of records.pages({ gte: root, lt: afterPrefix(root) }, PAGE)) {
     for (const [key, value] of page) sum.bytes += Buffer.byteLength(key) - root.length + value.byteLength;
     sum.keys += page.length;
   }
+  const pages = objectKeys.pages(valuesId);
+  for await (const page of records.pages({ gte: pages, lt: afterPrefix(pages) }, PAGE)) sum.sqlPages += page.length;
   return sum;
 }
 
 /** Values whose object was lost, or whose removal was. */
-async function giveUpOthers({ records }: StorageContext, used: ReadonlySet<string>): Promise<void> {
-  const prefix = objectKeys.allValues();
+async function giveUpOthers(
+  { records }: StorageContext,
+  used: ReadonlySet<string>,
+  prefix: string,
+  rootOf: (valuesId: string) => string,
+): Promise<void> {
   const end = afterPrefix(prefix);
   for (let gte = prefix; ; ) {
     const keys = await records.keys({ gte, lt: end });
@@ -72,6 +82,6 @@ async function giveUpOthers({ records }: StorageContext, used: ReadonlySet<strin
     const valuesId = key.slice(prefix.length, key.indexOf('/', prefix.length));
     if (!used.has(valuesId))
       await records.commit([{ type: 'put', key: objectKeys.gone(valuesId), value: new Uint8Array(0) }]);
-    gte = afterPrefix(objectKeys.values(valuesId));
+    gte = afterPrefix(rootOf(valuesId));
   }
 }

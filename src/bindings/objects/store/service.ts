@@ -4,7 +4,9 @@ import { describe, isObject } from '../../../quotas/schema/describe.js';
 import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
 import { cancelBody } from '../../cancel-body.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../../service.js';
+import { checkLibrary } from '../../sql/library.js';
 import type { ObjectRef } from '../object-ref.js';
+import { PAGE_BYTES } from '../sql/messages.js';
 import {
   type FoundValues,
   FROM_KEY,
@@ -15,6 +17,9 @@ import {
   OPEN,
   type OpenedObject,
   PREFIX,
+  SQL,
+  SQL_ROLLBACK,
+  type SqlAnswer,
   TO_KEY,
   WRITE,
 } from '../storage-calls.js';
@@ -49,6 +54,10 @@ export function objectStorageService(open: () => Promise<ObjectStore>, options: 
         return list(store, use, args, call);
       case WRITE:
         return write(store, use, args, call, options.bounds());
+      case SQL:
+        return sql(store, use, args, call);
+      case SQL_ROLLBACK:
+        return sqlRollback(store, use, args, call);
       case GET_ALARM:
         return store.getAlarm(use, work).then(head => ({ head }));
       default:
@@ -104,30 +113,77 @@ async function list(store: ObjectStore, use: ObjectUse, args: Arguments, call: S
 async function write(
   store: ObjectStore,
   use: ObjectUse,
-  { q: number, n: length, d: isClearing = false, a: alarm }: Arguments,
+  { q: number, n: length, d: isClearing = false, a: alarm, x: hasSql = false }: Arguments,
   call: ServiceCall,
   bounds: StorageBounds,
 ): Promise<ServiceReply> {
   if (!isCount(number) || !isCount(length) || length > ENTRIES_BYTES || typeof isClearing !== 'boolean')
     throw malformed();
-  if (!isAlarmTime(alarm)) throw malformed();
+  if (!isAlarmTime(alarm) || typeof hasSql !== 'boolean') throw malformed();
   const { work, signal } = call;
+  const database = hasSql ? store.sql(use) : isClearing ? store.usedSql(use) : undefined;
+  // Now, before what the object does next.
+  const committed = hasSql ? database?.commit(call) : undefined;
+  committed?.catch(() => {});
+  if (!hasSql) database?.discard();
   work.countBytes(length);
+  let pageBytes = 0;
   try {
     const change = async (): Promise<ObjectChange> => {
       const body = await wholeBody(call, length);
       if (body.byteLength !== length) throw malformed();
       const entries = readEntries(body);
       work.charge(entries.size * HOST_COSTS.keyMs);
-      return { isClearing, entries, alarm };
+      const changes = await committed;
+      pageBytes = (changes?.pages.size ?? 0) * PAGE_BYTES;
+      work.countBytes(pageBytes);
+      return { isClearing, entries, alarm, sql: changes };
     };
-    await store.write(use, number, change, { bounds, work, signal });
+    const written = store.write(use, number, change, { bounds, work, signal });
+    database?.waitFor(written);
+    await written;
   } finally {
-    work.countBytes(-length);
+    work.countBytes(-length - pageBytes);
   }
   return { head: null };
 }
 
+async function sql(
+  store: ObjectStore,
+  use: ObjectUse,
+  { p: layers, z: cleared }: Arguments,
+  call: ServiceCall,
+): Promise<ServiceReply> {
+  checkLibrary();
+  if (!isCount(cleared) || !Array.isArray(layers) || layers.length > MAX_LAYERS || !layers.every(isCount))
+    throw malformed();
+  const database = store.sql(use);
+  const payload = await wholeBody(call, OBJECT_STORAGE_LIMITS.sqlCallBytes);
+  const { work } = call;
+  // It waits for its turn.
+  work.countBytes(payload.byteLength);
+  try {
+    const { text, isFailure, isDirty } = await database.exec({ payload, layers, cleared }, call);
+    const head: SqlAnswer = { w: isDirty, ...(isFailure && { f: true }) };
+    return { head, body: text };
+  } finally {
+    work.countBytes(-payload.byteLength);
+  }
+}
+
+async function sqlRollback(
+  store: ObjectStore,
+  use: ObjectUse,
+  { y: layer }: Arguments,
+  call: ServiceCall,
+): Promise<ServiceReply> {
+  if (!isCount(layer)) throw malformed();
+  await store.sql(use).rollback(layer, call);
+  return { head: null };
+}
+
+/** Transactions one inside the other. */
+const MAX_LAYERS = 64;
 /** All keys of one get() or delete(), each with its length. */
 const KEYS_BYTES = OBJECT_STORAGE_LIMITS.keys * (OBJECT_STORAGE_LIMITS.keyBytes + 2);
 const MAX_LIST_KEYS = 3;

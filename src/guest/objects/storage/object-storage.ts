@@ -14,9 +14,11 @@ import {
   weakMapGet,
   weakMapSet,
 } from '../../primordials.ts';
-import { defineInterface, invoke, isCallable, isObject } from '../../web/base/idl.ts';
+import { defineInterface, defineValue, invoke, isCallable, isObject } from '../../web/base/idl.ts';
 import type { ObjectGates } from '../gates.ts';
 import { toAlarmTime, toKey, toKeys, toListRange, toOptions, toPairs } from './arguments.ts';
+import { createKvStorage, type SyncKvStorage } from './kv-storage.ts';
+import { createSqlStorage, type SqlStorage } from './sql-storage.ts';
 import { type Layer, StorageState } from './storage-state.ts';
 import { decodeValue, encodeValue } from './values.ts';
 import { noChanges } from './write-buffer.ts';
@@ -231,8 +233,21 @@ export class DurableObjectTransaction {
 }
 
 class StorageOperations extends Operations {
+  #kv: SyncKvStorage | undefined;
+  #sql: SqlStorage | undefined;
+
   /** Those that were asked for and have not begun, one after the other. */
   #last: Promise<unknown> = promiseResolve(undefined);
+
+  get sql(): SqlStorage {
+    this.#sql ??= createSqlStorage(this.state);
+    return this.#sql;
+  }
+
+  get kv(): SyncKvStorage {
+    this.#kv ??= createKvStorage(this.state);
+    return this.#kv;
+  }
 
   deleteAll(options: unknown): Promise<void> {
     try {
@@ -288,6 +303,8 @@ class StorageOperations extends Operations {
 
   async #transact(closure: (...args: never[]) => unknown): Promise<unknown> {
     this.state.buffer.check();
+    // Undoing the transaction must not undo what was before it.
+    if (this.state.layer === undefined) this.state.buffer.flushSql();
     const openInput = this.state.gates.closeInput();
     const layer = this.state.open();
     const operations = new TransactionOperations(this.state, this.context, layer);
@@ -332,16 +349,12 @@ export class DurableObjectStorage {
     this.#operations = operations;
   }
 
-  get sql(): never {
-    this.#operations; // a receiver that is no storage throws
-    throw new ErrorCtor('SQL is not enabled for this Durable Object class');
+  get sql(): SqlStorage {
+    return this.#operations.sql; // a receiver that is no storage throws
   }
 
-  get kv(): never {
-    this.#operations;
-    throw new ErrorCtor(
-      'storage.kv is not enabled for this Durable Object class: use the asynchronous methods of storage, which are get(), put(), delete() and list()',
-    );
+  get kv(): SyncKvStorage {
+    return this.#operations.kv; // a receiver that is no storage throws
   }
 
   get(key: unknown, options: unknown = undefined): Promise<unknown> {
@@ -425,9 +438,11 @@ function deleteAllInTransaction(): Error {
 }
 
 function noBookmarks(): Promise<never> {
-  return promiseReject(
-    new ErrorCtor('Bookmarks are not supported: the storage of an object cannot be set back to an earlier time'),
+  const error = new ErrorCtor(
+    'Bookmarks are not supported: the storage of an object cannot be set back to an earlier time',
   );
+  defineValue(error, 'code', 'EDGE_NOT_SUPPORTED');
+  return promiseReject(error);
 }
 
 function isThenable(value: unknown): boolean {

@@ -13,7 +13,7 @@ import {
   WRITE,
 } from '../../../bindings/objects/storage-calls.ts';
 import { ServiceId } from '../../../bindings/service-id.ts';
-import { callService } from '../../call-service.ts';
+import { callService, callServiceBlocking } from '../../call-service.ts';
 import { currentInvocation, type Invocation } from '../../events/invocation.ts';
 import type { HostBody } from '../../host-body.ts';
 import {
@@ -31,7 +31,7 @@ import { rejection } from '../../rejection.ts';
 import type { ListRange } from './arguments.ts';
 import { copyOf, type Entries, type Entry, packEntries, packKeys, unpackEntries } from './packing.ts';
 
-interface Reply {
+export interface Reply {
   readonly head: unknown;
   readonly body: Uint8Array;
 }
@@ -40,6 +40,7 @@ export interface WrittenBatch {
   readonly entries: Entries;
   readonly isClearing: boolean;
   readonly alarm: number | null | undefined;
+  readonly hasSql: boolean;
 }
 
 export interface Page {
@@ -65,39 +66,30 @@ export class StorageCalls {
     const values: (Uint8Array | null)[] = [];
     while (values.length < keys.length) {
       const rest = values.length === 0 ? keys : arraySlice(keys, values.length);
-      const { head, body } = await this.#call(GET, isExistence ? ',"x":true' : '', packKeys(rest));
-      const { n: lengths } = head as FoundValues; // the host's
-      let at = 0;
-      for (let i = 0; i < lengths.length; i++) {
-        const length = lengths[i] ?? -1;
-        if (length < 0) arrayPush(values, null);
-        else if (isExistence) arrayPush(values, NOTHING);
-        else {
-          arrayPush(values, length === typedArrayLength(body) ? body : copyOf(body, at, at + length));
-          at += length;
-        }
-      }
+      addFound(values, await this.#call(GET, isExistence ? EXISTENCE : '', packKeys(rest)), isExistence);
     }
     return values;
   }
 
-  async list({ from, to, prefix, isReverse }: ListRange, limit: number): Promise<Page> {
-    const keys: string[] = [];
-    let bits = 0;
-    if (from !== undefined) {
-      arrayPush(keys, from);
-      bits |= FROM_KEY;
+  /** As {@link get}, and the thread stands still meanwhile. */
+  getNow(keys: readonly string[], isExistence = false): (Uint8Array | null)[] {
+    const values: (Uint8Array | null)[] = [];
+    while (values.length < keys.length) {
+      const rest = values.length === 0 ? keys : arraySlice(keys, values.length);
+      addFound(values, this.callNow(GET, isExistence ? EXISTENCE : '', packKeys(rest)), isExistence);
     }
-    if (to !== undefined) {
-      arrayPush(keys, to);
-      bits |= TO_KEY;
-    }
-    if (prefix !== undefined) {
-      arrayPush(keys, prefix);
-      bits |= PREFIX;
-    }
-    const { head, body } = await this.#call(LIST, `,"l":${limit},"r":${isReverse},"b":${bits}`, packKeys(keys));
-    return { entries: unpackEntries(body), isDone: (head as ListedPage).d }; // the host's
+    return values;
+  }
+
+  async list(range: ListRange, limit: number): Promise<Page> {
+    const { args, body } = listCall(range, limit);
+    return pageOf(await this.#call(LIST, args, body));
+  }
+
+  /** As {@link list}, and the thread stands still meanwhile. */
+  listNow(range: ListRange, limit: number): Page {
+    const { args, body } = listCall(range, limit);
+    return pageOf(this.callNow(LIST, args, body));
   }
 
   async getAlarm(): Promise<number | null> {
@@ -106,11 +98,12 @@ export class StorageCalls {
   }
 
   /** Resolves when it is on disk. Writes take effect in the order of the calls. */
-  write({ entries, isClearing, alarm }: WrittenBatch): Promise<unknown> {
+  write({ entries, isClearing, alarm, hasSql }: WrittenBatch): Promise<unknown> {
     const body = packEntries(entries);
     const clear = isClearing ? ',"d":true' : '';
     const time = alarm === undefined ? '' : `,"a":${alarm}`;
-    return this.#call(WRITE, `,"q":${this.#writes++},"n":${typedArrayLength(body)}${clear}${time}`, body);
+    const sql = hasSql ? ',"x":true' : '';
+    return this.#call(WRITE, `,"q":${this.#writes++},"n":${typedArrayLength(body)}${clear}${time}${sql}`, body);
   }
 
   async #call(method: string, args: string, body: Uint8Array | null): Promise<Reply> {
@@ -128,13 +121,30 @@ export class StorageCalls {
   async #open(): Promise<void> {
     try {
       const { head } = await this.#sendAs(0, OPEN, '', null);
-      const { s, e } = head as OpenedObject; // the host's
-      this.#user = s;
-      this.wasEmpty = e;
+      this.#opened(head as OpenedObject); // the host's
     } catch (error) {
       this.#opening = undefined;
       throw error;
     }
+  }
+
+  /** Makes a call for whose answer the thread stands still. */
+  callNow(method: string, args: string, body: Uint8Array | null): Reply {
+    if (this.#user === undefined) this.#opened(this.#sendNow(0, OPEN, '', null).head as OpenedObject); // the host's
+    return this.#sendNow(this.#user ?? 0, method, args, body);
+  }
+
+  #sendNow(user: number, method: string, args: string, body: Uint8Array | null): Reply {
+    const sent = body === null || typedArrayLength(body) === 0 ? undefined : body;
+    const reply = callServiceBlocking(ServiceId.ObjectStorage, method, `${this.#address},"s":${user}${args}}`, sent);
+    return { head: jsonParse(reply.head), body: reply.body };
+  }
+
+  /** The last to open it has it, and two calls may have done so: one that waits for its answer, and one that cannot. */
+  #opened({ s, e }: OpenedObject): void {
+    if (this.#user !== undefined && this.#user > s) return;
+    this.#user = s;
+    this.wasEmpty = e;
   }
 
   #send(method: string, args: string, body: Uint8Array | null): Promise<Reply> {
@@ -151,6 +161,47 @@ export class StorageCalls {
       });
     });
   }
+}
+
+const EXISTENCE = ',"x":true';
+
+function addFound(values: (Uint8Array | null)[], { head, body }: Reply, isExistence: boolean): void {
+  const { n: lengths } = head as FoundValues; // the host's
+  let at = 0;
+  for (let i = 0; i < lengths.length; i++) {
+    const length = lengths[i] ?? -1;
+    if (length < 0) arrayPush(values, null);
+    else if (isExistence) arrayPush(values, NOTHING);
+    else {
+      arrayPush(values, length === typedArrayLength(body) ? body : copyOf(body, at, at + length));
+      at += length;
+    }
+  }
+}
+
+function listCall(
+  { from, to, prefix, isReverse }: ListRange,
+  limit: number,
+): { readonly args: string; readonly body: Uint8Array } {
+  const keys: string[] = [];
+  let bits = 0;
+  if (from !== undefined) {
+    arrayPush(keys, from);
+    bits |= FROM_KEY;
+  }
+  if (to !== undefined) {
+    arrayPush(keys, to);
+    bits |= TO_KEY;
+  }
+  if (prefix !== undefined) {
+    arrayPush(keys, prefix);
+    bits |= PREFIX;
+  }
+  return { args: `,"l":${limit},"r":${isReverse},"b":${bits}`, body: packKeys(keys) };
+}
+
+function pageOf({ head, body }: Reply): Page {
+  return { entries: unpackEntries(body), isDone: (head as ListedPage).d }; // the host's
 }
 
 /** Keeps an invocation open until the promise has settled. */

@@ -1,4 +1,5 @@
 /** What an object's storage is made of: its calls, the writes on their way, what was read, and the transactions that are open. */
+import { SQL_ROLLBACK } from '../../../bindings/objects/storage-calls.ts';
 import {
   arrayPush,
   arraySplice,
@@ -23,6 +24,7 @@ export interface Layer extends Changes {
   isConfirmed: boolean;
   /** It was rolled back or is over. */
   state: 'open' | 'rolled back' | 'committed';
+  readonly number: number;
 }
 
 /** The value of a key; null: it has none. undefined: the host is to be asked. */
@@ -37,6 +39,7 @@ export class StorageState implements StorageParts {
   readonly buffer: WriteBuffer;
   cache = new ReadCache();
   readonly layers: Layer[] = [];
+  #numbers = 0;
 
   constructor(className: string, id: string, gates: ObjectGates) {
     this.gates = gates;
@@ -75,15 +78,37 @@ export class StorageState implements StorageParts {
   rollBack(layer: Layer): void {
     const at = this.#indexOf(layer);
     if (at < 0) return;
+    const hadSql = this.#layersHaveSql(at);
     const gone = arraySplice(this.layers, at, this.layers.length - at);
     for (let i = 0; i < gone.length; i++) {
       const one = gone[i];
       if (one !== undefined) one.state = 'rolled back';
     }
+    if (hadSql) this.#undoSql(layer);
+  }
+
+  /** Something was written by SQL that is in no write yet. */
+  get hasSql(): boolean {
+    return this.buffer.hasSql || this.#layersHaveSql(0);
+  }
+
+  #layersHaveSql(from: number): boolean {
+    for (let i = from; i < this.layers.length; i++) if (this.layers[i]?.hasSql === true) return true;
+    return false;
+  }
+
+  /** What was written before the transaction stays; without any the host forgets all of it. */
+  #undoSql({ number }: Layer): void {
+    try {
+      this.calls.callNow(SQL_ROLLBACK, `,"y":${this.hasSql ? number : 0}`, null);
+    } catch (error) {
+      // It would become a part of what is written next.
+      this.buffer.end(error);
+    }
   }
 
   open(): Layer {
-    const layer: Layer = { ...noChanges(), isConfirmed: false, state: 'open' };
+    const layer: Layer = { ...noChanges(), isConfirmed: false, state: 'open', number: ++this.#numbers };
     arrayPush(this.layers, layer);
     return layer;
   }
@@ -108,6 +133,52 @@ export class StorageState implements StorageParts {
   /** The values of the keys, null for those that are not there. What it finds here it answers with at once, and closes no gate. */
   read(keys: readonly string[], options: StorageOptions, isExistence = false): Promise<(Uint8Array | null)[]> {
     this.buffer.check();
+    const { values, missing } = this.#known(keys);
+    if (missing.length === 0) return promiseResolve(values as (Uint8Array | null)[]); // no key was missing
+    return this.#ask(options, async () => {
+      const { written } = this.buffer;
+      const found = await this.calls.get(missing, isExistence);
+      this.buffer.check();
+      return this.#completed(values, missing, found, (key, value) => {
+        if (!options.noCache && (!isExistence || value === null)) this.#keep(key, value, written);
+      });
+    });
+  }
+
+  /** As {@link read}; the thread stands still for what the host has to be asked for. */
+  readNow(keys: readonly string[], isExistence = false): (Uint8Array | null)[] {
+    this.buffer.check();
+    const { values, missing } = this.#known(keys);
+    const found = missing.length === 0 ? [] : this.calls.getNow(missing, isExistence);
+    return this.#completed(values, missing, found, (key, value) => {
+      if (!isExistence || value === null) this.#keep(key, value, this.buffer.written);
+    });
+  }
+
+  /** As {@link list}; the thread stands still meanwhile. */
+  listNow(range: ListRange): Entry[] {
+    this.buffer.check();
+    const own = this.#ownIn(range);
+    const stored: Entry[] = [];
+    if (!own.isCleared && !(this.calls.wasEmpty && !this.buffer.hasStored)) {
+      let wanted = range.limit + own.count;
+      let rest: ListRange = range;
+      for (let isDone = false; !isDone && wanted > 0; ) {
+        const page = this.calls.listNow(rest, wanted > MAX_LIMIT ? MAX_LIMIT : wanted);
+        for (let i = 0; i < page.entries.length; i++) {
+          const entry = page.entries[i];
+          if (entry !== undefined) arrayPush(stored, entry);
+        }
+        wanted -= page.entries.length;
+        const last = page.entries[page.entries.length - 1];
+        isDone = page.isDone || last === undefined;
+        if (last !== undefined) rest = afterEntry(rest, last);
+      }
+    }
+    return merged(stored, own.entries, range);
+  }
+
+  #known(keys: readonly string[]): { readonly values: Known[]; readonly missing: string[] } {
     const values: Known[] = [];
     const missing: string[] = [];
     for (let i = 0; i < keys.length; i++) {
@@ -116,21 +187,25 @@ export class StorageState implements StorageParts {
       arrayPush(values, value);
       if (value === undefined) arrayPush(missing, key);
     }
-    if (missing.length === 0) return promiseResolve(values as (Uint8Array | null)[]); // no key was missing
-    return this.#ask(options, async () => {
-      const { written } = this.buffer;
-      const found = await this.calls.get(missing, isExistence);
-      this.buffer.check();
-      let at = 0;
-      for (let i = 0; i < values.length; i++) {
-        if (values[i] !== undefined) continue;
-        const key = missing[at] ?? '';
-        const value = found[at++] ?? null;
-        values[i] = value;
-        if (!options.noCache && (!isExistence || value === null)) this.#keep(key, value, written);
-      }
-      return values as (Uint8Array | null)[]; // every key has a value or null by now
-    });
+    return { values, missing };
+  }
+
+  /** Puts what was found into the places of what was not known. */
+  #completed(
+    values: Known[],
+    missing: readonly string[],
+    found: readonly (Uint8Array | null)[],
+    each: (key: string, value: Uint8Array | null) => void,
+  ): (Uint8Array | null)[] {
+    let at = 0;
+    for (let i = 0; i < values.length; i++) {
+      if (values[i] !== undefined) continue;
+      const key = missing[at] ?? '';
+      const value = found[at++] ?? null;
+      values[i] = value;
+      each(key, value);
+    }
+    return values as (Uint8Array | null)[]; // every key has a value or null by now
   }
 
   /** Entries of the range, in the order of their keys or the reverse. */
@@ -157,7 +232,7 @@ export class StorageState implements StorageParts {
         wanted -= page.entries.length;
         const last = page.entries[page.entries.length - 1];
         isDone = page.isDone || last === undefined;
-        if (last !== undefined) rest = range.isReverse ? { ...range, to: last[0] } : { ...range, from: `${last[0]}\0` };
+        if (last !== undefined) rest = afterEntry(range, last);
       }
       return merged(stored, own.entries, range);
     });
@@ -238,10 +313,15 @@ interface StorageParts {
   cache: ReadCache;
 }
 
+/** What is left of the range behind an entry of it. */
+function afterEntry(range: ListRange, [key]: Entry): ListRange {
+  return range.isReverse ? { ...range, to: key } : { ...range, from: `${key}\0` };
+}
+
 const MAX_LIMIT = 0x7fff_ffff;
 
-function hasChanges({ entries, isClearing, alarm }: Changes): boolean {
-  if (isClearing || alarm !== undefined) return true;
+function hasChanges({ entries, isClearing, alarm, hasSql }: Changes): boolean {
+  if (isClearing || alarm !== undefined || hasSql) return true;
   let has = false;
   mapForEach(entries, () => {
     has = true;

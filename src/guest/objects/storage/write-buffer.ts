@@ -33,22 +33,26 @@ export interface Changes {
   isClearing: boolean;
   /** When the alarm is due, null for none; undefined: it stays. */
   alarm: number | null | undefined;
+  /** What was written by SQL is a part of it. */
+  hasSql: boolean;
 }
 
 export function noChanges(): Changes {
-  return { entries: new MapCtor(), isClearing: false, alarm: undefined };
+  return { entries: new MapCtor(), isClearing: false, alarm: undefined, hasSql: false };
 }
 
 /** Adds later changes to earlier ones. */
 export function addChanges(target: Changes, changes: Changes): void {
   if (changes.isClearing) {
     target.isClearing = true;
+    target.hasSql = false;
     forgetAll(target.entries);
   }
   mapForEach(changes.entries, (value, key) => {
     mapSet(target.entries, key, value);
   });
   if (changes.alarm !== undefined) target.alarm = changes.alarm;
+  if (changes.hasSql) target.hasSql = true;
 }
 
 export function forgetAll(entries: Map<string, unknown>): void {
@@ -66,6 +70,7 @@ interface Batch extends Changes {
   keys: number;
   /** The output gate waits for it. */
   holdsOutput: boolean;
+  isSent: boolean;
 }
 
 interface Unwritten {
@@ -100,6 +105,7 @@ export class WriteBuffer {
   #quietTurns = 0;
   #bytes = 0;
   #numbers = 0;
+  #clearings = 0;
   #failure: { readonly error: unknown } | undefined;
   /** Counts the batches that have come to the disk: what was read meanwhile may be from before or after. */
   written = 0;
@@ -141,6 +147,7 @@ export class WriteBuffer {
     const batch = this.#batchFor(added, changes.isClearing);
     if (changes.isClearing) {
       this.#clearing = batch.number;
+      this.#clearings++;
       this.#bytes -= batch.bytes;
       batch.bytes = 0;
       batch.keys = 0;
@@ -161,6 +168,21 @@ export class WriteBuffer {
       this.#parts.gates.holdOutput(batch.written);
     }
     this.#quietTurns = 0;
+  }
+
+  /** The batch that changes are added to has something that SQL has written. */
+  get hasSql(): boolean {
+    return this.#open?.hasSql === true;
+  }
+
+  /** The deletion of everything that will be in the same write as what is written now; 0: there is none. */
+  get clearing(): number {
+    return this.#open?.isClearing === true ? this.#clearings : 0;
+  }
+
+  /** What was written by SQL until now is a write of its own. */
+  flushSql(): void {
+    if (this.#open?.hasSql === true) this.#flush(this.#open);
   }
 
   /** Resolves at once, or when less is on its way. */
@@ -214,7 +236,17 @@ export class WriteBuffer {
     // Those who wait for it hear of a failure; and if nobody does, the gate has.
     promiseThen(written, undefined, () => {});
     const number = ++this.#numbers;
-    const batch = { ...noChanges(), number, written, resolve, reject, bytes: 0, keys: 0, holdsOutput: false };
+    const batch = {
+      ...noChanges(),
+      number,
+      written,
+      resolve,
+      reject,
+      bytes: 0,
+      keys: 0,
+      holdsOutput: false,
+      isSent: false,
+    };
     this.#open = batch;
     arrayPush(this.#batches, batch);
     const invocation = currentInvocation();
@@ -234,7 +266,8 @@ export class WriteBuffer {
 
   #flush(batch: Batch): void {
     if (this.#open === batch) this.#open = undefined;
-    if (this.#failure !== undefined) return;
+    if (this.#failure !== undefined || batch.isSent) return;
+    batch.isSent = true;
     const invocation = currentInvocation();
     if (invocation !== undefined) this.#watch(invocation, batch);
     promiseThen(

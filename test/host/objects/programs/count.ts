@@ -4,11 +4,11 @@
  */
 import { writeSync } from 'node:fs';
 import { EdgeHost } from '../../../../src/index.js';
-import { COUNTING, OBJECTS } from '../counting.js';
+import { COUNTING, COUNTING_BY_SQL, OBJECTS } from '../counting.js';
 
-const [directory = '', round = '0'] = process.argv.slice(2);
+const [directory = '', round = '0', how = ''] = process.argv.slice(2);
 const host = new EdgeHost({ storage: directory, spareIsolates: 0, warmCells: 0, usage: false });
-const fn = await host.load(COUNTING, { name: 'counters' });
+const fn = await host.load(how === 'sql' ? COUNTING_BY_SQL : COUNTING, { name: 'counters' });
 let next = Number(round) * 1_000_000;
 
 async function count(client: number): Promise<never> {

@@ -1,0 +1,159 @@
+/**
+ * A process with databases of objects: it answers requests one after the other, on its only thread. As that of SQL databases it is ended from a thread
+ * beside (bindings/sql/engine/watch.ts), since nothing can interrupt SQLite from within.
+ */
+import { readSync, writevSync } from 'node:fs';
+import process from 'node:process';
+import { Worker } from 'node:worker_threads';
+import { FrameReader, frame } from '../../../sql/engine/frames.js';
+import { loadSqlite, type SqliteLibrary, type SqliteValue } from '../../../sql/engine/sqlite.js';
+import { sqliteText } from '../../../sql/engine/sqlite-errors.js';
+import { PAGE_RECORD_BYTES, type SqlRequest, type SqlResponse } from '../messages.js';
+import { type CommittedPages, ObjectDatabase } from './object-database.js';
+
+/** A pipe of its own, which blocks. */
+const PIPE = 4;
+const CHUNK = 64 * 1024;
+/** For the thread beside: 0 while a request runs. */
+const running = new Int32Array(new SharedArrayBuffer(4));
+const NONE = -2;
+
+const open = new Map<string, ObjectDatabase>();
+
+running[0] = NONE;
+new Worker(new URL('../../../sql/engine/watch.js', import.meta.url), {
+  workerData: running,
+  resourceLimits: { maxOldGenerationSizeMb: 16 },
+});
+await serve();
+
+async function serve(): Promise<void> {
+  let library: SqliteLibrary | undefined;
+  let failure = '';
+  try {
+    library = await loadSqlite();
+  } catch (error) {
+    failure = error instanceof Error ? error.message : 'unknown';
+  }
+  const reader = new FrameReader((head, payload) => receive(library, failure, head as SqlRequest, payload)); // the host's
+  const buffer = Buffer.allocUnsafe(CHUNK);
+  for (;;) {
+    const length = readSync(PIPE, buffer);
+    if (length === 0) process.exit(0);
+    reader.push(Buffer.from(buffer.subarray(0, length)));
+  }
+}
+
+interface Answer {
+  readonly payload: readonly Uint8Array[];
+  readonly isFailure?: true;
+  readonly isLost?: true;
+}
+
+function receive(library: SqliteLibrary | undefined, failure: string, request: SqlRequest, payload: Buffer): void {
+  const begun = process.cpuUsage();
+  running[0] = 0;
+  const answer = library === undefined ? failed(failure) : answerOf(library, request, payload);
+  running[0] = NONE;
+  const { user, system } = process.cpuUsage(begun);
+  const database = open.get(request.path);
+  const { payload: parts, ...flags } = answer;
+  const head: SqlResponse = {
+    cpuUs: user + system,
+    pages: database?.pages ?? 0,
+    isDirty: database?.isDirty ?? false,
+    ...flags,
+  };
+  write(frame(head, ...parts));
+}
+
+function answerOf(library: SqliteLibrary, request: SqlRequest, payload: Buffer): Answer {
+  let sql = '';
+  try {
+    if (request.op === 'open' || request.op === 'close') {
+      open.get(request.path)?.close();
+      open.delete(request.path);
+      if (request.op === 'open') open.set(request.path, new ObjectDatabase(library, request.path, payload));
+      return { payload: [] };
+    }
+    const database = open.get(request.path);
+    if (database === undefined) throw new Error('the database is not open: SQLITE_CANTOPEN');
+    switch (request.op) {
+      case 'exec': {
+        const call = callOf(payload);
+        sql = call.sql;
+        return { payload: [Buffer.from(database.exec(sql, call.values, request.layers, request.maxBytes))] };
+      }
+      case 'rollback':
+        database.rollback(request.layer);
+        return { payload: [] };
+      default:
+        return { payload: records(database.commit(), request.maxPages) };
+    }
+  } catch (error) {
+    const database = open.get(request.path);
+    return {
+      ...failed(sqliteText(error, sql, database?.refusal)),
+      ...(database?.isWhole === false && { isLost: true }),
+    };
+  }
+}
+
+function failed(text: string): Answer {
+  return { payload: [Buffer.from(text)], isFailure: true };
+}
+
+/** The number of pages, then those that have changed; nothing when none has. */
+function records(committed: CommittedPages | undefined, maxPages: number): Buffer[] {
+  if (committed === undefined) return [];
+  const { total, pages } = committed;
+  if (pages.size > maxPages)
+    throw new Error(`${pages.size} pages have changed, and at most ${maxPages} can be written at once: SQLITE_TOOBIG`);
+  const bytes = Buffer.allocUnsafeSlow(4 + pages.size * PAGE_RECORD_BYTES);
+  bytes.writeUInt32LE(total, 0);
+  let at = 4;
+  for (const [number, page] of pages) {
+    bytes.writeUInt32LE(number, at);
+    bytes.set(page, at + 4);
+    at += PAGE_RECORD_BYTES;
+  }
+  return [bytes];
+}
+
+/** What a function has written. */
+function callOf(payload: Buffer): { readonly sql: string; readonly values: readonly SqliteValue[] } {
+  let call: unknown;
+  try {
+    call = JSON.parse(payload.toString());
+  } catch {
+    throw malformed();
+  }
+  if (!Array.isArray(call)) throw malformed();
+  const [sql, ...values]: unknown[] = call;
+  if (typeof sql !== 'string') throw malformed();
+  if (sql.includes('\0')) throw new Error('the statement has a NUL character: SQLITE_ERROR');
+  return { sql, values: values.map(parameterOf) };
+}
+
+function parameterOf(value: unknown): SqliteValue {
+  if (value === null || typeof value === 'string' || typeof value === 'number') return value;
+  if (typeof value === 'object' && 'h' in value && typeof value.h === 'string')
+    return new Uint8Array(Buffer.from(value.h, 'hex'));
+  throw malformed();
+}
+
+function malformed(): Error {
+  return new Error('the call is malformed: SQLITE_MISUSE');
+}
+
+function write(parts: readonly Buffer[]): void {
+  let rest = parts.filter(part => part.length > 0);
+  while (rest.length > 0) {
+    let written = writevSync(PIPE, rest);
+    while (rest[0] !== undefined && written >= rest[0].length) {
+      written -= rest[0].length;
+      rest = rest.slice(1);
+    }
+    if (written > 0 && rest[0] !== undefined) rest = [rest[0].subarray(written), ...rest.slice(1)];
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * The processes with databases of objects: a bounded number, which the accounts of a host share fairly. An object has one for itself while it has written
+ * something that is not committed, and for each text that only reads. If that takes long it leaves its place to others and goes on at a low priority, and of
+ * those there are few, too.
+ */
+import { rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { EdgeError } from '../../../quotas/errors.js';
+import { FairQueue } from '../../../quotas/host/fair-queue.js';
+import { SqlProcess } from './sql-process.js';
+
+const PLACES = Math.max(2, Math.min(8, availableParallelism()));
+/** The places of one account while others wait. */
+const PLACES_OF_ACCOUNT = 2;
+/** An object that has a process for so long is slow. */
+const SLOW_MS = 250;
+/** Slow ones at once, and of one account: with one more, that of the account with the most which has had its process longest loses it. */
+const MAX_SLOW = 6;
+const SLOW_OF_ACCOUNT = 2;
+/** A process without work ends. */
+const IDLE_MS = 30_000;
+const MAX_WAITING = 4096;
+/** Of the storage directory. */
+const FOLDER = 'objects-sql';
+
+/** A process that one object has. */
+export interface SqlSeat {
+  readonly process: SqlProcess;
+  leave(): void;
+}
+
+export class SqlPool {
+  readonly #queue = new FairQueue({
+    task: 'run SQL of objects',
+    concurrency: PLACES,
+    perOwner: PLACES_OF_ACCOUNT,
+    maxWaiting: MAX_WAITING,
+  });
+  readonly #processes = new Set<SqlProcess>();
+  /** What ends each, and whose it is: the longest first. */
+  readonly #slow = new Map<() => void, object>();
+  readonly #directory: string | undefined = undefined;
+  #reaper: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  /** @param storage the directory of the storage, for files of open databases. @default a temporary one of the system */
+  constructor(storage?: string) {
+    if (storage === undefined) return;
+    this.#directory = join(storage, FOLDER);
+    // What a kill has left: the storage has all of it.
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  /**
+   * @param owner the account, as work of it has it
+   * @param preferred has the database open
+   * @param onOverload the process is about to end, because too many are slow
+   */
+  async take(
+    owner: object,
+    preferred: SqlProcess | undefined,
+    onOverload: () => void,
+    signal?: AbortSignal,
+  ): Promise<SqlSeat> {
+    await this.#queue.enter(owner, 1, signal);
+    let hasPlace = true;
+    const leavePlace = (): void => {
+      if (hasPlace) this.#queue.leave(owner);
+      hasPlace = false;
+    };
+    if (this.#isClosed) {
+      leavePlace();
+      throw new EdgeError('EDGE_CLOSED', 'The host is being closed');
+    }
+    const taken = this.#processFor(preferred);
+    taken.isUsed = true;
+    let isSlow = false;
+    const overload = (): void => {
+      onOverload();
+      taken.stop();
+    };
+    const timer = setTimeout(() => {
+      isSlow = true;
+      taken.lower();
+      leavePlace();
+      this.#beSlow(overload, owner);
+    }, SLOW_MS);
+    timer.unref();
+    let hasLeft = false;
+    return {
+      process: taken,
+      leave: () => {
+        if (hasLeft) return;
+        hasLeft = true;
+        clearTimeout(timer);
+        this.#slow.delete(overload);
+        taken.isUsed = false;
+        taken.idleSince = performance.now();
+        // It has a low priority now.
+        if (isSlow) taken.end();
+        leavePlace();
+      },
+    };
+  }
+
+  #beSlow(overload: () => void, owner: object): void {
+    this.#slow.set(overload, owner);
+    const counts = new Map<object, number>();
+    for (const each of this.#slow.values()) counts.set(each, (counts.get(each) ?? 0) + 1);
+    let most = owner;
+    for (const [each, count] of counts) if (count > (counts.get(most) ?? 0)) most = each;
+    if (this.#slow.size <= MAX_SLOW && (counts.get(most) ?? 0) <= SLOW_OF_ACCOUNT) return;
+    for (const [end, whose] of this.#slow) {
+      if (whose !== most) continue;
+      this.#slow.delete(end);
+      end();
+      return;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#reaper);
+    const processes = [...this.#processes];
+    for (const each of processes) each.end();
+    await Promise.all(processes.map(({ ended }) => ended));
+  }
+
+  #processFor(preferred: SqlProcess | undefined): SqlProcess {
+    if (preferred !== undefined && !preferred.isUsed && !preferred.isEnding) return preferred;
+    for (const each of this.#processes) if (!each.isUsed && !each.isEnding) return each;
+    return this.#start();
+  }
+
+  #start(): SqlProcess {
+    const started = new SqlProcess(this.#directory);
+    this.#processes.add(started);
+    void started.ended.then(() => this.#processes.delete(started));
+    this.#reaper ??= setInterval(() => this.#reap(), IDLE_MS / 2).unref();
+    return started;
+  }
+
+  #reap(): void {
+    const before = performance.now() - IDLE_MS;
+    for (const each of this.#processes) if (!each.isUsed && each.idleSince < before) each.end();
+  }
+}
