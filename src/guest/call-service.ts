@@ -6,6 +6,7 @@ import type { ServiceId } from '../bindings/service-id.ts';
 import { Op } from '../isolate/ops/table.ts';
 import { goesWhole, type OutgoingBody, sendBody } from './body-out.ts';
 import { type CallReply, openCall, type ServiceCall } from './calls.ts';
+import { copyOf, isUint8Array } from './web/base/buffers.ts';
 
 /** Defers a call: `go` makes it, in a turn of its invocation, or `refuse` fails it. */
 export type Deferral = (go: () => void, refuse: (error: unknown) => void) => void;
@@ -30,9 +31,28 @@ export function callService(
   reply: CallReply,
 ): MadeCall {
   const defer = outputGate?.(service);
-  if (defer !== undefined)
-    return deferred(defer, () => send(service, method, binding, argumentText, body, reply), reply);
+  if (defer !== undefined) {
+    // Function code may change its bytes while the call waits.
+    const kept = isUint8Array(body) ? copyOf(body) : body;
+    return deferred(defer, () => send(service, method, binding, argumentText, kept, reply), reply);
+  }
   return send(service, method, binding, argumentText, body, reply);
+}
+
+/** A call whose bodies the caller moves. @param onMade gets its exchange: now, or when the call may leave */
+export function callOpen(
+  service: ServiceId,
+  head: string,
+  reply: CallReply,
+  onMade: (exchange: number) => void = () => {},
+): MadeCall {
+  const make = (): ServiceCall => {
+    const call = openCall(Op.CallStream, service, head, undefined, reply);
+    onMade(call.exchange);
+    return call;
+  };
+  const defer = outputGate?.(service);
+  return defer === undefined ? make() : deferred(defer, make, reply);
 }
 
 function deferred(defer: Deferral, make: () => ServiceCall, reply: CallReply): MadeCall {

@@ -14,6 +14,8 @@ export const GET = 'get';
 export const LIST = 'list';
 /** Body: entries. Is answered when all of them are on disk. */
 export const WRITE = 'write';
+/** How the head of such a call begins. */
+export const WRITE_CALL = 'write\n\n';
 /** The answer is when the alarm of the object is due, in milliseconds since the epoch, or null. */
 export const GET_ALARM = 'getAlarm';
 
@@ -73,4 +75,6 @@ export interface WriteArguments extends ObjectAddress {
   readonly d?: boolean;
   /** When the alarm is due, in milliseconds since the epoch; null: there is none any more. Absent: it stays. */
   readonly a?: number | null;
+  /** No answer waits for it. */
+  readonly u?: true;
 }

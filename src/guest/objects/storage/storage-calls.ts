@@ -40,6 +40,8 @@ export interface WrittenBatch {
   readonly entries: Entries;
   readonly isClearing: boolean;
   readonly alarm: number | null | undefined;
+  /** Answers wait for it. */
+  readonly holdsOutput: boolean;
 }
 
 export interface Page {
@@ -105,24 +107,35 @@ export class StorageCalls {
     return head as number | null; // the host's
   }
 
-  /** Resolves when it is on disk. Writes take effect in the order of the calls. */
-  write({ entries, isClearing, alarm }: WrittenBatch): Promise<unknown> {
+  /** Resolves when it is on disk. Writes take effect in the order of the calls. @param onSent called when it is on its way, or was not sent */
+  write({ entries, isClearing, alarm, holdsOutput }: WrittenBatch, onSent: () => void): Promise<unknown> {
     const body = packEntries(entries);
     const clear = isClearing ? ',"d":true' : '';
     const time = alarm === undefined ? '' : `,"a":${alarm}`;
-    return this.#call(WRITE, `,"q":${this.#writes++},"n":${typedArrayLength(body)}${clear}${time}`, body);
+    const free = holdsOutput ? '' : ',"u":true';
+    return this.#call(WRITE, `,"q":${this.#writes++},"n":${typedArrayLength(body)}${clear}${time}${free}`, body, onSent);
   }
 
-  async #call(method: string, args: string, body: Uint8Array | null): Promise<Reply> {
-    if (this.#user !== undefined) return this.#send(method, args, body);
-    this.#opening ??= this.#open();
-    const invocation = currentInvocation();
-    await this.#opening;
+  async #call(method: string, args: string, body: Uint8Array | null, onSent: () => void = ignore): Promise<Reply> {
+    if (this.#user === undefined) return this.#callOpened(method, args, body, onSent);
     const reply = this.#send(method, args, body);
-    // The turn may be that of another invocation, with which the call must not end.
-    const other = currentInvocation();
-    if (other !== undefined && other !== invocation) holdFor(other, reply);
+    onSent();
     return reply;
+  }
+
+  async #callOpened(method: string, args: string, body: Uint8Array | null, onSent: () => void): Promise<Reply> {
+    try {
+      this.#opening ??= this.#open();
+      const invocation = currentInvocation();
+      await this.#opening;
+      const reply = this.#send(method, args, body);
+      // The turn may be that of another invocation, with which the call must not end.
+      const other = currentInvocation();
+      if (other !== undefined && other !== invocation) holdFor(other, reply);
+      return reply;
+    } finally {
+      onSent();
+    }
   }
 
   async #open(): Promise<void> {
@@ -185,3 +198,4 @@ async function collected(head: unknown, body: HostBody): Promise<Reply> {
 }
 
 const NOTHING = new Uint8ArrayCtor(0);
+const ignore = (): void => {};
