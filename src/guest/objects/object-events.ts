@@ -220,7 +220,8 @@ function finish(invocation: ObjectInvocation, object: LiveObject, answer: () => 
     answer();
     invocation.isAnswered = true;
   };
-  if (isWhole) object.gates.whenSent(go);
+  // The host does not know of which object a target is.
+  if (isWhole && !(invocation instanceof TargetInvocation)) object.gates.whenSent(go);
   else object.gates.whenWritten(go);
 }
 

@@ -185,7 +185,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   }
 
   #notStored(failure: string): void {
-    if (this.#record.thrown === undefined) this.#record.handlerFailed(notStoredFailure(failure));
+    this.#record.threw(notStoredFailure(failure));
     this.#fail(this.#record.error ?? unexplainedError(), 'exception');
     this.bodyEnded();
   }
