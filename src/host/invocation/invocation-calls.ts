@@ -17,6 +17,9 @@ export interface CallingInvocation {
   readonly peer: Peer;
 }
 
+/** Of what is remembered of a write that has failed: its object may be named by so long a text. */
+const FAILED_WRITE_BYTES = 1024;
+
 export class InvocationCalls implements AccountingPort, CallOrigin {
   readonly accounting: InvocationAccounting;
   readonly #record: InvocationRecord;
@@ -61,7 +64,9 @@ export class InvocationCalls implements AccountingPort, CallOrigin {
     const write = beginWrite(this.#isolate, head);
     if (write === undefined) return;
     void answered.then(failure => {
-      if (write.settle(failure)) this.#failedWrites.push(write);
+      if (!write.settle(failure)) return;
+      this.#failedWrites.push(write);
+      this.accounting.countHeld(FAILED_WRITE_BYTES);
       if (this.#isOver) this.over();
     });
   }
@@ -70,6 +75,7 @@ export class InvocationCalls implements AccountingPort, CallOrigin {
   over(): void {
     this.#isOver = true;
     for (const write of this.#failedWrites) write.forget();
+    this.accounting.countHeld(-this.#failedWrites.length * FAILED_WRITE_BYTES);
     this.#failedWrites = [];
   }
 

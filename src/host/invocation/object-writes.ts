@@ -19,6 +19,8 @@ const isolates = new WeakMap<IsolateHandle, Map<string, ObjectWrites>>();
 
 /** The longest head of a write that an isolate of ours sends. */
 const MAX_HEAD_CHARACTERS = 4096;
+/** A class, which has no longer name, and an id. */
+const MAX_KEY_CHARACTERS = 320;
 
 /** A call of the storage of objects has come. @returns the write that it is; undefined for others */
 export function beginWrite(isolate: IsolateHandle, head: string): ObjectWrite | undefined {
@@ -114,5 +116,7 @@ function keyOf(argumentText: string): string | undefined {
   }
   if (!isObject(args)) return undefined;
   const { c: className, i: id, u: isFree }: { readonly [name in keyof WriteArguments]?: unknown } = args;
-  return typeof className === 'string' && typeof id === 'string' && isFree !== true ? `${className}/${id}` : undefined;
+  if (typeof className !== 'string' || typeof id !== 'string' || isFree === true) return undefined;
+  const key = `${className}/${id}`;
+  return key.length <= MAX_KEY_CHARACTERS ? key : undefined;
 }
