@@ -162,17 +162,19 @@ export class HostLink implements Link {
   /** It is answered, with the same code, by the end that has not sent one. */
   #close(code: number, reason: string): void {
     if (!this.#hasClosed) this.close(code, '');
-    this.#end(false);
+    this.#end();
     this.owner.onClose(code, reason);
+    this.#endSending(false);
   }
 
   lost(reason: string): void {
     if (this.#isOver) return;
-    this.#end(true);
+    this.#end();
     this.owner.onLost(messageOf(reason));
+    this.#endSending(true);
   }
 
-  #end(isLost: boolean): void {
+  #end(): void {
     this.#isOver = true;
     mapDelete(links, this.exchange);
     try {
@@ -180,19 +182,20 @@ export class HostLink implements Link {
     } catch {
       // The exchange is over already.
     }
-    // Behind what waits at the gate, the close that answers that of the other end.
-    const end = (): void => this.#endSending(isLost);
-    leave(end, end);
   }
 
+  /** Behind what waits at the gate: the close, too, that answers that of the other end. */
   #endSending(isLost: boolean): void {
-    try {
-      if (!this.#isSent) this.#sink.endNow();
-    } catch {
-      // The exchange is over already.
-    }
-    this.#isSent = true;
-    this.#onOver(isLost);
+    const end = (): void => {
+      try {
+        if (!this.#isSent) this.#sink.endNow();
+      } catch {
+        // The exchange is over already.
+      }
+      this.#isSent = true;
+      this.#onOver(isLost);
+    };
+    leave(end, end);
   }
 }
 
