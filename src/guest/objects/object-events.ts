@@ -213,7 +213,7 @@ function isWhole(result: unknown): boolean {
  * Answers when what was written is on disk; with all of the answer at once, when it is on its way, for the host keeps the answer back. An object that was
  * reset has failed the event by then.
  */
-function finish(invocation: ObjectInvocation, object: LiveObject, answer: () => void, isWhole: boolean): void {
+function finish(invocation: ObjectInvocation, object: LiveObject, answer: () => void, isWhole = false): void {
   const go = (): void => {
     if (invocation.isAnswered) return;
     invocation.isStreaming = !isWhole;
@@ -231,12 +231,7 @@ function receiveCall(invocation: ObjectInvocation, object: LiveObject, head: str
   answer(invocation, object, received, body);
 }
 
-function answer(
-  invocation: ObjectInvocation,
-  object: LiveObject,
-  received: ReceivedCall,
-  body: HostBody | null,
-): void {
+function answer(invocation: ObjectInvocation, object: LiveObject, received: ReceivedCall, body: HostBody | null): void {
   let begin = (): void => {};
   const event = eventOf(invocation, object, false, () => begin());
   void answerCall(invocation, received, body, {

@@ -74,7 +74,11 @@ export class HostLink implements Link {
   #write(record: Outgoing): void {
     if (this.#isOver) return;
     if (mayLeave()) this.#pass(record);
-    else leave(() => this.#pass(record), () => this.#refuse());
+    else
+      leave(
+        () => this.#pass(record),
+        () => this.#refuse(),
+      );
   }
 
   /** What was written before a message was not stored: nothing more is sent. */

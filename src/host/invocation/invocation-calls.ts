@@ -6,8 +6,8 @@ import type { Exchange } from '../../protocol/exchange.js';
 import { ProtocolError } from '../../protocol/protocol-error.js';
 import { type AccountingPort, InvocationAccounting } from '../../services/calls/accounting.js';
 import { answerCall } from '../../services/calls/answer-call.js';
-import { beginWrite, type ObjectWrite } from './object-writes.js';
 import type { InvocationRecord } from './invocation-record.js';
+import { beginWrite, type ObjectWrite } from './object-writes.js';
 import type { Peer } from './peers.js';
 
 /** Where the work that calls make the host do counts as CPU time. */

@@ -4,9 +4,9 @@
  * come over the connection of their answers; others wait themselves.
  */
 import { WRITE_CALL, type WriteArguments } from '../../bindings/objects/storage-calls.js';
-import { isObject } from '../../quotas/schema/describe.js';
-import type { HostShare } from '../../quotas/host/host-share.js';
 import type { IsolateHandle } from '../../pool/isolate-handle.js';
+import type { HostShare } from '../../quotas/host/host-share.js';
+import { isObject } from '../../quotas/schema/describe.js';
 
 /** One object in one isolate, while it has writes under way, or one has failed that the isolate may not know of yet. */
 interface ObjectWrites {

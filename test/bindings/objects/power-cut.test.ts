@@ -69,7 +69,12 @@ async function logOf(directory: string): Promise<Confirmed> {
 }
 
 /** Cuts the log somewhere behind what was confirmed. */
-async function tear(copy: string, before: Confirmed, after: Confirmed, tail: 'short' | 'rubbish' | 'zeros'): Promise<void> {
+async function tear(
+  copy: string,
+  before: Confirmed,
+  after: Confirmed,
+  tail: 'short' | 'rubbish' | 'zeros',
+): Promise<void> {
   if (before.log !== after.log) throw new RangeError('The log is another one: fewer rounds are to be written');
   const at = before.bytes + Math.floor(Math.random() * (after.bytes - before.bytes));
   const file = await openFile(join(copy, before.log), 'r+');

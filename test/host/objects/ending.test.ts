@@ -47,7 +47,10 @@ test('unload ends the events of objects, and an alarm that it has cut off runs a
   await object.rpc.wake(1);
   await ran(object, 1);
   fn.unload();
-  t.true(['EDGE_CLOSED', 'EDGE_ISOLATE_LOST', 'EDGE_FUNCTION_UNLOADED'].includes(`${await hanging}`), `${await hanging}`);
+  t.true(
+    ['EDGE_CLOSED', 'EDGE_ISOLATE_LOST', 'EDGE_FUNCTION_UNLOADED'].includes(`${await hanging}`),
+    `${await hanging}`,
+  );
   t.is(await failureOf(object.rpc.state()), 'EDGE_FUNCTION_UNLOADED');
   const again = (await host.load(SLEEPER, { name: 'sleeper' })).objects('Sleeper').getByName('a');
   t.deepEqual((await ran(again as unknown as Sleeping, 2)).slice(0, 2), [2, 0]); // as above
@@ -55,8 +58,7 @@ test('unload ends the events of objects, and an alarm that it has cut off runs a
 
 test('an account that is removed takes its objects and alarms along, those that run and those that wait', async t => {
   const host = newHost(t);
-  const load = async () =>
-    (await host.account('acme').load(SLEEPER, { name: 'sleeper' })).objects('Sleeper');
+  const load = async () => (await host.account('acme').load(SLEEPER, { name: 'sleeper' })).objects('Sleeper');
   const objects = await load();
   const [running, waiting] = ['a', 'b'].map(name => objects.getByName(name) as unknown as Sleeping); // as above
   if (running === undefined || waiting === undefined) throw new TypeError('No objects');

@@ -74,10 +74,12 @@ interface World {
 async function opened(t: ExecutionContext) {
   const seen: string[] = [];
   const dialed = createServer(socket =>
-    socket.on('error', () => {}).on('data', data => {
-      seen.push(data.toString());
-      socket.end();
-    }),
+    socket
+      .on('error', () => {})
+      .on('data', data => {
+        seen.push(data.toString());
+        socket.end();
+      }),
   ).listen(0, '127.0.0.1');
   await once(dialed, 'listening');
   t.teardown(() => dialed.close());
@@ -123,7 +125,9 @@ const MESSAGES: Readonly<Record<string, { readonly act: Act; readonly comes: unk
   'the answer of a method': { act: (_, { rpc }) => Promise.resolve(rpc.answer()), comes: 'answer' },
   'an error that a method throws': {
     act: (_, { rpc }) =>
-      Promise.resolve(rpc.thrown()).catch(error => (errorCode(error) === 'EDGE_HANDLER_THREW' ? 'thrown' : Promise.reject(error))),
+      Promise.resolve(rpc.thrown()).catch(error =>
+        errorCode(error) === 'EDGE_HANDLER_THREW' ? 'thrown' : Promise.reject(error),
+      ),
     comes: 'thrown',
   },
   'a response': { act: async (_, { fetch }) => wholeOf(await fetch('/whole')), comes: 'whole' },
@@ -197,19 +201,22 @@ test.serial('what an object sends never leaves when what was written before it w
   }
 });
 
-test.serial('an answer behind a write that has failed does not leave, though the isolate has not heard of the failure', async t => {
-  const { rpc } = (await opened(t)).worldOf('a');
-  valve.close();
-  const answers = [rpc.answer(), rpc.answer(), rpc.answer()].map(answer =>
-    Promise.resolve(answer).then(
-      () => 'left',
-      error => errorCode(error),
-    ),
-  );
-  await valve.arrival();
-  valve.fail();
-  t.deepEqual(await Promise.all(answers), ['EDGE_OBJECT_RESET', 'EDGE_OBJECT_RESET', 'EDGE_OBJECT_RESET']);
-});
+test.serial(
+  'an answer behind a write that has failed does not leave, though the isolate has not heard of the failure',
+  async t => {
+    const { rpc } = (await opened(t)).worldOf('a');
+    valve.close();
+    const answers = [rpc.answer(), rpc.answer(), rpc.answer()].map(answer =>
+      Promise.resolve(answer).then(
+        () => 'left',
+        error => errorCode(error),
+      ),
+    );
+    await valve.arrival();
+    valve.fail();
+    t.deepEqual(await Promise.all(answers), ['EDGE_OBJECT_RESET', 'EDGE_OBJECT_RESET', 'EDGE_OBJECT_RESET']);
+  },
+);
 
 test.serial('the gate is kept where the storage is in another process', async t => {
   const directory = await mkdtemp(join(tmpdir(), 'edgehost-'));

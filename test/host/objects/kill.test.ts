@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import type { EdgeHost } from '../../../src/index.js';
+import { errorCode } from '../../../src/quotas/errors.js';
 import { newHost } from '../new-host.js';
 import { COUNTING, checkCounted, count, OBJECTS, type Said } from './counting.js';
 
@@ -18,14 +19,17 @@ async function newDirectory(t: ExecutionContext): Promise<string> {
   return directory;
 }
 
-test.serial('no confirmed increment is lost and none is applied twice when the host is killed at any point', async t => {
-  t.timeout(3_600_000);
-  const directory = await newDirectory(t);
-  const said: Said = { begun: new Set(), confirmed: new Set() };
-  for (let round = 0; round < ROUNDS; round++) await runAndKill(directory, round, said);
-  const host = newHost(t, { storage: directory, services: 'inline' });
-  await checkCounted(t, await host.load(COUNTING, { name: 'counters' }), said);
-});
+test.serial(
+  'no confirmed increment is lost and none is applied twice when the host is killed at any point',
+  async t => {
+    t.timeout(3_600_000);
+    const directory = await newDirectory(t);
+    const said: Said = { begun: new Set(), confirmed: new Set() };
+    for (let round = 0; round < ROUNDS; round++) await runAndKill(directory, round, said);
+    const host = newHost(t, { storage: directory, services: 'inline' });
+    await checkCounted(t, await host.load(COUNTING, { name: 'counters' }), said);
+  },
+);
 
 async function runAndKill(directory: string, round: number, { begun, confirmed }: Said): Promise<void> {
   const program = fileURLToPath(new URL('./programs/count.js', import.meta.url));
@@ -44,39 +48,51 @@ async function runAndKill(directory: string, round: number, { begun, confirmed }
   await exited;
 }
 
+/** It may have ended a moment ago. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (errorCode(error) !== 'ESRCH') throw error;
+  }
+}
+
 const VICTIMS: Readonly<Record<string, (host: EdgeHost) => readonly (number | undefined)[]>> = {
   'the cell': host => host.health().cells.map(({ pid }) => pid),
   'the services process': host => [host.health().services?.pid],
 };
 
 for (const [victim, pidsOf] of Object.entries(VICTIMS)) {
-  test.serial(`no confirmed increment is lost and none is applied twice when ${victim} is killed at any point`, async t => {
-    t.timeout(3_600_000);
-    const isInServices = victim === 'the services process';
-    const host = newHost(t, { storage: await newDirectory(t), services: isInServices ? 'process' : 'inline' });
-    const fn = await host.load(COUNTING, { name: 'counters' });
-    const said: Said = { begun: new Set(), confirmed: new Set() };
-    let isOver = false;
-    let last = 0;
-    const clients = Array.from({ length: OBJECTS * 4 }, (_, client) =>
-      count(
-        fn,
-        client,
-        () => ++last,
-        said,
-        () => isOver,
-      ),
-    );
-    for (let round = 0; round < ROUNDS; round++) {
-      const before = said.confirmed.size;
-      while (said.confirmed.size < before + 10) await new Promise(resolve => setTimeout(resolve, 5));
-      await new Promise(resolve => setTimeout(resolve, Math.random() * 50));
-      for (const pid of pidsOf(host)) if (pid !== undefined) process.kill(pid, 'SIGKILL');
-    }
-    const enough = said.confirmed.size + 10;
-    while (said.confirmed.size < enough) await new Promise(resolve => setTimeout(resolve, 5));
-    isOver = true;
-    await Promise.all(clients);
-    await checkCounted(t, fn, said);
-  });
+  test.serial(
+    `no confirmed increment is lost and none is applied twice when ${victim} is killed at any point`,
+    async t => {
+      t.timeout(3_600_000);
+      const isInServices = victim === 'the services process';
+      const host = newHost(t, { storage: await newDirectory(t), services: isInServices ? 'process' : 'inline' });
+      const fn = await host.load(COUNTING, { name: 'counters' });
+      const said: Said = { begun: new Set(), confirmed: new Set() };
+      let isOver = false;
+      let last = 0;
+      const clients = Array.from({ length: OBJECTS * 4 }, (_, client) =>
+        count(
+          fn,
+          client,
+          () => ++last,
+          said,
+          () => isOver,
+        ),
+      );
+      for (let round = 0; round < ROUNDS; round++) {
+        const before = said.confirmed.size;
+        while (said.confirmed.size < before + 10) await new Promise(resolve => setTimeout(resolve, 5));
+        await new Promise(resolve => setTimeout(resolve, Math.random() * 50));
+        for (const pid of pidsOf(host)) if (pid !== undefined) kill(pid);
+      }
+      const enough = said.confirmed.size + 10;
+      while (said.confirmed.size < enough) await new Promise(resolve => setTimeout(resolve, 5));
+      isOver = true;
+      await Promise.all(clients);
+      await checkCounted(t, fn, said);
+    },
+  );
 }

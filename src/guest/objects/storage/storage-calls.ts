@@ -113,7 +113,12 @@ export class StorageCalls {
     const clear = isClearing ? ',"d":true' : '';
     const time = alarm === undefined ? '' : `,"a":${alarm}`;
     const free = holdsOutput ? '' : ',"u":true';
-    return this.#call(WRITE, `,"q":${this.#writes++},"n":${typedArrayLength(body)}${clear}${time}${free}`, body, onSent);
+    return this.#call(
+      WRITE,
+      `,"q":${this.#writes++},"n":${typedArrayLength(body)}${clear}${time}${free}`,
+      body,
+      onSent,
+    );
   }
 
   async #call(method: string, args: string, body: Uint8Array | null, onSent: () => void = ignore): Promise<Reply> {
