@@ -28,6 +28,7 @@ const SLOW = [
   'host/containment',
   'attacks/hijacked-cell',
   'attacks/hostile-calls',
+  'host/objects/kill',
   'services/process/connect-services',
   'services/process/services-process',
   'cli/dev',

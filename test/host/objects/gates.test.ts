@@ -227,30 +227,27 @@ test.serial('the gate is kept where the storage is in another process', async t 
   t.is(errorCode(await t.throwsAsync(Promise.resolve(object.answer()))), 'EDGE_OBJECT_RESET');
 });
 
-test.serial(
-  'an answer that waits is given up with its client, its time and its isolate',
-  async t => {
-    const { host, fn, worldOf } = await opened(t);
-    const outcomes: string[] = [];
-    host.on('invocation', ({ outcome, object }) => {
-      if (object !== undefined) outcomes.push(outcome);
-    });
-    const object = fn.objects('A').getByName('a');
-      t.is(await worldOf('b').rpc.answer(), 'answer');
-    valve.close();
-    const late = t.throwsAsync(object.fetch('http://x/whole', { timeoutMs: 50 }), { code: 'EDGE_TIMEOUT' });
-    const client = new AbortController();
-    const left = t.throwsAsync(object.fetch('http://x/whole', { signal: client.signal }), { any: true });
-    await valve.arrival();
-    await late;
-    client.abort();
-    await left;
-    const lost = Promise.resolve(worldOf('c').rpc.answer()).then(() => 'left', errorCode);
-    await valve.arrival();
-    for (const { pid } of host.health().cells) if (pid !== undefined) process.kill(pid, 'SIGKILL');
-    t.true(['EDGE_CELL_LOST', 'EDGE_ISOLATE_LOST'].includes(`${await lost}`), `${await lost}`);
-    valve.release();
-    while ((await Promise.resolve(worldOf('c').rpc.answer()).catch(errorCode)) !== 'answer');
-    t.true(outcomes.includes('canceled') || outcomes.includes('responseStreamDisconnected'), `${outcomes}`);
-  },
-);
+test.serial('an answer that waits is given up with its client, its time and its isolate', async t => {
+  const { host, fn, worldOf } = await opened(t);
+  const outcomes: string[] = [];
+  host.on('invocation', ({ outcome, object }) => {
+    if (object !== undefined) outcomes.push(outcome);
+  });
+  const object = fn.objects('A').getByName('a');
+  t.is(await worldOf('b').rpc.answer(), 'answer');
+  valve.close();
+  const late = t.throwsAsync(object.fetch('http://x/whole', { timeoutMs: 50 }), { code: 'EDGE_TIMEOUT' });
+  const client = new AbortController();
+  const left = t.throwsAsync(object.fetch('http://x/whole', { signal: client.signal }), { any: true });
+  await valve.arrival();
+  await late;
+  client.abort();
+  await left;
+  const lost = Promise.resolve(worldOf('c').rpc.answer()).then(() => 'left', errorCode);
+  await valve.arrival();
+  for (const { pid } of host.health().cells) if (pid !== undefined) process.kill(pid, 'SIGKILL');
+  t.true(['EDGE_CELL_LOST', 'EDGE_ISOLATE_LOST'].includes(`${await lost}`), `${await lost}`);
+  valve.release();
+  while ((await Promise.resolve(worldOf('c').rpc.answer()).catch(errorCode)) !== 'answer');
+  t.true(outcomes.includes('canceled') || outcomes.includes('responseStreamDisconnected'), `${outcomes}`);
+});
