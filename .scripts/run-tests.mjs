@@ -29,6 +29,7 @@ const SLOW = [
   'host/containment',
   'attacks/hijacked-cell',
   'attacks/hostile-calls',
+  'host/objects/kill',
   'services/process/connect-services',
   'services/process/services-process',
   'cli/dev',

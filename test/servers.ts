@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { ExecutionContext } from 'ava';
 
-export function portOf(server: http.Server): number {
+export function portOf(server: Pick<http.Server, 'address'>): number {
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The server does not listen on TCP');
   return address.port;

@@ -4,6 +4,7 @@
  */
 import { failCall } from './calls.ts';
 import { HostBody, HostSink } from './host-body.ts';
+import { mayLeave } from './output-gate.ts';
 import { stringSlice, typedArrayLength, typedArraySubarray } from './primordials.ts';
 import { isUint8Array } from './web/base/buffers.ts';
 import { type Body, streamOf, takeSource } from './web/fetch/body.ts';
@@ -58,7 +59,8 @@ async function sendStream(reader: ByteReader, exchange: number): Promise<void> {
       isSource = true;
     }
     isSource = false;
-    sink.end();
+    const end = sink.end();
+    if (end !== undefined) await end;
   } catch (error) {
     fail(sink, error);
     // Why nothing can be written the host says itself.
@@ -72,7 +74,8 @@ async function sendBytes(bytes: Uint8Array, exchange: number): Promise<void> {
   const sink = new HostSink(exchange);
   try {
     await writeAll(sink, bytes);
-    sink.end();
+    const end = sink.end();
+    if (end !== undefined) await end;
   } catch (error) {
     fail(sink, error);
   }
@@ -92,7 +95,7 @@ export async function writeAll(sink: HostSink, bytes: Uint8Array): Promise<void>
 
 function fail(sink: HostSink, error: unknown): void {
   try {
-    sink.fail(describeBriefly(error));
+    sink.fail(mayLeave() ? describeBriefly(error) : 'The body failed');
   } catch {
     // The exchange is over, so the failure can no longer be sent.
   }

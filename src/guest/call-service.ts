@@ -8,6 +8,7 @@ import { goesWhole, type OutgoingBody, sendBody } from './body-out.ts';
 import { opString, takeBytes } from './bridge.ts';
 import { type CallReply, openCall, type ServiceCall } from './calls.ts';
 import { ErrorCtor, stringIndexOf, stringSlice } from './primordials.ts';
+import { copyOf, isUint8Array } from './web/base/buffers.ts';
 
 /** Defers a call: `go` makes it, in a turn of its invocation, or `refuse` fails it. */
 export type Deferral = (go: () => void, refuse: (error: unknown) => void) => void;
@@ -32,8 +33,11 @@ export function callService(
   reply: CallReply,
 ): MadeCall {
   const defer = outputGate?.(service);
-  if (defer !== undefined)
-    return deferred(defer, () => send(service, method, binding, argumentText, body, reply), reply);
+  if (defer !== undefined) {
+    // Function code may change its bytes while the call waits.
+    const kept = isUint8Array(body) ? copyOf(body) : body;
+    return deferred(defer, () => send(service, method, binding, argumentText, kept, reply), reply);
+  }
   return send(service, method, binding, argumentText, body, reply);
 }
 
@@ -54,6 +58,22 @@ export function callServiceBlocking(
   const lineEnd = stringIndexOf(answer, '\n');
   const length = +stringSlice(answer, 0, lineEnd);
   return { head: stringSlice(answer, lineEnd + 1), body: takeBytes(length) };
+}
+
+/** A call whose bodies the caller moves. @param onMade gets its exchange: now, or when the call may leave */
+export function callOpen(
+  service: ServiceId,
+  head: string,
+  reply: CallReply,
+  onMade: (exchange: number) => void = () => {},
+): MadeCall {
+  const make = (): ServiceCall => {
+    const call = openCall(Op.CallStream, service, head, undefined, reply);
+    onMade(call.exchange);
+    return call;
+  };
+  const defer = outputGate?.(service);
+  return defer === undefined ? make() : deferred(defer, make, reply);
 }
 
 function deferred(defer: Deferral, make: () => ServiceCall, reply: CallReply): MadeCall {

@@ -4,6 +4,7 @@
  */
 import { BODY_ENDED, Ev, Op } from '../isolate/ops/table.ts';
 import { errorFromText, onEvent, op, opNumber, opString } from './bridge.ts';
+import { leaving, mayLeave } from './output-gate.ts';
 import { MapCtor, mapDelete, mapGet, mapSet, PromiseCtor, promiseResolve, Uint8ArrayCtor } from './primordials.ts';
 
 /** The most that one read hands to the guest, so that a fast producer does not make huge arrays. */
@@ -23,7 +24,7 @@ const writers = new MapCtor<number, HostSink>();
 
 /** Bytes of an exchange on their way from the host. Read it once: `text` or `bytes` when it is complete, else `next`. */
 export class HostBody {
-  readonly exchange: number;
+  exchange: number;
   /** The number of bytes when all of them are there from the start, else BODY_STREAM. */
   readonly size: number;
   #failure: { readonly reason: unknown } | undefined;
@@ -154,8 +155,15 @@ export class HostSink {
     mapSet(writers, exchange, this);
   }
 
-  /** Resolves when the next chunk may be written; rejects when the reader has stopped. */
+  /**
+   * Resolves when the next chunk may be written; rejects when the reader has stopped, or what an object had written before it was not stored. The bytes must
+   * stay as they are until then.
+   */
   write(chunk: Uint8Array): Promise<void> {
+    return mayLeave() ? this.#write(chunk) : leaving(() => this.#write(chunk));
+  }
+
+  #write(chunk: Uint8Array): Promise<void> {
     if (this.#stopped !== undefined) throw this.#stopped.reason;
     const credit = opNumber(Op.BodyWrite, this.exchange, chunk);
     if (credit > 0) return promiseResolve(undefined);
@@ -164,11 +172,20 @@ export class HostSink {
     });
   }
 
-  end(): void {
+  /** Resolves when the end has left; undefined: it has. */
+  end(): Promise<void> | undefined {
+    if (!mayLeave()) return leaving(() => this.endNow());
+    this.endNow();
+    return undefined;
+  }
+
+  /** For one who has waited at the gate. */
+  endNow(): void {
     mapDelete(writers, this.exchange);
     if (this.#stopped === undefined) op(Op.BodyEnd, this.exchange);
   }
 
+  /** The text is not kept back: it must say nothing that the function has made up while the gate was closed. */
   fail(message: string): void {
     mapDelete(writers, this.exchange);
     if (this.#stopped === undefined) op(Op.BodyFail, this.exchange, message);

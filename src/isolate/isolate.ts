@@ -198,6 +198,8 @@ export class Isolate implements IsolateParts, ChannelOwner {
           exchange,
           load,
           realm: this.#realm,
+          // Where it sees the writes of objects before their answers.
+          holdsAnswers: this.calls === undefined,
           turns: this.turns,
           meter: this.meter,
           quiet: () => this.#quiet(),

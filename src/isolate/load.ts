@@ -18,6 +18,8 @@ export interface LoadRequest {
   readonly exchange: Exchange;
   readonly load: LoadHead;
   readonly realm: Realm;
+  /** The host keeps answers of stateful objects back until what they have written is on disk. */
+  readonly holdsAnswers: boolean;
   readonly turns: TurnQueue;
   readonly meter: Pick<InvocationMeter, 'beginCompiling' | 'endCompiling' | 'startupChargedMs'>;
   setModules(modules: ModuleGraph): void;
@@ -50,6 +52,7 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
       props: load.props,
       isScript: main.kind === 'script',
       objectIdleMs: load.objectIdleMs,
+      holdsAnswers: request.holdsAnswers,
     }),
   ]);
   try {

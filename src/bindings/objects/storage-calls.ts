@@ -14,6 +14,8 @@ export const GET = 'get';
 export const LIST = 'list';
 /** Body: entries. Is answered when all of them are on disk. */
 export const WRITE = 'write';
+/** How the head of such a call begins. */
+export const WRITE_CALL = 'write\n\n';
 /** The answer is when the alarm of the object is due, in milliseconds since the epoch, or null. */
 export const GET_ALARM = 'getAlarm';
 
@@ -94,4 +96,6 @@ export interface WriteArguments extends ObjectAddress {
   readonly a?: number | null;
   /** What was written by SQL is a part of it. */
   readonly x?: boolean;
+  /** No answer waits for it. */
+  readonly u?: true;
 }

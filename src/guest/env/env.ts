@@ -16,6 +16,8 @@ export interface Setup {
   readonly isScript?: boolean;
   /** How long a stateful object may be idle, in milliseconds. */
   readonly objectIdleMs?: number;
+  /** The host keeps answers of stateful objects back until what they have written is on disk. */
+  readonly holdsAnswers?: boolean;
 }
 
 /** Created once for each isolate and shared by all of its events, so it is frozen. */

@@ -104,6 +104,11 @@ export class Invocation implements ContextOwner {
     else notify(Op.Abandon, this.id);
   }
 
+  /** Its WebSocket has ended without a close. */
+  socketLost(): void {
+    this.abandon();
+  }
+
   #release(): void {
     this.endTask();
     if (--this.#held > 0) return;
@@ -388,7 +393,7 @@ function replySocket(invocation: Invocation, state: ResponseState, socket: WebSo
   const taken = takeSocket(socket);
   if (!notify(Op.ReplyStream, id, 101, headOf(state))) return;
   const isOurs = joinSocket(taken, id, isLost => {
-    if (isLost) invocation.abandon();
+    if (isLost) invocation.socketLost();
     else invocation.endTask();
   });
   if (isOurs) invocation.tasks++;

@@ -1,11 +1,23 @@
 /** The gates of one object: what its storage closes, and what waits for them. */
+import { holdLeaving } from '../output-gate.ts';
 import { arrayPush, ErrorCtor, promiseThen } from '../primordials.ts';
 
 export interface ObjectGates {
   /** Closes the input gate: no event of the object is delivered until the returned function was called. Calls nest. */
   closeInput(): () => void;
-  /** The output gate stays closed until `written` resolves. When it rejects, the object is reset and nothing that waits leaves. */
-  holdOutput(written: Promise<void>): void;
+  /**
+   * The output gate stays closed until `written` resolves. When it rejects, the object is reset and nothing that waits leaves.
+   *
+   * @param sent resolves when the write is on its way to the host, which keeps back the answers that are sent behind it. @default written
+   */
+  holdOutput(written: Promise<void>, sent?: Promise<void>): void;
+}
+
+/** Whether the host keeps answers back until the writes that have come before them are on disk: it sees both where they come over one connection. */
+let isHeldByHost = false;
+
+export function setHeldByHost(isHeld: boolean): void {
+  isHeldByHost = isHeld;
 }
 
 export class Gates implements ObjectGates {
@@ -13,7 +25,9 @@ export class Gates implements ObjectGates {
   readonly #onBroken: (error: unknown) => void;
   #closed = 0;
   #unwritten = 0;
+  #unsent = 0;
   #waiting: (() => void)[] = [];
+  #waitingToSend: (() => void)[] = [];
   #isBroken = false;
 
   /**
@@ -44,7 +58,15 @@ export class Gates implements ObjectGates {
     };
   }
 
-  holdOutput(written: Promise<void>): void {
+  holdOutput(written: Promise<void>, sent: Promise<void> = written): void {
+    holdLeaving(written);
+    if (isHeldByHost) {
+      this.#unsent++;
+      const over = (): void => {
+        if (--this.#unsent === 0) this.#releaseToSend();
+      };
+      promiseThen(sent, over, over);
+    }
     this.#unwritten++;
     promiseThen(
       written,
@@ -65,10 +87,24 @@ export class Gates implements ObjectGates {
     else arrayPush(this.#waiting, listener);
   }
 
+  /** Calls the listener when an answer may be handed to the host: all writes so far are on their way, where the host keeps it back, or on disk. */
+  whenSent(listener: () => void): void {
+    if (!isHeldByHost) this.whenWritten(listener);
+    else if (this.#unsent === 0 || this.#isBroken) listener();
+    else arrayPush(this.#waitingToSend, listener);
+  }
+
   /** The object was reset: its storage is not to be used any more. */
   break(): void {
     this.#isBroken = true;
     this.#release();
+    this.#releaseToSend();
+  }
+
+  #releaseToSend(): void {
+    const waiting = this.#waitingToSend;
+    this.#waitingToSend = [];
+    for (let i = 0; i < waiting.length; i++) waiting[i]?.();
   }
 
   #release(): void {

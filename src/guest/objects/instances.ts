@@ -15,6 +15,7 @@ import {
 import { StatefulObject } from '../rpc/entrypoint.ts';
 import { isOf, mainExport } from '../rpc/serve.ts';
 import { isCallable, isObject } from '../web/base/idl.ts';
+import { setHeldByHost } from './gates.ts';
 import { LiveObject } from './live-object.ts';
 import { createState } from './object-state.ts';
 import { createObjectStorage } from './storage/object-storage.ts';
@@ -27,7 +28,8 @@ let sweptMs = 0;
 let deletesAlarm = false;
 
 /** @param flags the compatibility flags of the function, those of its date included */
-export function configureObjects(ms: number | undefined, flags: readonly string[]): void {
+export function configureObjects(ms: number | undefined, flags: readonly string[], isHeldByHost: boolean): void {
+  setHeldByHost(isHeldByHost);
   if (ms !== undefined) idleMs = ms;
   deletesAlarm = arrayIndexOf(flags, 'delete_all_deletes_alarm') >= 0;
 }

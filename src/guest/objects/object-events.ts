@@ -2,12 +2,14 @@
 import type { ReceivedCall } from '../../bindings/function/calls.ts';
 import type { ObjectEventHead } from '../../bindings/objects/calls.ts';
 import { ServiceId } from '../../bindings/service-id.ts';
-import { BODY_NONE, BODY_STREAM, Ev } from '../../isolate/ops/table.ts';
-import { onEvent } from '../bridge.ts';
+import { BODY_NONE, BODY_STREAM, Ev, Op } from '../../isolate/ops/table.ts';
+import { goesWhole } from '../body-out.ts';
+import { onEvent, op } from '../bridge.ts';
 import { setOutputGate } from '../call-service.ts';
 import type { AlarmInfo } from '../events/handlers.ts';
 import { answerFetch, answerOther, currentInvocation, fail, Invocation, requestOf } from '../events/invocation.ts';
-import { HostBody } from '../host-body.ts';
+import { HostBody, stopSending } from '../host-body.ts';
+import { leave, mayLeave } from '../output-gate.ts';
 import {
   ErrorCtor,
   jsonParse,
@@ -19,12 +21,15 @@ import {
   stringSplit,
   TypeErrorCtor,
 } from '../primordials.ts';
-import { answerCall } from '../rpc/serve.ts';
+import { exporterOf } from '../rpc/exports.ts';
+import { answerCall, onCallOfTarget } from '../rpc/serve.ts';
+import { isUint8Array } from '../web/base/buffers.ts';
 import { isCallable, isObject } from '../web/base/idl.ts';
-import { isResponse } from '../web/fetch/response.ts';
+import { isResponse, responseState } from '../web/fetch/response.ts';
+import { loseLink } from '../websockets/host-link.ts';
 import { instanceOf, takesCalls } from './instances.ts';
 import type { LiveObject, ObjectEvent } from './live-object.ts';
-import { forgetResumed, resume } from './resume.ts';
+import { forgetResumed, isCallResumed, resume } from './resume.ts';
 
 const FETCH = 102; // f
 const RPC = 114; // r
@@ -34,6 +39,8 @@ class ObjectInvocation extends Invocation {
   event: ObjectEvent | undefined = undefined;
   /** It was answered, or has failed. */
   isAnswered = false;
+  /** More of its answer follows. */
+  isStreaming = false;
 
   // Its calls may be those of others that have waited for it: it is known until the host has closed it.
   protected override get staysKnown(): boolean {
@@ -42,6 +49,23 @@ class ObjectInvocation extends Invocation {
 
   /** An event of an object goes on when its client is gone: others rely on what it has begun. */
   override abandon(): void {}
+
+  override socketLost(): void {
+    this.endTask();
+  }
+
+  /** The object was reset: what is left of its answer does not leave. */
+  cutOff(): void {
+    if (!this.isStreaming || this.tasks === 0) return;
+    this.isStreaming = false;
+    const reason = 'The object was reset';
+    try {
+      op(Op.BodyFail, this.id, reason);
+    } catch {
+      // It has ended.
+    }
+    if (!loseLink(this.id, reason)) stopSending(this.id, new ErrorCtor(reason));
+  }
 
   override failed(failure: string): void {
     if (this.isAnswered) return;
@@ -59,6 +83,23 @@ class ObjectInvocation extends Invocation {
       object.gone(event);
       object.reset(new ErrorCtor('The object was reset: an event of it was ended before it was done'));
     }
+  }
+}
+
+/** A call of what an object has sent by reference. */
+class TargetInvocation extends ObjectInvocation {
+  protected override get staysKnown(): boolean {
+    return false;
+  }
+
+  protected override ending(): void {
+    if (this.event !== undefined) this.object?.ended(this.event);
+  }
+
+  override closed(): void {
+    forgetResumed(this.id);
+    this.isAnswered = true;
+    if (this.event !== undefined) this.object?.gone(this.event);
   }
 }
 
@@ -93,6 +134,7 @@ function eventOf(invocation: ObjectInvocation, object: LiveObject, isReady: bool
     deliver,
     broken: error => {
       if (!invocation.isAnswered) fail(invocation, error, 'EDGE_OBJECT_RESET');
+      else invocation.cutOff();
       object.ended(event);
     },
   };
@@ -135,10 +177,10 @@ function call(
     if (!isCallable(handler)) throw new TypeErrorCtor(`The class "${object.className}" has no method ${method}()`);
     result = reflectApply(handler, instance, [argument]);
   } catch (error) {
-    finish(invocation, object, () => fail(invocation, error, 'EDGE_HANDLER_THREW'));
+    finish(invocation, object, () => fail(invocation, error, 'EDGE_HANDLER_THREW'), true);
     return;
   }
-  if (isResponse(result)) finish(invocation, object, () => answer(result));
+  if (isResponse(result)) finish(invocation, object, () => answer(result), isWhole(result));
   else void settle(invocation, object, result, answer);
 }
 
@@ -152,32 +194,53 @@ async function settle(
   try {
     result = await promise;
   } catch (error) {
-    finish(invocation, object, () => fail(invocation, error, 'EDGE_HANDLER_THREW'));
+    finish(invocation, object, () => fail(invocation, error, 'EDGE_HANDLER_THREW'), true);
     return;
   }
-  finish(invocation, object, () => answer(result));
+  finish(invocation, object, () => answer(result), isWhole(result));
 }
 
-/** Answers when what was written is on disk. An object that was reset has failed the event by then. */
-function finish(invocation: ObjectInvocation, object: LiveObject, answer: () => void): void {
-  object.gates.whenWritten(() => {
+/** Whether all of the answer leaves at once. */
+function isWhole(result: unknown): boolean {
+  if (!isResponse(result)) return true;
+  const { body, webSocket } = responseState(result);
+  if (webSocket !== null) return false;
+  const source = body?.source;
+  return body === null || typeof source === 'string' || (isUint8Array(source) && goesWhole(source));
+}
+
+/**
+ * Answers when what was written is on disk; with all of the answer at once, when it is on its way, for the host keeps the answer back. An object that was
+ * reset has failed the event by then.
+ */
+function finish(invocation: ObjectInvocation, object: LiveObject, answer: () => void, isWhole = false): void {
+  const go = (): void => {
     if (invocation.isAnswered) return;
+    invocation.isStreaming = !isWhole;
     answer();
     invocation.isAnswered = true;
-  });
+  };
+  // The host does not know of which object a target is.
+  if (isWhole && !(invocation instanceof TargetInvocation)) object.gates.whenSent(go);
+  else object.gates.whenWritten(go);
 }
 
 function receiveCall(invocation: ObjectInvocation, object: LiveObject, head: string, bodySize: number): void {
   const received: ReceivedCall = jsonParse(head); // the host's
   const body = bodySize === BODY_NONE ? null : new HostBody(invocation.id, bodySize < 0 ? BODY_STREAM : bodySize);
+  answer(invocation, object, received, body);
+}
+
+function answer(invocation: ObjectInvocation, object: LiveObject, received: ReceivedCall, body: HostBody | null): void {
   let begin = (): void => {};
   const event = eventOf(invocation, object, false, () => begin());
   void answerCall(invocation, received, body, {
     begin: () =>
-      new PromiseCtor<object>((resolve, reject) => {
+      new PromiseCtor<object | undefined>((resolve, reject) => {
         begin = () => {
           const { instance } = object;
-          if (instance !== undefined && takesCalls(instance)) resolve(instance);
+          if (received.x !== undefined) resolve(undefined);
+          else if (instance !== undefined && takesCalls(instance)) resolve(instance);
           else
             reject(
               new TypeErrorCtor(
@@ -188,13 +251,26 @@ function receiveCall(invocation: ObjectInvocation, object: LiveObject, head: str
         event.isReady = true;
         object.pump(currentInvocation()?.id ?? 0);
       }),
-    finish: answer => {
+    finish: (answer, isWhole) => {
       // Its arguments could not be read: nothing is delivered.
       if (!event.isReady) object.gone(event);
-      finish(invocation, object, answer);
+      finish(invocation, object, answer, isWhole);
     },
   });
   object.receive(event);
+}
+
+function answerForObject(id: number, call: ReceivedCall, body: HostBody | null): boolean {
+  const exporter = call.x === undefined ? undefined : exporterOf(call.x);
+  const object = exporter instanceof ObjectInvocation ? exporter.object : undefined;
+  if (object === undefined) return false;
+  const invocation = new TargetInvocation(id);
+  if (object.broken !== undefined) fail(invocation, object.broken.error, 'EDGE_OBJECT_RESET');
+  else {
+    invocation.object = object;
+    answer(invocation, object, call, body);
+  }
+  return true;
 }
 
 let isGateSet = false;
@@ -203,21 +279,38 @@ let isGateSet = false;
 function isUsed(): void {
   if (isGateSet) return;
   isGateSet = true;
+  onCallOfTarget(answerForObject);
   setOutputGate(service => {
     const invocation = currentInvocation();
-    if (!(invocation instanceof ObjectInvocation) || invocation.object === undefined) return undefined;
-    const { object } = invocation;
-    if (object.broken !== undefined) throw new ErrorCtor('The object was reset: this instance of it is over');
+    const object = invocation instanceof ObjectInvocation ? invocation.object : undefined;
+    if (object?.broken !== undefined) throw new ErrorCtor('The object was reset: this instance of it is over');
     // Its own calls go on: they are what the gate waits for.
-    if (service === ServiceId.ObjectStorage || object.gates.isOutputOpen) return undefined;
+    if (invocation === undefined || service === ServiceId.ObjectStorage) return undefined;
+    if (mayLeave() && !isCallResumed()) return undefined;
     return (go, refuse) => {
       invocation.tasks++;
-      object.gates.whenWritten(() => {
-        const broken = object.broken;
-        const isResumed = broken === undefined && resume(invocation.id, go);
-        if (!isResumed) refuse(broken?.error ?? new ErrorCtor('The event that this belongs to is over'));
+      if (object === undefined) forgetWhenOver(invocation);
+      const fail = (error: unknown): void => {
+        refuse(error);
         invocation.endTask();
-      });
+      };
+      leave(() => {
+        const broken = object?.broken;
+        if (broken !== undefined) fail(broken.error);
+        else if (!resume(invocation.id, passed, true)) fail(new ErrorCtor('The event that this belongs to is over'));
+      }, fail);
+      const passed = (): void => {
+        go();
+        invocation.endTask();
+      };
     };
   });
+}
+
+function forgetWhenOver(invocation: Invocation): void {
+  const before = invocation.onOver;
+  invocation.onOver = () => {
+    before?.();
+    forgetResumed(invocation.id);
+  };
 }

@@ -3,29 +3,50 @@ import { Ev, Op } from '../../isolate/ops/table.ts';
 import { onEvent, op } from '../bridge.ts';
 import { arrayPush, MapCtor, mapDelete, mapGet, mapSet } from '../primordials.ts';
 
-const waiting = new MapCtor<number, (() => void)[]>();
+interface Resumed {
+  readonly listener: () => void;
+  readonly isCall: boolean;
+}
+
+const waiting = new MapCtor<number, Resumed[]>();
+let calls = 0;
+
+/** Calls that have passed the output gate wait for their turns: a call that is made now goes behind them. */
+export function isCallResumed(): boolean {
+  return calls > 0;
+}
 
 /** False when the invocation is over: the listener is not called then. */
-export function resume(invocation: number, listener: () => void): boolean {
+export function resume(invocation: number, listener: () => void, isCall = false): boolean {
   try {
     op(Op.Resume, invocation);
   } catch {
     return false;
   }
-  const listeners = mapGet(waiting, invocation);
-  if (listeners === undefined) mapSet(waiting, invocation, [listener]);
-  else arrayPush(listeners, listener);
+  if (isCall) calls++;
+  const resumed = { listener, isCall };
+  const before = mapGet(waiting, invocation);
+  if (before === undefined) mapSet(waiting, invocation, [resumed]);
+  else arrayPush(before, resumed);
   return true;
 }
 
 /** The invocation is over. */
 export function forgetResumed(invocation: number): void {
-  mapDelete(waiting, invocation);
+  take(invocation);
 }
 
-onEvent(Ev.Resume, (invocation: number) => {
-  const listeners = mapGet(waiting, invocation);
-  if (listeners === undefined) return;
+function take(invocation: number): readonly Resumed[] {
+  const resumed = mapGet(waiting, invocation);
+  if (resumed === undefined) return NONE;
   mapDelete(waiting, invocation);
-  for (let i = 0; i < listeners.length; i++) listeners[i]?.();
+  for (let i = 0; i < resumed.length; i++) if (resumed[i]?.isCall === true) calls--;
+  return resumed;
+}
+
+const NONE: readonly Resumed[] = [];
+
+onEvent(Ev.Resume, (invocation: number) => {
+  const resumed = take(invocation);
+  for (let i = 0; i < resumed.length; i++) resumed[i]?.listener();
 });

@@ -5,14 +5,19 @@ import { arrayPush, MapCtor, mapDelete, mapGet, mapSet } from '../primordials.ts
 import { invoke, isCallable, isObject } from '../web/base/idl.ts';
 import { disposeSymbol } from './dispose.ts';
 
-const exported = new MapCtor<number, object>();
+interface Exported {
+  readonly object: object;
+  readonly by: Invocation;
+}
+
+const exported = new MapCtor<number, Exported>();
 const numbersOf = new MapCtor<number, number[]>();
 let next = 1;
 
 export function exportObject(object: object, invocation: Invocation): number {
   const number = next++;
   invocation.hasExports = true;
-  mapSet(exported, number, object);
+  mapSet(exported, number, { object, by: invocation });
   const numbers = mapGet(numbersOf, invocation.id);
   if (numbers === undefined) mapSet(numbersOf, invocation.id, [number]);
   else arrayPush(numbers, number);
@@ -20,12 +25,17 @@ export function exportObject(object: object, invocation: Invocation): number {
 }
 
 export function exportedObject(number: number): object | undefined {
-  return mapGet(exported, number);
+  return mapGet(exported, number)?.object;
+}
+
+/** The invocation that has sent it. */
+export function exporterOf(number: number): Invocation | undefined {
+  return mapGet(exported, number)?.by;
 }
 
 /** No one refers to it any more. Calls its `[Symbol.dispose]()`. */
 export function dropExport(number: number): void {
-  const object = mapGet(exported, number);
+  const object = exportedObject(number);
   if (object === undefined) return;
   mapDelete(exported, number);
   try {

@@ -1,6 +1,7 @@
 /** Calls by other functions: which object is meant, which of its methods may be called, and the answer. */
 import type { CallAnswer, ReceivedCall } from '../../bindings/function/calls.ts';
 import { BODY_STREAM, Ev } from '../../isolate/ops/table.ts';
+import { goesWhole } from '../body-out.ts';
 import { onEvent } from '../bridge.ts';
 import { createContext } from '../events/execution-context.ts';
 import { type Handlers, handlersOfExport } from '../events/handlers.ts';
@@ -98,20 +99,28 @@ export function isOf(object: object, prototype: object): boolean {
   return false;
 }
 
+/** Answers a call of what a stateful object has sent by reference; false when none has. */
+let answerForObject: (id: number, call: ReceivedCall, body: HostBody | null) => boolean = () => false;
+
+export function onCallOfTarget(answer: typeof answerForObject): void {
+  answerForObject = answer;
+}
+
 onEvent(Ev.Rpc, (id: number, text: string, bodySize: number) => {
-  const invocation = new Invocation(id);
   const call: ReceivedCall = jsonParse(text); // the host's
-  invocation.propsText = call.props;
   const body = bodySize === 0 ? null : new HostBody(id, bodySize < 0 ? BODY_STREAM : bodySize);
+  if (call.x !== undefined && answerForObject(id, call, body)) return;
+  const invocation = new Invocation(id);
+  invocation.propsText = call.props;
   void answerCall(invocation, call, body, undefined);
 });
 
 /** How a call reaches a stateful object. */
 export interface ObjectTurn {
-  /** The arguments are there. Resolves with the object when it takes the call. */
-  begin(): Promise<object>;
-  /** Calls `answer` when the answer may leave, if it still may. */
-  finish(answer: () => void): void;
+  /** The arguments are there. Resolves with the object when it takes the call; undefined: the call is one of what it has sent by reference. */
+  begin(): Promise<object | undefined>;
+  /** Calls `answer` when the answer may leave, if it still may. `isWhole`: all of it leaves at once. */
+  finish(answer: () => void, isWhole: boolean): void;
 }
 
 export async function answerCall(
@@ -120,7 +129,8 @@ export async function answerCall(
   body: HostBody | null,
   turn: ObjectTurn | undefined,
 ): Promise<void> {
-  const finish = (answer: () => void): void => (turn === undefined ? answer() : turn.finish(answer));
+  const finish = (answer: () => void, isWhole: boolean): void =>
+    turn === undefined ? answer() : turn.finish(answer, isWhole);
   const stubs = new ReceivedStubs(call.f, () => {});
   try {
     const { json, parts } = await takeValue(body, call, false);
@@ -130,10 +140,11 @@ export async function answerCall(
     // What the function goes on using it has duplicated; an answer with a stub in it refers to the stub itself.
     const sent = sendValue(result, () => invocation, true);
     stubs.dispose();
-    finish(() => reply(invocation, sent, stubs.kept));
+    const isWhole = sent.references.length === 0 && (sent.body === null || goesWhole(sent.body));
+    finish(() => reply(invocation, sent, stubs.kept), isWhole);
   } catch (error) {
     stubs.dispose();
-    finish(() => fail(invocation, error, 'EDGE_HANDLER_THREW'));
+    finish(() => fail(invocation, error, 'EDGE_HANDLER_THREW'), true);
   }
 }
 

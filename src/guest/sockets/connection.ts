@@ -4,9 +4,10 @@
  */
 import { ServiceId } from '../../bindings/service-id.ts';
 import { CONNECT, type ConnectReply, FINISH, START_TLS } from '../../bindings/socket/calls.ts';
-import { BODY_STREAM, Op } from '../../isolate/ops/table.ts';
+import { BODY_STREAM } from '../../isolate/ops/table.ts';
 import { writeAll } from '../body-out.ts';
-import { openCall } from '../calls.ts';
+import { callOpen, callService, type MadeCall } from '../call-service.ts';
+import type { CallReply } from '../calls.ts';
 import { HostBody, HostSink } from '../host-body.ts';
 import { jsonParse, jsonStringify, PromiseCtor, promiseThen, typedArrayLength } from '../primordials.ts';
 import type { Address, SocketOptions } from './address.ts';
@@ -26,8 +27,12 @@ let highest = 0;
 export class Connection {
   owner: ConnectionOwner;
   readonly #number: number;
-  readonly #body: SocketBody;
-  readonly #sink: HostSink;
+  readonly #body = new SocketBody();
+  /** Set when the call has left: the gate of an object may keep it back. */
+  #sink: HostSink | undefined;
+  readonly #call: MadeCall;
+  readonly #made: Promise<void>;
+  #onMade: () => void = () => {};
   #reply: ConnectReply | undefined;
   readonly #isOpen: Promise<void>;
   #sentBytes = 0;
@@ -49,7 +54,10 @@ export class Connection {
     this.#isOpen = new PromiseCtor(resolve => {
       opened = resolve;
     });
-    const { exchange } = openCall(Op.CallStream, ServiceId.Socket, `${CONNECT}\n\n${args}`, undefined, {
+    this.#made = new PromiseCtor(resolve => {
+      this.#onMade = resolve;
+    });
+    const reply: CallReply = {
       onReply: head => {
         if (this.#isOver) return;
         this.#reply = jsonParse(head);
@@ -62,10 +70,13 @@ export class Connection {
         this.#probe();
       },
       onFailed: makeError => this.fail(makeError()),
+    };
+    this.#call = callOpen(ServiceId.Socket, `${CONNECT}\n\n${args}`, reply, exchange => {
+      this.#sink = new HostSink(exchange);
+      this.#sink.onStop = (reason, isFailure) => this.#stopped(reason, isFailure);
+      this.#body.made(exchange);
+      this.#onMade();
     });
-    this.#sink = new HostSink(exchange);
-    this.#sink.onStop = (reason, isFailure) => this.#stopped(reason, isFailure);
-    this.#body = new SocketBody(exchange);
   }
 
   /** What is received, for a body that goes back to the host. */
@@ -122,7 +133,8 @@ export class Connection {
   /** Resolves when the next chunk may be written. The bytes must stay as they are until then. */
   async write(bytes: Uint8Array): Promise<void> {
     this.#sentBytes += typedArrayLength(bytes);
-    await writeAll(this.#sink, bytes);
+    if (this.#sink === undefined) await this.#made;
+    if (this.#sink !== undefined) await writeAll(this.#sink, bytes);
   }
 
   /** Resolves when all that was written has been sent, its end included. */
@@ -132,19 +144,20 @@ export class Connection {
   }
 
   async #endWriting(): Promise<void> {
+    if (this.#sink === undefined) await this.#made;
     if (this.#isWritingOver || this.#isOver) return;
-    this.#sink.end();
+    await this.#sink?.end();
     // An end that is only on its way would be lost with the end of the invocation.
-    await this.#call(FINISH, `{"socket":${this.#number}}`);
+    await this.#ask(FINISH, `{"socket":${this.#number}}`);
     this.#isWritingOver = true;
     this.#probe();
     this.#closeIfOver();
   }
 
   /** A call that goes on with that of the connection. What fails it fails the connection. */
-  #call(method: string, args: string): Promise<void> {
+  #ask(method: string, args: string): Promise<void> {
     return new PromiseCtor((resolve, reject) => {
-      openCall(Op.Call, ServiceId.Socket, `${method}\n\n${args}`, undefined, {
+      callService(ServiceId.Socket, method, '', args, null, {
         onReply: () => resolve(),
         onFailed: makeError => {
           const error = makeError();
@@ -158,7 +171,8 @@ export class Connection {
   /** What was sent is no whole message: the connection is given up. */
   abort(reason: unknown): void {
     if (this.#isWritingOver || this.#isOver) return;
-    this.#sink.fail('The function has aborted the socket');
+    if (this.#sink === undefined) this.#call.abort(reason);
+    else this.#sink.fail('The function has aborted the socket');
     this.fail(reason);
   }
 
@@ -173,6 +187,7 @@ export class Connection {
   fail(error: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#onMade();
     this.#body.fail(error);
     this.owner.onFailed(error);
   }
@@ -196,21 +211,29 @@ export class Connection {
     const opened = (): void => {
       if (this.#reply !== undefined && !this.#isOver) owner.onOpened(this.#reply);
     };
-    promiseThen(this.#call(START_TLS, args), opened, error => this.fail(error));
+    promiseThen(this.#ask(START_TLS, args), opened, error => this.fail(error));
   }
 }
 
 /** The body of the answer, which is used before the answer has come. */
 class SocketBody extends HostBody {
   #isPiped = false;
+  #target: number | undefined;
 
-  constructor(exchange: number) {
-    super(exchange, BODY_STREAM);
+  constructor() {
+    super(0, BODY_STREAM);
+  }
+
+  /** The call has left. */
+  made(exchange: number): void {
+    this.exchange = exchange;
+    if (this.#target !== undefined) super.pipeTo(this.#target);
   }
 
   override pipeTo(exchange: number): void {
     this.#isPiped = true;
-    super.pipeTo(exchange);
+    if (this.exchange === 0) this.#target = exchange;
+    else super.pipeTo(exchange);
   }
 
   /** What goes back to the host is none of this realm's. */

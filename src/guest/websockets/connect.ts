@@ -1,7 +1,7 @@
 /** The connection of `new WebSocket(url)`. @see https://websockets.spec.whatwg.org/#dom-websocket-websocket */
 import { ServiceId } from '../../bindings/service-id.ts';
-import { Op } from '../../isolate/ops/table.ts';
-import { openCall } from '../calls.ts';
+import { callOpen } from '../call-service.ts';
+import type { CallReply } from '../calls.ts';
 import { jsonParse, jsonStringify, stringIndexOf, stringSlice, stringToLowerCase } from '../primordials.ts';
 import { requireHandler } from '../scope.ts';
 import { DOMException } from '../web/base/dom-exception.ts';
@@ -33,10 +33,11 @@ export function openConnection(text: string, protocols: unknown, owner: LinkOwne
   const headers = list === '' ? '' : `,"sec-websocket-protocol",${jsonStringify(list)}`;
   // From texts: function code could add properties to an object.
   const args = `{"method":"GET","url":${jsonStringify(http)},"redirect":"error","headers":["upgrade","websocket"${headers}]}`;
-  const call = openCall(Op.CallStream, ServiceId.WebSocket, `fetch\n\n${args}`, undefined, {
+  let exchange = 0;
+  const reply: CallReply = {
     onReply: head => {
       const { status, headers: pairs }: { status: number; headers: readonly string[] } = jsonParse(head); // the service wrote it
-      const link = new HostLink(call.exchange, owner, () => {});
+      const link = new HostLink(exchange, owner, () => {});
       if (status === 101) opening.onOpen(link, protocolOf(pairs));
       else link.lost(`The WebSocket was refused with status ${status}`);
     },
@@ -44,6 +45,9 @@ export function openConnection(text: string, protocols: unknown, owner: LinkOwne
       const error = makeError();
       opening.onFailed(isObject(error) && 'message' in error ? `${error.message}` : 'The connection failed');
     },
+  };
+  callOpen(ServiceId.WebSocket, `fetch\n\n${args}`, reply, made => {
+    exchange = made;
   });
   return shown;
 }

@@ -6,6 +6,7 @@ import { RecordKind } from '../../bindings/websocket/calls.ts';
 import { Ev, Op } from '../../isolate/ops/table.ts';
 import { onEvent, op, opNumber } from '../bridge.ts';
 import { HostSink, whenData } from '../host-body.ts';
+import { leave, mayLeave } from '../output-gate.ts';
 import {
   arrayPush,
   MapCtor,
@@ -39,6 +40,8 @@ export class HostLink implements Link {
   #isStarted = false;
   #hasClosed = false;
   #isOver = false;
+  /** Nothing more is sent. */
+  #isSent = false;
 
   /** `onOver`: both directions have ended, and the owner has been told. */
   constructor(exchange: number, owner: LinkOwner, onOver: (isLost: boolean) => void) {
@@ -70,6 +73,24 @@ export class HostLink implements Link {
 
   #write(record: Outgoing): void {
     if (this.#isOver) return;
+    if (mayLeave()) this.#pass(record);
+    else
+      leave(
+        () => this.#pass(record),
+        () => this.#refuse(),
+      );
+  }
+
+  /** What was written before a message was not stored: nothing more is sent. */
+  #refuse(): void {
+    if (this.#isSent) return;
+    this.#isSent = true;
+    this.#sink.fail('What was written before a message was not stored');
+    this.lost('What was written before a message was not stored');
+  }
+
+  #pass(record: Outgoing): void {
+    if (this.#isSent) return;
     if (this.#isBlocked) arrayPush(this.#queue, record);
     else this.#send(record);
   }
@@ -89,7 +110,7 @@ export class HostLink implements Link {
     this.#queue = [];
     for (let i = 0; i < queue.length; i++) {
       const record = queue[i];
-      if (record !== undefined) this.#write(record);
+      if (record !== undefined) this.#pass(record);
     }
   }
 
@@ -147,14 +168,14 @@ export class HostLink implements Link {
     if (!this.#hasClosed) this.close(code, '');
     this.#end();
     this.owner.onClose(code, reason);
-    this.#onOver(false);
+    this.#endSending(false);
   }
 
   lost(reason: string): void {
     if (this.#isOver) return;
     this.#end();
     this.owner.onLost(messageOf(reason));
-    this.#onOver(true);
+    this.#endSending(true);
   }
 
   #end(): void {
@@ -162,10 +183,23 @@ export class HostLink implements Link {
     mapDelete(links, this.exchange);
     try {
       op(Op.BodyStop, this.exchange);
-      this.#sink.end();
     } catch {
       // The exchange is over already.
     }
+  }
+
+  /** Behind what waits at the gate: the close, too, that answers that of the other end. */
+  #endSending(isLost: boolean): void {
+    const end = (): void => {
+      try {
+        if (!this.#isSent) this.#sink.endNow();
+      } catch {
+        // The exchange is over already.
+      }
+      this.#isSent = true;
+      this.#onOver(isLost);
+    };
+    leave(end, end);
   }
 }
 
@@ -187,6 +221,13 @@ class SocketSink extends HostSink {
 function messageOf(reason: string): string {
   const lines = stringSplit(reason, '\n');
   return lines[1] ?? reason;
+}
+
+/** The socket of the exchange is over, if it has one. */
+export function loseLink(exchange: number, reason: string): boolean {
+  const link = mapGet(links, exchange);
+  link?.lost(reason);
+  return link !== undefined;
 }
 
 /** The exchange has ended, and nothing of the function runs for it any more. */

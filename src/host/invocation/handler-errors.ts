@@ -34,6 +34,12 @@ export function unexplainedError(): EdgeError {
   return new EdgeError('EDGE_HANDLER_THREW', 'The handler failed');
 }
 
+/** What a stateful object had written before its answer was not stored. @param failure "Name\nmessage\ncode" */
+export function notStoredFailure(failure: string): HandlerFailure {
+  const [name = 'Error', message = ''] = failure.split('\n');
+  return { code: 'EDGE_OBJECT_RESET', name: name === 'EdgeError' ? 'Error' : name, message, stack: '' };
+}
+
 /** It ended, and nothing was heard of an answer. */
 export function noAnswerError(name: string, reason?: string): EdgeError {
   const why = reason === undefined ? '' : `: ${inWords(reason)}`;

@@ -1,11 +1,13 @@
 /** The calls of services that one invocation makes, and the isolate that makes them. Made with the first call. */
 import type { CallChain, CallOrigin } from '../../bindings/service.js';
+import { ServiceId } from '../../bindings/service-id.js';
 import type { IsolateHandle } from '../../pool/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { ProtocolError } from '../../protocol/protocol-error.js';
 import { type AccountingPort, InvocationAccounting } from '../../services/calls/accounting.js';
 import { answerCall } from '../../services/calls/answer-call.js';
 import type { InvocationRecord } from './invocation-record.js';
+import { beginWrite, type ObjectWrite } from './object-writes.js';
 import type { Peer } from './peers.js';
 
 /** Where the work that calls make the host do counts as CPU time. */
@@ -15,6 +17,9 @@ export interface CallingInvocation {
   readonly peer: Peer;
 }
 
+/** Of what is remembered of a write that has failed: its object may be named by so long a text. */
+const FAILED_WRITE_BYTES = 1024;
+
 export class InvocationCalls implements AccountingPort, CallOrigin {
   readonly accounting: InvocationAccounting;
   readonly #record: InvocationRecord;
@@ -22,6 +27,8 @@ export class InvocationCalls implements AccountingPort, CallOrigin {
   readonly #exchange: Exchange;
   readonly #caller: CallingInvocation;
   #calls: CallChain | undefined;
+  #failedWrites: ObjectWrite[] = [];
+  #isOver = false;
 
   /** @param exchange that of the invocation */
   constructor(record: InvocationRecord, isolate: IsolateHandle, exchange: Exchange, caller: CallingInvocation) {
@@ -48,7 +55,28 @@ export class InvocationCalls implements AccountingPort, CallOrigin {
     // An isolate that keeps to its own table does not send that.
     if (entry === undefined) throw new ProtocolError(`A call names the service ${service}, which does not exist`);
     if (isComplete) exchange.buffer(body);
-    void answerCall(entry, this.accounting, exchange, head, isComplete, trace);
+    const answered = answerCall(entry, this.accounting, exchange, head, isComplete, trace);
+    if (service === ServiceId.ObjectStorage) this.#noteWrite(head, answered);
+  }
+
+  /** Before anything that the isolate has sent behind the write. */
+  #noteWrite(head: string, answered: Promise<string | undefined>): void {
+    const write = beginWrite(this.#isolate, head);
+    if (write === undefined) return;
+    void answered.then(failure => {
+      if (!write.settle(failure)) return;
+      this.#failedWrites.push(write);
+      this.accounting.countHeld(FAILED_WRITE_BYTES);
+      if (this.#isOver) this.over();
+    });
+  }
+
+  /** The invocation is over: the isolate has learned of the writes that have failed. */
+  over(): void {
+    this.#isOver = true;
+    for (const write of this.#failedWrites) write.forget();
+    this.accounting.countHeld(-this.#failedWrites.length * FAILED_WRITE_BYTES);
+    this.#failedWrites = [];
   }
 
   // --- CallOrigin ---

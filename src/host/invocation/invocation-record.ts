@@ -105,6 +105,11 @@ export class InvocationRecord {
   /** The handler failed; the answer that says so follows. @throws ProtocolError when it has failed before */
   handlerFailed(failure: HandlerFailure): void {
     if (this.#thrown !== undefined) throw new ProtocolError('A handler failed twice');
+    this.threw(failure);
+  }
+
+  /** In place of what it may have thrown before. */
+  threw(failure: HandlerFailure): void {
     const log = this.#recorded();
     const message = log.record(failure.message) ?? '';
     const stack = log.record(failure.stack) ?? '';

@@ -17,7 +17,7 @@ import type { HostShare } from '../../quotas/host/host-share.js';
 import type { RemoteTotals } from '../../services/calls/call-totals.js';
 import type { InvocationOutcome } from '../events.js';
 import type { InvocationAddress, RemoteCaller } from '../services/remote-function.js';
-import { isolateFailure, noAnswerError, refusedAnswer, unexplainedError } from './handler-errors.js';
+import { isolateFailure, noAnswerError, notStoredFailure, refusedAnswer, unexplainedError } from './handler-errors.js';
 import { type CallingInvocation, InvocationCalls } from './invocation-calls.js';
 import type { InvocationContext } from './invocation-context.js';
 import { cpuError, responseError } from './invocation-errors.js';
@@ -28,6 +28,7 @@ import { HostBill } from './limits/host-bill.js';
 import { InvocationTimes, type TimedInvocation, waitUntilSoon } from './limits/invocation-times.js';
 import { LOSSES, lossError, peakBytesAt } from './loss/loss-error.js';
 import { beginElsewhere, type Replacements } from './loss/replacement.js';
+import { HeldAnswer, type ObjectWrite, writeBefore } from './object-writes.js';
 import { Peer } from './peers.js';
 import type { RequestBodySource, ResponseSink } from './response-sink.js';
 import { rounded } from './rounded.js';
@@ -60,6 +61,8 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   /** The services have been told of it, and will say what its calls came to. */
   #isAnnounced = false;
   #chain: RemoteCaller['calls'] | undefined;
+  /** Of a stateful object: its answer, which waits for what the object has written before it. */
+  #held: HeldAnswer | undefined;
   #peer: Peer | undefined;
 
   constructor(
@@ -160,6 +163,35 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
 
   onReply(status: number, head: string, body: Buffer, isComplete: boolean): void {
     this.#isAnswered = true;
+    const { object } = this.#record.start;
+    const write = object === undefined ? undefined : writeBefore(this.#isolate, object);
+    if (write === undefined) this.#answer(status, head, body, isComplete);
+    else this.#hold(write, new HeldAnswer(this.share, status, head, body, isComplete));
+  }
+
+  /** It goes out when the write is on disk. */
+  #hold(write: ObjectWrite, held: HeldAnswer): void {
+    this.#held = held;
+    write.whenSettled(failure => {
+      held.release();
+      if (this.#held !== held) return;
+      this.#held = undefined;
+      if (this.#state === 'running' && this.#record.outcome === 'ok') {
+        if (failure === undefined) this.#answer(...held.answer);
+        else this.#notStored(failure);
+        this.#sink.bodyReady();
+      }
+      if (held.done !== undefined) this.onDone(...held.done);
+    });
+  }
+
+  #notStored(failure: string): void {
+    this.#record.threw(notStoredFailure(failure));
+    this.#fail(this.#record.error ?? unexplainedError(), 'exception');
+    this.bodyEnded();
+  }
+
+  #answer(status: number, head: string, body: Buffer, isComplete: boolean): void {
     if (status === 0) {
       this.#fail(this.#record.error ?? unexplainedError(), 'exception');
       this.bodyEnded();
@@ -183,8 +215,9 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.#bill ??= new HostBill();
     this.#bill.received(receivedBytes);
     this.#checkBill(this.#bill);
-    if (receivedBytes <= this.#context.limits.responseBytes) this.#sink.bodyReady();
-    else this.end(responseError(this.#context, receivedBytes), 'exception');
+    if (receivedBytes <= this.#context.limits.responseBytes) {
+      if (this.#held === undefined) this.#sink.bodyReady();
+    } else this.end(responseError(this.#context, receivedBytes), 'exception');
   }
 
   onCredit(): void {
@@ -201,7 +234,8 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.source?.stop();
     // The isolate's end is reported by onLost, which knows why.
     if (!this.#isolate.isUsable) return;
-    const { error, outcome } = isolateFailure(this.#context, this.#record.kind, reason, this.#isAnswered);
+    const isAnswered = this.#isAnswered && this.#held === undefined;
+    const { error, outcome } = isolateFailure(this.#context, this.#record.kind, reason, isAnswered);
     // Its isolate is about to end: what comes next goes to another one.
     if (outcome === 'exceededMemory') this.#isolate.leave();
     this.#fail(error, outcome);
@@ -284,6 +318,10 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   }
 
   onDone(cpuMs: number, peakBytes: number, isCpuExceeded: boolean): void {
+    if (this.#held !== undefined) {
+      this.#held.done = [cpuMs, peakBytes, isCpuExceeded];
+      return;
+    }
     // Also behind its answer, which has gone out by then.
     if (isCpuExceeded && this.#isAnswered)
       this.#record.ended('exceededCpu', cpuError(this.#context, this.#record.kind, cpuMs));
@@ -376,6 +414,8 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   #finish(isolateCpuMs: number, peakBytes: number): void {
     if (this.#state === 'over') return;
     this.#state = 'over';
+    this.#held = undefined;
+    this.#calls?.over();
     this.#record.start.object?.over();
     this.#context.share.endInvocation();
     this.#times?.cancel();

@@ -25,10 +25,14 @@ export interface ObjectName {
 export interface ObjectRules {
   /** Objects without an event for so long are forgotten. */
   readonly idleMs: number;
-  /** Where several applications share a storage directory: makes sure that no other one has live objects of the function. Rejects when one has. */
-  claim?(of: AlarmFunction): Promise<void>;
-  /** The function has no objects here any more. */
-  release?(of: AlarmFunction): void;
+  /**
+   * Where several applications share a storage directory: makes sure that no other one has live objects of the function. Rejects when one has.
+   *
+   * @param by the version of the function
+   */
+  claim?(of: AlarmFunction, by: object): Promise<void>;
+  /** That version has no objects any more. */
+  release?(of: AlarmFunction, by: object): void;
 }
 
 /** How long what runs in an isolate that takes nothing new may go on, before the next one takes its place. */
@@ -48,6 +52,10 @@ export class ObjectRunner {
   #waiting = 0;
   #tail: Promise<unknown> = Promise.resolve();
   #lastUsedMs = 0;
+  /** Claims that are on their way. */
+  #claiming = 0;
+  /** It was retired, and its isolate is gone. */
+  #isOver = false;
   #sweep: NodeJS.Timeout | undefined;
 
   constructor(front: FunctionRunner, rules: ObjectRules) {
@@ -154,10 +162,30 @@ export class ObjectRunner {
     this.#before = undefined;
     await before?.ended();
     await this.ended();
-    await this.#rules.claim?.(this.#place);
+    await this.#claim();
     const handle = await acquire();
     this.#last = handle;
     return handle;
+  }
+
+  /** Before its isolate begins. One that was retired while it waited gives back what came too late. */
+  async #claim(): Promise<void> {
+    const { claim } = this.#rules;
+    if (claim === undefined) return;
+    if (this.#isOver) throw endedError();
+    this.#claiming++;
+    try {
+      await claim(this.#place, this);
+    } finally {
+      if (--this.#claiming === 0 && this.#isOver) this.#rules.release?.(this.#place, this);
+    }
+    if (this.#isOver) throw endedError();
+  }
+
+  /** Its isolate is gone, and no other follows. */
+  #over(): void {
+    this.#isOver = true;
+    if (this.#claiming === 0) this.#rules.release?.(this.#place, this);
   }
 
   /** Resolves when its isolate is gone. What still runs there is ended after a while. */
@@ -184,8 +212,20 @@ export class ObjectRunner {
     }
     // Its instances end now: those of the next version may begin.
     this.#last?.end();
-    if ('code' in successor) void this.ended().then(() => this.#rules.release?.(this.#place));
+    if ('code' in successor) {
+      void this.ended().then(() => this.#over());
+      return;
+    }
+    // The claim goes over to the next version without a gap in which another application could have it.
+    const next = objectsOf(successor, this.#rules);
+    const over = (): Promise<void> => this.ended().then(() => this.#over());
+    if (this.#last === undefined) this.#over();
+    else void next.#claim().then(over, over);
   }
+}
+
+function endedError(): EdgeError {
+  return new EdgeError('EDGE_ISOLATE_LOST', 'The version of the function ended while it began');
 }
 
 /** Failures of a start that others need not share. */

@@ -32,7 +32,7 @@ interface CallHead {
 /** Of the records of a call that is under way: its promises, its place in the queue for a connection (measured, Node 20.20). */
 const CALL_BYTES = 5 * 1024;
 
-/** Runs one call and answers it on its exchange; never rejects. */
+/** Runs one call and answers it on its exchange; never rejects. @returns the text of the failure that it was answered with; undefined: it has succeeded */
 export async function answerCall(
   { definition, services }: ServiceEntry,
   accounting: InvocationAccounting,
@@ -40,7 +40,7 @@ export async function answerCall(
   headText: string,
   isComplete: boolean,
   trace?: CallTracer,
-): Promise<void> {
+): Promise<string | undefined> {
   const { work } = accounting;
   const io = new ExchangeIo(exchange, accounting.pace);
   let connection: Connection | undefined;
@@ -84,15 +84,18 @@ export async function answerCall(
       if (reply.closed !== undefined) await reply.closed;
       if (exchange.incoming === 'failed' || reply.closed !== undefined) accounting.release(exchange.id);
       else accounting.sent(exchange.id);
-      return;
+      return undefined;
     }
     await send(exchange, io, reply, reply.isOpen === true ? undefined : connection);
     connection?.close();
+    return undefined;
   } catch (error) {
     failure = connection?.error ?? error;
-    exchange.fail(failureText(failure));
+    const text = failureText(failure);
+    exchange.fail(text);
     accounting.release(exchange.id);
     connection?.close();
+    return text;
   } finally {
     accounting.countHeld(-heldBytes);
     traced?.end(failure, answer);

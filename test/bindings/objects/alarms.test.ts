@@ -213,3 +213,24 @@ test('one account that has many alarms due does not keep others from theirs', as
   t.true((await rest).length > 0);
   t.is(new Set(claimed.map(({ object }) => JSON.stringify(object))).size, claimed.length);
 });
+
+test('the outcome of an alarm that cannot be written does not keep back what the object writes', async t => {
+  const alarms = await opened(t);
+  const ref = alarms.ref(1);
+  await alarms.set(ref, 1);
+  await alarms.serve(ref);
+  const [claim] = await alarms.dueAt(alarms.now);
+  const { records } = alarms.storage.context;
+  const { commit } = records;
+  records.commit = async () => {
+    records.commit = commit;
+    throw new Error('The disk does not answer');
+  };
+  let isSettled = false;
+  void alarms.settle(claim, 'ok').then(() => {
+    isSettled = true;
+  });
+  await alarms.set(ref, 2);
+  t.false(isSettled);
+  t.is(await alarms.get(ref), 2);
+});

@@ -1,60 +1,44 @@
-/** Objects that count while their host is killed: no confirmed increment is lost, and none is applied twice. */
+/** Objects that count while the host, their cell or the services are killed. EDGEHOST_KILLS: how often. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import type { EdgeHost } from '../../../src/index.js';
+import { errorCode } from '../../../src/quotas/errors.js';
 import { newHost } from '../new-host.js';
-import { COUNTING, COUNTING_BY_SQL, OBJECTS } from './counting.js';
+import { COUNTING, COUNTING_BY_SQL, checkCounted, count, OBJECTS, type Said } from './counting.js';
 
 const ROUNDS = Number(process.env.EDGEHOST_KILLS ?? 2);
 
 const SOURCES = { methods: COUNTING, sql: COUNTING_BY_SQL };
 
-const counting = test.macro(async (t, how: keyof typeof SOURCES) => {
-  t.timeout(600_000);
+async function newDirectory(t: ExecutionContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'edgehost-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
-  const begun = new Set<number>();
-  const confirmed = new Set<number>();
-  for (let round = 0; round < ROUNDS; round++) await runAndKill(directory, round, how, begun, confirmed);
+  return directory;
+}
+
+const counting = test.macro(async (t, how: keyof typeof SOURCES) => {
+  t.timeout(3_600_000);
+  const directory = await newDirectory(t);
+  const said: Said = { begun: new Set(), confirmed: new Set() };
+  for (let round = 0; round < ROUNDS; round++) await runAndKill(directory, round, how, said);
   const host = newHost(t, { storage: directory, services: 'inline' });
-  const fn = await host.load(SOURCES[how], { name: 'counters' });
-  const counted = new Set<number>();
-  for (let at = 0; at < OBJECTS; at++) {
-    const { n, counted: own } = await fn.objects('Counter').getByName(`${at}`).rpc.all();
-    t.is(n, own.length, 'the count and what was counted were written together');
-    for (const [number, times] of own) {
-      t.is(times, 1, `increment ${number} was applied once`);
-      t.true(begun.has(number));
-      counted.add(number);
-    }
-  }
-  t.deepEqual(
-    [...confirmed].filter(number => !counted.has(number)),
-    [],
-  );
-  t.true(confirmed.size > 20, `${confirmed.size} confirmed`);
-  t.log(`${confirmed.size} confirmed, ${counted.size} counted after ${ROUNDS} kills`);
+  await checkCounted(t, await host.load(SOURCES[how], { name: 'counters' }), said, how === 'methods');
 });
 
-test(
+test.serial(
   'no confirmed increment is lost and none is applied twice when the host is killed at any point',
   counting,
   'methods',
 );
-test('the same for what SQL has written together with keys and values', counting, 'sql');
+test.serial('the same for what SQL has written together with keys and values', counting, 'sql');
 
 /** Kills it some time after its first increment was confirmed. */
-async function runAndKill(
-  directory: string,
-  round: number,
-  how: string,
-  begun: Set<number>,
-  confirmed: Set<number>,
-): Promise<void> {
+async function runAndKill(directory: string, round: number, how: string, { begun, confirmed }: Said): Promise<void> {
   const program = fileURLToPath(new URL('./programs/count.js', import.meta.url));
   const child = spawn(process.execPath, [program, directory, `${round}`, how], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -71,4 +55,53 @@ async function runAndKill(
     }
   }
   await exited;
+}
+
+/** It may have ended a moment ago. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (errorCode(error) !== 'ESRCH') throw error;
+  }
+}
+
+const VICTIMS: Readonly<Record<string, (host: EdgeHost) => readonly (number | undefined)[]>> = {
+  'the cell': host => host.health().cells.map(({ pid }) => pid),
+  'the services process': host => [host.health().services?.pid],
+};
+
+for (const [victim, pidsOf] of Object.entries(VICTIMS)) {
+  test.serial(
+    `no confirmed increment is lost and none is applied twice when ${victim} is killed at any point`,
+    async t => {
+      t.timeout(3_600_000);
+      const isInServices = victim === 'the services process';
+      const host = newHost(t, { storage: await newDirectory(t), services: isInServices ? 'process' : 'inline' });
+      const fn = await host.load(COUNTING, { name: 'counters' });
+      const said: Said = { begun: new Set(), confirmed: new Set() };
+      let isOver = false;
+      let last = 0;
+      const clients = Array.from({ length: OBJECTS * 4 }, (_, client) =>
+        count(
+          fn,
+          client,
+          () => ++last,
+          said,
+          () => isOver,
+        ),
+      );
+      for (let round = 0; round < ROUNDS; round++) {
+        const before = said.confirmed.size;
+        while (said.confirmed.size < before + 10) await new Promise(resolve => setTimeout(resolve, 5));
+        await new Promise(resolve => setTimeout(resolve, Math.random() * 50));
+        for (const pid of pidsOf(host)) if (pid !== undefined) kill(pid);
+      }
+      const enough = said.confirmed.size + 10;
+      while (said.confirmed.size < enough) await new Promise(resolve => setTimeout(resolve, 5));
+      isOver = true;
+      await Promise.all(clients);
+      await checkCounted(t, fn, said);
+    },
+  );
 }

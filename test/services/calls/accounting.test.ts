@@ -103,7 +103,7 @@ function calls(entry: ServiceEntry, accounting: InvocationAccounting) {
   const [near, far] = loopback();
   const nobody: ChannelOwner = { onOpen() {}, onSignal() {}, onClose() {} };
   const isolate = new Channel(near, 'isolate', nobody);
-  const answered: Promise<void>[] = [];
+  const answered: Promise<unknown>[] = [];
   new Channel(far, 'host', {
     ...nobody,
     onOpen: (exchange: Exchange, _service, head, _body, isComplete) => {

@@ -131,17 +131,17 @@ export class AlarmClock implements AlarmClaims {
     const running = this.#claims.get(claim);
     if (running === undefined || running.owner !== owner || running.isSettling) return;
     running.isSettling = true;
+    let hasFailed = false;
     await this.#parts.settle(running.ref, async parts => {
       try {
         await this.#settle(running, outcome, parts);
       } catch (error) {
-        if (errorCode(error) === 'EDGE_CLOSED') return;
-        // It is still on disk: it runs again, but not at once.
-        await new Promise(resolve => setTimeout(resolve, RETRY_MS).unref());
-      } finally {
-        this.#finish(running);
+        hasFailed = errorCode(error) !== 'EDGE_CLOSED';
       }
     });
+    // It is still on disk: it runs again, but not at once. The object goes on meanwhile.
+    if (hasFailed) await new Promise(resolve => setTimeout(resolve, RETRY_MS).unref());
+    this.#finish(running);
   }
 
   async left(owner: string): Promise<void> {

@@ -38,6 +38,13 @@ export interface ObjectUse {
   readonly user: number;
 }
 
+/** Counts what is held of an answer until it is sent. */
+export interface HeldBytes {
+  count(bytes: number): void;
+}
+
+const UNCOUNTED: HeldBytes = { count() {} };
+
 /** Objects that are remembered after their last call. */
 const MAX_IDLE = 10_000;
 /** Keys that are read at once. */
@@ -98,7 +105,12 @@ export class ObjectStore {
   }
 
   /** Values of the first keys: as many as come together, one at least. `null` for a key that is not there. */
-  get(use: ObjectUse, keys: readonly string[], work: CallWork): Promise<(Buffer | null)[]> {
+  get(
+    use: ObjectUse,
+    keys: readonly string[],
+    work: CallWork,
+    held: HeldBytes = UNCOUNTED,
+  ): Promise<(Buffer | null)[]> {
     return this.#reading(use, work, async head => {
       if (head.keys === 0) return keys.map(() => null);
       const root = objectKeys.values(head.valuesId);
@@ -108,13 +120,14 @@ export class ObjectStore {
         for (const record of await this.#records(recordKeys, work)) {
           found.push(record ?? null);
           bytes += record?.byteLength ?? 0;
+          held.count(record?.byteLength ?? 0);
         }
       }
       return found;
     });
   }
 
-  list(use: ObjectUse, query: ListQuery, work: CallWork): Promise<ListPage> {
+  list(use: ObjectUse, query: ListQuery, work: CallWork, held: HeldBytes = UNCOUNTED): Promise<ListPage> {
     return this.#reading(use, work, async head => {
       const root = objectKeys.values(head.valuesId);
       const range = head.keys === 0 ? undefined : rangeOf(root, query);
@@ -129,6 +142,7 @@ export class ObjectStore {
           for (const [key, value] of some) {
             entries.push([key.slice(root.length), value]);
             bytes += key.length + value.byteLength;
+            held.count(key.length + value.byteLength);
           }
         }
       } finally {

@@ -1,4 +1,5 @@
 /** Answers the calls of the storage of objects (calls.ts). Everything in them was written by a function. */
+import type { CallWork } from '../../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import { describe, isObject } from '../../../quotas/schema/describe.js';
 import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
@@ -26,7 +27,7 @@ import {
 import { ENTRIES_BYTES, OBJECT_STORAGE_LIMITS } from '../storage-limits.js';
 import { malformed, readEntries, readKeys, writeEntries } from './entry-codec.js';
 import type { ObjectChange } from './live-object.js';
-import type { ObjectStore, ObjectUse } from './object-store.js';
+import type { HeldBytes, ObjectStore, ObjectUse } from './object-store.js';
 
 export interface ObjectStorageServiceOptions {
   readonly account: string;
@@ -85,9 +86,17 @@ async function get(store: ObjectStore, use: ObjectUse, args: Arguments, call: Se
   const { work } = call;
   const keys = readKeys(await wholeBody(call, KEYS_BYTES), OBJECT_STORAGE_LIMITS.keys);
   work.charge(keys.length * HOST_COSTS.keyMs);
-  const found = await store.get(use, keys, work);
+  const held = new AnswerBytes(work);
+  try {
+    return foundReply(await store.get(use, keys, work, held), args.x === true);
+  } finally {
+    held.release();
+  }
+}
+
+function foundReply(found: readonly (Buffer | null)[], isExistence: boolean): ServiceReply {
   const head: FoundValues = { n: found.map(value => value?.byteLength ?? -1) };
-  const values = args.x === true ? [] : found.filter(value => value !== null);
+  const values = isExistence ? [] : found.filter(value => value !== null);
   const [only] = values;
   if (only === undefined) return { head };
   return { head, body: values.length === 1 ? only : Buffer.concat(values) };
@@ -105,9 +114,33 @@ async function list(store: ObjectStore, use: ObjectUse, args: Arguments, call: S
     return next;
   };
   const query = { from: key(FROM_KEY), to: key(TO_KEY), prefix: key(PREFIX), isReverse, limit };
-  const page = await store.list(use, query, call.work);
-  const head: ListedPage = { d: page.isDone };
-  return { head, body: page.entries.length === 0 ? null : writeEntries(page.entries) };
+  const held = new AnswerBytes(call.work);
+  try {
+    const page = await store.list(use, query, call.work, held);
+    const head: ListedPage = { d: page.isDone };
+    return { head, body: page.entries.length === 0 ? null : writeEntries(page.entries) };
+  } finally {
+    held.release();
+  }
+}
+
+/** What is read for an answer counts to the account until it is on its way: others may wait for long between two of the reads. */
+class AnswerBytes implements HeldBytes {
+  readonly #work: CallWork;
+  #bytes = 0;
+
+  constructor(work: CallWork) {
+    this.#work = work;
+  }
+
+  count(bytes: number): void {
+    this.#bytes += bytes;
+    this.#work.countBytes(bytes);
+  }
+
+  release(): void {
+    this.#work.countBytes(-this.#bytes);
+  }
 }
 
 async function write(

@@ -41,6 +41,8 @@ export interface WrittenBatch {
   readonly isClearing: boolean;
   readonly alarm: number | null | undefined;
   readonly hasSql: boolean;
+  /** Answers wait for it. */
+  readonly holdsOutput: boolean;
 }
 
 export interface Page {
@@ -97,25 +99,37 @@ export class StorageCalls {
     return head as number | null; // the host's
   }
 
-  /** Resolves when it is on disk. Writes take effect in the order of the calls. */
-  write({ entries, isClearing, alarm, hasSql }: WrittenBatch): Promise<unknown> {
+  /** Resolves when it is on disk. Writes take effect in the order of the calls. @param onSent called when it is on its way, or was not sent */
+  write({ entries, isClearing, alarm, hasSql, holdsOutput }: WrittenBatch, onSent: () => void): Promise<unknown> {
     const body = packEntries(entries);
     const clear = isClearing ? ',"d":true' : '';
     const time = alarm === undefined ? '' : `,"a":${alarm}`;
     const sql = hasSql ? ',"x":true' : '';
-    return this.#call(WRITE, `,"q":${this.#writes++},"n":${typedArrayLength(body)}${clear}${time}${sql}`, body);
+    const free = holdsOutput ? '' : ',"u":true';
+    const args = `,"q":${this.#writes++},"n":${typedArrayLength(body)}${clear}${time}${sql}${free}`;
+    return this.#call(WRITE, args, body, onSent);
   }
 
-  async #call(method: string, args: string, body: Uint8Array | null): Promise<Reply> {
-    if (this.#user !== undefined) return this.#send(method, args, body);
-    this.#opening ??= this.#open();
-    const invocation = currentInvocation();
-    await this.#opening;
+  async #call(method: string, args: string, body: Uint8Array | null, onSent: () => void = ignore): Promise<Reply> {
+    if (this.#user === undefined) return this.#callOpened(method, args, body, onSent);
     const reply = this.#send(method, args, body);
-    // The turn may be that of another invocation, with which the call must not end.
-    const other = currentInvocation();
-    if (other !== undefined && other !== invocation) holdFor(other, reply);
+    onSent();
     return reply;
+  }
+
+  async #callOpened(method: string, args: string, body: Uint8Array | null, onSent: () => void): Promise<Reply> {
+    try {
+      this.#opening ??= this.#open();
+      const invocation = currentInvocation();
+      await this.#opening;
+      const reply = this.#send(method, args, body);
+      // The turn may be that of another invocation, with which the call must not end.
+      const other = currentInvocation();
+      if (other !== undefined && other !== invocation) holdFor(other, reply);
+      return reply;
+    } finally {
+      onSent();
+    }
   }
 
   async #open(): Promise<void> {
@@ -236,3 +250,4 @@ async function collected(head: unknown, body: HostBody): Promise<Reply> {
 }
 
 const NOTHING = new Uint8ArrayCtor(0);
+const ignore = (): void => {};

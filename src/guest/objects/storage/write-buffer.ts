@@ -64,6 +64,9 @@ export function forgetAll(entries: Map<string, unknown>): void {
 interface Batch extends Changes {
   readonly number: number;
   readonly written: Promise<void>;
+  /** It is on its way to the host. */
+  readonly sent: Promise<void>;
+  readonly onSent: () => void;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
   bytes: number;
@@ -165,7 +168,7 @@ export class WriteBuffer {
     if (changes.alarm !== undefined) this.#alarm = { time: changes.alarm, batch: batch.number };
     if (!isUnconfirmed && !batch.holdsOutput) {
       batch.holdsOutput = true;
-      this.#parts.gates.holdOutput(batch.written);
+      this.#parts.gates.holdOutput(batch.written, batch.sent);
     }
     this.#quietTurns = 0;
   }
@@ -209,6 +212,7 @@ export class WriteBuffer {
       if (batch === undefined) continue;
       // Nobody waits for it, but the object has lost what it was told is written.
       if (!batch.holdsOutput) this.#parts.gates.holdOutput(promiseReject(error));
+      batch.onSent();
       batch.reject(error);
     }
   }
@@ -229,6 +233,10 @@ export class WriteBuffer {
   #begin(): Batch {
     let resolve: () => void = () => {};
     let reject: (error: unknown) => void = () => {};
+    let onSent: () => void = () => {};
+    const sent = new PromiseCtor<void>(onGone => {
+      onSent = onGone;
+    });
     const written = new PromiseCtor<void>((onWritten, onFailed) => {
       resolve = onWritten;
       reject = onFailed;
@@ -236,10 +244,12 @@ export class WriteBuffer {
     // Those who wait for it hear of a failure; and if nobody does, the gate has.
     promiseThen(written, undefined, () => {});
     const number = ++this.#numbers;
-    const batch = {
+    const batch: Batch = {
       ...noChanges(),
       number,
       written,
+      sent,
+      onSent,
       resolve,
       reject,
       bytes: 0,
@@ -271,7 +281,7 @@ export class WriteBuffer {
     const invocation = currentInvocation();
     if (invocation !== undefined) this.#watch(invocation, batch);
     promiseThen(
-      this.#parts.calls.write(batch),
+      this.#parts.calls.write(batch, batch.onSent),
       () => this.#stored(batch),
       error => this.end(error),
     );

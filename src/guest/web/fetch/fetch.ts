@@ -1,10 +1,9 @@
 /** fetch(): a call of the fetch service of the host process. @see https://fetch.spec.whatwg.org/#fetch-method */
 import type { CalledObject } from '../../../bindings/objects/calls.ts';
 import { ServiceId } from '../../../bindings/service-id.ts';
-import { Op } from '../../../isolate/ops/table.ts';
 import { goesWhole, takeOutgoing } from '../../body-out.ts';
-import { callService } from '../../call-service.ts';
-import { type CallReply, openCall } from '../../calls.ts';
+import { callOpen, callService } from '../../call-service.ts';
+import type { CallReply } from '../../calls.ts';
 import type { HostBody } from '../../host-body.ts';
 import {
   ErrorCtor,
@@ -159,7 +158,7 @@ function start(
   const pairs = request.headerPairs();
   if (asksForWebSocket(request)) {
     const to = service === ServiceId.Fetch ? ServiceId.WebSocket : service;
-    return openCall(Op.CallStream, to, `fetch\n${binding}\n${argumentText(request, pairs, called)}`, undefined, reply);
+    return callOpen(to, `fetch\n${binding}\n${argumentText(request, pairs, called)}`, reply);
   }
   if (body === null) return callService(service, 'fetch', binding, argumentText(request, pairs, called), null, reply);
   if (isUnusable(body)) throw new TypeErrorCtor('fetch: the body of the request has been read already, or is locked');

@@ -1,0 +1,122 @@
+/**
+ * The writes of stateful objects that are under way, by isolate. An isolate sends an answer behind the writes that were made before it, without waiting for
+ * them: the host keeps the answer back until they are on disk, and it does not go out when one of them has failed. For isolates whose calls of services
+ * come over the connection of their answers; others wait themselves.
+ */
+import { WRITE_CALL, type WriteArguments } from '../../bindings/objects/storage-calls.js';
+import type { IsolateHandle } from '../../pool/isolate-handle.js';
+import type { HostShare } from '../../quotas/host/host-share.js';
+import { isObject } from '../../quotas/schema/describe.js';
+
+/** One object in one isolate, while it has writes under way, or one has failed that the isolate may not know of yet. */
+interface ObjectWrites {
+  last: ObjectWrite;
+  /** "Name\nmessage\ncode" */
+  failure: string | undefined;
+}
+
+const isolates = new WeakMap<IsolateHandle, Map<string, ObjectWrites>>();
+
+/** The longest head of a write that an isolate of ours sends. */
+const MAX_HEAD_CHARACTERS = 4096;
+/** A class, which has no longer name, and an id. */
+const MAX_KEY_CHARACTERS = 320;
+
+/** A call of the storage of objects has come. @returns the write that it is; undefined for others */
+export function beginWrite(isolate: IsolateHandle, head: string): ObjectWrite | undefined {
+  if (!head.startsWith(WRITE_CALL) || head.length > MAX_HEAD_CHARACTERS) return undefined;
+  const key = keyOf(head.slice(WRITE_CALL.length));
+  if (key === undefined) return undefined;
+  let objects = isolates.get(isolate);
+  if (objects === undefined) {
+    objects = new Map();
+    isolates.set(isolate, objects);
+  }
+  return new ObjectWrite(objects, key);
+}
+
+/** The last write that has come before an answer of the object, and is not on disk. */
+export function writeBefore(
+  isolate: IsolateHandle,
+  { className, id }: { readonly className: string; readonly id: string },
+): ObjectWrite | undefined {
+  const objects = isolates.get(isolate);
+  return objects === undefined || objects.size === 0 ? undefined : objects.get(`${className}/${id}`)?.last;
+}
+
+export class ObjectWrite {
+  readonly #objects: Map<string, ObjectWrites>;
+  readonly #key: string;
+  readonly #writes: ObjectWrites;
+  #isSettled = false;
+  #waiting: ((failure: string | undefined) => void)[] = [];
+
+  constructor(objects: Map<string, ObjectWrites>, key: string) {
+    this.#objects = objects;
+    this.#key = key;
+    const writes = objects.get(key) ?? { last: this, failure: undefined };
+    writes.last = this;
+    this.#writes = writes;
+    objects.set(key, writes);
+  }
+
+  /** Calls the listener when the write is on disk, or it or one before it has failed. */
+  whenSettled(listener: (failure: string | undefined) => void): void {
+    if (this.#isSettled) listener(this.#writes.failure);
+    else this.#waiting.push(listener);
+  }
+
+  /** @returns whether the isolate has to learn of a failure: until then, `forget` is not to be called */
+  settle(failure: string | undefined): boolean {
+    this.#isSettled = true;
+    const writes = this.#writes;
+    writes.failure ??= failure;
+    if (writes.failure === undefined && writes.last === this) this.forget();
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const listener of waiting) listener(writes.failure);
+    return failure !== undefined;
+  }
+
+  /** The isolate knows: what it sends from now on is of another instance of the object. */
+  forget(): void {
+    if (this.#objects.get(this.#key) === this.#writes) this.#objects.delete(this.#key);
+  }
+}
+
+/** An answer that is kept back, and the end of its invocation, which may come before it goes out. */
+export class HeldAnswer {
+  readonly answer: readonly [status: number, head: string, body: Buffer, isComplete: boolean];
+  done: readonly [cpuMs: number, peakBytes: number, isCpuExceeded: boolean] | undefined;
+  readonly #share: HostShare;
+
+  /** @param body is copied */
+  constructor(share: HostShare, status: number, head: string, body: Buffer, isComplete: boolean) {
+    this.answer = [status, head, Buffer.from(body), isComplete];
+    this.#share = share;
+    share.bytes.countBuffers(this.#bytes);
+  }
+
+  release(): void {
+    this.#share.bytes.countBuffers(-this.#bytes);
+  }
+
+  get #bytes(): number {
+    const [, head, body] = this.answer;
+    return head.length + body.length;
+  }
+}
+
+function keyOf(argumentText: string): string | undefined {
+  let args: unknown;
+  try {
+    args = JSON.parse(argumentText);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(args)) return undefined;
+  const { c: className, i: id, u: isFree }: { readonly [name in keyof WriteArguments]?: unknown } = args;
+  if (typeof className !== 'string' || typeof id !== 'string' || isFree === true) return undefined;
+  const key = `${className}/${id}`;
+  return key.length <= MAX_KEY_CHARACTERS ? key : undefined;
+}
