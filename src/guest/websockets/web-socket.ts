@@ -1,5 +1,7 @@
 /** WebSocket, for sockets of pairs and of connections alike. @see https://websockets.spec.whatwg.org/#the-websocket-interface */
+import { ATTACHMENT_FORM_BYTES, SOCKET_LIMITS } from '../../bindings/objects/sockets/socket-calls.ts';
 import { isSendableCode } from '../../bindings/websocket/calls.ts';
+import { decodeValue, encodeValue } from '../objects/storage/values.ts';
 import { ErrorCtor, TypeErrorCtor, typedArrayLength } from '../primordials.ts';
 import { encodeUtf8 } from '../utf8.ts';
 import { bufferOf, copyOf, isBufferSource } from '../web/base/buffers.ts';
@@ -56,6 +58,8 @@ export class SocketState implements LinkOwner {
   url: string | null = null;
   protocol = '';
   target: TargetState | undefined;
+  /** As it is serialized. */
+  attachment: Uint8Array | undefined = undefined;
   #hasClosed = false;
 
   get hasClosed(): boolean {
@@ -175,6 +179,9 @@ export class WebSocket extends EventTarget {
       );
     }
     if (state.use === 'accepted') throw new TypeErrorCtor("Can't accept() WebSocket when it was already accepted.");
+    if (state.link instanceof PairLink && state.link.sleeping !== undefined) {
+      throw new TypeErrorCtor("Can't accept() this WebSocket: its other end sleeps. Return it in a Response");
+    }
     state.accept();
   }
 
@@ -229,6 +236,21 @@ export class WebSocket extends EventTarget {
     state.close(number, text);
   }
 
+  /** Keeps a copy of a value with the socket: of one that sleeps for as long as it is open. */
+  serializeAttachment(value: unknown): void {
+    requireArguments(arguments.length, 1, 'serializeAttachment');
+    const state = this.#state;
+    const bytes = encodeAttachment(value);
+    state.attachment = bytes;
+    state.link?.attach?.(bytes);
+  }
+
+  /** A copy of the value; null when there is none. */
+  deserializeAttachment(): unknown {
+    const { attachment } = this.#state;
+    return attachment === undefined ? null : decodeValue(attachment);
+  }
+
   static {
     isWebSocket = (value): value is WebSocket => typeof value === 'object' && value !== null && #state in value;
     socketState = socket => socket.#state;
@@ -244,6 +266,16 @@ export function createWebSocket(state: SocketState): WebSocket {
   pending = state;
   // Only this call has no arguments.
   return new (WebSocket as unknown as new () => WebSocket)();
+}
+
+function encodeAttachment(value: unknown): Uint8Array {
+  const bytes = encodeValue(value);
+  const length = typedArrayLength(bytes);
+  const most = SOCKET_LIMITS.attachmentBytes;
+  if (length <= most + ATTACHMENT_FORM_BYTES) return bytes;
+  throw new ErrorCtor(
+    `A WebSocket 'attachment' cannot be larger than ${most} bytes. 'attachment' was ${length} bytes.`,
+  );
 }
 
 function connect(state: SocketState, url: unknown, protocols: unknown): void {
