@@ -22,7 +22,7 @@ export enum HostOpens {
   Rpc = 7,
   /** An event of a stateful object (bindings/objects/calls.ts). */
   ObjectEvent = 8,
-  /** A message, the close or the failure of a sleeping WebSocket. Only behind the head of an ObjectEvent: see bindings/objects/sockets/socket-calls.ts. */
+  /** A message, the close or the failure of a sleeping WebSocket. Only behind the head of an ObjectEvent: see bindings/objects/socket-calls.ts. */
   SocketEvent = 9,
 }
 

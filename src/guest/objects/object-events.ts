@@ -1,7 +1,7 @@
 /** Events of stateful objects: each finds its object, waits for the input gate, and is answered when the output gate is open. */
 import type { ReceivedCall } from '../../bindings/function/calls.ts';
 import type { ObjectEventHead } from '../../bindings/objects/calls.ts';
-import type { SocketEventHead } from '../../bindings/objects/sockets/socket-calls.ts';
+import type { SocketEventHead } from '../../bindings/objects/socket-calls.ts';
 import { ServiceId } from '../../bindings/service-id.ts';
 import { BODY_NONE, BODY_STREAM, Ev } from '../../isolate/ops/table.ts';
 import { onEvent } from '../bridge.ts';
@@ -143,7 +143,7 @@ function receiveSocket(invocation: ObjectInvocation, object: LiveObject, head: s
   let bytes: Uint8Array = NOTHING;
   const deliver = (): void => deliverSocket(invocation, object, kind, event, bytes);
   const waiting = eventOf(invocation, object, body === null || body.isComplete, deliver);
-  if (body !== null && body.isComplete) bytes = body.bytes();
+  if (body?.isComplete === true) bytes = body.bytes();
   object.receive(waiting);
   if (body === null || body.isComplete) return;
   void promiseThen(

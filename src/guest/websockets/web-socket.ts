@@ -1,7 +1,5 @@
 /** WebSocket, for sockets of pairs and of connections alike. @see https://websockets.spec.whatwg.org/#the-websocket-interface */
-import { ATTACHMENT_FORM_BYTES, SOCKET_LIMITS } from '../../bindings/objects/sockets/socket-calls.ts';
 import { isSendableCode } from '../../bindings/websocket/calls.ts';
-import { decodeValue, encodeValue } from '../objects/storage/values.ts';
 import { ErrorCtor, TypeErrorCtor, typedArrayLength } from '../primordials.ts';
 import { encodeUtf8 } from '../utf8.ts';
 import { bufferOf, copyOf, isBufferSource } from '../web/base/buffers.ts';
@@ -45,6 +43,15 @@ let defaultBinaryType: BinaryType = 'arraybuffer';
 /** By the compatibility flags of the function. */
 export function setDefaultBinaryType(type: BinaryType): void {
   defaultBinaryType = type;
+}
+
+let encodeAttachment: (value: unknown) => Uint8Array;
+let decodeAttachment: (bytes: Uint8Array) => unknown;
+
+/** How values are serialized that sockets keep. */
+export function setAttachmentForm(encode: typeof encodeAttachment, decode: typeof decodeAttachment): void {
+  encodeAttachment = encode;
+  decodeAttachment = decode;
 }
 
 /** `given`: handed to a response, or made by the constructor, so no other code may have it. */
@@ -248,7 +255,7 @@ export class WebSocket extends EventTarget {
   /** A copy of the value; null when there is none. */
   deserializeAttachment(): unknown {
     const { attachment } = this.#state;
-    return attachment === undefined ? null : decodeValue(attachment);
+    return attachment === undefined ? null : decodeAttachment(attachment);
   }
 
   static {
@@ -266,16 +273,6 @@ export function createWebSocket(state: SocketState): WebSocket {
   pending = state;
   // Only this call has no arguments.
   return new (WebSocket as unknown as new () => WebSocket)();
-}
-
-function encodeAttachment(value: unknown): Uint8Array {
-  const bytes = encodeValue(value);
-  const length = typedArrayLength(bytes);
-  const most = SOCKET_LIMITS.attachmentBytes;
-  if (length <= most + ATTACHMENT_FORM_BYTES) return bytes;
-  throw new ErrorCtor(
-    `A WebSocket 'attachment' cannot be larger than ${most} bytes. 'attachment' was ${length} bytes.`,
-  );
 }
 
 function connect(state: SocketState, url: unknown, protocols: unknown): void {

@@ -4,7 +4,7 @@ import type { Exchange } from '../../protocol/exchange.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { ResponseSink } from '../invocation/response-sink.js';
-import type { SleepingSocket } from '../objects/sockets/sleeping-socket.js';
+import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
 
 /** The answer of a function, as its isolate has sent it. */
 export interface CalleeAnswer {

@@ -8,7 +8,7 @@ import { EdgeError } from '../../quotas/errors.js';
 import { checkRequestHead, type RequestLimits } from '../../quotas/request-checks.js';
 import { isObject } from '../../quotas/schema/describe.js';
 import { headOfRaw, pairsOf, parseResponseHead, type ResponseHead } from '../ingress/http-head.js';
-import { handTo } from '../objects/sockets/handed-sockets.js';
+import { handTo } from '../sleeping/handed-sockets.js';
 import type { CalleeAnswer } from './call-sink.js';
 import { isCalling } from './calling-origin.js';
 

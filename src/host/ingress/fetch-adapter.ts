@@ -11,12 +11,12 @@ import type { InvocationTarget } from '../invocation/function-runner.js';
 import type { Invocation } from '../invocation/invocation.js';
 import { FetchStart, UpgradeStart } from '../invocation/invocation-start.js';
 import type { ResponseSink } from '../invocation/response-sink.js';
-import { applicationSocket } from '../objects/sockets/application-socket.js';
-import type { SleepingSocket } from '../objects/sockets/sleeping-socket.js';
+import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
 import { BufferedResponse } from './buffered-response.js';
 import type { FetchInput } from './fetch-input.js';
 import { isNullBodyStatus, pairsOf, parseResponseHead } from './http-head.js';
 import { RequestBody } from './request-body.js';
+import { applicationSocket } from './websocket/application-socket.js';
 import { FunctionSocket, UpgradedResponse } from './websocket/function-socket.js';
 
 /** Chunks of a response body handed to the reader are at most this long. */

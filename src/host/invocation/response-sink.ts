@@ -1,7 +1,7 @@
 /** What an invocation talks to on the side of its caller: the taker of the answer, and the source of a request body that is a stream. */
 import type { Exchange } from '../../protocol/exchange.js';
 import type { EdgeError } from '../../quotas/errors.js';
-import type { SleepingSocket } from '../objects/sockets/sleeping-socket.js';
+import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
 
 /** The body of an answer that comes as a stream: an exchange, or what stands for one. */
 export type AnswerBody = Pick<Exchange, 'read' | 'incoming' | 'stopReading'>;

@@ -12,8 +12,9 @@ import type { FunctionRunner, InvocationTarget } from '../invocation/function-ru
 import type { Invocation } from '../invocation/invocation.js';
 import type { InvocationStart } from '../invocation/invocation-start.js';
 import type { ResponseSink } from '../invocation/response-sink.js';
-import type { SleepingSockets } from './sockets/function-sockets.js';
-import type { SleepingSocket } from './sockets/sleeping-socket.js';
+import type { SleepingSockets } from '../sleeping/function-sockets.js';
+import type { SocketEventStart } from '../sleeping/keeper.js';
+import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
 
 /** Names one object of the function. */
 export interface ObjectName {
@@ -77,6 +78,18 @@ export class ObjectRunner {
       run: (start, sink) => this.#run(object, start, sink),
       runNow: (start, sink) => this.#runNow(object, start, sink),
     };
+  }
+
+  /** @see SocketRunner */
+  beginSocketEvent(
+    object: ObjectName,
+    { head, body, timeoutMs }: SocketEventStart,
+    onOver: () => void,
+  ): Promise<void> | undefined {
+    const start = { kind: HostOpens.SocketEvent, head, isUtf8: true, body, isComplete: true, timeoutMs } as const;
+    const sink: ResponseSink = { respond: () => {}, bodyReady: () => {}, fail: () => {}, ended: onOver };
+    if (this.#runNow(object, start, sink) !== undefined) return undefined;
+    return this.#run(object, start, sink).then(() => {});
   }
 
   #runNow(object: ObjectName, start: InvocationStart, sink: ResponseSink): Invocation | undefined {

@@ -1,5 +1,6 @@
 /** The WebSockets that an object has accepted to sleep. The host keeps them; here is what the live instance knows of them. */
 import {
+  ATTACHMENT_FORM_BYTES,
   LIST,
   LISTED_HEAD_BYTES,
   type ListedSocket,
@@ -7,7 +8,7 @@ import {
   NO_ATTACHMENT,
   SOCKET_LIMITS,
   SocketEntry,
-} from '../../../bindings/objects/sockets/socket-calls.ts';
+} from '../../../bindings/objects/socket-calls.ts';
 import { ServiceId } from '../../../bindings/service-id.ts';
 import { RecordKind } from '../../../bindings/websocket/calls.ts';
 import { Op } from '../../../isolate/ops/table.ts';
@@ -40,11 +41,18 @@ import { concatBytes } from '../../web/base/buffers.ts';
 import { toSequence, toUSVString } from '../../web/base/idl.ts';
 import type { Link } from '../../websockets/link.ts';
 import { PairLink, type SleepingEnd } from '../../websockets/pair-link.ts';
-import { createWebSocket, isWebSocket, SocketState, socketState, type WebSocket } from '../../websockets/web-socket.ts';
-import type { LiveObject } from '../live-object.ts';
+import {
+  createWebSocket,
+  isWebSocket,
+  SocketState,
+  setAttachmentForm,
+  socketState,
+  type WebSocket,
+} from '../../websockets/web-socket.ts';
 import { type ReceivedReply, received } from '../storage/storage-calls.ts';
+import { decodeValue, encodeValue } from '../storage/values.ts';
 import { isAutoResponse, WebSocketRequestResponsePair } from './auto-response.ts';
-import { Outbox } from './outbox.ts';
+import { Outbox, type SocketOwner } from './outbox.ts';
 
 const CLOSED = 3;
 
@@ -117,7 +125,7 @@ export class ObjectSockets {
   #auto: WebSocketRequestResponsePair | null = null;
   #eventTimeoutMs = 0;
 
-  constructor(object: LiveObject, name: string | undefined) {
+  constructor(object: SocketOwner, name: string | undefined) {
     const { className, id } = object;
     const named = name === undefined ? '' : `,"n":${jsonStringify(name)}`;
     this.#args = `{"c":${jsonStringify(className)},"i":${jsonStringify(id)}${named}}`;
@@ -304,6 +312,16 @@ export class ObjectSockets {
     this.outbox.push(0, SocketEntry.EventTimeout, bytes);
   }
 }
+
+setAttachmentForm(value => {
+  const bytes = encodeValue(value);
+  const length = typedArrayLength(bytes);
+  const most = SOCKET_LIMITS.attachmentBytes;
+  if (length <= most + ATTACHMENT_FORM_BYTES) return bytes;
+  throw new ErrorCtor(
+    `A WebSocket 'attachment' cannot be larger than ${most} bytes. 'attachment' was ${length} bytes.`,
+  );
+}, decodeValue);
 
 const NOTHING = new Uint8ArrayCtor(0);
 

@@ -2,7 +2,7 @@
  * What an object does with its sleeping sockets, on its way to the host: entries in their order, sent together at the end of a microtask, and not before
  * what the object has written is on disk.
  */
-import { ENTRY_HEAD_BYTES, SEND } from '../../../bindings/objects/sockets/socket-calls.ts';
+import { ENTRY_HEAD_BYTES, SEND } from '../../../bindings/objects/socket-calls.ts';
 import { ServiceId } from '../../../bindings/service-id.ts';
 import { callNow } from '../../call-service.ts';
 import { currentInvocation, type Invocation } from '../../events/invocation.ts';
@@ -16,8 +16,18 @@ import {
   Uint8ArrayCtor,
 } from '../../primordials.ts';
 import { encodeUtf8 } from '../../utf8.ts';
-import type { LiveObject } from '../live-object.ts';
 import { resume } from '../resume.ts';
+
+/** The object, as far as its sockets need it. */
+export interface SocketOwner {
+  readonly className: string;
+  readonly id: string;
+  readonly broken: { readonly error: unknown } | undefined;
+  readonly gates: {
+    readonly isOutputOpen: boolean;
+    whenWritten(listener: () => void): void;
+  };
+}
 
 interface Entry {
   readonly socket: number;
@@ -30,7 +40,7 @@ interface Entry {
 const CALL_BYTES = 1024 * 1024;
 
 export class Outbox {
-  readonly #object: LiveObject;
+  readonly #object: SocketOwner;
   /** JSON of SocketArguments. */
   readonly #args: string;
   #entries: Entry[] = [];
@@ -38,7 +48,7 @@ export class Outbox {
   /** Stays open until the entries are sent. */
   #owner: Invocation | undefined = undefined;
 
-  constructor(object: LiveObject, args: string) {
+  constructor(object: SocketOwner, args: string) {
     this.#object = object;
     this.#args = args;
   }

@@ -2,15 +2,19 @@
  * Sleeping WebSockets on their way to a client: an object has answered the request of another function with one, and that function may answer its own
  * request with it. It knows the socket by a number, which holds for its invocation alone.
  */
-import type { InvocationStart } from '../../invocation/invocation-start.js';
-import type { Peer } from '../../invocation/peers.js';
 import type { SleepingSocket } from './sleeping-socket.js';
 
-const handed = new WeakMap<Peer, Map<number, SleepingSocket>>();
+/** An invocation as one end of calls. */
+export interface SocketHolder {
+  /** Calls the listener when it is over. */
+  whenOver(listener: () => void): void;
+}
+
+const handed = new WeakMap<SocketHolder, Map<number, SleepingSocket>>();
 let last = 0;
 
 /** A socket that is not passed on before the invocation ends is closed. */
-export function handTo(peer: Peer, socket: SleepingSocket): number {
+export function handTo(peer: SocketHolder, socket: SleepingSocket): number {
   const number = ++last;
   const sockets = handed.get(peer) ?? new Map<number, SleepingSocket>();
   handed.set(peer, sockets);
@@ -22,7 +26,7 @@ export function handTo(peer: Peer, socket: SleepingSocket): number {
 }
 
 /** The caller connects it, or drops it. */
-export function takeHanded(peer: Peer, number: number): SleepingSocket | undefined {
+export function takeHanded(peer: SocketHolder, number: number): SleepingSocket | undefined {
   const sockets = handed.get(peer);
   const socket = sockets?.get(number);
   sockets?.delete(number);
@@ -38,8 +42,8 @@ const MAX_ANSWER_BYTES = 16;
  */
 export function answeredSocket(
   body: Buffer,
-  { object }: InvocationStart,
-  { peer }: { readonly peer: Peer },
+  { object }: { readonly object?: { socket(number: number): SleepingSocket | undefined } | undefined },
+  { peer }: { readonly peer: SocketHolder },
 ): SleepingSocket | undefined {
   if (body.length > MAX_ANSWER_BYTES) return undefined;
   const [, letter, digits] = /^([oh])(\d{1,15})$/.exec(body.toString('latin1')) ?? [];

@@ -1,26 +1,24 @@
 /** All sleeping WebSockets of a host, by function and object. They outlast versions of the function, and its isolates. */
 
-import type { BridgeWork } from '../../../bindings/websocket/socket-bridge.js';
-import { EdgeError } from '../../../quotas/errors.js';
-import type { HostShare } from '../../../quotas/host/host-share.js';
-import type { InvocationTarget } from '../../invocation/function-runner.js';
-import type { ObjectName, ObjectRunner } from '../object-runner.js';
+import type { BridgeWork } from '../../bindings/websocket/socket-bridge.js';
+import { EdgeError } from '../../quotas/errors.js';
+import type { HostShare } from '../../quotas/host/host-share.js';
+import type { SleepingObject, SocketGroup, SocketRunner, Tagged } from './keeper.js';
 import { ObjectSockets } from './object-sockets.js';
-import type { SleepingSocket } from './sleeping-socket.js';
 
 /** A socket with its connection, as far as it is not counted there: its place among the others, its tags, the time of its last answer. */
 const SOCKET_BYTES = 1024;
 
 /** Of one function. */
-export class FunctionSockets {
+export class FunctionSockets implements SocketGroup {
   /** What its connections make the host do. */
   readonly work: BridgeWork;
   readonly #open: Map<HostShare, number>;
   readonly #objects = new Map<string, ObjectSockets>();
   /** The version that gets events. */
-  runner: ObjectRunner;
+  runner: SocketRunner;
 
-  constructor(runner: ObjectRunner, open: Map<HostShare, number>) {
+  constructor(runner: SocketRunner, open: Map<HostShare, number>) {
     this.runner = runner;
     this.#open = open;
     const share = this.#share;
@@ -44,27 +42,23 @@ export class FunctionSockets {
     this.#share.charge(ms);
   }
 
-  target(name: ObjectName): InvocationTarget {
-    return this.runner.target(name);
-  }
-
   find(className: string, id: string): ObjectSockets | undefined {
     return this.#objects.get(`${className}/${id}`);
   }
 
-  object(name: ObjectName): ObjectSockets {
+  object(name: SleepingObject): ObjectSockets {
     const key = `${name.className}/${name.id}`;
     const object = this.#objects.get(key) ?? new ObjectSockets(name, this);
     this.#objects.set(key, object);
     return object;
   }
 
-  forget({ name }: ObjectSockets): void {
+  forget(name: SleepingObject): void {
     this.#objects.delete(`${name.className}/${name.id}`);
   }
 
   /** @throws EdgeError EDGE_OVERLOADED */
-  added(socket: SleepingSocket): void {
+  added(socket: Tagged): void {
     const share = this.#share;
     const open = this.#open.get(share) ?? 0;
     const { sleepingWebSockets = Number.POSITIVE_INFINITY } = share.limits;
@@ -84,7 +78,7 @@ export class FunctionSockets {
     this.count(SOCKET_BYTES + tagBytes(socket));
   }
 
-  removed(socket: SleepingSocket): void {
+  removed(socket: Tagged): void {
     const share = this.#share;
     const open = (this.#open.get(share) ?? 1) - 1;
     if (open > 0) this.#open.set(share, open);
@@ -97,7 +91,7 @@ export class FunctionSockets {
   }
 }
 
-function tagBytes({ tags }: SleepingSocket): number {
+function tagBytes({ tags }: Tagged): number {
   let bytes = 0;
   for (const tag of tags) bytes += 32 + tag.length * 2;
   return bytes;
@@ -108,25 +102,25 @@ export class SleepingSockets {
   readonly #functions = new Map<string, FunctionSockets>();
   readonly #open = new Map<HostShare, number>();
 
-  of(runner: ObjectRunner): FunctionSockets {
+  of(runner: SocketRunner): FunctionSockets {
     const key = keyOf(runner);
     const known = this.#functions.get(key) ?? new FunctionSockets(runner, this.#open);
     this.#functions.set(key, known);
     return known;
   }
 
-  find(runner: ObjectRunner): FunctionSockets | undefined {
+  find(runner: SocketRunner): FunctionSockets | undefined {
     return this.#functions.get(keyOf(runner));
   }
 
   /** Another version of the function has taken the place of one. */
-  moved(runner: ObjectRunner, next: ObjectRunner): void {
+  moved(runner: SocketRunner, next: SocketRunner): void {
     const known = this.find(runner);
     if (known?.runner === runner) known.runner = next;
   }
 
   /** The function is gone. */
-  end(runner: ObjectRunner, error: EdgeError): void {
+  end(runner: SocketRunner, error: EdgeError): void {
     const key = keyOf(runner);
     const sockets = this.#functions.get(key);
     this.#functions.delete(key);
@@ -141,6 +135,6 @@ export class SleepingSockets {
   }
 }
 
-function keyOf({ context: { account, function: name } }: ObjectRunner): string {
+function keyOf({ context: { account, function: name } }: SocketRunner): string {
   return `${account}\n${name}`;
 }

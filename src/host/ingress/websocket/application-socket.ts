@@ -3,10 +3,10 @@ import { headerOf } from '../../../bindings/cache/header-values.js';
 import type { OutgoingBridge } from '../../../bindings/websocket/outgoing-link.js';
 import type { BridgeOwner } from '../../../bindings/websocket/socket-bridge.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
-import { FunctionSocket, type FunctionSocketOwner } from '../../ingress/websocket/function-socket.js';
 import type { AnswerBody, RequestBodySource } from '../../invocation/response-sink.js';
-import { PairedEnd } from './paired-end.js';
-import type { SleepingSocket } from './sleeping-socket.js';
+import { PairedEnd } from '../../sleeping/paired-end.js';
+import type { SleepingSocket } from '../../sleeping/sleeping-socket.js';
+import { FunctionSocket, type FunctionSocketOwner } from './function-socket.js';
 
 const GOING_AWAY_CODE = 1001;
 

@@ -1,15 +1,11 @@
 /** The sleeping WebSockets of one stateful object, and the events that begin when something happens to them. */
 
-import type { ObjectEventHead } from '../../../bindings/objects/calls.js';
-import { SOCKET_LIMITS, type SocketEventHead } from '../../../bindings/objects/sockets/socket-calls.js';
-import type { BridgeWork } from '../../../bindings/websocket/socket-bridge.js';
-import { HostOpens } from '../../../protocol/messages.js';
-import { EdgeError, errorCode } from '../../../quotas/errors.js';
-import type { HostShare } from '../../../quotas/host/host-share.js';
-import type { InvocationStart } from '../../invocation/invocation-start.js';
-import type { ResponseSink } from '../../invocation/response-sink.js';
-import type { ObjectName } from '../object-runner.js';
-import type { FunctionSockets } from './function-sockets.js';
+import type { ObjectEventHead } from '../../bindings/objects/calls.js';
+import { SOCKET_LIMITS, type SocketEventHead } from '../../bindings/objects/socket-calls.js';
+import type { BridgeWork } from '../../bindings/websocket/socket-bridge.js';
+import { EdgeError, errorCode } from '../../quotas/errors.js';
+import type { HostShare } from '../../quotas/host/host-share.js';
+import type { SleepingObject, SocketEventStart, SocketGroup, SocketKeeper } from './keeper.js';
 import { type SleepingSocket, type SocketEvent, textRecord } from './sleeping-socket.js';
 
 export interface AutoResponse {
@@ -29,9 +25,9 @@ const TRY_AGAIN_CODE = 1013;
 const INTERNAL_CODE = 1011;
 const GOING_AWAY: ReadonlySet<string> = new Set(['EDGE_FUNCTION_UNLOADED', 'EDGE_ACCOUNT_REMOVED', 'EDGE_CLOSED']);
 
-export class ObjectSockets {
-  readonly name: ObjectName;
-  readonly #group: FunctionSockets;
+export class ObjectSockets implements SocketKeeper<SleepingSocket> {
+  readonly name: SleepingObject;
+  readonly #group: SocketGroup;
   readonly #sockets = new Map<number, SleepingSocket>();
   #auto: (AutoResponse & { readonly request8: Buffer; readonly record: Buffer }) | undefined;
   /** How long an event may take; 0: as any event. */
@@ -49,7 +45,7 @@ export class ObjectSockets {
   /** Calls of the object under way, in their order. */
   #calls: Promise<void> | undefined;
 
-  constructor(name: ObjectName, group: FunctionSockets) {
+  constructor(name: SleepingObject, group: SocketGroup) {
     this.name = name;
     this.#group = group;
   }
@@ -126,7 +122,7 @@ export class ObjectSockets {
   #forgetIfEmpty(): void {
     if (this.#sockets.size > 0 || this.#calls !== undefined) return;
     this.autoResponse = undefined;
-    this.#group.forget(this);
+    this.#group.forget(this.name);
   }
 
   forgetIfUnused(): void {
@@ -198,25 +194,24 @@ export class ObjectSockets {
 
   #start(socket: SleepingSocket, event: SocketEvent): void {
     this.#running++;
-    const sink = new EventSink(() => {
+    const over = (): void => {
       this.#running--;
       socket.over(event);
       this.#pump();
-    });
+    };
     const failed = (error: unknown): void => {
       this.#running--;
       this.#notStarted(socket, event, error);
       this.#pump();
     };
     try {
-      const target = this.#group.target(this.name);
-      const start = startOf(socket, event, this.eventTimeoutMs);
-      if (target.runNow(start, sink) !== undefined) {
+      const begun = this.#group.runner.beginSocketEvent(this.name, startOf(socket, event, this.eventTimeoutMs), over);
+      if (begun === undefined) {
         this.#retries = 0;
         return;
       }
       this.#isStarting = true;
-      target.run(start, sink).then(
+      begun.then(
         () => {
           this.#isStarting = false;
           this.#retries = 0;
@@ -254,38 +249,19 @@ const HAS_SOCKETS = { w: 1 } as const;
 /** To compare a message with the request, and to answer it. */
 const ANSWER_MS = 0.01;
 
-class EventSink implements ResponseSink {
-  readonly #onOver: () => void;
-
-  constructor(onOver: () => void) {
-    this.#onOver = onOver;
-  }
-
-  respond(): void {}
-  bodyReady(): void {}
-  fail(): void {}
-
-  ended(): void {
-    this.#onOver();
-  }
-}
-
 function startOf(
   { id }: SleepingSocket,
   { kind, data, code, reason }: SocketEvent,
   eventTimeoutMs: number,
-): InvocationStart {
+): SocketEventStart {
   const head: SocketEventHead = {
     s: id,
     ...(code !== undefined && { c: code }),
     ...(reason !== undefined && { r: reason }),
   };
   return {
-    kind: HostOpens.SocketEvent,
     head: kind + JSON.stringify(head),
-    isUtf8: true,
     body: data !== null && data.length > 0 ? data : null,
-    isComplete: true,
     timeoutMs: eventTimeoutMs === 0 ? undefined : eventTimeoutMs,
   };
 }

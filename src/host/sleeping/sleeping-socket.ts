@@ -5,11 +5,11 @@
  *     pending --its connection is there--> open --the connection has ended--> closed --the object has been told--> removed
  */
 
-import { SOCKET_EVENTS } from '../../../bindings/objects/sockets/socket-calls.js';
-import { RECORD_HEAD_BYTES, RecordKind } from '../../../bindings/websocket/calls.js';
-import { RecordError, recordHead } from '../../../bindings/websocket/record-codec.js';
-import type { MessageOwner } from '../../../bindings/websocket/socket-bridge.js';
-import type { ObjectSockets } from './object-sockets.js';
+import { SOCKET_EVENTS } from '../../bindings/objects/socket-calls.js';
+import { RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/calls.js';
+import { RecordError, recordHead } from '../../bindings/websocket/record-codec.js';
+import type { MessageOwner } from '../../bindings/websocket/socket-bridge.js';
+import type { SocketKeeper } from './keeper.js';
 import type { SocketEnd } from './socket-end.js';
 
 /** What has happened to a socket, and waits for the object. */
@@ -31,7 +31,7 @@ const LOST_CODE = 1006;
 
 export class SleepingSocket implements MessageOwner {
   readonly id: number;
-  readonly object: ObjectSockets;
+  readonly object: SocketKeeper<SleepingSocket>;
   readonly tags: readonly string[];
   /** When the host has answered it last. */
   answeredMs = 0;
@@ -47,7 +47,7 @@ export class SleepingSocket implements MessageOwner {
   #waitingBytes = 0;
   #running = 0;
 
-  constructor(id: number, object: ObjectSockets, tags: readonly string[]) {
+  constructor(id: number, object: SocketKeeper<SleepingSocket>, tags: readonly string[]) {
     this.id = id;
     this.object = object;
     this.tags = tags;

@@ -1,8 +1,8 @@
 /** Answers what stateful objects do with their sleeping WebSockets. Everything in the calls was written by a function. */
 
-import { cancelBody } from '../../../bindings/cancel-body.js';
-import { MAX_PASSED_NAME } from '../../../bindings/objects/calls.js';
-import { isObjectId } from '../../../bindings/objects/object-id.js';
+import { cancelBody } from '../../bindings/cancel-body.js';
+import { MAX_PASSED_NAME } from '../../bindings/objects/calls.js';
+import { isObjectId } from '../../bindings/objects/object-id.js';
 import {
   ACCEPT_BYTES,
   ATTACHMENT_FORM_BYTES,
@@ -16,19 +16,19 @@ import {
   SEND,
   SOCKET_LIMITS,
   SocketEntry,
-} from '../../../bindings/objects/sockets/socket-calls.js';
-import type { ServiceBody, ServiceCall, ServiceReply } from '../../../bindings/service.js';
-import { RECORD_HEAD_BYTES, RecordKind } from '../../../bindings/websocket/calls.js';
-import { OutgoingLink } from '../../../bindings/websocket/outgoing-link.js';
-import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
-import { isObject } from '../../../quotas/schema/describe.js';
-import { isCalling } from '../../calls/calling-origin.js';
-import type { FindCallee } from '../../calls/function-calls.js';
-import { type ObjectName, type ObjectRules, type ObjectRunner, objectsOf } from '../object-runner.js';
-import { takeHanded } from './handed-sockets.js';
-import type { ObjectSockets } from './object-sockets.js';
-import { PairedEnd } from './paired-end.js';
-import { SleepingSocket } from './sleeping-socket.js';
+} from '../../bindings/objects/socket-calls.js';
+import type { ServiceBody, ServiceCall, ServiceReply } from '../../bindings/service.js';
+import { RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/calls.js';
+import { OutgoingLink } from '../../bindings/websocket/outgoing-link.js';
+import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
+import { isObject } from '../../quotas/schema/describe.js';
+import { isCalling } from '../calls/calling-origin.js';
+import type { FindCallee } from '../calls/function-calls.js';
+import { takeHanded } from '../sleeping/handed-sockets.js';
+import type { ObjectSockets } from '../sleeping/object-sockets.js';
+import { PairedEnd } from '../sleeping/paired-end.js';
+import { SleepingSocket } from '../sleeping/sleeping-socket.js';
+import { type ObjectName, type ObjectRules, type ObjectRunner, objectsOf } from './object-runner.js';
 
 /** What one entry makes the host do, beside its bytes. */
 const ENTRY_MS = 0.004;
