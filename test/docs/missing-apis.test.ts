@@ -40,12 +40,6 @@ const MISSING = [
     'Error: SQL is not enabled for this Durable Object class',
     'EDGE_HANDLER_THREW',
   ],
-  [
-    inObject('this.ctx.acceptWebSocket(1);'),
-    [WORKERS],
-    'Error: acceptWebSocket() is not supported: call accept() of the WebSocket, which then keeps the object in memory',
-    'EDGE_HANDLER_THREW',
-  ],
   [inFetch('new HTMLRewriter();'), [WORKERS], 'ReferenceError: HTMLRewriter is not defined', 'EDGE_HANDLER_THREW'],
   [inFetch('WebAssembly.Module;'), [WORKERS], 'ReferenceError: WebAssembly is not defined', 'EDGE_HANDLER_THREW'],
   [

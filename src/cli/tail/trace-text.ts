@@ -21,13 +21,14 @@ export function lineOf(item: unknown): string {
 
 function eventText(event: unknown): string {
   if (!isObject(event)) return '';
-  const { request, response, cron, queue, batchSize, consumedEvents } = event;
+  const { request, response, cron, queue, batchSize, consumedEvents, getWebSocketEvent: socket } = event;
   if (isObject(request)) {
     const status = isObject(response) && typeof response.status === 'number' ? ` ${response.status}` : '';
     return `${textOf(request.method)} ${textOf(request.url)}${status}`;
   }
   if (isText(cron)) return `cron ${cron}`;
   if (isText(queue)) return `queue ${queue} (${typeof batchSize === 'number' ? batchSize : 0})`;
+  if (isObject(socket)) return `websocket ${textOf(socket.webSocketEventType)}`;
   return Array.isArray(consumedEvents) ? 'tail' : 'alarm';
 }
 
