@@ -7,7 +7,7 @@ import type { SleepingObject, SocketGroup, SocketRunner, Tagged } from './keeper
 import { ObjectSockets } from './object-sockets.js';
 
 /** A socket with its connection, as far as it is not counted there: its place among the others, its tags, the time of its last answer. */
-const SOCKET_BYTES = 1024;
+const SOCKET_BYTES = 512;
 
 /** Of one function. */
 export class FunctionSockets implements SocketGroup {
