@@ -23,12 +23,12 @@ import { OutgoingLink } from '../../bindings/websocket/outgoing-link.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { isObject } from '../../quotas/schema/describe.js';
 import { isCalling } from '../calls/calling-origin.js';
-import type { FindCallee } from '../calls/function-calls.js';
+import type { SleepingSockets } from '../sleeping/function-sockets.js';
 import { takeHanded } from '../sleeping/handed-sockets.js';
+import type { SleepingObject, SocketRunner } from '../sleeping/keeper.js';
 import type { ObjectSockets } from '../sleeping/object-sockets.js';
 import { PairedEnd } from '../sleeping/paired-end.js';
 import { SleepingSocket } from '../sleeping/sleeping-socket.js';
-import { type ObjectName, type ObjectRules, type ObjectRunner, objectsOf } from './object-runner.js';
 
 /** What one entry makes the host do, beside its bytes. */
 const ENTRY_MS = 0.004;
@@ -38,29 +38,28 @@ const CLASS_NAME = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]{0,254}$/u;
 /** Of a listing that is sent at once. */
 const CHUNK_BYTES = 64 * 1024;
 
+/** @param runner the objects of the function, as it is now */
 export function objectSocketCalls(
-  account: string,
-  functionName: string,
-  find: FindCallee,
-  rules: ObjectRules,
+  sockets: SleepingSockets,
+  runner: () => SocketRunner,
 ): (call: ServiceCall) => Promise<ServiceReply> {
-  const runner = (): ObjectRunner => objectsOf(find(account, { function: functionName }), rules);
-  return call => {
-    switch (call.method) {
-      case SEND:
-        return send(rules.sockets.of(runner()).object(nameOf(call.args)), call, runner());
-      case LIST:
-        return list(rules.sockets.find(runner())?.find(nameOf(call.args).className, nameOf(call.args).id), call);
-      case JOIN:
-        return join(call);
-      default:
-        return Promise.reject(new TypeError('WebSockets of objects have no such method'));
+  return async call => {
+    const { method, args } = call;
+    if (method === SEND) {
+      const name = nameOf(args);
+      return send(sockets.of(runner()).object(name), call);
     }
+    if (method === LIST) {
+      const { className, id } = nameOf(args);
+      return list(sockets.find(runner())?.find(className, id), call);
+    }
+    if (method === JOIN) return join(call);
+    throw new TypeError('WebSockets of objects have no such method');
   };
 }
 
 /** @throws TypeError for what names no object */
-function nameOf(args: unknown): ObjectName {
+function nameOf(args: unknown): SleepingObject {
   const { c, i, n }: Readonly<Record<string, unknown>> = isObject(args) ? args : {};
   if (typeof c !== 'string' || !CLASS_NAME.test(c) || typeof i !== 'string' || !isObjectId(i)) throw malformed();
   if (n !== undefined && (typeof n !== 'string' || n.length > MAX_PASSED_NAME)) throw malformed();
@@ -69,10 +68,10 @@ function nameOf(args: unknown): ObjectName {
 
 // --- what an object sends ---
 
-async function send(object: ObjectSockets, call: ServiceCall, runner: ObjectRunner): Promise<ServiceReply> {
+async function send(object: ObjectSockets, call: ServiceCall): Promise<ServiceReply> {
   const { body, work } = call;
   const isWhole = body === null || body instanceof Uint8Array;
-  const most = runner.context.limits.webSocketMessageBytes + MORE_BYTES;
+  const most = object.maxMessageBytes + MORE_BYTES;
   try {
     await object.inOrder(isWhole, () => {
       if (isWhole) return entries(object, call, body === null ? NOTHING : asBuffer(body), most);

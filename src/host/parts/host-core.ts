@@ -32,7 +32,7 @@ import { FunctionStats } from '../invocation/function-stats.js';
 import { applicationClaims } from '../objects/application-claims.js';
 import { deliverAlarm } from '../objects/deliver-alarm.js';
 import { objectCalls } from '../objects/object-calls.js';
-import type { ObjectRules } from '../objects/object-runner.js';
+import { type ObjectRules, objectsOf } from '../objects/object-runner.js';
 import { objectSocketCalls } from '../objects/socket-calls.js';
 import { HostServices } from '../services/host-services.js';
 import { SleepingSockets } from '../sleeping/function-sockets.js';
@@ -313,7 +313,10 @@ export class HostCore {
       localSend: (account, url, origin) => routes.localSend(account, url, origin),
       callFunction: account => functionCalls(account, this.#callee),
       callObject: account => objectCalls(account, this.#callee, this.#objects),
-      objectSockets: (account, name) => objectSocketCalls(account, name, this.#callee, this.#objects),
+      objectSockets: (account, name) =>
+        objectSocketCalls(this.#objects.sockets, () =>
+          objectsOf(this.#callee(account, { function: name }), this.#objects),
+        ),
       objects: this.#objects,
       alarms: this.#alarms,
       bindings: this.bindings,

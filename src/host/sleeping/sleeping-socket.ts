@@ -96,11 +96,7 @@ export class SleepingSocket implements MessageOwner {
     }
     const end = endFor(this);
     this.#end = end;
-    const early = this.#early;
-    this.#early = undefined;
-    this.object.count(-this.#earlyBytes);
-    this.#earlyBytes = 0;
-    for (const record of early ?? []) this.#pass(record);
+    for (const record of this.#takeEarly()) this.#pass(record);
     end.resume();
   }
 
@@ -166,6 +162,7 @@ export class SleepingSocket implements MessageOwner {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#end = undefined;
+    this.#takeEarly();
     if (failure !== '') this.#push({ kind: SOCKET_EVENTS.error, data: null, reason: failure });
     else this.#push({ kind: SOCKET_EVENTS.close, data: null, code, reason });
   }
@@ -215,16 +212,20 @@ export class SleepingSocket implements MessageOwner {
 
   /** Nothing waits any more. */
   #drain(): void {
-    let bytes = this.#earlyBytes;
-    for (const event of this.#waiting.splice(0)) {
-      const size = sizeOf(event);
-      this.#waitingBytes -= size;
-      bytes += size;
-    }
-    this.#early = undefined;
-    this.#earlyBytes = 0;
+    this.#takeEarly();
     this.#end = undefined;
+    let bytes = 0;
+    for (const event of this.#waiting.splice(0)) bytes += sizeOf(event);
+    this.#waitingBytes -= bytes;
     this.object.count(-bytes);
+  }
+
+  #takeEarly(): readonly Buffer[] {
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    this.object.count(-this.#earlyBytes);
+    this.#earlyBytes = 0;
+    return early;
   }
 }
 
