@@ -10,6 +10,7 @@ import type { HostBody } from '../../host-body.ts';
 import {
   ErrorCtor,
   getOwnPropertyDescriptor,
+  hasOwn,
   jsonParse,
   jsonStringify,
   PromiseCtor,
@@ -110,7 +111,7 @@ function send(request: RequestState, target: Target = NETWORK): Promise<Response
         if (isUpgrade && head.status === 101 && body !== null) {
           state.webSocket = fetchedSocket(body.exchange, protocolOf(head.headers));
         }
-        if (isUpgrade && head.status === 101 && head.w !== undefined) {
+        if (isUpgrade && head.status === 101 && hasOwn(head, 'w') && head.w !== undefined) {
           state.webSocket = handedSocket(head.w, protocolOf(head.headers));
           // The host has the connection: nothing is sent by the call.
           if (call.exchange !== undefined) op(Op.BodyEnd, call.exchange);
