@@ -56,7 +56,11 @@ class ApplicationLink implements FunctionSocketOwner, AnswerBody, BridgeOwner {
   }
 
   write(bytes: Uint8Array): number {
-    this.#far?.receive(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    try {
+      this.#far?.receive(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    } catch {
+      // A message that is too long has closed the socket, which its event says.
+    }
     return 1;
   }
 

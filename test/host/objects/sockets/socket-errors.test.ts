@@ -67,12 +67,12 @@ const SLOW = `${HEAD}
 export class Room extends StatefulObject {
   fetch() {
     const [client, server] = Object.values(new WebSocketPair());
-    this.ctx.setHibernatableWebSocketEventTimeout(100);
+    this.ctx.setHibernatableWebSocketEventTimeout(1000);
     this.ctx.acceptWebSocket(server);
     return new Response(null, { status: 101, webSocket: client });
   }
   async webSocketMessage(ws, message) {
-    if (message === 'late') await scheduler.wait(300);
+    if (message === 'late') await scheduler.wait(1500);
     if (message === 'spin') for (;;);
     ws.send(message);
   }
