@@ -36,9 +36,9 @@ export function callService(
   if (defer !== undefined) {
     // Function code may change its bytes while the call waits.
     const kept = isUint8Array(body) ? copyOf(body) : body;
-    return deferred(defer, () => send(service, method, binding, argumentText, kept, reply), reply);
+    return deferred(defer, () => callNow(service, method, binding, argumentText, kept, reply), reply);
   }
-  return send(service, method, binding, argumentText, body, reply);
+  return callNow(service, method, binding, argumentText, body, reply);
 }
 
 export interface BlockingReply {
@@ -100,7 +100,8 @@ function deferred(defer: Deferral, make: () => ServiceCall, reply: CallReply): M
   };
 }
 
-function send(
+/** For those who wait for the output gate by themselves. */
+export function callNow(
   service: ServiceId,
   method: string,
   binding: string,

@@ -135,7 +135,7 @@ export const EDGE_ERRORS = {
     status: 503,
     text: 'too much work is waiting',
     remedy:
-      'Retry later. The message names the bound (`hostBytes`, `openInvocations`, `openDescriptors`, `maxIsolates`, `maxIsolatesPerAccount`, `memoryBytes`, `callbacks.concurrency`); raise it if the machine can take more.',
+      'Retry later. The message names the bound (`hostBytes`, `openInvocations`, `openDescriptors`, `sleepingWebSockets`, `maxIsolates`, `maxIsolatesPerAccount`, `memoryBytes`, `callbacks.concurrency`); raise it if the machine can take more.',
   },
   EDGE_PROTOCOL: {
     status: 502,

@@ -48,7 +48,22 @@ declare global {
   interface WebSocket {
     /** Receives messages from now on. A socket made by the constructor needs none of it. */
     accept(options?: { allowHalfOpen?: boolean }): void;
+    /** Keeps a copy of the value with the socket: of one that sleeps for as long as it is open. At most 16,384 bytes when it is serialized. */
+    serializeAttachment(value: unknown): void;
+    /** A copy of the value; null when there is none. */
+    deserializeAttachment(): any;
   }
+
+  /** A message that the host answers by itself. @see StatefulObjectState.setWebSocketAutoResponse */
+  interface WebSocketRequestResponsePair {
+    readonly request: string;
+    readonly response: string;
+  }
+  var WebSocketRequestResponsePair: {
+    prototype: WebSocketRequestResponsePair;
+    /** At most 2,048 bytes each. */
+    new (request: string, response: string): WebSocketRequestResponsePair;
+  };
 
   interface ResponseInit {
     /** With status 101: the socket that the client gets. */

@@ -322,6 +322,23 @@ declare global {
      * stored.
      */
     blockConcurrencyWhile<R>(callback: () => Promise<R>): Promise<R>;
+    /**
+     * The WebSocket, one of a pair whose other one is returned in a Response, sleeps from now on: the host keeps it, no instance is needed for that, and its
+     * messages are calls of webSocketMessage(). At most 10 tags of 256 characters; 32,768 sockets of one object.
+     */
+    acceptWebSocket(socket: WebSocket, tags?: Iterable<string>): void;
+    /** Those that were accepted by acceptWebSocket() and are open: all, or those with the tag. */
+    getWebSockets(tag?: string): WebSocket[];
+    /** The tags of a WebSocket that was accepted by acceptWebSocket(). */
+    getTags(socket: WebSocket): string[];
+    /** The host answers the request of the pair by itself, on each of these WebSockets, without waking the object. Without a pair it does no more. */
+    setWebSocketAutoResponse(pair?: WebSocketRequestResponsePair): void;
+    getWebSocketAutoResponse(): WebSocketRequestResponsePair | null;
+    /** When the host has answered the WebSocket last, as of the last event of the object. */
+    getWebSocketAutoResponseTimestamp(socket: WebSocket): Date | null;
+    /** How long an event of these WebSockets may take until it is answered: 0 to 604,800,000 milliseconds; 0 or nothing for no bound of its own. */
+    setHibernatableWebSocketEventTimeout(timeoutMs?: number): void;
+    getHibernatableWebSocketEventTimeout(): number | null;
     /** Ends the instance: what it was doing fails with the reason, and the next call makes a new one. */
     abort(reason?: unknown): never;
   }
@@ -436,6 +453,7 @@ declare global {
       | TraceItemQueueEventInfo
       | TraceItemAlarmEventInfo
       | TraceItemJsRpcEventInfo
+      | TraceItemHibernatableWebSocketEventInfo
       | TraceItemTailEventInfo
       | null;
     readonly logs: readonly {
@@ -486,6 +504,15 @@ declare global {
 
   interface TraceItemJsRpcEventInfo {
     readonly rpcMethod: string;
+  }
+
+  interface TraceItemHibernatableWebSocketEventInfo {
+    readonly getWebSocketEvent: {
+      readonly webSocketEventType: 'message' | 'close' | 'error';
+      /** Of a close. */
+      readonly code?: number;
+      readonly wasClean?: boolean;
+    };
   }
 
   interface TraceItemTailEventInfo {

@@ -24,12 +24,18 @@ declare module 'edgehost:workers' {
 
   /**
    * The class of stateful objects: `export class Room extends StatefulObject<Env> { ... }`. One instance is made for each object that is called, and handles
-   * all of its events: `fetch(request)`, methods that are called, `alarm(info)`.
+   * all of its events: `fetch(request)`, methods that are called, `alarm(info)`, and of WebSockets that sleep `webSocketMessage(socket, message)`,
+   * `webSocketClose(socket, code, reason, wasClean)` and `webSocketError(socket, error)`.
    */
   export abstract class StatefulObject<Env = FunctionEnv> {
     constructor(context: StatefulObjectState, env: Env);
     protected readonly ctx: StatefulObjectState;
     protected readonly env: Env;
+    webSocketMessage?(socket: WebSocket, message: string | ArrayBuffer): void | Promise<void>;
+    /** `code` 1005 for a close without one, 1006 for a connection that has ended without a close. The close is answered already. */
+    webSocketClose?(socket: WebSocket, code: number, reason: string, wasClean: boolean): void | Promise<void>;
+    /** In place of a close: what the client has sent is no message, or it has not taken what was sent to it. */
+    webSocketError?(socket: WebSocket, error: unknown): void | Promise<void>;
   }
 
   /** The class of objects that are passed by reference: who gets one gets a stub, and calls its methods where it is. */

@@ -45,6 +45,10 @@ interface WebSocket extends EventTarget {
   send(message: string | ArrayBuffer | ArrayBufferView): void;
   /** `code`: 1000 to 4999 without 1004, 1005, 1006 and 1015. `reason`: at most 123 bytes. */
   close(code?: number, reason?: string): void;
+  /** Keeps a copy of the value with the socket: of one that sleeps for as long as it is open. At most 16,384 bytes when it is serialized. */
+  serializeAttachment(value: unknown): void;
+  /** A copy of the value; null when there is none. */
+  deserializeAttachment(): any;
   addEventListener<K extends keyof WebSocketEventMap>(
     type: K,
     listener: (event: WebSocketEventMap[K]) => void,
@@ -77,4 +81,15 @@ interface WebSocketPair {
 declare var WebSocketPair: {
   prototype: WebSocketPair;
   new (): WebSocketPair & { readonly 0: WebSocket; readonly 1: WebSocket };
+};
+
+/** A message that the host answers by itself. @see StatefulObjectState.setWebSocketAutoResponse */
+interface WebSocketRequestResponsePair {
+  readonly request: string;
+  readonly response: string;
+}
+declare var WebSocketRequestResponsePair: {
+  prototype: WebSocketRequestResponsePair;
+  /** At most 2,048 bytes each. */
+  new (request: string, response: string): WebSocketRequestResponsePair;
 };

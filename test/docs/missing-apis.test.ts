@@ -40,12 +40,6 @@ const MISSING = [
     'Error: Bookmarks are not supported: the storage of an object cannot be set back to an earlier time',
     'EDGE_HANDLER_THREW',
   ],
-  [
-    inObject('this.ctx.acceptWebSocket(1);'),
-    [WORKERS],
-    'Error: acceptWebSocket() is not supported: call accept() of the WebSocket, which then keeps the object in memory',
-    'EDGE_HANDLER_THREW',
-  ],
   [inFetch('new HTMLRewriter();'), [WORKERS], 'ReferenceError: HTMLRewriter is not defined', 'EDGE_HANDLER_THREW'],
   [inFetch('WebAssembly.Module;'), [WORKERS], 'ReferenceError: WebAssembly is not defined', 'EDGE_HANDLER_THREW'],
   [

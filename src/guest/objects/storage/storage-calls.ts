@@ -31,7 +31,7 @@ import { rejection } from '../../rejection.ts';
 import type { ListRange } from './arguments.ts';
 import { copyOf, type Entries, type Entry, packEntries, packKeys, unpackEntries } from './packing.ts';
 
-export interface Reply {
+export interface ReceivedReply {
   readonly head: unknown;
   readonly body: Uint8Array;
 }
@@ -110,14 +110,19 @@ export class StorageCalls {
     return this.#call(WRITE, args, body, onSent);
   }
 
-  async #call(method: string, args: string, body: Uint8Array | null, onSent: () => void = ignore): Promise<Reply> {
+  async #call(
+    method: string,
+    args: string,
+    body: Uint8Array | null,
+    onSent: () => void = ignore,
+  ): Promise<ReceivedReply> {
     if (this.#user === undefined) return this.#callOpened(method, args, body, onSent);
     const reply = this.#send(method, args, body);
     onSent();
     return reply;
   }
 
-  async #callOpened(method: string, args: string, body: Uint8Array | null, onSent: () => void): Promise<Reply> {
+  async #callOpened(method: string, args: string, body: Uint8Array | null, onSent: () => void): Promise<ReceivedReply> {
     try {
       this.#opening ??= this.#open();
       const invocation = currentInvocation();
@@ -143,12 +148,12 @@ export class StorageCalls {
   }
 
   /** Makes a call for whose answer the thread stands still. */
-  callNow(method: string, args: string, body: Uint8Array | null): Reply {
+  callNow(method: string, args: string, body: Uint8Array | null): ReceivedReply {
     if (this.#user === undefined) this.#opened(this.#sendNow(0, OPEN, '', null).head as OpenedObject); // the host's
     return this.#sendNow(this.#user ?? 0, method, args, body);
   }
 
-  #sendNow(user: number, method: string, args: string, body: Uint8Array | null): Reply {
+  #sendNow(user: number, method: string, args: string, body: Uint8Array | null): ReceivedReply {
     const sent = body === null || typedArrayLength(body) === 0 ? undefined : body;
     const reply = callServiceBlocking(ServiceId.ObjectStorage, method, `${this.#address},"s":${user}${args}}`, sent);
     return { head: jsonParse(reply.head), body: reply.body };
@@ -161,11 +166,11 @@ export class StorageCalls {
     this.wasEmpty = e;
   }
 
-  #send(method: string, args: string, body: Uint8Array | null): Promise<Reply> {
+  #send(method: string, args: string, body: Uint8Array | null): Promise<ReceivedReply> {
     return this.#sendAs(this.#user ?? 0, method, args, body);
   }
 
-  #sendAs(user: number, method: string, args: string, body: Uint8Array | null): Promise<Reply> {
+  #sendAs(user: number, method: string, args: string, body: Uint8Array | null): Promise<ReceivedReply> {
     const head = `${this.#address},"s":${user}${args}}`;
     const sent = body !== null && typedArrayLength(body) === 0 ? null : body;
     return new PromiseCtor(resolve => {
@@ -179,7 +184,7 @@ export class StorageCalls {
 
 const EXISTENCE = ',"x":true';
 
-function addFound(values: (Uint8Array | null)[], { head, body }: Reply, isExistence: boolean): void {
+function addFound(values: (Uint8Array | null)[], { head, body }: ReceivedReply, isExistence: boolean): void {
   const { n: lengths } = head as FoundValues; // the host's
   let at = 0;
   for (let i = 0; i < lengths.length; i++) {
@@ -214,7 +219,7 @@ function listCall(
   return { args: `,"l":${limit},"r":${isReverse},"b":${bits}`, body: packKeys(keys) };
 }
 
-function pageOf({ head, body }: Reply): Page {
+function pageOf({ head, body }: ReceivedReply): Page {
   return { entries: unpackEntries(body), isDone: (head as ListedPage).d }; // the host's
 }
 
@@ -225,13 +230,13 @@ export function holdFor(invocation: Invocation, promise: Promise<unknown>): void
   promiseThen(promise, over, over);
 }
 
-function received(text: string, body: HostBody | null): Reply | Promise<Reply> {
+export function received(text: string, body: HostBody | null): ReceivedReply | Promise<ReceivedReply> {
   const head: unknown = jsonParse(text);
   if (body === null) return { head, body: NOTHING };
   return body.isComplete ? { head, body: body.bytes() } : collected(head, body);
 }
 
-async function collected(head: unknown, body: HostBody): Promise<Reply> {
+export async function collected(head: unknown, body: HostBody): Promise<ReceivedReply> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for (let chunk = await body.next(); chunk !== undefined; chunk = await body.next()) {

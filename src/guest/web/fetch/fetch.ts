@@ -1,13 +1,16 @@
 /** fetch(): a call of the fetch service of the host process. @see https://fetch.spec.whatwg.org/#fetch-method */
 import type { CalledObject } from '../../../bindings/objects/calls.ts';
 import { ServiceId } from '../../../bindings/service-id.ts';
+import { Op } from '../../../isolate/ops/table.ts';
 import { goesWhole, takeOutgoing } from '../../body-out.ts';
+import { op } from '../../bridge.ts';
 import { callOpen, callService } from '../../call-service.ts';
 import type { CallReply } from '../../calls.ts';
 import type { HostBody } from '../../host-body.ts';
 import {
   ErrorCtor,
   getOwnPropertyDescriptor,
+  hasOwn,
   jsonParse,
   jsonStringify,
   PromiseCtor,
@@ -21,7 +24,7 @@ import {
 import { rejection } from '../../rejection.ts';
 import { requireHandler } from '../../scope.ts';
 import { protocolOf } from '../../websockets/connect.ts';
-import { fetchedSocket } from '../../websockets/upgrade.ts';
+import { fetchedSocket, handedSocket } from '../../websockets/upgrade.ts';
 import { defineValue, requireArguments } from '../base/idl.ts';
 import { addAbortAlgorithm, removeAbortAlgorithm } from '../scheduling/abort.ts';
 import { cancel } from '../streams/streams.ts';
@@ -40,6 +43,8 @@ interface ReplyHead {
   readonly url: string;
   readonly redirected: boolean;
   readonly decoded?: boolean;
+  /** The answer is a socket that sleeps: the number that it was handed by. */
+  readonly w?: number;
 }
 
 export function fetch(input: unknown, init: unknown = undefined): Promise<Response> {
@@ -106,6 +111,11 @@ function send(request: RequestState, target: Target = NETWORK): Promise<Response
         if (isUpgrade && head.status === 101 && body !== null) {
           state.webSocket = fetchedSocket(body.exchange, protocolOf(head.headers));
         }
+        if (isUpgrade && head.status === 101 && hasOwn(head, 'w') && head.w !== undefined) {
+          state.webSocket = handedSocket(head.w, protocolOf(head.headers));
+          // The host has the connection: nothing is sent by the call.
+          if (call.exchange !== undefined) op(Op.BodyEnd, call.exchange);
+        }
         if (integrity === '') resolve(createResponse(state));
         else promiseThen(verified(state, integrity), resolve, error => reject(toNetworkError(error)));
       },
@@ -153,7 +163,7 @@ function start(
   request: RequestState,
   { service, binding, called }: Target,
   reply: CallReply,
-): { abort(reason: unknown): void } {
+): { abort(reason: unknown): void; readonly exchange?: number } {
   const { body } = request;
   const pairs = request.headerPairs();
   if (asksForWebSocket(request)) {

@@ -39,7 +39,7 @@ export class UpgradeConnection {
       response.emit('close');
       socket.end();
     });
-    socket.on('error', () => socket.destroy());
+    socket.on('error', destroy);
     socket.on('data', this.#onData).on('end', this.#onEnd);
   }
 
@@ -60,4 +60,9 @@ export class UpgradeConnection {
     if ('setKeepAlive' in socket) (socket as Socket).setKeepAlive(true, KEEP_ALIVE_MS);
     return { socket, early: this.#early };
   }
+}
+
+/** It stays with the connection for as long as that is open, so it holds nothing else. */
+function destroy(this: Duplex): void {
+  this.destroy();
 }

@@ -1,4 +1,5 @@
 /** What tails get of an invocation that is over, in the shape that tail functions of hosted platforms get. */
+import { SOCKET_EVENTS, type SocketEventHead } from '../../../bindings/objects/socket-calls.js';
 import type { FetchChain } from '../../../bindings/service.js';
 import { HostOpens } from '../../../protocol/messages.js';
 import type { InvocationKind } from '../../../quotas/limits.js';
@@ -48,7 +49,16 @@ export type TraceEvent =
   | { readonly scheduledTime: number }
   /** Of a call. */
   | { readonly rpcMethod: string }
+  /** Of a sleeping WebSocket of a stateful object. */
+  | { readonly getWebSocketEvent: TraceSocketEvent }
   | { readonly consumedEvents: readonly { readonly scriptName: string }[] };
+
+export interface TraceSocketEvent {
+  readonly webSocketEventType: 'message' | 'close' | 'error';
+  /** Of a close. */
+  readonly code?: number;
+  readonly wasClean?: boolean;
+}
 
 export interface TraceItem {
   readonly scriptName: string;
@@ -175,9 +185,25 @@ function eventOf(start: TracedEvent, status: number | undefined, hasHead: boolea
     }
     case HostOpens.Rpc:
       return { rpcMethod: rpcMethodOf(start) ?? '' };
+    case HostOpens.SocketEvent:
+      return { getWebSocketEvent: socketEventOf(head) };
     default:
       return null;
   }
+}
+
+const SOCKET_TYPES: Readonly<Record<string, TraceSocketEvent['webSocketEventType']>> = {
+  [SOCKET_EVENTS.close]: 'close',
+  [SOCKET_EVENTS.error]: 'error',
+};
+const LOST_CODE = 1006;
+
+/** The head is a letter and JSON of SocketEventHead. */
+function socketEventOf(head: string): TraceSocketEvent {
+  const webSocketEventType = SOCKET_TYPES[head.slice(0, 1)] ?? 'message';
+  if (webSocketEventType !== 'close') return { webSocketEventType };
+  const { c: code = 0 }: SocketEventHead = JSON.parse(head.slice(1)); // written by this process
+  return { webSocketEventType, code, wasClean: code !== LOST_CODE };
 }
 
 const MAX_URL = 16 * 1024;
