@@ -148,7 +148,7 @@ export class SqlStore implements SqlEngine {
     if (ready !== undefined) await ready;
     // A new database is written first, or there is nothing to read.
     const isReading = call.isReading && this.#stored.bytes > 0;
-    return this.#file.run({ ...call, kind, isReading, isInternal: false, signal: call.signal });
+    return this.#file.run({ ...call, kind, isReading, isInternal: false });
   }
 
   #ready(): Promise<void> | undefined {
@@ -167,7 +167,7 @@ export class SqlStore implements SqlEngine {
       statements: 0,
       isReading: isReading && this.#stored.bytes > 0,
       isInternal: kind === 'import',
-      signal: undefined,
+      isGone: undefined,
       work,
       bounds,
     });
@@ -247,7 +247,7 @@ export class SqlStore implements SqlEngine {
       statements: 0,
       isReading: false,
       isInternal: true,
-      signal: undefined,
+      isGone: undefined,
       work: OWN_WORK,
     });
     await file.close(this.#failure('reset'));
