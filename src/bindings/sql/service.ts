@@ -137,7 +137,8 @@ function chunksOf(text: Buffer, release: () => void, signal: AbortSignal): Servi
         end();
         return { done: true, value: undefined };
       }
-      const value = text.subarray(at, at + CHUNK);
+      // A copy: streams of bytes take the memory of what they are given, and this is part of more.
+      const value = new Uint8Array(text.subarray(at, at + CHUNK));
       at += value.byteLength;
       return { done: false, value };
     },

@@ -106,11 +106,13 @@ export class Authorizer {
     action: number,
     first: string | null,
     second: string | null,
-    _database: string | null,
+    database: string | null,
     trigger: string | null,
   ): number => {
     this.decisions++;
     if (this.isTrusted) return OK;
+    // A name such as temp.a is not asked for as what is temporary.
+    if (database === 'temp' && !isOfRenaming(action, first ?? '')) return DENY;
     if (trigger !== null) this.isMoreThanInsert = true;
     return this.#decide(action, first ?? '', second);
   };
@@ -207,6 +209,11 @@ export class Authorizer {
     if (value !== null) this.hasSettings = true;
     return OK;
   }
+}
+
+/** SQLite itself looks for triggers of a table that gets another name. It lets no statement write there. */
+function isOfRenaming(action: number, table: string): boolean {
+  return (action === Action.Read || action === Action.Update) && /^sqlite_temp_(?:schema|master)$/i.test(table);
 }
 
 export const TRANSACTION_TEXT =

@@ -3,7 +3,7 @@ import { SAME_SQL } from '../calls.js';
 import { SQL_LIMITS } from '../limits.js';
 import { type Connection, NeedsOwnTransaction, NeedsWriter } from './connection.js';
 import type { JobHead, JobOutcome } from './frames.js';
-import { copyDatabase, dumpDatabase, importText } from './maintenance.js';
+import { checkDatabase, copyDatabase, dumpDatabase, importText } from './maintenance.js';
 import { appliedMigrations, migrate } from './migrations.js';
 import type { SqliteValue } from './sqlite.js';
 import { isFull, sqliteText } from './sqlite-errors.js';
@@ -137,7 +137,7 @@ function perform(connection: Connection, { head, payload }: Job, isInTransaction
     case 'migrations':
       return appliedMigrations(connection);
     case 'check':
-      return JSON.stringify(connection.trustedRows('PRAGMA quick_check(1)'));
+      return checkDatabase(connection);
   }
 }
 
