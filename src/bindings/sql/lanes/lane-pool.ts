@@ -76,7 +76,8 @@ export class LanePool {
       slow.beganAt = performance.now();
       this.#groups.add(slow);
       this.#ticker ??= setInterval(() => this.#tick(), TICK_MS).unref();
-      hooks.onBegin(() => lane.stop());
+      const { group: number } = lane;
+      hooks.onBegin(() => lane.stop(number));
       try {
         await ended;
       } finally {

@@ -1,5 +1,6 @@
 /** A process of the engine, from the host's side. It runs one group of jobs at a time. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
 import { constants, setPriority } from 'node:os';
 import { dirname } from 'node:path';
 import process from 'node:process';
@@ -91,10 +92,13 @@ export class Lane {
       child.once('close', () => this.#onEnd(said, resolve));
     });
     // It does not keep an application running that has nothing else to do.
-    for (const stream of child.stdio) {
-      if (stream && 'unref' in stream && typeof stream.unref === 'function') stream.unref();
-    }
+    const pipes = [child.stdio[3] as Socket, child.stdio[4] as Socket]; // as stdio above says
+    for (const pipe of pipes) pipe.unref();
     child.unref();
+    // What runs, or ran, in it waits for their end, and with it perhaps the application.
+    child.once('exit', () => {
+      for (const pipe of pipes) pipe.ref();
+    });
   }
 
   get isIdle(): boolean {
@@ -118,9 +122,14 @@ export class Lane {
     if (this.open.delete(path)) this.#write(frame({ close: path }, []));
   }
 
-  /** Ends the process, whatever it does; what runs is rejected with the job that was running. */
-  stop(): void {
-    if (this.isEnding) return;
+  /** The group that runs, to be stopped; undefined when none does. */
+  get group(): number | undefined {
+    return this.#running?.group;
+  }
+
+  /** Ends the process while it runs the group, whatever it does; what runs is rejected with the job that was running. */
+  stop(group: number | undefined): void {
+    if (this.isEnding || this.group !== group) return;
     this.isEnding = true;
     this.#child.ref();
     this.#control.write('x');
@@ -167,7 +176,7 @@ export class Lane {
     if (running.left > 0) return;
     this.#running = undefined;
     if (isWorn === true) this.end();
-    else this.#child.unref();
+    else if (!this.isEnding) this.#child.unref();
     running.resolve();
   }
 
