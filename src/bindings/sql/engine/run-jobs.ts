@@ -27,7 +27,7 @@ class LostTransaction extends Error {}
 /** Jobs of one transaction are answered together: so long do those that are done wait for the next one. */
 const TOGETHER_MS = 100;
 
-/** The statements of a job, which are parsed once. Undefined when they are malformed, which running it finds out. */
+/** Whether the job took no time when it ran last: answers may wait for it. */
 export function isQuick(connection: Connection, { head, payload }: Job): boolean {
   return head.kind === 'query' && head.statements === 1 && connection.isQuick(firstSql(payload));
 }
