@@ -15,7 +15,8 @@ export function hostPlatform(service: Service): ClientPlatform<ReadableStream<Ui
     call: async (method, args, body) => {
       const owned = body === null ? null : ownedBody(body);
       const reply = await service({ method, args, body: owned, signal: NEVER, work: OWN_WORK });
-      return { head: reply.head, body: answerBody(reply.body) };
+      const { headText } = reply;
+      return { head: headText === undefined ? reply.head : JSON.parse(headText), body: answerBody(reply.body) };
     },
     ReadableStream,
     Blob,

@@ -46,6 +46,8 @@ export interface ServiceCall {
   readonly body: ServiceBody | null;
   /** Fires when the invocation is over or the function gives the call up. */
   readonly signal: AbortSignal;
+  /** Whether it has fired, without the price of a signal, which is made when it is first asked for. @default `signal.aborted` */
+  readonly isGivenUp?: boolean;
   /** Headers of its trace, for what is sent on: names and values in turn. Undefined while nothing is traced. */
   readonly traceHeaders?: readonly string[] | undefined;
   /** Counts what the call makes the host do. */
@@ -56,7 +58,9 @@ export interface ServiceCall {
 
 export interface ServiceReply {
   /** Serialised with JSON.stringify. */
-  readonly head: unknown;
+  readonly head?: unknown;
+  /** The head as JSON, where it is there already: in the place of `head`. */
+  readonly headText?: string;
   readonly body?: ServiceBody | null;
   /**
    * Of a call whose connection outlasts the body of its answer, which is then a stream: it settles when the connection is closed. What it rejects

@@ -1,11 +1,19 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import type { EdgeHost } from '../../src/index.js';
+import { temporaryDirectory } from '../bindings/bucket/stores.js';
 import { newHost } from '../host/new-host.js';
 
 const TOKEN = 't'.repeat(40);
 const DATABASES = '/accounts/acme/sql/databases';
 
-test('databases are made, queried, exported, imported and deleted, by who may', async t => {
-  const host = newHost(t, { isolation: 'thread' });
+for (const services of ['inline', 'process'] as const) {
+  test(`databases are made, queried, exported, imported and deleted, by who may; services: ${services}`, async t => {
+    const place = services === 'process' && ({ services, storage: await temporaryDirectory(t), usage: false } as const);
+    await useDatabases(t, newHost(t, { isolation: services === 'process' ? 'process' : 'thread', ...place }));
+  });
+}
+
+async function useDatabases(t: ExecutionContext, host: EdgeHost): Promise<void> {
   host.account('acme', { limits: { sqlDatabases: 2 } });
   const caller = (permissions: 'all' | readonly ['sql:read'] | readonly ['kv:read']) => {
     const api = host.management({ tokens: [{ name: 'a', token: TOKEN, account: 'acme', permissions }] });
@@ -54,4 +62,4 @@ test('databases are made, queried, exported, imported and deleted, by who may', 
   t.is((await reader('GET', '/main')).status, 200);
   t.is((await reader('POST', '/main/query', { sql: 'SELECT 1' })).status, 403);
   t.is((await caller(['kv:read'])('GET', '/main')).status, 403);
-});
+}

@@ -6,8 +6,11 @@
 /** A value of a statement: numbers are finite; `h` is a BLOB in hexadecimal digits. */
 export type WireParameter = null | number | string | { readonly h: string };
 
+/** In the place of the text of a statement: it is that of the statement before. */
+export const SAME_SQL = 0;
+
 /** The body of `query`: the statements with their values. */
-export type WireQueries = readonly (readonly [sql: string, ...values: WireParameter[]])[];
+export type WireQueries = readonly (readonly [sql: string | typeof SAME_SQL, ...values: WireParameter[]])[];
 
 /** The arguments of `query` and `exec`. */
 export interface WireQueryArguments {
@@ -15,29 +18,24 @@ export interface WireQueryArguments {
   readonly n: number;
   /** The statements seem to change nothing. They are run where they can if they do. */
   readonly r?: true;
+  /** The answer is to have a bookmark. */
+  readonly s?: true;
 }
 
-/** The result of one statement. BLOBs are arrays of numbers. */
-export interface WireResult {
-  /** The names of the columns. */
-  readonly c: readonly string[];
-  readonly r: readonly (readonly unknown[])[];
-  readonly m: WireMeta;
-}
+/** The result of one statement: what comes after the duration stands for one that writes. BLOBs are arrays of numbers. */
+export type WireResult = readonly [
+  columns: readonly string[],
+  rows: readonly (readonly unknown[])[],
+  milliseconds: number,
+  changes?: number,
+  lastRowId?: number,
+];
 
-export interface WireMeta {
-  /** Milliseconds. */
-  readonly duration: number;
-  readonly changes: number;
-  readonly last_row_id: number;
-  readonly changed_db: boolean;
-  readonly size_after: number;
-  readonly rows_read: number;
-  readonly rows_written: number;
-}
+/** The size of the database in bytes when the call has ended, and a result for each statement. */
+export type WireResults = readonly [size: number, results: readonly WireResult[]];
 
 /** The JSON of an answer: the results of `query`, what `exec` did, or why it failed. */
-export type WireAnswer = readonly WireResult[] | WireExecuted | WireFailure;
+export type WireAnswer = WireResults | WireExecuted | WireFailure;
 
 export interface WireExecuted {
   readonly count: number;
@@ -49,12 +47,12 @@ export interface WireFailure {
   readonly e: string;
 }
 
-/** The head of an answer: its JSON where it is short, and the bookmark. A long one follows as the body. */
+/** The head of an answer: the answer itself where it is short, and the bookmark where one was asked for. A long one follows as the body. */
 export interface WireReply {
-  readonly t?: string;
+  readonly a?: WireAnswer;
   /** The bytes of the body. */
   readonly s?: number;
-  readonly b: string;
+  readonly b?: string;
 }
 
 /** The configuration of the client in a function: nothing. */

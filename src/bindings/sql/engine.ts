@@ -18,7 +18,8 @@ export interface SqlCall {
   readonly statements: number;
   /** They seem to change nothing. */
   readonly isReading: boolean;
-  readonly signal?: AbortSignal | undefined;
+  /** Whether nobody waits for the answer any more. Undefined: somebody always does. */
+  readonly isGone: (() => boolean) | undefined;
   readonly work: CallWork;
   /** @default no bounds */
   readonly bounds?: SqlBounds | undefined;

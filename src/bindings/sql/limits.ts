@@ -28,6 +28,8 @@ export const SQL_LIMITS = {
   waitingCalls: 1000,
   /** The process that runs the statements, SQLite's memory included; what Node itself takes of it is about 60 MiB. */
   processBytes: 320 * MIB,
+  /** Exports, backups, imports and restores of one account at once. */
+  wholeFiles: 2,
   /** The text of an import. */
   importBytes: 64 * MIB,
 } as const;

@@ -50,14 +50,14 @@ export function sqlService(open: () => Promise<SqlEngine>, options: SqlServiceOp
 }
 
 async function sqlCall(call: ServiceCall, { limits, isApplication = false }: SqlServiceOptions): Promise<SqlCall> {
-  const { args, work, signal } = call;
+  const { args, work } = call;
   const { n, r } = isObject(args) ? (args as { n?: unknown; r?: unknown }) : {}; // every object can be read from
   const statements = typeof n === 'number' && Number.isInteger(n) ? n : 0;
   if (statements < 1 || statements > SQL_LIMITS.batchStatements) {
     throw new SqlError(30001, `A batch has 1 to ${SQL_LIMITS.batchStatements} statements, not ${statements}`);
   }
   if (statements > 1) work.countQueries?.(statements - 1);
-  const payload = await whole(call);
+  const payload = call.body instanceof Uint8Array ? bounded(call.body) : await whole(call);
   work.charge(costOf(payload.byteLength, HOST_COSTS.movedMbMs));
   return {
     payload,
@@ -65,7 +65,7 @@ async function sqlCall(call: ServiceCall, { limits, isApplication = false }: Sql
     isReading: r === true,
     work,
     bounds: limits,
-    signal: isApplication ? undefined : signal,
+    isGone: isApplication ? undefined : () => call.isGivenUp ?? call.signal.aborted,
   };
 }
 
@@ -107,14 +107,15 @@ async function answered(
   { text, release }: FileAnswer,
   call: ServiceCall,
 ): Promise<ServiceReply> {
-  const bookmark = engine.bookmark();
+  const bookmark = isObject(call.args) && 's' in call.args ? engine.bookmark() : undefined;
   if (text.byteLength <= HEAD_BYTES) {
+    // A WireReply around what is JSON already.
+    const headText = `{"a":${text.toString()}${bookmark === undefined ? '' : `,"b":"${bookmark}"`}}`;
     release();
-    const head: WireReply = { t: text.toString(), b: bookmark };
-    return { head };
+    return { headText };
   }
   work.charge(costOf(text.byteLength, HOST_COSTS.movedMbMs));
-  const head: WireReply = { s: text.byteLength, b: bookmark };
+  const head: WireReply = { s: text.byteLength, ...(bookmark !== undefined && { b: bookmark }) };
   return { head, body: chunksOf(text, release, call.signal) };
 }
 
@@ -136,7 +137,8 @@ function chunksOf(text: Buffer, release: () => void, signal: AbortSignal): Servi
         end();
         return { done: true, value: undefined };
       }
-      const value = text.subarray(at, at + CHUNK);
+      // A copy: streams of bytes take the memory of what they are given, and this is part of more.
+      const value = new Uint8Array(text.subarray(at, at + CHUNK));
       at += value.byteLength;
       return { done: false, value };
     },

@@ -44,7 +44,22 @@ export async function queryDatabase(context: Context, { sql, params = [] }: Bodi
 
 export async function exportDatabase(context: Context): Promise<Reply> {
   const engine = await engineOf(context);
-  return { result: null, raw: ReadableStream.from(engine.export()), mediaType: 'application/sql' };
+  return { result: null, raw: ReadableStream.from(await begun(engine.export())), mediaType: 'application/sql' };
+}
+
+/** What cannot be read at all is an answer with a status of its own. */
+async function begun(source: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+  const iterator = source[Symbol.asyncIterator]();
+  let first: IteratorResult<Uint8Array> | undefined = await iterator.next();
+  const rest: AsyncIterator<Uint8Array> = {
+    async next() {
+      const result = first ?? (await iterator.next());
+      first = undefined;
+      return result;
+    },
+    return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
+  };
+  return { [Symbol.asyncIterator]: () => rest };
 }
 
 export async function importDatabase(context: Context): Promise<Reply> {

@@ -135,6 +135,10 @@ class FunctionCall implements ServiceCall {
   get signal(): AbortSignal {
     return this.#io.signal;
   }
+
+  get isGivenUp(): boolean {
+    return this.#io.isFailed;
+  }
 }
 
 function hasBody({ body = null }: ServiceReply): boolean {
@@ -147,7 +151,7 @@ async function send(
   reply: ServiceReply,
   connection: Connection | undefined,
 ): Promise<void> {
-  const head = JSON.stringify(reply.head ?? null);
+  const head = reply.headText ?? JSON.stringify(reply.head ?? null);
   const body = reply.body ?? null;
   if (body === null || body instanceof Uint8Array) {
     exchange.reply(200, head, true, body, true);

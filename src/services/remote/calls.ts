@@ -42,6 +42,7 @@ import type {
   SettleResult,
 } from '../../bindings/queue/broker.js';
 import type { ServiceId } from '../../bindings/service-id.js';
+import type { AppliedMigration, SqlBounds, SqlInfo } from '../../bindings/sql/engine.js';
 import type { EdgeErrorCode } from '../../quotas/errors.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { StorageBounds, StoredSum } from '../../storage/accounts/account-sum.js';
@@ -264,6 +265,14 @@ export interface ValueCalls {
   'queue.backlog': (queue: NamedAddress) => Omit<QueueMetrics, 'oldestMessageTimestamp'>;
   'queue.change': (queue: NamedAddress, settings: Partial<QueueSettings>) => QueueInfo;
   'queue.purge': (queue: NamedAddress) => number;
+  /** Makes the database when it does not exist. */
+  'sql.open': (database: NamedAddress, bounds: SqlBounds | undefined) => undefined;
+  'sql.exists': (database: NamedAddress) => boolean;
+  'sql.create': (database: NamedAddress, bounds: SqlBounds | undefined) => boolean;
+  'sql.remove': (database: NamedAddress) => undefined;
+  'sql.list': (account: string) => SqlInfo[];
+  'sql.migrate': (database: NamedAddress, name: string, sql: string, bounds: SqlBounds | undefined) => boolean;
+  'sql.migrations': (database: NamedAddress) => readonly AppliedMigration[];
   /** Adds a message of the sender, unless it has been added. */
   'usage.add': (sender: string, number: number, entries: readonly UsageEntry[]) => undefined;
   /** The sender sends nothing more. */
@@ -299,6 +308,11 @@ export interface BodyCalls {
     hasBody: boolean,
     options: Omit<CachePutOptions, 'signal'>,
   ) => boolean;
+  'sql.export': (database: NamedAddress) => undefined;
+  'sql.backup': (database: NamedAddress) => undefined;
+  /** The number of statements. */
+  'sql.import': (database: NamedAddress, bounds: SqlBounds | undefined) => number;
+  'sql.restore': (database: NamedAddress, bounds: SqlBounds | undefined) => undefined;
 }
 
 export type MatchAnswer =
@@ -353,6 +367,12 @@ export const SAFE_CALLS: ReadonlySet<CallName> = new Set<CallName>([
   'queue.list',
   'queue.metrics',
   'queue.backlog',
+  'sql.open',
+  'sql.exists',
+  'sql.list',
+  'sql.migrations',
+  'sql.export',
+  'sql.backup',
   'usage.add',
   'usage.left',
   'usage.measure',

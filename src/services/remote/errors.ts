@@ -5,6 +5,7 @@
 import { BUCKET_ERRORS, BucketError, type BucketErrorCode } from '../../bindings/bucket/errors.js';
 import { KV_ERRORS, KvError, type KvErrorCode } from '../../bindings/kv/errors.js';
 import { QUEUE_ERRORS, QueueError, type QueueErrorCode } from '../../bindings/queue/errors.js';
+import { SQL_ERRORS, SqlError, type SqlErrorCode } from '../../bindings/sql/errors.js';
 import { EdgeError, type ExceededLimit, isEdgeErrorCode, type SourceLocation } from '../../quotas/errors.js';
 
 interface ErrorFields {
@@ -66,6 +67,7 @@ function bindingError(code: string | number | undefined, message: string): Error
   if (isBucketCode(code)) return bucketError(code, message);
   if (isKvCode(code)) return new KvError(code, message);
   if (isQueueCode(code)) return queueError(code, message);
+  if (isSqlCode(code)) return sqlError(code, message);
   return undefined;
 }
 
@@ -75,6 +77,16 @@ function isKvCode(code: unknown): code is KvErrorCode {
 
 function isQueueCode(code: unknown): code is QueueErrorCode {
   return typeof code === 'number' && Object.hasOwn(QUEUE_ERRORS, code);
+}
+
+function isSqlCode(code: unknown): code is SqlErrorCode {
+  return typeof code === 'number' && Object.hasOwn(SQL_ERRORS, code);
+}
+
+function sqlError(code: SqlErrorCode, message: string): SqlError {
+  const error = new SqlError(code, '');
+  error.message = message;
+  return error;
 }
 
 function queueError(code: QueueErrorCode, message: string): QueueError {

@@ -4,8 +4,10 @@ import { type AccountBuckets, bucketBinding } from '../../bindings/bucket/bucket
 import { cacheBinding, type HostCaches } from '../../bindings/cache/cache-binding.js';
 import { type AccountNamespaces, kvBinding } from '../../bindings/kv/kv-binding.js';
 import { type HostQueues, queueBinding } from '../../bindings/queue/queue-binding.js';
+import { type HostDatabases, sqlBinding } from '../../bindings/sql/sql-binding.js';
 import { remoteDirectory } from './remote-buckets.js';
 import { RemoteCaches } from './remote-caches.js';
+import { remoteDatabases } from './remote-databases.js';
 import type { RemoteLink } from './remote-link.js';
 import { remoteNamespaces } from './remote-namespaces.js';
 import { remoteQueues } from './remote-queues.js';
@@ -19,10 +21,12 @@ export function remoteShared(link: RemoteLink): ReadonlyMap<BindingBase, unknown
   const namespaces: AccountNamespaces = { of: account => remoteNamespaces(link, account), forget, close };
   const caches: HostCaches = { of: account => new RemoteCaches(link, account), forget, close };
   const queues: HostQueues = { of: account => remoteQueues(link, account), forget, close: forget };
+  const databases: HostDatabases = { of: account => remoteDatabases(link, account), forget, close };
   return new Map<BindingBase, unknown>([
     [bucketBinding, buckets],
     [kvBinding, namespaces],
     [cacheBinding, caches],
     [queueBinding, queues],
+    [sqlBinding, databases],
   ]);
 }

@@ -104,6 +104,13 @@ for (const isolation of ISOLATIONS) {
       texts.map(([prefix, text]) => [`${prefix}: ${text}`, text, true]),
     );
     t.is(await host.sql('main').prepare('SELECT count(*) AS n FROM a').first('n'), 2);
+    const long = Array.from({ length: 3 }, () =>
+      host.sql('main').prepare('SELECT hex(zeroblob(100000)) AS t').first('t'),
+    );
+    t.deepEqual(
+      await Promise.all(long),
+      Array.from({ length: 3 }, () => '0'.repeat(200_000)),
+    );
     await t.throwsAsync(host.account('other').sql('main').prepare('SELECT * FROM a').all(), {
       message: /no such table: a/,
     });

@@ -1,7 +1,7 @@
 /** Limits of SQL databases, at the bound and past it. */
 import test from 'ava';
 import { SQL_LIMITS } from '../../../src/bindings/sql/limits.js';
-import { handler, newHost, textOf } from '../new-host.js';
+import { handler, newHost, nextInvocation, textOf } from '../new-host.js';
 
 test('sqlQueries bounds the queries of an invocation, and counts each statement of a batch', async t => {
   const host = newHost(t, { isolation: 'thread', limits: { sqlQueries: 5 } });
@@ -84,4 +84,31 @@ test('values, parameters, texts and results have bounds', async t => {
   for (let n = 0; n < 8; n++) await database.exec('INSERT INTO a SELECT x FROM a LIMIT 1');
   await t.throwsAsync(database.prepare('SELECT x FROM a').all(), { message: /the result is larger than/ });
   t.is(await database.prepare('SELECT count(*) AS n FROM a').first('n'), 9);
+});
+
+test.serial('a call ends at its deadline and its time counts, while another database goes on', async t => {
+  const limits: { queryMs: number } = SQL_LIMITS;
+  const { queryMs } = limits;
+  t.teardown(() => {
+    limits.queryMs = queryMs;
+  });
+  const host = newHost(t, { isolation: 'thread', limits: { cpuMs: 60_000 } });
+  const fn = await host.load(
+    handler(`
+      const endless = 'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c';
+      return env.DB.prepare(endless).all().then(() => new Response('no'), error => Response.json([error.code, error.message]));`),
+    { sql: { DB: 'main' } },
+  );
+  const other = host.sql('other');
+  await other.exec('CREATE TABLE a (x)');
+  limits.queryMs = 1200;
+  const ended = nextInvocation(host);
+  const answer = textOf(fn.fetch('http://x/'));
+  for (let at = 0; at < 20; at++) await other.prepare('INSERT INTO a VALUES (?)').bind(at).run();
+  t.is(await other.prepare('SELECT count(*) AS n FROM a').first('n'), 20);
+  t.deepEqual(JSON.parse(await answer), [
+    30005,
+    'D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.',
+  ]);
+  t.true((await ended).cpuMs >= 1200, 'what runs in the process of the engine is the time of the invocation');
 });

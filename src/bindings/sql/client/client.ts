@@ -1,13 +1,15 @@
 import { readAll } from '../../client-bytes.js';
 import type { ClientPlatform, ClientStream } from '../../client-platform.js';
-import type {
-  WireAnswer,
-  WireExecuted,
-  WireFailure,
-  WireParameter,
-  WireQueryArguments,
-  WireReply,
-  WireResult,
+import {
+  SAME_SQL,
+  type WireAnswer,
+  type WireExecuted,
+  type WireFailure,
+  type WireParameter,
+  type WireQueryArguments,
+  type WireReply,
+  type WireResult,
+  type WireResults,
 } from '../calls.js';
 import { wireValues } from './client-values.js';
 
@@ -53,41 +55,48 @@ export function createSqlClient<Stream extends ClientStream, BlobType>(platform:
     session: SessionState | undefined,
   ): Promise<WireAnswer> => {
     const { head, body: content } = await platform.call(method, args, body);
-    const { t, s, b } = head as WireReply; // the host's
-    if (session !== undefined && (session.bookmark === null || session.bookmark < b)) session.bookmark = b;
-    if (t !== undefined) return parse(t);
+    const { a, s, b } = head as WireReply; // the host's
+    if (session !== undefined && b !== undefined && (session.bookmark === null || session.bookmark < b)) {
+      session.bookmark = b;
+    }
+    if (a !== undefined) return a;
     const bytes =
       content instanceof Uint8ArrayCtor ? content : content ? await readAll(content, s ?? 0) : new Uint8ArrayCtor(0);
     return parse(new platform.TextDecoder().decode(bytes));
   };
 
-  const query = async (
-    parts: readonly StatementParts[],
-    session: SessionState | undefined,
-  ): Promise<readonly WireResult[]> => {
+  const query = async (parts: readonly StatementParts[], session: SessionState | undefined): Promise<WireResults> => {
     const queries: unknown[] = [];
     let isReading = true;
+    let last: string | undefined;
     for (let at = 0; at < parts.length; at++) {
       const { sql, values } = parts[at] ?? NO_STATEMENT;
-      const written: unknown[] = [sql];
+      const written: unknown[] = [sql === last ? SAME_SQL : sql];
       for (let index = 0; index < values.length; index++) written[index + 1] = values[index];
       queries[at] = written;
-      if (isReading && !test(READING, sql)) isReading = false;
+      if (isReading && sql !== last && !test(READING, sql)) isReading = false;
+      last = sql;
     }
-    const args: WireQueryArguments = isReading ? { n: parts.length, r: true } : { n: parts.length };
+    const args: WireQueryArguments = {
+      n: parts.length,
+      ...(isReading && READ),
+      ...(session !== undefined && IN_SESSION),
+    };
     const answer = await call('query', args, stringify(queries), session);
     if (isFailure(answer)) throw sqlError('D1_ERROR', answer.e);
-    return answer as readonly WireResult[]; // the answer to query
+    return answer as WireResults; // the answer to query
   };
 
   const statement = (parts: StatementParts, session: SessionState | undefined): object => {
-    const one = async (): Promise<WireResult> => (await query([parts], session))[0] ?? NO_RESULT;
-    const all = async (): Promise<unknown> => resultOf(await one());
+    const rows = async (): Promise<WireResult> => (await query([parts], session))[1][0] ?? NO_RESULT;
+    const all = async (): Promise<unknown> => {
+      const [size, results] = await query([parts], session);
+      return resultOf(results[0] ?? NO_RESULT, size);
+    };
     const made = {
       bind: (...values: unknown[]): object => statement({ ...parts, values: wireValues(values) }, session),
       async first(column?: unknown): Promise<unknown> {
-        const { c, r } = await one();
-        const [row] = r;
+        const [c, [row]] = await rows();
         if (column === undefined || column === null) return row === undefined ? null : rowOf(c, row);
         if (row === undefined) return null;
         const name = `${column}`;
@@ -97,7 +106,7 @@ export function createSqlClient<Stream extends ClientStream, BlobType>(platform:
       all,
       run: all,
       async raw(options?: unknown): Promise<unknown> {
-        const { c, r } = await one();
+        const [c, r] = await rows();
         const hasNames = isObject(options) && (options as { readonly columnNames?: unknown }).columnNames === true;
         return hasNames ? [c, ...r] : r;
       },
@@ -122,9 +131,9 @@ export function createSqlClient<Stream extends ClientStream, BlobType>(platform:
         parts[at] = found;
       }
       if (parts.length === 0) throw sqlError('D1_ERROR', 'No SQL statements detected.');
-      const results = await query(parts, session);
+      const [size, results] = await query(parts, session);
       const all: unknown[] = [];
-      for (let at = 0; at < results.length; at++) all[at] = resultOf(results[at] ?? NO_RESULT);
+      for (let at = 0; at < results.length; at++) all[at] = resultOf(results[at] ?? NO_RESULT, size);
       return all;
     };
 
@@ -161,38 +170,37 @@ const { assign } = Object;
 const Uint8ArrayCtor = Uint8Array;
 const NO_VALUES: readonly WireParameter[] = [];
 const NO_STATEMENT: StatementParts = { sql: '', values: NO_VALUES, database: {} };
-const NO_RESULT: WireResult = {
-  c: [],
-  r: [],
-  m: { duration: 0, changes: 0, last_row_id: 0, changed_db: false, size_after: 0, rows_read: 0, rows_written: 0 },
-};
+const NO_RESULT: WireResult = [[], [], 0];
+const READ = { r: true } as const;
+const IN_SESSION = { s: true } as const;
 
 function sqlError(prefix: string, text: string): Error {
   return new ErrorCtor(`${prefix}: ${text}`, { cause: new ErrorCtor(text) });
 }
 
 function isFailure(answer: WireAnswer): answer is WireFailure {
-  return !isArray(answer) && 'e' in answer;
+  return !isArray(answer) && 'e' in (answer as object);
 }
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-function resultOf({ c, r, m }: WireResult): object {
+function resultOf([columns, rows, duration, changes, lastRowId]: WireResult, size: number): object {
   const results: object[] = [];
-  for (let at = 0; at < r.length; at++) results[at] = rowOf(c, r[at] ?? []);
+  for (let at = 0; at < rows.length; at++) results[at] = rowOf(columns, rows[at] ?? []);
+  const changed = changes ?? 0;
   const meta = {
     served_by: SERVED_BY,
     served_by_primary: true,
-    duration: m.duration,
-    timings: { sql_duration_ms: m.duration },
-    changes: m.changes,
-    last_row_id: m.last_row_id,
-    changed_db: m.changed_db,
-    size_after: m.size_after,
-    rows_read: m.rows_read,
-    rows_written: m.rows_written,
+    duration,
+    timings: { sql_duration_ms: duration },
+    changes: changed,
+    last_row_id: lastRowId ?? 0,
+    changed_db: changes !== undefined,
+    size_after: size,
+    rows_read: rows.length,
+    rows_written: changed,
     total_attempts: 1,
   };
   return { success: true, meta, results };

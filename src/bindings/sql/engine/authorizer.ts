@@ -1,7 +1,8 @@
 /**
- * What statements of functions may do: SQLite asks for each action of a statement while it compiles it, also those of triggers and views. The numbers are
- * those of sqlite3_set_authorizer().
+ * What statements of functions may do: SQLite asks for each action of a statement while it compiles it, also those of triggers, views and virtual tables.
+ * The numbers are those of sqlite3_set_authorizer().
  */
+import { isAllowedFunction } from './functions.js';
 
 const OK = 0;
 const DENY = 1;
@@ -35,17 +36,18 @@ enum Action {
 
 /** Tables of the project itself: functions neither see nor change them. */
 export const RESERVED_PREFIX = '_edge_';
-const MODULES: ReadonlySet<string> = new Set(['fts5', 'fts5vocab']);
-const DENIED_FUNCTIONS: ReadonlySet<string> = new Set([
-  'load_extension',
-  'fts3_tokenizer',
-  'readfile',
-  'writefile',
-  'edit',
-  'zipfile',
-  'lsmode',
-  'sqlite_compileoption_get',
-  'sqlite_compileoption_used',
+const RESERVED_NAME = new RegExp(RESERVED_PREFIX, 'i');
+/** Modules of virtual tables that may be made. */
+export const MODULES: ReadonlySet<string> = new Set(['fts5', 'fts5vocab']);
+/** Tables that SQLite itself brings along: of those whose names are reserved for it, these are data. Others show the inside of the file or of the process. */
+const SYSTEM_TABLES = /^sqlite_(?:schema|master|temp_schema|temp_master|sequence|stat[1-4]|autoindex_.*)$/;
+const DENIED_TABLES: ReadonlySet<string> = new Set([
+  'dbstat',
+  'bytecode',
+  'tables_used',
+  'completion',
+  'fsdir',
+  'lsdir',
 ]);
 /** Those that are read, without a value. */
 const READ_PRAGMAS: ReadonlySet<string> = new Set([
@@ -87,8 +89,16 @@ export class Authorizer {
   isInternal = false;
   /** A statement that was compiled since this was reset changes the database. */
   writes = false;
+  /** One that was compiled since then changes it in another way than by inserting rows into a table, without triggers. */
+  isMoreThanInsert = false;
+  /** One that was compiled since then changes the schema, or depends on what else is in its transaction. */
+  needsOwnTransaction = false;
+  /** One that was compiled since then gives a table another name, or may. */
+  alters = false;
   /** A statement that was compiled has changed a setting of the connection. */
   hasSettings = false;
+  /** Grows with each statement that SQLite compiles, also when it compiles one again because the schema has changed. */
+  decisions = 0;
   /** Why the last statement was refused, where SQLite's text says too little. */
   reason: string | undefined;
 
@@ -96,9 +106,30 @@ export class Authorizer {
     action: number,
     first: string | null,
     second: string | null,
-    _database: string | null,
-    _trigger: string | null,
-  ): number => (this.isTrusted ? OK : this.#decide(action, first ?? '', second));
+    database: string | null,
+    trigger: string | null,
+  ): number => {
+    this.decisions++;
+    if (this.isTrusted) return OK;
+    // A name such as temp.a is not asked for as what is temporary.
+    if (database === 'temp' && !isOfRenaming(action, first ?? '')) return DENY;
+    if (trigger !== null) this.isMoreThanInsert = true;
+    return this.#decide(action, first ?? '', second);
+  };
+
+  /** Before a statement is compiled. */
+  reset(): void {
+    this.writes = false;
+    this.isMoreThanInsert = false;
+    this.needsOwnTransaction = false;
+    this.alters = false;
+    this.reason = undefined;
+  }
+
+  /** SQLite does not ask for the new name of a table. */
+  isRefusedText(sql: string): boolean {
+    return this.alters && !this.isInternal && RESERVED_NAME.test(sql);
+  }
 
   #decide(action: number, first: string, second: string | null): number {
     switch (action) {
@@ -108,30 +139,37 @@ export class Authorizer {
       case Action.Read:
         return this.#table(first);
       case Action.Function:
-        return DENIED_FUNCTIONS.has((second ?? '').toLowerCase()) ? DENY : OK;
+        return isAllowedFunction((second ?? '').toLowerCase()) ? OK : DENY;
       case Action.Pragma:
         return this.#pragma(first.toLowerCase(), second);
       case Action.Insert:
+        this.writes = true;
+        return this.#table(first);
       case Action.Update:
       case Action.Delete:
+        this.#writesMore();
+        return this.#table(first);
       case Action.CreateTable:
       case Action.DropTable:
       case Action.CreateView:
       case Action.DropView:
       case Action.Reindex:
       case Action.Analyze:
-        this.writes = true;
+        this.#changesSchema();
         return this.#table(first);
+      case Action.AlterTable:
+        this.alters = true;
+        this.#changesSchema();
+        return this.#table(first) === OK ? this.#table(second ?? '') : DENY;
       case Action.CreateIndex:
       case Action.DropIndex:
       case Action.CreateTrigger:
       case Action.DropTrigger:
-      case Action.AlterTable:
-        this.writes = true;
+        this.#changesSchema();
         return this.#table(first) === OK ? this.#table(second ?? '') : DENY;
       case Action.CreateVirtualTable:
       case Action.DropVirtualTable:
-        this.writes = true;
+        this.#changesSchema();
         return MODULES.has((second ?? '').toLowerCase()) ? this.#table(first) : DENY;
       case Action.Transaction:
       case Action.Savepoint:
@@ -143,13 +181,27 @@ export class Authorizer {
     }
   }
 
+  #writesMore(): void {
+    this.writes = true;
+    this.isMoreThanInsert = true;
+  }
+
+  #changesSchema(): void {
+    this.#writesMore();
+    this.needsOwnTransaction = true;
+  }
+
   #table(name: string): number {
-    return this.isInternal || !name.toLowerCase().startsWith(RESERVED_PREFIX) ? OK : DENY;
+    if (this.isInternal) return OK;
+    const lower = name.toLowerCase();
+    if (lower.startsWith(RESERVED_PREFIX) || DENIED_TABLES.has(lower)) return DENY;
+    return !lower.startsWith('sqlite_') || SYSTEM_TABLES.test(lower) ? OK : DENY;
   }
 
   #pragma(name: string, value: string | null): number {
+    this.needsOwnTransaction = true;
     if (LISTING_PRAGMAS.has(name)) return OK;
-    if (name === 'optimize') this.writes = true;
+    if (name === 'optimize') this.#writesMore();
     if (READ_PRAGMAS.has(name)) return value === null ? OK : DENY;
     // It is on, and stays so.
     if (name === 'foreign_keys') return value === null ? OK : IGNORE;
@@ -157,6 +209,11 @@ export class Authorizer {
     if (value !== null) this.hasSettings = true;
     return OK;
   }
+}
+
+/** SQLite itself looks for triggers of a table that gets another name. It lets no statement write there. */
+function isOfRenaming(action: number, table: string): boolean {
+  return (action === Action.Read || action === Action.Update) && /^sqlite_temp_(?:schema|master)$/i.test(table);
 }
 
 export const TRANSACTION_TEXT =

@@ -1,4 +1,6 @@
 /** One open database: its settings, its compiled statements, and how a statement runs in it. Everything is synchronous: it has a process of its own. */
+import { statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { SQL_LIMITS } from '../limits.js';
 import { Authorizer } from './authorizer.js';
@@ -10,43 +12,69 @@ export type ConnectionMode = 'read' | 'write';
 /** A statement was not run: it changes the database, and this connection reads. */
 export class NeedsWriter extends Error {}
 
+/** A statement was not run: it depends on its transaction, which it shares. */
+export class NeedsOwnTransaction extends Error {}
+
 /** A text of SQL that was taken apart, and compiled where it is one statement. */
 interface Compiled {
-  readonly statement: Statement;
+  readonly sql: string;
+  readonly parameters: number;
   readonly prepared: SqliteStatement;
-  readonly columns: readonly string[];
+  /** The names of its columns as JSON; empty when it returns no rows. */
+  readonly columns: string;
   readonly writes: boolean;
+  /** It inserts rows and does nothing else: what SQLite says that it has changed is all that it has. */
+  readonly isInsert: boolean;
+  readonly needsOwnTransaction: boolean;
+  /** The time that it took at last. */
+  tookMs: number;
 }
 
 /** What a statement returned. */
 export interface StatementRows {
-  readonly columns: readonly string[];
-  /** Its rows as JSON, without the brackets around all of them. */
+  /** The names of its columns, and its rows, as JSON, each without the brackets around all of them. */
+  readonly columns: string;
   readonly rows: string;
-  readonly count: number;
   readonly writes: boolean;
+  readonly changes: number;
+  readonly lastRowId: number;
 }
 
 const CACHED_STATEMENTS = 100;
 const CACHED_CHARACTERS = 8 * 1024;
 const PAGE_BYTES = 4096;
+const QUICK_MS = 0.3;
 const BUSY_MS = 10_000;
 const CACHE_KIB = 8 * 1024;
 const LOG_BYTES = 4 * 1024 * 1024;
+/** The log of writes that a reader keeps from being moved into the file; from there on writers wait for readers, each time for this long at most. */
+const MAX_LOG_BYTES = 64 * 1024 * 1024;
+const CHECKPOINT_MS = 1000;
 
 export class Connection {
   readonly authorizer = new Authorizer();
   readonly #database: SqliteDatabase;
   readonly #mode: ConnectionMode;
+  readonly #path: string;
+  readonly #pageBytes: number;
   readonly #cache = new LRUCache<string, Compiled>({ max: CACHED_STATEMENTS });
   readonly #totals: SqliteStatement;
   readonly #pages: SqliteStatement;
   readonly #schemaVersion: SqliteStatement;
   #deferrable: { readonly version: unknown; readonly isDeferrable: boolean } | undefined;
   #maxPages = 0;
+  /** All changes since it was opened; undefined when they have to be asked for. */
+  #changes: number | undefined;
+  /** The statement that ran last, which often is the next one, too. */
+  #last: Compiled | undefined;
+  /** Several jobs are in the transaction that is open: each statement is to do what it would do in one of its own. */
+  isShared = false;
 
   constructor({ DatabaseSync }: SqliteLibrary, path: string, mode: ConnectionMode) {
+    // A relative one would be of whichever folder the process is in; a URI would be whatever it says.
+    if (!isAbsolute(path)) throw new Error(`the path of the database is not absolute: ${path.slice(0, 100)}`);
     this.#mode = mode;
+    this.#path = path;
     const database = new DatabaseSync(path, {
       readOnly: mode === 'read',
       enableForeignKeyConstraints: true,
@@ -66,6 +94,8 @@ export class Connection {
     this.#totals = arrays(database.prepare('SELECT total_changes(), last_insert_rowid()'));
     this.#pages = arrays(database.prepare('PRAGMA page_count'));
     this.#schemaVersion = arrays(database.prepare('PRAGMA schema_version'));
+    // One that was restored may have others than those that are made here.
+    this.#pageBytes = numberIn(arrays(database.prepare('PRAGMA page_size')).get(), 0) || PAGE_BYTES;
     database.setAuthorizer(this.authorizer.callback);
   }
 
@@ -75,19 +105,12 @@ export class Connection {
 
   /** The size of the database in bytes. */
   get size(): number {
-    return numberIn(this.#pages.get(), 0) * PAGE_BYTES;
-  }
-
-  /** All changes since it was opened, and the id of the last row that was inserted. */
-  totals(): { readonly changes: number; readonly lastRowId: number } {
-    if (this.#mode === 'read') return NO_CHANGES;
-    const row = this.#totals.get();
-    return { changes: numberIn(row, 0), lastRowId: numberIn(row, 1) };
+    return numberIn(this.#pages.get(), 0) * this.#pageBytes;
   }
 
   /** The most pages that the database may have. */
   bound(bytes: number): void {
-    const pages = Math.max(1, Math.floor(bytes / PAGE_BYTES));
+    const pages = Math.max(1, Math.floor(bytes / this.#pageBytes));
     if (pages === this.#maxPages || this.#mode === 'read') return;
     this.trusted(`PRAGMA max_page_count = ${pages}`);
     this.#maxPages = pages;
@@ -95,6 +118,7 @@ export class Connection {
 
   /** Runs a text of the engine's own. */
   trusted(sql: string): void {
+    this.#changes = undefined;
     this.authorizer.isTrusted = true;
     try {
       this.#database.exec(sql);
@@ -109,6 +133,7 @@ export class Connection {
   }
 
   trustedStatement(sql: string): SqliteStatement {
+    this.#changes = undefined;
     this.authorizer.isTrusted = true;
     try {
       return this.#database.prepare(sql);
@@ -140,14 +165,20 @@ export class Connection {
     return this.#deferrable.isDeferrable;
   }
 
+  /** Whether the text took no time when it ran last: an answer may wait for it. */
+  isQuick(sql: string): boolean {
+    const cached = this.#cache.get(sql);
+    return cached !== undefined && cached.tookMs < QUICK_MS;
+  }
+
   /**
    * Runs a text: one statement, or several of which the last takes the values and gives the result.
    *
    * @param room the most characters of JSON that the rows may have
-   * @throws Error of SQLite; NeedsWriter before anything was run
+   * @throws Error of SQLite; NeedsWriter before anything was run; NeedsOwnTransaction
    */
   run(sql: string, values: readonly SqliteValue[], room: number): StatementRows {
-    const cached = this.#cache.get(sql);
+    const cached = this.#last?.sql === sql ? this.#last : this.#cached(sql);
     if (cached !== undefined) return this.#step(cached, values, room);
     if (Buffer.byteLength(sql) > SQL_LIMITS.sqlBytes) throw new Error('statement too long: SQLITE_TOOBIG');
     const statements = splitStatements(sql);
@@ -160,51 +191,110 @@ export class Connection {
         );
       }
     }
-    for (const statement of statements) this.#step(this.#compile(statement), NO_VALUES, room);
-    const compiled = this.#compile(last);
-    if (statements.length === 0 && sql.length <= CACHED_CHARACTERS && !this.authorizer.hasSettings)
+    for (const statement of statements) this.#step(this.#compile(statement, ''), NO_VALUES, room);
+    const compiled = this.#compile(last, sql);
+    const { isInternal, hasSettings } = this.authorizer;
+    if (statements.length === 0 && sql.length <= CACHED_CHARACTERS && !hasSettings && !isInternal) {
       this.#cache.set(sql, compiled);
+      this.#last = compiled;
+    }
     return this.#step(compiled, values, room);
   }
 
-  close(): void {
+  /** Forgets its compiled statements, which take memory. */
+  shrink(): void {
     this.#cache.clear();
+    this.#last = undefined;
+  }
+
+  /** Moves what the log beside the database has into it when that is much: it cannot be begun anew while somebody always reads. */
+  checkpoint(): void {
+    const log = statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
+    if (log === undefined || log.size <= MAX_LOG_BYTES) return;
+    this.trusted(`PRAGMA busy_timeout = ${CHECKPOINT_MS}`);
+    try {
+      this.trustedRows('PRAGMA wal_checkpoint(TRUNCATE)');
+    } finally {
+      this.trusted(`PRAGMA busy_timeout = ${BUSY_MS}`);
+    }
+  }
+
+  close(): void {
+    this.shrink();
     this.#database.close();
   }
 
-  #compile(statement: Statement): Compiled {
-    const { authorizer } = this;
-    authorizer.writes = false;
-    authorizer.reason = undefined;
-    if (statement.named !== undefined) {
-      throw new Error(`the parameter ${statement.named} has a name: only ? and ?NNN are supported: SQLITE_ERROR`);
-    }
-    const prepared = arrays(this.#database.prepare(statement.text));
-    // The pages of what is deleted are filled and read by this alone.
-    if (authorizer.writes && this.#mode === 'read') throw new NeedsWriter();
-    prepared.setReadBigInts(true);
-    const columns = prepared.columns().map(({ name }) => name);
-    return { statement, prepared, columns, writes: authorizer.writes };
+  /** Nothing that an internal job has compiled, or compiles, is shared with those of functions. */
+  #cached(sql: string): Compiled | undefined {
+    if (this.authorizer.isInternal) return undefined;
+    const cached = this.#cache.get(sql);
+    if (cached !== undefined) this.#last = cached;
+    return cached;
   }
 
-  #step(
-    { statement, prepared, columns, writes }: Compiled,
-    values: readonly SqliteValue[],
-    room: number,
-  ): StatementRows {
-    if (values.length !== statement.parameters) throw new Error('Wrong number of parameter bindings for SQL query.');
-    if (columns.length === 0) {
-      prepared.run(...values);
-      return { columns, rows: '', count: 0, writes };
+  #compile({ text, named, parameters }: Statement, sql: string): Compiled {
+    const { authorizer } = this;
+    authorizer.reset();
+    if (named !== undefined) {
+      throw new Error(`the parameter ${named} has a name: only ? and ?NNN are supported: SQLITE_ERROR`);
     }
-    let rows = '';
-    let count = 0;
-    for (const row of prepared.iterate(...values)) {
-      rows += count === 0 ? rowText(row) : `,${rowText(row)}`;
-      count++;
-      if (rows.length > room) throw new ResultTooLarge();
+    const prepared = arrays(this.#database.prepare(text));
+    // The pages of what is deleted are filled and read by this alone.
+    const { writes, needsOwnTransaction, isMoreThanInsert } = authorizer;
+    if (writes && this.#mode === 'read') throw new NeedsWriter();
+    if (authorizer.isRefusedText(text)) throw new Error('not authorized');
+    prepared.setReadBigInts(true);
+    const columns = prepared.columns().map(({ name }) => JSON.stringify(name));
+    // REPLACE deletes rows, for which SQLite does not ask.
+    const isInsert = writes && !isMoreThanInsert && !/replace/i.test(text);
+    return { sql, parameters, prepared, columns: columns.join(), writes, isInsert, needsOwnTransaction, tookMs: 0 };
+  }
+
+  #step(compiled: Compiled, values: readonly SqliteValue[], room: number): StatementRows {
+    const { parameters, prepared, columns, writes, isInsert } = compiled;
+    if (this.isShared && compiled.needsOwnTransaction) throw new NeedsOwnTransaction();
+    if (values.length !== parameters) throw new Error('Wrong number of parameter bindings for SQL query.');
+    const { decisions } = this.authorizer;
+    const begun = performance.now();
+    const isCounted = writes && !(isInsert && columns === '');
+    const before = isCounted ? (this.#changes ?? this.#totals.get()) : undefined;
+    try {
+      if (columns === '') {
+        const { changes, lastInsertRowid } = prepared.run(...values);
+        if (writes && !isCounted) {
+          this.#changes = undefined;
+          return { columns, rows: '', writes, changes: Number(changes), lastRowId: Number(lastInsertRowid) };
+        }
+        return this.#counted(compiled, columns, '', before);
+      }
+      const rows = rowsText(prepared.iterate(...values), room);
+      // The schema has changed, and with it perhaps what the statement returns.
+      const isSame = this.authorizer.decisions === decisions;
+      const names = isSame
+        ? columns
+        : prepared
+            .columns()
+            .map(({ name }) => JSON.stringify(name))
+            .join();
+      return this.#counted(compiled, names, rows, before);
+    } finally {
+      compiled.tookMs = performance.now() - begun;
+      if (this.authorizer.decisions !== decisions) this.#forget(compiled);
     }
-    return { columns, rows, count, writes };
+  }
+
+  #counted({ writes }: Compiled, columns: string, rows: string, before: unknown): StatementRows {
+    if (!writes) return { columns, rows, writes, changes: 0, lastRowId: 0 };
+    const row = this.#totals.get();
+    const total = numberIn(row, 0);
+    const changes = total - (typeof before === 'number' ? before : numberIn(before, 0));
+    this.#changes = total;
+    return { columns, rows, writes, changes, lastRowId: numberIn(row, 1) };
+  }
+
+  #forget(compiled: Compiled): void {
+    if (this.#last === compiled) this.#last = undefined;
+    if (this.#cache.peek(compiled.sql) === compiled) this.#cache.delete(compiled.sql);
   }
 }
 
@@ -216,7 +306,6 @@ export class ResultTooLarge extends Error {
 }
 
 const NO_VALUES: readonly SqliteValue[] = [];
-const NO_CHANGES = { changes: 0, lastRowId: 0 } as const;
 
 function setLimits({ limits }: SqliteDatabase): void {
   limits.length = SQL_LIMITS.valueBytes;
@@ -235,6 +324,16 @@ function setLimits({ limits }: SqliteDatabase): void {
 function arrays(statement: SqliteStatement): SqliteStatement {
   statement.setReturnArrays(true);
   return statement;
+}
+
+/** The rows as JSON. */
+function rowsText(rows: Iterable<unknown>, room: number): string {
+  let text = '';
+  for (const row of rows) {
+    text += text === '' ? rowText(row) : `,${rowText(row)}`;
+    if (text.length > room) throw new ResultTooLarge();
+  }
+  return text;
 }
 
 /** Integers are read as BigInt, because one that is too large for a number would be an error: they lose digits, as in JSON. */

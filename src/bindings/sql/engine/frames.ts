@@ -29,20 +29,30 @@ export interface CloseHead {
 
 export type RequestHead = GroupHead | CloseHead;
 
-/** How a job ended. `full`: the database needs more room. `writer`: it changes the database. `alone`: it is to be repeated by itself. */
-export type JobOutcome = 'done' | 'full' | 'writer' | 'alone';
+/**
+ * How a job ended. `full`: the database needs more room. `writer`: it changes the database. `alone`: it is to be repeated by itself. `later`: it was not run,
+ * because those before it took long.
+ */
+export type JobOutcome = 'done' | 'full' | 'writer' | 'alone' | 'later';
 
-export interface ReplyHead {
-  readonly group: number;
-  /** The index of the job; those of one group may end together. */
+export interface JobReply {
+  /** The index of the job. */
   readonly job: number;
   readonly outcome: JobOutcome;
   /** Processor time, in microseconds. */
   readonly cpuUs: number;
-  /** Of the database, in bytes. */
-  readonly size: number;
+  /** Of its answer, which follows those of the replies before. */
+  readonly bytes: number;
   /** SQLite has refused a statement, or failed. */
   readonly isFailure?: true;
+}
+
+/** Jobs of a group that have ended together. */
+export interface ReplyHead {
+  readonly group: number;
+  readonly replies: readonly JobReply[];
+  /** The process keeps much memory: it is to have no other group. */
+  readonly isWorn?: true;
 }
 
 export interface FatalHead {
@@ -50,36 +60,38 @@ export interface FatalHead {
 }
 
 const LENGTHS = 8;
+const WHOLE_BYTES = 64 * 1024;
 /** The largest message that is in order: a result, or a call, and its head. */
 export const MAX_FRAME_BYTES = 80 * 1024 * 1024;
 
-export function frame(head: object, ...payload: readonly Uint8Array[]): Buffer[] {
+/** One buffer where that is small, so that it takes one write. */
+export function frame(head: object, payload: readonly Uint8Array[]): Uint8Array[] {
   const text = Buffer.from(JSON.stringify(head));
-  const lengths = Buffer.allocUnsafe(LENGTHS);
   let total = text.length;
   for (const part of payload) total += part.length;
-  lengths.writeUInt32LE(total, 0);
-  lengths.writeUInt32LE(text.length, 4);
-  return [lengths, text, ...payload.map(asBuffer)];
-}
-
-function asBuffer(part: Uint8Array): Buffer {
-  return Buffer.from(part.buffer, part.byteOffset, part.byteLength);
+  const isWhole = total <= WHOLE_BYTES;
+  const first = Buffer.allocUnsafe(LENGTHS + (isWhole ? total : text.length));
+  first.writeUInt32LE(total, 0);
+  first.writeUInt32LE(text.length, 4);
+  first.set(text, LENGTHS);
+  if (!isWhole) return [first, ...payload];
+  let at = LENGTHS + text.length;
+  for (const part of payload) {
+    first.set(part, at);
+    at += part.length;
+  }
+  return [first];
 }
 
 /** Puts messages together again. */
 export class FrameReader {
   readonly #onFrame: (head: unknown, payload: Buffer) => void;
-  readonly #onLength: (bytes: number) => void;
   #chunks: Buffer[] = [];
   #bytes = 0;
   #needed = LENGTHS;
-  #isAnnounced = false;
 
-  /** @param onLength gets the length of each message as soon as it is known */
-  constructor(onFrame: (head: unknown, payload: Buffer) => void, onLength: (bytes: number) => void = () => {}) {
+  constructor(onFrame: (head: unknown, payload: Buffer) => void) {
     this.#onFrame = onFrame;
-    this.#onLength = onLength;
   }
 
   /** @throws Error for a message that is too long, or whose head is no JSON */
@@ -94,10 +106,6 @@ export class FrameReader {
       const headLength = all.readUInt32LE(4);
       if (total > MAX_FRAME_BYTES || headLength > total)
         throw new Error(`A message has ${total} bytes, its head ${headLength}`);
-      if (!this.#isAnnounced) {
-        this.#isAnnounced = true;
-        this.#onLength(total);
-      }
       this.#needed = LENGTHS + total;
       if (this.#bytes < this.#needed) return;
       const head: unknown = JSON.parse(all.toString('utf8', LENGTHS, LENGTHS + headLength));
@@ -106,7 +114,6 @@ export class FrameReader {
       this.#chunks = rest.length === 0 ? [] : [rest];
       this.#bytes = rest.length;
       this.#needed = LENGTHS;
-      this.#isAnnounced = false;
       this.#onFrame(head, payload);
     }
   }

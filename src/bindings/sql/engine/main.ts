@@ -2,23 +2,26 @@
  * The process of the engine: it runs jobs one after the other, on its only thread, and waits for the next one meanwhile. Nothing can interrupt SQLite
  * from within, so a thread beside (watch.ts) ends the whole process when it is told to, or when there is too little memory, or when the host is gone.
  */
-import { readSync, writevSync } from 'node:fs';
+import { readSync } from 'node:fs';
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
-import { Connection, type ConnectionMode } from './connection.js';
+import { SQL_LIMITS } from '../limits.js';
+import { Answers, write } from './answers.js';
+import { Connection } from './connection.js';
 import { FrameReader, frame, type GroupHead, type RequestHead } from './frames.js';
-import { type Job, type JobResult, runReading, runTogether, runWriting } from './run-jobs.js';
+import { isQuick, type Job, runReading, runTogether, runWriting } from './run-jobs.js';
 import { loadSqlite, type SqliteLibrary } from './sqlite.js';
 
 /** A pipe of its own, which blocks: Node opens the standard ones without. */
 const IN = 4;
-const OUT = 4;
 const CHUNK = 64 * 1024;
 const OPEN_CONNECTIONS = 16;
+/** Of the memory that it may have: with more than that, after all that can be given back was, the process ends between two groups. */
+const WORN = 0.75;
 
-/** The job that runs, for the thread beside: its index, -1 while a transaction ends, -2 while there is none. */
-const running = new Int32Array(new SharedArrayBuffer(4));
+/** The job that runs, for the thread beside: its index, -1 while a transaction ends, -2 while there is none. Then whether there is much memory in use. */
+const running = new Int32Array(new SharedArrayBuffer(8));
 const NONE = -2;
 
 const connections = new LRUCache<string, Connection>({
@@ -38,7 +41,7 @@ async function serve(): Promise<void> {
   try {
     library = await loadSqlite();
   } catch (error) {
-    write(frame({ fatal: error instanceof Error ? error.message : 'unknown' }));
+    write(frame({ fatal: error instanceof Error ? error.message : 'unknown' }, []));
     process.exit(1);
   }
   const reader = new FrameReader((head, payload) => receive(library, head as RequestHead, payload)); // the host's
@@ -66,70 +69,82 @@ function receive(library: SqliteLibrary, head: RequestHead, payload: Buffer): vo
 }
 
 function runGroup(library: SqliteLibrary, group: GroupHead, jobs: readonly Job[]): void {
-  let connection: Connection;
-  const begun = process.cpuUsage();
+  const answers = new Answers(group);
   running[0] = 0;
+  let connection: Connection;
   try {
-    connection = open(library, group.path, group.mode);
-    connection.bound(group.maxBytes);
+    connection = open(library, group);
   } catch (error) {
     const text = JSON.stringify({ e: `${error instanceof Error ? error.message : 'unknown'}: SQLITE_CANTOPEN` });
-    for (let job = 0; job < jobs.length; job++)
-      reply(group.group, job, { outcome: 'done', text, isFailure: true }, 0, 0);
+    for (let job = 0; job < jobs.length; job++) answers.add(job, { outcome: 'done', text, isFailure: true }, 0);
     running[0] = NONE;
+    answers.flush(false);
     return;
   }
-  if (group.mode === 'write' && jobs.length > 1) {
-    const results = runTogether(connection, jobs, index => {
-      running[0] = index;
-    });
-    const cpuUs = usedUs(begun) / jobs.length;
-    const { size } = connection;
-    results.forEach((result, job) => void reply(group.group, job, result, cpuUs, size));
-  } else {
-    let usage = begun;
-    jobs.forEach((job, index) => {
-      running[0] = index;
-      const own = open(library, group.path, group.mode);
-      own.bound(group.maxBytes);
-      const result = group.mode === 'write' ? runWriting(own, job) : runReading(own, job);
-      reply(group.group, index, result, usedUs(usage), own.size);
-      usage = process.cpuUsage();
-      // Settings last for the call that made them.
-      if (own.authorizer.hasSettings) connections.delete(`${group.mode} ${group.path}`);
-    });
-  }
+  if (group.mode === 'write' && jobs.length > 1) runAtOnce(connection, jobs, answers);
+  else connection = runInTurn(library, group, jobs, answers) ?? connection;
   running[0] = NONE;
+  answers.flush(isWorn());
+  afterGroup(group, connection);
 }
 
-function open(library: SqliteLibrary, path: string, mode: ConnectionMode): Connection {
+function runAtOnce(connection: Connection, jobs: readonly Job[], answers: Answers): void {
+  const results = runTogether(connection, jobs, index => {
+    running[0] = index;
+  });
+  results.forEach((result, job) => void answers.add(job, result, result.tookMs ?? 0));
+}
+
+/** Answers of quick jobs go together: each write wakes the host, which takes longer than they do. */
+function runInTurn(
+  library: SqliteLibrary,
+  group: GroupHead,
+  jobs: readonly Job[],
+  answers: Answers,
+): Connection | undefined {
+  let connection: Connection | undefined;
+  jobs.forEach((job, index) => {
+    const own = open(library, group);
+    connection = own;
+    if (answers.count > 0 && !isQuick(own, job)) answers.flush(false);
+    running[0] = index;
+    const begun = performance.now();
+    const result = group.mode === 'write' ? runWriting(own, job) : runReading(own, job);
+    answers.add(index, result, performance.now() - begun);
+    if (index < jobs.length - 1) dropSettings(group, own);
+  });
+  return connection;
+}
+
+/** What follows the last answer of a group, which does not wait for it. */
+function afterGroup(group: GroupHead, connection: Connection): void {
+  try {
+    if (group.mode === 'write') connection.checkpoint();
+  } catch {
+    // The log is as long as it is until the next group.
+  }
+  dropSettings(group, connection);
+}
+
+/** Settings last for the call that made them. */
+function dropSettings({ mode, path }: GroupHead, { authorizer }: Connection): void {
+  if (authorizer.hasSettings) connections.delete(`${mode} ${path}`);
+}
+
+/** Compiled statements of many databases add up. What is free again may still be the process's. */
+function isWorn(): boolean {
+  if (Atomics.exchange(running, 1, 0) === 0) return false;
+  for (const connection of connections.values()) connection.shrink();
+  return process.memoryUsage.rss() > SQL_LIMITS.processBytes * WORN;
+}
+
+function open(library: SqliteLibrary, { path, mode, maxBytes }: GroupHead): Connection {
   const key = `${mode} ${path}`;
   let connection = connections.get(key);
   if (connection === undefined) {
     connection = new Connection(library, path, mode);
     connections.set(key, connection);
   }
+  connection.bound(maxBytes);
   return connection;
-}
-
-function usedUs(since: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(since);
-  return user + system;
-}
-
-function reply(group: number, job: number, { outcome, text, isFailure }: JobResult, cpuUs: number, size: number): void {
-  const head = { group, job, outcome, cpuUs, size, ...(isFailure && { isFailure }) };
-  write(frame(head, Buffer.from(text)));
-}
-
-function write(parts: readonly Buffer[]): void {
-  let rest = parts.filter(part => part.length > 0);
-  while (rest.length > 0) {
-    let written = writevSync(OUT, rest);
-    while (rest[0] !== undefined && written >= rest[0].length) {
-      written -= rest[0].length;
-      rest = rest.slice(1);
-    }
-    if (written > 0 && rest[0] !== undefined) rest = [rest[0].subarray(written), ...rest.slice(1)];
-  }
 }

@@ -1,7 +1,8 @@
 /** What is done with a database as a whole: written as text, copied while it is in use, filled from a text. */
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { MODULES } from './authorizer.js';
 import type { Connection } from './connection.js';
-import { splitStatements } from './statements.js';
+import { eachStatement } from './statements.js';
 
 const CHUNK = 256 * 1024;
 const FILE_MODE = 0o600;
@@ -56,12 +57,28 @@ export function copyDatabase(connection: Connection, path: string): string {
   return '{}';
 }
 
+/** A file that comes from elsewhere. @returns JSON: "ok", or what is wrong with it */
+export function checkDatabase(connection: Connection): string {
+  const found = connection.trustedRows('PRAGMA quick_check(1)')[0];
+  const text = Array.isArray(found) ? `${found[0]}` : 'nothing';
+  if (text !== 'ok') return JSON.stringify(text);
+  // SQLite does not ask for what is in a schema already. A module may show, or reach, more than the database.
+  for (const row of connection.trustedRows(
+    "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND rootpage = 0",
+  )) {
+    const [name, sql]: unknown[] = Array.isArray(row) ? row : [];
+    const module = /\busing\s+["'`[]?(\w+)/i.exec(`${sql}`)?.[1] ?? '';
+    if (!MODULES.has(module.toLowerCase()))
+      return JSON.stringify(`the virtual table ${name} is of the module ${module}`);
+  }
+  return '"ok"';
+}
+
 /** Runs the statements of a file, in one transaction, as a function could run them: a dump, for example. */
 export function importText(connection: Connection, path: string): string {
-  const statements = splitStatements(readFileSync(path, 'utf8'));
   let count = 0;
   connection.trusted('BEGIN IMMEDIATE; PRAGMA defer_foreign_keys = ON');
-  for (const { text, words } of statements) {
+  for (const { text, words } of eachStatement(readFileSync(path, 'utf8'))) {
     // A dump of SQLite's own shell is one transaction, too.
     if (words[0] !== undefined && IN_TRANSACTION.has(words[0]) && words.length <= 2) continue;
     if (/^pragma\s+foreign_keys\s*=/i.test(text)) continue;

@@ -1,9 +1,9 @@
 /** The jobs of a group, in one connection: what each of them runs, and which run in one transaction. */
-import type { WireMeta } from '../calls.js';
+import { SAME_SQL } from '../calls.js';
 import { SQL_LIMITS } from '../limits.js';
-import { type Connection, NeedsWriter } from './connection.js';
+import { type Connection, NeedsOwnTransaction, NeedsWriter } from './connection.js';
 import type { JobHead, JobOutcome } from './frames.js';
-import { copyDatabase, dumpDatabase, importText } from './maintenance.js';
+import { checkDatabase, copyDatabase, dumpDatabase, importText } from './maintenance.js';
 import { appliedMigrations, migrate } from './migrations.js';
 import type { SqliteValue } from './sqlite.js';
 import { isFull, sqliteText } from './sqlite-errors.js';
@@ -18,21 +18,26 @@ export interface JobResult {
   /** JSON. */
   readonly text: string;
   readonly isFailure: boolean;
+  readonly tookMs?: number;
 }
 
 /** The transaction is gone: what was done in it before has to be repeated. */
 class LostTransaction extends Error {}
 
-const NOT_RUN: JobResult = { outcome: 'alone', text: '', isFailure: false };
+/** Jobs of one transaction are answered together: so long do those that are done wait for the next one. */
+const TOGETHER_MS = 100;
+
+/** Whether the job took no time when it ran last: answers may wait for it. */
+export function isQuick(connection: Connection, { head, payload }: Job): boolean {
+  return head.kind === 'query' && head.statements === 1 && connection.isQuick(firstSql(payload));
+}
 
 /** Jobs that read: one after the other, each by itself. */
 export function runReading(connection: Connection, job: Job): JobResult {
   try {
     return done(perform(connection, job));
   } catch (error) {
-    return error instanceof NeedsWriter
-      ? { outcome: 'writer', text: '', isFailure: false }
-      : failed(connection, job, error);
+    return error instanceof NeedsWriter ? notRun('writer') : failed(connection, job, error);
   }
 }
 
@@ -42,7 +47,7 @@ export function runWriting(connection: Connection, job: Job): JobResult {
     return done(perform(connection, job));
   } catch (error) {
     rollback(connection);
-    return isFull(error) ? { outcome: 'full', text: '', isFailure: false } : failed(connection, job, error);
+    return isFull(error) ? notRun('full') : failed(connection, job, error);
   }
 }
 
@@ -52,10 +57,13 @@ export function runWriting(connection: Connection, job: Job): JobResult {
  * @param onJob called before each, and with -1 before the transaction ends
  */
 export function runTogether(connection: Connection, jobs: readonly Job[], onJob: (index: number) => void): JobResult[] {
-  if (connection.isDeferrable || jobs.some(mayDefer)) return jobs.map(() => NOT_RUN);
+  if (connection.isDeferrable) return jobs.map(() => notRun('alone'));
+  const begun = performance.now();
+  connection.isShared = true;
   try {
     connection.trusted('BEGIN IMMEDIATE');
     const results = jobs.map((job, index) => {
+      if (index > 0 && performance.now() - begun > TOGETHER_MS) return notRun('later');
       onJob(index);
       return runInSavepoint(connection, job);
     });
@@ -64,28 +72,32 @@ export function runTogether(connection: Connection, jobs: readonly Job[], onJob:
     return results;
   } catch (error) {
     rollback(connection);
-    const outcome = isFull(error) ? 'full' : 'alone';
-    return jobs.map(() => ({ outcome, text: '', isFailure: false }));
+    return jobs.map(() => notRun(isFull(error) ? 'full' : 'alone'));
+  } finally {
+    connection.isShared = false;
   }
 }
 
 function runInSavepoint(connection: Connection, job: Job): JobResult {
-  connection.trusted('SAVEPOINT job');
+  const begun = performance.now();
+  connection.trusted(SAVEPOINT);
   try {
     const text = perform(connection, job, true);
-    connection.trusted('RELEASE job');
-    return done(text);
+    connection.trusted(RELEASE);
+    return { ...done(text), tookMs: performance.now() - begun };
   } catch (error) {
-    if (isFull(error)) throw error;
+    if (isFull(error) || error instanceof NeedsOwnTransaction) throw error;
     if (!connection.isTransaction) throw new LostTransaction();
     connection.trusted('ROLLBACK TO job; RELEASE job');
-    return failed(connection, job, error);
+    return { ...failed(connection, job, error), tookMs: performance.now() - begun };
   }
 }
 
-/** Such a job decides by the end of its own transaction, or by settings that the next one does not have. */
-function mayDefer({ payload }: Job): boolean {
-  return /pragma|defer/i.test(payload.toString('latin1'));
+const SAVEPOINT = 'SAVEPOINT job';
+const RELEASE = 'RELEASE job';
+
+function notRun(outcome: Exclude<JobOutcome, 'done'>): JobResult {
+  return { outcome, text: '', isFailure: false };
 }
 
 function done(text: string): JobResult {
@@ -125,7 +137,7 @@ function perform(connection: Connection, { head, payload }: Job, isInTransaction
     case 'migrations':
       return appliedMigrations(connection);
     case 'check':
-      return JSON.stringify(connection.trustedRows('PRAGMA quick_check(1)'));
+      return checkDatabase(connection);
   }
 }
 
@@ -139,30 +151,20 @@ function runQueries(connection: Connection, queries: readonly Query[], isInTrans
   if (isOwnTransaction) connection.trusted('BEGIN');
   let text = '';
   for (const { sql, values } of queries) {
-    const room = SQL_LIMITS.resultBytes - text.length;
-    text += `${text === '' ? '' : ','}${runQuery(connection, sql, values, room)}`;
+    const result = runQuery(connection, sql, values, SQL_LIMITS.resultBytes - text.length);
+    text += text === '' ? result : `,${result}`;
   }
   if (isOwnTransaction) connection.trusted('COMMIT');
-  return `[${text}]`;
+  return `[${connection.size},[${text}]]`;
 }
 
 function runQuery(connection: Connection, sql: string, values: readonly SqliteValue[], room: number): string {
-  const before = connection.totals();
   const started = performance.now();
-  const { columns, rows, count, writes } = connection.run(sql, values, room);
-  const duration = Math.round((performance.now() - started) * 1e4) / 1e4;
-  const after = writes ? connection.totals() : before;
-  const changes = after.changes - before.changes;
-  const meta: WireMeta = {
-    duration,
-    changes,
-    last_row_id: after.lastRowId,
-    changed_db: writes,
-    size_after: connection.size,
-    rows_read: count,
-    rows_written: changes,
-  };
-  return `{"c":${JSON.stringify(columns)},"r":[${rows}],"m":${JSON.stringify(meta)}}`;
+  const { columns, rows, writes, changes, lastRowId } = connection.run(sql, values, room);
+  const duration = Math.round((performance.now() - started) * 1000) / 1000;
+  return writes
+    ? `[[${columns}],[${rows}],${duration},${changes},${lastRowId}]`
+    : `[[${columns}],[${rows}],${duration}]`;
 }
 
 /** Each line is a text of its own; all are one transaction. */
@@ -175,7 +177,7 @@ function execute(connection: Connection, text: string, isInTransaction: boolean)
     try {
       connection.run(line, [], SQL_LIMITS.resultBytes);
     } catch (error) {
-      if (error instanceof NeedsWriter || isFull(error)) throw error;
+      if (error instanceof NeedsWriter || error instanceof NeedsOwnTransaction || isFull(error)) throw error;
       throw new Error(sqliteText(error, line, connection.authorizer.reason), { cause: error });
     }
   }
@@ -187,12 +189,16 @@ function execute(connection: Connection, text: string, isInTransaction: boolean)
 function parseQueries(payload: Buffer, statements: number): Query[] {
   const queries: unknown = parsed(payload);
   if (!Array.isArray(queries) || queries.length !== statements) throw malformed();
+  let last = '';
   return queries.map((query: unknown) => {
     if (!Array.isArray(query)) throw malformed();
-    const [sql, ...values]: unknown[] = query;
+    const [given, ...values]: unknown[] = query;
+    const sql: unknown = given === SAME_SQL ? last : given;
     if (typeof sql !== 'string') throw malformed();
-    if (sql.includes('\0')) throw new Error('the statement has a NUL character: SQLITE_ERROR');
-    return { sql, values: values.map(parameterOf) };
+    if (sql !== last && sql.includes('\0')) throw new Error('the statement has a NUL character: SQLITE_ERROR');
+    last = sql;
+    for (let at = 0; at < values.length; at++) values[at] = parameterOf(values[at]);
+    return { sql, values: values as SqliteValue[] }; // as parameterOf has made them
   });
 }
 

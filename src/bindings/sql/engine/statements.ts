@@ -30,16 +30,13 @@ const NUMBER = /[0-9][0-9A-Za-z_.]*/y;
 const MAX_WORDS = 3;
 
 export function splitStatements(sql: string): Statement[] {
-  const statements: Statement[] = [];
+  return [...eachStatement(sql)];
+}
+
+/** One by one: a long text has many. */
+export function* eachStatement(sql: string): Generator<Statement> {
   let scan = begin();
   let at = 0;
-  const finish = (): void => {
-    if (scan.start >= 0) {
-      const { start, end, parameters, named, words } = scan;
-      statements.push({ text: sql.slice(start, end), parameters, named, words });
-    }
-    scan = begin();
-  };
   while (at < sql.length) {
     const code = sql.charCodeAt(at);
     if (code === SPACE || (code >= 9 && code <= 13)) {
@@ -52,7 +49,8 @@ export function splitStatements(sql: string): Statement[] {
       continue;
     }
     if (code === SEMICOLON && !(scan.isTrigger && scan.last !== ';END')) {
-      finish();
+      if (scan.start >= 0) yield statementOf(sql, scan);
+      scan = begin();
       at++;
       continue;
     }
@@ -60,8 +58,11 @@ export function splitStatements(sql: string): Statement[] {
     at = readToken(sql, at, code, scan);
     scan.end = at;
   }
-  finish();
-  return statements;
+  if (scan.start >= 0) yield statementOf(sql, scan);
+}
+
+function statementOf(sql: string, { start, end, parameters, named, words }: Scan): Statement {
+  return { text: sql.slice(start, end), parameters, named, words };
 }
 
 const SPACE = 32;

@@ -12,6 +12,8 @@ import { SQL_LIMITS } from '../limits.js';
 const CONTROL = 3;
 const POLL_MS = 20;
 const NO_JOB = -2;
+/** Of the memory that it may have: then it is to give back what it can. */
+const MUCH = 0.5;
 
 const running = workerData as Int32Array; // of main.ts
 
@@ -21,7 +23,10 @@ control.on('close', () => process.kill(process.pid, 'SIGKILL'));
 control.on('error', () => process.kill(process.pid, 'SIGKILL'));
 
 setInterval(() => {
-  if ((running[0] ?? NO_JOB) !== NO_JOB && process.memoryUsage.rss() > SQL_LIMITS.processBytes) end('memory');
+  if ((running[0] ?? NO_JOB) === NO_JOB) return;
+  const bytes = process.memoryUsage.rss();
+  if (bytes > SQL_LIMITS.processBytes) end('memory');
+  if (bytes > SQL_LIMITS.processBytes * MUCH) Atomics.store(running, 1, 1);
 }, POLL_MS);
 
 function end(reason: 'told' | 'memory'): void {

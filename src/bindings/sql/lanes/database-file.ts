@@ -3,11 +3,11 @@
  * reads beside it. It knows nothing of accounts but whose turn it is, and nothing of bindings: stateful objects can keep their data in one, too.
  */
 import type { CallWork } from '../../../quotas/host/call-work.js';
-import type { JobHead, JobKind, ReplyHead } from '../engine/frames.js';
+import type { JobHead, JobKind, JobReply } from '../engine/frames.js';
 import { SQL_LIMITS } from '../limits.js';
 import type { GroupPayload } from './lane.js';
 import { LaneEnded } from './lane.js';
-import type { LaneOwner, LanePool } from './lane-pool.js';
+import type { GroupHooks, LaneOwner, LanePool } from './lane-pool.js';
 
 /** What a file needs of whoever has it. */
 export interface FileHost {
@@ -31,7 +31,8 @@ export interface FileJob {
   /** It seems to change nothing. */
   readonly isReading: boolean;
   readonly isInternal: boolean;
-  readonly signal: AbortSignal | undefined;
+  /** Whether nobody waits for the answer any more. Undefined: somebody always does. */
+  readonly isGone: (() => boolean) | undefined;
   readonly work: CallWork;
   /** Of the account of the caller; for messages and bounds, which is the host's business. */
   readonly bounds?: unknown;
@@ -49,17 +50,20 @@ interface Waiting {
   readonly job: FileJob;
   readonly resolve: (answer: FileAnswer) => void;
   readonly reject: (error: unknown) => void;
-  readonly onAbort: (() => void) | undefined;
   isAlone: boolean;
+  /** How often its process was lost while it ran. */
+  lost: number;
   chargedUs: number;
 }
 
-type Mode = 'read' | 'write';
+/** What copies the database reads for long, beside those that read. */
+type Mode = 'read' | 'write' | 'copy';
 
 /** Calls that go together: many small ones are as fast as their statements. */
 const GROUP_JOBS = 64;
 const GROUP_BYTES = 256 * 1024;
-const TICK_MS = 50;
+/** What only reads is run again when its process was lost, so many times. */
+const RETRIES = 2;
 /** What takes longer is charged while it runs, by the clock; all else by the processor time that the process reports. */
 const UNCHARGED_MS = 500;
 /** What runs for a caller that is gone ends after this long. */
@@ -68,30 +72,24 @@ const MAINTENANCE: ReadonlySet<JobKind> = new Set(['dump', 'copy', 'import', 'ch
 
 export class DatabaseFile {
   readonly #host: FileHost;
-  readonly #waiting: Record<Mode, Waiting[]> = { read: [], write: [] };
-  readonly #running: Record<Mode, RunningGroup | undefined> = { read: undefined, write: undefined };
-  readonly #isPumping: Record<Mode, boolean> = { read: false, write: false };
+  readonly #waiting: Record<Mode, Waiting[]> = { read: [], write: [], copy: [] };
+  readonly #running: Record<Mode, RunningGroup | undefined> = { read: undefined, write: undefined, copy: undefined };
+  readonly #isPumping: Record<Mode, boolean> = { read: false, write: false, copy: false };
   #closed: Error | undefined;
   #whenIdle: (() => void)[] = [];
-  /** Of the file, after the last call that changed it. */
-  size = 0;
 
   constructor(host: FileHost) {
     this.#host = host;
   }
 
-  /** Rejects with the errors of the host's `failure` and `grow`, and with the reason of the signal. */
+  /** Rejects with the errors of the host's `failure` and `grow`. */
   run(job: FileJob): Promise<FileAnswer> {
     if (this.#closed !== undefined) return Promise.reject(this.#closed);
-    const mode: Mode = job.isReading ? 'read' : 'write';
+    const mode = modeOf(job);
     if (this.#waiting[mode].length >= SQL_LIMITS.waitingCalls) return Promise.reject(this.#host.failure('overloaded'));
     return new Promise((resolve, reject) => {
-      const { signal, work } = job;
-      const onAbort = signal === undefined ? undefined : () => this.#abort(waiting);
-      const waiting: Waiting = { job, resolve, reject, onAbort, isAlone: MAINTENANCE.has(job.kind), chargedUs: 0 };
-      if (signal?.aborted === true) return reject(signal.reason);
-      if (onAbort !== undefined) signal?.addEventListener('abort', onAbort, { once: true });
-      work.countBytes(job.payload.length);
+      const waiting: Waiting = { job, resolve, reject, isAlone: MAINTENANCE.has(job.kind), lost: 0, chargedUs: 0 };
+      job.work.countBytes(job.payload.length);
       this.#waiting[mode].push(waiting);
       this.#pump(mode);
     });
@@ -111,7 +109,8 @@ export class DatabaseFile {
   #pump(mode: Mode): void {
     if (this.#isPumping[mode]) return;
     this.#isPumping[mode] = true;
-    void this.#runAll(mode);
+    // Those that come in the same round of the event loop go together.
+    setImmediate(() => void this.#runAll(mode));
   }
 
   async #runAll(mode: Mode): Promise<void> {
@@ -132,11 +131,8 @@ export class DatabaseFile {
       await this.#host.pool.run(
         this.#host.owner,
         () => group.begin(this.#takeGroup(mode), mode),
-        {
-          onReply: (reply, payload) => this.#answer(group, mode, reply, payload),
-          onLength: bytes => group.announce(bytes),
-        },
-        { onBegin: stop => group.onBegin(stop), onOverload: () => group.endFor('overloaded') },
+        { onReply: (reply, payload) => this.#answer(group, reply, payload) },
+        group,
       );
     } catch (error) {
       this.#ended(group, mode, error);
@@ -144,6 +140,8 @@ export class DatabaseFile {
       group.finish();
       this.#running[mode] = undefined;
     }
+    // In the order in which they came.
+    for (const waiting of group.again.reverse()) this.#again(waiting, mode, true);
     if (group.full.length > 0) await this.#grow(group.full, mode);
   }
 
@@ -151,41 +149,48 @@ export class DatabaseFile {
     const queue = this.#waiting[mode];
     const group: Waiting[] = [];
     let bytes = 0;
+    let taken = 0;
     for (const waiting of queue) {
+      if (waiting.job.isGone?.() === true) {
+        taken++;
+        this.#fail(waiting, goneError());
+        continue;
+      }
       bytes += waiting.job.payload.length;
       if (group.length > 0 && (waiting.isAlone || bytes > GROUP_BYTES || group.length >= GROUP_JOBS)) break;
+      taken++;
       group.push(waiting);
       if (waiting.isAlone) break;
     }
-    queue.splice(0, group.length);
+    queue.splice(0, taken);
     return group;
   }
 
-  #answer(group: RunningGroup, mode: Mode, { job, outcome, cpuUs, size, isFailure }: ReplyHead, payload: Buffer): void {
+  #answer(group: RunningGroup, { job, outcome, cpuUs, isFailure }: JobReply, payload: Buffer): void {
     const waiting = group.take(job);
     if (waiting === undefined) return;
-    if (outcome === 'done' && mode === 'write') this.size = size;
     charge(waiting, cpuUs);
     switch (outcome) {
       case 'full':
         group.full.push(waiting);
-        group.neededBytes = size;
         return;
       case 'writer':
         this.#again(waiting, 'write', false);
         return;
       case 'alone':
-        waiting.isAlone = true;
-        this.#again(waiting, mode, true);
+      case 'later':
+        if (outcome === 'alone') waiting.isAlone = true;
+        group.again.push(waiting);
         return;
       default:
-        this.#done(waiting, payload, isFailure === true, group.announced());
+        this.#done(waiting, payload, isFailure === true);
     }
   }
 
-  #done(waiting: Waiting, payload: Buffer, isFailure: boolean, heldBytes: number): void {
+  #done(waiting: Waiting, payload: Buffer, isFailure: boolean): void {
     const { work } = waiting.job;
     this.#forget(waiting);
+    const heldBytes = payload.length;
     work.countBytes(heldBytes);
     let isHeld = true;
     const release = (): void => {
@@ -200,29 +205,17 @@ export class DatabaseFile {
     waiting.reject(error);
   }
 
-  #forget({ job, onAbort }: Waiting): void {
+  #forget({ job }: Waiting): void {
     job.work.countBytes(-job.payload.length);
-    if (onAbort !== undefined) job.signal?.removeEventListener('abort', onAbort);
   }
 
   /** It was not run, and is to be. */
   #again(waiting: Waiting, mode: Mode, isNext: boolean): void {
-    const { signal } = waiting.job;
     if (this.#closed !== undefined) this.#fail(waiting, this.#closed);
-    else if (signal?.aborted === true) this.#fail(waiting, signal.reason);
     else {
       if (isNext) this.#waiting[mode].unshift(waiting);
       else this.#waiting[mode].push(waiting);
       this.#pump(mode);
-    }
-  }
-
-  #abort(waiting: Waiting): void {
-    for (const mode of MODES) {
-      const at = this.#waiting[mode].indexOf(waiting);
-      if (at < 0) continue;
-      this.#waiting[mode].splice(at, 1);
-      this.#fail(waiting, waiting.job.signal?.reason);
     }
   }
 
@@ -246,7 +239,9 @@ export class DatabaseFile {
       return;
     }
     const { end } = error;
-    const culprit = end.job ?? (rest.length === 1 || mode === 'read' ? rest[0]?.index : undefined);
+    const isLost = end.reason === 'lost' && group.why === 'reset';
+    const isReading = mode !== 'write';
+    const culprit = end.job ?? (rest.length === 1 || isReading ? rest[0]?.index : undefined);
     const why: FileFailure =
       end.reason === 'memory' ? 'memory' : end.reason === 'unavailable' ? 'unavailable' : group.why;
     for (const { index, waiting } of rest.reverse()) {
@@ -254,27 +249,35 @@ export class DatabaseFile {
       else if (end.reason === 'unavailable') this.#fail(waiting, this.#host.failure(why, end.text));
       else if (index === culprit) {
         charge(waiting, group.runningUs());
-        this.#fail(waiting, waiting.job.signal?.aborted ? waiting.job.signal.reason : this.#host.failure(why));
+        if (isLost && isReading && waiting.lost++ < RETRIES) this.#again(waiting, mode, true);
+        else this.#fail(waiting, this.#host.failure(why));
       } else if (culprit === undefined || culprit < 0) this.#fail(waiting, this.#host.failure('reset'));
       else this.#again(waiting, mode, true);
     }
   }
 }
 
-const MODES: readonly Mode[] = ['read', 'write'];
+const MODES: readonly Mode[] = ['read', 'write', 'copy'];
+
+function modeOf({ kind, isReading }: FileJob): Mode {
+  if (!isReading) return 'write';
+  return kind === 'dump' || kind === 'copy' ? 'copy' : 'read';
+}
+
+/** Nobody gets it. */
+function goneError(): Error {
+  return new Error('The caller has given the call up');
+}
 
 /** The jobs that are in a process now. */
-class RunningGroup {
+class RunningGroup implements GroupHooks {
   readonly #host: FileHost;
   #jobs: (Waiting | undefined)[] = [];
   #stop: (() => void) | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #beganAt = 0;
   #answeredAt = 0;
-  #announced = 0;
   #limitMs: number = SQL_LIMITS.queryMs;
   readonly full: Waiting[] = [];
-  neededBytes = 0;
+  readonly again: Waiting[] = [];
   /** Why it is being ended. */
   why: FileFailure = 'reset';
 
@@ -286,26 +289,22 @@ class RunningGroup {
     if (jobs.length === 0) return undefined;
     this.#jobs = [...jobs];
     if (jobs.some(({ job }) => MAINTENANCE.has(job.kind))) this.#limitMs = SQL_LIMITS.maintenanceMs;
-    const head = { path: this.#host.path, mode, maxBytes: this.#host.allotted(), jobs: jobs.map(headOf) };
+    const head = {
+      path: this.#host.path,
+      mode: mode === 'write' ? ('write' as const) : ('read' as const),
+      maxBytes: this.#host.allotted(),
+      jobs: jobs.map(headOf),
+    };
     return { head, payload: jobs.map(({ job }) => job.payload) };
   }
 
   onBegin(stop: () => void): void {
     this.#stop = stop;
-    this.#beganAt = performance.now();
-    this.#answeredAt = this.#beganAt;
-    this.#timer = setInterval(() => this.#tick(), TICK_MS);
-    this.#timer.unref();
+    this.#answeredAt = performance.now();
   }
 
-  announce(bytes: number): void {
-    this.#announced = bytes;
-  }
-
-  announced(): number {
-    const bytes = this.#announced;
-    this.#announced = 0;
-    return bytes;
+  onOverload(): void {
+    this.endFor('overloaded');
   }
 
   take(index: number): Waiting | undefined {
@@ -327,7 +326,6 @@ class RunningGroup {
   }
 
   finish(): void {
-    clearInterval(this.#timer);
     this.#stop = undefined;
   }
 
@@ -341,8 +339,7 @@ class RunningGroup {
   }
 
   /** What runs is charged while it does, to the first that has no answer: it cannot be seen which one it is. */
-  #tick(): void {
-    const now = performance.now();
+  onTick(now: number): void {
     const first = this.#jobs.find(waiting => waiting !== undefined);
     if (first === undefined) return;
     const runningMs = now - this.#answeredAt;
@@ -350,7 +347,7 @@ class RunningGroup {
     if (runningMs > this.#limitMs) this.endFor('timeout');
     else if (
       runningMs > ABANDONED_MS &&
-      this.#jobs.every(waiting => waiting === undefined || waiting.job.signal?.aborted === true)
+      this.#jobs.every(waiting => waiting === undefined || waiting.job.isGone?.() === true)
     )
       this.endFor('reset');
   }

@@ -9,6 +9,7 @@ import { type GroupListener, type GroupPayload, Lane, LaneEnded } from './lane.j
 const PLACES = Math.max(2, Math.min(8, availableParallelism()));
 /** The groups of one account that run at once. */
 const PLACES_OF_ACCOUNT = 2;
+const TICK_MS = 50;
 /** A group that runs for this long is slow. */
 const SLOW_MS = 250;
 /** Slow groups at once; when there is one more, that which has run longest ends. */
@@ -23,8 +24,12 @@ export interface LaneOwner {
 }
 
 interface SlowGroup {
-  readonly lane: Lane;
-  readonly end: () => void;
+  lane: Lane | undefined;
+  beganAt: number;
+  isSlow: boolean;
+  hasPlace: boolean;
+  readonly owner: LaneOwner;
+  readonly hooks: GroupHooks;
 }
 
 export class LanePool {
@@ -35,7 +40,9 @@ export class LanePool {
     maxWaiting: MAX_WAITING,
   });
   readonly #lanes = new Set<Lane>();
+  readonly #groups = new Set<SlowGroup>();
   readonly #slow = new Set<SlowGroup>();
+  #ticker: NodeJS.Timeout | undefined;
   readonly #owners = new WeakMap<object, { running: number; readonly waiting: (() => void)[] }>();
   #reaper: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -45,42 +52,32 @@ export class LanePool {
     return this.#lanes.size;
   }
 
-  /**
-   * Runs a group. Rejects with LaneEnded.
-   *
-   * @param onSlow gets what ends it
-   * @param onOverload it is to end, because too many are slow
-   */
+  /** Runs a group. Rejects with LaneEnded. */
   async run(
     owner: LaneOwner,
     group: () => GroupPayload | undefined,
     listener: GroupListener,
     hooks: GroupHooks,
   ): Promise<void> {
-    await this.#enterAccount(owner);
-    let hasPlace = false;
-    let slow: SlowGroup | undefined;
-    let timer: NodeJS.Timeout | undefined;
-    const leave = (): void => {
-      if (hasPlace) this.#queue.leave(owner);
-      hasPlace = false;
-    };
+    const entered = this.#enterAccount(owner);
+    if (entered !== undefined) await entered;
+    const slow: SlowGroup = { lane: undefined, beganAt: 0, isSlow: false, hasPlace: false, owner, hooks };
     try {
-      await this.#queue.enter(owner, 1);
-      hasPlace = true;
+      const place = this.#queue.enter(owner, 1);
+      if (place !== undefined) await place;
+      slow.hasPlace = true;
       // What waited with it comes along.
       const payload = group();
       if (payload === undefined) return;
       if (this.#isClosed) throw new LaneEnded({ reason: 'lost', job: undefined });
       const lane = this.#laneFor(payload.head.path);
       const ended = lane.run(payload, listener);
-      hooks.onBegin(() => lane.stop());
-      timer = setTimeout(() => {
-        slow = { lane, end: () => hooks.onOverload() };
-        this.#beSlow(slow);
-        leave();
-      }, SLOW_MS);
-      timer.unref();
+      slow.lane = lane;
+      slow.beganAt = performance.now();
+      this.#groups.add(slow);
+      this.#ticker ??= setInterval(() => this.#tick(), TICK_MS).unref();
+      const { group: number } = lane;
+      hooks.onBegin(() => lane.stop(number));
       try {
         await ended;
       } finally {
@@ -88,15 +85,31 @@ export class LanePool {
         lane.idleSince = performance.now();
       }
     } finally {
-      clearTimeout(timer);
-      if (slow !== undefined) {
-        this.#slow.delete(slow);
-        // It has a low priority now.
-        slow.lane.end();
-      }
-      leave();
+      this.#groups.delete(slow);
+      this.#slow.delete(slow);
+      // It has a low priority now.
+      if (slow.isSlow) slow.lane?.end();
+      this.#leave(slow);
       this.#leaveAccount(owner);
     }
+  }
+
+  /** One timer for all groups: most are over before it fires. */
+  #tick(): void {
+    if (this.#groups.size === 0) {
+      clearInterval(this.#ticker);
+      this.#ticker = undefined;
+    }
+    const now = performance.now();
+    for (const group of this.#groups) {
+      if (!group.isSlow && now - group.beganAt > SLOW_MS) this.#beSlow(group);
+      group.hooks.onTick(now);
+    }
+  }
+
+  #leave(group: SlowGroup): void {
+    if (group.hasPlace) this.#queue.leave(group.owner);
+    group.hasPlace = false;
   }
 
   /** No process has the database open when it resolves, unless something runs in it. */
@@ -107,16 +120,19 @@ export class LanePool {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#reaper);
+    clearInterval(this.#ticker);
     const lanes = [...this.#lanes];
     for (const lane of lanes) lane.end();
     await Promise.all(lanes.map(lane => lane.ended));
   }
 
-  #beSlow(slow: SlowGroup): void {
-    slow.lane.lower();
-    this.#slow.add(slow);
+  #beSlow(group: SlowGroup): void {
+    group.isSlow = true;
+    group.lane?.lower();
+    this.#slow.add(group);
     const [longest] = this.#slow;
-    if (this.#slow.size > MAX_SLOW) longest?.end();
+    if (this.#slow.size > MAX_SLOW) longest?.hooks.onOverload();
+    this.#leave(group);
   }
 
   #laneFor(path: string): Lane {
@@ -143,15 +159,16 @@ export class LanePool {
   }
 
   /** An account has few places even while nobody else wants them: what it runs cannot be taken back when somebody does. */
-  async #enterAccount(owner: LaneOwner): Promise<void> {
+  #enterAccount(owner: LaneOwner): Promise<void> | undefined {
     let state = this.#owners.get(owner);
     if (state === undefined) {
       state = { running: 0, waiting: [] };
       this.#owners.set(owner, state);
     }
     const { waiting } = state;
-    if (state.running < PLACES_OF_ACCOUNT) state.running++;
-    else await new Promise<void>(resolve => waiting.push(resolve));
+    if (state.running >= PLACES_OF_ACCOUNT) return new Promise<void>(resolve => waiting.push(resolve));
+    state.running++;
+    return undefined;
   }
 
   #leaveAccount(owner: LaneOwner): void {
@@ -166,5 +183,8 @@ export class LanePool {
 export interface GroupHooks {
   /** It has begun; `stop` ends the process that it runs in. */
   onBegin(stop: () => void): void;
+  /** It still runs. Called every 50 ms. */
+  onTick(nowMs: number): void;
+  /** It is to end, because too many are slow. */
   onOverload(): void;
 }

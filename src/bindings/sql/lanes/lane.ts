@@ -1,10 +1,12 @@
 /** A process of the engine, from the host's side. It runs one group of jobs at a time. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
 import { constants, setPriority } from 'node:os';
+import { dirname } from 'node:path';
 import process from 'node:process';
 import type { Duplex, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { FrameReader, frame, type GroupHead, type ReplyHead } from '../engine/frames.js';
+import { FrameReader, frame, type GroupHead, type JobReply, type ReplyHead } from '../engine/frames.js';
 
 const MAIN = fileURLToPath(new URL('../engine/main.js', import.meta.url));
 /** Of JavaScript, beside SQLite's memory. */
@@ -18,9 +20,7 @@ export interface GroupPayload {
 }
 
 export interface GroupListener {
-  onReply(reply: ReplyHead, payload: Buffer): void;
-  /** Bytes of an answer are about to come. */
-  onLength(bytes: number): void;
+  onReply(reply: JobReply, payload: Buffer): void;
 }
 
 /** Why a process ended before its group did, and at which job: -1 while a transaction was ending. */
@@ -65,16 +65,15 @@ export class Lane {
     const child = spawn(process.execPath, [...FLAGS, MAIN], {
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
       env: {},
+      // Nothing of the host's own folder: what it opens has an absolute path.
+      cwd: dirname(MAIN),
       windowsHide: true,
     });
     this.#child = child;
     this.#control = child.stdio[3] as Duplex; // as stdio above says
     const out = child.stdio[4] as Duplex; // as stdio above says
     this.#in = out;
-    const reader = new FrameReader(
-      (head, payload) => this.#receive(head, payload),
-      bytes => this.#running?.listener.onLength(bytes),
-    );
+    const reader = new FrameReader((head, payload) => this.#receive(head, payload));
     out.on('data', (chunk: Buffer) => {
       try {
         reader.push(chunk);
@@ -93,7 +92,13 @@ export class Lane {
       child.once('close', () => this.#onEnd(said, resolve));
     });
     // It does not keep an application running that has nothing else to do.
-    this.unref();
+    const pipes = [child.stdio[3] as Socket, child.stdio[4] as Socket]; // as stdio above says
+    for (const pipe of pipes) pipe.unref();
+    child.unref();
+    // What runs, or ran, in it waits for their end, and with it perhaps the application.
+    child.once('exit', () => {
+      for (const pipe of pipes) pipe.ref();
+    });
   }
 
   get isIdle(): boolean {
@@ -108,18 +113,23 @@ export class Lane {
     this.#child.ref();
     return new Promise((resolve, reject) => {
       this.#running = { group, left: head.jobs.length, listener, resolve, reject };
-      this.#write(frame({ ...head, group }, ...payload));
+      this.#write(frame({ ...head, group }, payload));
     });
   }
 
   /** Closes the database, if it is open there, once what runs has ended. */
   closeDatabase(path: string): void {
-    if (this.open.delete(path)) this.#write(frame({ close: path }));
+    if (this.open.delete(path)) this.#write(frame({ close: path }, []));
   }
 
-  /** Ends the process, whatever it does; what runs is rejected with the job that was running. */
-  stop(): void {
-    if (this.isEnding) return;
+  /** The group that runs, to be stopped; undefined when none does. */
+  get group(): number | undefined {
+    return this.#running?.group;
+  }
+
+  /** Ends the process while it runs the group, whatever it does; what runs is rejected with the job that was running. */
+  stop(group: number | undefined): void {
+    if (this.isEnding || this.group !== group) return;
     this.isEnding = true;
     this.#child.ref();
     this.#control.write('x');
@@ -142,17 +152,10 @@ export class Lane {
     }
   }
 
-  unref(): void {
-    this.#child.unref();
-    for (const stream of this.#child.stdio) {
-      if (stream && 'unref' in stream && typeof stream.unref === 'function') stream.unref();
-    }
-  }
-
-  #write(parts: readonly Buffer[]): void {
-    this.#in.cork();
+  #write(parts: readonly Uint8Array[]): void {
+    if (parts.length > 1) this.#in.cork();
     for (const part of parts) this.#in.write(part);
-    this.#in.uncork();
+    if (parts.length > 1) this.#in.uncork();
   }
 
   #receive(head: unknown, payload: Buffer): void {
@@ -161,13 +164,19 @@ export class Lane {
       this.#end = { reason: 'unavailable', job: undefined, text: `${head.fatal}` };
       return;
     }
-    const reply = head as ReplyHead; // our own process
+    const { group, replies, isWorn } = head as ReplyHead; // our own process
     const running = this.#running;
-    if (running === undefined || reply.group !== running.group) return;
-    running.listener.onReply(reply, payload);
-    if (--running.left > 0) return;
+    if (running === undefined || group !== running.group) return;
+    let at = 0;
+    for (const reply of replies) {
+      running.listener.onReply(reply, payload.subarray(at, at + reply.bytes));
+      at += reply.bytes;
+    }
+    running.left -= replies.length;
+    if (running.left > 0) return;
     this.#running = undefined;
-    this.unref();
+    if (isWorn === true) this.end();
+    else if (!this.isEnding) this.#child.unref();
     running.resolve();
   }
 

@@ -18,6 +18,7 @@ import {
   type StoredDatabase,
   storedDatabases,
 } from './stored-databases.js';
+import { WholeFiles } from './whole-files.js';
 
 const directories = new WeakMap<StorageContext, SqlDirectories>();
 
@@ -74,6 +75,7 @@ export class AccountDatabases implements SqlDirectory {
   readonly #account: string;
   readonly #work: CallWork;
   readonly #open = new Map<string, SqlStore>();
+  readonly #wholeFiles = new WholeFiles();
   #closed: Error | undefined;
 
   constructor(storage: StorageContext, pool: LanePool, account: string) {
@@ -140,6 +142,7 @@ export class AccountDatabases implements SqlDirectory {
       name,
       stored,
       sum: this.#storage.sums.of(this.#account),
+      wholeFiles: this.#wholeFiles,
     });
     this.#open.set(name, database);
     return database;

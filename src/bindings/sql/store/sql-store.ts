@@ -1,7 +1,6 @@
 /** One database of an account: its file, the room that it has, and what is done with it as a whole. */
 import { randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { open, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { errorCode } from '../../../quotas/errors.js';
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { limitError } from '../../../quotas/limit-error.js';
@@ -18,6 +17,7 @@ import { SQL_LIMITS } from '../limits.js';
 import { databasePath, makeFolder, removeFiles, sqlFolder } from './sql-files.js';
 import { sqlKeys } from './sql-keys.js';
 import type { StoredDatabase } from './stored-databases.js';
+import { readWhole, type WholeFiles, writeWhole } from './whole-files.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -25,7 +25,6 @@ const MIB = 1024 * KIB;
 const MIN_STEP = 64 * KIB;
 const MAX_STEP = 16 * MIB;
 const PAGE = 4 * KIB;
-const CHUNK = 256 * KIB;
 
 export interface SqlStoreParts {
   readonly storage: StorageContext;
@@ -35,6 +34,8 @@ export interface SqlStoreParts {
   readonly name: string;
   readonly stored: StoredDatabase;
   readonly sum: StoredAccounting;
+  /** Those of the account. */
+  readonly wholeFiles: WholeFiles;
 }
 
 export class SqlStore implements SqlEngine {
@@ -78,33 +79,46 @@ export class SqlStore implements SqlEngine {
     return `${now.toString(16).padStart(12, '0')}-${this.#bookmarks.toString(16).padStart(8, '0')}`;
   }
 
-  async *export(): AsyncGenerator<Uint8Array> {
-    yield* this.#written('dump');
+  export(): AsyncGenerator<Uint8Array> {
+    return this.#written('dump');
   }
 
-  async *backup(): AsyncGenerator<Uint8Array> {
-    yield* this.#written('copy');
+  backup(): AsyncGenerator<Uint8Array> {
+    return this.#written('copy');
   }
 
   async import(text: AsyncIterable<Uint8Array> | Uint8Array, bounds?: SqlBounds): Promise<number> {
+    const leave = this.#parts.wholeFiles.enter();
     const path = this.#temporaryPath();
     try {
-      await receive(text, path, SQL_LIMITS.importBytes);
+      await writeWhole(text, path, SQL_LIMITS.importBytes);
       const { count } = parsed(await this.#internal('import', path, bounds));
       return Number(count);
     } finally {
+      leave();
       await rm(path, { force: true });
     }
   }
 
-  restore(file: AsyncIterable<Uint8Array> | Uint8Array, bounds?: SqlBounds): Promise<void> {
-    const restoring = (this.#restoring ?? Promise.resolve()).then(() => this.#restore(file, bounds));
-    const settled = restoring.catch(() => {});
-    this.#restoring = settled;
-    void settled.then(() => {
-      if (this.#restoring === settled) this.#restoring = undefined;
-    });
-    return restoring;
+  /** The file comes and is checked while the database is in use; calls wait for the change alone. */
+  async restore(file: AsyncIterable<Uint8Array> | Uint8Array, bounds?: SqlBounds): Promise<void> {
+    if (this.#closed !== undefined) throw this.#closed;
+    const leave = this.#parts.wholeFiles.enter();
+    const { storage } = this.#parts;
+    const id = storage.newId();
+    const path = databasePath(storage, id);
+    try {
+      await makeFolder(storage);
+      const size = await writeWhole(file, path, bounds?.sqlDatabaseBytes ?? Number.MAX_SAFE_INTEGER);
+      const bytes = Math.ceil(size / PAGE) * PAGE;
+      await this.#checkFile(path, bytes);
+      await this.#exclusively(() => this.#replace(id, bytes, bounds));
+    } catch (error) {
+      await removeFiles(storage, id);
+      throw error;
+    } finally {
+      leave();
+    }
   }
 
   async migrate(name: string, sql: string, bounds?: SqlBounds): Promise<boolean> {
@@ -128,6 +142,8 @@ export class SqlStore implements SqlEngine {
     this.#closed = error;
     await this.#file.close(error);
     await this.#growing;
+    // It finds that the database is closed, and leaves it as it is.
+    await this.#restoring;
   }
 
   #openFile(): DatabaseFile {
@@ -148,7 +164,7 @@ export class SqlStore implements SqlEngine {
     if (ready !== undefined) await ready;
     // A new database is written first, or there is nothing to read.
     const isReading = call.isReading && this.#stored.bytes > 0;
-    return this.#file.run({ ...call, kind, isReading, isInternal: false, signal: call.signal });
+    return this.#file.run({ ...call, kind, isReading, isInternal: false });
   }
 
   #ready(): Promise<void> | undefined {
@@ -167,7 +183,7 @@ export class SqlStore implements SqlEngine {
       statements: 0,
       isReading: isReading && this.#stored.bytes > 0,
       isInternal: kind === 'import',
-      signal: undefined,
+      isGone: undefined,
       work,
       bounds,
     });
@@ -177,53 +193,55 @@ export class SqlStore implements SqlEngine {
   }
 
   async *#written(kind: 'dump' | 'copy'): AsyncGenerator<Uint8Array> {
+    const leave = this.#parts.wholeFiles.enter();
     const path = this.#temporaryPath();
-    try {
+    const make = async (): Promise<void> => {
       await makeFolder(this.#parts.storage);
-      await this.#internal(kind, path, undefined, kind === 'dump');
-      yield* createReadStream(path, { highWaterMark: CHUNK });
-    } finally {
+      await this.#internal(kind, path, undefined, true);
+    };
+    yield* readWhole(path, make, async () => {
+      leave();
       await rm(path, { force: true });
       await rm(`${path}-journal`, { force: true });
-    }
+    });
   }
 
-  async #restore(content: AsyncIterable<Uint8Array> | Uint8Array, bounds: SqlBounds | undefined): Promise<void> {
+  /** One after the other; calls of the database wait meanwhile. */
+  #exclusively(replace: () => Promise<void>): Promise<void> {
+    const restoring = (this.#restoring ?? Promise.resolve()).then(replace);
+    const settled = restoring.catch(() => {});
+    this.#restoring = settled;
+    void settled.then(() => {
+      if (this.#restoring === settled) this.#restoring = undefined;
+    });
+    return restoring;
+  }
+
+  /** Puts the file of this id in the place of the one that there is. */
+  async #replace(id: string, bytes: number, bounds: SqlBounds | undefined): Promise<void> {
     const { storage, account, name, sum } = this.#parts;
     if (this.#closed !== undefined) throw this.#closed;
-    const id = storage.newId();
-    const path = databasePath(storage, id);
-    const before = this.#stored;
+    const key = sqlKeys.database(account, name);
     try {
-      await makeFolder(storage);
-      const allowed = bounds?.sqlDatabaseBytes ?? Number.MAX_SAFE_INTEGER;
-      const size = await receive(content, path, allowed);
-      const bytes = Math.ceil(size / PAGE) * PAGE;
-      await this.#checkFile(path, bytes);
-      const file = this.#file;
       // What is under way ends with the old database.
-      await file.close(this.#failure('reset'));
-      const next: StoredDatabase = { ...before, id, bytes };
-      await storage.mutex.run(sqlKeys.database(account, name), async () => {
-        await sum.ready();
+      await this.#file.close(this.#failure('reset'));
+      await this.#growing;
+      await sum.ready();
+      await storage.mutex.run(key, async () => {
+        // It may have been deleted: then its name is free, or that of another one.
+        if (this.#closed !== undefined) throw this.#closed;
+        const before = this.#stored;
+        const next: StoredDatabase = { ...before, id, bytes };
         const change = sum.change(
           { bytes: bytes - before.bytes, objects: 0 },
           bounds,
           () => `restore SQL database "${name}"`,
         );
-        const key = sqlKeys.database(account, name);
-        await commitChange(
-          storage.records,
-          [{ type: 'put', key, value: Buffer.from(JSON.stringify(next)) }],
-          change,
-          OWN_WORK,
-        );
+        const put = { type: 'put', key, value: Buffer.from(JSON.stringify(next)) } as const;
+        await commitChange(storage.records, [put], change, OWN_WORK);
+        this.#stored = next;
+        await removeFiles(storage, before.id);
       });
-      this.#stored = next;
-      await removeFiles(storage, before.id);
-    } catch (error) {
-      await removeFiles(storage, id);
-      throw error;
     } finally {
       if (this.#closed === undefined) this.#file = this.#openFile();
     }
@@ -241,18 +259,19 @@ export class SqlStore implements SqlEngine {
       grow,
       failure: (why, text) => this.#failure(why, text),
     });
-    const answer = await file.run({
-      kind: 'check',
-      payload: new Uint8Array(0),
-      statements: 0,
-      isReading: false,
-      isInternal: true,
-      signal: undefined,
-      work: OWN_WORK,
-    });
-    await file.close(this.#failure('reset'));
+    const answer = await file
+      .run({
+        kind: 'check',
+        payload: new Uint8Array(0),
+        statements: 0,
+        isReading: false,
+        isInternal: true,
+        isGone: undefined,
+        work: { ...OWN_WORK, owner },
+      })
+      .finally(() => file.close(this.#failure('reset')));
     const text = answer.text.toString();
-    if (!answer.isFailure && text === '[["ok"]]') return;
+    if (!answer.isFailure && text === '"ok"') return;
     throw new SqlError(30001, `The file is no intact SQLite database: ${text.slice(0, 200)}`);
   }
 
@@ -332,25 +351,4 @@ function floor(bytes: number): number {
 
 function parsed(text: string): Record<string, unknown> {
   return JSON.parse(text);
-}
-
-/** Writes what comes into a new file, and syncs it. */
-async function receive(
-  content: AsyncIterable<Uint8Array> | Uint8Array,
-  path: string,
-  allowed: number,
-): Promise<number> {
-  const file = await open(path, 'wx', 0o600);
-  let size = 0;
-  try {
-    for await (const chunk of content instanceof Uint8Array ? [content] : content) {
-      size += chunk.byteLength;
-      if (size > allowed) throw new SqlError(30001, `The content is larger than the ${allowed} bytes that it may have`);
-      await file.write(chunk);
-    }
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  return size;
 }

@@ -5,6 +5,7 @@ import { lostError } from '../outgoing-call.js';
 import { packHead } from '../packets.js';
 import type { ServedBuckets } from './served-buckets.js';
 import type { ServedCall } from './served-call.js';
+import { answerDatabaseCall, DATABASE_CALLS, type DatabaseBodyCall } from './served-databases.js';
 import type { ServedObjects } from './served-objects.js';
 import { answerStoredCall, type StoredBodyCall } from './stored-bodies.js';
 
@@ -15,7 +16,7 @@ const STORED_NAMES: ReadonlySet<string> = new Set<StoredBodyCall[0]>(['kv.get', 
 const NOTHING = new Uint8Array(0);
 
 export function isBodyCall(name: string): boolean {
-  return BUCKET_NAMES.has(name) || STORED_NAMES.has(name);
+  return BUCKET_NAMES.has(name) || STORED_NAMES.has(name) || DATABASE_CALLS.has(name);
 }
 
 /** @param value the name of the call, and its arguments */
@@ -26,6 +27,10 @@ export async function answerBodyCall(
   objects: ServedObjects,
 ): Promise<void> {
   const request = value as BodyCall; // the application is of the same version, and its table has this type
+  if (isOfDatabase(request)) {
+    await answerDatabaseCall(call, request, objects);
+    return;
+  }
   if (isStored(request)) {
     await answerStoredCall(call, request, objects);
     return;
@@ -50,6 +55,10 @@ export async function answerBodyCall(
       answerGet(call, await bucket.get(key, options, work));
     }
   }
+}
+
+function isOfDatabase(request: BodyCall): request is DatabaseBodyCall {
+  return DATABASE_CALLS.has(request[0]);
 }
 
 function isStored(request: BodyCall): request is StoredBodyCall {

@@ -4,6 +4,7 @@ import type { HostStore } from '../../host-store.js';
 import type { ValueCalls } from '../calls.js';
 import { bindingHandlers } from './binding-handlers.js';
 import type { ServedBuckets } from './served-buckets.js';
+import { databaseHandlers } from './served-databases.js';
 import { ServedLevels } from './served-levels.js';
 import type { ServedObjects } from './served-objects.js';
 import type { ServedQueues } from './served-queues.js';
@@ -28,12 +29,13 @@ export function valueHandlers(objects: ServedObjects, parts: ConnectionParts): V
     ...countingHandlers(objects),
     ...bucketHandlers(parts, account => workOf?.(account)),
     ...bindingHandlers(objects, parts.queues),
+    ...databaseHandlers(objects),
   };
 }
 
 type BucketCall = Extract<keyof ValueCalls, `bucket.${string}` | `directory.${string}`>;
 type CountingCall = Extract<keyof ValueCalls, `usage.${string}` | `counts.${string}`>;
-type StoreCall = Exclude<keyof ValueCalls, BucketCall | CountingCall | `${'kv' | 'cache' | 'queue'}.${string}`>;
+type StoreCall = Exclude<keyof ValueCalls, BucketCall | CountingCall | `${'kv' | 'cache' | 'queue' | 'sql'}.${string}`>;
 
 function countingHandlers({ usage, counters }: ServedObjects): Pick<ValueHandlers, CountingCall> {
   return {

@@ -137,8 +137,8 @@ async function wholeBody({ body }: ServedCall): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-function answer(call: ServedCall, { head, body }: ServiceReply): void {
-  const text = JSON.stringify(head ?? null);
+function answer(call: ServedCall, { head, headText, body }: ServiceReply): void {
+  const text = headText ?? JSON.stringify(head ?? null);
   if (body !== null && body !== undefined) call.replyWithBody(text, body);
   else call.replyText(text);
 }

@@ -5,7 +5,7 @@ import { namespaceAt } from './binding-handlers.js';
 import type { ServedCall } from './served-call.js';
 import type { ServedObjects } from './served-objects.js';
 
-type StoredName = Exclude<keyof BodyCalls, `bucket.${string}`>;
+type StoredName = Exclude<keyof BodyCalls, `bucket.${string}` | `sql.${string}`>;
 export type StoredBodyCall = { readonly [Name in StoredName]: readonly [Name, ...CallArguments<Name>] }[StoredName];
 
 const NOTHING = new Uint8Array(0);

@@ -1,0 +1,65 @@
+/** What the process sends to the host. */
+import { writevSync } from 'node:fs';
+import process from 'node:process';
+import { frame, type GroupHead, type JobReply, type ReplyHead } from './frames.js';
+import type { JobResult } from './run-jobs.js';
+
+/** A pipe of its own, which blocks: Node opens the standard ones without. */
+const OUT = 4;
+/** Answers that have so many bytes do not wait for more. */
+const FLUSH_BYTES = 32 * 1024;
+
+/** The answers of a group that wait for being sent. */
+export class Answers {
+  readonly #group: number;
+  #waiting: { readonly job: number; readonly result: JobResult; readonly ms: number; readonly bytes: Buffer }[] = [];
+  #bytes = 0;
+  #ms = 0;
+  #usage = process.cpuUsage();
+
+  constructor({ group }: GroupHead) {
+    this.#group = group;
+  }
+
+  get count(): number {
+    return this.#waiting.length;
+  }
+
+  /** @param ms what it took, by which the processor time of all is shared out */
+  add(job: number, result: JobResult, ms: number): void {
+    const bytes = Buffer.from(result.text);
+    this.#waiting.push({ job, result, ms, bytes });
+    this.#bytes += bytes.length;
+    this.#ms += ms;
+    if (this.#bytes > FLUSH_BYTES) this.flush(false);
+  }
+
+  flush(worn: boolean): void {
+    if (this.#waiting.length === 0) return;
+    const { user, system } = process.cpuUsage(this.#usage);
+    const perMs = this.#ms > 0 ? (user + system) / this.#ms : 0;
+    const replies = this.#waiting.map(({ job, result: { outcome, isFailure }, ms, bytes }) => {
+      const reply: JobReply = { job, outcome, cpuUs: Math.ceil(ms * perMs), bytes: bytes.length };
+      return isFailure ? { ...reply, isFailure } : reply;
+    });
+    const head: ReplyHead = { group: this.#group, replies, ...(worn && { isWorn: true }) };
+    const payload = this.#waiting.map(({ bytes }) => bytes);
+    this.#waiting = [];
+    this.#bytes = 0;
+    this.#ms = 0;
+    write(frame(head, payload));
+    this.#usage = process.cpuUsage();
+  }
+}
+
+export function write(parts: readonly Uint8Array[]): void {
+  let rest = [...parts];
+  while (rest.length > 0) {
+    let written = writevSync(OUT, rest);
+    while (rest[0] !== undefined && written >= rest[0].length) {
+      written -= rest[0].length;
+      rest = rest.slice(1);
+    }
+    if (written > 0 && rest[0] !== undefined) rest = [rest[0].subarray(written), ...rest.slice(1)];
+  }
+}
