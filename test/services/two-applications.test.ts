@@ -83,6 +83,8 @@ test('usage of both is one sum, and no kill of the services process loses or dou
   for (let round = 0; round < KILLS; round++) {
     const lost = Promise.all([one, two].map(host => new Promise(resolve => host.once('warning', resolve))));
     const asked = Promise.allSettled([ask(functions[0], 5), ask(functions[1], 5)]);
+    // Both know the process that is killed: each is to hear of it.
+    await two.bucket('files').head('a');
     await killServices(t, one);
     await Promise.all([lost, asked]);
   }
