@@ -82,6 +82,7 @@ test('usage of both is one sum, and no kill of the services process loses or dou
   t.is(await requestsOf(one), 7);
   for (let round = 0; round < KILLS; round++) {
     const lost = Promise.all([one, two].map(host => new Promise(resolve => host.once('warning', resolve))));
+    await Promise.allSettled([ask(functions[0], 3), ask(functions[1], 3)]);
     const asked = Promise.allSettled([ask(functions[0], 5), ask(functions[1], 5)]);
     // Both know the process that is killed: each is to hear of it.
     await two.bucket('files').head('a');
