@@ -13,8 +13,10 @@ import type { ManagementStorage } from '../management/state/records.js';
 import type { NameOwners } from '../names/name-owners.js';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../quotas/errors.js';
 import { checkDateClock } from '../quotas/schema/check-options.js';
+import type { DatabaseChanges } from '../services/host-store.js';
 import { consumerOf } from '../shapes/consumer-shapes.js';
 import type { KeyStore } from '../storage/files/key-file.js';
+import type { Locks } from '../storage/records/keyed-mutex.js';
 import type { Account } from './account.js';
 import type { LoadOptions } from './options.js';
 import { checkTailFilter as checkedFilter } from './tails/tail-filter.js';
@@ -23,7 +25,7 @@ import type { HostUsage } from './usage/host-usage.js';
 /** Options of `host.management()`; functions, bindings, names and storage are the host's. */
 export type HostManagementOptions = Omit<
   ManagementOptions,
-  'storage' | 'functions' | 'directories' | 'bindings' | 'names' | 'keyStore' | 'onWarning'
+  'storage' | 'functions' | 'directories' | 'bindings' | 'names' | 'keyStore' | 'listen' | 'locks' | 'onWarning'
 >;
 
 /** The fetch handler, and what the owner does with the API besides. */
@@ -44,7 +46,12 @@ export interface ManagementHost {
   removeAccount(id: string, options: { readonly deleteData: boolean }): Promise<unknown>;
   readonly bindings: BindingRegistry;
   readonly directories: BindingDirectories;
-  storage(): Promise<{ readonly storage: ManagementStorage; readonly keyStore: KeyStore }>;
+  storage(): Promise<{
+    readonly storage: ManagementStorage;
+    readonly keyStore: KeyStore;
+    readonly locks?: Locks;
+    readonly listen?: (listener: Parameters<DatabaseChanges['listen']>[1]) => void;
+  }>;
   readonly names: NameOwners;
   readonly usage: HostUsage;
   /** Gets the promise of the stored zones being known. */
@@ -55,7 +62,7 @@ export interface ManagementHost {
 /** The storage opens now; if that fails, every call reports it. */
 export function createManagementEndpoint(options: HostManagementOptions, host: ManagementHost): HostManagement {
   if (options.now !== undefined) checkDateClock('management()', options.now);
-  const ready = host.storage().then(async ({ storage, keyStore }) => {
+  const ready = host.storage().then(async ({ storage, keyStore, listen, locks }) => {
     // A third of all code that a host loads is the API's: only hosts that have one load it.
     const { createManagement } = await import('../management/management.js');
     const management = createManagement({
@@ -66,6 +73,8 @@ export function createManagementEndpoint(options: HostManagementOptions, host: M
       directories: host.directories,
       names: host.names,
       keyStore,
+      ...(listen !== undefined && { listen }),
+      ...(locks !== undefined && { locks }),
       onWarning: error => host.warn(error),
     });
     await management.start();

@@ -7,6 +7,7 @@ import { type BindingDirectories, type BindingRegistry, REGISTRY } from '../bind
 import type { NameOwners } from '../names/name-owners.js';
 import { checkDateClock, givenOf } from '../quotas/schema/check-options.js';
 import type { KeyStore } from '../storage/files/key-file.js';
+import type { Locks } from '../storage/records/keyed-mutex.js';
 import type { Services } from './context.js';
 import { isFinished, Schedule, type ScheduleOverrides } from './deprecations/deprecation-timeline.js';
 import { FAMILY_IDS, isFamilyId } from './deprecations/deprecations.js';
@@ -21,10 +22,12 @@ import { RateLimits } from './rate-limits.js';
 import type { Route } from './route.js';
 import { allRoutes } from './routes.js';
 import { AuditLog } from './state/audit-log.js';
+import { FollowChanges } from './state/follow-changes.js';
 import { FunctionStore } from './state/function-store.js';
 import { commit, type ManagementStorage } from './state/records.js';
 import { checkKey, SecretCipher } from './state/secret-cipher.js';
 import { openSecrets } from './state/secrets-key.js';
+import { ServingFunctions } from './state/serving-functions.js';
 import { Stores } from './state/stores.js';
 import { type ConfiguredToken, checkPermissions, type TokenRecord, Tokens } from './state/tokens.js';
 import { ZoneOwners, type ZoneOwnership } from './zone-owners.js';
@@ -78,6 +81,13 @@ export interface ManagementOptions {
   readonly keyStore?: KeyStore;
   /** Gets every error that was answered as 8000, Internal error; must not throw. @default nothing is done */
   readonly onError?: (error: unknown) => void;
+  /**
+   * Reports what other processes write into the storage, which is put into force here too: keys of the storage, or undefined when it is not known which.
+   * @default no other process does
+   */
+  readonly listen?: (listener: (keys: readonly string[] | undefined) => void) => void;
+  /** Locks that all processes on the storage share. @default those of this API */
+  readonly locks?: Locks;
   /** Called for zones and routes that are stored and do not serve. @default nothing is done */
   readonly onWarning?: (error: Error) => void;
 }
@@ -122,20 +132,29 @@ export function createManagement(options: ManagementOptions): Management {
   const limits = resolveLimits(options.limits);
   const schedule = new Schedule(options.schedule);
   const routes = allRoutes(schedule);
-  const stores = new Stores(options.storage);
+  const stores = new Stores(options.storage, options.locks);
   const tokens = new Tokens(options.tokens ?? [], stores.tokens);
   const audit = new AuditLog(stores.audit);
   const given = options.secretsKey === undefined ? undefined : checkKey(options.secretsKey);
   const cipher = new SecretCipher(given ?? new Uint8Array(randomBytes(32)));
   const onWarning = options.onWarning ?? (() => {});
   const zoneOwners = new ZoneOwners(options.names, options.zoneOwnership, onWarning);
+  const serving = new ServingFunctions(options.functions);
   const functionStore = new FunctionStore({
     stores,
-    port: options.functions,
+    port: serving,
     cipher,
     owners: zoneOwners,
     versionsKept: limits.versionsKept,
     bindings,
+  });
+  const follow = new FollowChanges({
+    stores,
+    functionStore,
+    serving,
+    zoneOwners,
+    hasAccount: account => options.functions.hasAccount(account),
+    onWarning,
   });
   const documents = new Map<string, string>();
 
@@ -172,8 +191,14 @@ export function createManagement(options: ManagementOptions): Management {
     restore,
     async start() {
       await zoneOwners.claimStored(stores);
-      const { keyStore } = options;
-      if (keyStore !== undefined) await openSecrets({ stores, cipher, given, keyStore, onWarning });
+      const { keyStore, listen } = options;
+      if (keyStore !== undefined)
+        await stores.lock.run('secrets-key', () => openSecrets({ stores, cipher, given, keyStore, onWarning }));
+      if (listen === undefined) return;
+      await follow.start();
+      listen(keys => follow.changed(keys));
+      // For what was written since the zones were read.
+      follow.changed(undefined);
     },
     async issueToken({ expiresOn, ...spec }) {
       checkPermissions(spec.name, spec.permissions);
@@ -208,10 +233,11 @@ export function createManagement(options: ManagementOptions): Management {
 
   async function restore(): Promise<RestoreReport> {
     let restored = 0;
+    follow.servesAll = true;
     const failed: { account: string; name: string; error: unknown }[] = [];
     for await (const { account, name, load } of functionStore.stored()) {
       try {
-        await options.functions.activate(await load(), { isStored: true });
+        await serving.activate(await load(), { isStored: true });
         restored += 1;
         for (const refused of await functionStore.refusedRoutes(account, name)) onWarning(new Error(refused));
       } catch (error) {

@@ -75,13 +75,18 @@ export class ZoneOwners {
     for await (const zone of stores.zones.below()) zones.push(zone);
     const isOpen = (zone: ZoneRecord): number => (zone.approved_by === undefined ? 1 : 0);
     zones.sort((a, b) => isOpen(a) - isOpen(b) || compareText(a.created_on, b.created_on) || compareText(a.id, b.id));
-    for (const { account, name, approved_by = 'none' } of zones) {
-      // A declared zone needs no other claim, and its account may not have been named yet.
-      if (approved_by === 'declaration') continue;
-      const refusal = this.#names.claimZone(account, name, approved_by);
-      if (refusal === undefined) continue;
-      this.#onWarning(new Error(`The stored zone "${name}" of account "${account}" is inactive: ${refusal.message}`));
-    }
+    for (const zone of zones) this.claimOne(zone);
+  }
+
+  /** Takes a zone that is stored. */
+  claimOne(zone: ZoneRecord): void {
+    const { account, name } = zone;
+    const approval = zone.approved_by ?? 'none';
+    // A declared zone needs no other claim, and its account may not have been named yet.
+    if (approval === 'declaration') return;
+    const refusal = this.#names.claimZone(account, name, approval);
+    if (refusal === undefined) return;
+    this.#onWarning(new Error(`The stored zone "${name}" of account "${account}" is inactive: ${refusal.message}`));
   }
 }
 

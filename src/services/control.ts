@@ -70,6 +70,8 @@ export enum ControlSignal {
   Broken = 44,
   /** The end of a traced call: JSON. */
   TraceEnds = 45,
+  /** Another application has changed a database: JSON of {@link DatabaseChange}. */
+  DatabaseChanged = 47,
 }
 
 export enum News {
@@ -101,6 +103,16 @@ export interface FunctionRecord {
 /** Values with numbers that JSON has no texts for. */
 export function packed(value: unknown): Uint8Array {
   return serialize(value);
+}
+
+export interface DatabaseChange {
+  readonly name: string;
+  /** Undefined when there are too many to be named. */
+  readonly keys?: readonly string[];
+}
+
+export function parseDatabaseChange(text: string): DatabaseChange {
+  return JSON.parse(text); // written by the services
 }
 
 /** What an application says of itself. */

@@ -10,6 +10,7 @@ import type { RemovalSteps } from '../storage/accounts/account-removals.js';
 import type { StoredSum } from '../storage/accounts/account-sum.js';
 import type { RecountedSum } from '../storage/accounts/account-sums.js';
 import type { KeyStore } from '../storage/files/key-file.js';
+import type { Locks } from '../storage/records/keyed-mutex.js';
 import type { Sublevel } from '../storage/records/sublevel.js';
 import type { UsageRecords } from '../usage/usage-records.js';
 
@@ -20,6 +21,16 @@ export interface StoreRecords extends UsageRecords {
 
 /** A database of string keys and values. */
 export type StoreDatabase = AbstractLevel<string | Buffer | Uint8Array, string, string>;
+
+/**
+ * What another application has written: the keys, as texts, or undefined when it is not known which ones. Called when the batch is on the disk, after a
+ * moment; and when the services process was lost.
+ */
+export type ChangeListener = (keys: readonly string[] | undefined) => void;
+
+export interface DatabaseChanges {
+  listen(database: string, listener: ChangeListener): void;
+}
 
 /** Errors are EdgeErrors; those of a storage in another process may be EDGE_SERVICES_LOST. */
 export interface HostStore {
@@ -38,6 +49,10 @@ export interface HostStore {
   sublevel(name: string): Pick<Sublevel, 'get' | 'put'>;
   /** A separate database, for a part of the host that keeps many kinds of records. It is closed with the storage. */
   database(name: string): StoreDatabase;
+  /** Reports changes of databases by other applications on the storage. Undefined where there are none. */
+  readonly changes?: DatabaseChanges;
+  /** Locks that all applications on the storage share. Undefined where there are no others. */
+  readonly locks?: Locks;
   /** Whether the database was ever used. */
   hasDatabase(name: string): Promise<boolean>;
   /** What the account has stored. It waits while an account of this id is being removed. */

@@ -1,6 +1,8 @@
 /** What a server mounts of a host: the listener of its functions, the S3-compatible API and the management API. */
+
 import { resolveLimits } from '../../quotas/resolve-limits.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';
+import type { ChangeListener } from '../../services/host-store.js';
 import { slotOf } from '../function-slot.js';
 import { FrontCache } from '../ingress/front/front-cache.js';
 import { createListener, type NodeListener } from '../ingress/listener.js';
@@ -51,6 +53,9 @@ export function hostS3({ options: host, accounts, bindings, reports }: HostCore,
   });
 }
 
+/** The database of the management API. */
+const MANAGEMENT = 'management';
+
 /** Throws as `host.management()` does. */
 export function hostManagement(core: HostCore, options: HostManagementOptions): HostManagement {
   checkOptions('management()', options, MANAGEMENT_OPTIONS);
@@ -67,7 +72,15 @@ export function hostManagement(core: HostCore, options: HostManagementOptions): 
     directories: bindings.directories,
     storage: async () => {
       const store = await core.storage.open();
-      return { storage: store.database('management'), keyStore: store.secretsKey };
+      const { secretsKey: keyStore, changes, locks } = store;
+      return {
+        storage: store.database(MANAGEMENT),
+        keyStore,
+        ...(locks !== undefined && { locks }),
+        ...(changes !== undefined && {
+          listen: (listener: ChangeListener) => changes.listen(MANAGEMENT, listener),
+        }),
+      };
     },
   });
 }

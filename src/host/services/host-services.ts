@@ -22,6 +22,7 @@ import {
   News,
   packed,
   pair,
+  parseDatabaseChange,
   ServicesAsk,
   unpackedTotals,
 } from '../../services/control.js';
@@ -29,6 +30,7 @@ import { forward } from '../../services/forwarded-call.js';
 import type { HostStore } from '../../services/host-store.js';
 import type { ServicesConnection } from '../../services/process/services-connection.js';
 import { ServicesProcess } from '../../services/process/services-process.js';
+import { DatabaseListeners } from '../../services/remote/database-listeners.js';
 import { leave } from '../../services/remote/outgoing-call.js';
 import { isLost, RemoteLink } from '../../services/remote/remote-link.js';
 import { RemoteStore } from '../../services/remote/remote-store.js';
@@ -101,6 +103,8 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   /** Of calls that go on. */
   readonly #spans = new Map<number, { readonly trace: CallTrace; readonly caller: RemoteCaller }>();
   #nextSpan = 1;
+  readonly #databases = new DatabaseListeners();
+  #wasConnected = false;
   /** The writer of a channel copies it. */
   readonly #record = Buffer.allocUnsafe(NEWS_BYTES);
 
@@ -152,7 +156,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
 
   /** The storage, as the host itself uses it. */
   openStore(): Promise<HostStore> {
-    return RemoteStore.open({ connection: () => this.channel() });
+    return RemoteStore.open({ connection: () => this.channel(), changes: this.#databases });
   }
 
   /** Opens what a new cell inherits. To be awaited before one is created. */
@@ -328,6 +332,11 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
       case ControlSignal.TraceEnds:
         this.#endSpan(payload.toString('utf8'));
         return;
+      case ControlSignal.DatabaseChanged: {
+        const { name, keys } = parseDatabaseChange(payload.toString('utf8'));
+        this.#databases.changed(name, keys);
+        return;
+      }
       default:
     }
   }
@@ -353,6 +362,8 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     this.#ready.catch(() => {});
     this.#sendNames();
     for (const fn of this.#functions.values()) this.#register(channel, fn).catch(() => {});
+    if (this.#wasConnected) this.#databases.missed();
+    this.#wasConnected = true;
   }
 
   async #countRedirect(connection: number, invocation: number, hop: number): Promise<void> {

@@ -87,7 +87,7 @@ export async function uploadFunction(context: Context): Promise<Reply> {
 }
 
 export async function deleteFunction(context: Context): Promise<Reply> {
-  const { functions, stores } = context.services;
+  const { functionStore, stores } = context.services;
   const { account } = context;
   return changeFunction(context, async name => {
     const routes = await stores.functionRoutes.count(account, name);
@@ -101,7 +101,7 @@ export async function deleteFunction(context: Context): Promise<Reply> {
     ];
     // Written first: should the host fail to end it, it is gone after a restart, and the caller can ask again.
     await context.commit(operations);
-    await functions.remove(account, name);
+    await functionStore.remove(account, name);
     return { result: { id: name } };
   });
 }
@@ -114,7 +114,7 @@ export async function withUpload(context: Context, use: (upload: ParsedUpload) =
       headers: { 'retry-after': '10' },
     });
   }
-  return stores.lock.run(`upload/${context.account}`, () =>
+  return stores.ownLock.run(`upload/${context.account}`, () =>
     uploads.add(async () => {
       const form = await readForm(context.request, limits.uploadBytes, limits.bodyMs);
       return use(await parseUpload(form, limits.uploadModules, bindings));

@@ -71,7 +71,7 @@ async function reportOf(context: Context, account: string): Promise<UsageReport>
   const { functions, stores } = context.services;
   const asker = { isOwner: isOwner(context.principal) };
   // One at a time: each may read a lot.
-  const report = await stores.lock.run(`usage/${account}`, () =>
+  const report = await stores.ownLock.run(`usage/${account}`, () =>
     checked(() => functions.usageReport(account, rangeOf(context), asker)),
   );
   if (report.records.length <= MAX_RECORDS) return report;

@@ -10,11 +10,12 @@ import { isBindingName } from '../../quotas/binding-name.js';
 import { configOfBinding, managementKeyOf } from '../../shapes/binding-shapes.js';
 import type { CronOptions } from '../../shapes/cron-trigger.js';
 import { ApiError } from '../http/envelope.js';
-import type { DeployedBinding, FunctionDeployment, FunctionModule, FunctionPort, FunctionTriggers } from '../ports.js';
+import type { DeployedBinding, FunctionDeployment, FunctionModule, FunctionTriggers } from '../ports.js';
 import { isVariable, type ServiceBinding } from '../schemas.js';
 import type { ZoneOwners } from '../zone-owners.js';
 import type { Operation, Stored } from './records.js';
 import type { SecretCipher } from './secret-cipher.js';
+import type { ServingPort } from './serving-functions.js';
 import type { FunctionRecord, ScheduleRecord, SecretRecord, Stores, VersionRecord } from './stores.js';
 
 /** The configuration of a version, besides its modules. */
@@ -32,7 +33,7 @@ export interface Upload {
 
 export interface FunctionStoreParts {
   readonly stores: Stores;
-  readonly port: FunctionPort;
+  readonly port: ServingPort;
   readonly cipher: SecretCipher;
   readonly owners: ZoneOwners;
   readonly versionsKept: number;
@@ -41,7 +42,7 @@ export interface FunctionStoreParts {
 
 export class FunctionStore {
   readonly #stores: Stores;
-  readonly #port: FunctionPort;
+  readonly #port: ServingPort;
   readonly #cipher: SecretCipher;
   readonly #owners: ZoneOwners;
   readonly #versionsKept: number;
@@ -226,7 +227,12 @@ export class FunctionStore {
     return startupTimeMs;
   }
 
-  /** The same for triggers alone. */
+  /** Ends a function that is not stored any more. */
+  remove(account: string, name: string): Promise<void> {
+    return this.#port.remove(account, name);
+  }
+
+  /** The same as `activate` for triggers alone. */
   async setTriggers(
     account: string,
     name: string,

@@ -2,7 +2,7 @@
 
 import type { WrittenConsumer } from '../../shapes/consumer-shapes.js';
 import type { CronMissed, CronOverlap } from '../../shapes/cron-trigger.js';
-import { KeyedMutex } from '../../storage/records/keyed-mutex.js';
+import { KeyedMutex, type Locks } from '../../storage/records/keyed-mutex.js';
 import type { DnsRecord } from '../dns/record-types.js';
 import type { ModuleType, RouteMode, UsageModel } from '../ports.js';
 import type { ServiceBinding, VariableBinding } from '../schemas.js';
@@ -102,7 +102,10 @@ export interface SecretsKeyRecord {
 
 export class Stores {
   readonly storage: ManagementStorage;
-  readonly lock = new KeyedMutex();
+  /** Of what is written, by all processes on the storage. */
+  readonly lock: Locks;
+  /** Of what this process does for one account at a time. */
+  readonly ownLock = new KeyedMutex();
 
   /** zone id */
   readonly zones: Records<ZoneRecord>;
@@ -139,8 +142,9 @@ export class Stores {
   /** account, entry id */
   readonly audit: Records<AuditEntry>;
 
-  constructor(storage: ManagementStorage) {
+  constructor(storage: ManagementStorage, lock: Locks = new KeyedMutex()) {
     this.storage = storage;
+    this.lock = lock;
     this.zones = new Records(storage, 'zones');
     this.zoneNames = new Records(storage, 'zone-names');
     this.dnsRecords = new Records(storage, 'dns-records');

@@ -138,7 +138,7 @@ async function start({ command, filter, ids }: Unfinished): Promise<string | und
     ...cellFlags(),
     '--input-type=module',
     '--eval',
-    `import 'piscina'; import './pool/control.js'`,
+    `import 'piscina'; import './isolate/parser.bundle.cjs'`,
   ];
   const { works, message } = await attempt([...command(id, filter && FILTER_FD_OF_ATTEMPT), ...node], {
     cwd: ownFolder(),

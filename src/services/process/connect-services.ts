@@ -39,7 +39,7 @@ const MAX_CONNECTIONS = 32_768;
 const START_WITHIN_MS = 30_000;
 /** The time between two looks whether the process is there, which grows from the first to the second. */
 const FIRST_LOOK_MS = 5;
-const LAST_LOOK_MS = 100;
+const LAST_LOOK_MS = 20;
 
 /** How long to wait for the end of a process that nobody needs: the directory is to be free then. */
 const GIVE_UP_WITHIN_MS = 1000;
@@ -232,5 +232,5 @@ class Attempt {
   }
 }
 
-/** What runs as the process: it joins this folder and the services themselves. */
-const MAIN = fileURLToPath(new URL('../main.js', import.meta.url));
+/** What runs as the process: bundled from ../main.ts, which joins this folder and the services themselves. */
+const MAIN = fileURLToPath(new URL('../../bundle/services.js', import.meta.url));

@@ -9,6 +9,8 @@ import { FAILED_EXIT_CODE, type ProcessSettings, parseFailure } from './settings
 import type { SocketDirectory } from './socket-directory.js';
 
 const LOWEST_PRIORITY = 19;
+/** A process says why it cannot begin, in a file. */
+const MUTE = 'it could not write why; the disk may be full';
 /** All of its environment that is not set here: the certificates that outgoing requests trust, the threads of libuv, and the zone of the clock. */
 const PASSED_ON = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'UV_THREADPOOL_SIZE', 'TZ'];
 
@@ -71,7 +73,9 @@ export class StartedProcess {
     const words = this.#words.read();
     const reason = this.#child.exitCode === FAILED_EXIT_CODE ? parseFailure(words) : undefined;
     if (reason !== undefined && isEdgeErrorCode(reason.code)) return new EdgeError(reason.code, reason.message);
-    const detail = [this.#how, reason?.message ?? summaryOf(words)].filter(text => text !== '').join(': ');
+    const why = reason?.message ?? summaryOf(words);
+    const isMute = why === '' && this.#child.exitCode === FAILED_EXIT_CODE;
+    const detail = [this.#how, isMute ? MUTE : why].filter(text => text !== '').join(': ');
     return new EdgeError(
       'EDGE_SERVICES_START',
       `Cannot start the services process of the storage directory "${directory}": ${detail}`,

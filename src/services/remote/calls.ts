@@ -188,6 +188,9 @@ export interface ValueCalls {
   'objects.claim': (owner: string, of: AlarmFunction) => boolean;
   'objects.release': (owner: string, of: AlarmFunction) => undefined;
   'objects.left': (owner: string) => undefined;
+  /** Resolves when the application holds all of them, under the number. */
+  'locks.take': (number: number, keys: readonly string[]) => undefined;
+  'locks.give': (number: number) => undefined;
   'removal.unfinished': () => string[];
   /** Resolves with a number for the removal when the application has to remove what is beside the storage. */
   'removal.begin': (order: RemovalOrder) => number;
@@ -339,6 +342,9 @@ export const SAFE_CALLS: ReadonlySet<CallName> = new Set<CallName>([
   'records.page',
   'records.keys',
   'sublevel.get',
+  // With the process all locks were lost.
+  'locks.take',
+  'locks.give',
   'removal.unfinished',
   'level.exists',
   'level.getMany',

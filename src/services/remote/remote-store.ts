@@ -8,7 +8,9 @@ import type { RemovalSteps } from '../../storage/accounts/account-removals.js';
 import type { StoredSum } from '../../storage/accounts/account-sum.js';
 import type { RecountedSum } from '../../storage/accounts/account-sums.js';
 import type { KeyStore } from '../../storage/files/key-file.js';
-import type { HostStore, StoreDatabase, StoreRecords } from '../host-store.js';
+import type { Locks } from '../../storage/records/keyed-mutex.js';
+import type { DatabaseChanges, HostStore, StoreDatabase, StoreRecords } from '../host-store.js';
+import { MachineLocks } from './machine-locks.js';
 import { remoteDatabase } from './remote-level.js';
 import { RemoteLink } from './remote-link.js';
 import { remoteRecords } from './remote-records.js';
@@ -19,6 +21,8 @@ export interface RemoteStoreOptions {
    * the host was closed.
    */
   readonly connection: () => Promise<Channel>;
+  /** Reports what other applications change. @default nothing */
+  readonly changes?: DatabaseChanges;
 }
 
 export class RemoteStore implements HostStore {
@@ -29,13 +33,18 @@ export class RemoteStore implements HostStore {
   readonly crons: CronClaims;
   readonly alarms: AlarmClaims;
   readonly objects: ObjectClaims;
+  readonly changes?: DatabaseChanges;
+  readonly locks: Locks;
   readonly #databases = new Map<string, StoreDatabase>();
 
   private constructor(
     link: RemoteLink,
+    changes: DatabaseChanges | undefined,
     { recounted, secretsKeyPath }: { recounted: readonly RecountedSum[]; secretsKeyPath: string | undefined },
   ) {
     this.link = link;
+    if (changes !== undefined) this.changes = changes;
+    this.locks = new MachineLocks(link);
     this.records = remoteRecords(link);
     this.recounted = recounted;
     this.crons = {
@@ -64,9 +73,9 @@ export class RemoteStore implements HostStore {
   }
 
   /** Rejects with the errors of `connection`, and with EDGE_SERVICES_LOST. */
-  static async open({ connection }: RemoteStoreOptions): Promise<RemoteStore> {
+  static async open({ connection, changes }: RemoteStoreOptions): Promise<RemoteStore> {
     const link = new RemoteLink(connection);
-    return new RemoteStore(link, await link.call('store.describe'));
+    return new RemoteStore(link, changes, await link.call('store.describe'));
   }
 
   sublevel(name: string): ReturnType<HostStore['sublevel']> {

@@ -1,13 +1,15 @@
 /** The services of one storage directory: the applications that use it, and what those share. */
 import type { Socket } from 'node:net';
 import { REGISTRY } from '../../bindings/registry.js';
+import type { Channel } from '../../protocol/channel.js';
 import { socketTransport } from '../../protocol/transport.js';
 import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
 import { HostBudget, type HostShare, type HostShareLimits } from '../../quotas/host/host-share.js';
+import { KeyedMutex } from '../../storage/records/keyed-mutex.js';
 import type { Storage } from '../../storage/storage.js';
 import { StoredHoursMeter } from '../../usage/stored-bytes.js';
 import { UsageStore } from '../../usage/usage-store.js';
-import { type ApplicationHello, ControlSignal } from '../control.js';
+import { type ApplicationHello, ControlSignal, type DatabaseChange } from '../control.js';
 import { HostBindings } from '../host-bindings.js';
 import type { HostStore } from '../host-store.js';
 import { localStore } from '../local-store.js';
@@ -56,8 +58,10 @@ export class Services {
         counters: this.#counters,
         directories: this.common.directories,
         seats: new ConsumerSeats(),
+        locks: new KeyedMutex(),
         service: address => this.common.clientService(address),
         workOf: account => this.#workOf(account),
+        onChange: (from, name, keys) => this.#tellOthers(from, { name, ...(keys !== undefined && { keys }) }),
       },
       onClose: application => this.#forget(application),
     };
@@ -111,6 +115,13 @@ export class Services {
 
   #forget(application: Application): void {
     for (const [name, each] of this.#applications) if (each === application) this.#applications.delete(name);
+  }
+
+  #tellOthers(from: Channel, change: DatabaseChange): void {
+    if (this.#applications.size < 2) return;
+    const text = JSON.stringify(change);
+    for (const { channel } of this.#applications.values())
+      if (channel !== from) channel.signal(0, ControlSignal.DatabaseChanged, text);
   }
 
   #workOf(account: string): CallWork | undefined {

@@ -21,9 +21,14 @@ export async function prepareDirectory(directory: string, access: DirectoryAcces
   try {
     await makePrivateDirectory(directory);
     const path = await realpath(directory);
-    const text = await readMarker(path);
+    let text = await readMarker(path);
+    if (text === undefined) {
+      const foreign = await foreignFiles(path);
+      // Another process may have begun meanwhile, with the marker.
+      text = await readMarker(path);
+      if (text === undefined && foreign.length > 0) throw notEmptyError(directory, foreign);
+    }
     const marker = text === undefined ? undefined : checkMarker(text, directory);
-    if (marker === undefined) await checkEmpty(path, directory);
     await keepPrivate(path, { directory, mayClose: marker?.isPrivate !== true, access });
     if (marker === undefined) await writeMarker(path, { isIndexed: true });
     // Records of an older version are read as they are, but an older host cannot read the new ones.
@@ -124,15 +129,16 @@ function parseMarker(marker: string): Marker | undefined {
   }
 }
 
-async function checkEmpty(path: string, directory: string): Promise<void> {
+async function foreignFiles(path: string): Promise<string[]> {
   // A new volume has lost+found, a directory under version control has dot files, and a crash can leave a temporary marker.
-  const foreign = (await readdir(path)).filter(name => !name.startsWith('.') && name !== 'lost+found');
-  if (foreign.length > 0) {
-    throw new EdgeError(
-      'EDGE_STORAGE_FORMAT',
-      `Cannot open the storage directory "${directory}": it contains other files ("${foreign[0]}"${foreign.length > 1 ? `, and ${foreign.length - 1} more` : ''}) and no ${MARKER_FILE}; use an empty directory`,
-    );
-  }
+  return (await readdir(path)).filter(name => !name.startsWith('.') && name !== 'lost+found');
+}
+
+function notEmptyError(directory: string, foreign: readonly string[]): EdgeError {
+  return new EdgeError(
+    'EDGE_STORAGE_FORMAT',
+    `Cannot open the storage directory "${directory}": it contains other files ("${foreign[0]}"${foreign.length > 1 ? `, and ${foreign.length - 1} more` : ''}) and no ${MARKER_FILE}; use an empty directory`,
+  );
 }
 
 async function writeMarker(path: string, { isIndexed }: Pick<Marker, 'isIndexed'>): Promise<void> {

@@ -1,3 +1,6 @@
+/** What others use of it, here or in another process. */
+export type Locks = Pick<KeyedMutex, 'run' | 'runAll'>;
+
 /**
  * Mutual exclusion by key. Only locked keys and their waiters are in memory.
  */

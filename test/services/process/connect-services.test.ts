@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -154,6 +155,32 @@ test('connectServices() reports why a process cannot begin', async t => {
     message: /exit code 3: no room$/,
   });
   t.deepEqual(await readdir(join(directory, '.services')), []);
+});
+
+test('connectServices() rejects with EDGE_SERVICES_START when something else listens on the socket, and does nothing to it', async t => {
+  const directory = await storageDirectory(t);
+  const { connection } = await connectTo(t, directory);
+  await connection.close();
+  const asked: string[] = [];
+  const answers = ['HTTP/1.1 200 OK\n', '{"version":1}\n', `${'x'.repeat(100_000)}\n`];
+  const other = createServer(socket => {
+    socket.on('error', () => {});
+    socket.on('data', data => asked.push(String(data)));
+    socket.write(answers.shift() ?? '');
+  });
+  other.listen(join(directory, '.services/socket'));
+  await once(other, 'listening');
+  t.teardown(() => other.close());
+  const options = { directory, main: MAIN, startWithinMs: 300 };
+  for (let at = 0; at < 2; at++) {
+    const message = /what listens on its socket in ".*" is no services process/;
+    await t.throwsAsync(connectServices(options), { code: 'EDGE_SERVICES_START', message });
+  }
+  await t.throwsAsync(connectServices(options), { code: 'EDGE_SERVICES_START' });
+  // It is told a version and a name, and nothing of the application.
+  for (const line of asked) t.deepEqual(Object.keys(JSON.parse(line)), ['kind', 'version', 'application']);
+  t.true(other.listening);
+  t.true(hasSocket(directory));
 });
 
 test('connectServices() rejects with EDGE_STORAGE_FORMAT for a directory that is no storage, and leaves it as it is', async t => {

@@ -8,6 +8,7 @@ import type { ServedObjects } from '../../../src/services/remote/serve/served-ob
 import { KeptUsage } from '../../../src/services/server/kept-usage.js';
 import { RequestCounters } from '../../../src/services/server/request-counters.js';
 import { storedSums } from '../../../src/services/stored-sums.js';
+import { KeyedMutex } from '../../../src/storage/records/keyed-mutex.js';
 import type { Storage } from '../../../src/storage/storage.js';
 import { StoredHoursMeter } from '../../../src/usage/stored-bytes.js';
 import { UsageStore } from '../../../src/usage/usage-store.js';
@@ -31,6 +32,7 @@ export function servedObjects(storage: Storage, buckets: (account: string) => Bu
       buckets,
     },
     seats: new ConsumerSeats(),
+    locks: new KeyedMutex(),
     service: ({ account, config, limits }) => {
       if (typeof config !== 'string' || bucketBinding.remote === undefined) throw new TypeError('No such service');
       return bucketBinding.remote.service({ account, limits, shared }, config);

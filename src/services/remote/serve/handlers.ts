@@ -6,6 +6,7 @@ import { bindingHandlers } from './binding-handlers.js';
 import type { ServedBuckets } from './served-buckets.js';
 import { databaseHandlers } from './served-databases.js';
 import { ServedLevels } from './served-levels.js';
+import type { ServedLocks } from './served-locks.js';
 import type { ServedObjects } from './served-objects.js';
 import type { ServedQueues } from './served-queues.js';
 import type { ServedRemovals } from './served-removals.js';
@@ -18,6 +19,9 @@ export interface ConnectionParts {
   readonly queues: ServedQueues;
   readonly removals: ServedRemovals;
   readonly services: ServedServices;
+  readonly locks: ServedLocks;
+  /** The application has changed a database. */
+  readonly onChange: (name: string, keys: readonly string[] | undefined) => void;
   /** The names under which the application has claimed runs of cron triggers and alarms. */
   readonly owners: Set<string>;
 }
@@ -49,10 +53,10 @@ function countingHandlers({ usage, counters }: ServedObjects): Pick<ValueHandler
 
 function storeHandlers(
   store: HostStore,
-  { removals, services, owners }: ConnectionParts,
+  { removals, services, locks, owners, onChange }: ConnectionParts,
 ): Pick<ValueHandlers, StoreCall> {
   const { records, secretsKey } = store;
-  const levels = new ServedLevels(store);
+  const levels = new ServedLevels(store, onChange);
   return {
     'store.describe': () => ({ recounted: store.recounted, secretsKeyPath: secretsKey.path }),
     'store.stored': account => store.stored(account),
@@ -97,6 +101,8 @@ function storeHandlers(
     'alarms.claim': (owner, most) => store.alarms.claim(owner, most),
     'alarms.settle': async (owner, claim, outcome) => void (await store.alarms.settle(owner, claim, outcome)),
     'alarms.left': async owner => void (await store.alarms.left(owner)),
+    'locks.take': (number, keys) => locks.take(number, keys),
+    'locks.give': async number => void locks.give(number),
     'removal.unfinished': () => store.unfinishedRemovals(),
     'removal.begin': order => removals.begin(order),
     'removal.finish': (id, failure) => removals.finish(id, failure),

@@ -11,6 +11,7 @@ import { answerBodyCall, isBodyCall } from './body-calls.js';
 import { type ConnectionParts, valueHandlers } from './handlers.js';
 import { ServedBuckets } from './served-buckets.js';
 import { ServedCall } from './served-call.js';
+import { ServedLocks } from './served-locks.js';
 import type { ServedObjects } from './served-objects.js';
 import { ServedQueues } from './served-queues.js';
 import { ServedRemovals } from './served-removals.js';
@@ -31,6 +32,8 @@ export class RemoteServer {
       queues: new ServedQueues(account => objects.directories.queues(account), objects.seats),
       removals: new ServedRemovals(objects.store),
       services: new ServedServices(objects.service),
+      locks: new ServedLocks(objects.locks),
+      onChange: (name, keys) => objects.onChange?.(channel, name, keys),
       owners: new Set(),
     };
     this.#handlers = valueHandlers(objects, this.#parts);
@@ -55,6 +58,7 @@ export class RemoteServer {
   close(): void {
     this.#parts.removals.close();
     this.#parts.queues.close();
+    this.#parts.locks.close();
     // Its runs have ended with it.
     const { crons, alarms, objects } = this.#objects.store;
     for (const owner of this.#parts.owners) {

@@ -9,9 +9,12 @@ const BYTES = { keyEncoding: 'view', valueEncoding: 'view' } as const;
 
 export class ServedLevels {
   readonly #store: HostStore;
+  readonly #onChange: (name: string, keys: readonly string[] | undefined) => void;
 
-  constructor(store: HostStore) {
+  /** @param onChange a batch is written: its keys, or undefined when they are too many */
+  constructor(store: HostStore, onChange: (name: string, keys: readonly string[] | undefined) => void = () => {}) {
     this.#store = store;
+    this.#onChange = onChange;
   }
 
   exists(name: string): Promise<boolean> {
@@ -26,6 +29,7 @@ export class ServedLevels {
     // The option is of LevelDB alone, and databases in memory ignore it.
     const options: typeof BYTES & { readonly sync: boolean } = { ...BYTES, sync };
     await this.#of(name).batch<Uint8Array, Uint8Array>([...changes], options);
+    this.#onChange(name, namedKeys(changes));
   }
 
   async page(name: string, { size, keys, values, ...range }: LevelPageQuery): Promise<LevelPage> {
@@ -60,6 +64,14 @@ export class ServedLevels {
   #of(name: string): StoreDatabase {
     return this.#store.database(name);
   }
+}
+
+/** Keys of a batch that are named to other applications. */
+const MAX_NAMED_KEYS = 1000;
+
+function namedKeys(changes: readonly LevelChange[]): string[] | undefined {
+  if (changes.length > MAX_NAMED_KEYS) return undefined;
+  return changes.map(({ key }) => Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('utf8'));
 }
 
 const NOTHING = new Uint8Array(0);

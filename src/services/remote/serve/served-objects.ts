@@ -1,7 +1,9 @@
 /** What the services process has for the applications: the real objects behind the calls of calls.ts. */
 import type { BindingDirectories } from '../../../bindings/registry.js';
 import type { Service } from '../../../bindings/service.js';
+import type { Channel } from '../../../protocol/channel.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
+import type { KeyedMutex } from '../../../storage/records/keyed-mutex.js';
 import type { HostStore } from '../../host-store.js';
 import type { OwnCount, ServiceAddress, UsageEntry } from '../calls.js';
 import type { ConsumerSeats } from './consumer-seats.js';
@@ -25,6 +27,8 @@ export interface ServedObjects {
   readonly directories: BindingDirectories;
   /** Who of the applications consumes which queue. */
   readonly seats: ConsumerSeats;
+  /** What applications hold locks of. */
+  readonly locks: KeyedMutex;
   readonly usage: ServedUsage;
   readonly counters: ServedCounters;
   /** The service of the application's own client. @throws TypeError when the binding has none */
@@ -34,4 +38,6 @@ export interface ServedObjects {
    * turns as one more user of the account.
    */
   readonly workOf?: (account: string) => CallWork | undefined;
+  /** The application of the channel has changed a database. `keys` are undefined when they are too many to be named. */
+  readonly onChange?: (from: Channel, database: string, keys: readonly string[] | undefined) => void;
 }
