@@ -100,7 +100,7 @@ export class SqlProcess {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
       this.#pipe.cork();
-      for (const part of frame(head, ...payload)) this.#pipe.write(part);
+      for (const part of frame(head, payload)) this.#pipe.write(part);
       this.#pipe.uncork();
     });
   }

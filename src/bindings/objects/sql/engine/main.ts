@@ -64,7 +64,7 @@ function receive(library: SqliteLibrary | undefined, failure: string, request: S
     isDirty: database?.isDirty ?? false,
     ...flags,
   };
-  write(frame(head, ...parts));
+  write(frame(head, parts));
 }
 
 function answerOf(library: SqliteLibrary, request: SqlRequest, payload: Buffer): Answer {
@@ -146,7 +146,7 @@ function malformed(): Error {
   return new Error('the call is malformed: SQLITE_MISUSE');
 }
 
-function write(parts: readonly Buffer[]): void {
+function write(parts: readonly Uint8Array[]): void {
   let rest = parts.filter(part => part.length > 0);
   while (rest.length > 0) {
     let written = writevSync(PIPE, rest);

@@ -76,12 +76,9 @@ export class ObjectDatabase {
   }
 
   #run(sql: string, values: readonly SqliteValue[]): string {
-    const connection = this.#connection;
-    const before = connection.totals();
-    const { columns, rows, writes } = connection.run(sql, values, SQL_LIMITS.resultBytes);
+    const { columns, rows, writes, changes } = this.#connection.run(sql, values, SQL_LIMITS.resultBytes);
     if (writes) this.#isDirty = true;
-    const written = writes ? connection.totals().changes - before.changes : 0;
-    return `{"c":${JSON.stringify(columns)},"r":[${rows}],"w":${written}}`;
+    return `{"c":[${columns}],"r":[${rows}],"w":${changes}}`;
   }
 
   /** @param layer 0: everything */
