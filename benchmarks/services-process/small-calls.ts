@@ -11,8 +11,9 @@ import { content } from '../subjects/bucket-function.js';
 import { MODES, type Mode, type Subject, startSubjects } from './modes.js';
 import { KEYS, VALUE_BYTES } from './storing-function.js';
 
-/** One request of a function makes so many calls, so that the request itself hardly counts. */
-const CALLS_PER_REQUEST = 800;
+/** One request of a function makes so many calls, one after the other, so that the request itself hardly counts. */
+const CALLS_PER_REQUEST = 100;
+/** Requests, or calls of the application, at a time. */
 const WIDTH = 16;
 /** What the application's main thread is to have for itself while functions make so many calls a second. */
 const STEADY_CALLS = 10_000;
@@ -36,9 +37,9 @@ export async function ofFunctions(context: BenchmarkContext): Promise<Figure[]> 
     const started = performance.now();
     const request = (): Promise<void> => {
       serial += CALLS_PER_REQUEST;
-      return subjects[mode].ask(`${action}?count=${CALLS_PER_REQUEST}&width=${WIDTH}&serial=${serial}`);
+      return subjects[mode].ask(`${action}?count=${CALLS_PER_REQUEST}&serial=${serial}`);
     };
-    const rate = CALLS_PER_REQUEST * (await callsPerSecond(request, 1, seconds));
+    const rate = CALLS_PER_REQUEST * (await callsPerSecond(request, WIDTH, seconds));
     const made = (rate * (performance.now() - started)) / 1000;
     if (action === 'get') mainUs[mode].push(((mainThreadClock(process.pid).usedMs - before) * 1000) / made);
     return rate;

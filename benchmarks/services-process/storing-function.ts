@@ -4,7 +4,7 @@ export const VALUE_BYTES = 1024;
 export const KEYS = 1000;
 
 /**
- * `/none` uses no service, `/one` calls the bucket once. `/get` and `/put` make `count` calls, `width` at a time, from `serial` on. `/upload`
+ * `/none` uses no service, `/one` calls the bucket once. `/get` and `/put` make `count` calls, one after the other, from `serial` on. `/upload`
  * and `/download` pass a body on. `/computes` computes for about half a millisecond.
  */
 export const STORING_FUNCTION = `
@@ -37,12 +37,9 @@ export default {
       return new Response('done');
     }
     if (name === 'download') return new Response((await env.FILES.get('large')).body);
-    const end = Number(searchParams.get('serial')) + Number(searchParams.get('count'));
-    let next = Number(searchParams.get('serial'));
-    const work = async () => {
-      while (next < end) await actions[name](env.FILES, 'key-' + (next++ % ${KEYS}));
-    };
-    await Promise.all(Array.from({ length: Number(searchParams.get('width')) }, work));
+    const first = Number(searchParams.get('serial'));
+    const end = first + Number(searchParams.get('count'));
+    for (let at = first; at < end; at++) await actions[name](env.FILES, 'key-' + (at % ${KEYS}));
     return new Response('done');
   },
 };
