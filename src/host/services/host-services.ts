@@ -240,7 +240,8 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     this.#record.writeUInt32LE(connection, 0);
     this.#record.writeUInt32LE(invocation, 4);
     this.#record.writeUInt8(news, 8);
-    this.#channel.signal(0, ControlSignal.Invocations, this.#record);
+    if (news === News.Over) this.#channel.signalLater(0, ControlSignal.Invocations, this.#record);
+    else this.#channel.signal(0, ControlSignal.Invocations, this.#record);
     return true;
   }
 
