@@ -26,8 +26,6 @@ const EXCHANGE_BYTES = 1024;
 const MAX_FUTILE_FRAMES = 10_000;
 const FUTILE_WITHIN_MS = 1000;
 const MAX_ID = 0xffff_fffe;
-/** How long what nobody waits for may wait for other frames. */
-const LATER_MS = 1;
 /** From this number of frames on they are written at once. */
 const MANY_FRAMES = 16;
 
@@ -77,7 +75,6 @@ export class Channel implements FrameSink, ExchangeCarrier {
   #queuedBytes = 0;
   #isFlushScheduled = false;
   #framesWaiting = 0;
-  #laterTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
   readonly #flush = (): void => {
     this.#isFlushScheduled = false;
@@ -187,17 +184,6 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.scheduleFlush();
   }
 
-  /** As `signal`, for what nobody waits for: it goes out with the next frames, or a millisecond later, and the other end is woken less often. */
-  signalLater(id: number, kind: number, payload: Uint8Array | string): void {
-    if (this.#isClosed) return;
-    this.writer.signal(id, kind, payload);
-    this.#framesWaiting++;
-    this.#laterTimer ??= setTimeout(() => {
-      this.#laterTimer = undefined;
-      this.#writeOut();
-    }, LATER_MS);
-  }
-
   /** Everything gathered in this round of the event loop goes out in one write. */
   scheduleFlush(): void {
     this.#framesWaiting++;
@@ -305,7 +291,6 @@ export class Channel implements FrameSink, ExchangeCarrier {
   #close(error: ProtocolError | undefined): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    clearTimeout(this.#laterTimer);
     // First: what the exchanges give back may let the account be read again.
     this.#reader.close();
     const open = this.#exchanges.values();

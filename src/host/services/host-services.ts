@@ -240,8 +240,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     this.#record.writeUInt32LE(connection, 0);
     this.#record.writeUInt32LE(invocation, 4);
     this.#record.writeUInt8(news, 8);
-    if (news === News.Over) this.#channel.signalLater(0, ControlSignal.Invocations, this.#record);
-    else this.#channel.signal(0, ControlSignal.Invocations, this.#record);
+    this.#channel.signal(0, ControlSignal.Invocations, this.#record);
     return true;
   }
 

@@ -191,7 +191,7 @@ export class Application implements ChannelOwner, CallsOwner {
   totals(connection: number, invocation: ServedInvocation, totals: RemoteTotals, movedKib: number): void {
     this.#charged.delete(invocation);
     const payload = packedTotals(connection, invocation.id, invocation.takeChargedUs(), movedKib, totals);
-    this.channel.signalLater(0, ControlSignal.Totals, payload);
+    this.channel.signal(0, ControlSignal.Totals, payload);
   }
 
   tracer(connection: number, invocation: number): CallTracer {
