@@ -20,6 +20,7 @@ import { objects } from './suites/objects.js';
 import { peers } from './suites/peers.js';
 import { queues } from './suites/queues.js';
 import { services } from './suites/services.js';
+import { servicesProcess } from './suites/services-process.js';
 import { slowReaders } from './suites/slow-readers.js';
 import { sockets } from './suites/sockets.js';
 import { sql } from './suites/sql.js';
@@ -48,6 +49,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   objects,
   accounting,
   services,
+  servicesProcess,
   neighbours,
   containment,
   tenants,

@@ -1,10 +1,10 @@
 /** One account offends beside 20 good ones: what those notice of it, and what the host does and bills meanwhile. */
 
-import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import type { BenchmarkContext, Figure } from '../benchmark.js';
 import { percentile } from '../measuring/statistics.js';
 import { type RunningServer, ServerEnded, startServer } from '../subprocess.js';
+import { startTargets } from './egress-targets.js';
 import { FLOODS, PROGRAMS } from './programs.js';
 import type { SliceReport } from './slice.js';
 
@@ -20,7 +20,7 @@ const FLOODED_SHARE = { of: 'value', atMost: 33.3 } as const;
 const FLOODED_STALL = { of: 'value', atMost: 30 } as const;
 
 /** One program of an offender on one plan, or one flood of its cell. */
-interface Attack {
+export interface Attack {
   readonly name: string;
   readonly plan: string;
   readonly isFlood: boolean;
@@ -109,11 +109,7 @@ class RestartedHost {
   }
 
   async #start(): Promise<RunningServer> {
-    this.#targets ??= Promise.all(
-      ['sink', 'source', 'coded'].map(kind => startServer(this.#context, 'egress-target', [kind])),
-    );
-    // They stand for other machines, which take no processor of this one.
-    for (const { pid } of await this.#targets) setPriority(pid, constants.priority.PRIORITY_LOW);
+    this.#targets ??= startTargets(this.#context);
     const urls = (await this.#targets).map(({ url }) => url);
     const storage = join(this.#context.folder, `storage-${this.#starts++}`);
     return startServer(this.#context, 'neighbourhood', [storage, ...urls]);

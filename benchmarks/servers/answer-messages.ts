@@ -3,8 +3,12 @@ import process from 'node:process';
 
 type Action = (...args: readonly unknown[]) => Promise<unknown>;
 
-/** Says that the program is ready. `close` runs when the harness has gone. */
-export function answerMessages(actions: Readonly<Record<string, Action>>, close: () => Promise<unknown>): void {
+/** Says that the program is ready. `close` runs when the harness has gone. `port`: of a server that it has. */
+export function answerMessages(
+  actions: Readonly<Record<string, Action>>,
+  close: () => Promise<unknown>,
+  port = 0,
+): void {
   process.on('message', async ([name, ...args]: readonly unknown[]) => {
     try {
       const action = actions[String(name)];
@@ -15,5 +19,5 @@ export function answerMessages(actions: Readonly<Record<string, Action>>, close:
     }
   });
   process.once('disconnect', () => void close().finally(() => process.exit(0)));
-  process.send?.({ port: 0 });
+  process.send?.({ port });
 }

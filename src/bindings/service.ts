@@ -52,6 +52,11 @@ export interface ServiceCall {
   readonly traceHeaders?: readonly string[] | undefined;
   /** Counts what the call makes the host do. */
   readonly work: CallWork;
+  /**
+   * The body of the answer is written to another process and nothing else, so bytes may be those of a buffer that others read.
+   * @default false: its memory is the caller's
+   */
+  readonly onlySendsBody?: boolean;
   /** Undefined for a call of the application itself. */
   readonly origin?: CallOrigin | undefined;
 }

@@ -149,6 +149,11 @@ export class Channel implements FrameSink, ExchangeCarrier {
     return this.#exchanges.get(id);
   }
 
+  /** The peer may still open an exchange of this id: what it has sent is not read yet. */
+  mayOpen(id: number): boolean {
+    return !this.#isClosed && (id & 1) === this.#peerParity && id > this.#lastPeerId;
+  }
+
   /** Opens an exchange. With `isComplete` the body is all of it, else it follows by `write` and `end`. */
   open(
     kind: number,

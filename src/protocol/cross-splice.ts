@@ -172,6 +172,8 @@ class SpliceReceiver implements SpliceSource, ExchangeListener {
 export interface CrossSplicesOptions {
   /** An exchange of the isolate's connection. */
   readonly find: (id: number) => Exchange | undefined;
+  /** The isolate may have opened the exchange, which was not read yet: its account may be held back. @default never */
+  readonly mayOpen?: (id: number) => boolean;
   /** Opens an exchange with the other process, for the body of this id there. Undefined when there is no such process any more. */
   readonly open: (target: number, listener: ExchangeListener) => Exchange | undefined;
   readonly share: () => HostShare | undefined;
@@ -226,7 +228,8 @@ export class CrossSplices {
 
   /** The other process has opened an exchange for the body of this id. */
   arrived(id: number, exchange: Exchange): void {
-    if (this.#options.find(id) === undefined || this.#arrived.size >= MAX_SPLICES || this.#arrived.has(id)) {
+    if (this.#arrived.size >= MAX_SPLICES) this.#dropOver();
+    if (!this.#isThere(id) || this.#arrived.size >= MAX_SPLICES || this.#arrived.has(id)) {
       exchange.fail('The body is not there');
       return;
     }
@@ -242,6 +245,19 @@ export class CrossSplices {
     this.#arrived.clear();
     this.#joined.clear();
     this.#marked.clear();
+  }
+
+  #isThere(id: number): boolean {
+    return this.#options.find(id) !== undefined || this.#options.mayOpen?.(id) === true;
+  }
+
+  /** Bodies of exchanges that were over before the isolate said that the rest comes from here. */
+  #dropOver(): void {
+    for (const [id, exchange] of this.#arrived) {
+      if (this.#isThere(id)) continue;
+      this.#arrived.delete(id);
+      exchange.fail('The body is not there');
+    }
   }
 
   #join(id: number, target: Exchange, exchange: Exchange): void {

@@ -35,6 +35,8 @@ interface Rig {
   /** The isolate's ends of the two connections. */
   readonly fromSender: Exchange;
   readonly toReceiver: Exchange;
+  /** Opens an exchange with the receiver. */
+  open(): Exchange;
   readonly source: Exchange;
   readonly target: Exchange;
   /** Closes the connection between the processes. */
@@ -72,6 +74,7 @@ async function rig(): Promise<Rig> {
     });
     const splices = new CrossSplices({
       find: id => channel.find(id),
+      mayOpen: id => channel.mayOpen(id),
       open,
       share: () => undefined,
       onOver: id => over.push(id),
@@ -91,6 +94,7 @@ async function rig(): Promise<Rig> {
     receiver: receiving.process,
     fromSender,
     toReceiver,
+    open: () => receiving.isolate.open(0, '', true, null, false, LISTENER),
     source,
     target: made.opened,
     cut: () => between.close(),
@@ -170,10 +174,29 @@ test('a body that is not paused is not spliced, and neither is one twice', async
 test('an exchange for a body that is not there fails, and so does a second one for the same', async t => {
   const made = await rig();
   await paused(made);
-  made.sender.splices.from(made.source.id, 4711);
+  // The isolate opens odd ones.
+  made.sender.splices.from(made.source.id, 4712);
   await settle();
   t.deepEqual(made.receiver.over, []);
-  t.false(made.receiver.splices.has(4711));
+  t.false(made.receiver.splices.has(4712));
+});
+
+test('the rest of a body waits for a call that was not read yet, as that of an account that is held back', async t => {
+  const made = await rig();
+  await paused(made);
+  const { source, sender, receiver } = made;
+  const id = made.toReceiver.id + 2;
+  sender.splices.from(source.id, id);
+  source.write(Buffer.alloc(1000));
+  source.end();
+  await settle();
+  t.is(made.open().id, id);
+  await settle();
+  receiver.splices.to(id);
+  await settle();
+  const target = receiver.channel.find(id);
+  t.true(target !== undefined && readAll(target) === 1000);
+  t.is(target?.incoming, 'ended');
 });
 
 test('a body fails when the other process goes before its end', async t => {

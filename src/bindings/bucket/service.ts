@@ -125,7 +125,7 @@ async function get(bucket: BucketEngine, args: UncheckedFields, call: ServiceCal
   const { object, content } = outcome;
   const { offset, length } = content;
   return {
-    head: { ...wireObject(object, { offset, length }), hasBody: true },
+    head: wireObject(object, { offset, length }, true),
     body: openContent(content, call),
   };
 }

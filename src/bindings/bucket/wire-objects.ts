@@ -2,10 +2,22 @@ import { wireTexts } from '../wire-texts.js';
 import type { WireColumns, WireHttpMetadata, WireObject } from './client/calls.js';
 import type { ObjectRecord } from './engine.js';
 
-export function wireObject(object: ObjectRecord, range?: WireObject['range']): WireObject {
+/** @param hasBody the value follows. @default false */
+export function wireObject(object: ObjectRecord, range?: WireObject['range'], hasBody = false): WireObject {
   const { key, version, size, etag, uploaded, httpMetadata, customMetadata } = object;
-  const wire: WireObject = { key, version, size, etag, uploaded, httpMetadata, customMetadata, ...rareFields(object) };
-  return range === undefined ? wire : { ...wire, range };
+  const wire: { -readonly [Field in keyof WireObject]: WireObject[Field] } = {
+    key,
+    version,
+    size,
+    etag,
+    uploaded,
+    httpMetadata,
+    customMetadata,
+  };
+  if (range !== undefined) wire.range = range;
+  if (hasBody) wire.hasBody = true;
+  const rare = rareFields(object);
+  return rare === undefined ? wire : { ...wire, ...rare };
 }
 
 /** One pass over a page of a thousand objects. */

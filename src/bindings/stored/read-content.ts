@@ -17,17 +17,32 @@ const CHUNK_BYTES = { first: 64 * 1024, most: 256 * 1024 } as const;
 const MAX_AHEAD = 32;
 const chunksAhead = new WeakMap<object, { count: number }>();
 
-/**
- * The content of a value that is already in memory. `open` returns a copy: its reader may transfer the underlying buffer, which can hold memory of
- * the database or other small Buffers.
- */
-export function bytesContent(bytes: Uint8Array, { offset, length }: ResolvedRange): StoredContent {
-  return {
-    offset,
-    length,
-    open: () => new Uint8Array(bytes.subarray(offset, offset + length)),
-    release: () => {},
-  };
+/** The content of a value that is already in memory. */
+export function bytesContent(bytes: Uint8Array, range: ResolvedRange): StoredContent {
+  return new BytesContent(bytes, range);
+}
+
+class BytesContent implements StoredContent {
+  readonly offset: number;
+  readonly length: number;
+  readonly #bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array, { offset, length }: ResolvedRange) {
+    this.offset = offset;
+    this.length = length;
+    this.#bytes = bytes;
+  }
+
+  /** A copy: its reader may transfer the underlying buffer, which can hold memory of the database or other small Buffers. */
+  open(): Uint8Array {
+    return new Uint8Array(this.view());
+  }
+
+  view(): Uint8Array {
+    return this.#bytes.subarray(this.offset, this.offset + this.length);
+  }
+
+  release(): void {}
 }
 
 /**

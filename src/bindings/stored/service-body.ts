@@ -4,6 +4,7 @@ import type { StoredContent } from './stored-content.js';
 
 /** Opens the content, which is released also when its reader goes away before it began to read. */
 export function openContent(content: StoredContent, call: ServiceCall): ServiceBody {
+  if (call.onlySendsBody === true && content.view !== undefined) return content.view();
   const body = content.open();
   if (body instanceof Uint8Array) return body;
   const { signal } = call;

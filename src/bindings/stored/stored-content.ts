@@ -13,5 +13,7 @@ export interface ResolvedRange {
 export interface StoredContent extends ResolvedRange {
   /** All bytes of a small value, else a stream. The memory of each chunk belongs to the caller. */
   open(): ServiceBody;
+  /** In place of `open`: all bytes of a small value, in memory that others read. It must not be changed or transferred. @default not a small one */
+  view?(): Uint8Array;
   release(): void;
 }

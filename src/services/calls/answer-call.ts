@@ -113,6 +113,7 @@ class FunctionCall implements ServiceCall {
   readonly traceHeaders: readonly string[] | undefined;
   readonly work: CallWork;
   readonly origin: CallOrigin | undefined;
+  readonly onlySendsBody = true;
   readonly #io: ExchangeIo;
 
   constructor(

@@ -80,6 +80,7 @@ export class CellCalls implements ChannelOwner, ServedConnection {
     this.#movedBytes = movedBytes;
     this.#splices = new CrossSplices({
       find: id => this.#channel.find(id),
+      mayOpen: id => this.#channel.mayOpen(id),
       open: (target, listener) => owner.splice(number, target, listener),
       share: () => bound.share,
       onOver: () => {},

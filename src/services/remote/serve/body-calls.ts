@@ -77,7 +77,7 @@ function answerGet(call: ServedCall, outcome: GetOutcome): void {
   }
   const { offset, length } = content;
   const answer: CallResult<'bucket.get'> = { kind: 'found', object, offset, length };
-  call.replyWithBody(packHead(answer), content.open());
+  call.replyWithBody(packHead(answer), content.view?.() ?? content.open());
 }
 
 function putOptions(call: ServedCall, { transferChecksum, ...options }: PutArguments): PutOptions {

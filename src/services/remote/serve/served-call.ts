@@ -12,6 +12,7 @@ export class ServedCall extends ExchangeIo implements ServiceCall {
   readonly args: unknown;
   readonly body: ServiceBody | null;
   readonly work: CallWork = OWN_WORK;
+  readonly onlySendsBody = true;
   /** What the application knows of the body when it was read to its end: JSON. */
   trailer: string | undefined;
   readonly #exchange: Exchange;

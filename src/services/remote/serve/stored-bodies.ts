@@ -26,7 +26,7 @@ export async function answerStoredCall(
       }
       const { content, ...result } = found;
       if (call.isFailed) content.release();
-      else call.replyWithBody(packHead(result satisfies CallResult<'kv.get'>), content.open());
+      else call.replyWithBody(packHead(result satisfies CallResult<'kv.get'>), content.view?.() ?? content.open());
       return;
     }
     case 'kv.put': {
