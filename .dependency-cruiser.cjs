@@ -23,7 +23,7 @@ const GUEST_MAY_IMPORT = [
   '^src/guest/',
   '^src/isolate/(ops/table|imports/built-in-modules)[.]ts$',
   '^src/bindings/(service-id|client-platform)[.]ts$',
-  '^src/bindings/[^/]+/(client|client/client|types|calls|storage-calls|storage-limits)[.]ts$',
+  '^src/bindings/[^/]+/(client|client/client|types|calls|socket-calls|storage-calls|storage-limits)[.]ts$',
   'node_modules/(web-streams-polyfill|urlpattern-polyfill)/',
 ];
 

@@ -80,6 +80,8 @@ export interface FunctionContext<Shared = unknown> extends AccountContext<Shared
     target: ObjectsTarget & { readonly function: string },
     call: ServiceCall,
   ) => Promise<ServiceReply>;
+  /** Answers what the function's stateful objects do with WebSockets that sleep. */
+  readonly objectSockets?: (call: ServiceCall) => Promise<ServiceReply>;
 }
 
 export interface BindingBase<Shared = unknown> {

@@ -18,6 +18,7 @@ import type { KvDirectory } from './kv/engine.js';
 import { kvBinding } from './kv/kv-binding.js';
 import type { KvNamespace } from './kv/types.js';
 import { objectBinding } from './objects/object-binding.js';
+import { objectSocketBinding } from './objects/object-socket-binding.js';
 import { objectStorageBinding } from './objects/store/object-storage-binding.js';
 import type { ObjectsTarget } from './objects/types.js';
 import type { QueueDirectory } from './queue/broker.js';
@@ -43,6 +44,7 @@ const BINDINGS: readonly BindingDefinition[] = [
   webSocketBinding,
   objectBinding,
   objectStorageBinding,
+  objectSocketBinding,
 ];
 
 /** The options of load() that bind names: that of each row, by its `option`. */

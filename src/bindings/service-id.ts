@@ -19,6 +19,8 @@ export enum ServiceId {
   ObjectStorage = 14,
   /** Calls of stateful objects. */
   ObjectCall = 15,
+  /** WebSockets that stateful objects have accepted to sleep. */
+  ObjectSockets = 17,
   /** Reserved for experiments and tests: no service of the package has this number. */
   Experimental = 255,
 }

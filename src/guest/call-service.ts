@@ -31,8 +31,8 @@ export function callService(
 ): MadeCall {
   const defer = outputGate?.(service);
   if (defer !== undefined)
-    return deferred(defer, () => send(service, method, binding, argumentText, body, reply), reply);
-  return send(service, method, binding, argumentText, body, reply);
+    return deferred(defer, () => callNow(service, method, binding, argumentText, body, reply), reply);
+  return callNow(service, method, binding, argumentText, body, reply);
 }
 
 function deferred(defer: Deferral, make: () => ServiceCall, reply: CallReply): MadeCall {
@@ -59,7 +59,8 @@ function deferred(defer: Deferral, make: () => ServiceCall, reply: CallReply): M
   };
 }
 
-function send(
+/** For those who wait for the output gate by themselves. */
+export function callNow(
   service: ServiceId,
   method: string,
   binding: string,

@@ -1,6 +1,7 @@
 /** The global names of fetch, bodies and streams. */
 
 import { ExtendableEvent, FetchEvent, ScheduledEvent } from './events/extendable-event.ts';
+import { WebSocketRequestResponsePair } from './objects/sockets/auto-response.ts';
 import { fetch } from './web/fetch/fetch.ts';
 import { FixedLengthStream, IdentityTransformStream } from './web/fetch/fixed-length.ts';
 import { FormData } from './web/fetch/form-data.ts';
@@ -56,6 +57,7 @@ export const fetchClasses = {
   TransformStreamDefaultController,
   WebSocket,
   WebSocketPair,
+  WebSocketRequestResponsePair,
   WritableStream,
   WritableStreamDefaultController,
   WritableStreamDefaultWriter,

@@ -9,4 +9,5 @@ export const ACCOUNT_BOUNDS: FieldsOf<Partial<HostShareLimits>> = {
   'hostBytes?': wholeNumber(MEBIBYTE, 4096 * MEBIBYTE, 'bytes'),
   'openInvocations?': wholeNumber(1, 1_000_000),
   'openDescriptors?': wholeNumber(1, 1_000_000),
+  'sleepingWebSockets?': wholeNumber(1, 1_000_000),
 };

@@ -52,6 +52,8 @@ export interface AccountHost {
   callFunction(account: string): NonNullable<FunctionContext['callFunction']>;
   /** Makes what functions of the account call stateful objects by. */
   callObject(account: string): NonNullable<FunctionContext['callObject']>;
+  /** Makes what stateful objects of a function reach their sleeping WebSockets by. */
+  objectSockets(account: string, functionName: string): NonNullable<FunctionContext['objectSockets']>;
   readonly objects: ObjectRules;
   /** Runs the alarms of stateful objects. */
   readonly alarms: AlarmScheduler;

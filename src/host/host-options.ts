@@ -114,6 +114,8 @@ export interface EdgeHostOptions {
   readonly openInvocations?: number;
   /** Files and sockets that services have open for one account; a call that needs one more fails with EDGE_OVERLOADED. 1 to 1,000,000. @default 512 */
   readonly openDescriptors?: number;
+  /** WebSockets that stateful objects of one account have accepted to sleep; the next one is refused with EDGE_OVERLOADED. 1 to 1,000,000. @default 32768 */
+  readonly sleepingWebSockets?: number;
   /**
    * An HTTP invocation of which nothing has moved for so long, on either side, is ended with EDGE_WALL_TIME_LIMIT: no byte of the request, the response or a call,
    * and no line of its log. 1,000 or more, in milliseconds; `Infinity` for none. @default 3600000 (one hour)
@@ -238,6 +240,7 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     hostBytes: 64 * MEBIBYTE,
     openInvocations: 4096,
     openDescriptors: 512,
+    sleepingWebSockets: 32_768,
     hostHeapBytes: defaultHeapBytes(),
     hostBufferBytes: partOfMemory(4),
     idleHttpMs: 3_600_000,

@@ -71,6 +71,8 @@ export interface AccountOptions {
   readonly openInvocations?: number;
   /** @default the host's */
   readonly openDescriptors?: number;
+  /** @default the host's */
+  readonly sleepingWebSockets?: number;
   /**
    * Accounts of one group share processes, which they keep from each other by threads and realms alone: for customers who need not be walled off from each
    * other, and for very many that are small. Limits, quotas and accounting stay by account. All of a group have the same `limits.memoryBytes`

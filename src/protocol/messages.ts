@@ -22,6 +22,8 @@ export enum HostOpens {
   Rpc = 7,
   /** An event of a stateful object (bindings/objects/calls.ts). */
   ObjectEvent = 8,
+  /** A message, the close or the failure of a sleeping WebSocket. Only behind the head of an ObjectEvent: see bindings/objects/socket-calls.ts. */
+  SocketEvent = 9,
 }
 
 /** Kinds of a signal; the id is that of the invocation where nothing else is said. 4 was an abort, and is not used again. */

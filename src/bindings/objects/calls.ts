@@ -29,11 +29,18 @@ export interface ObjectEventHead {
   readonly i: string;
   /** The name that the id was made from. */
   readonly n?: string;
+  /** The host has WebSockets that the object has accepted to sleep. */
+  readonly w?: 1;
+  /** Those of them that it has answered since the event before, and when, in milliseconds since the epoch. */
+  readonly a?: readonly (readonly [socket: number, ms: number])[];
 }
 
 /** The letter of an object's event. */
-export type ObjectEventKind = 'fetch' | 'rpc' | 'alarm';
-export const OBJECT_EVENTS = { fetch: 'f', rpc: 'r', alarm: 'a' } as const satisfies Record<ObjectEventKind, string>;
+export type ObjectEventKind = 'fetch' | 'rpc' | 'alarm' | 'socket';
+export const OBJECT_EVENTS = { fetch: 'f', rpc: 'r', alarm: 'a', socket: 's' } as const satisfies Record<
+  ObjectEventKind,
+  string
+>;
 
 /** UTF-16 code units of the name of an object that is passed on to it: a longer one makes an id, and is not known to the object. */
 export const MAX_PASSED_NAME = 1024;

@@ -1,14 +1,15 @@
-/** A WebSocket that a function has opened, as the two bodies of its call: what is received is iterated over, what is sent is read from the call. */
-import type { Duplex } from 'node:stream';
-import type { WebSocket } from 'ws';
+/** A WebSocket that a function has opened or was handed, as the two bodies of its call: what is received is iterated over, what is sent is read from the call. */
 import type { CallWork } from '../../quotas/host/call-work.js';
 import type { ServiceBody } from '../service.js';
-import { type BridgeOwner, SocketBridge } from './socket-bridge.js';
+import type { BridgeOwner, SocketBridge } from './socket-bridge.js';
+
+/** What is behind a link: a connection, or another part of this host. */
+export type OutgoingBridge = Pick<SocketBridge, 'receive' | 'resume' | 'deafen' | 'end'>;
 
 const GOING_AWAY_CODE = 1001;
 
 export class OutgoingLink implements BridgeOwner, AsyncIterator<Uint8Array> {
-  readonly #bridge: SocketBridge;
+  readonly #bridge: OutgoingBridge;
   readonly #upload: AsyncIterator<Uint8Array>;
   readonly #work: CallWork;
   readonly #onClosed: () => void;
@@ -18,17 +19,16 @@ export class OutgoingLink implements BridgeOwner, AsyncIterator<Uint8Array> {
   #wakeWriter: (() => void) | undefined;
 
   constructor(
-    { ws, socket }: { readonly ws: WebSocket; readonly socket: Duplex },
+    bridgeFor: (owner: BridgeOwner) => OutgoingBridge,
     upload: ServiceBody | null,
     work: CallWork,
-    maxMessageBytes: number,
     signal: AbortSignal,
     onClosed: () => void,
   ) {
     this.#work = work;
     this.#onClosed = onClosed;
     this.#upload = chunksOf(upload);
-    this.#bridge = new SocketBridge({ ws, socket, isServer: false }, work, maxMessageBytes, this);
+    this.#bridge = bridgeFor(this);
     // The invocation is over, or has given the call up.
     signal.addEventListener('abort', () => this.#bridge.end(GOING_AWAY_CODE, ''), { once: true });
     if (signal.aborted) this.#bridge.end(GOING_AWAY_CODE, '');

@@ -20,6 +20,15 @@ export interface BridgeOwner {
   drained(): void;
 }
 
+/** Takes messages as they are, in place of records. */
+export interface MessageOwner {
+  /** A view that stays as it is. False: no more before `resume`. */
+  message(data: Buffer, isBinary: boolean): boolean;
+  /** The connection has ended: code 1005 for none, 1006 where no close came; `failure` says what was wrong, if anything. Called once, last. */
+  ended(code: number, reason: string, failure: string): void;
+  drained(): void;
+}
+
 export type BridgeWork = Pick<CallWork, 'owner' | 'charge' | 'turn' | 'countBytes'>;
 
 /** What Node holds of a chunk besides its bytes. */
@@ -43,8 +52,10 @@ export class SocketBridge {
   readonly #ws: WebSocket;
   readonly #socket: Duplex;
   readonly #work: BridgeWork;
-  readonly #owner: BridgeOwner;
-  readonly #reader: RecordReader;
+  readonly #owner: BridgeOwner | MessageOwner;
+  readonly #maxMessageBytes: number;
+  /** Made with the first record: many connections only receive, or sleep. */
+  #reader: RecordReader | undefined;
   /** Messages that came with the chunk that is being read. */
   #batch: { readonly data: Buffer; readonly isBinary: boolean }[] = [];
   #batchBytes = 0;
@@ -70,17 +81,14 @@ export class SocketBridge {
     { ws, socket, isServer }: { readonly ws: WebSocket; readonly socket: Duplex; readonly isServer: boolean },
     work: BridgeWork,
     maxMessageBytes: number,
-    owner: BridgeOwner,
+    owner: BridgeOwner | MessageOwner,
   ) {
     this.#isServer = isServer;
     this.#ws = ws;
     this.#socket = socket;
     this.#work = work;
     this.#owner = owner;
-    this.#reader = new RecordReader(maxMessageBytes, {
-      message: (part, binary, fin) => ws.send(part, { binary, fin, compress: false }),
-      close: (code, reason) => (code === 0 ? ws.close() : ws.close(code, reason)),
-    });
+    this.#maxMessageBytes = maxMessageBytes;
     this.#count();
     // Before ws gets the chunk.
     socket.prependListener('data', (chunk: Buffer) => this.#chunkCame(chunk));
@@ -175,6 +183,11 @@ export class SocketBridge {
 
   /** Many small messages as one buffer; a large one as it is. */
   #hand(batch: readonly { readonly data: Buffer; readonly isBinary: boolean }[]): void {
+    const owner = this.#owner;
+    if ('message' in owner) {
+      for (const { data, isBinary } of batch) if (!owner.message(data, isBinary)) this.#isBlocked = true;
+      return;
+    }
     let from = 0;
     for (const [index, { data, isBinary }] of batch.entries()) {
       if (data.length <= COPIED_BYTES) continue;
@@ -201,7 +214,7 @@ export class SocketBridge {
   }
 
   #give(bytes: Uint8Array, messages: number): void {
-    if (!this.#owner.records(bytes, messages)) this.#isBlocked = true;
+    if ('records' in this.#owner && !this.#owner.records(bytes, messages)) this.#isBlocked = true;
   }
 
   /** An account that has used more of the host than its share waits. */
@@ -232,6 +245,7 @@ export class SocketBridge {
     if (this.#isOver) return true;
     this.#socket.cork();
     try {
+      this.#reader ??= this.#createReader();
       this.#reader.read(bytes);
     } catch (error) {
       this.end(error instanceof RecordError && error.isTooLong ? TOO_BIG_CODE : INTERNAL_CODE, '');
@@ -242,6 +256,26 @@ export class SocketBridge {
     this.#awaitDrain();
     this.#count();
     return !this.#isDraining;
+  }
+
+  #createReader(): RecordReader {
+    const ws = this.#ws;
+    return new RecordReader(this.#maxMessageBytes, {
+      message: (part, binary, fin) => ws.send(part, { binary, fin, compress: false }),
+      close: (code, reason) => (code === 0 ? ws.close() : ws.close(code, reason)),
+    });
+  }
+
+  /** What the network has not taken yet. */
+  get unsentBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  /** Ends it at once: the other end does not take what is sent. */
+  drop(why: string): void {
+    this.#failure = why;
+    this.#ws.close(TRY_AGAIN_CODE);
+    this.#ws.terminate();
   }
 
   /** Closes from this side; does nothing when it is closing. */
@@ -270,6 +304,10 @@ export class SocketBridge {
     this.#assemblyBytes = 0;
     this.#count();
     const isClean = code !== LOST_CODE;
+    if ('message' in this.#owner) {
+      this.#owner.ended(code, reason.toString(), isClean ? '' : this.#failure);
+      return;
+    }
     const record = isClean ? closeRecord(code === NO_CODE ? 0 : code, reason) : lostRecord(this.#failure);
     this.#owner.records(record, 0);
     this.#owner.closed(isClean);

@@ -10,6 +10,7 @@ import { type CheckedHead, checkHead, withoutHeaders } from '../egress/request-h
 import type { Service, ServiceCall, ServiceReply } from '../service.js';
 import type { SocketOpener } from './opener.js';
 import { OutgoingLink } from './outgoing-link.js';
+import { SocketBridge } from './socket-bridge.js';
 
 /** What all accounts of a host share. */
 export interface WebSocketShare {
@@ -68,7 +69,13 @@ export function webSocketService(context: FunctionContext<WebSocketShare>): Serv
         decoded: false,
       };
       if (opened.kind === 'open') {
-        const link = new OutgoingLink(opened, call.body, work, maxMessageBytes, signal, release);
+        const link = new OutgoingLink(
+          owner => new SocketBridge({ ...opened, isServer: false }, work, maxMessageBytes, owner),
+          call.body,
+          work,
+          signal,
+          release,
+        );
         return { head: replyHead, body: { [Symbol.asyncIterator]: () => link }, isOpen: true };
       }
       return refused(replyHead, opened.response, call, release);

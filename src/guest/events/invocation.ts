@@ -39,7 +39,7 @@ import { createRequest, type Request, RequestState } from '../web/fetch/request.
 import { isResponse, type ResponseState, responseState } from '../web/fetch/response.ts';
 import { abortSignal } from '../web/scheduling/abort.ts';
 import { dropLink } from '../websockets/host-link.ts';
-import { joinSocket, takeSocket } from '../websockets/upgrade.ts';
+import { answerSleeping, joinSocket, takeSocket } from '../websockets/upgrade.ts';
 import type { WebSocket } from '../websockets/web-socket.ts';
 import { type ContextOwner, createContext, type ExecutionContext } from './execution-context.ts';
 import type { AlarmInfo, Handlers } from './handlers.ts';
@@ -386,7 +386,16 @@ function replySocket(invocation: Invocation, state: ResponseState, socket: WebSo
     );
   }
   const taken = takeSocket(socket);
-  if (!notify(Op.ReplyStream, id, 101, headOf(state))) return;
+  const head = headOf(state);
+  invocation.tasks++;
+  const isSleeping = answerSleeping(taken, (key, failure) => {
+    if (failure === undefined) notify(Op.Reply, id, 101, head, key);
+    else notify(Op.ReplyFailed, id, describeFailure(failure.error, 'EDGE_HANDLER_THREW'));
+    invocation.endTask();
+  });
+  if (isSleeping) return;
+  invocation.tasks--;
+  if (!notify(Op.ReplyStream, id, 101, head)) return;
   const isOurs = joinSocket(taken, id, isLost => {
     if (isLost) invocation.abandon();
     else invocation.endTask();

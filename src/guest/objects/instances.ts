@@ -17,6 +17,7 @@ import { isOf, mainExport } from '../rpc/serve.ts';
 import { isCallable, isObject } from '../web/base/idl.ts';
 import { LiveObject } from './live-object.ts';
 import { createState } from './object-state.ts';
+import { ObjectSockets } from './sockets/object-sockets.ts';
 import { createObjectStorage } from './storage/object-storage.ts';
 
 const live = new MapCtor<string, LiveObject>();
@@ -33,22 +34,29 @@ export function configureObjects(ms: number | undefined, flags: readonly string[
 }
 
 /**
- * The live instance, which is constructed when there is none.
+ * The live instance, which is constructed when there is none: with `hasSockets` when it knows those that an instance before it has accepted to sleep,
+ * before any event.
  * @throws what its constructor throws, TypeError when there is no such class
  */
-export function instanceOf(className: string, id: string, name: string | undefined): LiveObject {
+export function instanceOf(className: string, id: string, name: string | undefined, hasSockets: boolean): LiveObject {
   const nowMs = opNumber(Op.Now);
   if (nowMs - sweptMs >= idleMs) sweep(nowMs);
   const key = `${className}/${id}`;
   let object = mapGet(live, key);
   if (object === undefined) {
-    object = createObject(key, className, id, name);
+    object = createObject(key, className, id, name, hasSockets);
   }
   object.lastUsedMs = nowMs;
   return object;
 }
 
-function createObject(key: string, className: string, id: string, name: string | undefined): LiveObject {
+function createObject(
+  key: string,
+  className: string,
+  id: string,
+  name: string | undefined,
+  hasSockets: boolean,
+): LiveObject {
   const exported = mainExport(className);
   if (!isClass(exported)) throw new TypeErrorCtor(`The export "${className}" is no class`);
   const object = new LiveObject(className, id, broken => {
@@ -56,20 +64,46 @@ function createObject(key: string, className: string, id: string, name: string |
   });
   const state = createState({ object, name, createStorage: () => storageOf(object, exported) });
   mapSet(live, key, object);
+  if (hasSockets) void constructLater(object, exported, state, name);
+  else constructNow(object, exported, state);
+  return object;
+}
+
+function constructNow(object: LiveObject, exported: ObjectClass, state: object): void {
   try {
     object.instance = construct(exported, [state, theEnv()]);
   } catch (error) {
     object.reset(error);
   }
-  return object;
 }
+
+/** Its events wait meanwhile. */
+async function constructLater(
+  object: LiveObject,
+  exported: ObjectClass,
+  state: object,
+  name: string | undefined,
+): Promise<void> {
+  const open = object.gates.closeInput();
+  const sockets = new ObjectSockets(object, name);
+  object.sockets = sockets;
+  try {
+    await sockets.load();
+  } catch (error) {
+    object.reset(error);
+  }
+  if (object.broken === undefined) constructNow(object, exported, state);
+  open();
+}
+
+type ObjectClass = (new (context: unknown, env: unknown) => object) & { prototype: object };
 
 function storageOf({ className, id, gates }: LiveObject, { prototype }: { readonly prototype: object }): object {
   const hasAlarmHandler = isCallable((prototype as { readonly alarm?: unknown }).alarm); // every object can be read from
   return createObjectStorage({ className, id, gates, hasAlarmHandler, deletesAlarm });
 }
 
-function isClass(value: unknown): value is (new (context: unknown, env: unknown) => object) & { prototype: object } {
+function isClass(value: unknown): value is ObjectClass {
   return typeof value === 'function' && isCallable(value) && isObject(value.prototype);
 }
 

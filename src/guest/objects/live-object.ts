@@ -3,6 +3,7 @@ import type { Invocation } from '../events/invocation.ts';
 import { arrayPush, ErrorCtor, SetCtor, setAdd, setDelete, setForEach } from '../primordials.ts';
 import { Gates } from './gates.ts';
 import { resume } from './resume.ts';
+import type { ObjectSockets } from './sockets/object-sockets.ts';
 
 /** An event of an object, as far as its delivery goes. */
 export interface ObjectEvent {
@@ -22,6 +23,8 @@ export class LiveObject {
   /** Set when it is constructed. */
   instance: object | undefined = undefined;
   lastUsedMs = 0;
+  /** Sockets that it has accepted to sleep; made when there is one, or a rule for them. */
+  sockets: ObjectSockets | undefined = undefined;
   readonly #onBroken: (object: LiveObject) => void;
   /** Events that have come and are not over. */
   readonly #open = new SetCtor<ObjectEvent>();

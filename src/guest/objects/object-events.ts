@@ -1,6 +1,7 @@
 /** Events of stateful objects: each finds its object, waits for the input gate, and is answered when the output gate is open. */
 import type { ReceivedCall } from '../../bindings/function/calls.ts';
 import type { ObjectEventHead } from '../../bindings/objects/calls.ts';
+import type { SocketEventHead } from '../../bindings/objects/socket-calls.ts';
 import { ServiceId } from '../../bindings/service-id.ts';
 import { BODY_NONE, BODY_STREAM, Ev } from '../../isolate/ops/table.ts';
 import { onEvent } from '../bridge.ts';
@@ -12,22 +13,32 @@ import {
   ErrorCtor,
   jsonParse,
   PromiseCtor,
+  promiseThen,
   reflectApply,
   stringCharCodeAt,
   stringIndexOf,
   stringSlice,
   stringSplit,
   TypeErrorCtor,
+  Uint8ArrayCtor,
 } from '../primordials.ts';
 import { answerCall } from '../rpc/serve.ts';
+import { decodeUtf8WithBom } from '../utf8.ts';
+import { bufferOf } from '../web/base/buffers.ts';
 import { isCallable, isObject } from '../web/base/idl.ts';
 import { isResponse } from '../web/fetch/response.ts';
 import { instanceOf, takesCalls } from './instances.ts';
 import type { LiveObject, ObjectEvent } from './live-object.ts';
 import { forgetResumed, resume } from './resume.ts';
+import { collected } from './storage/storage-calls.ts';
 
 const FETCH = 102; // f
 const RPC = 114; // r
+const SOCKET = 115; // s
+/** Kinds of socket events. */
+const TEXT = 116; // t
+const BINARY = 98; // b
+const CLOSE = 99; // c
 
 class ObjectInvocation extends Invocation {
   object: LiveObject | undefined = undefined;
@@ -66,11 +77,11 @@ onEvent(Ev.ObjectEvent, (id: number, text: string, bodySize: number) => {
   isUsed();
   const invocation = new ObjectInvocation(id);
   const lineEnd = stringIndexOf(text, '\n');
-  const { c, i, n }: ObjectEventHead = jsonParse(stringSlice(text, 1, lineEnd)); // the host's
+  const { c, i, n, w, a }: ObjectEventHead = jsonParse(stringSlice(text, 1, lineEnd)); // the host's
   const head = stringSlice(text, lineEnd + 1);
   let object: LiveObject;
   try {
-    object = instanceOf(c, i, n);
+    object = instanceOf(c, i, n, w === 1);
   } catch (error) {
     fail(invocation, error, 'EDGE_HANDLER_THREW');
     return;
@@ -80,9 +91,11 @@ onEvent(Ev.ObjectEvent, (id: number, text: string, bodySize: number) => {
     return;
   }
   invocation.object = object;
+  if (a !== undefined) object.sockets?.answered(a);
   const kind = stringCharCodeAt(text, 0);
   if (kind === FETCH) receiveFetch(invocation, object, head, bodySize);
   else if (kind === RPC) receiveCall(invocation, object, head, bodySize);
+  else if (kind === SOCKET) receiveSocket(invocation, object, head, bodySize);
   else receiveAlarm(invocation, object, head);
 });
 
@@ -103,7 +116,7 @@ function eventOf(invocation: ObjectInvocation, object: LiveObject, isReady: bool
 function receiveFetch(invocation: ObjectInvocation, object: LiveObject, head: string, bodySize: number): void {
   const request = requestOf(invocation, head, bodySize);
   const deliver = (): void =>
-    call(invocation, object, 'fetch', request, result => {
+    call(invocation, object, 'fetch', [request], result => {
       // A Response that is there already is checked by the one who answers.
       answerFetch(invocation, result);
     });
@@ -114,26 +127,79 @@ function receiveAlarm(invocation: ObjectInvocation, object: LiveObject, head: st
   const [time = '', retries = ''] = stringSplit(head, '\n');
   const info: AlarmInfo = { scheduledTime: +time, retryCount: +retries, isRetry: +retries > 0 };
   const deliver = (): void =>
-    call(invocation, object, 'alarm', info, () => {
+    call(invocation, object, 'alarm', [info], () => {
       answerOther(invocation, undefined);
     });
   object.receive(eventOf(invocation, object, true, deliver));
 }
 
+type SocketMethod = 'webSocketMessage' | 'webSocketClose' | 'webSocketError';
+
+/** A message, or the end, of a socket that sleeps in the host. */
+function receiveSocket(invocation: ObjectInvocation, object: LiveObject, head: string, bodySize: number): void {
+  const kind = stringCharCodeAt(head, 0);
+  const event: SocketEventHead = jsonParse(stringSlice(head, 1)); // the host's
+  const body = bodySize === BODY_NONE ? null : new HostBody(invocation.id, bodySize < 0 ? BODY_STREAM : bodySize);
+  let bytes: Uint8Array = NOTHING;
+  const deliver = (): void => deliverSocket(invocation, object, kind, event, bytes);
+  const waiting = eventOf(invocation, object, body === null || body.isComplete, deliver);
+  if (body?.isComplete === true) bytes = body.bytes();
+  object.receive(waiting);
+  if (body === null || body.isComplete) return;
+  void promiseThen(
+    collected(null, body),
+    whole => {
+      bytes = whole.body;
+      waiting.isReady = true;
+      object.pump(currentInvocation()?.id ?? 0);
+    },
+    error => {
+      object.gone(waiting);
+      fail(invocation, error, 'EDGE_HANDLER_THREW');
+    },
+  );
+}
+
+function deliverSocket(
+  invocation: ObjectInvocation,
+  object: LiveObject,
+  kind: number,
+  { s, c = 0, r = '' }: SocketEventHead,
+  bytes: Uint8Array,
+): void {
+  const isMessage = kind === TEXT || kind === BINARY;
+  const socket = (isMessage ? object.sockets?.find(s) : object.sockets?.ended(s))?.socket;
+  const answer = (): void => answerOther(invocation, undefined);
+  if (socket === undefined) finish(invocation, object, answer);
+  else if (kind === TEXT) call(invocation, object, 'webSocketMessage', [socket, decodeUtf8WithBom(bytes)], answer);
+  else if (kind === BINARY) call(invocation, object, 'webSocketMessage', [socket, bufferOf(bytes)], answer);
+  else if (kind === CLOSE) {
+    const why = c === LOST_CODE && r === '' ? 'WebSocket disconnected without sending Close frame.' : r;
+    call(invocation, object, 'webSocketClose', [socket, c, why, c !== LOST_CODE], answer);
+  } else call(invocation, object, 'webSocketError', [socket, new ErrorCtor(r)], answer);
+}
+
+const NOTHING = new Uint8ArrayCtor(0);
+const LOST_CODE = 1006;
+
 /** Calls a handler of the instance; `answer` gets what it answered when the output gate is open. */
 function call(
   invocation: ObjectInvocation,
   object: LiveObject,
-  method: 'fetch' | 'alarm',
-  argument: unknown,
+  method: 'fetch' | 'alarm' | SocketMethod,
+  args: readonly unknown[],
   answer: (result: unknown) => void,
 ): void {
   let result: unknown;
   try {
     const { instance } = object;
     const handler: unknown = isObject(instance) ? (instance as { [name: string]: unknown })[method] : undefined; // every object can be read from
+    if (handler === undefined && (method === 'webSocketClose' || method === 'webSocketError')) {
+      finish(invocation, object, () => answer(undefined));
+      return;
+    }
     if (!isCallable(handler)) throw new TypeErrorCtor(`The class "${object.className}" has no method ${method}()`);
-    result = reflectApply(handler, instance, [argument]);
+    result = reflectApply(handler, instance, args);
   } catch (error) {
     finish(invocation, object, () => fail(invocation, error, 'EDGE_HANDLER_THREW'));
     return;

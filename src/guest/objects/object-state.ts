@@ -1,10 +1,11 @@
 /** `ctx` of a stateful object. */
 import { currentInvocation } from '../events/invocation.ts';
-import { ErrorCtor, jsonParse, promiseReject, TypeErrorCtor } from '../primordials.ts';
-import { defineInterface, defineOwn, defineValue, invoke, isCallable, requireArguments } from '../web/base/idl.ts';
+import { ErrorCtor, jsonParse, mathTrunc, promiseReject, TypeErrorCtor } from '../primordials.ts';
+import { defineInterface, defineOwn, invoke, isCallable, requireArguments, toDouble } from '../web/base/idl.ts';
 import { startTimer, stopTimer } from '../web/scheduling/timers.ts';
 import type { LiveObject } from './live-object.ts';
-import { createId, type StatefulId } from './object-id.ts';
+import { createId, nameOf, type StatefulId } from './object-id.ts';
+import { ObjectSockets } from './sockets/object-sockets.ts';
 
 /** How long blockConcurrencyWhile() may keep other events away. */
 const BLOCK_MS = 30_000;
@@ -57,12 +58,50 @@ export class StatefulObjectState {
     return block(this.#object, callback, open);
   }
 
-  acceptWebSocket(): never {
-    throw noSleeping('acceptWebSocket');
+  /** The WebSocket sleeps from now on: the host keeps it, also when there is no instance, and its messages are calls of webSocketMessage(). */
+  acceptWebSocket(socket: unknown, tags: unknown = undefined): void {
+    requireArguments(arguments.length, 1, 'acceptWebSocket');
+    this.#sockets.accept(socket, tags);
   }
 
-  setWebSocketAutoResponse(): never {
-    throw noSleeping('setWebSocketAutoResponse');
+  /** Those that are open; with a tag those that have it. */
+  getWebSockets(tag: unknown = undefined): object[] {
+    return this.#object.sockets?.list(tag) ?? [];
+  }
+
+  getTags(socket: unknown): string[] {
+    requireArguments(arguments.length, 1, 'getTags');
+    return this.#sockets.tagsOf(socket);
+  }
+
+  /** The host answers the request of the pair by itself, and nobody is woken. Without a pair it does no more. */
+  setWebSocketAutoResponse(pair: unknown = undefined): void {
+    this.#sockets.setAutoResponse(pair);
+  }
+
+  getWebSocketAutoResponse(): object | null {
+    return this.#object.sockets?.autoResponse ?? null;
+  }
+
+  getWebSocketAutoResponseTimestamp(socket: unknown): Date | null {
+    requireArguments(arguments.length, 1, 'getWebSocketAutoResponseTimestamp');
+    return this.#sockets.answeredAt(socket);
+  }
+
+  setHibernatableWebSocketEventTimeout(timeoutMs: unknown = undefined): void {
+    this.#sockets.setEventTimeout(
+      timeoutMs === undefined ? 0 : mathTrunc(toDouble(timeoutMs, 'The timeout of events')),
+    );
+  }
+
+  getHibernatableWebSocketEventTimeout(): number | null {
+    const ms = this.#object.sockets?.eventTimeoutMs ?? 0;
+    return ms === 0 ? null : ms;
+  }
+
+  get #sockets(): ObjectSockets {
+    this.#object.sockets ??= new ObjectSockets(this.#object, nameOf(this.id));
+    return this.#object.sockets;
   }
 
   /** Ends the instance: whatever it was doing fails with the reason, and the next call makes a new one. */
@@ -74,14 +113,6 @@ export class StatefulObjectState {
 }
 
 defineInterface(StatefulObjectState);
-
-function noSleeping(method: string): Error {
-  const error = new ErrorCtor(
-    `${method}() is not supported: call accept() of the WebSocket, which then keeps the object in memory`,
-  );
-  defineValue(error, 'code', 'EDGE_NOT_SUPPORTED');
-  return error;
-}
 
 async function block(object: LiveObject, callback: Parameters<typeof invoke>[0], open: () => void): Promise<unknown> {
   const timer = startTimer(BLOCK_MS, () =>

@@ -7,6 +7,13 @@ interface Closing {
   readonly reason: string;
 }
 
+/** The socket at one end sleeps: the other one is its client's, and can only be returned in a response. */
+export interface SleepingEnd {
+  readonly socket: number;
+  /** Calls the listener when the host has the socket, or has refused it. */
+  whenAccepted(listener: (failure: { readonly error: unknown } | undefined) => void): void;
+}
+
 type Item = string | Uint8Array | Closing;
 
 /** Delivered items are removed from the front in steps of this many. */
@@ -14,6 +21,7 @@ const COMPACT_AT = 1024;
 
 export class PairLink implements Link {
   readonly owner: LinkOwner;
+  sleeping: SleepingEnd | undefined = undefined;
   #other: PairLink | undefined;
   #inbox: Item[] = [];
   #head = 0;

@@ -1,7 +1,11 @@
 /** Sockets in responses: of the answer to a request that asks for one, and of the answer to a fetch. */
+import { JOIN } from '../../bindings/objects/socket-calls.ts';
+import { ServiceId } from '../../bindings/service-id.ts';
 import { Op } from '../../isolate/ops/table.ts';
 import { op } from '../bridge.ts';
+import { openCall } from '../calls.ts';
 import { TypeErrorCtor } from '../primordials.ts';
+import { isObject } from '../web/base/idl.ts';
 import { HostLink } from './host-link.ts';
 import type { Link } from './link.ts';
 import { PairLink } from './pair-link.ts';
@@ -27,6 +31,64 @@ class FetchedLink implements Link {
   // It cannot send before it is accepted.
   send(): void {}
   close(): void {}
+}
+
+/** A socket that sleeps in the host, with its client at the other end. Who accepts it here is that client. */
+class HandedLink implements Link {
+  readonly number: number;
+  readonly #owner: SocketState;
+
+  constructor(number: number, owner: SocketState) {
+    this.number = number;
+    this.#owner = owner;
+  }
+
+  /** It was accepted. */
+  start(): void {
+    const owner = this.#owner;
+    const call = openCall(Op.CallStream, ServiceId.ObjectSockets, `${JOIN}\n\n{"w":${this.number}}`, undefined, {
+      onReply: () => link.start(),
+      onFailed: makeError => {
+        const error = makeError();
+        owner.onLost(isObject(error) && 'message' in error ? `${error.message}` : '');
+      },
+    });
+    const link = new HostLink(call.exchange, owner, () => {});
+    owner.link = link;
+  }
+
+  // It cannot send before it is accepted.
+  send(): void {}
+  close(): void {}
+}
+
+/** The socket of an object that has accepted it to sleep, for the response of a fetch. */
+export function handedSocket(number: number, protocol: string): WebSocket {
+  const state = new SocketState();
+  state.protocol = protocol;
+  state.link = new HandedLink(number, state);
+  return createWebSocket(state);
+}
+
+/**
+ * The answer with a socket that sleeps, which is complete at once: the host has both ends. `listener` gets its body (host/objects/sockets/handed-sockets.ts),
+ * or why there is none. False for any other socket.
+ */
+export function answerSleeping(
+  state: SocketState,
+  listener: (key: string, failure: { readonly error: unknown } | undefined) => void,
+): boolean {
+  const { link } = state;
+  if (link instanceof HandedLink) {
+    state.use = 'given';
+    listener(`h${link.number}`, undefined);
+    return true;
+  }
+  const sleeping = link instanceof PairLink ? link.sleeping : undefined;
+  if (sleeping === undefined) return false;
+  state.use = 'given';
+  sleeping.whenAccepted(failure => listener(`o${sleeping.socket}`, failure));
+  return true;
 }
 
 /** The socket of the other end, for the response of a fetch that the server has answered with 101. */

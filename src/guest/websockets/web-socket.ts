@@ -45,6 +45,15 @@ export function setDefaultBinaryType(type: BinaryType): void {
   defaultBinaryType = type;
 }
 
+let encodeAttachment: (value: unknown) => Uint8Array;
+let decodeAttachment: (bytes: Uint8Array) => unknown;
+
+/** How values are serialized that sockets keep. */
+export function setAttachmentForm(encode: typeof encodeAttachment, decode: typeof decodeAttachment): void {
+  encodeAttachment = encode;
+  decodeAttachment = decode;
+}
+
 /** `given`: handed to a response, or made by the constructor, so no other code may have it. */
 type Use = 'new' | 'accepted' | 'given';
 
@@ -56,6 +65,8 @@ export class SocketState implements LinkOwner {
   url: string | null = null;
   protocol = '';
   target: TargetState | undefined;
+  /** As it is serialized. */
+  attachment: Uint8Array | undefined = undefined;
   #hasClosed = false;
 
   get hasClosed(): boolean {
@@ -175,6 +186,9 @@ export class WebSocket extends EventTarget {
       );
     }
     if (state.use === 'accepted') throw new TypeErrorCtor("Can't accept() WebSocket when it was already accepted.");
+    if (state.link instanceof PairLink && state.link.sleeping !== undefined) {
+      throw new TypeErrorCtor("Can't accept() this WebSocket: its other end sleeps. Return it in a Response");
+    }
     state.accept();
   }
 
@@ -227,6 +241,21 @@ export class WebSocket extends EventTarget {
       );
     }
     state.close(number, text);
+  }
+
+  /** Keeps a copy of a value with the socket: of one that sleeps for as long as it is open. */
+  serializeAttachment(value: unknown): void {
+    requireArguments(arguments.length, 1, 'serializeAttachment');
+    const state = this.#state;
+    const bytes = encodeAttachment(value);
+    state.attachment = bytes;
+    state.link?.attach?.(bytes);
+  }
+
+  /** A copy of the value; null when there is none. */
+  deserializeAttachment(): unknown {
+    const { attachment } = this.#state;
+    return attachment === undefined ? null : decodeAttachment(attachment);
   }
 
   static {

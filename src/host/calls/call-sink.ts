@@ -4,6 +4,7 @@ import type { Exchange } from '../../protocol/exchange.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { ResponseSink } from '../invocation/response-sink.js';
+import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
 
 /** The answer of a function, as its isolate has sent it. */
 export interface CalleeAnswer {
@@ -11,6 +12,8 @@ export interface CalleeAnswer {
   /** Written by the function called. */
   readonly head: string;
   readonly body: ServiceBody | null;
+  /** The answer is a WebSocket that sleeps: the caller is handed it. */
+  readonly socket?: SleepingSocket | undefined;
 }
 
 const MAX_CHUNK_BYTES = 64 * 1024;
@@ -53,10 +56,25 @@ export class CallSink implements ResponseSink {
     this.#finish();
   }
 
-  respond(status: number, head: string, body: Buffer, isComplete: boolean, exchange: Exchange): void {
+  respond(
+    status: number,
+    head: string,
+    body: Buffer,
+    isComplete: boolean,
+    exchange: Exchange,
+    socket?: SleepingSocket,
+  ): void {
     this.#exchange = exchange;
     if (!isComplete) {
       this.#resolve({ status, head, body: this.#chunks() });
+      return;
+    }
+    if (socket !== undefined) {
+      // Who has given the call up gets nothing: it is closed then.
+      if (this.#isFinished) return;
+      socket.take();
+      this.#resolve({ status, head, body: null, socket });
+      this.#finish();
       return;
     }
     // A copy: the view is valid during this call, and the answer may wait.

@@ -12,15 +12,16 @@ import {
   type SentReference,
 } from '../../bindings/function/calls.js';
 import type { ServiceTarget } from '../../bindings/function/types.js';
-import type { CallChain, CallOrigin, ServiceBody, ServiceCall, ServiceReply } from '../../bindings/service.js';
+import type { CallChain, ServiceBody, ServiceCall, ServiceReply } from '../../bindings/service.js';
 import { checkedRecords } from '../../bindings/websocket/checked-records.js';
 import { HostOpens } from '../../protocol/messages.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { describe } from '../../quotas/schema/describe.js';
 import type { FunctionRunner, InvocationTarget } from '../invocation/function-runner.js';
-import { Peer, type SharedObject } from '../invocation/peers.js';
+import type { Peer, SharedObject } from '../invocation/peers.js';
 import { checkAnswer, checkCall, checkSize } from './call-heads.js';
 import { type CalleeAnswer, thrownBy } from './call-sink.js';
+import { type CallingOrigin, isCalling } from './calling-origin.js';
 import { run, runIn, type StartOfCall } from './run-call.js';
 import { isUpgradeHead, serviceFetch } from './service-fetch.js';
 
@@ -29,15 +30,6 @@ const MAX_INVOCATIONS = 32;
 
 /** Finds the function that an account may call. @throws EdgeError EDGE_FUNCTION_UNLOADED */
 export type FindCallee = (caller: string, target: ServiceTarget) => FunctionRunner;
-
-/** An invocation of this host, wherever its calls are counted. */
-export interface CallingOrigin extends CallOrigin {
-  readonly peer: Peer;
-}
-
-export function isCalling(origin: CallOrigin | undefined): origin is CallingOrigin {
-  return origin !== undefined && 'peer' in origin && origin.peer instanceof Peer;
-}
 
 /** How calls differ by what is called. */
 export interface CallRules {

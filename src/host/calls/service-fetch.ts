@@ -8,7 +8,9 @@ import { EdgeError } from '../../quotas/errors.js';
 import { checkRequestHead, type RequestLimits } from '../../quotas/request-checks.js';
 import { isObject } from '../../quotas/schema/describe.js';
 import { headOfRaw, pairsOf, parseResponseHead, type ResponseHead } from '../ingress/http-head.js';
+import { handTo } from '../sleeping/handed-sockets.js';
 import type { CalleeAnswer } from './call-sink.js';
+import { isCalling } from './calling-origin.js';
 
 /** Sends one request to the function: its head, as an isolate takes it, and its body. */
 export type SendHop = (head: string, body: ServiceBody | null) => Promise<CalleeAnswer>;
@@ -20,7 +22,7 @@ export type SendHop = (head: string, body: ServiceBody | null) => Promise<Callee
  * @throws TypeError for a request that is none, and what `checkRequestHead` throws
  */
 export async function serviceFetch(
-  { args, body, work }: ServiceCall,
+  { args, body, work, origin }: ServiceCall,
   lead: string,
   limits: RequestLimits,
   send: SendHop,
@@ -34,6 +36,14 @@ export async function serviceFetch(
     const answer = await send(headOf(hop, lead, limits), hop.body);
     const parsed = parse(answer.head);
     const next = follow(redirect, hop, answer.status, parsed);
+    if (answer.socket !== undefined) {
+      const { head: known } = responseOf(hop, answer, parsed, count > 0);
+      if (!isUpgrade || !isCalling(origin)) {
+        answer.socket.drop();
+        throw new EdgeError('EDGE_PROTOCOL', 'The function has answered with a WebSocket that was not asked for');
+      }
+      return { head: { ...Object(known), w: handTo(origin.peer, answer.socket) } };
+    }
     if (answer.status === 101) return { ...responseOf(hop, answer, parsed, count > 0), isOpen: true };
     if (next === undefined) return responseOf(hop, answer, parsed, count > 0);
     cancelBody(answer.body);

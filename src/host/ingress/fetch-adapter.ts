@@ -11,10 +11,12 @@ import type { InvocationTarget } from '../invocation/function-runner.js';
 import type { Invocation } from '../invocation/invocation.js';
 import { FetchStart, UpgradeStart } from '../invocation/invocation-start.js';
 import type { ResponseSink } from '../invocation/response-sink.js';
+import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
 import { BufferedResponse } from './buffered-response.js';
 import type { FetchInput } from './fetch-input.js';
 import { isNullBodyStatus, pairsOf, parseResponseHead } from './http-head.js';
 import { RequestBody } from './request-body.js';
+import { applicationSocket } from './websocket/application-socket.js';
 import { FunctionSocket, UpgradedResponse } from './websocket/function-socket.js';
 
 /** Chunks of a response body handed to the reader are at most this long. */
@@ -121,12 +123,25 @@ class FetchSink implements ResponseSink {
     this.#invocation?.abort();
   }
 
-  respond(status: number, head: string, body: Buffer, isComplete: boolean, exchange: Exchange): void {
+  respond(
+    status: number,
+    head: string,
+    body: Buffer,
+    isComplete: boolean,
+    exchange: Exchange,
+    sleeping?: SleepingSocket,
+  ): void {
     this.#exchange = exchange;
     try {
       const { statusText, headers } = parseResponseHead(head);
       if (status === 101) {
-        this.#switch(headers, exchange);
+        if (sleeping === undefined) this.#switch(headers, exchange);
+        else {
+          this.#finish();
+          this.#resolve(
+            new UpgradedResponse(applicationSocket(sleeping, headers), { headers: pairsOf(headers) }) as Response,
+          );
+        }
         return;
       }
       const init = new FetchedInit(status, statusText, headers);

@@ -42,6 +42,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
       localOf: (url, origin) => host.localSend(account, url, origin),
       callFunction: host.callFunction(account),
       callObject: host.callObject(account),
+      objectSockets: host.objectSockets(account, options.name),
     },
     options.bindings.filter(({ row }) => host.bindings.isHere(row)),
   );

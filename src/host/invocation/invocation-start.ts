@@ -3,6 +3,7 @@ import type { CallChain, FetchChain } from '../../bindings/service.js';
 import { HostOpens } from '../../protocol/messages.js';
 import type { InvocationKind } from '../../quotas/limits.js';
 import type { InvocationEvent } from '../events.js';
+import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
 import type { TracedStart } from '../telemetry/trace.js';
 import type { Peer } from './peers.js';
 
@@ -12,6 +13,8 @@ export interface StartedObject {
   readonly id: string;
   /** Stands before the head of the event: see bindings/objects/calls.ts. Latin-1. */
   readonly lead: string;
+  /** The WebSocket of this number that the object has accepted to sleep, for the answer. */
+  socket(number: number): SleepingSocket | undefined;
   /** Called once, when the invocation is over. */
   over(): void;
 }
@@ -24,7 +27,8 @@ export interface InvocationStart {
     | HostOpens.Queue
     | HostOpens.Alarm
     | HostOpens.Tail
-    | HostOpens.Rpc;
+    | HostOpens.Rpc
+    | HostOpens.SocketEvent;
   readonly head: string;
   readonly isUtf8: boolean;
   readonly body: Uint8Array | string | null;
@@ -96,7 +100,7 @@ export function checkTimeoutMs(value: unknown): number | undefined {
 }
 
 export function kindOf({ kind }: InvocationStart): InvocationKind {
-  if (kind === HostOpens.Fetch || kind === HostOpens.Rpc) return 'fetch';
+  if (kind === HostOpens.Fetch || kind === HostOpens.Rpc || kind === HostOpens.SocketEvent) return 'fetch';
   if (kind === HostOpens.Scheduled) return 'scheduled';
   if (kind === HostOpens.Queue) return 'queue';
   return kind === HostOpens.Alarm ? 'alarm' : 'tail';
@@ -107,13 +111,15 @@ export function objectOf({ object }: InvocationStart): Pick<InvocationEvent, 'ob
   return object === undefined ? {} : { object: { className: object.className, id: object.id } };
 }
 
-/** A call of a method has no URL. */
+/** Neither a call of a method nor a message has a URL. */
 const RPC_REQUEST = { method: 'RPC', url: undefined } as const;
+const SOCKET_REQUEST = { method: 'WEBSOCKET', url: undefined } as const;
 const NO_REQUEST = { method: undefined, url: undefined } as const;
 
 /** Method and URL of the request, when it is one. Asked at the end of every invocation: the rest of the head is not looked at. */
 export function requestLine({ kind, head }: InvocationStart): Pick<InvocationEvent, 'method' | 'url'> {
   if (kind === HostOpens.Rpc) return RPC_REQUEST;
+  if (kind === HostOpens.SocketEvent) return SOCKET_REQUEST;
   if (kind !== HostOpens.Fetch) return NO_REQUEST;
   const methodEnd = head.indexOf('\n');
   const urlEnd = head.indexOf('\n', methodEnd + 1);

@@ -17,6 +17,7 @@ import type { HostShare } from '../../quotas/host/host-share.js';
 import type { RemoteTotals } from '../../services/calls/call-totals.js';
 import type { InvocationOutcome } from '../events.js';
 import type { InvocationAddress, RemoteCaller } from '../services/remote-function.js';
+import { answeredSocket } from '../sleeping/handed-sockets.js';
 import { isolateFailure, noAnswerError, refusedAnswer, unexplainedError } from './handler-errors.js';
 import { type CallingInvocation, InvocationCalls } from './invocation-calls.js';
 import type { InvocationContext } from './invocation-context.js';
@@ -164,16 +165,19 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
       this.bodyEnded();
       return;
     }
-    const isSwitch = status === 101 && !isComplete && this.#record.start.isUpgrade === true;
+    const isUpgrade = status === 101 && this.#record.start.isUpgrade === true;
+    const socket = isUpgrade && isComplete ? answeredSocket(body, this.#record.start, this) : undefined;
+    const isSwitch = isUpgrade && (!isComplete || socket !== undefined);
     const refusal = refusedAnswer(this.#context, isSwitch ? 200 : status, head, body.length);
     if (refusal !== undefined) {
       this.end(refusal, 'exception');
       return;
     }
     this.#record.status = status;
-    this.#record.responseBytes = body.length;
+    this.#record.responseBytes = socket === undefined ? body.length : 0;
     this.#state = 'responding';
-    this.#sink.respond(status, head, body, isComplete, this.exchange);
+    this.#sink.respond(status, head, body, isComplete, this.exchange, socket);
+    socket?.dropUnlessTaken();
     if (isComplete) this.bodyEnded();
   }
 

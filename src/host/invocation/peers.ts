@@ -70,6 +70,7 @@ export class Peer {
   #isOver = false;
   /** Calls of its objects so far. */
   called = 0;
+  #endings: (() => void)[] | undefined;
 
   constructor(context: InvocationContext, isolate: IsolateHandle, accounting: PeerAccounting) {
     this.context = context;
@@ -137,6 +138,15 @@ export class Peer {
     if (this.#sent.delete(id)) this.context.share.bytes.countHeap(-STUB_BYTES);
   }
 
+  /** Calls the listener when the invocation is over. */
+  whenOver(listener: () => void): void {
+    if (this.#isOver) listener();
+    else {
+      this.#endings ??= [];
+      this.#endings.push(listener);
+    }
+  }
+
   /** It uses the stub no more. */
   release(number: number): void {
     if (!this.#held.delete(number)) return;
@@ -149,6 +159,8 @@ export class Peer {
   /** The invocation is over. */
   close(): void {
     this.#isOver = true;
+    for (const listener of this.#endings ?? []) listener();
+    this.#endings = undefined;
     for (const number of [...this.#held]) this.release(number);
     for (const object of [...this.#sent.values()]) this.forget(object);
   }

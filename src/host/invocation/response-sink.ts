@@ -1,14 +1,25 @@
 /** What an invocation talks to on the side of its caller: the taker of the answer, and the source of a request body that is a stream. */
 import type { Exchange } from '../../protocol/exchange.js';
 import type { EdgeError } from '../../quotas/errors.js';
+import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
 
 /** The body of an answer that comes as a stream: an exchange, or what stands for one. */
 export type AnswerBody = Pick<Exchange, 'read' | 'incoming' | 'stopReading'>;
 
 /** Where the answer goes. One of `respond` and `fail` is called first, once; after `respond`, `fail` breaks the stream. */
 export interface ResponseSink {
-  /** `body` is a view valid during the call, whole when `isComplete`; else it comes by `exchange.read` and `bodyReady`. */
-  respond(status: number, head: string, body: Buffer, isComplete: boolean, exchange: AnswerBody): void;
+  /**
+   * `socket`: of a complete answer of status 101; it sleeps in the host, and who does not connect it at once, or takes it to do so, has it closed. `body` is
+   * a view valid during the call, whole when `isComplete`; else it comes by `exchange.read` and `bodyReady`.
+   */
+  respond(
+    status: number,
+    head: string,
+    body: Buffer,
+    isComplete: boolean,
+    exchange: AnswerBody,
+    socket?: SleepingSocket,
+  ): void;
   bodyReady(): void;
   fail(error: EdgeError): void;
   /** Function code has said what becomes of a message of its batch, or of all: a QueueWord, which the isolate may have made up. */

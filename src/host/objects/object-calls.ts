@@ -7,7 +7,8 @@ import { isIdOf, namespaceKey } from '../../bindings/objects/object-id.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
 import { thrownBy } from '../calls/call-sink.js';
-import { type CallRules, callMethod, deeper, type FindCallee, fetchFrom, isCalling } from '../calls/function-calls.js';
+import { isCalling } from '../calls/calling-origin.js';
+import { type CallRules, callMethod, deeper, type FindCallee, fetchFrom } from '../calls/function-calls.js';
 import { type ObjectName, type ObjectRules, objectsOf } from './object-runner.js';
 
 const RULES: CallRules = { failed: objectFailure, next: deeper };

@@ -12,6 +12,9 @@ import type { FunctionRunner, InvocationTarget } from '../invocation/function-ru
 import type { Invocation } from '../invocation/invocation.js';
 import type { InvocationStart } from '../invocation/invocation-start.js';
 import type { ResponseSink } from '../invocation/response-sink.js';
+import type { SleepingSockets } from '../sleeping/function-sockets.js';
+import type { SocketEventStart } from '../sleeping/keeper.js';
+import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
 
 /** Names one object of the function. */
 export interface ObjectName {
@@ -25,6 +28,8 @@ export interface ObjectName {
 export interface ObjectRules {
   /** Objects without an event for so long are forgotten. */
   readonly idleMs: number;
+  /** The WebSockets that objects have accepted to sleep. */
+  readonly sockets: SleepingSockets;
   /** Where several applications share a storage directory: makes sure that no other one has live objects of the function. Rejects when one has. */
   claim?(of: AlarmFunction): Promise<void>;
   /** The function has no objects here any more. */
@@ -73,6 +78,18 @@ export class ObjectRunner {
       run: (start, sink) => this.#run(object, start, sink),
       runNow: (start, sink) => this.#runNow(object, start, sink),
     };
+  }
+
+  /** @see SocketRunner */
+  beginSocketEvent(
+    object: ObjectName,
+    { head, body, timeoutMs }: SocketEventStart,
+    onOver: () => void,
+  ): Promise<void> | undefined {
+    const start = { kind: HostOpens.SocketEvent, head, isUtf8: true, body, isComplete: true, timeoutMs } as const;
+    const sink: ResponseSink = { respond: () => {}, bodyReady: () => {}, fail: () => {}, ended: onOver };
+    if (this.#runNow(object, start, sink) !== undefined) return undefined;
+    return this.#run(object, start, sink).then(() => {});
   }
 
   #runNow(object: ObjectName, start: InvocationStart, sink: ResponseSink): Invocation | undefined {
@@ -127,7 +144,8 @@ export class ObjectRunner {
     this.#open.set(key, open + 1);
     this.#lastUsedMs = performance.now();
     this.#sweep ??= setInterval(() => this.#endIdle(), idleMs).unref();
-    const head: ObjectEventHead = { c: className, i: id, ...(name !== undefined && { n: name }) };
+    const sockets = this.#rules.sockets.find(this)?.find(className, id);
+    const head: ObjectEventHead = { c: className, i: id, ...(name !== undefined && { n: name }), ...sockets?.lead() };
     let isOver = false;
     const over = (): void => {
       if (isOver) return;
@@ -137,7 +155,10 @@ export class ObjectRunner {
       if (left > 0) this.#open.set(key, left);
       else this.#open.delete(key);
     };
-    return { ...start, object: { className, id, lead: `${letterOf(start)}${latin1(JSON.stringify(head))}\n`, over } };
+    const lead = `${letterOf(start)}${latin1(JSON.stringify(head))}\n`;
+    const socket = (number: number): SleepingSocket | undefined =>
+      this.#rules.sockets.find(this)?.find(className, id)?.sockets.get(number);
+    return { ...start, object: { className, id, lead, socket, over } };
   }
 
   /** All objects have been idle for so long that none is needed: the isolate goes. */
@@ -176,10 +197,13 @@ export class ObjectRunner {
 
   #retire(successor: FunctionRunner | EdgeError): void {
     clearInterval(this.#sweep);
-    if ('code' in successor) this.#inner.retire(successor);
-    else {
+    if ('code' in successor) {
+      this.#rules.sockets.end(this, successor);
+      this.#inner.retire(successor);
+    } else {
       const next = objectsOf(successor, this.#rules);
       next.#before = this;
+      this.#rules.sockets.moved(this, next);
       this.#inner.retire(next.#inner);
     }
     // Its instances end now: those of the next version may begin.
@@ -204,6 +228,7 @@ export function objectsOf(runner: FunctionRunner, rules: ObjectRules): ObjectRun
 
 function letterOf({ kind }: InvocationStart): string {
   if (kind === HostOpens.Fetch) return OBJECT_EVENTS.fetch;
+  if (kind === HostOpens.SocketEvent) return OBJECT_EVENTS.socket;
   return kind === HostOpens.Rpc ? OBJECT_EVENTS.rpc : OBJECT_EVENTS.alarm;
 }
 

@@ -80,6 +80,7 @@ export class HostAccounts {
       hostBytes: settings.hostBytes ?? host.hostBytes,
       openInvocations: settings.openInvocations ?? host.openInvocations,
       openDescriptors: settings.openDescriptors ?? host.openDescriptors,
+      sleepingWebSockets: settings.sleepingWebSockets ?? host.sleepingWebSockets,
     };
     const share = budget.share(id, bounds, reason => {
       common.warn(new EdgeError('EDGE_MEMORY_LIMIT', `The process of account "${id}" was ended: ${reason}`));

@@ -33,7 +33,9 @@ import { applicationClaims } from '../objects/application-claims.js';
 import { deliverAlarm } from '../objects/deliver-alarm.js';
 import { objectCalls } from '../objects/object-calls.js';
 import type { ObjectRules } from '../objects/object-runner.js';
+import { objectSocketCalls } from '../objects/socket-calls.js';
 import { HostServices } from '../services/host-services.js';
+import { SleepingSockets } from '../sleeping/function-sockets.js';
 import { loadTelemetry } from '../telemetry/open-telemetry.js';
 import { DEFAULT_KEEP_DAYS, HostUsage, type RemoteUsagePart } from '../usage/host-usage.js';
 import { type CommonHost, HostAccounts } from './host-accounts.js';
@@ -86,6 +88,7 @@ export class HostCore {
     this.#limitSets = new LimitSets(this.options);
     this.#objects = {
       idleMs: this.options.objectIdleMs,
+      sockets: new SleepingSockets(),
       ...(this.options.services === 'process' &&
         applicationClaims(async () => (await this.storage.openForUse()).objects)),
     };
@@ -310,6 +313,7 @@ export class HostCore {
       localSend: (account, url, origin) => routes.localSend(account, url, origin),
       callFunction: account => functionCalls(account, this.#callee),
       callObject: account => objectCalls(account, this.#callee, this.#objects),
+      objectSockets: (account, name) => objectSocketCalls(account, name, this.#callee, this.#objects),
       objects: this.#objects,
       alarms: this.#alarms,
       bindings: this.bindings,

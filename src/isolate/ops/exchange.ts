@@ -69,8 +69,8 @@ export function exchangeOps(host: ExchangeHost): OpSet {
     const found = invocation(id);
     host.beforeReply(found);
     found.exchange.reply(
-      // The host refuses a switch of protocols that the client has not asked for.
-      status === 101 && !isComplete ? 101 : checkedInteger(status, 200, 599),
+      // The host refuses a switch of protocols that the client has not asked for, and the answer with a socket that it does not know.
+      status === 101 ? 101 : checkedInteger(status, 200, 599),
       checkedText(head, MAX_REPLY_HEAD_CHARACTERS),
       false,
       body,

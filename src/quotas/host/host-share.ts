@@ -14,6 +14,8 @@ export interface HostShareLimits {
   readonly openInvocations: number;
   /** Files and sockets that services have open for the account. */
   readonly openDescriptors: number;
+  /** WebSockets of clients that stateful objects have accepted to sleep. @default without a bound */
+  readonly sleepingWebSockets?: number;
 }
 
 /** The bounds of all accounts of one host together. */

@@ -3,6 +3,7 @@ import test from 'ava';
 import { idFromName, namespaceKey } from '../../../src/bindings/objects/object-id.js';
 import { Peer } from '../../../src/host/invocation/peers.js';
 import { objectCalls } from '../../../src/host/objects/object-calls.js';
+import { SleepingSockets } from '../../../src/host/sleeping/function-sockets.js';
 import { OWN_WORK } from '../../../src/quotas/host/call-work.js';
 import { ISOLATIONS, newHost } from '../new-host.js';
 
@@ -61,7 +62,7 @@ test('calls that no client of ours makes are refused before anything is looked f
       searches++;
       throw new RangeError('found');
     },
-    { idleMs: 1000 },
+    { idleMs: 1000, sockets: new SleepingSockets() },
   );
   const key = namespaceKey('acme', 'fn', 'Room');
   const id = idFromName(key, 'a');

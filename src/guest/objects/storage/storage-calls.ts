@@ -31,7 +31,7 @@ import { rejection } from '../../rejection.ts';
 import type { ListRange } from './arguments.ts';
 import { copyOf, type Entries, type Entry, packEntries, packKeys, unpackEntries } from './packing.ts';
 
-interface Reply {
+export interface ReceivedReply {
   readonly head: unknown;
   readonly body: Uint8Array;
 }
@@ -113,7 +113,7 @@ export class StorageCalls {
     return this.#call(WRITE, `,"q":${this.#writes++},"n":${typedArrayLength(body)}${clear}${time}`, body);
   }
 
-  async #call(method: string, args: string, body: Uint8Array | null): Promise<Reply> {
+  async #call(method: string, args: string, body: Uint8Array | null): Promise<ReceivedReply> {
     if (this.#user !== undefined) return this.#send(method, args, body);
     this.#opening ??= this.#open();
     const invocation = currentInvocation();
@@ -137,11 +137,11 @@ export class StorageCalls {
     }
   }
 
-  #send(method: string, args: string, body: Uint8Array | null): Promise<Reply> {
+  #send(method: string, args: string, body: Uint8Array | null): Promise<ReceivedReply> {
     return this.#sendAs(this.#user ?? 0, method, args, body);
   }
 
-  #sendAs(user: number, method: string, args: string, body: Uint8Array | null): Promise<Reply> {
+  #sendAs(user: number, method: string, args: string, body: Uint8Array | null): Promise<ReceivedReply> {
     const head = `${this.#address},"s":${user}${args}}`;
     const sent = body !== null && typedArrayLength(body) === 0 ? null : body;
     return new PromiseCtor(resolve => {
@@ -160,13 +160,13 @@ export function holdFor(invocation: Invocation, promise: Promise<unknown>): void
   promiseThen(promise, over, over);
 }
 
-function received(text: string, body: HostBody | null): Reply | Promise<Reply> {
+export function received(text: string, body: HostBody | null): ReceivedReply | Promise<ReceivedReply> {
   const head: unknown = jsonParse(text);
   if (body === null) return { head, body: NOTHING };
   return body.isComplete ? { head, body: body.bytes() } : collected(head, body);
 }
 
-async function collected(head: unknown, body: HostBody): Promise<Reply> {
+export async function collected(head: unknown, body: HostBody): Promise<ReceivedReply> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for (let chunk = await body.next(); chunk !== undefined; chunk = await body.next()) {

@@ -3,6 +3,7 @@ import type { CalledObject } from '../../../bindings/objects/calls.ts';
 import { ServiceId } from '../../../bindings/service-id.ts';
 import { Op } from '../../../isolate/ops/table.ts';
 import { goesWhole, takeOutgoing } from '../../body-out.ts';
+import { op } from '../../bridge.ts';
 import { callService } from '../../call-service.ts';
 import { type CallReply, openCall } from '../../calls.ts';
 import type { HostBody } from '../../host-body.ts';
@@ -22,7 +23,7 @@ import {
 import { rejection } from '../../rejection.ts';
 import { requireHandler } from '../../scope.ts';
 import { protocolOf } from '../../websockets/connect.ts';
-import { fetchedSocket } from '../../websockets/upgrade.ts';
+import { fetchedSocket, handedSocket } from '../../websockets/upgrade.ts';
 import { defineValue, requireArguments } from '../base/idl.ts';
 import { addAbortAlgorithm, removeAbortAlgorithm } from '../scheduling/abort.ts';
 import { cancel } from '../streams/streams.ts';
@@ -41,6 +42,8 @@ interface ReplyHead {
   readonly url: string;
   readonly redirected: boolean;
   readonly decoded?: boolean;
+  /** The answer is a socket that sleeps: the number that it was handed by. */
+  readonly w?: number;
 }
 
 export function fetch(input: unknown, init: unknown = undefined): Promise<Response> {
@@ -107,6 +110,11 @@ function send(request: RequestState, target: Target = NETWORK): Promise<Response
         if (isUpgrade && head.status === 101 && body !== null) {
           state.webSocket = fetchedSocket(body.exchange, protocolOf(head.headers));
         }
+        if (isUpgrade && head.status === 101 && head.w !== undefined) {
+          state.webSocket = handedSocket(head.w, protocolOf(head.headers));
+          // The host has the connection: nothing is sent by the call.
+          if (call.exchange !== undefined) op(Op.BodyEnd, call.exchange);
+        }
         if (integrity === '') resolve(createResponse(state));
         else promiseThen(verified(state, integrity), resolve, error => reject(toNetworkError(error)));
       },
@@ -154,7 +162,7 @@ function start(
   request: RequestState,
   { service, binding, called }: Target,
   reply: CallReply,
-): { abort(reason: unknown): void } {
+): { abort(reason: unknown): void; readonly exchange?: number } {
   const { body } = request;
   const pairs = request.headerPairs();
   if (asksForWebSocket(request)) {

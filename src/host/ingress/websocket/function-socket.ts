@@ -7,6 +7,7 @@ import { countAssembly } from '../../../bindings/websocket/assembly-budget.js';
 import { isSendableCode, RecordKind } from '../../../bindings/websocket/calls.js';
 import { closeRecord, RecordReader, recordHead } from '../../../bindings/websocket/record-codec.js';
 import { EdgeError } from '../../../quotas/errors.js';
+import type { InvocationOutcome } from '../../events.js';
 import type { Invocation } from '../../invocation/invocation.js';
 import type { AnswerBody, RequestBodySource } from '../../invocation/response-sink.js';
 
@@ -31,6 +32,17 @@ export class FunctionSocketCloseEvent extends Event {
   }
 }
 
+/** Who has the other end of the socket: an invocation, or what stands for one. */
+export interface FunctionSocketOwner {
+  source: RequestBodySource | undefined;
+  bodyBytes: number;
+  readonly share: Invocation['share'];
+  readonly exchange: Pick<Invocation['exchange'], 'write' | 'end' | 'isOutgoingOver'>;
+  renew(messages: number): void;
+  refuseAnswer(error: EdgeError, outcome: InvocationOutcome): void;
+  socketClosed(isClean: boolean): void;
+}
+
 const MAX_PIECE_BYTES = 64 * 1024;
 const MAX_REASON_BYTES = 123;
 const NO_CODE = 1005;
@@ -40,7 +52,7 @@ const LOST_CODE = 1006;
 export class FunctionSocket extends EventTarget implements RequestBodySource {
   /** What the function has chosen of the protocols that were offered; '' for none. */
   readonly protocol: string;
-  readonly #invocation: Invocation;
+  readonly #invocation: FunctionSocketOwner;
   readonly #body: AnswerBody;
   readonly #reader: RecordReader;
   readonly #onOver: () => void;
@@ -52,7 +64,13 @@ export class FunctionSocket extends EventTarget implements RequestBodySource {
   #isOver = false;
 
   /** Made by `fetch()`. */
-  constructor(invocation: Invocation, body: AnswerBody, protocol: string, maxMessageBytes: number, onOver: () => void) {
+  constructor(
+    invocation: FunctionSocketOwner,
+    body: AnswerBody,
+    protocol: string,
+    maxMessageBytes: number,
+    onOver: () => void,
+  ) {
     super();
     this.protocol = protocol;
     this.#invocation = invocation;

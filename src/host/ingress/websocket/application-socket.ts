@@ -1,0 +1,105 @@
+/** A sleeping WebSocket whose other end the application has: its request to an object, or to a function that has passed it on, was answered with it. */
+import { headerOf } from '../../../bindings/cache/header-values.js';
+import type { OutgoingBridge } from '../../../bindings/websocket/outgoing-link.js';
+import type { BridgeOwner } from '../../../bindings/websocket/socket-bridge.js';
+import type { HostShare } from '../../../quotas/host/host-share.js';
+import type { AnswerBody, RequestBodySource } from '../../invocation/response-sink.js';
+import { PairedEnd } from '../../sleeping/paired-end.js';
+import type { SleepingSocket } from '../../sleeping/sleeping-socket.js';
+import { FunctionSocket, type FunctionSocketOwner } from './function-socket.js';
+
+const GOING_AWAY_CODE = 1001;
+
+/** @param headers of the answer, names and values in turn */
+export function applicationSocket(sleeping: SleepingSocket, headers: readonly string[]): FunctionSocket {
+  const link = new ApplicationLink(sleeping.object.share);
+  const protocol = headerOf(headers, 'sec-websocket-protocol') ?? '';
+  const socket = new FunctionSocket(link, link, protocol, sleeping.object.maxMessageBytes, () => {});
+  sleeping.connect(near => link.connect(near, sleeping.object.maxMessageBytes));
+  link.socket = socket;
+  return socket;
+}
+
+/** In place of an invocation and its exchange. What the object sends is kept here until it is read. */
+class ApplicationLink implements FunctionSocketOwner, AnswerBody, BridgeOwner {
+  readonly share: HostShare;
+  socket: FunctionSocket | undefined;
+  source: RequestBodySource | undefined;
+  bodyBytes = 0;
+  isOutgoingOver = false;
+  #far: OutgoingBridge | undefined;
+  readonly #kept: Uint8Array[] = [];
+  #isEnded = false;
+
+  constructor(share: HostShare) {
+    this.share = share;
+  }
+
+  connect(near: ConstructorParameters<typeof PairedEnd>[0], maxMessageBytes: number): PairedEnd {
+    const end = new PairedEnd(near, this, maxMessageBytes);
+    this.#far = end.far;
+    return end;
+  }
+
+  // --- FunctionSocketOwner ---
+
+  get exchange(): this {
+    return this;
+  }
+
+  renew(): void {}
+  refuseAnswer(): void {}
+
+  socketClosed(): void {
+    this.isOutgoingOver = true;
+    this.#far?.end(GOING_AWAY_CODE, '');
+  }
+
+  write(bytes: Uint8Array): number {
+    this.#far?.receive(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    return 1;
+  }
+
+  end(): void {
+    this.isOutgoingOver = true;
+  }
+
+  // --- AnswerBody ---
+
+  get incoming(): AnswerBody['incoming'] {
+    return this.#isEnded && this.#kept.length === 0 ? 'ended' : 'open';
+  }
+
+  read(): Buffer | undefined {
+    const bytes = this.#kept.shift();
+    if (bytes === undefined) return undefined;
+    this.share.bytes.countBuffers(-bytes.length);
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  stopReading(): void {
+    for (const { length } of this.#kept.splice(0)) this.share.bytes.countBuffers(-length);
+  }
+
+  // --- BridgeOwner ---
+
+  records(bytes: Uint8Array): boolean {
+    if (this.#isEnded) return true;
+    this.#kept.push(bytes);
+    this.share.bytes.countBuffers(bytes.length);
+    this.#ready();
+    return true;
+  }
+
+  closed(): void {
+    this.#isEnded = true;
+    this.#ready();
+  }
+
+  drained(): void {}
+
+  /** In a turn of its own: listeners of the application may throw. */
+  #ready(): void {
+    queueMicrotask(() => this.socket?.bodyReady());
+  }
+}

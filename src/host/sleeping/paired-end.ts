@@ -1,0 +1,117 @@
+/**
+ * A sleeping WebSocket whose other end is in this host: code of a function, or of the application. What one end sends the other one takes at once, and
+ * keeps, until it is read.
+ */
+
+import { RecordKind } from '../../bindings/websocket/calls.js';
+import type { OutgoingBridge } from '../../bindings/websocket/outgoing-link.js';
+import { closeRecord, lostRecord, RecordReader } from '../../bindings/websocket/record-codec.js';
+import type { BridgeOwner, MessageOwner } from '../../bindings/websocket/socket-bridge.js';
+import type { SocketEnd } from './socket-end.js';
+
+const NO_CODE = 1005;
+const LOST_CODE = 1006;
+const GOING_AWAY_CODE = 1001;
+
+export class PairedEnd implements SocketEnd {
+  /** What the other end speaks with. */
+  readonly far: OutgoingBridge;
+  readonly #near: MessageOwner;
+  readonly #owner: BridgeOwner;
+  readonly #maxMessageBytes: number;
+  /** Of what the object sends, which is checked here as that of any isolate. */
+  readonly #reader: RecordReader;
+  #isOver = false;
+  #isBlocked = false;
+  /** Of a message of the far end that is not whole. */
+  #parts: Buffer[] = [];
+
+  /** @param near the object's @param owner the far end's */
+  constructor(near: MessageOwner, owner: BridgeOwner, maxMessageBytes: number) {
+    this.#near = near;
+    this.#owner = owner;
+    this.#maxMessageBytes = maxMessageBytes;
+    this.#reader = new RecordReader(maxMessageBytes, {
+      message: () => {},
+      close: (code, reason) => this.#over(code === 0 ? NO_CODE : code, reason, ''),
+    });
+    this.far = this.#createFar();
+  }
+
+  #createFar(): OutgoingBridge {
+    const reader = new RecordReader(this.#maxMessageBytes, {
+      message: (part, isBinary, isLast) => this.#received(part, isBinary, isLast),
+      close: (code, reason) => this.#over(code === 0 ? NO_CODE : code, reason, ''),
+    });
+    return {
+      receive: bytes => {
+        if (this.#isOver) return true;
+        try {
+          reader.read(bytes);
+        } catch (error) {
+          this.#over(LOST_CODE, '', error instanceof Error ? error.message : 'What was sent is no message');
+          throw error;
+        }
+        return !this.#isBlocked;
+      },
+      resume: () => {},
+      deafen: () => {},
+      end: (code, reason) => this.#over(code, reason, ''),
+    };
+  }
+
+  #received(part: Buffer, isBinary: boolean, isLast: boolean): void {
+    if (this.#isOver) return;
+    // A copy: the part may be a view of more.
+    this.#parts.push(Buffer.from(part));
+    if (!isLast) return;
+    const [only = part] = this.#parts;
+    const whole = this.#parts.length === 1 ? only : Buffer.concat(this.#parts);
+    this.#parts = [];
+    if (!this.#near.message(whole, isBinary)) this.#isBlocked = true;
+  }
+
+  // --- SocketEnd ---
+
+  receive(record: Buffer): boolean {
+    if (this.#isOver) return true;
+    const kind = record.readUInt8(0);
+    this.#reader.read(record);
+    // The close of the other end is answered by this one.
+    if (kind === RecordKind.Text || kind === RecordKind.Binary) this.#owner.records(record, 1);
+    return true;
+  }
+
+  /** Who reads keeps what it does not read. */
+  get unsentBytes(): number {
+    return 0;
+  }
+
+  resume(): void {
+    if (!this.#isBlocked) return;
+    this.#isBlocked = false;
+    this.#owner.drained();
+  }
+
+  end(code: number, reason: string): void {
+    this.#over(code === 0 ? GOING_AWAY_CODE : code, reason, '');
+  }
+
+  drop(why: string): void {
+    this.#over(LOST_CODE, '', why);
+  }
+
+  /** Both ends learn of it. */
+  #over(code: number, reason: string, failure: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#parts = [];
+    const isClean = code !== LOST_CODE;
+    this.#owner.records(
+      isClean ? closeRecord(code === NO_CODE ? 0 : code, Buffer.from(reason)) : lostRecord(failure),
+      0,
+    );
+    this.#owner.closed(isClean);
+    this.#near.ended(code, reason, failure);
+  }
+}
