@@ -227,29 +227,31 @@ for (const isolation of ISOLATIONS) {
   });
 }
 
-test('unload closes the sockets of clients, of the application and to servers', async t => {
+test('sockets outlast unload(), and end with the account: of clients, of the application and to servers', async t => {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   const port = await echoServer(t, server);
-  const { fn, url } = await rigOf(
-    t,
-    handler(`${WAIT}
-      globalThis.out = new WebSocket('ws://127.0.0.1:${port}/');
-      await next(out, 'open');
-      const [client, socket] = Object.values(new WebSocketPair());
-      socket.accept();
-      return new Response(null, { status: 101, webSocket: client });`),
-    { host: LOCAL },
-  );
-  const ws = await connected(t, url);
+  const host = newHost(t, LOCAL);
+  const source = handler(`${WAIT}
+    const [client, socket] = Object.values(new WebSocketPair());
+    socket.accept();
+    const out = new WebSocket('ws://127.0.0.1:${port}/');
+    out.onmessage = ({ data }) => socket.send(data);
+    await next(out, 'open');
+    socket.onmessage = ({ data }) => out.send(data);
+    return new Response(null, { status: 101, webSocket: client });`);
+  const fn = await host.account('gone').load(source, { name: 'relay', routes: ['*/*'] });
+  const ws = await connected(t, await serveSockets(t, host));
   const response = await fn.fetch('http://x/', { headers: { upgrade: 'websocket' } });
   if (!(response instanceof UpgradedResponse)) return t.fail();
   const { webSocket } = response;
   webSocket.accept();
-  const ofServer = [...server.clients].map(closed);
+  const ofServer = [...server.clients];
   t.is(ofServer.length, 2);
-  const ofClient = closed(ws);
-  const ends = [new Promise(resolve => webSocket.addEventListener('close', resolve)), ...ofServer];
-  await fn.unload();
-  await Promise.all(ends);
-  t.is((await ofClient).code, 1001);
+  fn.unload();
+  ws.send('still there');
+  t.is(await nextMessage(ws), 'still there');
+  const ofApplication = new Promise(resolve => webSocket.addEventListener('close', resolve));
+  const ends = Promise.all([closed(ws), ofApplication, ...ofServer.map(closed)]);
+  await host.removeAccount('gone');
+  t.is((await ends)[0].code, 1001);
 });
