@@ -50,6 +50,7 @@ const SLOW = [
   'attacks/layers',
   'examples/demo',
   'examples/cluster',
+  'examples/chat',
   'management/state/secrets-key',
   'storage/full-disk',
   'host/platform-errors',
