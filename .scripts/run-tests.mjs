@@ -52,6 +52,7 @@ const SLOW = [
   'attacks/layers',
   'examples/demo',
   'examples/cluster',
+  'examples/chat',
   'management/state/secrets-key',
   'storage/full-disk',
   'host/platform-errors',

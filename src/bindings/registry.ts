@@ -19,6 +19,7 @@ import { kvBinding } from './kv/kv-binding.js';
 import type { KvNamespace } from './kv/types.js';
 import { objectBinding } from './objects/object-binding.js';
 import { objectSocketBinding } from './objects/object-socket-binding.js';
+import type { ObjectDirectory } from './objects/store/object-directory.js';
 import { objectStorageBinding } from './objects/store/object-storage-binding.js';
 import type { ObjectsTarget } from './objects/types.js';
 import type { QueueDirectory } from './queue/broker.js';
@@ -92,6 +93,7 @@ export interface BindingDirectories {
   caches(account: string): CacheEngine;
   queues(account: string): QueueDirectory;
   databases(account: string): SqlDirectory;
+  objects(account: string): ObjectDirectory;
 }
 
 /** @param shared what a row shares among the accounts of the host */
@@ -102,6 +104,7 @@ export function bindingDirectories(shared: <Shared>(row: BindingBase<Shared>) =>
     caches: account => shared(cacheBinding).of(account),
     queues: account => shared(queueBinding).of(account),
     databases: account => shared(sqlBinding).of(account),
+    objects: account => shared(objectStorageBinding).of(account),
   };
 }
 

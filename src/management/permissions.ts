@@ -21,6 +21,9 @@ export const PERMISSIONS = [
   'cache:read',
   /** To purge what is kept. */
   'cache:edit',
+  /** Stateful objects that have stored something; to delete what they have. */
+  'objects:read',
+  'objects:edit',
   'queues:read',
   'queues:edit',
   /** Of quotas, and of what was used, to bill by. */

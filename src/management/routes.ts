@@ -17,6 +17,7 @@ import * as functions from './resources/functions.js';
 import * as namespaces from './resources/kv/namespaces.js';
 import * as values from './resources/kv/values.js';
 import * as meta from './resources/meta.js';
+import * as objects from './resources/objects.js';
 import * as queues from './resources/queues.js';
 import * as routes from './resources/routes.js';
 import * as schedules from './resources/schedules.js';
@@ -46,6 +47,7 @@ const RECORD = `${ZONE}/dns_records/{dns_record_id}`;
 const ACCOUNT = '/accounts/{account_id}';
 const DATABASE = `${ACCOUNT}/sql/databases/{database_id}`;
 const NAMESPACE = `${ACCOUNT}/kv/namespaces/{namespace_id}`;
+const OBJECTS = `${ACCOUNT}/objects/namespaces/{namespace_id}`;
 const FUNCTION = `${ACCOUNT}/functions/{function_name}`;
 const QUEUE = `${ACCOUNT}/queues/{queue_name}`;
 
@@ -154,6 +156,10 @@ const RESOURCES: readonly Route[] = [
   route({ method: 'PUT', path: `${NAMESPACE}/values/{key_name}`, id: 'kv-value-put', access: 'kv:edit', summary: 'Set the value of a key to the bytes of the body', query: values.PUT_QUERY, answer: one('KvKey') }, values.putValue, 'bytes'),
   route({ method: 'DELETE', path: `${NAMESPACE}/values/{key_name}`, id: 'kv-value-delete', access: 'kv:edit', summary: 'Delete a key', answer: one('Deleted') }, values.deleteValue),
   route({ method: 'GET', path: `${NAMESPACE}/metadata/{key_name}`, id: 'kv-metadata-get', access: 'kv:read', summary: 'Expiry and metadata of a key', answer: one('KvKey') }, values.getMetadata),
+  route({ method: 'GET', path: `${ACCOUNT}/objects/namespaces`, id: 'object-namespace-list', access: 'objects:read', summary: 'Classes of which stateful objects have stored something', answer: list('ObjectNamespace') }, objects.listObjectNamespaces),
+  route({ method: 'GET', path: OBJECTS, id: 'object-namespace-get', access: 'objects:read', summary: 'One of these classes', answer: one('ObjectNamespace') }, objects.getObjectNamespace),
+  route({ method: 'GET', path: `${OBJECTS}/objects`, id: 'object-list', access: 'objects:read', summary: 'Its objects that have stored something, by id', answer: list('StoredObject', 'cursor') }, objects.listObjects),
+  route({ method: 'DELETE', path: `${OBJECTS}/objects/{object_id}`, id: 'object-delete', access: 'objects:edit', summary: 'Delete all that an object has stored, and its alarm', answer: one('Deleted') }, objects.deleteObject),
   route({ method: 'GET', path: `${ACCOUNT}/cache`, id: 'cache-get', access: 'cache:read', summary: 'How much the caches of an account keep', answer: one('Cache') }, caches.getCache),
   routeWithBody({ method: 'POST', path: `${ACCOUNT}/cache/purge`, id: 'cache-purge', access: 'cache:edit', summary: 'Forget what caches keep: by URL, prefix or tag, or everything', answer: one('CachePurged') }, 'CachePurge', caches.purgeCache),
   route({ method: 'GET', path: `${ACCOUNT}/usage`, id: 'account-usage', access: 'usage:read', summary: 'Usage and quotas of an account', answer: one('AccountUsage') }, usage.getAccountUsage),

@@ -439,6 +439,8 @@ const RESULT_SCHEMAS = {
   SqlResult: object({ success: { type: 'boolean' }, meta: { type: 'object' }, results: { type: 'array', items: {} } }),
   SqlImported: object({ num_statements: integer }),
   SqlMigration: object({ name: string, applied_at: dateTime }),
+  ObjectNamespace: object({ id: string, function: string, class: string }),
+  StoredObject: object({ id: string, bytes: integer, keys: integer, 'alarm_on?': dateTime }),
   KvNamespace: object({ id: string, created_on: dateTime }),
   KvKey: object({ name: string, 'expiration?': integer, 'metadata?': {} }),
   Cache: object({ bytes: integer, entries: integer }),

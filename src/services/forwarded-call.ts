@@ -5,6 +5,8 @@ import { bodyOf, OutgoingCall } from './remote/outgoing-call.js';
 import { sendBody } from './remote/send-body.js';
 
 export interface ForwardedAnswer {
+  /** 101: the call has opened a WebSocket, and its bodies are those of that. */
+  readonly status: number;
   readonly head: string;
   /** Undefined when there is none. */
   readonly body: ServiceBody | undefined;
@@ -29,7 +31,7 @@ export async function forward(
   try {
     const answer = await call.reply;
     const isEmpty = answer.body instanceof Uint8Array && answer.body.length === 0;
-    return { head: answer.head, body: isEmpty ? undefined : answer.body };
+    return { status: answer.status, head: answer.head, body: isEmpty ? undefined : answer.body };
   } finally {
     signal?.removeEventListener('abort', abort);
   }

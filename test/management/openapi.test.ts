@@ -4,6 +4,7 @@ import addFormats from 'ajv-formats';
 import test from 'ava';
 import type { FamilyHandler } from '../../src/management/ports.js';
 import { type Api, makeApi, OWNER_TOKEN, TOKEN, upload } from './support/api.js';
+import { objectOf } from './support/memory-port.js';
 
 const DATES = ['2019-01-01', '2024-07-01', '2026-01-01'] as const;
 
@@ -131,12 +132,17 @@ function tokenFor(operation: Operation): string | null {
   return operation['x-permission']?.startsWith('accounts:') ? OWNER_TOKEN : TOKEN;
 }
 
+const STORED = objectOf('acme');
+
 /** What nothing depends on, for the operations that delete. */
 const SPARE: Readonly<Record<string, (ids: Readonly<Record<string, string>>) => Readonly<Record<string, string>>>> = {
   'account-remove': () => ({ account_id: 'other' }),
   'function-delete': () => ({ function_name: 'free' }),
   'kv-namespace-delete': () => ({ namespace_id: 'spare' }),
   'sql-database-delete': () => ({ database_id: 'spare' }),
+  'object-namespace-get': () => ({ namespace_id: STORED.namespace }),
+  'object-list': () => ({ namespace_id: STORED.namespace }),
+  'object-delete': () => ({ namespace_id: STORED.namespace, object_id: STORED.object }),
   'zone-delete': ids => ({ zone_id: ids.spare_zone ?? '' }),
 };
 

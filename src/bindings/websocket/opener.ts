@@ -88,7 +88,8 @@ export class SocketOpener {
         if (upgraded !== undefined) resolve({ kind: 'open', ws, socket, response: upgraded });
       });
       ws.once('unexpected-response', (_request, response) => {
-        done();
+        // Its body may go on for as long as the call.
+        response.once('close', done);
         resolve({ kind: 'refused', socket, response });
       });
       signal.addEventListener('abort', onAbort, { once: true });

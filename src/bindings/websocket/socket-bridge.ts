@@ -61,6 +61,8 @@ export class SocketBridge {
   /** Messages that came with the chunk that is being read. */
   #batch: { readonly data: Buffer; readonly isBinary: boolean }[] = [];
   #batchBytes = 0;
+  /** Pings and pongs that came with it. */
+  #controls = 0;
   /** Of messages that are not whole. */
   #assemblyBytes = 0;
   readonly #isServer: boolean;
@@ -95,8 +97,8 @@ export class SocketBridge {
     // Before ws gets the chunk.
     socket.prependListener('data', (chunk: Buffer) => this.#chunkCame(chunk));
     ws.on('message', (data, isBinary) => this.#messageCame(data, isBinary));
-    ws.on('ping', data => this.#isWhole(data.length));
-    ws.on('pong', data => this.#isWhole(data.length));
+    ws.on('ping', data => this.#controlCame(data.length));
+    ws.on('pong', data => this.#controlCame(data.length));
     ws.on('error', error => {
       this.#failure = error.message;
     });
@@ -143,6 +145,11 @@ export class SocketBridge {
     this.#batchBytes += data.length;
   }
 
+  #controlCame(bytes: number): void {
+    this.#controls++;
+    this.#isWhole(bytes);
+  }
+
   /** A frame with so much payload is done with. What is left of the last chunk may belong to the next one. */
   #isWhole(bytes: number): void {
     const frameBytes = bytes + (bytes < 126 ? 2 : bytes < 65_536 ? 4 : 10) + (this.#isServer ? 4 : 0);
@@ -165,6 +172,10 @@ export class SocketBridge {
 
   #flush(): void {
     const batch = this.#batch;
+    if (this.#controls > 0) {
+      this.#work.charge(MESSAGE_MS * this.#controls);
+      this.#controls = 0;
+    }
     if (batch.length > 0) {
       this.#batch = [];
       this.#batchBytes = 0;

@@ -2,10 +2,11 @@
 import { EdgeError } from '../../quotas/errors.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { FunctionContext } from '../binding.js';
+import { cancelBody } from '../cancel-body.js';
 import { chargedBody } from '../charged-body.js';
 import { bodyStream } from '../egress/body-stream.js';
 import { isBadPort } from '../egress/redirect.js';
-import { checkHead, withoutHeaders } from '../egress/request-head.js';
+import { type CheckedHead, checkHead, withoutHeaders } from '../egress/request-head.js';
 import type { Service, ServiceCall, ServiceReply } from '../service.js';
 import type { SocketOpener } from './opener.js';
 import { OutgoingLink } from './outgoing-link.js';
@@ -41,14 +42,19 @@ export function webSocketService(context: FunctionContext<WebSocketShare>): Serv
       throw new EdgeError('EDGE_NOT_SUPPORTED', `WebSockets have no method ${JSON.stringify(method.slice(0, 100))}`);
     }
     const head = checkHead(call.args);
-    const opener = checkTarget(context, call, head.url);
+    const headers = withoutHeaders(head.headers, HANDSHAKE_HEADERS);
+    const protocols = protocolsOf(head.headers);
+    checkTarget(context, head.url);
+    const opener = openerOf(shared, head.url);
+    const local = await askHere(context, call, head, headers, protocols);
+    if (local !== undefined) return local;
     const maxMessageBytes = limits.webSocketMessageBytes;
     const release = countSocket(shared, account, call);
     try {
       work.charge(head.url.protocol === 'https:' ? HOST_COSTS.tlsSocketMs : HOST_COSTS.socketMs);
       const opened = await opener.open({
-        head: { url: head.url, headers: withoutHeaders(head.headers, HANDSHAKE_HEADERS) },
-        protocols: protocolsOf(head.headers),
+        head: { url: head.url, headers },
+        protocols,
         traceHeaders: call.traceHeaders ?? [],
         maxMessageBytes,
         signal,
@@ -100,25 +106,45 @@ function refused(
   };
 }
 
-/** @throws EdgeError EDGE_EGRESS_DENIED, EDGE_EGRESS_FAILED, EDGE_NOT_SUPPORTED */
-function checkTarget(
-  { shared, checkUrl, localOf }: FunctionContext<WebSocketShare>,
-  call: ServiceCall,
-  url: URL,
-): SocketOpener {
-  const cannot = `Cannot open a WebSocket to ${url.host}`;
-  if (shared.opener === undefined) {
-    throw new EdgeError('EDGE_EGRESS_DENIED', `${cannot}: this host opens none for functions (option egress.sockets)`);
-  }
+/** The answer of the function of this host that serves the URL; undefined when the network does. */
+async function askHere(
+  { account, function: name, localOf }: FunctionContext<WebSocketShare>,
+  { body, signal, work, origin }: ServiceCall,
+  { method, url }: Pick<CheckedHead, 'method' | 'url'>,
+  headers: readonly string[],
+  protocols: readonly string[],
+): Promise<ServiceReply | undefined> {
+  const send = localOf?.(url, origin);
+  if (send === undefined) return undefined;
+  const offered = protocols.length === 0 ? [] : ['sec-websocket-protocol', protocols.join(', ')];
+  const all = [...headers, ...offered, 'upgrade', 'websocket'];
+  const hop = { account, function: name, method, url, headers: all, body, contentLength: undefined, signal, work };
+  const answer = await send(hop);
+  if (answer === undefined) return undefined;
+  const { status, statusText, headers: answered, body: messages } = answer;
+  const head = { status, statusText, headers: answered, url: url.href, redirected: false, decoded: false };
+  if (status === 101) return { head, body: messages, isOpen: true };
+  if (body !== null) cancelBody(body);
+  return { head, body: messages };
+}
+
+/** @throws EdgeError EDGE_EGRESS_DENIED, EDGE_EGRESS_FAILED */
+function checkTarget({ checkUrl }: FunctionContext<WebSocketShare>, url: URL): void {
   checkUrl(url);
-  if (isBadPort(url)) throw new EdgeError('EDGE_EGRESS_FAILED', `${cannot}: the port is one that fetch refuses`);
-  if (localOf?.(url, call.origin) !== undefined) {
-    throw new EdgeError(
-      'EDGE_NOT_SUPPORTED',
-      `${cannot}: a function of this host answers there; bind it as a service and use its fetch()`,
-    );
-  }
-  return shared.opener;
+  if (!isBadPort(url)) return;
+  throw new EdgeError(
+    'EDGE_EGRESS_FAILED',
+    `Cannot open a WebSocket to ${url.host}: the port is one that fetch refuses`,
+  );
+}
+
+/** @throws EdgeError EDGE_EGRESS_DENIED */
+function openerOf({ opener }: WebSocketShare, url: URL): SocketOpener {
+  if (opener !== undefined) return opener;
+  throw new EdgeError(
+    'EDGE_EGRESS_DENIED',
+    `Cannot open a WebSocket to ${url.host}: this host opens none for functions (option egress.sockets)`,
+  );
 }
 
 /** @throws TypeError */

@@ -13,15 +13,16 @@ import {
 } from '../../bindings/function/calls.js';
 import type { ServiceTarget } from '../../bindings/function/types.js';
 import type { CallChain, ServiceBody, ServiceCall, ServiceReply } from '../../bindings/service.js';
+import { checkedRecords } from '../../bindings/websocket/checked-records.js';
 import { HostOpens } from '../../protocol/messages.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { describe } from '../../quotas/schema/describe.js';
 import type { FunctionRunner, InvocationTarget } from '../invocation/function-runner.js';
 import type { Peer, SharedObject } from '../invocation/peers.js';
 import { checkAnswer, checkCall, checkSize } from './call-heads.js';
-import { thrownBy } from './call-sink.js';
+import { type CalleeAnswer, thrownBy } from './call-sink.js';
 import { type CallingOrigin, isCalling } from './calling-origin.js';
-import { run, runIn } from './run-call.js';
+import { run, runIn, type StartOfCall } from './run-call.js';
 import { isUpgradeHead, serviceFetch } from './service-fetch.js';
 
 /** Invocations that may begin with one event by calls of functions, that of the event included. */
@@ -78,13 +79,26 @@ export async function fetchFrom(
       const isUpgrade = isUpgradeHead(call.args) && body !== null && !(body instanceof Uint8Array);
       const plain = { kind: HostOpens.Fetch, head, isUtf8: false, props, chain: origin.chain, calls } as const;
       const start = isUpgrade ? ({ ...plain, isUpgrade } as const) : plain;
-      return run(runner, start, body, call.signal);
+      return isUpgrade ? socketWith(runner, start, body, call.signal) : run(runner, start, body, call.signal);
     });
   } catch (error) {
     const head = failed(error);
     if (head === undefined) throw error;
     return { head };
   }
+}
+
+/** Messages are those of another isolate, in both directions. */
+async function socketWith(
+  runner: InvocationTarget,
+  start: StartOfCall,
+  sent: ServiceBody,
+  signal: AbortSignal,
+): Promise<CalleeAnswer> {
+  const { webSocketMessageBytes } = runner.context.limits;
+  const answer = await run(runner, start, checkedRecords(sent, webSocketMessageBytes), signal);
+  const { status, body } = answer;
+  return status === 101 && body !== null ? { ...answer, body: checkedRecords(body, webSocketMessageBytes) } : answer;
 }
 
 export async function callMethod(

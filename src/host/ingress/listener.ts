@@ -137,6 +137,7 @@ export function createListener(
             clientHeaders(request, address, peer),
           );
           if (connection !== undefined) {
+            connection.countTo(context.share);
             const upgradeSink = new UpgradeSink(sink, request, connection, context);
             begin(runner, upgradeSink, new UpgradeStart(head, null, false));
           } else serve(runner, request, fill === undefined ? sink : fill.around(sink), head);

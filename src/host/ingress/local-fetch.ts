@@ -4,7 +4,7 @@
  */
 import { STATUS_CODES } from 'node:http';
 import { answerOf } from '../../bindings/egress/outbound-transport.js';
-import type { HopAnswer, HopRequest, LocalSend } from '../../bindings/egress/transport.js';
+import type { HopAnswer, HopRequest } from '../../bindings/egress/transport.js';
 import type { CallOrigin, FetchChain } from '../../bindings/service.js';
 import type { RouteMode } from '../../quotas/admission.js';
 import { errorPage } from '../../quotas/error-pages.js';
@@ -19,17 +19,9 @@ const MAX_DEPTH = 16;
 /** Invocations that one fetch may begin in all. */
 const MAX_INVOCATIONS = 100;
 
-/** @throws EdgeError EDGE_LOOP */
-export function localSend(
-  route: { readonly target: FunctionRunner; readonly mode: RouteMode },
-  origin: CallOrigin | undefined,
-): LocalSend {
-  const chain = nextOf(origin?.chain);
-  return request => send(route.target, route.mode, request, chain);
-}
-
-function nextOf(before: FetchChain | undefined): FetchChain {
-  const { depth = 0, total = { count: 0 } } = before ?? {};
+/** The fetch is one more of those that have led to it. @throws EdgeError EDGE_LOOP */
+export function nextChain(origin: CallOrigin | undefined): FetchChain {
+  const { depth = 0, total = { count: 0 } } = origin?.chain ?? {};
   if (depth < MAX_DEPTH && total.count < MAX_INVOCATIONS) {
     total.count++;
     return { depth: depth + 1, total };
@@ -40,9 +32,8 @@ function nextOf(before: FetchChain | undefined): FetchChain {
   );
 }
 
-async function send(
-  runner: FunctionRunner,
-  mode: RouteMode,
+export async function localFetch(
+  { target, mode }: { readonly target: FunctionRunner; readonly mode: RouteMode },
   { method, url, headers, body, signal, work }: HopRequest,
   chain: FetchChain,
 ): Promise<HopAnswer> {
@@ -59,7 +50,7 @@ async function send(
   };
   let response: Response;
   try {
-    response = await fetchThrough(runner, input, mode);
+    response = await fetchThrough(target, input, mode);
   } catch (error) {
     signal.throwIfAborted();
     response = pageOf(error, all);
@@ -77,6 +68,11 @@ async function send(
     answer.body.once('close', () => work.countBytes(-heldBytes));
   }
   return answer;
+}
+
+/** What a caller over the network would get. */
+export function errorAnswer(error: unknown, headers: readonly string[], signal: AbortSignal): HopAnswer {
+  return answerOf(pageOf(error, headers), signal, true);
 }
 
 function pageOf(error: unknown, headers: readonly string[]): Response {

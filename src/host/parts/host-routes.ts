@@ -3,7 +3,8 @@ import type { LocalSend } from '../../bindings/egress/transport.js';
 import type { CallOrigin } from '../../bindings/service.js';
 import { NameOwners } from '../../names/name-owners.js';
 import { EdgeError } from '../../quotas/errors.js';
-import { localSend } from '../ingress/local-fetch.js';
+import { asksForSocket, localSocket } from '../calls/local-socket.js';
+import { localFetch, nextChain } from '../ingress/local-fetch.js';
 import { Router } from '../ingress/router.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
 
@@ -37,11 +38,14 @@ export class HostRoutes {
   /**
    * The function that answers when one of the account fetches the URL. Functions of other accounts answer only by custom domains that the owner of the
    * host has given to them: a route alone may name any domain, and would else get the requests that are meant for the true one.
+   *
+   * @throws EdgeError EDGE_LOOP
    */
   localSend(account: string, url: URL, origin: CallOrigin | undefined): LocalSend | undefined {
     const route = this.router.find(url.host, url.pathname);
     if (route === undefined || !route.customDomain || route.hostKind !== 'exact') return undefined;
     if (route.account !== account && !this.names.isGranted(route.account, route.name)) return undefined;
-    return localSend(route, origin);
+    const chain = nextChain(origin);
+    return request => (asksForSocket(request) ? localSocket(route, request, chain) : localFetch(route, request, chain));
   }
 }

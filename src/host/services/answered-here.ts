@@ -81,7 +81,8 @@ export class AnsweredHere {
     const replying = answering(call);
     share?.charge(performance.now() - began);
     const answer = await replying;
-    await send(exchange, io, JSON.stringify(answer.head ?? null), answer.body ?? null);
+    const status = answer.isOpen === true ? 101 : 200;
+    await send(exchange, io, status, JSON.stringify(answer.head ?? null), answer.body ?? null);
   }
 
   #route({ key, connection, id, url: text }: LocalHead): { send: LocalSend; work: CallWork } | undefined {
@@ -119,7 +120,7 @@ export class AnsweredHere {
     const answer = await sending;
     if (answer === undefined) throw new TypeError('No function answers the URL any more');
     const { body, ...rest } = answer;
-    await send(exchange, io, JSON.stringify(rest satisfies LocalAnswerHead), body);
+    await send(exchange, io, 200, JSON.stringify(rest satisfies LocalAnswerHead), body);
   }
 
   async #traceBegins(
@@ -167,12 +168,13 @@ function bodyOf(exchange: Exchange, io: ExchangeIo, isComplete: boolean): Servic
 async function send(
   exchange: Exchange,
   io: ExchangeIo,
+  status: number,
   head: string,
   body: ServiceBody | AsyncIterable<Uint8Array> | null,
 ): Promise<void> {
-  if (body === null || body instanceof Uint8Array) exchange.reply(200, head, true, body, true);
+  if (body === null || body instanceof Uint8Array) exchange.reply(status, head, true, body, true);
   else {
-    exchange.reply(200, head, true, null, false);
+    exchange.reply(status, head, true, null, false);
     await io.send(body);
   }
 }

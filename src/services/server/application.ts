@@ -385,7 +385,8 @@ export class Application implements ChannelOwner, CallsOwner {
         JSON.stringify(args),
       ];
       const answer = await forward(this.channel, ServicesAsk.Call, fields.join('\n'), body, signal);
-      return { head: JSON.parse(answer.head), body: answer.body ?? null };
+      const reply = { head: JSON.parse(answer.head), body: answer.body ?? null };
+      return answer.status === 101 ? { ...reply, isOpen: true } : reply;
     };
   }
 

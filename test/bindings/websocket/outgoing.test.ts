@@ -2,10 +2,12 @@
 import { once } from 'node:events';
 import test, { type ExecutionContext } from 'ava';
 import { WebSocketServer } from 'ws';
+import { UpgradedResponse } from '../../../src/host/ingress/websocket/function-socket.js';
 import {
   closed,
   connect,
   connected,
+  ECHO,
   nextMessage,
   refusal,
   rigOf,
@@ -169,4 +171,87 @@ test('with services in a process of their own sockets are opened there', async t
     ws.send(text);
     t.is(await nextMessage(ws), text);
   }
+  await host.load(ECHO, { name: 'echo', routes: [{ pattern: 'echo.example.com/*', customDomain: true }] });
+  // More of them than an invocation has connections: an open WebSocket holds none.
+  const many = handler(`${WAIT}
+    const sockets = [];
+    for (let n = 0; n < 8; n++) {
+      const { webSocket } = await (n % 2 ? env.ECHO.fetch('http://x/', { headers: { Upgrade: 'websocket' } })
+        : fetch('https://echo.example.com/', { headers: { Upgrade: 'websocket' } }));
+      webSocket.accept();
+      sockets.push(webSocket);
+    }
+    const answers = [];
+    for (const ws of sockets) {
+      ws.send(\`\${answers.length}\`);
+      answers.push((await next(ws)).data);
+    }
+    for (const ws of sockets) ws.close();
+    return new Response(answers.join(''));`);
+  const caller = await host.load(many, { name: 'caller', services: { ECHO: 'echo' } });
+  t.is(await (await caller.fetch('http://x/')).text(), '01234567');
+});
+
+/** A function that a custom domain leads to, and one that connects to it. */
+async function localPair(t: ExecutionContext, options: Parameters<typeof newHost>[1], echo = ECHO) {
+  const host = newHost(t, options);
+  await host.load(echo, { name: 'echo', routes: [{ pattern: 'echo.example.com/*', customDomain: true }] });
+  const source = handler(`${WAIT}
+    if (request.headers.get('upgrade') !== null) return fetch('https://echo.example.com/', request);
+    const ws = new WebSocket('wss://echo.example.com/');
+    ws.binaryType = 'arraybuffer';
+    await next(ws, 'open');
+    ws.send('hello');
+    const first = (await next(ws)).data;
+    ws.send(new Uint8Array(200000));
+    const second = (await next(ws)).data.byteLength;
+    ws.close(4000, 'done');
+    const { code, reason } = await next(ws, 'close');
+    return Response.json([first, second, code, reason]);`);
+  const fn = await host.load(source, { name: 'sockets', routes: ['front.example.com/*'] });
+  return { host, fn };
+}
+
+for (const isolation of ISOLATIONS) {
+  test(`a WebSocket to a custom domain of this host is one of its function, isolation ${isolation}`, async t => {
+    const { host, fn } = await localPair(t, { isolation });
+    const over = nextInvocation(host, event => event.function === 'echo');
+    t.deepEqual(await (await fn.fetch('http://x/')).json(), ['hello', 200_000, 4000, '']);
+    t.is((await over).status, 101);
+    const ws = await connected(t, await serveSockets(t, host), { headers: { host: 'front.example.com' } });
+    ws.send('through two');
+    t.is(await nextMessage(ws), 'through two');
+    const ends = ['echo', 'sockets'].map(name => nextInvocation(host, event => event.function === name));
+    ws.terminate();
+    await Promise.all(ends);
+  });
+}
+
+test('sockets outlast unload(), and end with the account: of clients, of the application and to servers', async t => {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  const port = await echoServer(t, server);
+  const host = newHost(t, LOCAL);
+  const source = handler(`${WAIT}
+    const [client, socket] = Object.values(new WebSocketPair());
+    socket.accept();
+    const out = new WebSocket('ws://127.0.0.1:${port}/');
+    out.onmessage = ({ data }) => socket.send(data);
+    await next(out, 'open');
+    socket.onmessage = ({ data }) => out.send(data);
+    return new Response(null, { status: 101, webSocket: client });`);
+  const fn = await host.account('gone').load(source, { name: 'relay', routes: ['*/*'] });
+  const ws = await connected(t, await serveSockets(t, host));
+  const response = await fn.fetch('http://x/', { headers: { upgrade: 'websocket' } });
+  if (!(response instanceof UpgradedResponse)) return t.fail();
+  const { webSocket } = response;
+  webSocket.accept();
+  const ofServer = [...server.clients];
+  t.is(ofServer.length, 2);
+  fn.unload();
+  ws.send('still there');
+  t.is(await nextMessage(ws), 'still there');
+  const ofApplication = new Promise(resolve => webSocket.addEventListener('close', resolve));
+  const ends = Promise.all([closed(ws), ofApplication, ...ofServer.map(closed)]);
+  await host.removeAccount('gone');
+  t.is((await ends)[0].code, 1001);
 });

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { localSend } from '../../../src/host/ingress/local-fetch.js';
+import { localFetch, nextChain } from '../../../src/host/ingress/local-fetch.js';
 import { OWN_WORK } from '../../../src/quotas/host/call-work.js';
 import { hostileIsolate } from '../bodies/hostile-isolate.js';
 
@@ -7,7 +7,6 @@ test('the whole answer of another function is counted to the caller until it is 
   const { runner } = await hostileIsolate(t, (writer, id) => {
     writer.reply(id, 200, 'OK', false, Buffer.alloc(1000), true);
   });
-  const send = localSend({ target: runner, mode: 'fail-closed' }, undefined);
   let bytes = 0;
   const work = {
     ...OWN_WORK,
@@ -17,7 +16,8 @@ test('the whole answer of another function is counted to the caller until it is 
   };
   const request = { account: 'a', function: 'f', method: 'GET', url: new URL('http://x/'), headers: [], body: null };
   const { signal } = new AbortController();
-  const answer = await send({ ...request, contentLength: undefined, signal, work });
+  const hop = { ...request, contentLength: undefined, signal, work };
+  const answer = await localFetch({ target: runner, mode: 'fail-closed' }, hop, nextChain(undefined));
   t.is(bytes, 1000);
   let read = 0;
   for await (const piece of answer?.body ?? []) read += Buffer.byteLength(piece);

@@ -4,6 +4,8 @@ import type { BucketDirectory, BucketInfo } from '../../../src/bindings/bucket/e
 import { BucketError } from '../../../src/bindings/bucket/errors.js';
 import type { CacheEngine } from '../../../src/bindings/cache/engine.js';
 import type { KvDirectory } from '../../../src/bindings/kv/engine.js';
+import { idFromName, namespaceKey } from '../../../src/bindings/objects/object-id.js';
+import type { ObjectDirectory } from '../../../src/bindings/objects/store/object-directory.js';
 import type { BindingDirectories } from '../../../src/bindings/registry.js';
 import type {
   AccountSummary,
@@ -199,6 +201,27 @@ export function memoryDirectories(
     }),
     caches: () => NO_CACHES,
     databases: databases.of,
+    objects: account => oneObject(account),
+  };
+}
+
+const CLASS = { functionName: 'hello', className: 'Room' };
+
+/** The class that {@link oneObject} has, and the object. */
+export function objectOf(account: string): { readonly namespace: string; readonly object: string } {
+  const namespace = namespaceKey(account, CLASS.functionName, CLASS.className);
+  return { namespace, object: idFromName(namespace, 'lobby') };
+}
+
+/** One class with one object. */
+function oneObject(account: string): ObjectDirectory {
+  const { namespace, object } = objectOf(account);
+  const list = async () => [{ id: namespace, ...CLASS }];
+  return {
+    list,
+    find: async id => (await list()).find(each => each.id === id),
+    objects: async () => ({ objects: [{ id: object, bytes: 300, keys: 1, alarmMs: 0 }], hasMore: false }),
+    delete: async (_of, id) => id === object,
   };
 }
 

@@ -2,6 +2,7 @@
 import type { BindingHost, ImplicitBinding } from '../../binding.js';
 import { ServiceId } from '../../service-id.js';
 import { GET, GET_ALARM, LIST, OPEN, SQL, SQL_ROLLBACK, WRITE } from '../storage-calls.js';
+import { type ObjectDirectory, objectDirectory } from './object-directory.js';
 import { objectStorageOwner } from './object-storage-owner.js';
 import { type ObjectStore, objectStoreOf } from './object-store.js';
 import { objectStorageService } from './service.js';
@@ -9,6 +10,8 @@ import { objectStorageService } from './service.js';
 /** The objects of all accounts, in a storage that opens with their first use. */
 export interface HostObjectStorage {
   open(): Promise<ObjectStore>;
+  /** For those who administer the account. */
+  of(account: string): ObjectDirectory;
   /** The account is gone: one of the same id begins anew. */
   forget(account: string): void;
   close(): Promise<void>;
@@ -40,6 +43,7 @@ export const objectStorageBinding: ImplicitBinding<HostObjectStorage> = {
         store ??= objectStoreOf((await storage()).context);
         return store;
       },
+      of: account => objectDirectory(account, async () => (await storage()).context),
       forget: account => store?.forget(account),
       close: async () => store?.close(),
     };

@@ -106,4 +106,12 @@ function answerOf(headers: readonly string[]): Answer {
   return { lines, protocol };
 }
 
-const FRAMING: ReadonlySet<string> = new Set(['content-length', 'content-type', 'transfer-encoding']);
+/** Those of a body, and those that the handshake writes itself. */
+const FRAMING: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'content-type',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+]);
