@@ -46,6 +46,7 @@ test('the tarball has what runs and what documents it, and no more', t => {
     'dist/src/bundle/cli.js',
     'dist/src/bundle/services.js',
     'dist/src/bindings/sql/engine/main.js',
+    'dist/src/bindings/objects/sql/engine/main.js',
     'dist/src/index.cjs',
     'dist/src/index.d.cts',
     'dist/src/index.d.ts',
@@ -338,4 +339,34 @@ test('package.json names a home for every export', t => {
     targets.filter(target => !paths.includes(target)),
     [],
   );
+});
+
+test('an installed package starts the processes of SQL and of the services', async t => {
+  t.timeout(120_000);
+  // Optional: without node:sqlite an application installs it when it needs it.
+  const sqlite = 'node_modules/@photostructure/sqlite';
+  if (!existsSync(join(project, sqlite))) {
+    mkdirSync(join(project, 'node_modules/@photostructure'), { recursive: true });
+    symlinkSync(join(ROOT, sqlite), join(project, sqlite));
+  }
+  writeFileSync(
+    join(project, 'processes.js'),
+    `import { EdgeHost } from 'edgehost';
+     const host = new EdgeHost({ storage: 'processes', services: 'process' });
+     const fn = await host.load(
+       \`import { StatefulObject } from 'edgehost:workers';
+       export class Counter extends StatefulObject {
+         count() { return this.ctx.storage.sql.exec('SELECT 20 + 1 AS n').one().n; }
+       }
+       export default { async fetch(request, env) {
+         const n = await env.DB.prepare('SELECT 20 + 1 AS n').first('n');
+         return new Response(String(n + await env.COUNTER.getByName('a').count()));
+       } };\`,
+       { name: 'counter', sql: { DB: 'numbers' }, objects: { COUNTER: 'Counter' } },
+     );
+     process.stdout.write(await (await fn.fetch('https://example.com/')).text());
+     await host.close();`,
+  );
+  const { stdout } = await run(process.execPath, ['processes.js'], { cwd: project, timeout: 60_000 });
+  t.is(stdout, '42');
 });

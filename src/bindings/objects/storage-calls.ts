@@ -15,7 +15,8 @@ export const LIST = 'list';
 /** Body: entries. Is answered when all of them are on disk. */
 export const WRITE = 'write';
 /** How the head of such a call begins. */
-export const WRITE_CALL = 'write\n\n';
+export const WRITE_CALL = `${WRITE}\n\n`;
+export const OPEN_CALL = `${OPEN}\n\n`;
 /** The answer is when the alarm of the object is due, in milliseconds since the epoch, or null. */
 export const GET_ALARM = 'getAlarm';
 

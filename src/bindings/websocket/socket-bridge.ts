@@ -4,9 +4,9 @@
  */
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import type { CallWork } from '../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { countAssembly } from './assembly-budget.js';
+import type { BridgeWork } from './bridge-work.js';
 import { RECORD_HEAD_BYTES, RecordKind } from './calls.js';
 import { closeRecord, lostRecord, RecordError, RecordReader, recordHead, writeRecordHead } from './record-codec.js';
 
@@ -28,8 +28,6 @@ export interface MessageOwner {
   ended(code: number, reason: string, failure: string): void;
   drained(): void;
 }
-
-export type BridgeWork = Pick<CallWork, 'owner' | 'charge' | 'turn' | 'countBytes'>;
 
 /** What Node holds of a chunk besides its bytes. */
 const CHUNK_BYTES = 256;

@@ -3,7 +3,7 @@
  * them: the host keeps the answer back until they are on disk, and it does not go out when one of them has failed. For isolates whose calls of services
  * come over the connection of their answers; others wait themselves.
  */
-import { WRITE_CALL, type WriteArguments } from '../../bindings/objects/storage-calls.js';
+import { OPEN_CALL, WRITE_CALL, type WriteArguments } from '../../bindings/objects/storage-calls.js';
 import type { IsolateHandle } from '../../pool/isolate-handle.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { isObject } from '../../quotas/schema/describe.js';
@@ -24,10 +24,13 @@ const MAX_KEY_CHARACTERS = 320;
 
 /** A call of the storage of objects has come. @returns the write that it is; undefined for others */
 export function beginWrite(isolate: IsolateHandle, head: string): ObjectWrite | undefined {
-  if (!head.startsWith(WRITE_CALL) || head.length > MAX_HEAD_CHARACTERS) return undefined;
+  if (head.length > MAX_HEAD_CHARACTERS) return undefined;
+  let objects = isolates.get(isolate);
+  // What an instance before this one has written is over for it, also when that has failed.
+  if (objects !== undefined && head.startsWith(OPEN_CALL)) objects.delete(keyOf(head.slice(OPEN_CALL.length)) ?? '');
+  if (!head.startsWith(WRITE_CALL)) return undefined;
   const key = keyOf(head.slice(WRITE_CALL.length));
   if (key === undefined) return undefined;
-  let objects = isolates.get(isolate);
   if (objects === undefined) {
     objects = new Map();
     isolates.set(isolate, objects);

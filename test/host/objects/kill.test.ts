@@ -37,21 +37,20 @@ test.serial(
 );
 test.serial('the same for what SQL has written together with keys and values', counting, 'sql');
 
-/** Kills it some time after its first increment was confirmed. */
+/** Kills it some time after it has confirmed some increments. */
 async function runAndKill(directory: string, round: number, how: string, { begun, confirmed }: Said): Promise<void> {
   const program = fileURLToPath(new URL('./programs/count.js', import.meta.url));
   const child = spawn(process.execPath, [program, directory, `${round}`, how], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = new Promise(resolve => child.once('exit', resolve));
-  let isCounting = false;
+  let left = 10 + Math.random() * 40;
   for await (const line of createInterface({ input: child.stdout })) {
     const number = Number(line.slice(1));
     if (line.startsWith('>')) begun.add(number);
     else {
       confirmed.add(number);
-      if (!isCounting) setTimeout(() => child.kill('SIGKILL'), 50 + Math.random() * 300);
-      isCounting = true;
+      if (--left < 0) setTimeout(() => child.kill('SIGKILL'), Math.random() * 50);
     }
   }
   await exited;

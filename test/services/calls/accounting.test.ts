@@ -29,6 +29,7 @@ const CONNECTIONS: Readonly<Record<string, readonly string[]>> = {
   sql: [],
   object: [],
   'object-storage': [],
+  'object-sockets': [],
 };
 /** Those that share the quota of fetch: rule 6. */
 const EXTERNAL: readonly string[] = ['fetch', 'cache', 'socket', 'websocket', 'service', 'stub'];
