@@ -1,7 +1,8 @@
 /** A WebSocket that a function has opened or was handed, as the two bodies of its call: what is received is iterated over, what is sent is read from the call. */
 import type { CallWork } from '../../quotas/host/call-work.js';
 import type { ServiceBody } from '../service.js';
-import type { BridgeOwner, SocketBridge } from './socket-bridge.js';
+import type { BridgeOwner } from './bridge-owner.js';
+import type { SocketBridge } from './socket-bridge.js';
 
 /** What is behind a link: a connection, or another part of this host. */
 export type OutgoingBridge = Pick<SocketBridge, 'receive' | 'resume' | 'deafen' | 'end'>;

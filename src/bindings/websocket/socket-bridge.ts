@@ -6,28 +6,9 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { countAssembly } from './assembly-budget.js';
-import type { BridgeWork } from './bridge-work.js';
+import type { BridgeOwner, BridgeWork, MessageOwner } from './bridge-owner.js';
 import { RECORD_HEAD_BYTES, RecordKind } from './calls.js';
 import { closeRecord, lostRecord, RecordError, RecordReader, recordHead, writeRecordHead } from './record-codec.js';
-
-/** Where the records go. */
-export interface BridgeOwner {
-  /** Records for the isolate, with so many messages. False: no more before `resume`. */
-  records(bytes: Uint8Array, messages: number): boolean;
-  /** The connection has ended, and the last record has said so. Called once, last. */
-  closed(isClean: boolean): void;
-  /** More of what the isolate sends can be taken. */
-  drained(): void;
-}
-
-/** Takes messages as they are, in place of records. */
-export interface MessageOwner {
-  /** A view that stays as it is. False: no more before `resume`. */
-  message(data: Buffer, isBinary: boolean): boolean;
-  /** The connection has ended: code 1005 for none, 1006 where no close came; `failure` says what was wrong, if anything. Called once, last. */
-  ended(code: number, reason: string, failure: string): void;
-  drained(): void;
-}
 
 /** What Node holds of a chunk besides its bytes. */
 const CHUNK_BYTES = 256;
@@ -35,7 +16,7 @@ const CHUNK_BYTES = 256;
 const UNCOUNTED_BYTES = 1024;
 /** A socket with its parser, its sender and their buffers, beside what Node has for a connection. */
 const SOCKET_BYTES = 8 * 1024;
-/** The same without an invocation, which keeps what it has read and what it sends (measured with 5,000, Node 20.20: 4.4 KB, the connection included). */
+/** The same without an invocation, which keeps what it has read and what it sends (measured with 2,000, Node 20.20: 4.4 KB, the connection included). */
 const MESSAGE_SOCKET_BYTES = 4608;
 /** What a message makes the host do beside its chunk. */
 const MESSAGE_MS = 0.004;

@@ -1,6 +1,6 @@
 /** All sleeping WebSockets of a host, by function and object. They outlast versions of the function, and its isolates. */
 
-import type { BridgeWork } from '../../bindings/websocket/bridge-work.js';
+import type { BridgeWork } from '../../bindings/websocket/bridge-owner.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { SleepingObject, SocketGroup, SocketRunner, Tagged } from './keeper.js';

@@ -1,5 +1,5 @@
 /** What sleeping sockets, their objects and their functions know of each other. */
-import type { BridgeWork } from '../../bindings/websocket/bridge-work.js';
+import type { BridgeWork } from '../../bindings/websocket/bridge-owner.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 
 /** Names an object of a function. */

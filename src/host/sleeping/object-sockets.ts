@@ -2,7 +2,7 @@
 
 import type { ObjectEventHead } from '../../bindings/objects/calls.js';
 import { SOCKET_LIMITS, type SocketEventHead } from '../../bindings/objects/socket-calls.js';
-import type { BridgeWork } from '../../bindings/websocket/bridge-work.js';
+import type { BridgeWork } from '../../bindings/websocket/bridge-owner.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { SleepingObject, SocketEventStart, SocketGroup, SocketKeeper } from './keeper.js';

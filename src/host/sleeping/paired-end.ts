@@ -3,10 +3,10 @@
  * keeps, until it is read.
  */
 
+import type { BridgeOwner, MessageOwner } from '../../bindings/websocket/bridge-owner.js';
 import { RecordKind } from '../../bindings/websocket/calls.js';
 import type { OutgoingBridge } from '../../bindings/websocket/outgoing-link.js';
 import { closeRecord, lostRecord, RecordReader } from '../../bindings/websocket/record-codec.js';
-import type { BridgeOwner, MessageOwner } from '../../bindings/websocket/socket-bridge.js';
 import type { SocketEnd } from './socket-end.js';
 
 const NO_CODE = 1005;

@@ -6,9 +6,9 @@
  */
 
 import { SOCKET_EVENTS } from '../../bindings/objects/socket-calls.js';
+import type { MessageOwner } from '../../bindings/websocket/bridge-owner.js';
 import { RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/calls.js';
 import { RecordError, recordHead } from '../../bindings/websocket/record-codec.js';
-import type { MessageOwner } from '../../bindings/websocket/socket-bridge.js';
 import type { SocketKeeper } from './keeper.js';
 import type { SocketEnd } from './socket-end.js';
 

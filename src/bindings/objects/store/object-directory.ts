@@ -108,6 +108,7 @@ export function objectDirectory(account: string, open: () => Promise<StorageCont
       const store = objectStoreOf(storage);
       // From here on the object is nobody else's: what an instance of it still writes comes before, or fails.
       const { user } = await store.open(ref, work);
+      store.usedSql({ ref, user })?.discard();
       const nothing = { isClearing: true, entries: new Map<string, undefined>(), alarm: null };
       const { signal } = new AbortController();
       await store.write({ ref, user }, 0, async () => nothing, { bounds: undefined, work, signal });

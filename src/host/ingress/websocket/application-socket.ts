@@ -1,7 +1,7 @@
 /** A sleeping WebSocket whose other end the application has: its request to an object, or to a function that has passed it on, was answered with it. */
 import { headerOf } from '../../../bindings/cache/header-values.js';
+import type { BridgeOwner } from '../../../bindings/websocket/bridge-owner.js';
 import type { OutgoingBridge } from '../../../bindings/websocket/outgoing-link.js';
-import type { BridgeOwner } from '../../../bindings/websocket/socket-bridge.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
 import type { AnswerBody, RequestBodySource } from '../../invocation/response-sink.js';
 import { PairedEnd } from '../../sleeping/paired-end.js';

@@ -2,8 +2,10 @@
  * The WebSocket of a client, whose messages are those of an invocation: from the switch of protocols on, the two bodies of its exchange. Only this file
  * knows that an invocation owns the socket.
  */
+
+import type { BridgeOwner } from '../../../bindings/websocket/bridge-owner.js';
 import type { SocketBridge } from '../../../bindings/websocket/socket-bridge.js';
-import { SocketBridge as Bridge, type BridgeOwner } from '../../../bindings/websocket/socket-bridge.js';
+import { SocketBridge as Bridge } from '../../../bindings/websocket/socket-bridge.js';
 import { EdgeError } from '../../../quotas/errors.js';
 import type { Invocation } from '../../invocation/invocation.js';
 import type { InvocationContext } from '../../invocation/invocation-context.js';

@@ -1,0 +1,24 @@
+/** Who owns a bridge of a WebSocket: where its messages go, and whom its work is counted to. */
+import type { CallWork } from '../../quotas/host/call-work.js';
+
+/** What a connection makes the host do, counted to its account. */
+export type BridgeWork = Pick<CallWork, 'owner' | 'charge' | 'turn' | 'countBytes'>;
+
+/** Where the records go. */
+export interface BridgeOwner {
+  /** Records for the isolate, with so many messages. False: no more before `resume`. */
+  records(bytes: Uint8Array, messages: number): boolean;
+  /** The connection has ended, and the last record has said so. Called once, last. */
+  closed(isClean: boolean): void;
+  /** More of what the isolate sends can be taken. */
+  drained(): void;
+}
+
+/** Takes messages as they are, in place of records. */
+export interface MessageOwner {
+  /** A view that stays as it is. False: no more before `resume`. */
+  message(data: Buffer, isBinary: boolean): boolean;
+  /** The connection has ended: code 1005 for none, 1006 where no close came; `failure` says what was wrong, if anything. Called once, last. */
+  ended(code: number, reason: string, failure: string): void;
+  drained(): void;
+}
