@@ -2,7 +2,6 @@
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { StorageBounds, StoredAccounting, StoredSum, SumChange } from '../../../storage/accounts/account-sum.js';
 import { parseSum, type RecordOperation } from '../../../storage/records/counts.js';
-import { afterPrefix } from '../../../storage/records/level-database.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type {
   ClaimedMessage,
@@ -19,10 +18,12 @@ import type {
 import { QueueError } from '../errors.js';
 import { QUEUE_LIMITS } from '../limits.js';
 import { type Lease, type LeaseCount, Leases } from './leases.js';
-import { bodyBytesOf, decodeMessage, encodeMessage, type StoredMessage } from './message-codec.js';
+import { bodyBytesOf, decodeMessage, encodeMessage } from './message-codec.js';
 import { newMessageId } from './message-id.js';
+import { LAST, readPage } from './message-pages.js';
 import { dueOf, queueKeys } from './queue-keys.js';
 import { QueueWindow, type ReadyMessage } from './queue-window.js';
+import { type Moved, readMoved, Settling, totalOf } from './settling.js';
 import { type Waiter, Waiters } from './waiters.js';
 
 /** The record of a queue. */
@@ -56,6 +57,8 @@ const PURGE_PAGE = 200;
 
 export class QueueStore implements QueueEngine {
   readonly #parts: QueueStoreParts;
+  /** Of the keys of its messages. */
+  readonly #prefix: string;
   readonly #window: QueueWindow;
   readonly #leases: Leases;
   readonly #waiters: Waiters;
@@ -75,6 +78,7 @@ export class QueueStore implements QueueEngine {
   constructor(parts: QueueStoreParts) {
     const { storage, stored, work } = parts;
     this.#parts = parts;
+    this.#prefix = queueKeys.messages(stored.id);
     this.#stored = stored;
     this.#backlog = { ...parts.backlog };
     this.#window = new QueueWindow(storage.records, stored.id, work, storage.now);
@@ -174,7 +178,7 @@ export class QueueStore implements QueueEngine {
     this.#check('metrics');
     const metrics = await this.#readBacklog(work);
     if (metrics.backlogCount === 0) return metrics;
-    const [first] = await this.#page('', LAST, 1, work);
+    const [first] = await readPage(this.#parts.storage.records, this.#prefix, { from: '', end: LAST, size: 1 }, work);
     return first === undefined ? metrics : { ...metrics, oldestMessageTimestamp: decodeMessage(first[1]).timestamp };
   }
 
@@ -250,7 +254,7 @@ export class QueueStore implements QueueEngine {
   }
 
   #keyOf(place: string): string {
-    return `${queueKeys.messages(this.#stored.id)}${place}`;
+    return this.#prefix + place;
   }
 
   /** @throws Error when the queue is gone */
@@ -414,7 +418,7 @@ export class QueueStore implements QueueEngine {
     const retried = plan.retries.filter(({ lease }) => lease.attempts <= maxRetries);
     const dead = deadLetterQueue === undefined ? [] : exhausted;
     const target = dead.length === 0 ? undefined : await this.#parts.sibling(deadLetterQueue ?? '');
-    const moved = await this.#moved(retried, dead);
+    const moved = await readMoved(this.#parts, this.#prefix, retried, dead);
     const gone = [...plan.acks, ...exhausted.map(({ lease }) => lease)];
     await this.#write(gone, moved, target, work);
     for (const { place } of [...gone, ...retried.map(({ lease }) => lease)]) {
@@ -431,31 +435,6 @@ export class QueueStore implements QueueEngine {
       deadLettered: moved.dead.length,
       dropped: exhausted.length - dead.length,
       unknown: plan.unknown,
-    };
-  }
-
-  /** The messages that are written again, at their new places. */
-  async #moved(
-    retried: readonly Retry[],
-    dead: readonly Retry[],
-  ): Promise<{ readonly retried: (ReadyMessage & Moved)[]; readonly dead: (ReadyMessage & Moved)[] }> {
-    const { storage, work } = this.#parts;
-    const all = [...retried, ...dead];
-    const keys = all.map(({ lease }) => this.#keyOf(lease.place));
-    const records = keys.length === 0 ? [] : await storage.records.getMany(keys, undefined, work);
-    const now = storage.now();
-    const at = (index: number, message: Retry, change: Partial<StoredMessage>): (ReadyMessage & Moved)[] => {
-      const record = records[index];
-      // The queue was emptied.
-      if (record === undefined) return [];
-      const place = queueKeys.place(now + message.delayMs, storage.newId());
-      return [{ ...decodeMessage(record), ...change, place, from: message.lease.place }];
-    };
-    return {
-      retried: retried.flatMap((retry, index) => at(index, retry, { attempts: retry.lease.attempts })),
-      dead: dead.flatMap((retry, index) =>
-        at(retried.length + index, { ...retry, delayMs: 0 }, { attempts: 0, since: now }),
-      ),
     };
   }
 
@@ -498,27 +477,16 @@ export class QueueStore implements QueueEngine {
 
   /** Deletes the messages whose places are before `end`, but not those whose outcome is being written. */
   async #purge(work: CallWork, end: string): Promise<number> {
-    const prefix = queueKeys.messages(this.#stored.id);
+    const prefix = this.#prefix;
+    const { records } = this.#parts.storage;
     let deleted = 0;
     for (let from = ''; ; ) {
-      const page = await this.#page(from, end, PURGE_PAGE, work);
+      const page = await readPage(records, prefix, { from, end, size: PURGE_PAGE }, work);
       const last = page.at(-1);
       if (last === undefined) return deleted;
       const messages = page.map(([key, record]) => ({ place: key.slice(prefix.length), bytes: bodyBytesOf(record) }));
       deleted += await this.#delete(messages, work);
       from = `${last[0].slice(prefix.length)}\0`;
-    }
-  }
-
-  async #page(from: string, end: string, size: number, work: CallWork): Promise<[string, Buffer][]> {
-    const { records } = this.#parts.storage;
-    const prefix = queueKeys.messages(this.#stored.id);
-    const lt = end === LAST ? afterPrefix(prefix) : `${prefix}${end}`;
-    const iterator = await records.iterator({ gte: `${prefix}${from}`, lt }, undefined, work);
-    try {
-      return await iterator.nextv(size);
-    } finally {
-      await iterator.close();
     }
   }
 
@@ -561,38 +529,12 @@ export class QueueStore implements QueueEngine {
   }
 }
 
-/** The end of all places. */
-const LAST = '';
-
 interface PlacedBytes {
   readonly place: string;
   readonly bytes: number;
 }
 
 type Backlog = Omit<QueueMetrics, 'oldestMessageTimestamp'>;
-
-interface Retry {
-  readonly lease: Lease;
-  readonly delayMs: number;
-}
-
-interface Moved {
-  /** Its place before. */
-  readonly from: string;
-}
-
-/** What a call of `settle` is about. */
-class Settling {
-  readonly all: Lease[] = [];
-  readonly acks: Lease[] = [];
-  readonly retries: Retry[] = [];
-  readonly releases: Lease[] = [];
-  readonly unknown: string[] = [];
-}
-
-function totalOf(bytes: readonly number[]): { readonly bytes: number; readonly objects: number } {
-  return { bytes: bytes.reduce((total, each) => total + each, 0), objects: bytes.length };
-}
 
 /** When the message could be delivered first: a place begins with it. */
 function readyAt({ place }: ReadyMessage): number {
