@@ -238,3 +238,22 @@ function commandOf(pid: number): string {
     return '';
   }
 }
+
+test('a query that takes more memory than a process of SQL may have is ended', async t => {
+  const host = newHost(t, { limits: { cpuMs: 20_000 } });
+  const source = `import { StatefulObject } from 'edgehost:workers';
+    export class Notes extends StatefulObject {
+      sort(rows) {
+        const { sql } = this.ctx.storage;
+        try {
+          return sql.exec('WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < ?) SELECT count(*) AS n FROM (SELECT hex(randomblob(500)) AS h FROM c ORDER BY h LIMIT -1 OFFSET 1)', rows).one().n;
+        } catch (error) { return error.message; }
+      }
+    }
+    export default { fetch: () => new Response('') };`;
+  const fn = await host.load(source, BOUND);
+  const { rpc } = fn.objects('Notes').getByName('a');
+  t.is(await rpc.sort(1000), 999);
+  t.regex(`${await rpc.sort(200_000)}`, /it took too much memory/);
+  t.is(await rpc.sort(1000), 999);
+});

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { constants, setPriority, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -64,6 +64,8 @@ export class SqlProcess {
     const child = spawn(process.execPath, [...FLAGS, MAIN], {
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
       env: {},
+      // Nothing of the host's own folder: what it opens has an absolute path.
+      cwd: dirname(MAIN),
       windowsHide: true,
     });
     this.#child = child;

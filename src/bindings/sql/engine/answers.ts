@@ -1,11 +1,9 @@
 /** What the process sends to the host. */
-import { writevSync } from 'node:fs';
 import process from 'node:process';
 import { frame, type GroupHead, type JobReply, type ReplyHead } from './frames.js';
 import type { JobResult } from './run-jobs.js';
+import { write } from './serving.js';
 
-/** A pipe of its own, which blocks: Node opens the standard ones without. */
-const OUT = 4;
 /** Answers that have so many bytes do not wait for more. */
 const FLUSH_BYTES = 32 * 1024;
 
@@ -49,17 +47,5 @@ export class Answers {
     this.#ms = 0;
     write(frame(head, payload));
     this.#usage = process.cpuUsage();
-  }
-}
-
-export function write(parts: readonly Uint8Array[]): void {
-  let rest = [...parts];
-  while (rest.length > 0) {
-    let written = writevSync(OUT, rest);
-    while (rest[0] !== undefined && written >= rest[0].length) {
-      written -= rest[0].length;
-      rest = rest.slice(1);
-    }
-    if (written > 0 && rest[0] !== undefined) rest = [rest[0].subarray(written), ...rest.slice(1)];
   }
 }

@@ -1,42 +1,27 @@
-/**
- * The process of the engine: it runs jobs one after the other, on its only thread, and waits for the next one meanwhile. Nothing can interrupt SQLite
- * from within, so a thread beside (watch.ts) ends the whole process when it is told to, or when there is too little memory, or when the host is gone.
- */
-import { readSync } from 'node:fs';
+/** The process of the engine: it runs jobs one after the other, and waits for the next one meanwhile. */
 import process from 'node:process';
-import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { SQL_LIMITS } from '../limits.js';
-import { Answers, write } from './answers.js';
+import { Answers } from './answers.js';
 import { Connection } from './connection.js';
-import { FrameReader, frame, type GroupHead, type RequestHead } from './frames.js';
+import { frame, type GroupHead, type RequestHead } from './frames.js';
 import { isQuick, type Job, runReading, runTogether, runWriting } from './run-jobs.js';
+import { NONE, running, serve, startWatch, write } from './serving.js';
 import { loadSqlite, type SqliteLibrary } from './sqlite.js';
 
-/** A pipe of its own, which blocks: Node opens the standard ones without. */
-const IN = 4;
-const CHUNK = 64 * 1024;
 const OPEN_CONNECTIONS = 16;
 /** Of the memory that it may have: with more than that, after all that can be given back was, the process ends between two groups. */
 const WORN = 0.75;
-
-/** The job that runs, for the thread beside: its index, -1 while a transaction ends, -2 while there is none. Then whether there is much memory in use. */
-const running = new Int32Array(new SharedArrayBuffer(8));
-const NONE = -2;
 
 const connections = new LRUCache<string, Connection>({
   max: OPEN_CONNECTIONS,
   dispose: connection => connection.close(),
 });
 
-running[0] = NONE;
-new Worker(new URL('./watch.js', import.meta.url), {
-  workerData: running,
-  resourceLimits: { maxOldGenerationSizeMb: 16 },
-});
-await serve();
+startWatch();
+await begin();
 
-async function serve(): Promise<void> {
+async function begin(): Promise<void> {
   let library: SqliteLibrary;
   try {
     library = await loadSqlite();
@@ -44,13 +29,7 @@ async function serve(): Promise<void> {
     write(frame({ fatal: error instanceof Error ? error.message : 'unknown' }, []));
     process.exit(1);
   }
-  const reader = new FrameReader((head, payload) => receive(library, head as RequestHead, payload)); // the host's
-  const buffer = Buffer.allocUnsafe(CHUNK);
-  for (;;) {
-    const length = readSync(IN, buffer);
-    if (length === 0) process.exit(0);
-    reader.push(Buffer.from(buffer.subarray(0, length)));
-  }
+  serve((head, payload) => receive(library, head as RequestHead, payload)); // the host's
 }
 
 function receive(library: SqliteLibrary, head: RequestHead, payload: Buffer): void {

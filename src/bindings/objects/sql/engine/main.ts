@@ -1,33 +1,18 @@
-/**
- * A process with databases of objects: it answers requests one after the other, on its only thread. As that of SQL databases it is ended from a thread
- * beside (bindings/sql/engine/watch.ts), since nothing can interrupt SQLite from within.
- */
-import { readSync, writevSync } from 'node:fs';
+/** A process with databases of objects: it answers requests one after the other. */
 import process from 'node:process';
-import { Worker } from 'node:worker_threads';
-import { FrameReader, frame } from '../../../sql/engine/frames.js';
+import { frame } from '../../../sql/engine/frames.js';
+import { NONE, running, serve, startWatch, write } from '../../../sql/engine/serving.js';
 import { loadSqlite, type SqliteLibrary, type SqliteValue } from '../../../sql/engine/sqlite.js';
 import { sqliteText } from '../../../sql/engine/sqlite-errors.js';
 import { PAGE_RECORD_BYTES, type SqlRequest, type SqlResponse } from '../messages.js';
 import { type CommittedPages, ObjectDatabase } from './object-database.js';
 
-/** A pipe of its own, which blocks. */
-const PIPE = 4;
-const CHUNK = 64 * 1024;
-/** For the thread beside: 0 while a request runs. */
-const running = new Int32Array(new SharedArrayBuffer(4));
-const NONE = -2;
-
 const open = new Map<string, ObjectDatabase>();
 
-running[0] = NONE;
-new Worker(new URL('../../../sql/engine/watch.js', import.meta.url), {
-  workerData: running,
-  resourceLimits: { maxOldGenerationSizeMb: 16 },
-});
-await serve();
+startWatch();
+await begin();
 
-async function serve(): Promise<void> {
+async function begin(): Promise<void> {
   let library: SqliteLibrary | undefined;
   let failure = '';
   try {
@@ -35,13 +20,7 @@ async function serve(): Promise<void> {
   } catch (error) {
     failure = error instanceof Error ? error.message : 'unknown';
   }
-  const reader = new FrameReader((head, payload) => receive(library, failure, head as SqlRequest, payload)); // the host's
-  const buffer = Buffer.allocUnsafe(CHUNK);
-  for (;;) {
-    const length = readSync(PIPE, buffer);
-    if (length === 0) process.exit(0);
-    reader.push(Buffer.from(buffer.subarray(0, length)));
-  }
+  serve((head, payload) => receive(library, failure, head as SqlRequest, payload)); // the host's
 }
 
 interface Answer {
@@ -144,16 +123,4 @@ function parameterOf(value: unknown): SqliteValue {
 
 function malformed(): Error {
   return new Error('the call is malformed: SQLITE_MISUSE');
-}
-
-function write(parts: readonly Uint8Array[]): void {
-  let rest = parts.filter(part => part.length > 0);
-  while (rest.length > 0) {
-    let written = writevSync(PIPE, rest);
-    while (rest[0] !== undefined && written >= rest[0].length) {
-      written -= rest[0].length;
-      rest = rest.slice(1);
-    }
-    if (written > 0 && rest[0] !== undefined) rest = [rest[0].subarray(written), ...rest.slice(1)];
-  }
 }

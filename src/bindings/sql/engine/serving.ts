@@ -1,0 +1,48 @@
+/**
+ * How a process of the engine serves: it takes messages of the host one after the other, on its only thread. Nothing can interrupt SQLite from within, so a
+ * thread beside (watch.ts) ends the whole process when it is told to, or when there is too little memory, or when the host is gone.
+ */
+import { readSync, writevSync } from 'node:fs';
+import process from 'node:process';
+import { Worker } from 'node:worker_threads';
+import { FrameReader } from './frames.js';
+
+/** A pipe of its own, which blocks: Node opens the standard ones without. */
+const PIPE = 4;
+const CHUNK = 64 * 1024;
+/** In place of a job: there is none. */
+export const NONE = -2;
+
+/** The job that runs, for the thread beside: its index, -1 while a transaction ends, -2 while there is none. Then whether there is much memory in use. */
+export const running = new Int32Array(new SharedArrayBuffer(8));
+
+export function startWatch(): void {
+  running[0] = NONE;
+  new Worker(new URL('./watch.js', import.meta.url), {
+    workerData: running,
+    resourceLimits: { maxOldGenerationSizeMb: 16 },
+  });
+}
+
+/** Until the host has closed its end. */
+export function serve(receive: (head: unknown, payload: Buffer) => void): never {
+  const reader = new FrameReader(receive);
+  const buffer = Buffer.allocUnsafe(CHUNK);
+  for (;;) {
+    const length = readSync(PIPE, buffer);
+    if (length === 0) process.exit(0);
+    reader.push(Buffer.from(buffer.subarray(0, length)));
+  }
+}
+
+export function write(parts: readonly Uint8Array[]): void {
+  let rest = parts.filter(part => part.length > 0);
+  while (rest.length > 0) {
+    let written = writevSync(PIPE, rest);
+    while (rest[0] !== undefined && written >= rest[0].length) {
+      written -= rest[0].length;
+      rest = rest.slice(1);
+    }
+    if (written > 0 && rest[0] !== undefined) rest = [rest[0].subarray(written), ...rest.slice(1)];
+  }
+}
