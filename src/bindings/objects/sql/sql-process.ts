@@ -172,7 +172,7 @@ export class SqlProcess {
 
   #receive(head: SqlResponse, payload: Buffer): void {
     const waiting = this.#waiting.shift();
-    if (this.#waiting.length === 0) this.unref();
+    if (this.#waiting.length === 0 && !this.isEnding) this.unref();
     waiting?.resolve({ head, payload });
   }
 
