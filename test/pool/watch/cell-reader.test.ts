@@ -25,7 +25,8 @@ async function started(t: ExecutionContext, script: string): Promise<{ child: Ch
 }
 
 onLinux('KernelReader reads a process and what it has started', async t => {
-  const { pid } = await started(t, 'sleep 1000 & echo up; wait');
+  // The second one itself says that it is up: while its program begins it has no memory.
+  const { pid } = await started(t, 'exec 3<&0; sh -c "echo up; read line" <&3 & wait');
   const reader = new KernelReader(pid, pid, undefined);
   t.teardown(() => reader.close());
   t.is(reader.source, 'processes');
