@@ -1,5 +1,5 @@
 // Bundles what runs in a cell: the guest realm's code into one script, dist/src/isolate/guest.bundle.js, the host realm's of an isolate's thread
-// into worker.bundle.cjs, and the main thread's into dist/src/pool/cell-main.bundle.cjs.
+// into worker.bundle.cjs, the main thread's into dist/src/pool/cell-main.bundle.cjs, and the program that starts cells into launch-main.bundle.cjs.
 import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -64,6 +64,7 @@ writeFileSync('dist/src/isolate/guest.bundle.js', await guestBundle());
 await bundle({ stdin: { contents: THREAD, resolveDir: 'dist/src/isolate' } }, 'dist/src/isolate/worker.bundle.cjs');
 await bundle({ entryPoints: ['dist/src/isolate/parser.js'] }, 'dist/src/isolate/parser.bundle.cjs');
 await bundle({ entryPoints: ['dist/src/pool/cell-main.js'] }, 'dist/src/pool/cell-main.bundle.cjs');
+await bundle({ entryPoints: ['dist/src/pool/launch-main.js'] }, 'dist/src/pool/launch-main.bundle.cjs');
 
 // tsc leaves what is written by hand where it is.
 for (const name of ['worker.d.ts', 'index.cjs', 'index.d.cts']) copyFileSync(`src/${name}`, `dist/src/${name}`);

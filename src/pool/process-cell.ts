@@ -1,5 +1,4 @@
 /** A cell as a supervised child process: it has inherited socket pairs, and no environment, no files and nothing else of the application. */
-import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -18,10 +17,10 @@ import {
 import { cellFlags, isolateFlags } from './cell-flags.js';
 import { type CellSettings, CONTROL_BOUNDS, Control, parseEnded, parseFlag, startPayload } from './control.js';
 import { LastWords } from './last-words.js';
+import type { Launcher } from './launch/launcher.js';
 import { printable } from './printable.js';
 import type { Sandbox } from './sandbox/sandbox.js';
-import { type Inmate, spawnBehind } from './sandbox/spawn.js';
-import { setTreePriority } from './supply/tree-priority.js';
+import { type Inmate, launchBehind, type StartedProcess } from './sandbox/spawn.js';
 import { boundsOf } from './watch/cell-bounds.js';
 import { KernelReader } from './watch/cell-reader.js';
 import type { CellReader } from './watch/cell-watch.js';
@@ -47,6 +46,8 @@ export interface CellSurroundings {
   readonly share?: HostShare | undefined;
   /** Undefined where services are called over the connection of the lease. */
   readonly services?: CellServices | undefined;
+  /** What starts its process. @default this process */
+  readonly launcher?: Launcher | undefined;
   /** @default Node with the main file of a cell */
   readonly program?: CellProgram | undefined;
 }
@@ -64,17 +65,19 @@ export class ProcessCell implements Cell {
   readonly #calls: CellConnections | undefined;
   readonly #hasNamespace: boolean;
   /** The cell, or a program that waits for it. */
-  readonly #child: ChildProcess;
+  readonly #child: StartedProcess;
   /** Known once the cell is up: before, its wrapper may have helper processes that are not the cell. */
   #pid: number | undefined;
   #isUp = false;
-  /** Undefined when the process could not be started. */
-  readonly #control: Channel | undefined;
+  /** Undefined before the process has been started, and when it could not be. */
+  #control: Channel | undefined;
+  /** The account that the cell belongs to from the beginning. */
+  readonly #share: HostShare | undefined;
   readonly #events: CellEvents;
   readonly #leases = new Set<number>();
   readonly #exited: Promise<string>;
   #nextSocket = 0;
-  readonly #lastWords: LastWords | undefined;
+  #lastWords: LastWords | undefined;
   /** Undefined before the cell was moved to it, and if there is none. */
   #cgroup: CellCgroup | undefined;
   #isRemoved: Promise<void> = Promise.resolve();
@@ -87,26 +90,28 @@ export class ProcessCell implements Cell {
     options: CellOptions,
     events: CellEvents,
     sandbox: Sandbox,
-    { cgroups, share, services, program = cellProgram() }: CellSurroundings = {},
+    { cgroups, share, services, launcher, program = cellProgram() }: CellSurroundings = {},
   ) {
     this.#events = events;
     this.#hasNamespace = sandbox.state.namespaces;
     this.#services = services;
+    this.#share = share;
     this.#calls = services?.take();
-    const calls = this.#calls?.sockets ?? [];
-    try {
-      this.#inmate = spawnBehind(
-        sandbox,
-        [program.command, ...program.args],
-        ['ignore', 'ignore', 'pipe', 'pipe', ...Array.from({ length: CELL_LEASES }, () => 'pipe' as const), ...calls],
-      );
-    } finally {
-      // The cell has its own by now.
-      for (const socket of calls) socket.destroy();
-    }
-    const { child } = this.#inmate;
+    this.#inmate = launchBehind(
+      launcher,
+      sandbox,
+      [program.command, ...program.args],
+      [
+        'ignore',
+        'ignore',
+        'pipe',
+        'pipe',
+        ...Array.from({ length: CELL_LEASES }, () => 'pipe' as const),
+        ...(this.#calls?.sockets ?? []),
+      ],
+    );
+    const { child, opened } = this.#inmate;
     this.#child = child;
-    this.#lastWords = child.stderr === null ? undefined : new LastWords(child.stderr);
     const starting = setTimeout(() => this.kill(`it did not start within ${START_WITHIN_MS} ms`), START_WITHIN_MS);
     starting.unref();
     this.#exited = new Promise(resolve => {
@@ -124,23 +129,51 @@ export class ProcessCell implements Cell {
     let onReady: () => void = () => {};
     let onFailed: (error: Error) => void = () => {};
     const isUp = new Promise<void>((resolve, reject) => {
-      onReady = resolve;
+      onReady = () => {
+        clearTimeout(starting);
+        resolve();
+      };
       onFailed = reject;
     });
-    this.ready = Promise.all([isUp, this.#enclose(cgroups, options)]).then(() => {});
+    const open = (): Promise<void> => this.#open(options, cgroups, onReady);
+    this.ready = Promise.all([isUp, opened === undefined ? open() : opened.then(open)]).then(() => {});
     this.ready.catch(() => {});
     void this.#exited.then(detail => {
       clearTimeout(starting);
       onFailed(new Error([detail, printable(this.#lastWords?.text ?? '')].filter(text => text !== '').join(': ')));
     });
+  }
+
+  /** The process has its descriptors: it gets its settings, and a control group. */
+  async #open(options: CellOptions, cgroups: CgroupParent | undefined, onReady: () => void): Promise<void> {
+    const { pid, stderr } = this.#child;
+    if (stderr !== null) this.#lastWords = new LastWords(stderr);
     // Without free descriptors for its pipes there is no process and, against the types, no stdio either; 'error' follows.
-    if (child.pid === undefined) return;
-    const owner: ChannelOwner = {
+    if (pid === undefined || this.#isFinished) return;
+    const transport = socketTransport(this.#socket(CONTROL_FD), true);
+    this.#control = new Channel(transport, 'host', this.#controlOwner(onReady), {
+      frames: CONTROL_BOUNDS,
+      share: this.#share,
+    });
+    const { maxThreads, heapBytes, cellMemoryBytes, guestBundle, basePriority } = options;
+    const settings: CellSettings = {
+      maxThreads,
+      heapBytes,
+      cellMemoryBytes,
+      execArgv: isolateFlags(),
+      ...(guestBundle !== undefined && { guestBundle }),
+      ...(basePriority !== undefined && { basePriority }),
+    };
+    this.#control.signal(0, Control.Settings, JSON.stringify(settings));
+    await this.#enclose(cgroups, options);
+  }
+
+  #controlOwner(onReady: () => void): ChannelOwner {
+    return {
       onOpen: exchange => exchange.fail('Not supported'),
       onSignal: (lease, kind, payload) => {
         switch (kind) {
           case Control.Ready:
-            clearTimeout(starting);
             this.#isUp = true;
             onReady();
             return;
@@ -168,18 +201,6 @@ export class ProcessCell implements Cell {
         if (!this.#isClosing) this.kill(error?.message);
       },
     };
-    const transport = socketTransport(this.#socket(CONTROL_FD), true);
-    this.#control = new Channel(transport, 'host', owner, { frames: CONTROL_BOUNDS, share });
-    const { maxThreads, heapBytes, cellMemoryBytes, guestBundle, basePriority } = options;
-    const settings: CellSettings = {
-      maxThreads,
-      heapBytes,
-      cellMemoryBytes,
-      execArgv: isolateFlags(),
-      ...(guestBundle !== undefined && { guestBundle }),
-      ...(basePriority !== undefined && { basePriority }),
-    };
-    this.#control.signal(0, Control.Settings, JSON.stringify(settings));
   }
 
   get pid(): number | undefined {
@@ -237,8 +258,7 @@ export class ProcessCell implements Cell {
   }
 
   setPriority(priority: number): void {
-    const { pid } = this.#child;
-    if (pid !== undefined && !this.#isFinished) setTreePriority(pid, priority);
+    if (!this.#isFinished) this.#inmate.setPriority(priority);
   }
 
   reader(): CellReader | undefined {
@@ -283,7 +303,7 @@ export class ProcessCell implements Cell {
   }
 
   #socket(fd: number): Socket {
-    const stream = this.#child.stdio[fd];
+    const stream = this.#child.stdio?.[fd];
     if (!(stream instanceof Socket)) throw new Error(`The cell has no socket ${fd}`);
     return stream;
   }
@@ -292,7 +312,7 @@ export class ProcessCell implements Cell {
     if (this.#isFinished) return;
     this.#isFinished = true;
     if (this.#calls !== undefined) this.#services?.release(this.#calls);
-    if (this.#control !== undefined) for (const stream of this.#child.stdio) stream?.destroy();
+    for (const stream of this.#child.stdio ?? []) if (stream instanceof Socket) stream.destroy();
     // The wrapper may have ended by itself; without one, processes that the cell has started may go on.
     if (this.#cgroup?.isEndedByMemory === true) this.#killReason ||= 'out of memory: the kernel ended the cell';
     if (this.#cgroup !== undefined) this.#isRemoved = this.#cgroup.remove();

@@ -3,6 +3,7 @@ import process from 'node:process';
 import type { Cell, CellEvents, CellOptions, CellServices } from '../../pool/cell.js';
 import { CellSupervisor } from '../../pool/cell-supervisor.js';
 import type { GateMemory } from '../../pool/isolate-gate.js';
+import { type Launcher, releaseLauncher, useLauncher } from '../../pool/launch/launcher.js';
 import { ProcessCell } from '../../pool/process-cell.js';
 import { type Sandbox, sandboxFor } from '../../pool/sandbox/sandbox.js';
 import type { SandboxState } from '../../pool/sandbox/state.js';
@@ -91,6 +92,8 @@ export class HostCells {
   /** Known at the same time. */
   #cgroups: CgroupState | undefined;
   #isSandboxTold = false;
+  /** Undefined with isolation 'thread'. */
+  readonly #launcher: Launcher | undefined;
 
   constructor(parts: HostCellsParts) {
     this.#parts = parts;
@@ -105,6 +108,7 @@ export class HostCells {
       onLost: parts.warn,
     });
     if (isolation !== 'process') return;
+    this.#launcher = useLauncher();
     this.#budget = new MemoryBudget({
       bytes: parts.options.memoryBytes,
       usedBytes: () => sumOf(this.#active.keys(), 'memoryBytes') + this.#warm.memoryBytes,
@@ -234,6 +238,7 @@ export class HostCells {
   async close(): Promise<void> {
     clearInterval(this.#check);
     await this.#warm.close();
+    if (this.#launcher !== undefined) await releaseLauncher();
   }
 
   /** What one more isolate of the account would take. */
@@ -291,6 +296,7 @@ export class HostCells {
           cgroups: this.#cgroups?.parent,
           share,
           services: this.#parts.services?.connections,
+          launcher: this.#launcher,
         });
   }
 }

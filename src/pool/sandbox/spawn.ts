@@ -1,57 +1,51 @@
 /** Starts a process behind a sandbox: a cell, or a test that tries to escape. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import type { Socket } from 'node:net';
-import process from 'node:process';
-import { ownFolder } from '../package-paths.js';
+import type { ChildProcess } from 'node:child_process';
+import { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import type { Launcher } from '../launch/launcher.js';
+import type { Ending } from '../launch/messages.js';
+import { setTreePriority } from '../supply/tree-priority.js';
 import { descendantsOf } from '../watch/process-tree.js';
-import { sendFilter } from './programs.js';
+import { killTree, startCommand } from './command.js';
 import type { Sandbox } from './sandbox.js';
 
-/** Rounds in which all processes of a cell are stopped before they are ended: one that forks meanwhile is met in the next. */
-const MAX_STOP_ROUNDS = 32;
-/**
- * All of a cell's environment: one setting of the C library, which reads it from nowhere else, and nothing of the host's. Otherwise each thread that
- * starts beside others gets an arena of its own for allocations, and keeps what lies between those that stay: 0.65 MB an idle isolate (measured on
- * Node 20.20). With two arenas threads seldom wait for each other, since each keeps small blocks of its own.
- */
-export const CELL_ENVIRONMENT = { MALLOC_ARENA_MAX: '2' } as const;
-/** Longer than a wrapper takes to notice that the cell has ended. */
-const LOOK_AGAIN_MS = 1000;
+/** The process that was started: the command, or a program that waits for it. Started here or by the launcher. */
+export interface StartedProcess {
+  readonly pid?: number | undefined;
+  /** Undefined when it could not be started. */
+  readonly stdio: readonly unknown[] | undefined;
+  readonly stderr: Readable | null;
+  readonly exitCode: number | null;
+  readonly signalCode: NodeJS.Signals | null;
+  once(event: 'exit', listener: (code: number | null, signal: NodeJS.Signals | null) => void): unknown;
+  once(event: 'error', listener: (error: Error) => void): unknown;
+}
 
-export interface Inmate {
-  readonly child: ChildProcess;
+export interface Inmate<Child extends StartedProcess = StartedProcess> {
+  readonly child: Child;
+  /** Until then `child` has neither id nor descriptors. Rejects never: `child` emits 'error' or 'exit'. Undefined when it has them, or has failed. */
+  readonly opened: Promise<void> | undefined;
   /** The process of the command itself, as far as the host sees it yet. */
   readonly pid: number | undefined;
+  /** Sets the nice value of all of its threads. */
+  setPriority(priority: number): void;
   /** Ends the command, and all that it has started. */
   kill(): void;
 }
 
 /**
- * Starts a command behind the sandbox, with nothing of the host's environment, in this package's folder. `stdio` are its descriptors from 0 on; the filter of
- * system calls goes on one behind them, which bubblewrap closes before the command starts. Throws EDGE_CELL_START when there is no user left.
+ * Starts a command behind the sandbox, with nothing of the host's environment, in this package's folder. `stdio` are its descriptors from 0 on. Throws
+ * EDGE_CELL_START when there is no user left.
  */
 export function spawnBehind(
   sandbox: Sandbox,
   command: readonly string[],
   stdio: readonly ('ignore' | 'pipe' | Socket)[],
-): Inmate {
-  const id = sandbox.ids?.take();
-  let isTaken = true;
-  const release = (): void => {
-    if (isTaken && id !== undefined) sandbox.ids?.give(id);
-    isTaken = false;
-  };
-  const filterFd = sandbox.filter === undefined ? undefined : stdio.length;
-  const [program = '', ...args] = [...sandbox.command(id, filterFd), ...command];
+): Inmate<ChildProcess> {
+  const { whole, release } = compose(sandbox, command, stdio.length);
   let child: ChildProcess;
   try {
-    child = spawn(program, args, {
-      cwd: ownFolder(),
-      env: CELL_ENVIRONMENT,
-      stdio: [...stdio, ...(filterFd === undefined ? [] : ['pipe' as const])],
-      // A group of its own: Ctrl-C in a terminal goes to the whole group, and would end cells before the application has finished what runs.
-      detached: process.platform !== 'win32',
-    });
+    child = startCommand(whole, stdio, sandbox.filter);
   } catch (error) {
     release();
     throw error;
@@ -60,61 +54,81 @@ export function spawnBehind(
   child.once('error', () => {
     if (child.pid === undefined) release();
   });
-  // Without free descriptors for its pipes there is no process and, against the types, no stdio either.
-  if (filterFd !== undefined && child.pid !== undefined) sendFilter(child.stdio[filterFd], sandbox.filter);
+  const ending = endingOf(sandbox);
   return {
     child,
+    opened: undefined,
     get pid() {
-      if (!sandbox.isWrapped || child.pid === undefined) return child.pid;
-      // A command of the owner's own may start another process or become the cell.
-      return descendantsOf(child.pid).at(-1) ?? (sandbox.state.mode === 'custom' ? child.pid : undefined);
+      return pidOf(child, ending);
     },
-    kill: () => killTree(child, sandbox),
+    setPriority(priority) {
+      const { pid } = child;
+      if (pid !== undefined && child.exitCode === null && child.signalCode === null) setTreePriority(pid, priority);
+    },
+    kill: () => killTree(child, ending),
   };
 }
 
 /**
- * A wrapper waits for the cell and ends after it: it is the cell that is ended, so that nothing is left when the wrapper has exited. The wrapper
- * is stopped meanwhile, or it could start the cell between the look at its children and its own end. Until it has exited it is looked at
- * again: what was found may have been a helper of its own.
+ * Has a command started by the launcher, or starts it here when there is none. Sockets among its descriptors are the last of them, and are not the
+ * caller's any more.
  */
-function killTree(child: ChildProcess, sandbox: Sandbox): void {
-  const { pid, exitCode, signalCode } = child;
-  if (pid === undefined || exitCode !== null || signalCode !== null) return;
-  if (sandbox.isWrapped) {
-    signal(pid, 'SIGSTOP');
-    const inside = descendantsOf(pid);
-    for (const descendant of inside) signal(descendant, 'SIGKILL');
-    if (inside.length > 0 && sandbox.state.mode !== 'custom') {
-      signal(pid, 'SIGCONT');
-      setTimeout(() => killTree(child, sandbox), LOOK_AGAIN_MS).unref();
-      return;
-    }
-  } else endDescendants(pid);
-  // A process that is being stopped may still be in the middle of a fork: a child that no look has found yet is in its group.
-  if (process.platform !== 'win32') signal(-pid, 'SIGKILL');
-  child.kill('SIGKILL');
-}
-
-/** Where no namespace ends with the cell: what it has started is stopped first, since a process that is stopped forks no more. */
-function endDescendants(root: number): void {
-  signal(root, 'SIGSTOP');
-  const stopped = new Set<number>();
-  for (let round = 0; round < MAX_STOP_ROUNDS; round++) {
-    const found = descendantsOf(root).filter(pid => !stopped.has(pid));
-    if (found.length === 0) break;
-    for (const pid of found) {
-      stopped.add(pid);
-      signal(pid, 'SIGSTOP');
-    }
-  }
-  for (const pid of stopped) signal(pid, 'SIGKILL');
-}
-
-function signal(pid: number, name: NodeJS.Signals): void {
+export function launchBehind(
+  launcher: Launcher | undefined,
+  sandbox: Sandbox,
+  command: readonly string[],
+  stdio: readonly ('ignore' | 'pipe' | Socket)[],
+): Inmate {
+  const inherited = stdio.filter(each => each instanceof Socket);
+  let isTaken = false;
   try {
-    process.kill(pid, name);
-  } catch {
-    // It has ended.
+    if (launcher?.isUp !== true) {
+      launcher?.isWanted();
+      return spawnBehind(sandbox, command, stdio);
+    }
+    const { whole, release } = compose(sandbox, command, stdio.length);
+    const ending = endingOf(sandbox);
+    const pipes = stdio.filter((each): each is 'ignore' | 'pipe' => !(each instanceof Socket));
+    isTaken = true;
+    const child = launcher.launch({ command: whole, stdio: pipes, filter: sandbox.filter, ...ending }, inherited);
+    child.once('exit', release);
+    child.once('error', release);
+    return {
+      child,
+      opened: child.opened,
+      get pid() {
+        return pidOf(child, ending);
+      },
+      setPriority: priority => child.setPriority(priority),
+      kill: () => child.kill(),
+    };
+  } finally {
+    // A process has its own by now.
+    if (!isTaken) for (const socket of inherited) socket.destroy();
   }
+}
+
+/** The command behind the sandbox, for a user of its own if there are any, until `release`. */
+function compose(
+  sandbox: Sandbox,
+  command: readonly string[],
+  filterFd: number,
+): { readonly whole: readonly string[]; readonly release: () => void } {
+  const id = sandbox.ids?.take();
+  let isTaken = true;
+  const release = (): void => {
+    if (isTaken && id !== undefined) sandbox.ids?.give(id);
+    isTaken = false;
+  };
+  return { whole: [...sandbox.command(id, sandbox.filter && filterFd), ...command], release };
+}
+
+function endingOf({ isWrapped, state }: Sandbox): Ending {
+  return { isWrapped, isCustom: state.mode === 'custom' };
+}
+
+function pidOf({ pid }: StartedProcess, { isWrapped, isCustom }: Ending): number | undefined {
+  if (!isWrapped || pid === undefined) return pid;
+  // A command of the owner's own may start another process or become the cell.
+  return descendantsOf(pid).at(-1) ?? (isCustom ? pid : undefined);
 }

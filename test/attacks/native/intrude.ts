@@ -1,4 +1,5 @@
 /** Native code in the place of Node, behind the wall that cells have: started on the same way as a cell, with the same command before it. */
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -31,7 +32,7 @@ export function startIntruder(
   sandbox: Sandbox,
   path: string,
   words: readonly string[],
-): Inmate & { readonly finished: Promise<Findings> } {
+): Inmate<ChildProcess> & { readonly finished: Promise<Findings> } {
   const program = sandbox.state.root ? INSIDE : path;
   const inmate = spawnBehind(
     withFiles(sandbox, [{ path, inside: INSIDE }]),
@@ -53,7 +54,7 @@ export async function startNeighbour(t: ExecutionContext, sandbox: Sandbox, path
 }
 
 /** The process that waits, when it does. */
-export async function waitingPid(inmate: Inmate): Promise<number> {
+export async function waitingPid(inmate: Inmate<ChildProcess>): Promise<number> {
   const { child } = inmate;
   for (let text = ''; !text.includes('waiting'); ) {
     const [chunk] = await once(child.stdout ?? child, 'data');
@@ -64,7 +65,7 @@ export async function waitingPid(inmate: Inmate): Promise<number> {
   return pid;
 }
 
-async function read({ child }: Inmate): Promise<Findings> {
+async function read({ child }: Inmate<ChildProcess>): Promise<Findings> {
   let text = '';
   let errors = '';
   let echo = '';

@@ -1,0 +1,218 @@
+/**
+ * Has cells started by a small process of our own. fork() copies the page tables of who calls it and stops its main thread until the program runs: 12 ms
+ * for an application with 200 MB, 32 ms for one with 800 (Node 20.20). One launcher for all hosts of a process, from the first few cells on; it
+ * ends when no host is left, and with the application.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { Socket } from 'node:net';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { ownFolder } from '../package-paths.js';
+import { killTree } from '../sandbox/command.js';
+import { LaunchedProcess } from './launched-process.js';
+import type { Ending, LaunchReport, LaunchRequest } from './messages.js';
+
+const MAIN = fileURLToPath(new URL('../launch-main.bundle.cjs', import.meta.url));
+/** It starts programs and holds nothing. */
+const FLAGS = [
+  '--no-warnings',
+  '--max-old-space-size=32',
+  '--max-semi-space-size=1',
+  '--single-threaded',
+  '--optimize-for-size',
+];
+/** Cells that an application starts itself before it has a launcher, which takes memory for as long as it lives. */
+const FIRST_CELLS = 4;
+/** It ends when it has had nothing to do for so long. */
+const IDLE_MS = 60_000;
+/** A launcher that was lost is started again by the cell after next. */
+const CELLS_AFTER_LOSS = 1;
+
+export interface LaunchCommand extends Ending {
+  readonly command: readonly string[];
+  readonly stdio: readonly ('ignore' | 'pipe')[];
+  readonly filter: Buffer | undefined;
+}
+
+interface Entry {
+  readonly launched: LaunchedProcess;
+  readonly ending: Ending;
+  /** What it inherits, until it has it. */
+  readonly inherited: readonly Socket[];
+}
+
+export class Launcher {
+  #child: ChildProcess | undefined;
+  #isUp = false;
+  #cellsLeft = FIRST_CELLS;
+  #next = 0;
+  readonly #entries = new Map<number, Entry>();
+  /** Launches that are not open yet: the application waits for them. */
+  readonly #opening = new Set<number>();
+  #idle: NodeJS.Timeout | undefined;
+  readonly #filters = new WeakMap<Buffer, string>();
+
+  /** It takes commands. Otherwise they are started by the application itself. */
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** A cell is started without it. After some of them it is worth its memory. */
+  isWanted(): void {
+    if (this.#child !== undefined || process.platform === 'win32') return;
+    if (this.#cellsLeft-- > 0) return;
+    this.#start();
+  }
+
+  /** The sockets are those that the command inherits behind its other descriptors; they are not the caller's any more. */
+  launch(command: LaunchCommand, inherited: readonly Socket[]): LaunchedProcess {
+    const id = ++this.#next;
+    const launched = new LaunchedProcess({
+      kill: () => this.#send({ op: 'kill', id }),
+      setPriority: priority => this.#send({ op: 'priority', id, priority }),
+    });
+    const { stdio, filter, isWrapped, isCustom } = command;
+    const ending = { isWrapped, isCustom };
+    this.#entries.set(id, { launched, ending, inherited });
+    this.#opening.add(id);
+    clearTimeout(this.#idle);
+    this.#child?.channel?.ref();
+    for (const socket of inherited) this.#send({ op: 'socket', id }, socket);
+    this.#send({ op: 'launch', id, command: command.command, stdio, filter: this.#text(filter), ...ending });
+    return launched;
+  }
+
+  /** Ends it; its cells have ended before. Resolves when it is gone. */
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    clearTimeout(this.#idle);
+    this.#isUp = false;
+    child.ref();
+    const ended = once(child, 'exit');
+    if (child.connected) child.disconnect();
+    await ended;
+  }
+
+  #start(): void {
+    let child: ChildProcess;
+    try {
+      child = fork(MAIN, [], {
+        execArgv: FLAGS,
+        env: {},
+        cwd: ownFolder(),
+        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+        // As cells: Ctrl-C in a terminal does not go to it.
+        detached: true,
+      });
+    } catch {
+      this.#cellsLeft = FIRST_CELLS;
+      return;
+    }
+    this.#child = child;
+    child.unref();
+    child.channel?.unref();
+    child.on('message', (report, socket) => this.#receive(report as LaunchReport, socket)); // of our own program
+    // 'exit' follows, if it was started.
+    child.on('error', () => {
+      if (child.pid === undefined) this.#lost(child);
+    });
+    child.once('exit', () => this.#lost(child));
+  }
+
+  #receive(report: LaunchReport, socket: unknown): void {
+    if (report.op === 'up') {
+      this.#isUp = this.#child?.connected === true;
+      return;
+    }
+    const entry = this.#entries.get(report.id);
+    if (entry === undefined) {
+      if (socket instanceof Socket) socket.destroy();
+      return;
+    }
+    const { launched } = entry;
+    switch (report.op) {
+      case 'started':
+        launched.pid = report.pid;
+        return;
+      case 'socket':
+        launched.stdio[report.fd] = socket instanceof Socket ? socket : null;
+        return;
+      case 'open':
+        this.#settled(report.id);
+        launched.open();
+        return;
+      case 'failed':
+        this.#remove(report.id, entry);
+        launched.failed(report.message);
+        return;
+      case 'exit':
+        this.#remove(report.id, entry);
+        launched.ended(report.code, report.signal);
+        return;
+      default:
+    }
+  }
+
+  #settled(id: number): void {
+    if (this.#opening.delete(id) && this.#opening.size === 0) this.#child?.channel?.unref();
+  }
+
+  #remove(id: number, { inherited }: Entry): void {
+    this.#entries.delete(id);
+    this.#settled(id);
+    if (this.#entries.size === 0) this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref();
+    // Those that did not get away.
+    for (const socket of inherited) socket.destroy();
+  }
+
+  #send(request: LaunchRequest, socket?: Socket): void {
+    // What fails is told by the launcher's end.
+    if (this.#child?.connected === true) this.#child.send(request, socket, { keepOpen: false }, () => {});
+  }
+
+  #text(filter: Buffer | undefined): string | undefined {
+    if (filter === undefined) return undefined;
+    const text = this.#filters.get(filter) ?? filter.toString('base64');
+    this.#filters.set(filter, text);
+    return text;
+  }
+
+  /** Wrapped cells have ended with it. Others would go on. */
+  #lost(child: ChildProcess): void {
+    if (this.#child !== child) return;
+    clearTimeout(this.#idle);
+    this.#child = undefined;
+    this.#isUp = false;
+    this.#cellsLeft = child.exitCode === 0 ? FIRST_CELLS : CELLS_AFTER_LOSS;
+    for (const [id, entry] of [...this.#entries]) {
+      this.#remove(id, entry);
+      const { launched, ending } = entry;
+      if (launched.pid === undefined) launched.failed('The process that starts cells has ended');
+      else {
+        killTree(launched, ending);
+        launched.ended(null, 'SIGKILL');
+      }
+    }
+  }
+}
+
+const shared = new Launcher();
+let users = 0;
+
+/** The launcher of this process, until `release` was called as often. */
+export function useLauncher(): Launcher {
+  users++;
+  return shared;
+}
+
+/** The cells of who calls it have ended. Resolves, for the last one, when the launcher has ended. */
+export async function releaseLauncher(): Promise<void> {
+  users--;
+  if (users === 0) await shared.close();
+}
