@@ -24,6 +24,7 @@ const waiting: Extract<LaunchRequest, { op: 'launch' }>[] = [];
 let isSending = false;
 let isEnding = false;
 
+process.title = 'edgehost-launch';
 process.on('message', (request: LaunchRequest, socket: unknown) => {
   switch (request.op) {
     case 'socket':

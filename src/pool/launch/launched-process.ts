@@ -18,6 +18,7 @@ export class LaunchedProcess extends EventEmitter {
   exitCode: number | null = null;
   signalCode: NodeJS.Signals | null = null;
   readonly #control: LaunchedControl;
+  #hasFailed = false;
   #onOpen: () => void = () => {};
 
   constructor(control: LaunchedControl) {
@@ -34,7 +35,7 @@ export class LaunchedProcess extends EventEmitter {
   }
 
   get hasEnded(): boolean {
-    return this.exitCode !== null || this.signalCode !== null;
+    return this.#hasFailed || this.exitCode !== null || this.signalCode !== null;
   }
 
   kill(): void {
@@ -51,6 +52,7 @@ export class LaunchedProcess extends EventEmitter {
   }
 
   failed(message: string): void {
+    this.#hasFailed = true;
     this.#destroy();
     this.emit('error', new Error(message));
   }

@@ -26,6 +26,10 @@ const FLAGS = [
 const FIRST_CELLS = 4;
 /** It ends when it has had nothing to do for so long. */
 const IDLE_MS = 60_000;
+/** A launcher that has not started a command by then is stuck, and is ended with its cells. */
+const ANSWERS_WITHIN_MS = 20_000;
+/** What it has said while the application was busy comes first. */
+const LOOK_AGAIN_MS = 1000;
 /** A launcher that was lost is started again by the cell after next. */
 const CELLS_AFTER_LOSS = 1;
 
@@ -40,6 +44,7 @@ interface Entry {
   readonly ending: Ending;
   /** What it inherits, until it has it. */
   readonly inherited: readonly Socket[];
+  readonly overdue: NodeJS.Timeout;
 }
 
 export class Launcher {
@@ -48,8 +53,6 @@ export class Launcher {
   #cellsLeft = FIRST_CELLS;
   #next = 0;
   readonly #entries = new Map<number, Entry>();
-  /** Launches that are not open yet: the application waits for them. */
-  readonly #opening = new Set<number>();
   #idle: NodeJS.Timeout | undefined;
   readonly #filters = new WeakMap<Buffer, string>();
 
@@ -69,7 +72,7 @@ export class Launcher {
     this.#start();
   }
 
-  /** The sockets are those that the command inherits behind its other descriptors; they are not the caller's any more. */
+  /** The sockets are those that the command inherits behind its other descriptors, over which nothing has come yet; they are not the caller's any more. */
   launch(command: LaunchCommand, inherited: readonly Socket[]): LaunchedProcess {
     const id = ++this.#next;
     const launched = new LaunchedProcess({
@@ -78,9 +81,9 @@ export class Launcher {
     });
     const { stdio, filter, isWrapped, isCustom } = command;
     const ending = { isWrapped, isCustom };
-    this.#entries.set(id, { launched, ending, inherited });
-    this.#opening.add(id);
+    this.#entries.set(id, { launched, ending, inherited, overdue: this.#watch(launched) });
     clearTimeout(this.#idle);
+    // A child of the application itself would keep it running, too.
     this.#child?.channel?.ref();
     for (const socket of inherited) this.#send({ op: 'socket', id }, socket);
     this.#send({ op: 'launch', id, command: command.command, stdio, filter: this.#text(filter), ...ending });
@@ -138,13 +141,13 @@ export class Launcher {
     const { launched } = entry;
     switch (report.op) {
       case 'started':
+        clearTimeout(entry.overdue);
         launched.pid = report.pid;
         return;
       case 'socket':
         launched.stdio[report.fd] = socket instanceof Socket ? socket : null;
         return;
       case 'open':
-        this.#settled(report.id);
         launched.open();
         return;
       case 'failed':
@@ -159,16 +162,24 @@ export class Launcher {
     }
   }
 
-  #settled(id: number): void {
-    if (this.#opening.delete(id) && this.#opening.size === 0) this.#child?.channel?.unref();
-  }
-
-  #remove(id: number, { inherited }: Entry): void {
+  #remove(id: number, { inherited, overdue }: Entry): void {
+    clearTimeout(overdue);
     this.#entries.delete(id);
-    this.#settled(id);
-    if (this.#entries.size === 0) this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref();
+    if (this.#entries.size === 0) {
+      this.#child?.channel?.unref();
+      this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref();
+    }
     // Those that did not get away.
     for (const socket of inherited) socket.destroy();
+  }
+
+  /** Ends a launcher that does not start the command in time, unless the timer is cleared. */
+  #watch(launched: LaunchedProcess): NodeJS.Timeout {
+    const child = this.#child;
+    const lookAgain = (): void => {
+      if (launched.pid === undefined && !launched.hasEnded) child?.kill('SIGKILL');
+    };
+    return setTimeout(() => setTimeout(lookAgain, LOOK_AGAIN_MS).unref(), ANSWERS_WITHIN_MS).unref();
   }
 
   #send(request: LaunchRequest, socket?: Socket): void {
