@@ -8,6 +8,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { EdgeError } from '../../../quotas/errors.js';
 import { FairQueue } from '../../../quotas/host/fair-queue.js';
+import { SlowWork } from '../../sql/lanes/slow-work.js';
 import { SqlProcess } from './sql-process.js';
 
 const PLACES = Math.max(2, Math.min(8, availableParallelism()));
@@ -15,9 +16,6 @@ const PLACES = Math.max(2, Math.min(8, availableParallelism()));
 const PLACES_OF_ACCOUNT = 2;
 /** An object that has a process for so long is slow. */
 const SLOW_MS = 250;
-/** Slow ones at once, and of one account: with one more, that of the account with the most which has had its process longest loses it. */
-const MAX_SLOW = 6;
-const SLOW_OF_ACCOUNT = 2;
 /** A process without work ends. */
 const IDLE_MS = 30_000;
 const MAX_WAITING = 4096;
@@ -38,8 +36,7 @@ export class SqlPool {
     maxWaiting: MAX_WAITING,
   });
   readonly #processes = new Set<SqlProcess>();
-  /** What ends each, and whose it is: the longest first. */
-  readonly #slow = new Map<() => void, object>();
+  readonly #slow = new SlowWork();
   readonly #directory: string | undefined = undefined;
   #reaper: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -84,7 +81,7 @@ export class SqlPool {
       isSlow = true;
       taken.lower();
       leavePlace();
-      this.#beSlow(overload, owner);
+      this.#slow.add(owner, overload);
     }, SLOW_MS);
     timer.unref();
     let hasLeft = false;
@@ -102,21 +99,6 @@ export class SqlPool {
         leavePlace();
       },
     };
-  }
-
-  #beSlow(overload: () => void, owner: object): void {
-    this.#slow.set(overload, owner);
-    const counts = new Map<object, number>();
-    for (const each of this.#slow.values()) counts.set(each, (counts.get(each) ?? 0) + 1);
-    let most = owner;
-    for (const [each, count] of counts) if (count > (counts.get(most) ?? 0)) most = each;
-    if (this.#slow.size <= MAX_SLOW && (counts.get(most) ?? 0) <= SLOW_OF_ACCOUNT) return;
-    for (const [end, whose] of this.#slow) {
-      if (whose !== most) continue;
-      this.#slow.delete(end);
-      end();
-      return;
-    }
   }
 
   async close(): Promise<void> {

@@ -1,21 +1,14 @@
 /** A process with databases of objects, from the host's side. One object at a time uses it. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { constants, setPriority, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import process from 'node:process';
-import type { Duplex } from 'node:stream';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PRIVATE_DIRECTORY_MODE } from '../../../storage/files/private-directory.js';
-import { FrameReader, frame } from '../../sql/engine/frames.js';
+import { EngineProcess } from '../../sql/lanes/engine-process.js';
 import type { SqlRequest, SqlResponse } from './messages.js';
 
 const MAIN = fileURLToPath(new URL('./engine/main.js', import.meta.url));
-/** Of JavaScript, beside SQLite's memory. */
-const FLAGS = ['--no-warnings', '--max-old-space-size=192', '--max-semi-space-size=4'];
-/** A process that was told to end does so at once. */
-const KILL_AFTER_MS = 500;
 /** Databases that stay open in one process, and their bytes. */
 const MAX_OPEN = 16;
 const MAX_OPEN_BYTES = 256 * 1024 * 1024;
@@ -42,18 +35,13 @@ export class SqlProcessEnded extends Error {
 }
 
 export class SqlProcess {
-  readonly #child: ChildProcess;
-  readonly #pipe: Duplex;
-  readonly #control: Duplex;
+  readonly #process: EngineProcess;
   readonly #directory: string;
   readonly #waiting: Waiting[] = [];
   /** Databases that are open, by path, that which was used last at the end. */
   readonly #open = new Map<string, { bytes: number; readonly onClose: () => void }>();
-  #kill: NodeJS.Timeout | undefined;
-  #said = '';
   #files = 0;
   readonly ended: Promise<void>;
-  isEnding = false;
   isUsed = false;
   idleSince = 0;
 
@@ -61,33 +49,12 @@ export class SqlProcess {
   constructor(parent = tmpdir()) {
     mkdirSync(parent, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
     this.#directory = mkdtempSync(join(parent, 'edgehost-objects-'));
-    const child = spawn(process.execPath, [...FLAGS, MAIN], {
-      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
-      env: {},
-      // Nothing of the host's own folder: what it opens has an absolute path.
-      cwd: dirname(MAIN),
-      windowsHide: true,
-    });
-    this.#child = child;
-    this.#control = child.stdio[3] as Duplex; // as stdio above says
-    this.#pipe = child.stdio[4] as Duplex; // as stdio above says
-    const reader = new FrameReader((head, payload) => this.#receive(head as SqlResponse, payload)); // our own process
-    this.#pipe.on('data', (chunk: Buffer) => {
-      try {
-        reader.push(chunk);
-      } catch {
-        this.end();
-      }
-    });
-    this.#control.on('data', (chunk: Buffer) => {
-      if (this.#said.length < 200) this.#said += chunk.toString();
-    });
-    for (const stream of [this.#pipe, this.#control]) stream.on('error', () => {});
-    this.ended = new Promise<void>(resolve => {
-      child.once('error', resolve);
-      child.once('close', resolve);
-    }).then(() => this.#onEnd());
-    this.unref();
+    this.#process = new EngineProcess(MAIN, (head, payload) => this.#receive(head as SqlResponse, payload)); // our own process
+    this.ended = this.#process.ended.then(() => this.#onEnd());
+  }
+
+  get isEnding(): boolean {
+    return this.#process.isEnding;
   }
 
   /** A path that no other database of it has. */
@@ -98,12 +65,10 @@ export class SqlProcess {
   /** Rejects with SqlProcessEnded. */
   request(head: SqlRequest, ...payload: readonly Uint8Array[]): Promise<SqlAnswer> {
     if (this.isEnding) return Promise.reject(new SqlProcessEnded(false));
-    this.#child.ref();
+    this.#process.ref();
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
-      this.#pipe.cork();
-      for (const part of frame(head, payload)) this.#pipe.write(part);
-      this.#pipe.uncork();
+      this.#process.send(head, payload);
     });
   }
 
@@ -131,57 +96,28 @@ export class SqlProcess {
 
   /** Ends the process, whatever it does. */
   stop(): void {
-    if (this.isEnding) return;
-    this.isEnding = true;
-    this.#ref();
-    this.#control.write('x');
-    this.#kill = setTimeout(() => this.end(), KILL_AFTER_MS);
-    this.#kill.unref();
+    this.#process.stop();
   }
 
   end(): void {
-    this.isEnding = true;
-    this.#ref();
-    this.#child.kill('SIGKILL');
+    this.#process.end();
   }
 
   /** It runs something long: what is short goes first. */
   lower(): void {
-    try {
-      if (this.#child.pid !== undefined) setPriority(this.#child.pid, constants.priority.PRIORITY_LOW);
-    } catch {
-      // It has ended, or the system does not allow it.
-    }
-  }
-
-  /** It does not keep an application running that has nothing else to do. */
-  unref(): void {
-    this.#child.unref();
-    for (const stream of this.#child.stdio) {
-      if (stream && 'unref' in stream && typeof stream.unref === 'function') stream.unref();
-    }
-  }
-
-  /** Its end is waited for, with that of its pipes. */
-  #ref(): void {
-    this.#child.ref();
-    for (const stream of this.#child.stdio) {
-      if (stream && 'ref' in stream && typeof stream.ref === 'function') stream.ref();
-    }
+    this.#process.lower();
   }
 
   #receive(head: SqlResponse, payload: Buffer): void {
     const waiting = this.#waiting.shift();
-    if (this.#waiting.length === 0 && !this.isEnding) this.unref();
+    if (this.#waiting.length === 0) this.#process.unref();
     waiting?.resolve({ head, payload });
   }
 
   async #onEnd(): Promise<void> {
-    clearTimeout(this.#kill);
-    this.isEnding = true;
     for (const { onClose } of this.#open.values()) onClose();
     this.#open.clear();
-    const error = new SqlProcessEnded(this.#said.includes('"memory"'));
+    const error = new SqlProcessEnded(this.#process.lastWord.includes('"memory"'));
     for (const { reject } of this.#waiting.splice(0)) reject(error);
     await rm(this.#directory, { recursive: true, force: true }).catch(() => {});
   }

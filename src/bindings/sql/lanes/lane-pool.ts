@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { FairQueue } from '../../../quotas/host/fair-queue.js';
 import { type GroupListener, type GroupPayload, Lane, LaneEnded } from './lane.js';
+import { SlowWork } from './slow-work.js';
 
 const PLACES = Math.max(2, Math.min(8, availableParallelism()));
 /** The groups of one account that run at once. */
@@ -12,8 +13,6 @@ const PLACES_OF_ACCOUNT = 2;
 const TICK_MS = 50;
 /** A group that runs for this long is slow. */
 const SLOW_MS = 250;
-/** Slow groups at once; when there is one more, that which has run longest ends. */
-const MAX_SLOW = 6;
 /** A process without work ends. */
 const IDLE_MS = 30_000;
 const MAX_WAITING = 4096;
@@ -30,6 +29,7 @@ interface SlowGroup {
   hasPlace: boolean;
   readonly owner: LaneOwner;
   readonly hooks: GroupHooks;
+  readonly overload: () => void;
 }
 
 export class LanePool {
@@ -41,7 +41,7 @@ export class LanePool {
   });
   readonly #lanes = new Set<Lane>();
   readonly #groups = new Set<SlowGroup>();
-  readonly #slow = new Set<SlowGroup>();
+  readonly #slow = new SlowWork();
   #ticker: NodeJS.Timeout | undefined;
   readonly #owners = new WeakMap<object, { running: number; readonly waiting: (() => void)[] }>();
   #reaper: NodeJS.Timeout | undefined;
@@ -61,7 +61,15 @@ export class LanePool {
   ): Promise<void> {
     const entered = this.#enterAccount(owner);
     if (entered !== undefined) await entered;
-    const slow: SlowGroup = { lane: undefined, beganAt: 0, isSlow: false, hasPlace: false, owner, hooks };
+    const slow: SlowGroup = {
+      lane: undefined,
+      beganAt: 0,
+      isSlow: false,
+      hasPlace: false,
+      owner,
+      hooks,
+      overload: () => hooks.onOverload(),
+    };
     try {
       const place = this.#queue.enter(owner, 1);
       if (place !== undefined) await place;
@@ -86,7 +94,7 @@ export class LanePool {
       }
     } finally {
       this.#groups.delete(slow);
-      this.#slow.delete(slow);
+      this.#slow.delete(slow.overload);
       // It has a low priority now.
       if (slow.isSlow) slow.lane?.end();
       this.#leave(slow);
@@ -129,9 +137,7 @@ export class LanePool {
   #beSlow(group: SlowGroup): void {
     group.isSlow = true;
     group.lane?.lower();
-    this.#slow.add(group);
-    const [longest] = this.#slow;
-    if (this.#slow.size > MAX_SLOW) longest?.hooks.onOverload();
+    this.#slow.add(group.owner, group.overload);
     this.#leave(group);
   }
 

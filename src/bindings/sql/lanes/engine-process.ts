@@ -1,0 +1,117 @@
+/** A process of the engine, from the host's side: its start, its messages, and how it ends. What it runs is its owner's. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { constants, setPriority } from 'node:os';
+import { dirname } from 'node:path';
+import process from 'node:process';
+import { FrameReader, frame } from '../engine/frames.js';
+
+/** Of JavaScript, beside SQLite's memory. */
+const FLAGS = ['--no-warnings', '--max-old-space-size=192', '--max-semi-space-size=4'];
+/** A process that was told to end does so at once. */
+const KILL_AFTER_MS = 500;
+/** Of its last word: why it ended, and at which job. */
+const MAX_WORD_CHARACTERS = 200;
+
+export class EngineProcess {
+  /** What it said at its end: JSON of a reason and a job; empty when it ended without a word. */
+  lastWord = '';
+  /** It is about to end, or has ended. */
+  isEnding = false;
+  readonly ended: Promise<void>;
+  readonly #child: ChildProcess;
+  readonly #control: Socket;
+  readonly #messages: Socket;
+  #kill: NodeJS.Timeout | undefined;
+
+  /**
+   * @param main its program
+   * @param onMessage a message that it has sent
+   */
+  constructor(main: string, onMessage: (head: unknown, payload: Buffer) => void) {
+    const child = spawn(process.execPath, [...FLAGS, main], {
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+      env: {},
+      // Nothing of the host's own folder: what it opens has an absolute path.
+      cwd: dirname(main),
+      windowsHide: true,
+    });
+    this.#child = child;
+    this.#control = child.stdio[3] as Socket; // as stdio above says
+    this.#messages = child.stdio[4] as Socket; // as stdio above says
+    const reader = new FrameReader(onMessage);
+    this.#messages.on('data', (chunk: Buffer) => {
+      try {
+        reader.push(chunk);
+      } catch {
+        this.end();
+      }
+    });
+    this.#control.on('data', (chunk: Buffer) => {
+      if (this.lastWord.length < MAX_WORD_CHARACTERS) this.lastWord += chunk.toString();
+    });
+    // Its end is told by 'close'; when the host is gone it ends itself.
+    for (const stream of [this.#control, this.#messages]) stream.on('error', () => {});
+    this.ended = new Promise<void>(resolve => {
+      child.once('error', () => resolve());
+      child.once('close', () => resolve());
+    }).then(() => {
+      clearTimeout(this.#kill);
+      this.isEnding = true;
+    });
+    // What runs, or ran, in it waits for their end, and with it perhaps the application.
+    child.once('exit', () => this.#ref());
+    this.unref();
+  }
+
+  send(head: object, payload: readonly Uint8Array[]): void {
+    const parts = frame(head, payload);
+    if (parts.length > 1) this.#messages.cork();
+    for (const part of parts) this.#messages.write(part);
+    if (parts.length > 1) this.#messages.uncork();
+  }
+
+  /** It runs something that the application waits for. */
+  ref(): void {
+    this.#child.ref();
+  }
+
+  /** It does not keep an application running that has nothing else to do, unless its end is waited for. */
+  unref(): void {
+    if (this.isEnding) return;
+    this.#child.unref();
+    this.#control.unref();
+    this.#messages.unref();
+  }
+
+  /** Ends it in order, whatever it runs; its last word says what that was. */
+  stop(): void {
+    if (this.isEnding) return;
+    this.isEnding = true;
+    this.#ref();
+    this.#control.write('x');
+    this.#kill = setTimeout(() => this.end(), KILL_AFTER_MS);
+    this.#kill.unref();
+  }
+
+  end(): void {
+    this.isEnding = true;
+    this.#ref();
+    this.#child.kill('SIGKILL');
+  }
+
+  /** It runs something long: what is short goes first. */
+  lower(): void {
+    try {
+      if (this.#child.pid !== undefined) setPriority(this.#child.pid, constants.priority.PRIORITY_LOW);
+    } catch {
+      // It has ended, or the system does not allow it.
+    }
+  }
+
+  #ref(): void {
+    this.#child.ref();
+    this.#control.ref();
+    this.#messages.ref();
+  }
+}
