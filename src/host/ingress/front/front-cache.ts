@@ -15,6 +15,7 @@ import type { HostShare } from '../../../quotas/host/host-share.js';
 import type { FunctionRunner } from '../../invocation/function-runner.js';
 import { FetchStart } from '../../invocation/invocation-start.js';
 import type { AnswerBody } from '../../invocation/response-sink.js';
+import type { Coding } from '../compression/accepted-coding.js';
 import { isClosed, type Next, NodeSink } from '../node-sink.js';
 import { BackgroundSink } from './background-sink.js';
 import { Fill, type FrontRules } from './fill.js';
@@ -27,8 +28,8 @@ export interface Visit {
   readonly next: Next | undefined;
   readonly url: string;
   readonly runner: FunctionRunner;
-  /** Whether the response may be compressed. */
-  readonly compression: boolean;
+  /** Those by which the response may be compressed. */
+  readonly codings: readonly Coding[];
   readonly mode: RouteMode;
   /** Runs the function for it. With a fill, that hears of the answer. */
   readonly run: (fill?: Fill) => void;
@@ -242,7 +243,7 @@ const EMPTY = Buffer.alloc(0);
 /** The body of an answer that has none, or all of it at once. */
 const NO_BODY: AnswerBody = { read: () => undefined, incoming: 'ended', stopReading: () => {} };
 
-function send({ request, response, runner, next, compression }: Visit, hit: CacheHit, work: CallWork): void {
+function send({ request, response, runner, next, codings }: Visit, hit: CacheHit, work: CallWork): void {
   work.charge(HOST_COSTS.callMs);
   const { body, status, statusText } = hit;
   const headers = [
@@ -253,7 +254,7 @@ function send({ request, response, runner, next, compression }: Visit, hit: Cach
     `EdgeHost; hit; ttl=${hit.ttlSeconds}`,
   ];
   const head = { statusText, headers };
-  const sink = new NodeSink(request, response, runner.context, next, compression);
+  const sink = new NodeSink(request, response, runner.context, next, codings);
   if (body === null) sink.answer(status, head, EMPTY, true, NO_BODY);
   else if (body instanceof Uint8Array)
     sink.answer(status, head, Buffer.from(body.buffer, body.byteOffset, body.byteLength), true, NO_BODY);
