@@ -117,12 +117,13 @@ export class FrontCache {
         return;
       }
       if (found?.kind === 'hit') {
+        runner.context.onFronted?.(found.isStale ? 'stale' : 'hit');
         send(visit, found, place.work);
         if (found.isStale) await this.#refresh(visit, place, keyOf(account, place), found.epoch);
         return;
       }
       if (found === undefined || request.method !== 'GET' || hasConditions(request.rawHeaders)) {
-        visit.run();
+        runMissed(visit);
         return;
       }
       const key = keyOf(account, place);
@@ -135,7 +136,7 @@ export class FrontCache {
       untilMs = untilMs === 0 ? performance.now() + WAIT_MS : untilMs;
       const outcome = await within(others.outcome, untilMs - performance.now());
       if (outcome === 'kept' || outcome === 'failed') continue;
-      if (!isClosed(response)) visit.run();
+      if (!isClosed(response)) runMissed(visit);
       return;
     }
   }
@@ -145,7 +146,7 @@ export class FrontCache {
     const fill = this.#newFill(visit, place, key, epoch, rules);
     // Also when it was answered in another way than by the function.
     visit.response.once('close', () => fill.fail('The client is gone'));
-    visit.run(fill);
+    runMissed(visit, fill);
   }
 
   async #refresh(visit: Visit, place: Place, key: string, epoch: number): Promise<void> {
@@ -256,9 +257,10 @@ function send({ request, response, runner, next, codings }: Visit, hit: CacheHit
   const head = { statusText, headers };
   const sink = new NodeSink(request, response, runner.context, next, codings);
   if (body === null) sink.answer(status, head, EMPTY, true, NO_BODY);
-  else if (body instanceof Uint8Array)
+  else if (body instanceof Uint8Array) {
+    if (request.method !== 'HEAD') runner.context.onFrontedBytes?.(body.byteLength);
     sink.answer(status, head, Buffer.from(body.buffer, body.byteOffset, body.byteLength), true, NO_BODY);
-  else if (request.method === 'HEAD') {
+  } else if (request.method === 'HEAD') {
     cancelBody(body);
     sink.answer(status, head, EMPTY, true, NO_BODY);
   } else {
@@ -267,11 +269,18 @@ function send({ request, response, runner, next, codings }: Visit, hit: CacheHit
       () => sink.bodyReady(),
       cause =>
         sink.fail(new EdgeError('EDGE_INTERNAL', `A kept response could not be read: ${String(cause)}`, { cause })),
+      bytes => runner.context.onFrontedBytes?.(bytes),
     );
     response.once('close', () => source.stopReading());
     sink.answer(status, head, EMPTY, false, source);
     source.start();
   }
+}
+
+/** The cache has no answer. */
+function runMissed({ runner, run }: Visit, fill?: Fill): void {
+  runner.context.onFronted?.('miss');
+  run(fill);
 }
 
 function hasConditions(rawHeaders: readonly string[]): boolean {
