@@ -20,7 +20,7 @@ const QUIET_MS = 200;
 const QUIET_WITHIN_MS = 5000;
 const QUIET_SHARE = 0.1;
 
-/** The function of an account whose cell floods: the cell runs another program. */
+/** The function of an account whose cell floods, where the cell runs another program; and the one that the offending ones call. */
 const TEXT = `export default { fetch() { return new Response('fine'); } };`;
 
 /** The servers that programs send to and fetch from, by the names of programs.ts. */
@@ -63,11 +63,15 @@ async function loadProgram(host: EdgeHost, name: string, plan: Plan, targets: Eg
   // What has been canceled is over at once, so that slices do not run into each other.
   const account = host.account(`${name}-${plan}`, { plan, limits: { waitUntilMs: 0 } });
   if (name === 'copy') await account.bucket('files').put('large', byteStream(LARGE_BYTES));
+  await account.load(TEXT, { name: 'callee' });
   const functions = await Promise.all(
     Array.from({ length: OFFENDING_FUNCTIONS }, (_, at) =>
       account.load(sourceOf(program), {
         name: `${name}-${at}`,
         buckets: { FILES: 'files' },
+        kv: { KV: 'values' },
+        queues: { QUEUE: 'jobs' },
+        services: { CALLEE: 'callee' },
         vars: { ...targets },
       }),
     ),

@@ -13,7 +13,7 @@ export interface Program {
   /** What it does, in a few words. */
   readonly does: string;
   /**
-   * A handler's body. `FILES` is a bucket with an object `large`; `SINK` takes whatever is sent, `SOURCE` sends without end and `CODED`
+   * A handler's body. `FILES` is a bucket with an object `large`, `KV` a key-value namespace, `QUEUE` a queue and `CALLEE` a function; `SINK` takes whatever is sent, `SOURCE` sends without end and `CODED`
    * sends a gigabyte of zeros under two content codings.
    */
   readonly body: string;
@@ -28,6 +28,12 @@ export const LARGE_BYTES = 100 * 1000 * 1000;
 const THREE_AT_ONCE = (work: string): string => `
   const one = async () => { for (;;) await ${work}.catch(() => {}); };
   await Promise.all([one(), one(), one()]);`;
+
+/** The same until its subrequests are used up: then the request is over, and made again. */
+const SIX_AT_ONCE = (work: string): string => `
+  const one = async () => { for (;;) await ${work}; };
+  await Promise.all([one(), one(), one(), one(), one(), one()]).catch(() => {});
+  return new Response('over');`;
 
 const FREE_AND_STANDARD = ['free', 'standard'] as const;
 
@@ -78,6 +84,51 @@ export const PROGRAMS: readonly Program[] = [
     plans: FREE_AND_STANDARD,
     does: 'calls caches.match() without end, which is refused',
     body: "for (;;) await caches.default.match('https://example.com/').catch(() => {});",
+  },
+  {
+    name: 'kv-puts',
+    plans: ['standard'],
+    does: 'puts values of 10 KB into a key-value namespace, as many as it may',
+    setup: "const value = 'v'.repeat(10_000);",
+    body: SIX_AT_ONCE("env.KV.put('key-' + slot, value)"),
+  },
+  {
+    name: 'kv-gets',
+    plans: ['standard'],
+    does: 'gets 100 keys at once from a key-value namespace, as often as it may',
+    setup: "const keys = Array.from({ length: 100 }, (_, at) => 'key-' + at);",
+    body: SIX_AT_ONCE('env.KV.get(keys)'),
+  },
+  {
+    name: 'cache-puts',
+    plans: ['standard'],
+    does: 'puts responses of 10 KB into the cache, as many as it may',
+    setup: `const value = 'v'.repeat(10_000);
+let serial = 0;
+const response = () => new Response(value, { headers: { 'cache-control': 'max-age=60' } });`,
+    body: SIX_AT_ONCE("caches.default.put('https://example.com/' + slot + '/' + serial++ % 1000, response())"),
+  },
+  {
+    name: 'queue-sends',
+    plans: ['standard'],
+    does: 'sends batches of 100 messages to a queue, as many as it may',
+    setup: "const batch = Array.from({ length: 100 }, () => ({ body: 'm'.repeat(1000) }));",
+    body: SIX_AT_ONCE('env.QUEUE.sendBatch(batch)'),
+  },
+  {
+    name: 'calls',
+    plans: ['standard'],
+    does: 'calls another function of its account over a service binding, as often as it may',
+    body: SIX_AT_ONCE('env.CALLEE.fetch("http://callee/")'),
+  },
+  {
+    name: 'connects',
+    plans: ['standard'],
+    does: 'opens TCP connections and closes them, as many as it may',
+    setup: "import { connect } from 'edgehost:sockets';",
+    body: `const { hostname, port } = new URL(env.SINK);
+    const dial = async () => { const socket = connect({ hostname, port: Number(port) }); await socket.opened; await socket.close(); };
+    ${SIX_AT_ONCE('dial()')}`,
   },
   {
     name: 'br2sink',

@@ -140,6 +140,11 @@ export class HostBody {
   pipeTo(exchange: number): void {
     op(Op.BodyPipe, this.exchange, exchange);
   }
+
+  /** All of it went to where it was piped to: what reads it now finds its end. */
+  wasPiped(): void {
+    this.#ended();
+  }
 }
 
 /** Bytes on their way to the host. */
@@ -170,6 +175,13 @@ export class HostSink {
     return new PromiseCtor((resolve, reject) => {
       this.#waiter = { resolve, reject };
     });
+  }
+
+  /** Sends the rest of a body that comes from the host, and its end. Resolves when it may leave; undefined: it does. */
+  pipeFrom(body: HostBody): Promise<void> | undefined {
+    if (!mayLeave()) return leaving(() => body.pipeTo(this.exchange));
+    body.pipeTo(this.exchange);
+    return undefined;
   }
 
   /** Resolves when the end has left; undefined: it has. */

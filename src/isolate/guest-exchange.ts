@@ -118,7 +118,8 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   }
 
   #forgetIfOver(): void {
-    if (this.#isRead && !this.isWriting && !this.isInvocation) this.#onOver(this);
+    const isSending = this.isWriting || this.#pipeIn !== undefined;
+    if (this.#isRead && !isSending && !this.isInvocation) this.#onOver(this);
   }
 
   /** Reports when nothing of the body is left to be read. To be called whenever the guest has read. */
@@ -240,6 +241,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   onPipedIn(): void {
     this.#pipeIn = undefined;
     if (this.isInvocation) this.#onOver(this);
+    else this.#forgetIfOver();
   }
 }
 

@@ -129,7 +129,7 @@ export class Pipeline {
       return new Response(answered.body, { status: answered.status, statusText: answered.statusText, headers });
     }
     const { bodyBytes, bodyMs } = services.limits;
-    const readsJson = route.body !== null && !UNREAD_BODIES.has(route.body);
+    const readsJson = route.body !== null && route.readsBody !== true && !UNREAD_BODIES.has(route.body);
     const body = readsJson ? await readJson(request, bodyBytes, bodyMs) : undefined;
     return respond(request, route, scheduled, await route.handler.run(context, body), status);
   }

@@ -32,6 +32,8 @@ export interface Route {
   /** Parameters of the query besides those of `answer`, with their schemas. */
   readonly query: Readonly<Record<string, JsonSchema>>;
   readonly body: BodyName | 'upload' | 'bytes' | 'any' | null;
+  /** The handler reads a body of JSON by itself, element by element. */
+  readonly readsBody?: true;
   readonly answer: Answer;
   readonly handler: Handler;
 }
@@ -69,6 +71,11 @@ export function routeWithBody<N extends BodyName>(
     return run(context, body);
   };
   return { query: {}, ...spec, body: schema, handler: { kind: 'resource', run: checked } };
+}
+
+/** A route with a body of JSON that may be long: its handler reads and checks it. */
+export function routeWithLongBody(spec: Spec, schema: BodyName, run: (context: Context) => Promise<Reply>): Route {
+  return { query: {}, ...spec, body: schema, readsBody: true, handler: { kind: 'resource', run } };
 }
 
 /** The query parameters of lists with pages. */

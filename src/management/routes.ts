@@ -14,6 +14,7 @@ import * as dnsRecords from './resources/dns-records.js';
 import * as dnsSettings from './resources/dns-settings.js';
 import * as functionSettings from './resources/function-settings.js';
 import * as functions from './resources/functions.js';
+import * as bulk from './resources/kv/bulk.js';
 import * as namespaces from './resources/kv/namespaces.js';
 import * as values from './resources/kv/values.js';
 import * as meta from './resources/meta.js';
@@ -30,7 +31,7 @@ import { USAGE_PAGE, USAGE_RANGE } from './resources/usage-records.js';
 import * as versions from './resources/versions.js';
 import * as zoneSettings from './resources/zone-settings.js';
 import * as zones from './resources/zones.js';
-import { type Answer, type Route, route, routeWithBody } from './route.js';
+import { type Answer, type Route, route, routeWithBody, routeWithLongBody } from './route.js';
 import type { ResultName } from './schemas.js';
 
 const one = (schema: ResultName): Answer => ({ kind: 'one', schema, status: 200 });
@@ -155,6 +156,8 @@ const RESOURCES: readonly Route[] = [
   route({ method: 'GET', path: `${NAMESPACE}/values/{key_name}`, id: 'kv-value-get', access: 'kv:read', summary: 'The value of a key', answer: { kind: 'raw', mediaType: 'application/octet-stream' } }, values.getValue),
   route({ method: 'PUT', path: `${NAMESPACE}/values/{key_name}`, id: 'kv-value-put', access: 'kv:edit', summary: 'Set the value of a key to the bytes of the body', query: values.PUT_QUERY, answer: one('KvKey') }, values.putValue, 'bytes'),
   route({ method: 'DELETE', path: `${NAMESPACE}/values/{key_name}`, id: 'kv-value-delete', access: 'kv:edit', summary: 'Delete a key', answer: one('Deleted') }, values.deleteValue),
+  routeWithLongBody({ method: 'PUT', path: `${NAMESPACE}/bulk`, id: 'kv-bulk-put', access: 'kv:edit', summary: 'Set the values of up to 10,000 keys', answer: one('KvBulk') }, 'KvPairs', bulk.putPairs),
+  routeWithLongBody({ method: 'POST', path: `${NAMESPACE}/bulk/delete`, id: 'kv-bulk-delete', access: 'kv:edit', summary: 'Delete up to 10,000 keys', answer: one('KvBulk') }, 'KvKeyNames', bulk.deleteKeys),
   route({ method: 'GET', path: `${NAMESPACE}/metadata/{key_name}`, id: 'kv-metadata-get', access: 'kv:read', summary: 'Expiry and metadata of a key', answer: one('KvKey') }, values.getMetadata),
   route({ method: 'GET', path: `${ACCOUNT}/objects/namespaces`, id: 'object-namespace-list', access: 'objects:read', summary: 'Classes of which stateful objects have stored something', answer: list('ObjectNamespace') }, objects.listObjectNamespaces),
   route({ method: 'GET', path: OBJECTS, id: 'object-namespace-get', access: 'objects:read', summary: 'One of these classes', answer: one('ObjectNamespace') }, objects.getObjectNamespace),

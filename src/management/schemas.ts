@@ -5,6 +5,7 @@
 
 import type { NamedBinding } from '../bindings/binding.js';
 import { CACHE_PURGE } from '../bindings/cache/check-purge.js';
+import { KV_LIMITS } from '../bindings/kv/limits.js';
 import { CONFIGURED_NAME as KV_NAME } from '../bindings/kv/store/kv-directory.js';
 import { CONTENT_TYPES } from '../bindings/queue/calls.js';
 import { QUEUE_LIMITS } from '../bindings/queue/limits.js';
@@ -195,6 +196,16 @@ function bindingsOf(rows: readonly NamedBinding[]): Schema<readonly Binding[]> {
   return list(bindingInput(rows), { maxItems: 1000 });
 }
 
+const kvKeyName = text({ minLength: 1 });
+const kvPair = object({
+  key: kvKeyName,
+  value: string,
+  'base64?': flag(),
+  'expiration?': wholeNumber(1, KV_LIMITS.maxExpiration, 'seconds'),
+  'expiration_ttl?': wholeNumber(1, KV_LIMITS.maxExpiration, 'seconds'),
+  'metadata?': anything(),
+});
+
 const delaySeconds = wholeNumber(0, QUEUE_LIMITS.delaySeconds, 'seconds');
 const leaseId = text({ minLength: 1, maxLength: 100 });
 const queueMessage = object({
@@ -257,6 +268,10 @@ const REQUEST_SCHEMAS = {
   ),
   BucketCreate: object({ name: shortText(255), 'storage_class?': choice(['Standard', 'InfrequentAccess']) }),
   KvNamespaceCreate: object({ name: KV_NAME }),
+  KvPair: kvPair,
+  KvPairs: list(kvPair, { maxItems: KV_LIMITS.bulkPairs }),
+  KvKeyName: kvKeyName,
+  KvKeyNames: list(kvKeyName, { maxItems: KV_LIMITS.bulkPairs }),
   SqlDatabaseCreate: object({ name: DATABASE_NAME }),
   SqlQuery: object({ sql: text({ minLength: 1, maxLength: 100_000 }), 'params?': list(anything(), { maxItems: 100 }) }),
   CachePurge: CACHE_PURGE,
@@ -421,6 +436,10 @@ const RESULT_SCHEMAS = {
         subrequests: integer,
         egress_sent_bytes: integer,
         egress_received_bytes: integer,
+        cache_hits: integer,
+        cache_stale_hits: integer,
+        cache_misses: integer,
+        cache_bytes: integer,
         calls: counts(CALL_KINDS),
       }),
     ),
@@ -442,6 +461,7 @@ const RESULT_SCHEMAS = {
   ObjectNamespace: object({ id: string, function: string, class: string }),
   StoredObject: object({ id: string, bytes: integer, keys: integer, 'alarm_on?': dateTime }),
   KvNamespace: object({ id: string, created_on: dateTime }),
+  KvBulk: object({ successful_key_count: integer, unsuccessful_keys: list(string) }),
   KvKey: object({ name: string, 'expiration?': integer, 'metadata?': {} }),
   Cache: object({ bytes: integer, entries: integer }),
   CachePurged: object({ purged: integer }),
@@ -526,6 +546,13 @@ const EXAMPLES = {
   AccountUpdate: { plan: 'standard', limits: { storage_bytes: 1_000_000_000 } },
   BucketCreate: { name: 'files' },
   KvNamespaceCreate: { name: 'sessions' },
+  KvPair: { key: 'user/1', value: 'aGVsbG8=', base64: true },
+  KvPairs: [
+    { key: 'user/1', value: 'hello', expiration_ttl: 3600, metadata: { plan: 'free' } },
+    { key: 'user/2', value: 'aGVsbG8=', base64: true },
+  ],
+  KvKeyName: 'user/1',
+  KvKeyNames: ['user/1', 'user/2'],
   SqlDatabaseCreate: { name: 'main' },
   SqlQuery: { sql: 'SELECT ?1 + 1 AS answer', params: [41] },
   CachePurge: { urls: ['https://example.com/a'], prefixes: ['example.com/images/'], tags: ['news'] },

@@ -51,6 +51,13 @@ export class ZoneOwners {
     if (refusal !== undefined) throw refused(principal, `the zone ${zone}`, refusal);
   }
 
+  /** Puts the setting `brotli` of a zone into force; undefined: it is the default. */
+  setBrotli(account: string, zone: string, value: unknown, isInForce: () => boolean): void {
+    const { brotli } = this.#names;
+    if (value === undefined) brotli.delete(account, zone);
+    else brotli.set(account, zone, value !== 'off', isInForce);
+  }
+
   release(account: string, zone: string): void {
     this.#names.releaseZone(account, zone);
   }

@@ -6,6 +6,7 @@
 import { EdgeError } from '../quotas/errors.js';
 import { namesAbove, normalName } from './host-names.js';
 import { publicSuffixKind } from './public-suffixes.js';
+import { ZoneBrotli } from './zone-brotli.js';
 
 /**
  * The source of the permission for a zone of the management API: `owner`, a token for all accounts; `callback`, the option zoneOwnership;
@@ -50,6 +51,7 @@ export class NameOwners {
   readonly #declared = new Map<string, readonly string[]>();
   /** Claims of the hosts of routes: `name` is that name alone, `*.name` all names below it. */
   readonly #routes = new Map<string, RouteClaim>();
+  readonly brotli = new ZoneBrotli(name => this.ownerOf(name));
   readonly #onChange: () => void;
   readonly #onInactive: (message: string) => void;
 
@@ -157,6 +159,7 @@ export class NameOwners {
 
   /** Gives a zone of the management API back. */
   releaseZone(account: string, zone: string): void {
+    this.brotli.delete(account, zone);
     const claim = this.#zones.get(zone);
     if (claim?.account !== account || claim.approval === 'declaration') return;
     this.#zones.delete(zone);
@@ -167,6 +170,7 @@ export class NameOwners {
   releaseAccount(account: string): void {
     for (const [zone, claim] of this.#zones) if (claim.account === account) this.#zones.delete(zone);
     this.#declared.delete(account);
+    this.brotli.deleteAccount(account);
     this.#onChange();
   }
 

@@ -25,6 +25,9 @@ export interface ServiceUsage {
   readonly egressReceivedBytes: number;
 }
 
+/** A request that the cache in front was asked for: answered from it, with what had expired too, or not. */
+export type FrontAnswer = 'hit' | 'stale' | 'miss';
+
 /** The rows that are being added to. */
 export interface OpenRows {
   readonly now: () => number;
@@ -48,12 +51,7 @@ export class FunctionUsage {
 
   /** Adds an invocation that is over to the day, in UTC, that it is now. */
   add(outcome: InvocationOutcome, usage: InvocationUsage): void {
-    const now = this.#rows.now();
-    let row = this.#row;
-    if (row === undefined || row.isClosed || now < row.fromMs || now >= row.endMs) {
-      row = this.#rows.open(this.#account, this.#name, now);
-      this.#row = row;
-    }
+    const row = this.#open();
     const { added } = row;
     const slot = invocationSlot(usage.kind, outcome);
     added[slot] = (added[slot] ?? 0) + 1;
@@ -71,6 +69,31 @@ export class FunctionUsage {
       for (kind in calls) add(added, callSlot(kind), calls[kind] ?? 0);
     }
     if (!row.isChanged) this.#rows.noteChange(row);
+  }
+
+  /** Adds what the cache in front has done with a request. */
+  addFronted(answer: FrontAnswer): void {
+    const row = this.#open();
+    add(row.added, answer === 'miss' ? SUM_SLOTS.cacheMisses : SUM_SLOTS.cacheHits, 1);
+    if (answer === 'stale') add(row.added, SUM_SLOTS.cacheStaleHits, 1);
+    if (!row.isChanged) this.#rows.noteChange(row);
+  }
+
+  /** Adds bytes that the cache in front has answered with. */
+  addFrontedBytes(bytes: number): void {
+    const row = this.#open();
+    add(row.added, SUM_SLOTS.cacheBytes, bytes);
+    if (!row.isChanged) this.#rows.noteChange(row);
+  }
+
+  /** The row of the day, in UTC, that it is now. */
+  #open(): UsageRow {
+    const now = this.#rows.now();
+    const open = this.#row;
+    if (open !== undefined && !open.isClosed && now >= open.fromMs && now < open.endMs) return open;
+    const row = this.#rows.open(this.#account, this.#name, now);
+    this.#row = row;
+    return row;
   }
 }
 

@@ -23,6 +23,10 @@ const RECORD_COLUMNS: readonly (readonly [string, (record: UsageRecord) => numbe
   ['egress_sent_bytes', record => record.egressSentBytes],
   ['egress_received_bytes', record => record.egressReceivedBytes],
   ...CALL_KINDS.map(kind => column(`calls_${kind}`, record => record.calls[kind])),
+  ['cache_hits', record => record.cacheHits],
+  ['cache_stale_hits', record => record.cacheStaleHits],
+  ['cache_misses', record => record.cacheMisses],
+  ['cache_bytes', record => record.cacheBytes],
 ];
 const STORAGE_COLUMNS = ['byte_hours', 'object_hours', 'stored_bytes', 'stored_objects'] as const;
 

@@ -42,6 +42,17 @@ export interface UsageValues {
   readonly egressSentBytes: number;
   /** Bytes of bodies that `fetch` received from there, before content codings are removed. */
   readonly egressReceivedBytes: number;
+  /**
+   * Requests that the cache in front of the function has answered (`host.listener({ cache: true })`), stale answers included. The function did not run
+   * for them: they are none of `requests`.
+   */
+  readonly cacheHits: number;
+  /** Those of `cacheHits` whose answer had expired, and was used while it was fetched anew. */
+  readonly cacheStaleHits: number;
+  /** Requests that the cache in front was asked for, and that went on to the function. */
+  readonly cacheMisses: number;
+  /** Bytes of bodies that the cache in front has answered with, as far as clients took them, before compression. They are none of `responseBytes`. */
+  readonly cacheBytes: number;
   /** Calls by service. */
   readonly calls: Readonly<Record<SubrequestKind, number>>;
 }
@@ -70,6 +81,10 @@ export function usageValues(slots: UsageSlots): UsageValues {
     subrequests: sum('subrequests'),
     egressSentBytes: sum('egressSentBytes'),
     egressReceivedBytes: sum('egressReceivedBytes'),
+    cacheHits: sum('cacheHits'),
+    cacheStaleHits: sum('cacheStaleHits'),
+    cacheMisses: sum('cacheMisses'),
+    cacheBytes: sum('cacheBytes'),
     calls: recordOf(CALL_KINDS, kind => slots[callSlot(kind)] ?? 0),
   };
 }

@@ -134,3 +134,116 @@ test('a function that is uploaded binds a namespace by its id', async t => {
   const [deployment] = api.functions.serving.values();
   t.deepEqual(deployment?.bindings, [{ name: 'KV', option: 'kv', config: '0f2ac74b498b48028cb68387c421e279' }]);
 });
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+interface BulkAnswer {
+  readonly result: unknown;
+  readonly errors: readonly { readonly message: string }[];
+}
+
+test('many values are put and deleted at once, and functions see them', async t => {
+  const { host, call } = served(t, 'all');
+  host.account('acme').update({ limits: { storageBytes: 100_000_000 } });
+  await call('POST', '', JSON.stringify({ name: 'sessions' }), JSON_TYPE);
+  const expiration = Math.floor(Date.now() / 1000) + 3600;
+  const large = 'ü"\\\n'.repeat(200_000);
+  const many = Array.from({ length: 3000 }, (_, index) => ({ key: `n/${index}`, value: `value ${index}` }));
+  const pairs = [
+    ...many,
+    { key: 'twice', value: 'first' },
+    { key: 'bytes', value: Buffer.from([0, 255, 1]).toString('base64'), base64: true },
+    { key: 'all "\\" of it', value: large, expiration, metadata: { deep: [1, { a: ']' }] } },
+    { key: 'twice', value: 'last', expiration_ttl: 60 },
+  ];
+  const put = await call('PUT', '/sessions/bulk', JSON.stringify(pairs, undefined, 1), JSON_TYPE);
+  t.like(await put.json(), { result: { successful_key_count: many.length + 3, unsuccessful_keys: [] } });
+  const kv = host.account('acme').kv('sessions');
+  t.deepEqual(await kv.getWithMetadata('all "\\" of it'), {
+    value: large,
+    metadata: { deep: [1, { a: ']' }] },
+    cacheStatus: null,
+  });
+  t.deepEqual([...new Uint8Array((await kv.get('bytes', 'arrayBuffer')) ?? new ArrayBuffer(0))], [0, 255, 1]);
+  t.is(await kv.get('twice'), 'last');
+  t.is(await kv.get('n/2999'), 'value 2999');
+  const keys = [...many.slice(0, 2000).map(({ key }) => key), 'never there'];
+  const gone = await call('POST', '/sessions/bulk/delete', JSON.stringify(keys), JSON_TYPE);
+  t.like(await gone.json(), { result: { successful_key_count: 2001, unsuccessful_keys: [] } });
+  t.is((await kv.list({ prefix: 'n/' })).keys.length, 1000);
+  t.is(await kv.get('n/1999'), null);
+  const empty = await call('PUT', '/sessions/bulk', ' [ ] ', JSON_TYPE);
+  t.like(await empty.json(), { result: { successful_key_count: 0 } });
+});
+
+const GOOD = '{"key":"good","value":"1"}';
+const WRONG_BULKS: readonly (readonly [what: string, body: string, status: number, message: RegExp])[] = [
+  ['no JSON', `[${GOOD},{"key":]`, 400, /not valid JSON/],
+  ['an end too early', `[${GOOD}`, 400, /not valid JSON/],
+  ['more behind its end', `[${GOOD}] []`, 400, /not valid JSON/],
+  ['a comma too many', `[${GOOD},]`, 400, /not valid JSON/],
+  ['brackets that do not match', `[${GOOD},{"key":"a","value":"b"]]`, 400, /not valid JSON/],
+  ['an object', GOOD, 400, /must be array/],
+  ['a pair without a value', `[${GOOD},{"key":"a"}]`, 400, /^\/1\/value is missing/],
+  ['an unknown field', `[${GOOD},{"key":"a","value":"","ttl":1}]`, 400, /^\/1 /],
+  ['a value that is no text', `[${GOOD},{"key":"a","value":1}]`, 400, /^\/1\/value/],
+  ['an empty key', `[${GOOD},{"key":"","value":""}]`, 400, /^\/1\/key/],
+  ['a dot as a key', `[${GOOD},{"key":"..","value":""}]`, 400, /^\/1: "\.\." is not allowed as a key name/],
+  ['a long key', `[${GOOD},{"key":"${'k'.repeat(513)}","value":""}]`, 400, /414 UTF-8 encoded length of 513/],
+  ['what is no base64', `[${GOOD},{"key":"a","value":"a*b","base64":true}]`, 400, /^\/1: .*base64/],
+  [
+    'a time to live too short',
+    `[${GOOD},{"key":"a","value":"","expiration_ttl":59}]`,
+    400,
+    /Invalid expiration_ttl of 59/,
+  ],
+  ['an expiry that is over', `[${GOOD},{"key":"a","value":"","expiration":5}]`, 400, /Invalid expiration of 5/],
+  [
+    'long metadata',
+    `[${GOOD},{"key":"a","value":"","metadata":"${'m'.repeat(1023)}"}]`,
+    400,
+    /413 Metadata length of 1025/,
+  ],
+  [
+    'a million arrays',
+    `[${GOOD},{"key":"a","value":"","metadata":[${'[],'.repeat(1_000_000)}0]}]`,
+    400,
+    /^\/1 must not have more/,
+  ],
+  ['white space without end', `[${GOOD},${' '.repeat(100_000)}${GOOD}]`, 400, /^\/1 must not have more/],
+  ['too many pairs', `[${`${GOOD},`.repeat(10_000)}${GOOD}]`, 400, /more than 10000 items/],
+];
+
+test('a bulk is refused whole for what is wrong with any of its pairs', async t => {
+  const { call } = served(t, 'all');
+  await call('POST', '', JSON.stringify({ name: 'sessions' }), JSON_TYPE);
+  for (const [what, body, status, message] of WRONG_BULKS) {
+    const answer = await call('PUT', '/sessions/bulk', body, JSON_TYPE);
+    const { errors } = (await answer.json()) as BulkAnswer;
+    t.is(answer.status, status, what);
+    t.regex(errors[0]?.message ?? '', message, what);
+  }
+  const deletion = await call('POST', '/sessions/bulk/delete', '["a", 1]', JSON_TYPE);
+  t.is(deletion.status, 400);
+  t.regex(((await deletion.json()) as BulkAnswer).errors[0]?.message ?? '', /^\/1 /);
+  t.is((await call('PUT', '/sessions/bulk', '[]', { 'content-type': 'text/plain' })).status, 415);
+  t.is((await call('PUT', '/other/bulk', '[]', JSON_TYPE)).status, 404);
+  t.like(await (await call('GET', '/sessions/keys')).json(), { result: [] });
+});
+
+test('what a bulk could not write for the quota of the account is named, and nothing at all is an error', async t => {
+  const { call } = served(t, 'all');
+  await call('POST', '', JSON.stringify({ name: 'sessions' }), JSON_TYPE);
+  const small = Array.from({ length: 70 }, (_, index) => ({ key: `small/${index}`, value: 'x' }));
+  const over = [...small, { key: 'over', value: 'x'.repeat(2000) }];
+  const part = await call('PUT', '/sessions/bulk', JSON.stringify(over), JSON_TYPE);
+  t.like(await part.json(), { result: { successful_key_count: 70, unsuccessful_keys: ['over'] } });
+  const none = await call('PUT', '/sessions/bulk', JSON.stringify([over[70]]), JSON_TYPE);
+  t.is(none.status, 403);
+});
+
+test('a bulk needs kv:edit', async t => {
+  const { call } = served(t, ['kv:read']);
+  t.is((await call('PUT', '/sessions/bulk', '[]', JSON_TYPE)).status, 403);
+  t.is((await call('POST', '/sessions/bulk/delete', '[]', JSON_TYPE)).status, 403);
+});

@@ -10,6 +10,10 @@ export const KV_LIMITS = {
   bulkKeys: 100,
   /** The values that one call of get() returns for several keys, together. */
   bulkBytes: 25 * 2 ** 20,
+  /** The pairs or keys that one request of the management API puts or deletes. */
+  bulkPairs: 10_000,
+  /** The body of such a request: 100 MB. */
+  bulkPutBytes: 100_000_000,
   /** The keys of a page. */
   listKeys: 1000,
   minTtlSeconds: 60,

@@ -33,6 +33,11 @@ export interface FinishArguments {
   readonly socket: number;
 }
 
+export interface FinishReply {
+  /** False when the connection was closed before the end of what the function sends. */
+  readonly whole: boolean;
+}
+
 export interface StartTlsArguments {
   readonly socket: number;
   /** Bytes that the function has written so far: what comes after them is sent over TLS. */

@@ -42,6 +42,8 @@ export class SocketLink implements SocketReaderOwner {
   readonly #opened = new Deferred();
   #socket: Socket | undefined;
   #upload: AsyncIterator<Uint8Array> | undefined;
+  /** All that the function sends has come to its end. */
+  isSentWhole = false;
   #isWritingOver = false;
   #sentBytes = 0;
   #upgrade: Upgrade | undefined;
@@ -159,6 +161,7 @@ export class SocketLink implements SocketReaderOwner {
         await this.#write(value);
         if (this.#isClosed) return;
       }
+      this.isSentWhole = !this.#isWritingOver;
       this.#endWriting();
     } catch (error) {
       this.#fail(error);

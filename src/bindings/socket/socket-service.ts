@@ -3,7 +3,7 @@ import { EdgeError } from '../../quotas/errors.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { FunctionContext } from '../binding.js';
 import type { Service, ServiceCall, ServiceReply } from '../service.js';
-import { CONNECT, type ConnectReply, FINISH, START_TLS } from './calls.js';
+import { CONNECT, type ConnectReply, FINISH, type FinishReply, START_TLS } from './calls.js';
 import { checkConnect, checkFinish, checkStartTls } from './check-arguments.js';
 import { type Dialer, nameOf, type Target } from './dialer.js';
 import { SocketLink } from './socket-link.js';
@@ -66,8 +66,9 @@ export function socketService(context: FunctionContext<SocketShare>): Service {
   async function finish(call: ServiceCall): Promise<ServiceReply> {
     const { socket } = checkFinish(call.args);
     // One that is gone has nothing left to be written.
-    await links.get(keyOf(call, socket))?.written;
-    return { head: null };
+    const link = links.get(keyOf(call, socket));
+    await link?.written;
+    return { head: { whole: link?.isSentWhole === true } satisfies FinishReply };
   }
 
   return async call => {

@@ -3,13 +3,13 @@
  * bodies stay in use when TLS takes the connection over, which then belongs to another socket.
  */
 import { ServiceId } from '../../bindings/service-id.ts';
-import { CONNECT, type ConnectReply, FINISH, START_TLS } from '../../bindings/socket/calls.ts';
+import { CONNECT, type ConnectReply, FINISH, type FinishReply, START_TLS } from '../../bindings/socket/calls.ts';
 import { BODY_STREAM } from '../../isolate/ops/table.ts';
 import { writeAll } from '../body-out.ts';
 import { callOpen, callService, type MadeCall } from '../call-service.ts';
 import type { CallReply } from '../calls.ts';
 import { HostBody, HostSink } from '../host-body.ts';
-import { jsonParse, jsonStringify, PromiseCtor, promiseThen, typedArrayLength } from '../primordials.ts';
+import { jsonParse, jsonStringify, PromiseCtor, promiseThen, TypeErrorCtor, typedArrayLength } from '../primordials.ts';
 import type { Address, SocketOptions } from './address.ts';
 
 /** The socket that has the connection. */
@@ -40,7 +40,10 @@ export class Connection {
   #isReadingOver = false;
   #isWritingOver = false;
   #isOver = false;
+  #failure: { readonly reason: unknown } | undefined;
   #ending: Promise<void> | undefined;
+  /** What is sent before the end, without passing this realm. */
+  #piped: HostBody | undefined;
   /** The next chunk, until the socket that asked for it, or the one in its place, has taken it. */
   #reading: Promise<Uint8Array | undefined> | undefined;
 
@@ -145,20 +148,65 @@ export class Connection {
 
   async #endWriting(): Promise<void> {
     if (this.#sink === undefined) await this.#made;
+    if (this.#piped !== undefined) return this.#endPiped(this.#piped);
     if (this.#isWritingOver || this.#isOver) return;
     await this.#sink?.end();
     // An end that is only on its way would be lost with the end of the invocation.
-    await this.#ask(FINISH, `{"socket":${this.#number}}`);
+    await this.#finish();
+    this.#writingEnded();
+  }
+
+  /** The next end of writing is that of a body which comes from the host: it goes there without passing this realm. */
+  pipe(body: HostBody): void {
+    this.#piped = body;
+  }
+
+  /** Rejects when the connection has ended before the body. */
+  async #endPiped(body: HostBody): Promise<void> {
+    if (this.#isWritingOver || this.#isOver || this.#sink === undefined) throw closedError();
+    // Asked for first: when all of the body is sent, the connection may be gone at once.
+    const finished = this.#finish();
+    try {
+      const leaves = this.#sink.pipeFrom(body);
+      if (leaves !== undefined) await leaves;
+    } catch (error) {
+      promiseThen(finished, undefined, () => {});
+      this.abort(error);
+      throw error;
+    }
+    let isWhole: boolean;
+    try {
+      isWhole = await finished;
+    } catch (error) {
+      throw this.#failure === undefined ? error : this.#failure.reason;
+    }
+    if (isWhole) return this.#writingEnded();
+    this.#stopped(closedError(), false);
+    throw closedError();
+  }
+
+  /** A body that comes from the host is being sent. */
+  get isPiping(): boolean {
+    return this.#piped !== undefined && !this.#isWritingOver && !this.#isOver;
+  }
+
+  #writingEnded(): void {
     this.#isWritingOver = true;
     this.#probe();
     this.#closeIfOver();
   }
 
+  /** Resolves when nothing more is sent: whether that was all. */
+  async #finish(): Promise<boolean> {
+    const { whole }: FinishReply = jsonParse(await this.#ask(FINISH, `{"socket":${this.#number}}`));
+    return whole;
+  }
+
   /** A call that goes on with that of the connection. What fails it fails the connection. */
-  #ask(method: string, args: string): Promise<void> {
+  #ask(method: string, args: string): Promise<string> {
     return new PromiseCtor((resolve, reject) => {
       callService(ServiceId.Socket, method, '', args, null, {
-        onReply: () => resolve(),
+        onReply: resolve,
         onFailed: makeError => {
           const error = makeError();
           this.fail(error);
@@ -187,6 +235,7 @@ export class Connection {
   fail(error: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#failure = { reason: error };
     this.#onMade();
     this.#body.fail(error);
     this.owner.onFailed(error);
@@ -213,6 +262,10 @@ export class Connection {
     };
     promiseThen(this.#ask(START_TLS, args), opened, error => this.fail(error));
   }
+}
+
+export function closedError(): TypeError {
+  return new TypeErrorCtor('The socket is closed');
 }
 
 /** The body of the answer, which is used before the answer has come. */

@@ -11,7 +11,8 @@ import {
   type ReadableStream,
   type WritableStream,
 } from '../web/streams/streams.ts';
-import type { Connection, ConnectionOwner } from './connection.ts';
+import { type Connection, type ConnectionOwner, closedError } from './connection.ts';
+import { setPipeTarget } from './pipe-to-socket.ts';
 
 export interface SocketInfo {
   readonly remoteAddress: string;
@@ -37,6 +38,8 @@ export class SocketStreams implements ConnectionOwner {
   #writing: Promise<void> | undefined;
   #isDetached = false;
   #isClosing = false;
+  /** Closing has given up what was being sent: that the connection fails with it is what was asked for. */
+  #isCut = false;
   #isOver = false;
 
   /** @param connect makes the connection of a new socket; for one that is taken over it is already there */
@@ -66,6 +69,7 @@ export class SocketStreams implements ConnectionOwner {
       abort: (reason: unknown) => connection.abort(reason),
     };
     this.writable = createWritable(sink, highWaterMark, sizeOf);
+    setPipeTarget(this.writable, body => connection.pipe(body));
   }
 
   /** The socket is closed, has failed, or was asked to close. */
@@ -99,8 +103,10 @@ export class SocketStreams implements ConnectionOwner {
       await this.opened;
       attempt(() => this.#endRead());
       await this.#connection.stopReading();
+      this.#isCut = this.#connection.isPiping;
+      if (this.#isCut) this.#connection.abort(closedError());
       while (hasWrites(this.writable) && !this.#isOver) await this.#writing;
-      if (!this.#isOver) await this.#connection.endWriting();
+      if (!this.#isOver && !this.#isCut) await this.#connection.endWriting();
     }
     return this.closed;
   }
@@ -131,7 +137,8 @@ export class SocketStreams implements ConnectionOwner {
     this.#failRead(error);
     this.#failWrite(error);
     this.#open.reject(error);
-    this.#close.reject(error);
+    if (this.#isCut) this.#close.resolve();
+    else this.#close.reject(error);
   }
 }
 
@@ -151,10 +158,6 @@ class Settler<T> {
 }
 
 const NEVER: Promise<never> = new PromiseCtor(() => {});
-
-function closedError(): TypeError {
-  return new TypeErrorCtor('The socket is closed');
-}
 
 /** Ending a stream that has ended throws. */
 function attempt(end: () => void): void {

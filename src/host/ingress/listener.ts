@@ -13,6 +13,7 @@ import type { FunctionRunner } from '../invocation/function-runner.js';
 import { FetchStart, type InvocationStart, UpgradeStart } from '../invocation/invocation-start.js';
 import { clientAddress, comesOverUnknownProxy, type TrustProxy } from './client-address.js';
 import { clientHeaders } from './client-headers.js';
+import { CODINGS, CODINGS_WITHOUT_BROTLI, NO_CODINGS } from './compression/accepted-coding.js';
 import { sendError } from './error-response.js';
 import type { Fill, ListenerSink } from './front/fill.js';
 import type { FrontCache } from './front/front-cache.js';
@@ -60,12 +61,16 @@ export type FindRoute = (
   path: string,
 ) => { readonly target: FunctionRunner; readonly mode: RouteMode } | undefined;
 
-/** `onWarning` is called once for each probable mistake: heads that the server refuses, a proxy that the options do not name, bodies that were read before. */
+/**
+ * `onWarning` is called once for each probable mistake: heads that the server refuses, a proxy that the options do not name, bodies that were read before.
+ * `hasBrotli`: whether answers of a host may be compressed by it.
+ */
 export function createListener(
   find: FindRoute,
   options: ListenerOptions,
   onWarning: (error: Error) => void,
   front?: FrontCache,
+  hasBrotli: (host: string) => boolean = () => true,
 ): NodeListener {
   let server: unknown = NO_SERVER;
   const { trustProxy = false, timeoutMs = Number.POSITIVE_INFINITY, compression = true } = options;
@@ -118,6 +123,7 @@ export function createListener(
         if (isProxyWarned) onWarning(unknownProxy(request));
       }
       if (connection !== undefined) checkHandshake(request);
+      const codings = compression ? (hasBrotli(target.host) ? CODINGS : CODINGS_WITHOUT_BROTLI) : NO_CODINGS;
       const peer = request.socket.remoteAddress;
       const address = clientAddress(request, trustProxy, peer);
       const proceed = (decision: AdmissionDecision, fill?: Fill): void => {
@@ -128,7 +134,7 @@ export function createListener(
             fill?.fail('The client is gone');
             return;
           }
-          const sink = new NodeSink(request, response, context, next, compression);
+          const sink = new NodeSink(request, response, context, next, codings);
           if (timeoutMs !== Number.POSITIVE_INFINITY) sink.limit(timeoutMs);
           const head = headOfRaw(
             request.method ?? 'GET',
@@ -158,7 +164,7 @@ export function createListener(
             },
           );
         };
-        front.serve({ request, response, next, url: target.url, runner, compression, mode, run, headOf });
+        front.serve({ request, response, next, url: target.url, runner, codings, mode, run, headOf });
         return;
       }
       const decision = context.admit(mode, address);

@@ -6,6 +6,7 @@ import type { Invocation } from '../invocation/invocation.js';
 import type { InvocationContext } from '../invocation/invocation-context.js';
 import { type Deadline, TimerList } from '../invocation/limits/timer-list.js';
 import type { AnswerBody, RequestBodySource, ResponseSink } from '../invocation/response-sink.js';
+import type { Coding } from './compression/accepted-coding.js';
 import { CompressedBody } from './compression/compressed-body.js';
 import { MIN_COMPRESSED_BYTES, withVary } from './compression/compressible.js';
 import { planCompression } from './compression/compression.js';
@@ -50,7 +51,8 @@ export class NodeSink implements ResponseSink, RequestBodySource {
   #timeoutMs = 0;
   #isStreaming = false;
   #compressed: CompressedBody | undefined;
-  readonly #compresses: boolean;
+  /** Those by which the answer may be compressed. */
+  readonly #codings: readonly Coding[];
   #isGone = false;
   /** Inside the loop of `bodyReady`. */
   #isMoving = false;
@@ -64,9 +66,9 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     response: ServerResponse,
     context: InvocationContext,
     next: Next | undefined,
-    compresses: boolean,
+    codings: readonly Coding[],
   ) {
-    this.#compresses = compresses;
+    this.#codings = codings;
     this.#request = request;
     this.#response = response;
     this.#context = context;
@@ -202,12 +204,13 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     const response = this.#response;
     const { statusText } = head;
     const plan =
-      this.#compresses && !(isComplete && body.length < MIN_COMPRESSED_BYTES)
+      this.#codings.length > 0 && !(isComplete && body.length < MIN_COMPRESSED_BYTES)
         ? planCompression(
             this.#request,
             this.#context.share,
             status,
             head.headers,
+            this.#codings,
             isComplete ? body.length : undefined,
           )
         : undefined;

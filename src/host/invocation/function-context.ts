@@ -76,6 +76,8 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
     tails: host.tails.of(options.tails),
     connectionSlotRelease: host.connectionSlotRelease,
     admit: (mode, address) => host.admission.check({ account, limits, mode, address }),
+    onFronted: answer => usage?.addFronted(answer),
+    onFrontedBytes: bytes => usage?.addFrontedBytes(bytes),
     onFinished: (outcome, used, event, trace) => {
       const { kind, cpuMs } = used;
       // The isolate keeps the same account of its CPU time; this one is for the isolate that replaces it.

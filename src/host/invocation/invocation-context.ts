@@ -4,7 +4,7 @@ import type { ConnectionSlotRelease } from '../../quotas/connection-limiter.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { FunctionServices } from '../../services/calls/answer-call.js';
-import type { InvocationUsage } from '../../usage/function-usage.js';
+import type { FrontAnswer, InvocationUsage } from '../../usage/function-usage.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent } from '../events.js';
 import type { RemoteFunction } from '../services/remote-function.js';
 import type { InvocationTrace } from '../telemetry/trace.js';
@@ -39,6 +39,10 @@ export interface InvocationContext {
   admit(mode: RouteMode, address: string | undefined): AdmissionDecision | Promise<AdmissionDecision>;
   /** Requests of the account this minute and today; counted only where there is a rate. */
   requests(): { readonly requestsPerMinute: number; readonly requestsPerDay: number };
+  /** What the cache in front of the function has done with a request. */
+  onFronted?(answer: FrontAnswer): void;
+  /** It has answered with so many bytes of a body. */
+  onFrontedBytes?(bytes: number): void;
   emitLog(event: LogEvent): void;
   /** Who watches the function. */
   readonly tails: InvocationTails;

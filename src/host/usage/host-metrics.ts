@@ -56,6 +56,18 @@ const SUMS: readonly Row[] = [
     'Bytes of bodies that fetch received from the network.',
     values => values.egressReceivedBytes,
   ],
+  [
+    'cache_hits_total',
+    'Requests that the cache in front of functions has answered, stale answers included.',
+    values => values.cacheHits,
+  ],
+  [
+    'cache_stale_hits_total',
+    'Requests that the cache in front has answered with what had expired.',
+    values => values.cacheStaleHits,
+  ],
+  ['cache_misses_total', 'Requests that went past the cache in front.', values => values.cacheMisses],
+  ['cache_bytes_total', 'Bytes of bodies that the cache in front has answered with.', values => values.cacheBytes],
 ];
 
 /** @throws TypeError or RangeError for options that are not valid */

@@ -50,14 +50,15 @@ export async function readBytes(
 
 /** @throws ApiError MEDIA_TYPE, BAD_JSON and those of `readBytes` */
 export async function readJson(request: Request, limitBytes: number, limitMs: number): Promise<unknown> {
-  const type = mediaType(request);
-  if (type !== 'application/json' && type !== 'application/merge-patch+json') {
-    throw new ApiError(
-      'MEDIA_TYPE',
-      `The body must be application/json, got ${type === '' ? 'no content type' : type}`,
-    );
-  }
+  checkJsonType(request);
   return parseJson(await readBytes(request, limitBytes, limitMs));
+}
+
+/** @throws ApiError MEDIA_TYPE */
+export function checkJsonType(request: Request): void {
+  const type = mediaType(request);
+  if (type === 'application/json' || type === 'application/merge-patch+json') return;
+  throw new ApiError('MEDIA_TYPE', `The body must be application/json, got ${type === '' ? 'no content type' : type}`);
 }
 
 /** @throws ApiError BAD_JSON */

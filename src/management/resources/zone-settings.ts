@@ -4,6 +4,7 @@ import { type Context, param, zoneOf } from '../context.js';
 import { ApiError, type Reply } from '../http/envelope.js';
 import { requireMatch } from '../http/preconditions.js';
 import type { Bodies } from '../schemas.js';
+import { BROTLI } from '../zone-brotli.js';
 import type { ZoneSetting } from '../zone-settings.js';
 
 const DEFAULT_ETAG = 'default';
@@ -26,9 +27,10 @@ export function getSetting(name?: string): (context: Context) => Promise<Reply> 
 
 export function updateSetting(name?: string): (context: Context, body: Bodies['ZoneSettingUpdate']) => Promise<Reply> {
   return async (context, body) => {
-    const { stores, now } = context.services;
+    const { stores, now, brotli } = context.services;
     const setting = name ?? param(context, 'setting_id');
-    const { id } = zoneOf(context);
+    const zone = zoneOf(context);
+    const { id } = zone;
     const [problem] = definitionOf(context, setting).problems(body.value);
     if (problem !== undefined) {
       throw new ApiError(
@@ -42,6 +44,7 @@ export function updateSetting(name?: string): (context: Context, body: Bodies['Z
       const record = { value: body.value, modified_on: now().toISOString() };
       const put = stores.zoneSettings.put([id, setting], record);
       await context.commit([put.operation]);
+      if (setting === BROTLI) brotli.apply(zone, body.value);
       return {
         result: { id: setting, value: body.value, editable: true, modified_on: record.modified_on },
         etag: put.etag,

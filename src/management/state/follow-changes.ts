@@ -2,6 +2,7 @@
  * Puts into force what another process has written into the same storage: functions with their triggers and secrets, and zones. Everything else that the API
  * keeps is read from the storage whenever it is needed.
  */
+import { BROTLI, type BrotliSetting } from '../zone-brotli.js';
 import type { ZoneOwners } from '../zone-owners.js';
 import type { FunctionStore } from './function-store.js';
 import type { ServingFunctions } from './serving-functions.js';
@@ -12,6 +13,7 @@ export interface FollowChangesParts {
   readonly functionStore: FunctionStore;
   readonly serving: ServingFunctions;
   readonly zoneOwners: ZoneOwners;
+  readonly brotli: BrotliSetting;
   readonly hasAccount: (account: string) => Promise<boolean>;
   readonly onWarning: (error: Error) => void;
 }
@@ -43,7 +45,7 @@ export class FollowChanges {
     for (const text of keys ?? []) {
       const [, kind = '', key = ''] = /^!([^!]*)!(.*)$/s.exec(text) ?? [];
       const [first = '', second = ''] = key.split('/', 2);
-      if (kind === 'zones') zones.add(first);
+      if (kind === 'zones' || (kind === 'zone-settings' && second === BROTLI)) zones.add(first);
       else if (OF_FUNCTION.has(kind) && second !== '') functions.set(`${first}/${second}`, [first, second]);
     }
     if (keys !== undefined && zones.size + functions.size === 0) return;
@@ -53,7 +55,7 @@ export class FollowChanges {
   }
 
   async #follow(zones: Iterable<string>, functions: Iterable<readonly [string, string]>): Promise<void> {
-    for (const id of zones) this.#followZone(id, (await this.#parts.stores.zones.get(id))?.value);
+    for (const id of zones) await this.#followZone(id, (await this.#parts.stores.zones.get(id))?.value);
     for (const [account, name] of functions) await this.#followFunction(account, name);
   }
 
@@ -62,9 +64,9 @@ export class FollowChanges {
     const left = new Set(this.#zones.keys());
     for await (const zone of stores.zones.below()) {
       left.delete(zone.id);
-      this.#followZone(zone.id, zone);
+      await this.#followZone(zone.id, zone);
     }
-    for (const id of left) this.#followZone(id, undefined);
+    for (const id of left) await this.#followZone(id, undefined);
     const functions = new Map(serving.all.map(({ account, name }) => [`${account}/${name}`, [account, name] as const]));
     if (this.servesAll) {
       for await (const [key, { name }] of stores.functions.entries())
@@ -73,16 +75,19 @@ export class FollowChanges {
     await this.#follow([], functions.values());
   }
 
-  #followZone(id: string, zone: ZoneRecord | undefined): void {
+  async #followZone(id: string, zone: ZoneRecord | undefined): Promise<void> {
     const known = this.#zones.get(id);
-    const { zoneOwners } = this.#parts;
+    const { zoneOwners, brotli, stores } = this.#parts;
     if (zone === undefined) {
       this.#zones.delete(id);
       if (known !== undefined) zoneOwners.release(known.account, known.name);
-    } else if (known === undefined) {
+      return;
+    }
+    if (known === undefined) {
       this.#zones.set(id, { account: zone.account, name: zone.name });
       zoneOwners.claimOne(zone);
     }
+    await brotli.restoreZone(stores, zone);
   }
 
   /** As its only writer in this process, so that what it has under way is done. */

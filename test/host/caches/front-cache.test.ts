@@ -346,6 +346,27 @@ test('hits run nothing: they are no invocations and count for no quota', async t
   t.is((await get(path)).cache, 'hit');
 });
 
+test('hits, stale ones, misses and bytes are in usage and in metrics, apart from invocations', async t => {
+  const { host, get, runs } = await site(t);
+  const size = 3 * 1024 * 1024;
+  const { text } = await get(`/?${FRESH}`);
+  await get(`/?${FRESH}`);
+  await get(`/?${FRESH}`, {}, 'HEAD');
+  await get(`/large?size=${size}&${FRESH}`);
+  await get(`/large?size=${size}&${FRESH}`);
+  await get('/not-kept');
+  await get(`/stale?${STALE}`);
+  const { text: stale } = await get(`/stale?${STALE}`);
+  while (runs() < 5) await nextInvocation(host);
+  const [total] = (await host.account('acme').usage({ by: 'total' })).records;
+  const cacheBytes = text.length + size + stale.length;
+  t.like(total, { invocations: 5, cacheHits: 4, cacheStaleHits: 1, cacheMisses: 4, cacheBytes });
+  const metrics = host.metrics({ accounts: ['acme'] });
+  t.regex(metrics, /^edgehost_cache_hits_total 4$/m);
+  t.regex(metrics, /^edgehost_account_cache_misses_total\{account="acme"\} 4$/m);
+  t.regex(metrics, /^edgehost_cache_bytes_total \d+$/m);
+});
+
 test('errors of the function are answered as without a cache', async t => {
   const { get } = await site(t);
   t.is((await get(`/?${FRESH}&fail=1`)).status, 500);

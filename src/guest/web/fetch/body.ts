@@ -72,6 +72,14 @@ export function setStreamSource(stream: ReadableStream, source: HostBody): void 
   weakMapSet(bodyByStream, stream, new Body(source, stream));
 }
 
+/** Where the bytes of a stream come from that is still on its way from the host, and of which nothing has been read. */
+export function streamSource(stream: ReadableStream): HostBody | undefined {
+  const known = weakMapGet(bodyByStream, stream);
+  const source = known?.source;
+  if (!(source instanceof HostBody) || source.isComplete || known?.isTaken === true) return undefined;
+  return isDisturbed(stream) || isLocked(stream) ? undefined : source;
+}
+
 export interface ExtractedBody {
   readonly body: Body;
   readonly type: string | null;

@@ -6,25 +6,35 @@ export type Coding = 'br' | 'zstd' | 'gzip';
 /** In the order in which they are taken where the client has no preference. zstd: Node 22.15, 23.8 and up. */
 export const CODINGS: readonly Coding[] = 'createZstdCompress' in zlib ? ['br', 'zstd', 'gzip'] : ['br', 'gzip'];
 
+/** Where the setting of the zone says so. */
+export const CODINGS_WITHOUT_BROTLI: readonly Coding[] = CODINGS.filter(coding => coding !== 'br');
+export const NO_CODINGS: readonly Coding[] = [];
+
 /** Clients send few different values. */
 const MAX_KNOWN = 64;
 const MAX_KNOWN_CHARACTERS = 256;
 const known = new Map<string, Coding | undefined>();
+const knownWithoutBrotli = new Map<string, Coding | undefined>();
 
-/** Undefined: the body is to be sent as it is. */
-export function acceptedCoding(header: string | undefined): Coding | undefined {
+/**
+ * Undefined: the body is to be sent as it is.
+ *
+ * @param codings `CODINGS`, or those without Brotli
+ */
+export function acceptedCoding(header: string | undefined, codings = CODINGS): Coding | undefined {
   if (header === undefined || header === '') return undefined;
-  if (header.length > MAX_KNOWN_CHARACTERS) return parse(header);
-  const found = known.get(header);
-  if (found !== undefined || known.has(header)) return found;
-  const coding = parse(header);
-  if (known.size < MAX_KNOWN) known.set(header, coding);
+  if (header.length > MAX_KNOWN_CHARACTERS) return parse(header, codings);
+  const answers = codings === CODINGS ? known : knownWithoutBrotli;
+  const found = answers.get(header);
+  if (found !== undefined || answers.has(header)) return found;
+  const coding = parse(header, codings);
+  if (answers.size < MAX_KNOWN) answers.set(header, coding);
   return coding;
 }
 
 const ENTRY = /^\s*([!#$%&'*+\-.^_`|~\w]+)\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i;
 
-function parse(header: string): Coding | undefined {
+function parse(header: string, codings: readonly Coding[]): Coding | undefined {
   const weights = new Map<string, number>();
   for (const part of header.split(',')) {
     const [, name, weight] = ENTRY.exec(part) ?? [];
@@ -34,7 +44,7 @@ function parse(header: string): Coding | undefined {
   const any = weights.get('*') ?? 0;
   let best: Coding | undefined;
   let most = Math.max(weights.get('identity') ?? 0, Number.MIN_VALUE);
-  for (const coding of CODINGS) {
+  for (const coding of codings) {
     const weight = weights.get(coding) ?? (coding === 'gzip' ? weights.get('x-gzip') : undefined) ?? any;
     // Of equal weight, what is shorter than the body itself is preferred, and the first of the list.
     if (weight > most || (weight === most && best === undefined)) {

@@ -15,6 +15,7 @@ import type { HostShare } from '../../../quotas/host/host-share.js';
 import type { FunctionRunner } from '../../invocation/function-runner.js';
 import { FetchStart } from '../../invocation/invocation-start.js';
 import type { AnswerBody } from '../../invocation/response-sink.js';
+import type { Coding } from '../compression/accepted-coding.js';
 import { isClosed, type Next, NodeSink } from '../node-sink.js';
 import { BackgroundSink } from './background-sink.js';
 import { Fill, type FrontRules } from './fill.js';
@@ -27,8 +28,8 @@ export interface Visit {
   readonly next: Next | undefined;
   readonly url: string;
   readonly runner: FunctionRunner;
-  /** Whether the response may be compressed. */
-  readonly compression: boolean;
+  /** Those by which the response may be compressed. */
+  readonly codings: readonly Coding[];
   readonly mode: RouteMode;
   /** Runs the function for it. With a fill, that hears of the answer. */
   readonly run: (fill?: Fill) => void;
@@ -116,12 +117,13 @@ export class FrontCache {
         return;
       }
       if (found?.kind === 'hit') {
+        runner.context.onFronted?.(found.isStale ? 'stale' : 'hit');
         send(visit, found, place.work);
         if (found.isStale) await this.#refresh(visit, place, keyOf(account, place), found.epoch);
         return;
       }
       if (found === undefined || request.method !== 'GET' || hasConditions(request.rawHeaders)) {
-        visit.run();
+        runMissed(visit);
         return;
       }
       const key = keyOf(account, place);
@@ -134,7 +136,7 @@ export class FrontCache {
       untilMs = untilMs === 0 ? performance.now() + WAIT_MS : untilMs;
       const outcome = await within(others.outcome, untilMs - performance.now());
       if (outcome === 'kept' || outcome === 'failed') continue;
-      if (!isClosed(response)) visit.run();
+      if (!isClosed(response)) runMissed(visit);
       return;
     }
   }
@@ -144,7 +146,7 @@ export class FrontCache {
     const fill = this.#newFill(visit, place, key, epoch, rules);
     // Also when it was answered in another way than by the function.
     visit.response.once('close', () => fill.fail('The client is gone'));
-    visit.run(fill);
+    runMissed(visit, fill);
   }
 
   async #refresh(visit: Visit, place: Place, key: string, epoch: number): Promise<void> {
@@ -242,7 +244,7 @@ const EMPTY = Buffer.alloc(0);
 /** The body of an answer that has none, or all of it at once. */
 const NO_BODY: AnswerBody = { read: () => undefined, incoming: 'ended', stopReading: () => {} };
 
-function send({ request, response, runner, next, compression }: Visit, hit: CacheHit, work: CallWork): void {
+function send({ request, response, runner, next, codings }: Visit, hit: CacheHit, work: CallWork): void {
   work.charge(HOST_COSTS.callMs);
   const { body, status, statusText } = hit;
   const headers = [
@@ -253,11 +255,12 @@ function send({ request, response, runner, next, compression }: Visit, hit: Cach
     `EdgeHost; hit; ttl=${hit.ttlSeconds}`,
   ];
   const head = { statusText, headers };
-  const sink = new NodeSink(request, response, runner.context, next, compression);
+  const sink = new NodeSink(request, response, runner.context, next, codings);
   if (body === null) sink.answer(status, head, EMPTY, true, NO_BODY);
-  else if (body instanceof Uint8Array)
+  else if (body instanceof Uint8Array) {
+    if (request.method !== 'HEAD') runner.context.onFrontedBytes?.(body.byteLength);
     sink.answer(status, head, Buffer.from(body.buffer, body.byteOffset, body.byteLength), true, NO_BODY);
-  else if (request.method === 'HEAD') {
+  } else if (request.method === 'HEAD') {
     cancelBody(body);
     sink.answer(status, head, EMPTY, true, NO_BODY);
   } else {
@@ -266,11 +269,18 @@ function send({ request, response, runner, next, compression }: Visit, hit: Cach
       () => sink.bodyReady(),
       cause =>
         sink.fail(new EdgeError('EDGE_INTERNAL', `A kept response could not be read: ${String(cause)}`, { cause })),
+      bytes => runner.context.onFrontedBytes?.(bytes),
     );
     response.once('close', () => source.stopReading());
     sink.answer(status, head, EMPTY, false, source);
     source.start();
   }
+}
+
+/** The cache has no answer. */
+function runMissed({ runner, run }: Visit, fill?: Fill): void {
+  runner.context.onFronted?.('miss');
+  run(fill);
 }
 
 function hasConditions(rawHeaders: readonly string[]): boolean {

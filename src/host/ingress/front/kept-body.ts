@@ -5,15 +5,22 @@ export class KeptBody implements AnswerBody {
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #onData: () => void;
   readonly #onFail: (error: unknown) => void;
+  readonly #countRead: (bytes: number) => void;
   #chunk: Buffer | undefined;
   #isPulling = false;
   #state: AnswerBody['incoming'] = 'open';
 
   /** Nothing is read before `start`. */
-  constructor(body: AsyncIterable<Uint8Array>, onData: () => void, onFail: (error: unknown) => void) {
+  constructor(
+    body: AsyncIterable<Uint8Array>,
+    onData: () => void,
+    onFail: (error: unknown) => void,
+    countRead: (bytes: number) => void,
+  ) {
     this.#chunks = body[Symbol.asyncIterator]();
     this.#onData = onData;
     this.#onFail = onFail;
+    this.#countRead = countRead;
   }
 
   start(): void {
@@ -25,7 +32,9 @@ export class KeptBody implements AnswerBody {
     if (chunk === undefined) return undefined;
     this.#chunk = chunk.length > maxBytes ? chunk.subarray(maxBytes) : undefined;
     if (this.#chunk === undefined) void this.#pull();
-    return chunk.subarray(0, maxBytes);
+    const read = chunk.subarray(0, maxBytes);
+    this.#countRead(read.length);
+    return read;
   }
 
   get incoming(): AnswerBody['incoming'] {

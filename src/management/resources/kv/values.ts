@@ -10,11 +10,10 @@ import type { KvEntry, KvFound } from '../../../bindings/kv/engine.js';
 import type { KvMethod, KvOperation } from '../../../bindings/kv/errors.js';
 import { KV_LIMITS } from '../../../bindings/kv/limits.js';
 import { decodeCursor, encodeCursor } from '../../../bindings/kv/list-cursor.js';
-import { INLINE_BYTES } from '../../../bindings/stored/value-sizes.js';
 import { type Context, param } from '../../context.js';
-import { readBytes } from '../../http/body.js';
 import type { ApiCode } from '../../http/codes.js';
 import { ApiError, type Reply } from '../../http/envelope.js';
+import { withBody } from './body.js';
 import { namespaceOf } from './namespaces.js';
 
 export const KEY_QUERY = {
@@ -70,7 +69,9 @@ export async function putValue(context: Context): Promise<Reply> {
   const expires = checkExpiration({ expiration, expirationTtl }, Date.now());
   const namespace = await namespaceOf(context);
   const bounds = context.services.functions.storageBounds(context.account);
-  await withBody(context, body => namespace.put(key, body, { metadata, expiration: expires, bounds }));
+  await withBody(context, KV_LIMITS.valueBytes, body =>
+    namespace.put(key, body, { metadata, expiration: expires, bounds }),
+  );
   await context.commit([]);
   return {
     result: shownKey({
@@ -93,22 +94,6 @@ async function foundOf(context: Context): Promise<KvFound> {
   const found = await (await namespaceOf(context)).get(key);
   if (found === null) throw new ApiError('NOT_FOUND', `There is no key ${JSON.stringify(key.slice(0, 100))}`);
   return found;
-}
-
-/** Large values wait for their turn among the uploads, since all of a body is in memory. */
-async function withBody(context: Context, use: (body: Uint8Array) => Promise<void>): Promise<void> {
-  const { uploads, limits } = context.services;
-  const { request } = context;
-  const declared = request.headers.get('content-length');
-  if (declared !== null && Number(declared) <= INLINE_BYTES) {
-    return use(await readBytes(request, INLINE_BYTES, limits.bodyMs));
-  }
-  if (uploads.size >= limits.uploadsWaiting) {
-    throw new ApiError('UNAVAILABLE', `${uploads.size} uploads are waiting: retry later`, {
-      headers: { 'retry-after': '10' },
-    });
-  }
-  await uploads.add(async () => use(await readBytes(request, KV_LIMITS.valueBytes, limits.bodyMs)));
 }
 
 function keyOf(context: Context, method: KvMethod, operation: KvOperation): string {

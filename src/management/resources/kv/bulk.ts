@@ -1,0 +1,171 @@
+/** Many pairs or keys of a namespace in one request: all of it is checked before anything is written. */
+import { setImmediate as yieldTurn } from 'node:timers/promises';
+import { checkExpiration, checkKey, checkMetadata } from '../../../bindings/kv/check-arguments.js';
+import type { KvEngine } from '../../../bindings/kv/engine.js';
+import { KvError, kvError } from '../../../bindings/kv/errors.js';
+import { KV_LIMITS } from '../../../bindings/kv/limits.js';
+import { errorCode } from '../../../quotas/errors.js';
+import type { Context } from '../../context.js';
+import { checkJsonType, parseJson } from '../../http/body.js';
+import { ApiError, type Reply } from '../../http/envelope.js';
+import { type ElementBounds, type JsonElement, jsonElements } from '../../http/json-elements.js';
+import type { Bodies, BodyName } from '../../schemas.js';
+import { isBody, problems } from '../../validator.js';
+import { withBody } from './body.js';
+import { namespaceOf } from './namespaces.js';
+
+/** A value in base64, or as a text in which each byte is escaped by another one. */
+const VALUE_BOUNDS: ElementBounds = {
+  elements: KV_LIMITS.bulkPairs,
+  elementBytes: 2 * KV_LIMITS.valueBytes + 64 * 1024,
+  structureBytes: 4096,
+};
+const KEY_BOUNDS: ElementBounds = { elements: KV_LIMITS.bulkPairs, elementBytes: 8192, structureBytes: 4096 };
+/** Written at once: so many, or so many bytes of JSON. */
+const BATCH_PAIRS = 64;
+const BATCH_BYTES = 2 * 1024 * 1024;
+/** Other work has its turn after so long. */
+const SLICE_MS = 5;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
+
+/** A pair that was checked. Its value stays in the body until it is written. */
+interface CheckedPair {
+  readonly metadata: string | undefined;
+  readonly expiration: number | undefined;
+}
+
+export async function putPairs(context: Context): Promise<Reply> {
+  checkJsonType(context.request);
+  const namespace = await namespaceOf(context);
+  const bounds = context.services.functions.storageBounds(context.account);
+  return withBody(context, KV_LIMITS.bulkPutBytes, async body => {
+    const pairs = await checkedElements(context, body, VALUE_BOUNDS, 'KvPair', pair => {
+      return [checkKey('put', 'PUT', pair.key), checkedPair(pair)];
+    });
+    return written(context, pairs, async (key, { start, end, metadata, expiration }) => {
+      const pair = parseJson(body.subarray(start, end));
+      // It was checked, and its bytes are those that were.
+      if (!isBody('KvPair', pair, context.services.bindings)) throw new TypeError('The body has changed');
+      await namespace.put(key, bytesOf(pair), { metadata, expiration, bounds });
+    });
+  });
+}
+
+export async function deleteKeys(context: Context): Promise<Reply> {
+  checkJsonType(context.request);
+  const namespace: KvEngine = await namespaceOf(context);
+  return withBody(context, KV_LIMITS.bulkPutBytes, async body => {
+    const keys = await checkedElements(context, body, KEY_BOUNDS, 'KvKeyName', name => {
+      return [checkKey('delete', 'DELETE', name), {}];
+    });
+    return written(context, keys, key => namespace.delete(key));
+  });
+}
+
+/** By key: of several for one key the last is what is left. @throws ApiError BAD_JSON, BODY_INVALID with the place of the first that is wrong */
+async function checkedElements<N extends BodyName, Checked extends object>(
+  { services: { bindings } }: Context,
+  body: Uint8Array,
+  bounds: ElementBounds,
+  schema: N,
+  check: (value: Bodies[N]) => readonly [key: string, checked: Checked],
+): Promise<Map<string, Checked & JsonElement>> {
+  const found = new Map<string, Checked & JsonElement>();
+  const slice = new Slice();
+  let index = -1;
+  for (const place of jsonElements(body, bounds)) {
+    index++;
+    const value = parseJson(body.subarray(place.start, place.end));
+    if (!isBody(schema, value, bindings)) {
+      const [problem = 'it does not fit'] = problems(schema, value, bindings);
+      const what = problem.startsWith('/') ? `/${index}${problem}` : problem.replace('the body', `/${index}`);
+      throw new ApiError('BODY_INVALID', what);
+    }
+    try {
+      const [key, checked] = check(value);
+      // At the end again, in the order of the last ones.
+      found.delete(key);
+      found.set(key, { ...checked, ...place });
+    } catch (error) {
+      if (!(error instanceof TypeError || error instanceof KvError)) throw error;
+      throw new ApiError('BODY_INVALID', `/${index}: ${error.message}`, { cause: error });
+    }
+    await slice.pause();
+  }
+  return found;
+}
+
+function checkedPair(pair: Bodies['KvPair']): CheckedPair {
+  const { value, base64 = false, expiration, expiration_ttl: expirationTtl, metadata } = pair;
+  if (base64 && !BASE64.test(value)) throw new TypeError('put: the value is not valid base64');
+  const size = Buffer.byteLength(value, base64 ? 'base64' : 'utf8');
+  const most = KV_LIMITS.valueBytes;
+  if (size > most) throw kvError('PUT', 20004, `Value length of ${size} exceeds limit of ${most}.`);
+  return {
+    metadata: checkMetadata(metadata === undefined ? undefined : JSON.stringify(metadata)),
+    expiration: checkExpiration({ expiration, expirationTtl }, Date.now()),
+  };
+}
+
+function bytesOf({ value, base64 = false }: Bodies['KvPair']): Uint8Array {
+  return Buffer.from(value, base64 ? 'base64' : 'utf8');
+}
+
+/**
+ * Writes what was checked, some at once. A key that could not be written does not end the others, but what concerns the namespace or the account does. Fails
+ * as the first has failed when none was written.
+ */
+async function written<Checked extends JsonElement>(
+  context: Context,
+  checked: ReadonlyMap<string, Checked>,
+  write: (key: string, checked: Checked) => Promise<void>,
+): Promise<Reply> {
+  const failed: string[] = [];
+  let failure: unknown;
+  let isOver = false;
+  for (const batch of batches(checked)) {
+    if (isOver) {
+      failed.push(...batch.map(([key]) => key));
+      continue;
+    }
+    const outcomes = await Promise.allSettled(batch.map(([key, one]) => write(key, one)));
+    for (const [index, outcome] of outcomes.entries()) {
+      if (outcome.status === 'fulfilled') continue;
+      failure ??= outcome.reason;
+      isOver ||= outcome.reason instanceof KvError || errorCode(outcome.reason) !== undefined;
+      failed.push(batch[index]?.[0] ?? '');
+    }
+  }
+  if (failure !== undefined && failed.length === checked.size) throw failure;
+  await context.commit([]);
+  return { result: { successful_key_count: checked.size - failed.length, unsuccessful_keys: failed } };
+}
+
+function* batches<Checked extends JsonElement>(
+  all: ReadonlyMap<string, Checked>,
+): Generator<(readonly [string, Checked])[]> {
+  let batch: (readonly [string, Checked])[] = [];
+  let bytes = 0;
+  for (const entry of all) {
+    const [, { start, end }] = entry;
+    if (batch.length >= BATCH_PAIRS || (batch.length > 0 && bytes + end - start > BATCH_BYTES)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(entry);
+    bytes += end - start;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Lets other work in from time to time. */
+class Slice {
+  #since = performance.now();
+
+  async pause(): Promise<void> {
+    if (performance.now() - this.#since < SLICE_MS) return;
+    await yieldTurn();
+    this.#since = performance.now();
+  }
+}
