@@ -5,8 +5,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import process from 'node:process';
+import { killTree, startCommand } from './launch/command.js';
 import type { Ending, LaunchReport, LaunchRequest } from './launch/messages.js';
-import { killTree, startCommand } from './sandbox/command.js';
 import { setTreePriority } from './supply/tree-priority.js';
 
 /** Cells without a wrapper end by themselves within this time, when their application is gone. */

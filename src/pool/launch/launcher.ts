@@ -9,7 +9,7 @@ import { Socket } from 'node:net';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { ownFolder } from '../package-paths.js';
-import { killTree } from '../sandbox/command.js';
+import { killTree } from './command.js';
 import { LaunchedProcess } from './launched-process.js';
 import type { Ending, LaunchReport, LaunchRequest } from './messages.js';
 

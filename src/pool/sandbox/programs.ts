@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, delimiter, isAbsolute, join } from 'node:path';
 import process from 'node:process';
+import { sendFilter } from '../launch/command.js';
 
 /** Where a program that walls are made of is looked for: not in PATH, which others may have set. */
 const SYSTEM_FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin'];
@@ -89,15 +90,3 @@ export function attempt(
 
 /** The descriptor after standard error. */
 export const FILTER_FD_OF_ATTEMPT = 3;
-
-/** Writes a filter program to the process at the other end of the stream, and ends the stream. */
-export function sendFilter(stream: unknown, filter: Buffer | undefined): void {
-  if (filter === undefined || !isWritable(stream)) return;
-  // The process may end before it has read it; its exit status reports that.
-  stream.on('error', () => {});
-  stream.end(filter);
-}
-
-function isWritable(stream: unknown): stream is NodeJS.WritableStream {
-  return typeof stream === 'object' && stream !== null && 'end' in stream && typeof stream.end === 'function';
-}

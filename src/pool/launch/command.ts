@@ -2,10 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import process from 'node:process';
-import type { Ending } from '../launch/messages.js';
 import { ownFolder } from '../package-paths.js';
 import { descendantsOf } from '../watch/process-tree.js';
-import { sendFilter } from './programs.js';
+import type { Ending } from './messages.js';
 
 /** Rounds in which all processes of a cell are stopped before they are ended: one that forks meanwhile is met in the next. */
 const MAX_STOP_ROUNDS = 32;
@@ -90,4 +89,16 @@ function signal(pid: number, name: NodeJS.Signals): void {
   } catch {
     // It has ended.
   }
+}
+
+/** Writes a filter program to the process at the other end of the stream, and ends the stream. */
+export function sendFilter(stream: unknown, filter: Buffer | undefined): void {
+  if (filter === undefined || !isWritable(stream)) return;
+  // The process may end before it has read it; its exit status reports that.
+  stream.on('error', () => {});
+  stream.end(filter);
+}
+
+function isWritable(stream: unknown): stream is NodeJS.WritableStream {
+  return typeof stream === 'object' && stream !== null && 'end' in stream && typeof stream.end === 'function';
 }
