@@ -16,7 +16,6 @@ import {
   jsonParse,
   jsonStringify,
   PromiseCtor,
-  promiseReject,
   RangeErrorCtor,
   TypeErrorCtor,
   typedArrayLength,
@@ -27,8 +26,18 @@ import { decodeUtf8 } from '../utf8.ts';
 import { isObject } from '../web/base/idl.ts';
 import { fetchFrom } from '../web/fetch/fetch.ts';
 import { disposeSymbol } from './dispose.ts';
-import { dropExport } from './exports.ts';
-import { createBindingStub, createStub, disposeStub, Remote, stubState } from './stubs.ts';
+import { dropExport, forgetExport } from './exports.ts';
+import {
+  callLocal,
+  createBindingStub,
+  createStub,
+  disposeStub,
+  Remote,
+  type Send,
+  type Sent,
+  stubState,
+  unsent,
+} from './stubs.ts';
 import { receiveValue, sendValue } from './values.ts';
 
 /** The object that the function finds in its environment. */
@@ -41,7 +50,7 @@ export function createServiceBinding(name: string): object {
     },
   } as never; // without inherited names
   return createBindingStub(
-    (path, args) => callMethod(ServiceId.Function, name, undefined, path, args),
+    (path, args) => callMethod(ServiceId.Function, name, path, args, NOTHING),
     method => (method in own ? { value: own[method] } : undefined),
   );
 }
@@ -52,53 +61,105 @@ function failureOf(head: object): Error | undefined {
   return e === undefined ? undefined : makeError(e[0], e[1]);
 }
 
-export function callStub(
-  remote: Remote,
-  path: readonly string[],
-  args: readonly unknown[] | undefined,
-): Promise<unknown> {
-  return callMethod(ServiceId.Stub, '', remote.number, path, args);
+export function callStub(remote: Remote, path: readonly string[], args: readonly unknown[] | undefined): Sent {
+  return callMethod(ServiceId.Stub, '', path, args, { stub: remote.number });
 }
 
-/** What calls of stateful objects have beside those of functions. */
-interface ObjectCall {
-  readonly called: CalledObject;
-  /** The error in the head of a reply. */
-  failureOf(head: object): Error | undefined;
+/** What is called: none of them for the entrypoint of a binding. */
+interface Called {
+  readonly stub?: number;
+  /** An earlier call, by the result of which this one goes on. */
+  readonly earlier?: MethodCall;
+  /** A stateful object. */
+  readonly object?: CalledObject;
+  /** The error in the head of a reply, where it is another than that of a function. */
+  failureOf?(head: object): Error | undefined;
 }
 
 export function callMethod(
   service: ServiceId,
   binding: string,
-  stub: number | undefined,
   path: readonly string[],
   args: readonly unknown[] | undefined,
-  object?: ObjectCall,
-): Promise<unknown> {
+  called: Called,
+): Sent {
   try {
+    return new MethodCall(service, binding, path, args, called);
+  } catch (error) {
+    return unsent(error);
+  }
+}
+
+const NOTHING: Called = {};
+/** Of the next call. */
+let nextNumber = 1;
+
+class MethodCall implements Sent {
+  readonly result: Promise<unknown>;
+  readonly #number: number | undefined;
+  #isHere = false;
+
+  constructor(
+    service: ServiceId,
+    binding: string,
+    path: readonly string[],
+    args: readonly unknown[] | undefined,
+    { stub, earlier, object, failureOf }: Called,
+  ) {
     requireHandler(binding === '' ? 'A call of a stub' : `${binding}.${path[path.length - 1] ?? ''}()`);
     const sent = sendValue(args, openInvocation, false);
     const { exports, references } = sent;
+    // A value that is read is all that there is of it.
+    this.#number = args === undefined ? undefined : nextNumber++;
     const head = jsonStringify({
       __proto__: null,
       ...(stub !== undefined && { i: stub }),
-      ...(object !== undefined && { o: object.called }),
+      ...(earlier !== undefined && { q: earlier.#number }),
+      ...(this.#number !== undefined && { n: this.#number }),
+      ...(object !== undefined && { o: object }),
       p: path,
       ...(args === undefined && { g: true }),
       ...sent.form,
       ...(references.length > 0 && { f: references }),
     });
-    return new PromiseCtor(resolve => {
+    this.result = new PromiseCtor(resolve => {
       callService(service, CALL, binding, head, sent.body, {
-        onReply: (text, body) => resolve(receive(text, body, exports, object?.failureOf)),
+        onReply: (text, body) => {
+          const answer: ReceivedAnswer = jsonParse(text); // the host's
+          this.#isHere = true;
+          if ('l' in answer && earlier !== undefined) resolve(earlier.#goOnHere(path, args, exports));
+          else resolve(receive(answer, body, exports, failureOf));
+        },
         onFailed: (error, site) => {
+          this.#isHere = true;
           drop(exports, undefined);
           resolve(rejection(error, site));
         },
       });
     });
-  } catch (error) {
-    return promiseReject(error);
+  }
+
+  onward(): Send | undefined {
+    if (this.#isHere || this.#number === undefined) return undefined;
+    return (path, args) => callMethod(ServiceId.Stub, '', path, args, { earlier: this });
+  }
+
+  /** The answer of this call was on its way when the one that goes on by it was made, and is here. */
+  async #goOnHere(
+    path: readonly string[],
+    args: readonly unknown[] | undefined,
+    exports: readonly number[],
+  ): Promise<unknown> {
+    let isSent = false;
+    try {
+      return await callLocal(this.result, path, args, () => {
+        // They are sent again.
+        isSent = true;
+        for (let i = 0; i < exports.length; i++) forgetExport(exports[i] ?? 0);
+      });
+    } finally {
+      if (!isSent) drop(exports, undefined);
+    }
   }
 }
 
@@ -110,13 +171,12 @@ function drop(exports: readonly number[], kept: readonly number[] | undefined): 
 }
 
 async function receive(
-  text: string,
+  head: ReceivedAnswer,
   body: HostBody | null,
   exports: readonly number[],
   failure: (head: object) => Error | undefined = failureOf,
 ): Promise<unknown> {
-  const head: ReceivedAnswer = jsonParse(text); // the host's
-  if ('e' in head) {
+  if ('e' in head || 'l' in head) {
     drop(exports, undefined);
     throw failure(head);
   }

@@ -18,6 +18,7 @@ import { HostOpens } from '../../protocol/messages.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { describe } from '../../quotas/schema/describe.js';
 import type { FunctionRunner, InvocationTarget } from '../invocation/function-runner.js';
+import type { OpenResult } from '../invocation/open-results.js';
 import type { Peer, SharedObject } from '../invocation/peers.js';
 import { checkAnswer, checkCall, checkSize } from './call-heads.js';
 import { type CalleeAnswer, thrownBy } from './call-sink.js';
@@ -112,39 +113,58 @@ export async function callMethod(
   checkSize(call.body, 'call');
   const caller = origin.peer;
   const sent = objectsOf(caller, args.f);
-  const object = args.i === undefined ? undefined : caller.find(args.i);
-  if ((object === undefined) === (runner === undefined)) throw new TypeError('The call is malformed');
+  const { i: stub, q: before, n: number, f: _references, ...rest } = args;
+  const object = stub === undefined ? undefined : caller.find(stub);
+  const isOnward = object !== undefined || before !== undefined;
+  if (isOnward === (runner !== undefined)) throw new TypeError('The call is malformed');
   if (object?.owner.isOver === true) throw new TypeError('The stub is no longer valid: its function is done');
-  const { i: _stub, f: _references, ...rest } = args;
-  const shape: Omit<ReceivedCall, 'f'> = {
-    ...rest,
-    ...(object !== undefined && { x: object.id }),
-    ...(target?.entrypoint !== undefined && { e: target.entrypoint }),
-    props: JSON.stringify(target?.props ?? {}),
-  };
+  // Found before its own is opened: a call cannot wait for itself.
+  const earlier = before === undefined ? undefined : caller.results.find(before);
+  const result = number === undefined ? undefined : caller.results.open(number);
   let callee: Peer | undefined;
   let received: number[] = [];
   let body: ServiceBody | null = null;
   /** The callee is known when its invocation begins, and its stubs are numbers in its isolate. */
-  const headFor = (peer: Peer): string => {
-    callee = peer;
-    received = sent.map(each => peer.receive(each));
-    return JSON.stringify(received.length === 0 ? shape : { ...shape, f: received });
-  };
-  const start = { kind: HostOpens.Rpc, head: '', isUtf8: true, chain: origin.chain, headFor, path: args.p } as const;
+  const headOf =
+    (owned: Pick<ReceivedCall, 'x' | 'y'>) =>
+    (peer: Peer): string => {
+      callee = peer;
+      received = sent.map(each => peer.receive(each));
+      const shape: ReceivedCall = {
+        ...rest,
+        ...owned,
+        ...(target?.entrypoint !== undefined && { e: target.entrypoint }),
+        props: target?.props === undefined ? '{}' : JSON.stringify(target.props),
+        ...(received.length > 0 && { f: received }),
+      };
+      result?.begun(peer);
+      return JSON.stringify(shape);
+    };
+  const start = { kind: HostOpens.Rpc, head: '', isUtf8: true, chain: origin.chain, path: args.p } as const;
   try {
-    const ran =
-      object === undefined && runner !== undefined
-        ? await run(runner, { ...start, calls: next(origin.calls) }, call.body, call.signal)
-        : await runIn(
-            ownerOf(object),
-            { ...start, calls: deeper(origin.calls), ownedBy: object?.owner },
-            call.body,
-            call.signal,
-          );
+    let ran: CalleeAnswer;
+    if (runner !== undefined) {
+      const calls = next(origin.calls);
+      ran = await run(runner, { ...start, calls, headFor: headOf({}) }, call.body, call.signal);
+    } else {
+      const calls = deeper(origin.calls);
+      const owner = object === undefined ? await calleeOf(earlier, call) : object.owner;
+      if (owner === undefined) {
+        cancelBody(call.body);
+        return atCaller(result, sent);
+      }
+      const headFor = headOf(object === undefined ? { y: owner.id } : { x: object.id });
+      ran = await runIn(owner, { ...start, calls, ownedBy: owner, headFor }, call.body, call.signal);
+    }
     body = ran.body;
     const answer = checkAnswer(ran.head);
     checkSize(body, 'answer');
+    if (answer.l === true) {
+      if (before === undefined) throw new TypeError('The answer is malformed');
+      cancelBody(body);
+      release(callee, received);
+      return atCaller(result, sent);
+    }
     // Before its own stubs end: it may answer with one of them.
     const objects = callee === undefined ? [] : objectsOf(callee, answer.f);
     const kept = new Set(answer.k ?? []);
@@ -152,8 +172,9 @@ export async function callMethod(
       callee,
       received.filter(number => !kept.has(number)),
     );
-    return replyOf(answer, body, caller, objects, sent);
+    return replyOf(answer, body, caller, objects, sent, result);
   } catch (error) {
+    result?.close();
     cancelBody(body);
     release(callee, received);
     forgetUnused(sent);
@@ -163,9 +184,25 @@ export async function callMethod(
   }
 }
 
-function ownerOf(object: SharedObject | undefined): Peer {
-  if (object === undefined) throw new TypeError('The call is malformed');
-  return object.owner;
+/** What waits for it holds its body meanwhile. */
+async function calleeOf(earlier: OpenResult | undefined, { body, work }: ServiceCall): Promise<Peer | undefined> {
+  const callee = earlier?.callee();
+  if (!(callee instanceof Promise)) return callee;
+  const heldBytes = body instanceof Uint8Array ? body.byteLength : 0;
+  work.countBytes(heldBytes);
+  try {
+    return await callee;
+  } finally {
+    work.countBytes(-heldBytes);
+  }
+}
+
+/** The result that was to be called is not here any more: the caller has it, or what the call has failed with, and goes on by itself. */
+function atCaller(result: OpenResult | undefined, sent: readonly SharedObject[]): ServiceReply {
+  result?.close();
+  forgetUnused(sent);
+  const head: ReceivedAnswer = { l: true };
+  return { head };
 }
 
 /** Stubs in the answer belong to the caller for as long as it reads the answer's body, which the callee keeps open for them. */
@@ -175,14 +212,22 @@ function replyOf(
   caller: Peer,
   objects: readonly SharedObject[],
   sent: readonly SharedObject[],
+  result: OpenResult | undefined,
 ): ServiceReply {
   const { f: _references, k: _kept, ...form } = answer;
   const numbers = objects.map(object => caller.receive(object));
   const k = sent.filter(object => object.references > 0).map(object => object.id);
   forgetUnused(sent);
   const head: ReceivedAnswer = { ...form, ...(numbers.length > 0 && { f: numbers }), ...(k.length > 0 && { k }) };
-  if (numbers.length === 0 || body === null || body instanceof Uint8Array) return { head, body };
-  return { head, body: releasing(body, () => release(caller, numbers)) };
+  if (numbers.length === 0 || body === null || body instanceof Uint8Array) {
+    result?.close();
+    return { head, body };
+  }
+  const over = (): void => {
+    release(caller, numbers);
+    result?.close();
+  };
+  return { head, body: releasing(body, over) };
 }
 
 /** Objects that were sent, and to which nobody refers. */
