@@ -30,7 +30,6 @@ import {
   stringSplit,
   TypeErrorCtor,
 } from '../primordials.ts';
-import type { CallResult } from '../rpc/results.ts';
 import { DOMException } from '../web/base/dom-exception.ts';
 import { inspect } from '../web/console/inspect.ts';
 import { Body, bodyLength, isUnusable } from '../web/fetch/body.ts';
@@ -42,6 +41,7 @@ import { abortSignal } from '../web/scheduling/abort.ts';
 import { dropLink } from '../websockets/host-link.ts';
 import { answerSleeping, joinSocket, takeSocket } from '../websockets/upgrade.ts';
 import type { WebSocket } from '../websockets/web-socket.ts';
+import type { CallResult } from './call-result.ts';
 import { type ContextOwner, createContext, type ExecutionContext } from './execution-context.ts';
 import type { AlarmInfo, Handlers } from './handlers.ts';
 import { batchOutcome, closeBatch, createBatch, type MessageBatch, sayRetries } from './queue.ts';

@@ -7,6 +7,7 @@ import { BODY_NONE, BODY_STREAM, Ev, Op } from '../../isolate/ops/table.ts';
 import { goesWhole } from '../body-out.ts';
 import { onEvent, op } from '../bridge.ts';
 import { setOutputGate } from '../call-service.ts';
+import type { Base } from '../events/call-result.ts';
 import type { AlarmInfo } from '../events/handlers.ts';
 import {
   answerFetch,
@@ -17,6 +18,7 @@ import {
   openInvocation,
   requestOf,
 } from '../events/invocation.ts';
+import { forgetResumed, isCallResumed, resume } from '../events/resume.ts';
 import { HostBody, stopSending } from '../host-body.ts';
 import { leave, mayLeave } from '../output-gate.ts';
 import {
@@ -33,7 +35,6 @@ import {
   Uint8ArrayCtor,
 } from '../primordials.ts';
 import { exporterOf } from '../rpc/exports.ts';
-import type { Base } from '../rpc/results.ts';
 import { answerCall, goOnBy, type ObjectTurn, onCallOfTarget } from '../rpc/serve.ts';
 import { decodeUtf8WithBom } from '../utf8.ts';
 import { bufferOf, isUint8Array } from '../web/base/buffers.ts';
@@ -42,7 +43,6 @@ import { isResponse, responseState } from '../web/fetch/response.ts';
 import { loseLink } from '../websockets/host-link.ts';
 import { instanceOf, takesCalls } from './instances.ts';
 import type { LiveObject, ObjectEvent } from './live-object.ts';
-import { forgetResumed, isCallResumed, resume } from './resume.ts';
 import { collected } from './storage/storage-calls.ts';
 
 const FETCH = 102; // f

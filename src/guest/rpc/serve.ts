@@ -3,6 +3,7 @@ import type { CallAnswer, ReceivedCall } from '../../bindings/function/calls.ts'
 import { BODY_STREAM, Ev } from '../../isolate/ops/table.ts';
 import { goesWhole } from '../body-out.ts';
 import { onEvent } from '../bridge.ts';
+import { type Base, CallResult } from '../events/call-result.ts';
 import { createContext } from '../events/execution-context.ts';
 import { type Handlers, handlersOfExport } from '../events/handlers.ts';
 import { fail, Invocation, openInvocation, replyWith } from '../events/invocation.ts';
@@ -32,7 +33,6 @@ import { ByteReader, createByteStream } from '../web/streams/streams.ts';
 import { ReceivedStubs, takeValue } from './calls.ts';
 import { FunctionEntrypoint, RpcTarget, StatefulObject } from './entrypoint.ts';
 import { exportedObject } from './exports.ts';
-import { type Base, CallResult } from './results.ts';
 import { hasPlain, missing, stubState } from './stubs.ts';
 import { receiveValue, type SentValue, sendValue } from './values.ts';
 

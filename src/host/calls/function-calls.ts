@@ -185,7 +185,7 @@ export async function callMethod(
 }
 
 /** What waits for it holds its body meanwhile. */
-async function calleeOf(earlier: OpenResult | undefined, { body, work }: ServiceCall): Promise<Peer | undefined> {
+async function calleeOf(earlier: OpenResult<Peer> | undefined, { body, work }: ServiceCall): Promise<Peer | undefined> {
   const callee = earlier?.callee();
   if (!(callee instanceof Promise)) return callee;
   const heldBytes = body instanceof Uint8Array ? body.byteLength : 0;
@@ -198,7 +198,7 @@ async function calleeOf(earlier: OpenResult | undefined, { body, work }: Service
 }
 
 /** The result that was to be called is not here any more: the caller has it, or what the call has failed with, and goes on by itself. */
-function atCaller(result: OpenResult | undefined, sent: readonly SharedObject[]): ServiceReply {
+function atCaller(result: OpenResult<Peer> | undefined, sent: readonly SharedObject[]): ServiceReply {
   result?.close();
   forgetUnused(sent);
   const head: ReceivedAnswer = { l: true };
@@ -212,7 +212,7 @@ function replyOf(
   caller: Peer,
   objects: readonly SharedObject[],
   sent: readonly SharedObject[],
-  result: OpenResult | undefined,
+  result: OpenResult<Peer> | undefined,
 ): ServiceReply {
   const { f: _references, k: _kept, ...form } = answer;
   const numbers = objects.map(object => caller.receive(object));

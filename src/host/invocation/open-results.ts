@@ -1,10 +1,14 @@
 /** Calls of one invocation that are under way, or whose results refer to objects: other calls of it may go on by their results (pipelining). */
-import type { Peer } from './peers.js';
+
+/** The invocation that makes a result. */
+interface Callee {
+  readonly isOver: boolean;
+}
 
 /** The result of one call. */
-export class OpenResult {
+export class OpenResult<T extends Callee> {
   readonly #close: () => void;
-  #callee: Peer | undefined;
+  #callee: T | undefined;
   #isClosed = false;
   #waiting: (() => void)[] | undefined;
 
@@ -13,7 +17,7 @@ export class OpenResult {
   }
 
   /** The invocation that makes the result, once it has begun. Undefined: there is none, or none any more. */
-  callee(): Peer | undefined | Promise<Peer | undefined> {
+  callee(): T | undefined | Promise<T | undefined> {
     if (this.#callee !== undefined || this.#isClosed) return this.#open();
     return new Promise(resolve => {
       this.#waiting ??= [];
@@ -21,7 +25,7 @@ export class OpenResult {
     });
   }
 
-  begun(callee: Peer): void {
+  begun(callee: T): void {
     this.#callee = callee;
     this.#wake();
   }
@@ -34,7 +38,7 @@ export class OpenResult {
     this.#wake();
   }
 
-  #open(): Peer | undefined {
+  #open(): T | undefined {
     return this.#isClosed || this.#callee?.isOver === true ? undefined : this.#callee;
   }
 
@@ -46,18 +50,18 @@ export class OpenResult {
 }
 
 /** By the numbers that the caller has given them. Each is there for as long as its call is, and counted with that. */
-export class OpenResults {
-  readonly #results = new Map<number, OpenResult>();
+export class OpenResults<T extends Callee> {
+  readonly #results = new Map<number, OpenResult<T>>();
 
   /** @throws TypeError for a number that is in use */
-  open(number: number): OpenResult {
+  open(number: number): OpenResult<T> {
     if (this.#results.has(number)) throw new TypeError('The call is malformed');
-    const result = new OpenResult(() => this.#results.delete(number));
+    const result = new OpenResult<T>(() => this.#results.delete(number));
     this.#results.set(number, result);
     return result;
   }
 
-  find(number: number): OpenResult | undefined {
+  find(number: number): OpenResult<T> | undefined {
     return this.#results.get(number);
   }
 }

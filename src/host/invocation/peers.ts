@@ -74,7 +74,7 @@ export class Peer {
   /** Calls of its objects so far. */
   called = 0;
   #endings: (() => void)[] | undefined;
-  #results: OpenResults | undefined;
+  #results: OpenResults<Peer> | undefined;
 
   constructor(context: InvocationContext, isolate: IsolateHandle, accounting: PeerAccounting) {
     this.context = context;
@@ -99,7 +99,7 @@ export class Peer {
   }
 
   /** Of the calls that it makes. */
-  get results(): OpenResults {
+  get results(): OpenResults<Peer> {
     this.#results ??= new OpenResults();
     return this.#results;
   }

@@ -1,12 +1,11 @@
 /** Which calls others may go on by: those of the same invocation that are under way. */
 import test from 'ava';
 import { OpenResults } from '../../../src/host/invocation/open-results.js';
-import type { Peer } from '../../../src/host/invocation/peers.js';
 
-const callee = (isOver = false) => ({ isOver }) as Peer;
+const callee = (isOver = false) => ({ isOver });
 
 test('a call is found by its number for as long as it is open, and no other is', t => {
-  const results = new OpenResults();
+  const results = new OpenResults<{ isOver: boolean }>();
   const result = results.open(1);
   t.is(results.find(1), result);
   t.is(results.find(2), undefined);
@@ -20,7 +19,7 @@ test('a call is found by its number for as long as it is open, and no other is',
 });
 
 test('who goes on by a call that has not begun waits for its invocation, in order', async t => {
-  const result = new OpenResults().open(1);
+  const result = new OpenResults<{ isOver: boolean }>().open(1);
   const seen: number[] = [];
   const waiting = [1, 2, 3].map(async number => {
     const peer = await result.callee();
@@ -35,7 +34,7 @@ test('who goes on by a call that has not begun waits for its invocation, in orde
 });
 
 test('there is none for a call that fails before it begins, and for one that is over', async t => {
-  const results = new OpenResults();
+  const results = new OpenResults<{ isOver: boolean }>();
   const failed = results.open(1);
   const waiting = failed.callee();
   failed.close();

@@ -119,6 +119,24 @@ test('functions and streams are passed on the way, and results that are streams'
   t.deepEqual(JSON.parse(await caller(newHost(t), body)), [each, each]);
 });
 
+test('results of stubs, and stubs of a third function, are gone on by', async t => {
+  const host = newHost(t);
+  await host.load(API, { name: 'third' });
+  await host.load(
+    `import { FunctionEntrypoint } from 'edgehost:workers';
+    export default class extends FunctionEntrypoint { door() { return this.env.THIRD.now(); } }`,
+    { name: 'between', services: { THIRD: 'third' } },
+  );
+  const fn = await host.load(
+    `export default { async fetch(request, env) {
+      const door = await env.BETWEEN.door();
+      return Response.json([await door.open().name(), await env.BETWEEN.door().open().name(), await env.BETWEEN.door().opened]);
+    } };`,
+    { services: { BETWEEN: 'between' } },
+  );
+  t.is(await textOf(fn.fetch('http://x/')), '["room 1","room 1",0]');
+});
+
 test('those who go on by a call that fails get its error', async t => {
   const body = `const out = [];
     for (const at of [env.API, THING]) {

@@ -16,7 +16,7 @@ import {
   Uint8ArrayCtor,
 } from '../../primordials.ts';
 import { encodeUtf8 } from '../../utf8.ts';
-import { resume } from '../resume.ts';
+import { resume } from '../../events/resume.ts';
 
 /** The object, as far as its sockets need it. */
 export interface SocketOwner {

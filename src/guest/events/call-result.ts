@@ -1,7 +1,6 @@
 /** Results of calls, for those that go on by them: they come while the first is under way, or as long as others refer to what it has answered with. */
-import type { Invocation } from '../events/invocation.ts';
-import { forgetResumed, resume } from '../objects/resume.ts';
 import { arrayPush } from '../primordials.ts';
+import { forgetResumed, resume } from './resume.ts';
 
 /** What a call goes on by. */
 export interface Base {
@@ -11,8 +10,15 @@ export interface Base {
 /** Gets nothing when there is no result: the caller has learned why, or will. */
 type Listener = (base: Base | undefined) => void;
 
+/** The invocation of a call that goes on by it. */
+interface Follower {
+  readonly id: number;
+  /** Called when the host has ended it. */
+  onOver: (() => void) | undefined;
+}
+
 interface Waiting {
-  readonly invocation: Invocation;
+  readonly invocation: Follower;
   readonly listener: Listener;
 }
 
@@ -22,7 +28,7 @@ export class CallResult {
   #waiting: Waiting[] | undefined = undefined;
 
   /** Calls the listener in a turn of the invocation. */
-  when(invocation: Invocation, listener: Listener): void {
+  when(invocation: Follower, listener: Listener): void {
     if (this.#isSettled) {
       listener(this.#base);
       return;
