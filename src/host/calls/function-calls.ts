@@ -14,7 +14,6 @@ import {
 import type { ServiceTarget } from '../../bindings/function/types.js';
 import type { CallChain, ServiceBody, ServiceCall, ServiceReply } from '../../bindings/service.js';
 import { checkedRecords } from '../../bindings/websocket/checked-records.js';
-import { HostOpens } from '../../protocol/messages.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { describe } from '../../quotas/schema/describe.js';
 import type { FunctionRunner, InvocationTarget } from '../invocation/function-runner.js';
@@ -23,11 +22,13 @@ import type { Peer, SharedObject } from '../invocation/peers.js';
 import { checkAnswer, checkCall, checkSize } from './call-heads.js';
 import { type CalleeAnswer, thrownBy } from './call-sink.js';
 import { type CallingOrigin, isCalling } from './calling-origin.js';
-import { run, runIn, type StartOfCall } from './run-call.js';
+import { run, runIn, StartOfCall } from './run-call.js';
 import { isUpgradeHead, serviceFetch } from './service-fetch.js';
 
 /** Invocations that may begin with one event by calls of functions, that of the event included. */
 const MAX_INVOCATIONS = 32;
+
+const NO_PROPS = Object.freeze({});
 
 /** Finds the function that an account may call. @throws EdgeError EDGE_FUNCTION_UNLOADED */
 export type FindCallee = (caller: string, target: ServiceTarget) => FunctionRunner;
@@ -66,7 +67,7 @@ export function functionCalls(
 /** @throws what the function has thrown, by name and message, in the head of the reply */
 export async function fetchFrom(
   runner: InvocationTarget,
-  { entrypoint = '', props = {} }: Pick<ServiceTarget, 'entrypoint' | 'props'>,
+  { entrypoint = '', props }: Pick<ServiceTarget, 'entrypoint' | 'props'>,
   call: ServiceCall,
   origin: CallingOrigin,
   { failed, next }: CallRules = FUNCTION_RULES,
@@ -74,13 +75,15 @@ export async function fetchFrom(
   const { limits } = runner.context;
   const calls = next(origin.calls);
   // Heads are Latin-1.
-  const lead = `${entrypoint}${latin1(JSON.stringify(props))}`;
+  const lead = `${entrypoint}${props === undefined ? '{}' : latin1(JSON.stringify(props))}`;
   try {
     return await serviceFetch(call, lead, limits, (head, body) => {
       const isUpgrade = isUpgradeHead(call.args) && body !== null && !(body instanceof Uint8Array);
-      const plain = { kind: HostOpens.Fetch, head, isUtf8: false, props, chain: origin.chain, calls } as const;
-      const start = isUpgrade ? ({ ...plain, isUpgrade } as const) : plain;
-      return isUpgrade ? socketWith(runner, start, body, call.signal) : run(runner, start, body, call.signal);
+      const start = StartOfCall.fetch(head, calls, origin.chain);
+      start.props = props ?? NO_PROPS;
+      if (!isUpgrade) return run(runner, start, body, call.cancellation ?? call.signal);
+      start.isUpgrade = true;
+      return socketWith(runner, start, body, call.signal);
     });
   } catch (error) {
     const head = failed(error);
@@ -140,12 +143,14 @@ export async function callMethod(
       result?.begun(peer);
       return JSON.stringify(shape);
     };
-  const start = { kind: HostOpens.Rpc, head: '', isUtf8: true, chain: origin.chain, path: args.p } as const;
+  const signal = call.cancellation ?? call.signal;
   try {
     let ran: CalleeAnswer;
     if (runner !== undefined) {
-      const calls = next(origin.calls);
-      ran = await run(runner, { ...start, calls, headFor: headOf({}) }, call.body, call.signal);
+      const start = StartOfCall.method(args.p, headOf({}));
+      start.chain = origin.chain;
+      start.calls = next(origin.calls);
+      ran = await run(runner, start, call.body, signal);
     } else {
       const calls = deeper(origin.calls);
       const owner = object === undefined ? await calleeOf(earlier, call) : object.owner;
@@ -153,8 +158,11 @@ export async function callMethod(
         cancelBody(call.body);
         return atCaller(result, sent);
       }
-      const headFor = headOf(object === undefined ? { y: owner.id } : { x: object.id });
-      ran = await runIn(owner, { ...start, calls, ownedBy: owner, headFor }, call.body, call.signal);
+      const start = StartOfCall.method(args.p, headOf(object === undefined ? { y: owner.id } : { x: object.id }));
+      start.chain = origin.chain;
+      start.calls = calls;
+      start.ownedBy = owner;
+      ran = await runIn(owner, start, call.body, signal);
     }
     body = ran.body;
     const answer = checkAnswer(ran.head);
