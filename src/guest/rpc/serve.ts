@@ -30,7 +30,7 @@ import { encodeUtf8 } from '../utf8.ts';
 import { isUint8Array } from '../web/base/buffers.ts';
 import { isCallable, isObject } from '../web/base/idl.ts';
 import { ByteReader, createByteStream } from '../web/streams/streams.ts';
-import { ReceivedStubs, takeValue } from './calls.ts';
+import { NO_PARTS, ReceivedStubs, takeValue } from './calls.ts';
 import { FunctionEntrypoint, RpcTarget, StatefulObject } from './entrypoint.ts';
 import { exportedObject } from './exports.ts';
 import { hasPlain, missing, stubState } from './stubs.ts';
@@ -159,10 +159,12 @@ export async function answerCall(
     turn === undefined ? answer() : turn.finish(answer, isWhole);
   const stubs = new ReceivedStubs(call.f, () => {});
   try {
-    const { json, parts } = await takeValue(body, call, false);
+    const isPlain = body?.isComplete === true && call.b === undefined;
+    const { json, parts } = isPlain ? { json: body.text(), parts: NO_PARTS } : await takeValue(body, call, false);
     const args = receiveValue(json, parts, index => stubs.stub(index));
     const object = turn === undefined ? undefined : await turn.begin();
-    const result = await run(invocation, call, args, object, base);
+    const returned = run(invocation, call, args, object, base);
+    const result = isObject(returned) ? await returned : returned;
     // What the function goes on using it has duplicated; an answer with a stub in it refers to the stub itself.
     const sent = sendValue(result, () => invocation, true);
     stubs.dispose();
@@ -177,12 +179,14 @@ export async function answerCall(
 }
 
 function reply(invocation: Invocation, { form, references, body }: SentValue, kept: readonly number[]): void {
+  const { b, s } = form;
   const head: CallAnswer = {
     ...form,
     ...(references.length > 0 && { f: references }),
     ...(kept.length > 0 && { k: kept }),
   };
-  const text = jsonStringify(head);
+  const isPlain = b === undefined && s !== true && references.length === 0 && kept.length === 0;
+  const text = isPlain ? '{}' : jsonStringify(head);
   if (body === null) replyWith(invocation, text, '["u"]');
   else if (references.length === 0) replyWith(invocation, text, body);
   else replyWith(invocation, text, held(body));
@@ -202,13 +206,13 @@ function held(body: NonNullable<SentValue['body']>): ReturnType<typeof createByt
   });
 }
 
-async function run(
+function run(
   invocation: Invocation,
   { x, e = 'default', p: path, g: isRead }: ReceivedCall,
   args: unknown,
   object: object | undefined,
   base: Base | undefined,
-): Promise<unknown> {
+): unknown {
   let value: unknown;
   let receiver: unknown;
   let isHandlers = false;

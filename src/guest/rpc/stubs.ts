@@ -10,6 +10,7 @@ import {
   isArray,
   promiseReject,
   promiseThen,
+  setPrototypeOf,
   TypeErrorCtor,
   WeakMapCtor,
   weakMapGet,
@@ -225,24 +226,60 @@ interface ProxyParts {
 
 const ProxyCtor = Proxy;
 
-function createProxy({ get, symbol, dup, call }: ProxyParts): object {
-  const handler: ProxyHandler<object> = {
-    __proto__: null,
-    get: (_target: object, key: string | symbol) => {
-      if (typeof key === 'symbol') return symbol(key);
-      return key === 'dup' && dup !== undefined ? dup : get(key);
-    },
-    has: () => false,
-    apply: (_target: object, _receiver: unknown, args: readonly unknown[]) => call?.(args),
-    ownKeys: () => [],
-    getOwnPropertyDescriptor: () => undefined,
-    getPrototypeOf: () => null,
-    set: refuse,
-    defineProperty: refuse,
-    deleteProperty: refuse,
-    setPrototypeOf: refuse,
-  } as never; // a handler without inherited traps
-  return new ProxyCtor(call === undefined ? {} : () => {}, handler);
+/** One class for all: an object literal of as many functions takes longer to make than the call that it is for. */
+class Handler {
+  readonly #parts: ProxyParts;
+
+  constructor(parts: ProxyParts) {
+    this.#parts = parts;
+  }
+
+  get(_target: object, key: string | symbol): unknown {
+    const { dup } = this.#parts;
+    if (typeof key === 'symbol') return this.#parts.symbol(key);
+    return key === 'dup' && dup !== undefined ? dup : this.#parts.get(key);
+  }
+
+  apply(_target: object, _receiver: unknown, args: readonly unknown[]): unknown {
+    return this.#parts.call?.(args);
+  }
+
+  has(): boolean {
+    return false;
+  }
+
+  ownKeys(): string[] {
+    return [];
+  }
+
+  getOwnPropertyDescriptor(): undefined {
+    return undefined;
+  }
+
+  getPrototypeOf(): null {
+    return null;
+  }
+
+  set(): boolean {
+    return false;
+  }
+
+  defineProperty(): boolean {
+    return false;
+  }
+
+  deleteProperty(): boolean {
+    return false;
+  }
+
+  setPrototypeOf(): boolean {
+    return false;
+  }
 }
 
-const refuse = (): boolean => false;
+// Without inherited traps.
+setPrototypeOf(Handler.prototype, null);
+
+function createProxy(parts: ProxyParts): object {
+  return new ProxyCtor(parts.call === undefined ? {} : () => {}, new Handler(parts) as ProxyHandler<object>);
+}

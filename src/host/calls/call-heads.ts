@@ -34,6 +34,7 @@ export function checkCall(args: unknown): CallArguments {
 
 /** @throws TypeError for what no client of ours sends, RangeError for what is too large */
 export function checkAnswer(text: string): CallAnswer {
+  if (text === '{}') return NOTHING_BESIDE;
   let head: unknown;
   try {
     head = JSON.parse(text);
@@ -48,6 +49,8 @@ export function checkAnswer(text: string): CallAnswer {
   if (l === true) return { l };
   return { ...formOf(head, 'answer'), ...referencesOf(f, 'answer'), ...(k !== undefined && { k }) };
 }
+
+const NOTHING_BESIDE: CallAnswer = Object.freeze({});
 
 /** @throws RangeError when a body that is there whole is longer than a value may be */
 export function checkSize(body: ServiceBody | null, what: string): void {
