@@ -159,12 +159,13 @@ export async function answerCall(
     turn === undefined ? answer() : turn.finish(answer, isWhole);
   const stubs = new ReceivedStubs(call.f, () => {});
   try {
-    const isPlain = body?.isComplete === true && call.b === undefined;
+    // An object takes its events in turn, and none before it is queued.
+    const isPlain = turn === undefined && body?.isComplete === true && call.b === undefined;
     const { json, parts } = isPlain ? { json: body.text(), parts: NO_PARTS } : await takeValue(body, call, false);
     const args = receiveValue(json, parts, index => stubs.stub(index));
     const object = turn === undefined ? undefined : await turn.begin();
     const returned = run(invocation, call, args, object, base);
-    const result = isObject(returned) ? await returned : returned;
+    const result = turn !== undefined || isObject(returned) ? await returned : returned;
     // What the function goes on using it has duplicated; an answer with a stub in it refers to the stub itself.
     const sent = sendValue(result, () => invocation, true);
     stubs.dispose();
