@@ -20,8 +20,12 @@ export type SentReference = { readonly x: number } | { readonly i: number };
 
 /** The arguments of a call, by the function that calls. */
 export interface CallArguments extends BodyForm {
-  /** The stub that is called; absent for the entrypoint of a binding. */
+  /** The stub that is called; absent for the entrypoint of a binding, and for a result. */
   readonly i?: number;
+  /** The call by whose result this one goes on, by its `n`: that may still be under way. */
+  readonly q?: number;
+  /** The number by which others may name its result, chosen by the caller; absent for a read. */
+  readonly n?: number;
   /** Names from there to the method or the property. */
   readonly p: readonly string[];
   /** Set when the property is read, and nothing is called. */
@@ -33,6 +37,8 @@ export interface CallArguments extends BodyForm {
 export interface ReceivedCall extends BodyForm {
   /** An object that it has sent; absent for its entrypoint. */
   readonly x?: number;
+  /** Its invocation whose result is called. */
+  readonly y?: number;
   readonly p: readonly string[];
   readonly g?: true;
   /** The export that is its entrypoint. */
@@ -48,11 +54,14 @@ export interface CallAnswer extends BodyForm {
   readonly f?: readonly SentReference[];
   /** Stubs among its arguments that it goes on using. */
   readonly k?: readonly number[];
+  /** The result that was to be called is no longer here: it has been sent. */
+  readonly l?: true;
 }
 
-/** The head of the answer for the caller: what was thrown, or a value. */
+/** The head of the answer for the caller: what was thrown, that it has the result itself by now, or a value. */
 export type ReceivedAnswer =
   | { readonly e: readonly [name: string, message: string] }
+  | { readonly l: true }
   | (BodyForm & {
       readonly f?: readonly number[];
       /** Objects that it has sent with the call, and that others go on using. */

@@ -41,6 +41,7 @@ import { abortSignal } from '../web/scheduling/abort.ts';
 import { dropLink } from '../websockets/host-link.ts';
 import { answerSleeping, joinSocket, takeSocket } from '../websockets/upgrade.ts';
 import type { WebSocket } from '../websockets/web-socket.ts';
+import type { CallResult } from './call-result.ts';
 import { type ContextOwner, createContext, type ExecutionContext } from './execution-context.ts';
 import type { AlarmInfo, Handlers } from './handlers.ts';
 import { batchOutcome, closeBatch, createBatch, type MessageBatch, sayRetries } from './queue.ts';
@@ -85,6 +86,8 @@ export class Invocation implements ContextOwner {
   hasExports = false;
   /** The request asks for a WebSocket, whose messages come in place of a body. */
   isUpgrade = false;
+  /** Of a call: what others may go on by. */
+  result: CallResult | undefined = undefined;
   /** Called when the host has ended it. */
   onOver: (() => void) | undefined = undefined;
 
@@ -126,6 +129,7 @@ export class Invocation implements ContextOwner {
     if (this.staysKnown ? this.#isEnded : !mapDelete(invocations, this.id)) return;
     this.#isEnded = true;
     this.ending();
+    this.result?.end();
     if (this.hasExports) endExports(this.id, true);
     notify(Op.Done, this.id);
   }
@@ -246,6 +250,11 @@ export function onExportsEnd(listener: typeof endExports): void {
 /** That of the turn, so of the code that runs now; undefined at the start of the function and when it is over. */
 export function currentInvocation(): Invocation | undefined {
   return mapGet(invocations, opNumber(Op.CurrentInvocation));
+}
+
+/** One that is not over. */
+export function openInvocation(id: number): Invocation | undefined {
+  return mapGet(invocations, id);
 }
 
 /** For ops whose failure means that the host has closed the invocation: there is no one left to notify. */
@@ -537,6 +546,7 @@ onEvent(Ev.Over, (id: number, exchanges: string) => {
   const invocation = mapGet(invocations, id);
   if (invocation?.hasExports === true) endExports(id, false);
   mapDelete(invocations, id);
+  invocation?.result?.end();
   invocation?.closed();
   const ids = stringSplit(exchanges, ',');
   for (let i = 0; i < ids.length; i++) {

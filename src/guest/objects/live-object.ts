@@ -1,8 +1,8 @@
 /** One live instance of a stateful object: the events that wait for it, those that run, and how it ends. */
 import type { Invocation } from '../events/invocation.ts';
+import { resume } from '../events/resume.ts';
 import { arrayPush, ErrorCtor, SetCtor, setAdd, setDelete, setForEach } from '../primordials.ts';
 import { Gates } from './gates.ts';
-import { resume } from './resume.ts';
 import type { ObjectSockets } from './sockets/object-sockets.ts';
 
 /** An event of an object, as far as its delivery goes. */

@@ -5,7 +5,7 @@ import { ServiceId } from '../../bindings/service-id.ts';
 import { makeError } from '../callbacks/decode.ts';
 import { ErrorCtor, promiseReject, TypeErrorCtor } from '../primordials.ts';
 import { callMethod } from '../rpc/calls.ts';
-import { createBindingStub } from '../rpc/stubs.ts';
+import { createBindingStub, unsent } from '../rpc/stubs.ts';
 import { defineInterface, defineValue, requireArguments, toDictionary, toUSVString } from '../web/base/idl.ts';
 import { fetchFrom } from '../web/fetch/fetch.ts';
 import { createId, hexOf, hexOfName, nameOf, newHex, parseHex, type StatefulId } from './object-id.ts';
@@ -98,8 +98,8 @@ function createObjectStub(binding: string, id: StatefulId): object {
   return createBindingStub(
     (path, args) =>
       broken === undefined
-        ? callMethod(ServiceId.ObjectCall, binding, undefined, path, args, { called, failureOf })
-        : promiseReject(broken),
+        ? callMethod(ServiceId.ObjectCall, binding, path, args, { object: called, failureOf })
+        : unsent(broken),
     key => (key in own ? { value: own[key] } : undefined),
   );
 }

@@ -7,8 +7,18 @@ import { BODY_NONE, BODY_STREAM, Ev, Op } from '../../isolate/ops/table.ts';
 import { goesWhole } from '../body-out.ts';
 import { onEvent, op } from '../bridge.ts';
 import { setOutputGate } from '../call-service.ts';
+import type { Base } from '../events/call-result.ts';
 import type { AlarmInfo } from '../events/handlers.ts';
-import { answerFetch, answerOther, currentInvocation, fail, Invocation, requestOf } from '../events/invocation.ts';
+import {
+  answerFetch,
+  answerOther,
+  currentInvocation,
+  fail,
+  Invocation,
+  openInvocation,
+  requestOf,
+} from '../events/invocation.ts';
+import { forgetResumed, isCallResumed, resume } from '../events/resume.ts';
 import { HostBody, stopSending } from '../host-body.ts';
 import { leave, mayLeave } from '../output-gate.ts';
 import {
@@ -25,7 +35,7 @@ import {
   Uint8ArrayCtor,
 } from '../primordials.ts';
 import { exporterOf } from '../rpc/exports.ts';
-import { answerCall, onCallOfTarget } from '../rpc/serve.ts';
+import { answerCall, goOnBy, type ObjectTurn, onCallOfTarget } from '../rpc/serve.ts';
 import { decodeUtf8WithBom } from '../utf8.ts';
 import { bufferOf, isUint8Array } from '../web/base/buffers.ts';
 import { isCallable, isObject } from '../web/base/idl.ts';
@@ -33,7 +43,6 @@ import { isResponse, responseState } from '../web/fetch/response.ts';
 import { loseLink } from '../websockets/host-link.ts';
 import { instanceOf, takesCalls } from './instances.ts';
 import type { LiveObject, ObjectEvent } from './live-object.ts';
-import { forgetResumed, isCallResumed, resume } from './resume.ts';
 import { collected } from './storage/storage-calls.ts';
 
 const FETCH = 102; // f
@@ -296,15 +305,21 @@ function receiveCall(invocation: ObjectInvocation, object: LiveObject, head: str
   answer(invocation, object, received, body);
 }
 
-function answer(invocation: ObjectInvocation, object: LiveObject, received: ReceivedCall, body: HostBody | null): void {
+function answer(
+  invocation: ObjectInvocation,
+  object: LiveObject,
+  received: ReceivedCall,
+  body: HostBody | null,
+  base?: Base,
+): void {
   let begin = (): void => {};
   const event = eventOf(invocation, object, false, () => begin());
-  void answerCall(invocation, received, body, {
+  const turn: ObjectTurn = {
     begin: () =>
       new PromiseCtor<object | undefined>((resolve, reject) => {
         begin = () => {
           const { instance } = object;
-          if (received.x !== undefined) resolve(undefined);
+          if (received.x !== undefined || base !== undefined) resolve(undefined);
           else if (instance !== undefined && takesCalls(instance)) resolve(instance);
           else
             reject(
@@ -321,20 +336,27 @@ function answer(invocation: ObjectInvocation, object: LiveObject, received: Rece
       if (!event.isReady) object.gone(event);
       finish(invocation, object, answer, isWhole);
     },
-  });
+  };
+  void answerCall(invocation, received, body, turn, base);
   object.receive(event);
 }
 
 function answerForObject(id: number, call: ReceivedCall, body: HostBody | null): boolean {
-  const exporter = call.x === undefined ? undefined : exporterOf(call.x);
+  const { x, y } = call;
+  const exporter = x !== undefined ? exporterOf(x) : y !== undefined ? openInvocation(y) : undefined;
   const object = exporter instanceof ObjectInvocation ? exporter.object : undefined;
   if (object === undefined) return false;
   const invocation = new TargetInvocation(id);
-  if (object.broken !== undefined) fail(invocation, object.broken.error, 'EDGE_OBJECT_RESET');
-  else {
-    invocation.object = object;
-    answer(invocation, object, call, body);
-  }
+  const goOn = (base?: Base): void => {
+    if (object.broken !== undefined) fail(invocation, object.broken.error, 'EDGE_OBJECT_RESET');
+    else {
+      invocation.object = object;
+      answer(invocation, object, call, body, base);
+    }
+  };
+  if (y === undefined) goOn();
+  // Not before: what comes behind it would wait for a result that may depend on it.
+  else goOnBy(invocation, y, body, goOn);
   return true;
 }
 

@@ -27,8 +27,18 @@ import { decodeUtf8 } from '../utf8.ts';
 import { isObject } from '../web/base/idl.ts';
 import { fetchFrom } from '../web/fetch/fetch.ts';
 import { disposeSymbol } from './dispose.ts';
-import { dropExport } from './exports.ts';
-import { createBindingStub, createStub, disposeStub, Remote, stubState } from './stubs.ts';
+import { dropExport, forgetExport } from './exports.ts';
+import {
+  callLocal,
+  createBindingStub,
+  createStub,
+  disposeStub,
+  Remote,
+  type Send,
+  type Sent,
+  stubState,
+  unsent,
+} from './stubs.ts';
 import { receiveValue, sendValue } from './values.ts';
 
 /** The object that the function finds in its environment. */
@@ -41,7 +51,7 @@ export function createServiceBinding(name: string): object {
     },
   } as never; // without inherited names
   return createBindingStub(
-    (path, args) => callMethod(ServiceId.Function, name, undefined, path, args),
+    (path, args) => callMethod(ServiceId.Function, name, path, args, NOTHING),
     method => (method in own ? { value: own[method] } : undefined),
   );
 }
@@ -52,54 +62,124 @@ function failureOf(head: object): Error | undefined {
   return e === undefined ? undefined : makeError(e[0], e[1]);
 }
 
-export function callStub(
-  remote: Remote,
-  path: readonly string[],
-  args: readonly unknown[] | undefined,
-): Promise<unknown> {
-  return callMethod(ServiceId.Stub, '', remote.number, path, args);
+export function callStub(remote: Remote, path: readonly string[], args: readonly unknown[] | undefined): Sent {
+  return callMethod(ServiceId.Stub, '', path, args, { stub: remote.number });
 }
 
-/** What calls of stateful objects have beside those of functions. */
-interface ObjectCall {
-  readonly called: CalledObject;
-  /** The error in the head of a reply. */
-  failureOf(head: object): Error | undefined;
+/** What is called: none of them for the entrypoint of a binding. */
+interface Called {
+  readonly stub?: number;
+  /** An earlier call, by the result of which this one goes on. */
+  readonly earlier?: MethodCall;
+  /** A stateful object. */
+  readonly object?: CalledObject;
+  /** The error in the head of a reply, where it is another than that of a function. */
+  failureOf?(head: object): Error | undefined;
 }
 
 export function callMethod(
   service: ServiceId,
   binding: string,
-  stub: number | undefined,
   path: readonly string[],
   args: readonly unknown[] | undefined,
-  object?: ObjectCall,
-): Promise<unknown> {
+  called: Called,
+): Sent {
   try {
+    return new MethodCall(service, binding, path, args, called);
+  } catch (error) {
+    return unsent(error);
+  }
+}
+
+const NOTHING: Called = {};
+/** Of the next call. */
+let nextNumber = 1;
+
+class MethodCall implements Sent {
+  readonly result: Promise<unknown>;
+  readonly #number: number | undefined;
+  #isHere = false;
+
+  constructor(
+    service: ServiceId,
+    binding: string,
+    path: readonly string[],
+    args: readonly unknown[] | undefined,
+    { stub, earlier, object, failureOf }: Called,
+  ) {
     requireHandler(binding === '' ? 'A call of a stub' : `${binding}.${path[path.length - 1] ?? ''}()`);
     const sent = sendValue(args, openInvocation, false);
     const { exports, references } = sent;
-    const head = jsonStringify({
-      __proto__: null,
-      ...(stub !== undefined && { i: stub }),
-      ...(object !== undefined && { o: object.called }),
-      p: path,
-      ...(args === undefined && { g: true }),
-      ...sent.form,
-      ...(references.length > 0 && { f: references }),
-    });
-    return new PromiseCtor(resolve => {
+    // A value that is read is all that there is of it.
+    this.#number = args === undefined ? undefined : nextNumber++;
+    // Put together by hand, which is faster than an object of what there is.
+    let head = `{"p":${jsonStringify(path)}`;
+    if (stub !== undefined) head += `,"i":${stub}`;
+    if (earlier !== undefined) head += `,"q":${earlier.#number}`;
+    if (this.#number !== undefined) head += `,"n":${this.#number}`;
+    if (object !== undefined) head += `,"o":${jsonStringify(object)}`;
+    if (args === undefined) head += ',"g":true';
+    if (sent.form.b !== undefined) head += `,"b":${jsonStringify(sent.form.b)}`;
+    if (sent.form.s === true) head += ',"s":true';
+    if (references.length > 0) head += `,"f":${jsonStringify(references)}`;
+    head += '}';
+    this.result = new PromiseCtor(resolve => {
       callService(service, CALL, binding, head, sent.body, {
-        onReply: (text, body) => resolve(receive(text, body, exports, object?.failureOf)),
+        onReply: (text, body) => {
+          this.#isHere = true;
+          if (text === '{}' && body !== null && body.isComplete) {
+            drop(exports, undefined);
+            resolve(plainValue(body.text()));
+            return;
+          }
+          const answer: ReceivedAnswer = jsonParse(text); // the host's
+          if ('l' in answer && earlier !== undefined) resolve(earlier.#goOnHere(path, args, exports));
+          else resolve(receive(answer, body, exports, failureOf));
+        },
         onFailed: (error, site) => {
+          this.#isHere = true;
           drop(exports, undefined);
           resolve(rejection(error, site));
         },
       });
     });
+  }
+
+  onward(): Send | undefined {
+    if (this.#isHere || this.#number === undefined) return undefined;
+    return (path, args) => callMethod(ServiceId.Stub, '', path, args, { earlier: this });
+  }
+
+  /** The answer of this call was on its way when the one that goes on by it was made, and is here. */
+  async #goOnHere(
+    path: readonly string[],
+    args: readonly unknown[] | undefined,
+    exports: readonly number[],
+  ): Promise<unknown> {
+    let isSent = false;
+    try {
+      return await callLocal(this.result, path, args, () => {
+        // They are sent again.
+        isSent = true;
+        for (let i = 0; i < exports.length; i++) forgetExport(exports[i] ?? 0);
+      });
+    } finally {
+      if (!isSent) drop(exports, undefined);
+    }
+  }
+}
+
+/** A value without anything beside it. */
+function plainValue(json: string): unknown {
+  try {
+    return receiveValue(json, NO_PARTS, noStub);
   } catch (error) {
     return promiseReject(error);
   }
+}
+
+function noStub(): never {
+  throw new TypeErrorCtor('The value is malformed');
 }
 
 function drop(exports: readonly number[], kept: readonly number[] | undefined): void {
@@ -110,13 +190,12 @@ function drop(exports: readonly number[], kept: readonly number[] | undefined): 
 }
 
 async function receive(
-  text: string,
+  head: ReceivedAnswer,
   body: HostBody | null,
   exports: readonly number[],
   failure: (head: object) => Error | undefined = failureOf,
 ): Promise<unknown> {
-  const head: ReceivedAnswer = jsonParse(text); // the host's
-  if ('e' in head) {
+  if ('e' in head || 'l' in head) {
     drop(exports, undefined);
     throw failure(head);
   }
@@ -161,7 +240,7 @@ export async function takeValue(
   return { json: decodeUtf8(text), parts: { bytes: sequences, stream } };
 }
 
-const NO_PARTS: Parts = { bytes: [], stream: undefined };
+export const NO_PARTS: Parts = { bytes: [], stream: undefined };
 
 async function wholeText(body: HostBody): Promise<string> {
   const chunks: Uint8Array[] = [];

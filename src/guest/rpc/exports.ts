@@ -46,6 +46,11 @@ export function dropExport(number: number): void {
   }
 }
 
+/** It goes on under another number. */
+export function forgetExport(number: number): void {
+  mapDelete(exported, number);
+}
+
 /** All that the invocation has sent. */
 function dropExportsOf(invocation: number): void {
   const numbers = takeNumbers(invocation);

@@ -3,9 +3,10 @@ import type { CallAnswer, ReceivedCall } from '../../bindings/function/calls.ts'
 import { BODY_STREAM, Ev } from '../../isolate/ops/table.ts';
 import { goesWhole } from '../body-out.ts';
 import { onEvent } from '../bridge.ts';
+import { type Base, CallResult } from '../events/call-result.ts';
 import { createContext } from '../events/execution-context.ts';
 import { type Handlers, handlersOfExport } from '../events/handlers.ts';
-import { fail, Invocation, replyWith } from '../events/invocation.ts';
+import { fail, Invocation, openInvocation, replyWith } from '../events/invocation.ts';
 import { HostBody } from '../host-body.ts';
 import {
   construct,
@@ -29,10 +30,10 @@ import { encodeUtf8 } from '../utf8.ts';
 import { isUint8Array } from '../web/base/buffers.ts';
 import { isCallable, isObject } from '../web/base/idl.ts';
 import { ByteReader, createByteStream } from '../web/streams/streams.ts';
-import { ReceivedStubs, takeValue } from './calls.ts';
+import { NO_PARTS, ReceivedStubs, takeValue } from './calls.ts';
 import { FunctionEntrypoint, RpcTarget, StatefulObject } from './entrypoint.ts';
 import { exportedObject } from './exports.ts';
-import { stubState } from './stubs.ts';
+import { hasPlain, missing, stubState } from './stubs.ts';
 import { receiveValue, type SentValue, sendValue } from './values.ts';
 
 let main: object | undefined;
@@ -109,11 +110,33 @@ export function onCallOfTarget(answer: typeof answerForObject): void {
 onEvent(Ev.Rpc, (id: number, text: string, bodySize: number) => {
   const call: ReceivedCall = jsonParse(text); // the host's
   const body = bodySize === 0 ? null : new HostBody(id, bodySize < 0 ? BODY_STREAM : bodySize);
-  if (call.x !== undefined && answerForObject(id, call, body)) return;
+  if ((call.x !== undefined || call.y !== undefined) && answerForObject(id, call, body)) return;
   const invocation = new Invocation(id);
   invocation.propsText = call.props;
-  void answerCall(invocation, call, body, undefined);
+  if (call.y === undefined) void answerCall(invocation, call, body, undefined);
+  else goOnBy(invocation, call.y, body, base => void answerCall(invocation, call, body, undefined, base));
 });
+
+/** Goes on when the result of an earlier call is there, in a turn of the invocation. Where there is none, or none any more, the caller goes on by itself. */
+export function goOnBy(
+  invocation: Invocation,
+  earlier: number,
+  body: HostBody | null,
+  goOn: (base: Base) => void,
+): void {
+  const answer = (base: Base | undefined): void => {
+    if (base !== undefined) goOn(base);
+    else {
+      body?.stop();
+      replyWith(invocation, '{"l":true}', '["u"]');
+    }
+  };
+  // Others may go on by its own result, before it has begun.
+  invocation.result = new CallResult();
+  const result = openInvocation(earlier)?.result;
+  if (result === undefined) answer(undefined);
+  else result.when(invocation, answer);
+}
 
 /** How a call reaches a stateful object. */
 export interface ObjectTurn {
@@ -128,33 +151,43 @@ export async function answerCall(
   call: ReceivedCall,
   body: HostBody | null,
   turn: ObjectTurn | undefined,
+  base?: Base,
 ): Promise<void> {
+  invocation.result ??= new CallResult();
+  const outcome = invocation.result;
   const finish = (answer: () => void, isWhole: boolean): void =>
     turn === undefined ? answer() : turn.finish(answer, isWhole);
   const stubs = new ReceivedStubs(call.f, () => {});
   try {
-    const { json, parts } = await takeValue(body, call, false);
+    // An object takes its events in turn, and none before it is queued.
+    const isPlain = turn === undefined && body?.isComplete === true && call.b === undefined;
+    const { json, parts } = isPlain ? { json: body.text(), parts: NO_PARTS } : await takeValue(body, call, false);
     const args = receiveValue(json, parts, index => stubs.stub(index));
     const object = turn === undefined ? undefined : await turn.begin();
-    const result = await run(invocation, call, args, object);
+    const returned = run(invocation, call, args, object, base);
+    const result = turn !== undefined || isObject(returned) ? await returned : returned;
     // What the function goes on using it has duplicated; an answer with a stub in it refers to the stub itself.
     const sent = sendValue(result, () => invocation, true);
     stubs.dispose();
+    outcome.set(result);
     const isWhole = sent.references.length === 0 && (sent.body === null || goesWhole(sent.body));
     finish(() => reply(invocation, sent, stubs.kept), isWhole);
   } catch (error) {
     stubs.dispose();
+    outcome.end();
     finish(() => fail(invocation, error, 'EDGE_HANDLER_THREW'), true);
   }
 }
 
 function reply(invocation: Invocation, { form, references, body }: SentValue, kept: readonly number[]): void {
+  const { b, s } = form;
   const head: CallAnswer = {
     ...form,
     ...(references.length > 0 && { f: references }),
     ...(kept.length > 0 && { k: kept }),
   };
-  const text = jsonStringify(head);
+  const isPlain = b === undefined && s !== true && references.length === 0 && kept.length === 0;
+  const text = isPlain ? '{}' : jsonStringify(head);
   if (body === null) replyWith(invocation, text, '["u"]');
   else if (references.length === 0) replyWith(invocation, text, body);
   else replyWith(invocation, text, held(body));
@@ -174,16 +207,18 @@ function held(body: NonNullable<SentValue['body']>): ReturnType<typeof createByt
   });
 }
 
-async function run(
+function run(
   invocation: Invocation,
   { x, e = 'default', p: path, g: isRead }: ReceivedCall,
   args: unknown,
   object: object | undefined,
-): Promise<unknown> {
+  base: Base | undefined,
+): unknown {
   let value: unknown;
   let receiver: unknown;
   let isHandlers = false;
   if (object !== undefined) value = object;
+  else if (base !== undefined) value = base.value;
   else if (x === undefined) {
     const exported = mainExport(e);
     const context = createContext(invocation);
@@ -254,9 +289,7 @@ function memberOf(object: unknown, name: string): unknown {
     isOf(object, FunctionEntrypoint.prototype) ||
     isOf(object, StatefulObject.prototype);
   if (!isTarget) {
-    const prototype = getPrototypeOf(object);
-    const isPlain = (prototype === null || prototype === ObjectPrototype || isArray(object)) && hasOwn(object, name);
-    if (!isPlain) throw missing(name);
+    if (!hasPlain(object, name)) throw missing(name);
     return (object as { [name: string]: unknown })[name]; // every object can be read from
   }
   checkReserved(name);
@@ -278,7 +311,3 @@ function isRoot(prototype: object): boolean {
 }
 
 const ObjectPrototype: object = Object.prototype;
-
-function missing(name: string): Error {
-  return new TypeErrorCtor(`The RPC receiver does not implement the method "${name}".`);
-}

@@ -5,8 +5,12 @@
 import {
   arrayPush,
   arraySlice,
+  getPrototypeOf,
+  hasOwn,
+  isArray,
   promiseReject,
   promiseThen,
+  setPrototypeOf,
   TypeErrorCtor,
   WeakMapCtor,
   weakMapGet,
@@ -16,7 +20,19 @@ import { isCallable, isObject } from '../web/base/idl.ts';
 import { disposeSymbol } from './dispose.ts';
 
 /** Calls or, without arguments, reads what stands at the path. */
-export type Send = (path: readonly string[], args: readonly unknown[] | undefined) => Promise<unknown>;
+export type Send = (path: readonly string[], args: readonly unknown[] | undefined) => Sent;
+
+/** A call that was made. */
+export interface Sent {
+  readonly result: Promise<unknown>;
+  /** Goes on by the result while that is not there; undefined when it is, and of what was not sent. */
+  onward(): Send | undefined;
+}
+
+/** One that could not be made. */
+export function unsent(error: unknown): Sent {
+  return { result: promiseReject(error), onward: () => undefined };
+}
 
 /** An object of another realm. Several stubs may refer to it. */
 export class Remote {
@@ -66,17 +82,14 @@ export function remoteOf({ isDisposed, remote }: StubState): Remote {
   return remote;
 }
 
-export function createStub(
-  remote: Remote,
-  send: (remote: Remote, ...call: Parameters<Send>) => Promise<unknown>,
-): object {
+export function createStub(remote: Remote, send: (remote: Remote, ...call: Parameters<Send>) => Sent): object {
   const state: StubState = { remote, isDisposed: false };
   remote.refer();
   const sendChecked: Send = (path, args) => {
     try {
       return send(remoteOf(state), path, args);
     } catch (error) {
-      return promiseReject(error);
+      return unsent(error);
     }
   };
   const stub = createProxy({
@@ -108,7 +121,7 @@ export function createBindingStub(send: Send, own: (name: string) => { readonly 
 function property(send: Send, path: readonly string[]): object {
   let value: Promise<unknown> | undefined;
   const read = (): Promise<unknown> => {
-    value ??= send(path, undefined);
+    value ??= send(path, undefined).result;
     return value;
   };
   return createProxy({
@@ -119,14 +132,17 @@ function property(send: Send, path: readonly string[]): object {
   });
 }
 
-function callOf(send: Send, path: readonly string[], args: readonly unknown[]): object {
-  const result = send(path, args);
-  return pipelined(result);
-}
-
 /** The promise of a result: its methods and properties can be called before it is there. */
-function pipelined(result: Promise<unknown>): object {
-  const send: Send = (path, args) => sendOn(result, path, args);
+function callOf(sendFirst: Send, firstPath: readonly string[], firstArgs: readonly unknown[]): object {
+  const first = sendFirst(firstPath, firstArgs);
+  const { result } = first;
+  const send: Send = (path, args) => {
+    const sendNow = path.length === 1 && path[0] === 'dup' ? undefined : first.onward();
+    if (sendNow === undefined) return { result: callLocal(result, path, args), onward: () => undefined };
+    // Who goes on by the result learns by that how the first call has failed.
+    promiseThen(result, undefined, () => {});
+    return sendNow(path, args);
+  };
   return createProxy({
     get: name => promiseMethod(() => result, name) ?? property(send, [name]),
     symbol: key => (key === disposeSymbol ? () => promiseThen(result, disposeResult, () => {}) : undefined),
@@ -135,24 +151,38 @@ function pipelined(result: Promise<unknown>): object {
   });
 }
 
-async function sendOn(
+/** The same for a result that is here, or comes before anything that is sent now: what it has are values, and stubs. @param onFound before a stub is called */
+export async function callLocal(
   result: Promise<unknown>,
   path: readonly string[],
   args: readonly unknown[] | undefined,
+  onFound: () => void = () => {},
 ): Promise<unknown> {
-  let receiver: unknown;
   let value = await result;
+  let isStub = false;
   for (let i = 0; i < path.length; i++) {
     const name = path[i] ?? '';
-    if (!isObject(value))
-      throw new TypeErrorCtor(`The result of the call has no property "${name}": it is ${typeof value}`);
-    receiver = value;
-    // Stubs are proxies, and read what is not there yet.
+    // What a stub has for a name goes on as it does.
+    if (isObject(value)) isStub ||= stubState(value) !== undefined;
+    if (!isObject(value) || !(isStub || hasPlain(value, name))) throw missing(name);
     value = (value as { [name: string]: unknown })[name]; // every object can be read from
   }
   if (args === undefined) return value;
   if (!isCallable(value)) throw new TypeErrorCtor(`"${path[path.length - 1] ?? ''}" is not a function.`);
-  return reflectCall(value, receiver, args);
+  onFound();
+  return reflectCall(value, undefined, args);
+}
+
+/** What others may read of an object that is passed by value. */
+export function hasPlain(object: object, name: string): boolean {
+  const prototype = getPrototypeOf(object);
+  return (prototype === null || prototype === ObjectPrototype || isArray(object)) && hasOwn(object, name);
+}
+
+const ObjectPrototype: object = Object.prototype;
+
+export function missing(name: string): Error {
+  return new TypeErrorCtor(`The RPC receiver does not implement the method "${name}".`);
 }
 
 const { apply: reflectCall } = Reflect as unknown as {
@@ -196,24 +226,60 @@ interface ProxyParts {
 
 const ProxyCtor = Proxy;
 
-function createProxy({ get, symbol, dup, call }: ProxyParts): object {
-  const handler: ProxyHandler<object> = {
-    __proto__: null,
-    get: (_target: object, key: string | symbol) => {
-      if (typeof key === 'symbol') return symbol(key);
-      return key === 'dup' && dup !== undefined ? dup : get(key);
-    },
-    has: () => false,
-    apply: (_target: object, _receiver: unknown, args: readonly unknown[]) => call?.(args),
-    ownKeys: () => [],
-    getOwnPropertyDescriptor: () => undefined,
-    getPrototypeOf: () => null,
-    set: refuse,
-    defineProperty: refuse,
-    deleteProperty: refuse,
-    setPrototypeOf: refuse,
-  } as never; // a handler without inherited traps
-  return new ProxyCtor(call === undefined ? {} : () => {}, handler);
+/** One class for all: an object literal of as many functions takes longer to make than the call that it is for. */
+class Handler {
+  readonly #parts: ProxyParts;
+
+  constructor(parts: ProxyParts) {
+    this.#parts = parts;
+  }
+
+  get(_target: object, key: string | symbol): unknown {
+    const { dup } = this.#parts;
+    if (typeof key === 'symbol') return this.#parts.symbol(key);
+    return key === 'dup' && dup !== undefined ? dup : this.#parts.get(key);
+  }
+
+  apply(_target: object, _receiver: unknown, args: readonly unknown[]): unknown {
+    return this.#parts.call?.(args);
+  }
+
+  has(): boolean {
+    return false;
+  }
+
+  ownKeys(): string[] {
+    return [];
+  }
+
+  getOwnPropertyDescriptor(): undefined {
+    return undefined;
+  }
+
+  getPrototypeOf(): null {
+    return null;
+  }
+
+  set(): boolean {
+    return false;
+  }
+
+  defineProperty(): boolean {
+    return false;
+  }
+
+  deleteProperty(): boolean {
+    return false;
+  }
+
+  setPrototypeOf(): boolean {
+    return false;
+  }
 }
 
-const refuse = (): boolean => false;
+// Without inherited traps.
+setPrototypeOf(Handler.prototype, null);
+
+function createProxy(parts: ProxyParts): object {
+  return new ProxyCtor(parts.call === undefined ? {} : () => {}, new Handler(parts) as ProxyHandler<object>);
+}

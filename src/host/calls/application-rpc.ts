@@ -11,7 +11,6 @@ import { cancelBody } from '../../bindings/cancel-body.js';
 import type { BodyForm, CallAnswer, ReceivedCall } from '../../bindings/function/calls.js';
 import { MAX_PATH } from '../../bindings/function/calls.js';
 import type { ServiceBody } from '../../bindings/service.js';
-import { HostOpens } from '../../protocol/messages.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { expensiveStructure } from '../../quotas/host/json-structure.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
@@ -20,7 +19,7 @@ import type { Peer, SharedObject } from '../invocation/peers.js';
 import { checkAnswer } from './call-heads.js';
 import type { CalleeAnswer } from './call-sink.js';
 import { objectsOf } from './function-calls.js';
-import { run, runIn } from './run-call.js';
+import { run, runIn, StartOfCall } from './run-call.js';
 
 /** The entrypoint that the application calls, and how. */
 export interface RpcOptions {
@@ -50,7 +49,7 @@ export function functionRpc(runner: () => InvocationTarget, options: RpcOptions 
     if (decision.kind !== 'admit') throw refusalOf(context, 'fail-closed', decision);
     signal?.throwIfAborted();
     return transmit(path, args, { ...(entrypoint !== undefined && { e: entrypoint }), props: text }, (head, body) =>
-      run(runner(), { kind: HostOpens.Rpc, head: '', isUtf8: true, headFor: head, path }, body, signal),
+      run(runner(), StartOfCall.method(path, head), body, signal),
     );
   };
   // A proxy has every name.
@@ -190,7 +189,8 @@ class Session {
       const { owner, id } = object;
       if (owner.isOver) throw new EdgeError('EDGE_CANCELED', 'The stub is no longer valid: its function is done');
       return transmit(path, args, { x: id, props: '{}' }, (headFor, body) => {
-        const start = { kind: HostOpens.Rpc, head: '', isUtf8: true, headFor, ownedBy: owner, path } as const;
+        const start = StartOfCall.method(path, headFor);
+        start.ownedBy = owner;
         return runIn(owner, start, body, undefined);
       });
     };

@@ -16,12 +16,15 @@ import { isObject } from '../../quotas/schema/describe.js';
 /** @throws TypeError for what no client of ours sends, RangeError for what is too large */
 export function checkCall(args: unknown): CallArguments {
   if (!isObject(args)) throw malformed('call');
-  const { i, p, g, f } = args;
-  if (i !== undefined && !isNumber(i)) throw malformed('call');
+  const { i, q, n, p, g, f } = args;
+  if (![i, q, n].every(number => number === undefined || isNumber(number))) throw malformed('call');
+  if (i !== undefined && q !== undefined) throw malformed('call');
   if (!Array.isArray(p) || !p.every(name => typeof name === 'string')) throw malformed('call');
   if (p.length > MAX_PATH) throw new TypeError(`RPC pipelined property path is too deep (max ${MAX_PATH}).`);
   return {
-    ...(i !== undefined && { i }),
+    ...(isNumber(i) && { i }),
+    ...(isNumber(q) && { q }),
+    ...(isNumber(n) && { n }),
     p,
     ...(g === true && { g }),
     ...formOf(args, 'call'),
@@ -31,6 +34,7 @@ export function checkCall(args: unknown): CallArguments {
 
 /** @throws TypeError for what no client of ours sends, RangeError for what is too large */
 export function checkAnswer(text: string): CallAnswer {
+  if (text === '{}') return NOTHING_BESIDE;
   let head: unknown;
   try {
     head = JSON.parse(text);
@@ -38,12 +42,15 @@ export function checkAnswer(text: string): CallAnswer {
     throw malformed('answer');
   }
   if (!isObject(head)) throw malformed('answer');
-  const { f, k } = head;
+  const { f, k, l } = head;
   if (k !== undefined && !(Array.isArray(k) && k.length <= MAX_REFERENCES && k.every(isNumber))) {
     throw malformed('answer');
   }
+  if (l === true) return { l };
   return { ...formOf(head, 'answer'), ...referencesOf(f, 'answer'), ...(k !== undefined && { k }) };
 }
+
+const NOTHING_BESIDE: CallAnswer = Object.freeze({});
 
 /** @throws RangeError when a body that is there whole is longer than a value may be */
 export function checkSize(body: ServiceBody | null, what: string): void {

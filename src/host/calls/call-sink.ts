@@ -1,5 +1,5 @@
 /** Takes the answer of a function for the function that has called it. */
-import type { ServiceBody } from '../../bindings/service.js';
+import type { Cancellation, ServiceBody } from '../../bindings/service.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { Invocation } from '../invocation/invocation.js';
@@ -19,7 +19,7 @@ export interface CalleeAnswer {
 const MAX_CHUNK_BYTES = 64 * 1024;
 
 export class CallSink implements ResponseSink {
-  readonly #signal: AbortSignal | undefined;
+  readonly #signal: Cancellation | undefined;
   readonly #resolve: (answer: CalleeAnswer) => void;
   readonly #reject: (error: unknown) => void;
   #invocation: Invocation | undefined;
@@ -34,7 +34,7 @@ export class CallSink implements ResponseSink {
   };
 
   constructor(
-    signal: AbortSignal | undefined,
+    signal: Cancellation | undefined,
     resolve: (answer: CalleeAnswer) => void,
     reject: (error: unknown) => void,
   ) {
@@ -47,7 +47,7 @@ export class CallSink implements ResponseSink {
     this.#invocation = invocation;
     if (this.#isFinished) return;
     if (this.#signal?.aborted === true) this.#onAbort();
-    else this.#signal?.addEventListener('abort', this.#onAbort, { once: true });
+    else this.#signal?.addEventListener('abort', this.#onAbort);
   }
 
   /** It could not be started. */

@@ -14,19 +14,21 @@ import {
 import type { ServiceTarget } from '../../bindings/function/types.js';
 import type { CallChain, ServiceBody, ServiceCall, ServiceReply } from '../../bindings/service.js';
 import { checkedRecords } from '../../bindings/websocket/checked-records.js';
-import { HostOpens } from '../../protocol/messages.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { describe } from '../../quotas/schema/describe.js';
 import type { FunctionRunner, InvocationTarget } from '../invocation/function-runner.js';
+import type { OpenResult } from '../invocation/open-results.js';
 import type { Peer, SharedObject } from '../invocation/peers.js';
 import { checkAnswer, checkCall, checkSize } from './call-heads.js';
 import { type CalleeAnswer, thrownBy } from './call-sink.js';
 import { type CallingOrigin, isCalling } from './calling-origin.js';
-import { run, runIn, type StartOfCall } from './run-call.js';
+import { run, runIn, StartOfCall } from './run-call.js';
 import { isUpgradeHead, serviceFetch } from './service-fetch.js';
 
 /** Invocations that may begin with one event by calls of functions, that of the event included. */
 const MAX_INVOCATIONS = 32;
+
+const NO_PROPS = Object.freeze({});
 
 /** Finds the function that an account may call. @throws EdgeError EDGE_FUNCTION_UNLOADED */
 export type FindCallee = (caller: string, target: ServiceTarget) => FunctionRunner;
@@ -65,7 +67,7 @@ export function functionCalls(
 /** @throws what the function has thrown, by name and message, in the head of the reply */
 export async function fetchFrom(
   runner: InvocationTarget,
-  { entrypoint = '', props = {} }: Pick<ServiceTarget, 'entrypoint' | 'props'>,
+  { entrypoint = '', props }: Pick<ServiceTarget, 'entrypoint' | 'props'>,
   call: ServiceCall,
   origin: CallingOrigin,
   { failed, next }: CallRules = FUNCTION_RULES,
@@ -73,13 +75,15 @@ export async function fetchFrom(
   const { limits } = runner.context;
   const calls = next(origin.calls);
   // Heads are Latin-1.
-  const lead = `${entrypoint}${latin1(JSON.stringify(props))}`;
+  const lead = `${entrypoint}${props === undefined ? '{}' : latin1(JSON.stringify(props))}`;
   try {
     return await serviceFetch(call, lead, limits, (head, body) => {
       const isUpgrade = isUpgradeHead(call.args) && body !== null && !(body instanceof Uint8Array);
-      const plain = { kind: HostOpens.Fetch, head, isUtf8: false, props, chain: origin.chain, calls } as const;
-      const start = isUpgrade ? ({ ...plain, isUpgrade } as const) : plain;
-      return isUpgrade ? socketWith(runner, start, body, call.signal) : run(runner, start, body, call.signal);
+      const start = StartOfCall.fetch(head, calls, origin.chain);
+      start.props = props ?? NO_PROPS;
+      if (!isUpgrade) return run(runner, start, body, call.cancellation ?? call.signal);
+      start.isUpgrade = true;
+      return socketWith(runner, start, body, call.signal);
     });
   } catch (error) {
     const head = failed(error);
@@ -112,39 +116,63 @@ export async function callMethod(
   checkSize(call.body, 'call');
   const caller = origin.peer;
   const sent = objectsOf(caller, args.f);
-  const object = args.i === undefined ? undefined : caller.find(args.i);
-  if ((object === undefined) === (runner === undefined)) throw new TypeError('The call is malformed');
+  const { i: stub, q: before, n: number, f: _references, ...rest } = args;
+  const object = stub === undefined ? undefined : caller.find(stub);
+  const isOnward = object !== undefined || before !== undefined;
+  if (isOnward === (runner !== undefined)) throw new TypeError('The call is malformed');
   if (object?.owner.isOver === true) throw new TypeError('The stub is no longer valid: its function is done');
-  const { i: _stub, f: _references, ...rest } = args;
-  const shape: Omit<ReceivedCall, 'f'> = {
-    ...rest,
-    ...(object !== undefined && { x: object.id }),
-    ...(target?.entrypoint !== undefined && { e: target.entrypoint }),
-    props: JSON.stringify(target?.props ?? {}),
-  };
+  // Found before its own is opened: a call cannot wait for itself.
+  const earlier = before === undefined ? undefined : caller.results.find(before);
+  const result = number === undefined ? undefined : caller.results.open(number);
   let callee: Peer | undefined;
   let received: number[] = [];
   let body: ServiceBody | null = null;
   /** The callee is known when its invocation begins, and its stubs are numbers in its isolate. */
-  const headFor = (peer: Peer): string => {
-    callee = peer;
-    received = sent.map(each => peer.receive(each));
-    return JSON.stringify(received.length === 0 ? shape : { ...shape, f: received });
-  };
-  const start = { kind: HostOpens.Rpc, head: '', isUtf8: true, chain: origin.chain, headFor, path: args.p } as const;
+  const headOf =
+    (owned: Pick<ReceivedCall, 'x' | 'y'>) =>
+    (peer: Peer): string => {
+      callee = peer;
+      received = sent.map(each => peer.receive(each));
+      const shape: ReceivedCall = {
+        ...rest,
+        ...owned,
+        ...(target?.entrypoint !== undefined && { e: target.entrypoint }),
+        props: target?.props === undefined ? '{}' : JSON.stringify(target.props),
+        ...(received.length > 0 && { f: received }),
+      };
+      result?.begun(peer);
+      return JSON.stringify(shape);
+    };
+  const signal = call.cancellation ?? call.signal;
   try {
-    const ran =
-      object === undefined && runner !== undefined
-        ? await run(runner, { ...start, calls: next(origin.calls) }, call.body, call.signal)
-        : await runIn(
-            ownerOf(object),
-            { ...start, calls: deeper(origin.calls), ownedBy: object?.owner },
-            call.body,
-            call.signal,
-          );
+    let ran: CalleeAnswer;
+    if (runner !== undefined) {
+      const start = StartOfCall.method(args.p, headOf({}));
+      start.chain = origin.chain;
+      start.calls = next(origin.calls);
+      ran = await run(runner, start, call.body, signal);
+    } else {
+      const calls = deeper(origin.calls);
+      const owner = object === undefined ? await calleeOf(earlier, call) : object.owner;
+      if (owner === undefined) {
+        cancelBody(call.body);
+        return atCaller(result, sent);
+      }
+      const start = StartOfCall.method(args.p, headOf(object === undefined ? { y: owner.id } : { x: object.id }));
+      start.chain = origin.chain;
+      start.calls = calls;
+      start.ownedBy = owner;
+      ran = await runIn(owner, start, call.body, signal);
+    }
     body = ran.body;
     const answer = checkAnswer(ran.head);
     checkSize(body, 'answer');
+    if (answer.l === true) {
+      if (before === undefined) throw new TypeError('The answer is malformed');
+      cancelBody(body);
+      release(callee, received);
+      return atCaller(result, sent);
+    }
     // Before its own stubs end: it may answer with one of them.
     const objects = callee === undefined ? [] : objectsOf(callee, answer.f);
     const kept = new Set(answer.k ?? []);
@@ -152,8 +180,9 @@ export async function callMethod(
       callee,
       received.filter(number => !kept.has(number)),
     );
-    return replyOf(answer, body, caller, objects, sent);
+    return replyOf(answer, body, caller, objects, sent, result);
   } catch (error) {
+    result?.close();
     cancelBody(body);
     release(callee, received);
     forgetUnused(sent);
@@ -163,9 +192,25 @@ export async function callMethod(
   }
 }
 
-function ownerOf(object: SharedObject | undefined): Peer {
-  if (object === undefined) throw new TypeError('The call is malformed');
-  return object.owner;
+/** What waits for it holds its body meanwhile. */
+async function calleeOf(earlier: OpenResult<Peer> | undefined, { body, work }: ServiceCall): Promise<Peer | undefined> {
+  const callee = earlier?.callee();
+  if (!(callee instanceof Promise)) return callee;
+  const heldBytes = body instanceof Uint8Array ? body.byteLength : 0;
+  work.countBytes(heldBytes);
+  try {
+    return await callee;
+  } finally {
+    work.countBytes(-heldBytes);
+  }
+}
+
+/** The result that was to be called is not here any more: the caller has it, or what the call has failed with, and goes on by itself. */
+function atCaller(result: OpenResult<Peer> | undefined, sent: readonly SharedObject[]): ServiceReply {
+  result?.close();
+  forgetUnused(sent);
+  const head: ReceivedAnswer = { l: true };
+  return { head };
 }
 
 /** Stubs in the answer belong to the caller for as long as it reads the answer's body, which the callee keeps open for them. */
@@ -175,14 +220,22 @@ function replyOf(
   caller: Peer,
   objects: readonly SharedObject[],
   sent: readonly SharedObject[],
+  result: OpenResult<Peer> | undefined,
 ): ServiceReply {
   const { f: _references, k: _kept, ...form } = answer;
   const numbers = objects.map(object => caller.receive(object));
   const k = sent.filter(object => object.references > 0).map(object => object.id);
   forgetUnused(sent);
   const head: ReceivedAnswer = { ...form, ...(numbers.length > 0 && { f: numbers }), ...(k.length > 0 && { k }) };
-  if (numbers.length === 0 || body === null || body instanceof Uint8Array) return { head, body };
-  return { head, body: releasing(body, () => release(caller, numbers)) };
+  if (numbers.length === 0 || body === null || body instanceof Uint8Array) {
+    result?.close();
+    return { head, body };
+  }
+  const over = (): void => {
+    release(caller, numbers);
+    result?.close();
+  };
+  return { head, body: releasing(body, over) };
 }
 
 /** Objects that were sent, and to which nobody refers. */

@@ -6,7 +6,6 @@ import { Readable } from 'node:stream';
 import type { HopAnswer, HopRequest } from '../../bindings/egress/transport.js';
 import type { FetchChain, ServiceBody } from '../../bindings/service.js';
 import { checkedRecords } from '../../bindings/websocket/checked-records.js';
-import { HostOpens } from '../../protocol/messages.js';
 import type { RouteMode } from '../../quotas/admission.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { checkRequestHead } from '../../quotas/request-checks.js';
@@ -15,7 +14,7 @@ import { errorAnswer } from '../ingress/local-fetch.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
 import type { CalleeAnswer } from './call-sink.js';
-import { run } from './run-call.js';
+import { run, StartOfCall } from './run-call.js';
 
 /** Whether it asks for a WebSocket, and its body is that of one. */
 export function asksForSocket({ method, headers, body }: HopRequest): boolean {
@@ -63,7 +62,8 @@ async function ask(
   const decision = await context.admit(mode, undefined);
   if (decision.kind !== 'admit') throw refusalOf(context, mode, decision);
   const head = headOfRaw(method, url.href, headers);
-  const start = { kind: HostOpens.Fetch, head, isUtf8: false, isUpgrade: true, chain } as const;
+  const start = StartOfCall.fetch(head, undefined, chain);
+  start.isUpgrade = true;
   return run(runner, start, body === null ? null : checkedRecords(body, limits.webSocketMessageBytes), signal);
 }
 

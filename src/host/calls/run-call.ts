@@ -1,5 +1,6 @@
 /** Begins the invocation of a function that is called by another one, or by the application. */
-import type { ServiceBody } from '../../bindings/service.js';
+import type { CallChain, Cancellation, FetchChain, ServiceBody } from '../../bindings/service.js';
+import { HostOpens } from '../../protocol/messages.js';
 import { BodyCounter } from '../../quotas/request-checks.js';
 import { RequestBody } from '../ingress/request-body.js';
 import type { InvocationTarget } from '../invocation/function-runner.js';
@@ -12,19 +13,58 @@ import { type CalleeAnswer, CallSink } from './call-sink.js';
 /** Messages are no body, and have no end that a limit could know. */
 const NO_COUNTER = { bytes: 0, add: () => {} };
 
-export type StartOfCall = Omit<InvocationStart, 'body' | 'isComplete'>;
+/** A class, for the reason that `FetchStart` is one. Its body is that of the call, when that begins. */
+export class StartOfCall implements InvocationStart {
+  readonly kind: HostOpens.Fetch | HostOpens.Rpc;
+  readonly isUtf8: boolean;
+  head = '';
+  body: Uint8Array | null = null;
+  isComplete = false;
+  isUpgrade: InvocationStart['isUpgrade'];
+  props: InvocationStart['props'];
+  chain: FetchChain | undefined;
+  calls: CallChain | undefined;
+  headFor: InvocationStart['headFor'];
+  path: readonly string[] | undefined;
+  ownedBy: Peer | undefined;
+
+  constructor(kind: HostOpens.Fetch | HostOpens.Rpc) {
+    this.kind = kind;
+    // Heads of requests are Latin-1.
+    this.isUtf8 = kind === HostOpens.Rpc;
+  }
+
+  static fetch(head: string, calls: CallChain | undefined, chain: FetchChain | undefined): StartOfCall {
+    const start = new StartOfCall(HostOpens.Fetch);
+    start.head = head;
+    start.calls = calls;
+    start.chain = chain;
+    return start;
+  }
+
+  /** @param headFor makes the head when it is known where it goes */
+  static method(path: readonly string[], headFor: InvocationStart['headFor']): StartOfCall {
+    const start = new StartOfCall(HostOpens.Rpc);
+    start.path = path;
+    start.headFor = headFor;
+    return start;
+  }
+}
 
 /** In an isolate of the function, which is started when there is none. */
 export function run(
   runner: InvocationTarget,
   start: StartOfCall,
   body: ServiceBody | null,
-  signal: AbortSignal | undefined,
+  signal: Cancellation | undefined,
 ): Promise<CalleeAnswer> {
-  return begin(body, signal, start.isUpgrade === true, runner.context, (whole, isComplete, sink) => {
-    const complete = { ...start, body: whole, isComplete };
-    return runner.runNow(complete, sink) ?? runner.run(complete, sink);
-  });
+  return begin(
+    body,
+    signal,
+    start,
+    runner.context,
+    (start, sink) => runner.runNow(start, sink) ?? runner.run(start, sink),
+  );
 }
 
 /** In the isolate that has the object. */
@@ -32,34 +72,39 @@ export function runIn(
   owner: Peer,
   start: StartOfCall,
   body: ServiceBody | null,
-  signal: AbortSignal | undefined,
+  signal: Cancellation | undefined,
 ): Promise<CalleeAnswer> {
-  return begin(body, signal, false, owner.context, (whole, isComplete, sink) => {
+  return begin(body, signal, start, owner.context, (start, sink) => {
     owner.context.share.checkInvocation();
     owner.called++;
-    return new Invocation(owner.context, owner.isolate, { ...start, body: whole, isComplete }, sink);
+    return new Invocation(owner.context, owner.isolate, start, sink);
   });
 }
 
 function begin(
   body: ServiceBody | null,
-  signal: AbortSignal | undefined,
-  isUpgrade: boolean,
+  signal: Cancellation | undefined,
+  start: StartOfCall,
   { limits }: InvocationContext,
-  startWith: (whole: Uint8Array | null, isComplete: boolean, sink: CallSink) => Invocation | Promise<Invocation>,
+  startWith: (start: StartOfCall, sink: CallSink) => Invocation | Promise<Invocation>,
 ): Promise<CalleeAnswer> {
   return new Promise((resolve, reject) => {
     const sink = new CallSink(signal, resolve, reject);
     const started = (invocation: Invocation): void => {
       sink.started(invocation);
       if (stream === undefined) return;
-      invocation.source = new RequestBody(stream, invocation, isUpgrade ? NO_COUNTER : new BodyCounter(limits), error =>
-        sink.refused(error),
+      invocation.source = new RequestBody(
+        stream,
+        invocation,
+        start.isUpgrade === true ? NO_COUNTER : new BodyCounter(limits),
+        error => sink.refused(error),
       );
     };
     const isStream = body !== null && !(body instanceof Uint8Array);
     const stream = isStream ? ReadableStream.from<Uint8Array>(body) : undefined;
-    const invocation = startWith(isStream ? null : body, !isStream, sink);
+    start.body = isStream ? null : body;
+    start.isComplete = !isStream;
+    const invocation = startWith(start, sink);
     if (invocation instanceof Invocation) started(invocation);
     else invocation.then(started, (error: unknown) => sink.refused(error));
   });

@@ -7,7 +7,7 @@ import type { ServiceBody, ServiceCall, ServiceReply } from '../../bindings/serv
 import { EdgeError } from '../../quotas/errors.js';
 import { checkRequestHead, type RequestLimits } from '../../quotas/request-checks.js';
 import { isObject } from '../../quotas/schema/describe.js';
-import { headOfRaw, pairsOf, parseResponseHead, type ResponseHead } from '../ingress/http-head.js';
+import { headOfRaw, parseResponseHead, type ResponseHead } from '../ingress/http-head.js';
 import { handTo } from '../sleeping/handed-sockets.js';
 import type { CalleeAnswer } from './call-sink.js';
 import { isCalling } from './calling-origin.js';
@@ -61,7 +61,7 @@ export function isUpgradeHead(args: unknown): boolean {
 function headOf({ method, url, headers, contentLength }: Hop, lead: string, limits: RequestLimits): string {
   const length = contentLength === undefined ? [] : ['content-length', `${contentLength}`];
   const all = ['host', url.host, ...headers, ...length];
-  checkRequestHead({ method, url: url.href, headers: pairsOf(all) }, limits);
+  checkRequestHead({ method, url: url.href, headers: all }, limits);
   return headOfRaw(method, `${url.href}\n\n${lead}`, all);
 }
 

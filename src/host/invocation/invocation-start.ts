@@ -35,7 +35,7 @@ export interface InvocationStart {
   /** The body is all of it; else it is written to the exchange by its source. */
   readonly isComplete: boolean;
   /** The request asks for a WebSocket: what is written to the exchange are messages, once there is one. */
-  readonly isUpgrade?: true;
+  readonly isUpgrade?: true | undefined;
   /** What came with the call that begins it, in place of what was given to load(). */
   readonly props?: Readonly<Record<string, unknown>> | undefined;
   /** The fetches of other functions of this host that begin it. */
@@ -45,7 +45,7 @@ export interface InvocationStart {
   /** Makes the head of a call, in place of `head`, when it is known where it goes. */
   readonly headFor?: ((peer: Peer) => string) | undefined;
   /** The names from the entrypoint, or the stub, to the method that a call is for; none for a stub that is a function. */
-  readonly path?: readonly string[];
+  readonly path?: readonly string[] | undefined;
   /** Its subrequests count to this invocation, too. */
   readonly ownedBy?: Peer | undefined;
   /** The stateful object that gets it. */

@@ -96,6 +96,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.#peer ??= new Peer(this.#context, this.#isolate, {
       meter: () => this.#calling().accounting.meter,
       announced: () => this.#announced(),
+      id: () => this.exchange.id,
     });
     return this.#peer;
   }

@@ -7,6 +7,7 @@ import { EdgeError } from '../../quotas/errors.js';
 import type { SubrequestMeter } from '../../quotas/subrequest-meter.js';
 import type { InvocationAddress } from '../services/remote-function.js';
 import type { InvocationContext } from './invocation-context.js';
+import { OpenResults } from './open-results.js';
 
 /** Stubs that the functions of one isolate may hold. */
 const MAX_STUBS = 10_000;
@@ -55,6 +56,8 @@ function tableOf(isolate: IsolateHandle): StubTable {
 export interface PeerAccounting {
   meter(): SubrequestMeter;
   announced(): InvocationAddress | undefined;
+  /** The number of its exchange. */
+  id(): number;
 }
 
 /** An open invocation as one end of calls. */
@@ -71,6 +74,7 @@ export class Peer {
   /** Calls of its objects so far. */
   called = 0;
   #endings: (() => void)[] | undefined;
+  #results: OpenResults<Peer> | undefined;
 
   constructor(context: InvocationContext, isolate: IsolateHandle, accounting: PeerAccounting) {
     this.context = context;
@@ -87,6 +91,17 @@ export class Peer {
   /** The same where the services have a process of their own, which is told of it when it was not. Undefined when there is nobody to be told. */
   announced(): InvocationAddress | undefined {
     return this.#accounting.announced();
+  }
+
+  /** The number of the invocation in its isolate. */
+  get id(): number {
+    return this.#accounting.id();
+  }
+
+  /** Of the calls that it makes. */
+  get results(): OpenResults<Peer> {
+    this.#results ??= new OpenResults();
+    return this.#results;
   }
 
   /** Whether its objects can be called no more. */

@@ -4,6 +4,6 @@
 const MAX_CHARACTERS = 256;
 
 /** @param path the names to it, none for a stub that is a function; undefined when it is no call */
-export function rpcMethodOf({ path }: { readonly path?: readonly string[] }): string | undefined {
+export function rpcMethodOf({ path }: { readonly path?: readonly string[] | undefined }): string | undefined {
   return path?.join('.').slice(0, MAX_CHARACTERS);
 }

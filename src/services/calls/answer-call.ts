@@ -1,6 +1,13 @@
 /** The joint between the calls of a function and the services. */
 import { type BindingDefinition, methodOf } from '../../bindings/binding.js';
-import type { CallOrigin, Service, ServiceBody, ServiceCall, ServiceReply } from '../../bindings/service.js';
+import type {
+  CallOrigin,
+  Cancellation,
+  Service,
+  ServiceBody,
+  ServiceCall,
+  ServiceReply,
+} from '../../bindings/service.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { ExchangeIo, failureText } from '../../protocol/exchange-io.js';
 import type { Connection } from '../../quotas/connection-limiter.js';
@@ -135,6 +142,10 @@ class FunctionCall implements ServiceCall {
 
   get signal(): AbortSignal {
     return this.#io.signal;
+  }
+
+  get cancellation(): Cancellation {
+    return this.#io.cancellation;
   }
 
   get isGivenUp(): boolean {

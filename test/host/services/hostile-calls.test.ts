@@ -14,6 +14,10 @@ const CALLS: readonly unknown[] = [
   { p: [], i: -1 },
   { p: [], i: 1.5 },
   { p: [], i: '1' },
+  { p: [], q: -1 },
+  { p: [], q: '1' },
+  { p: [], n: 0.5 },
+  { p: [], i: 1, q: 1 },
   { p: [], f: {} },
   { p: [], f: [{}] },
   { p: [], f: [{ x: 1, i: 1 }] },
@@ -37,7 +41,7 @@ for (const [at, call] of CALLS.entries()) {
 }
 
 test('checkCall() takes what is at its bounds, and no more than it knows', t => {
-  const call = { p: new Array(64).fill('a'), i: 3, g: true, b: [33_554_432], s: true, f: [{ x: 1 }, { i: 2 }] };
+  const call = { p: new Array(64).fill('a'), i: 3, n: 7, g: true, b: [33_554_432], s: true, f: [{ x: 1 }, { i: 2 }] };
   t.deepEqual(checkCall({ ...call, e: 'Admin', props: 'x', x: 4 }), call as never); // the same without what the host alone sets
 });
 

@@ -6,6 +6,7 @@ import { ENTRY_HEAD_BYTES, SEND } from '../../../bindings/objects/socket-calls.t
 import { ServiceId } from '../../../bindings/service-id.ts';
 import { callNow } from '../../call-service.ts';
 import { currentInvocation, type Invocation } from '../../events/invocation.ts';
+import { resume } from '../../events/resume.ts';
 import {
   arrayPush,
   ErrorCtor,
@@ -16,7 +17,6 @@ import {
   Uint8ArrayCtor,
 } from '../../primordials.ts';
 import { encodeUtf8 } from '../../utf8.ts';
-import { resume } from '../resume.ts';
 
 /** The object, as far as its sockets need it. */
 export interface SocketOwner {

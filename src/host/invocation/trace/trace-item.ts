@@ -100,7 +100,7 @@ export interface TracedEvent {
   readonly kind: HostOpens;
   readonly head: string;
   /** The names to the method that a call is for. */
-  readonly path?: readonly string[];
+  readonly path?: readonly string[] | undefined;
   /** The fetches between functions that have led to it. */
   readonly chain?: FetchChain | undefined;
   /** The stateful object that it was for. */
