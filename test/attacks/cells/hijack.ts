@@ -1,7 +1,7 @@
 /**
  * Hosts of which one account's cells run a program of the attacker, behind the real sandbox and under the real supervisor. There is no option
- * for that, and there should be none: the function of Node that starts processes is replaced for this process, and acts on what is started
- * on behalf of that account.
+ * for that, and there should be none: the function of Node that starts processes is replaced for this process, and that which asks the launcher for one, and they
+ * act on what is started on behalf of that account.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import childProcess, { type ChildProcess } from 'node:child_process';
@@ -15,6 +15,8 @@ import type { ExecutionContext } from 'ava';
 import { programText, startsCell, withProgram, withText } from '../../../benchmarks/hijacked/commands.js';
 import { compileC } from '../../../benchmarks/hijacked/compile-c.js';
 import { type EdgeFunction, EdgeHost, type EdgeHostOptions, type LoadOptions } from '../../../src/index.js';
+import { Launcher } from '../../../src/pool/launch/launcher.js';
+import type { StartedProcess } from '../../../src/pool/sandbox/spawn.js';
 import { handler } from '../../host/new-host.js';
 
 /** How the command of a cell becomes that of the attacker. */
@@ -38,7 +40,7 @@ export interface HijackedHost extends Neighbourhood {
 const SOURCE = fileURLToPath(new URL('../../../../test/attacks/cells/hijacked-cell.c', import.meta.url));
 const NEIGHBOURS = 3;
 
-const hijacking = new AsyncLocalStorage<{ readonly hijack: Hijack; readonly cells: ChildProcess[] }>();
+const hijacking = new AsyncLocalStorage<{ readonly hijack: Hijack; readonly cells: StartedProcess[] }>();
 const { spawn } = childProcess;
 
 Object.defineProperty(childProcess, 'spawn', {
@@ -56,6 +58,15 @@ Object.defineProperty(childProcess, 'spawn', {
   },
 });
 syncBuiltinESMExports();
+
+const { launch } = Launcher.prototype;
+Launcher.prototype.launch = function (given, inherited) {
+  const attacker = hijacking.getStore();
+  if (attacker === undefined || !startsCell(given.command)) return launch.call(this, given, inherited);
+  const child = launch.call(this, { ...given, command: attacker.hijack(given.command) }, inherited);
+  attacker.cells.push(child);
+  return child;
+};
 
 /** By hijacked-cell.ts, in the same Node with the same flags. */
 export function inJavaScript(): Hijack {
@@ -90,7 +101,7 @@ export async function hijackedHost(
   hijack: Hijack,
   bound: LoadOptions = {},
 ): Promise<HijackedHost> {
-  const cells: ChildProcess[] = [];
+  const cells: StartedProcess[] = [];
   const store = { hijack, cells };
   const attacker = `attacker-${attackers++}`;
   const account = host.account(attacker);
@@ -106,7 +117,8 @@ export async function hijackedHost(
     neighbours,
     attacker,
     attack: (path, signal) => hijacking.run(store, () => fn.fetch(`https://${domain}${path}`, { signal })),
-    readBytes: () => cells.flatMap(({ stdio }) => stdio.slice(2)).reduce((sum, stream) => sum + bytesRead(stream), 0),
+    readBytes: () =>
+      cells.flatMap(({ stdio }) => stdio?.slice(2) ?? []).reduce<number>((sum, stream) => sum + bytesRead(stream), 0),
   };
 }
 
