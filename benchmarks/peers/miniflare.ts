@@ -1,17 +1,31 @@
+import { CALLED_FUNCTION, PLATFORM_FUNCTION } from '../subjects/platform-functions.js';
 import { exportOf, type Peer } from './peer.js';
 
-/** The part of miniflare 4 that is used here. */
-type MiniflareClass = new (options: {
+interface WorkerOptions {
+  name?: string;
   modules: true;
   script: string;
   compatibilityDate: string;
   r2Buckets?: string[];
-  r2Persist?: string;
-}) => {
+  kvNamespaces?: string[];
+  serviceBindings?: Record<string, string>;
+  queueProducers?: Record<string, string>;
+  queueConsumers?: string[];
+}
+
+/** The part of miniflare 4 that is used here. */
+type MiniflareClass = new (
+  options:
+    | (WorkerOptions & { r2Persist?: string })
+    | { workers: WorkerOptions[]; kvPersist: string; cachePersist: string },
+) => {
   readonly ready: Promise<URL>;
   dispatchFetch(url: string): Promise<{ text(): Promise<string> }>;
   dispose(): Promise<void>;
 };
+
+/** Calls of methods need a date from April 2024 on. */
+const PLATFORM = { modules: true, compatibilityDate: '2024-09-01' } as const;
 
 export const miniflare: Peer = {
   name: 'miniflare',
@@ -28,6 +42,30 @@ export const miniflare: Peer = {
     return {
       call: async target => (await instance.dispatchFetch(target)).text(),
       url,
+      close: () => instance.dispose(),
+    };
+  },
+  async loadPlatform(folder, data) {
+    const Miniflare = exportOf(folder, 'miniflare', 'Miniflare') as MiniflareClass; // as its documentation says
+    const instance = new Miniflare({
+      kvPersist: data,
+      cachePersist: data,
+      workers: [
+        {
+          ...PLATFORM,
+          name: 'platform',
+          script: PLATFORM_FUNCTION,
+          kvNamespaces: ['KV'],
+          serviceBindings: { B: 'called' },
+          queueProducers: { JOBS: 'jobs' },
+          queueConsumers: ['jobs'],
+        },
+        { ...PLATFORM, name: 'called', script: CALLED_FUNCTION },
+      ],
+    });
+    await instance.ready;
+    return {
+      call: async target => (await instance.dispatchFetch(target)).text(),
       close: () => instance.dispose(),
     };
   },

@@ -19,6 +19,8 @@ export interface Peer {
   readonly note: string;
   /** Whether it has a bucket that `BUCKET_FUNCTION` can use as FILES. */
   readonly hasBucket: boolean;
+  /** Loads PLATFORM_FUNCTION and CALLED_FUNCTION with what they use, which is kept in `data`. Undefined where it has none of it. */
+  loadPlatform?(folder: string, data: string): Promise<PeerFunction>;
   /** `folder` is where its packages are; `data` is for its bucket, when it is to have one. */
   load(folder: string, source: string, data?: string): Promise<PeerFunction>;
 }

@@ -6,6 +6,7 @@ import { callsPerSecond, medianMicroseconds, timed } from '../measuring/workload
 import { installPeer } from '../peers/install.js';
 import type { Peer } from '../peers/peer.js';
 import { PEERS } from '../peers/peers.js';
+import { measurePlatform } from '../peers/platform.js';
 import { BUCKET_FUNCTION } from '../subjects/bucket-function.js';
 import { largeFunction, TEXT_FUNCTION } from '../subjects/sources.js';
 import { startServer } from '../subprocess.js';
@@ -17,7 +18,7 @@ export const peers: Benchmark = {
   name: 'peers',
   isOptional: true,
   measures:
-    'Other runtimes with the same functions: calls inside the process, HTTP at 64 connections, cold start of 20 KB, the bucket.',
+    'Other runtimes with the same functions: calls inside the process, HTTP at 64 connections, cold start of 20 KB, the bucket, and key-value, cache, service bindings and queues beside ours.',
   floor: 'for HTTP, a bare `node:http` server.',
   async run(context) {
     const figures: Figure[] = [];
@@ -76,10 +77,21 @@ async function measure(peer: Peer, folder: string, context: BenchmarkContext): P
       },
       { name: `${peer.name}: cold start`, unit: 'ms', samples: samples.coldStart },
       ...(peer.hasBucket ? await measureBucket(peer, folder, { ...context, progress }) : []),
+      ...(await measureServices(peer, folder, { ...context, progress })),
     ];
   } finally {
     await fn.close();
     await Promise.all([server.stop(), bare.stop()]);
+  }
+}
+
+async function measureServices(peer: Peer, folder: string, context: BenchmarkContext): Promise<Figure[]> {
+  const fn = await peer.loadPlatform?.(folder, join(context.folder, `${peer.name}-platform`));
+  if (fn === undefined) return [];
+  try {
+    return await measurePlatform(peer.name, fn, context);
+  } finally {
+    await fn.close();
   }
 }
 

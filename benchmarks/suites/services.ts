@@ -80,7 +80,7 @@ export const services: Benchmark = {
         floor: { name: 'two hops', samples: times.hops },
       },
       {
-        name: 'its bare hops beside fn.fetch(): the least that a call can take, p50',
+        name: 'its bare hops beside fn.fetch(), p50',
         unit: 'us',
         samples: times.hops,
         floor,

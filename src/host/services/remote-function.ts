@@ -40,7 +40,7 @@ export interface ServicesLine {
  * After so many announced invocations in a row that call no service, none is announced before it does. An announcement costs what asking for one costs less
  * often: the services are told of the beginning and the end, and answer.
  */
-const QUIET_INVOCATIONS = 16;
+const QUIET_INVOCATIONS = 64;
 
 export class RemoteFunction {
   readonly record: FunctionRecord;
