@@ -9,8 +9,6 @@ interface WorkerOptions {
   r2Buckets?: string[];
   kvNamespaces?: string[];
   serviceBindings?: Record<string, string>;
-  queueProducers?: Record<string, string>;
-  queueConsumers?: string[];
 }
 
 /** The part of miniflare 4 that is used here. */
@@ -57,8 +55,6 @@ export const miniflare: Peer = {
           script: PLATFORM_FUNCTION,
           kvNamespaces: ['KV'],
           serviceBindings: { B: 'called' },
-          queueProducers: { JOBS: 'jobs' },
-          queueConsumers: ['jobs'],
         },
         { ...PLATFORM, name: 'called', script: CALLED_FUNCTION },
       ],

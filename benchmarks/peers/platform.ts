@@ -1,4 +1,4 @@
-/** The services of the platform in another runtime, and here: the same two functions, in the same rounds. */
+/** The services of the platform in another runtime, and here: the same two functions, in the same rounds. Without queues: that of miniflare fails under load. */
 import { join } from 'node:path';
 import type { BenchmarkContext, Figure } from '../benchmark.js';
 import { alternate } from '../measuring/rounds.js';
@@ -21,7 +21,6 @@ const ACTIONS: readonly { readonly action: PlatformAction; readonly name: string
   { action: 'match', name: 'cache match of 1 KB, hit' },
   { action: 'fetch', name: 'fetch over a service binding' },
   { action: 'call', name: 'call of a method over a service binding' },
-  { action: 'send', name: 'queue: batch of 100 messages, sent' },
 ];
 
 type Call = (url: string) => Promise<string>;
@@ -62,8 +61,6 @@ async function loadOwn(context: BenchmarkContext): Promise<Call> {
     name: 'platform',
     kv: { KV: 'values' },
     services: { B: 'called' },
-    queues: { JOBS: 'jobs' },
-    consumers: [{ queue: 'jobs', maxBatchTimeoutSeconds: 0, maxBatchSize: 100 }],
   });
   return async url => (await fn.fetch(url)).text();
 }

@@ -1,6 +1,6 @@
 /** Two functions that use the services of the platform, in the words of the hosted one: other runtimes run the same text. */
 
-const CALLS = { put: 50, get: 50, match: 50, fetch: 20, call: 20, send: 5 } as const;
+const CALLS = { put: 50, get: 50, match: 50, fetch: 20, call: 20 } as const;
 
 export type PlatformAction = keyof typeof CALLS;
 
@@ -13,10 +13,9 @@ export function platformRequest(
   return { url: `https://example.com/${action}?count=${count}&serial=${serial}`, count };
 }
 
-/** Calls KV (a key-value namespace), `caches.default`, B (the other function), and JOBS (a queue, in batches of 100, which it consumes itself). */
+/** Calls KV (a key-value namespace), `caches.default` and B (the other function). */
 export const PLATFORM_FUNCTION = `
 const value = 'v'.repeat(1024);
-const messages = Array.from({ length: 100 }, (_, at) => ({ body: { task: 'resize', at } }));
 const urlOf = serial => 'https://example.com/' + (serial % 1000);
 const actions = {
   put: (env, serial) => env.KV.put('key-' + (serial % 1000), value),
@@ -25,7 +24,6 @@ const actions = {
   match: async (env, serial) => (await caches.default.match(urlOf(serial))).text(),
   fetch: async env => (await env.B.fetch('https://b/')).text(),
   call: env => env.B.hello('you'),
-  send: env => env.JOBS.sendBatch(messages),
 };
 export default {
   async fetch(request, env) {
@@ -34,7 +32,6 @@ export default {
     for (let at = serial; at < serial + Number(searchParams.get('count')); at++) await actions[pathname.slice(1)](env, at);
     return new Response('done');
   },
-  async queue() {},
 };
 `;
 

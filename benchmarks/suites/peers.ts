@@ -18,7 +18,7 @@ export const peers: Benchmark = {
   name: 'peers',
   isOptional: true,
   measures:
-    'Other runtimes with the same functions: calls inside the process, HTTP at 64 connections, cold start of 20 KB, the bucket, and key-value, cache, service bindings and queues beside ours.',
+    'Other runtimes with the same functions: calls inside the process, HTTP at 64 connections, cold start of 20 KB, the bucket, and key-value, cache and service bindings beside ours.',
   floor: 'for HTTP, a bare `node:http` server.',
   async run(context) {
     const figures: Figure[] = [];
