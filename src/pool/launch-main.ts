@@ -19,6 +19,8 @@ interface Launched {
 
 const launched = new Map<number, Launched>();
 const inherited = new Map<number, Socket[]>();
+/** Of commands that are waiting. */
+const priorities = new Map<number, number>();
 const waiting: Extract<LaunchRequest, { op: 'launch' }>[] = [];
 /** Sockets of the one before are on their way: those of another one would wait, and what their processes print would be read here. */
 let isSending = false;
@@ -40,6 +42,7 @@ process.on('message', (request: LaunchRequest, socket: unknown) => {
     case 'priority': {
       const { pid } = launched.get(request.id)?.child ?? {};
       if (pid !== undefined) setTreePriority(pid, request.priority);
+      else if (waiting.some(({ id }) => id === request.id)) priorities.set(request.id, request.priority);
       return;
     }
     default:
@@ -65,6 +68,8 @@ function launch(
 ): void {
   const sockets = inherited.get(id) ?? [];
   inherited.delete(id);
+  const priority = priorities.get(id);
+  priorities.delete(id);
   let child: ChildProcess;
   try {
     child = startCommand(
@@ -92,6 +97,7 @@ function launch(
     report({ op: 'exit', id, code, signal });
     if (isEnding && launched.size === 0) process.exit();
   });
+  if (priority !== undefined) setTreePriority(pid, priority);
   report({ op: 'started', id, pid });
   // Standard error first, in this turn: nothing of it is read here.
   for (const [fd, kind] of stdio.entries()) {
@@ -110,6 +116,7 @@ function kill(id: number): void {
   const at = waiting.findIndex(request => request.id === id);
   if (at < 0) return;
   waiting.splice(at, 1);
+  priorities.delete(id);
   for (const socket of inherited.get(id) ?? []) socket.destroy();
   inherited.delete(id);
   report({ op: 'failed', id, message: 'it was ended before it was started' });

@@ -26,7 +26,7 @@ const FLAGS = [
 const FIRST_CELLS = 4;
 /** It ends when it has had nothing to do for so long. */
 const IDLE_MS = 60_000;
-/** A launcher that has not started a command by then is stuck, and is ended with its cells. */
+/** A launcher that has not started or ended a command by then, or has not ended itself, is stuck: it is ended with its cells. */
 const ANSWERS_WITHIN_MS = 20_000;
 /** What it has said while the application was busy comes first. */
 const LOOK_AGAIN_MS = 1000;
@@ -44,7 +44,10 @@ interface Entry {
   readonly ending: Ending;
   /** What it inherits, until it has it. */
   readonly inherited: readonly Socket[];
-  readonly overdue: NodeJS.Timeout;
+  /** Of its descriptors those that are sockets to the application. */
+  readonly pipes: number;
+  /** Runs while the launcher is to start or to end it. */
+  overdue: NodeJS.Timeout;
 }
 
 export class Launcher {
@@ -54,7 +57,13 @@ export class Launcher {
   #next = 0;
   readonly #entries = new Map<number, Entry>();
   #idle: NodeJS.Timeout | undefined;
+  readonly #answersWithinMs: number;
   readonly #filters = new WeakMap<Buffer, string>();
+
+  /** @param answersWithinMs how long it may take to start or end a command, or to end. @default 20000 */
+  constructor(answersWithinMs = ANSWERS_WITHIN_MS) {
+    this.#answersWithinMs = answersWithinMs;
+  }
 
   /** It takes commands. Otherwise they are started by the application itself. */
   get isUp(): boolean {
@@ -76,12 +85,14 @@ export class Launcher {
   launch(command: LaunchCommand, inherited: readonly Socket[]): LaunchedProcess {
     const id = ++this.#next;
     const launched = new LaunchedProcess({
-      kill: () => this.#send({ op: 'kill', id }),
+      kill: () => this.#kill(id),
       setPriority: priority => this.#send({ op: 'priority', id, priority }),
     });
     const { stdio, filter, isWrapped, isCustom } = command;
     const ending = { isWrapped, isCustom };
-    this.#entries.set(id, { launched, ending, inherited, overdue: this.#watch(launched) });
+    const pipes = stdio.filter(each => each === 'pipe').length;
+    const overdue = this.#watch(() => launched.pid === undefined && !launched.hasEnded);
+    this.#entries.set(id, { launched, ending, inherited, pipes, overdue });
     clearTimeout(this.#idle);
     // A child of the application itself would keep it running, too.
     this.#child?.channel?.ref();
@@ -98,8 +109,10 @@ export class Launcher {
     this.#isUp = false;
     child.ref();
     const ended = once(child, 'exit');
+    const overdue = this.#watch(() => true);
     if (child.connected) child.disconnect();
     await ended;
+    clearTimeout(overdue);
   }
 
   #start(): void {
@@ -131,6 +144,7 @@ export class Launcher {
   #receive(report: LaunchReport, socket: unknown): void {
     if (report.op === 'up') {
       this.#isUp = this.#child?.connected === true;
+      this.#rest();
       return;
     }
     const entry = this.#entries.get(report.id);
@@ -148,7 +162,9 @@ export class Launcher {
         launched.stdio[report.fd] = socket instanceof Socket ? socket : null;
         return;
       case 'open':
-        launched.open();
+        // Without free descriptors some have not arrived.
+        if (launched.stdio.filter(each => each !== null).length < entry.pipes) this.#kill(report.id);
+        else launched.open();
         return;
       case 'failed':
         this.#remove(report.id, entry);
@@ -165,21 +181,33 @@ export class Launcher {
   #remove(id: number, { inherited, overdue }: Entry): void {
     clearTimeout(overdue);
     this.#entries.delete(id);
-    if (this.#entries.size === 0) {
-      this.#child?.channel?.unref();
-      this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref();
-    }
+    if (this.#entries.size === 0) this.#rest();
     // Those that did not get away.
     for (const socket of inherited) socket.destroy();
   }
 
-  /** Ends a launcher that does not start the command in time, unless the timer is cleared. */
-  #watch(launched: LaunchedProcess): NodeJS.Timeout {
+  /** It has nothing to do. */
+  #rest(): void {
+    this.#child?.channel?.unref();
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref();
+  }
+
+  #kill(id: number): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return;
+    clearTimeout(entry.overdue);
+    entry.overdue = this.#watch(() => this.#entries.has(id));
+    this.#send({ op: 'kill', id });
+  }
+
+  /** Ends a launcher of which something is still waited for in the end. */
+  #watch(isWaitedFor: () => boolean): NodeJS.Timeout {
     const child = this.#child;
     const lookAgain = (): void => {
-      if (launched.pid === undefined && !launched.hasEnded) child?.kill('SIGKILL');
+      if (isWaitedFor() && this.#child === child) child?.kill('SIGKILL');
     };
-    return setTimeout(() => setTimeout(lookAgain, LOOK_AGAIN_MS).unref(), ANSWERS_WITHIN_MS).unref();
+    return setTimeout(() => setTimeout(lookAgain, LOOK_AGAIN_MS).unref(), this.#answersWithinMs).unref();
   }
 
   #send(request: LaunchRequest, socket?: Socket): void {

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { createServer, Socket } from 'node:net';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -186,15 +186,40 @@ onLinux('sockets that a command inherits go through the launcher, and nothing is
   t.true(readdirSync(`/proc/${launcher.pid}/fd`).length < 40);
 });
 
-onLinux('a launcher that answers no more holds nothing up for ever', async t => {
+onLinux('a launcher that answers no more is ended with its cells', async t => {
+  const sandbox = await sandboxFor('off');
+  const launcher = new Launcher(300);
+  t.teardown(() => launcher.close());
+  await up(launcher);
+  const cell = new ProcessCell(OPTIONS, NO_EVENTS, sandbox, { launcher });
+  await cell.ready;
+  const pid = launcher.pid ?? 0;
+  const inside = descendantsOf(pid);
+  process.kill(pid, 'SIGSTOP');
+  cell.kill('the test wants it');
+  await cell.close();
+  await gone([pid, ...inside]);
+  await up(launcher);
+  process.kill(launcher.pid ?? 0, 'SIGSTOP');
+  await t.throwsAsync(new ProcessCell(OPTIONS, NO_EVENTS, sandbox, { launcher }).ready);
+  await up(launcher);
+  const last = launcher.pid ?? 0;
+  process.kill(last, 'SIGSTOP');
+  await launcher.close();
+  await gone([last]);
+});
+
+onLinux('the priority of a command that waits for others is that which it gets', async t => {
   const sandbox = await sandboxFor('off');
   const launcher = await launcherThatIsUp(t);
-  const pid = launcher.pid ?? 0;
-  process.kill(pid, 'SIGSTOP');
-  const stuck = new ProcessCell(OPTIONS, NO_EVENTS, sandbox, { launcher });
-  stuck.kill('the test has waited long enough');
-  process.kill(pid, 'SIGCONT');
-  await t.throwsAsync(stuck.ready);
-  await stuck.close();
-  t.deepEqual(descendantsOf(pid), []);
+  const wanted = Math.min(19, getPriority() + 2);
+  const inmates = Array.from({ length: 3 }, () => {
+    const inmate = launchBehind(launcher, sandbox, STAY, ['ignore', 'ignore', 'pipe']);
+    inmate.setPriority(wanted);
+    return inmate;
+  });
+  await Promise.all(inmates.map(({ opened }) => opened));
+  for (const { pid } of inmates) t.is(getPriority(pid), wanted);
+  for (const inmate of inmates) inmate.kill();
+  await gone(inmates.map(({ pid }) => pid ?? 0));
 });

@@ -83,7 +83,7 @@ ${FRONT}`;
 test('an event that takes too long fails alone, one over its CPU time resets the object; a message that is too long closes the socket', async t => {
   const { host, url } = await sleepRig(t, {
     source: SLOW,
-    load: { limits: { cpuMs: 50, webSocketMessageBytes: 1024 } },
+    load: { limits: { cpuMs: 300, webSocketMessageBytes: 1024 } },
   });
   const ann = await connected(t, `${url}/`);
   const late = nextInvocation(host, ({ method }) => method === 'WEBSOCKET');
