@@ -62,6 +62,9 @@ const SLOW = [
 /** Batches of the other files for each process: few, since each starts AVA anew; not one, since they do not take equally long. */
 const BATCHES = 4;
 
+/** A batch that has told nothing for so long is stuck: longer than any test may take. AVA's own limit does not see a test whose timers go on. */
+const SILENT_MS = 300_000;
+
 /** More batches than this that fail are no accident of the machine. */
 const MOST_RERUNS = 3;
 
@@ -213,7 +216,13 @@ async function run(args) {
   const found = { passed: 0, failed: 0, failures: [], skipped: [] };
   // Tests are shown as they end. The explanations of failures follow a line of their own and are kept together.
   let end;
+  const silent = setTimeout(() => {
+    console.log(`  Nothing for ${SILENT_MS / 1000} s: ended: ${args.join(' ')}`);
+    child.kill('SIGINT');
+    setTimeout(() => child.kill('SIGKILL'), 10_000).unref();
+  }, SILENT_MS);
   createInterface({ input: child.stdout }).on('line', line => {
+    silent.refresh();
     const plain = stripVTControlCharacters(line);
     if (plain === '  ─') end ??= [];
     if (end === undefined) {
@@ -222,6 +231,7 @@ async function run(args) {
     count(plain, line, found);
   });
   const code = await new Promise(resolve => child.on('close', resolve));
+  clearTimeout(silent);
   children.delete(child);
   if (end !== undefined && (code !== 0 || processes === 1)) console.log(end.join('\n'));
   return { ...found, failed: code === 0 ? 0 : Math.max(found.failed, 1), code: code ?? 1 };
