@@ -12,6 +12,15 @@ import { setTreePriority } from './supply/tree-priority.js';
 /** Cells without a wrapper end by themselves within this time, when their application is gone. */
 const CHILDREN_END_WITHIN_MS = 5000;
 
+type LaunchRequested = Extract<LaunchRequest, { op: 'launch' }>;
+
+/** A command that waits for those before it. */
+interface Waiting {
+  readonly request: LaunchRequested;
+  /** The nice value that it is to get. */
+  priority: number | undefined;
+}
+
 interface Launched {
   readonly child: ChildProcess;
   readonly ending: Ending;
@@ -19,9 +28,7 @@ interface Launched {
 
 const launched = new Map<number, Launched>();
 const inherited = new Map<number, Socket[]>();
-/** Of commands that are waiting. */
-const priorities = new Map<number, number>();
-const waiting: Extract<LaunchRequest, { op: 'launch' }>[] = [];
+const waiting: Waiting[] = [];
 /** Sockets of the one before are on their way: those of another one would wait, and what their processes print would be read here. */
 let isSending = false;
 let isEnding = false;
@@ -33,16 +40,18 @@ process.on('message', (request: LaunchRequest, socket: unknown) => {
       if (socket instanceof Socket) inherited.set(request.id, [...(inherited.get(request.id) ?? []), socket]);
       return;
     case 'launch':
-      waiting.push(request);
+      waiting.push({ request, priority: undefined });
       launchNext();
       return;
     case 'kill':
       kill(request.id);
       return;
     case 'priority': {
-      const { pid } = launched.get(request.id)?.child ?? {};
-      if (pid !== undefined) setTreePriority(pid, request.priority);
-      else if (waiting.some(({ id }) => id === request.id)) priorities.set(request.id, request.priority);
+      const { id, priority } = request;
+      const { pid } = launched.get(id)?.child ?? {};
+      const next = waiting.find(each => each.request.id === id);
+      if (pid !== undefined) setTreePriority(pid, priority);
+      else if (next !== undefined) next.priority = priority;
       return;
     }
     default:
@@ -53,23 +62,21 @@ report({ op: 'up' });
 
 function launchNext(): void {
   if (isSending) return;
-  const request = waiting.shift();
-  if (request === undefined) return;
+  const next = waiting.shift();
+  if (next === undefined) return;
   isSending = true;
-  launch(request, () => {
+  launch(next, () => {
     isSending = false;
     launchNext();
   });
 }
 
 function launch(
-  { id, command, stdio, filter, isWrapped, isCustom }: Extract<LaunchRequest, { op: 'launch' }>,
+  { request: { id, command, stdio, filter, isWrapped, isCustom }, priority }: Waiting,
   onOpen: () => void,
 ): void {
   const sockets = inherited.get(id) ?? [];
   inherited.delete(id);
-  const priority = priorities.get(id);
-  priorities.delete(id);
   let child: ChildProcess;
   try {
     child = startCommand(
@@ -113,10 +120,9 @@ function kill(id: number): void {
     killTree(started.child, started.ending);
     return;
   }
-  const at = waiting.findIndex(request => request.id === id);
+  const at = waiting.findIndex(({ request }) => request.id === id);
   if (at < 0) return;
   waiting.splice(at, 1);
-  priorities.delete(id);
   for (const socket of inherited.get(id) ?? []) socket.destroy();
   inherited.delete(id);
   report({ op: 'failed', id, message: 'it was ended before it was started' });

@@ -147,9 +147,9 @@ export class ProcessCell implements Cell {
   /** The process has its descriptors: it gets its settings, and a control group. */
   async #open(options: CellOptions, cgroups: CgroupParent | undefined, onReady: () => void): Promise<void> {
     const { pid, stderr } = this.#child;
-    if (stderr !== null) this.#lastWords = new LastWords(stderr);
     // Without free descriptors for its pipes there is no process and, against the types, no stdio either; 'error' follows.
     if (pid === undefined || this.#isFinished) return;
+    if (stderr !== null) this.#lastWords = new LastWords(stderr);
     const transport = socketTransport(this.#socket(CONTROL_FD), true);
     this.#control = new Channel(transport, 'host', this.#controlOwner(onReady), {
       frames: CONTROL_BOUNDS,

@@ -53,7 +53,6 @@ export class LaunchedProcess extends EventEmitter {
 
   failed(message: string): void {
     this.#hasFailed = true;
-    this.#destroy();
     this.emit('error', new Error(message));
   }
 
@@ -61,9 +60,5 @@ export class LaunchedProcess extends EventEmitter {
     this.exitCode = code;
     this.signalCode = signal;
     this.emit('exit', code, signal);
-  }
-
-  #destroy(): void {
-    for (const socket of this.stdio) socket?.destroy();
   }
 }

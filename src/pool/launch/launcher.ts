@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { ownFolder } from '../package-paths.js';
 import { killTree } from './command.js';
 import { LaunchedProcess } from './launched-process.js';
-import type { Ending, LaunchReport, LaunchRequest } from './messages.js';
+import type { Command, Ending, LaunchReport, LaunchRequest } from './messages.js';
 
 const MAIN = fileURLToPath(new URL('../launch-main.bundle.cjs', import.meta.url));
 /** It starts programs and holds nothing. */
@@ -33,9 +33,7 @@ const LOOK_AGAIN_MS = 1000;
 /** A launcher that was lost is started again by the cell after next. */
 const CELLS_AFTER_LOSS = 1;
 
-export interface LaunchCommand extends Ending {
-  readonly command: readonly string[];
-  readonly stdio: readonly ('ignore' | 'pipe')[];
+export interface LaunchCommand extends Command {
   readonly filter: Buffer | undefined;
 }
 
@@ -46,6 +44,8 @@ interface Entry {
   readonly inherited: readonly Socket[];
   /** Of its descriptors those that are sockets to the application. */
   readonly pipes: number;
+  /** It is to end: however often that is asked for, the launcher has the time of the first. */
+  isKilled: boolean;
   /** Runs while the launcher is to start or to end it. */
   overdue: NodeJS.Timeout;
 }
@@ -82,22 +82,21 @@ export class Launcher {
   }
 
   /** The sockets are those that the command inherits behind its other descriptors, over which nothing has come yet; they are not the caller's any more. */
-  launch(command: LaunchCommand, inherited: readonly Socket[]): LaunchedProcess {
+  launch({ filter, ...command }: LaunchCommand, inherited: readonly Socket[]): LaunchedProcess {
     const id = ++this.#next;
     const launched = new LaunchedProcess({
       kill: () => this.#kill(id),
       setPriority: priority => this.#send({ op: 'priority', id, priority }),
     });
-    const { stdio, filter, isWrapped, isCustom } = command;
-    const ending = { isWrapped, isCustom };
-    const pipes = stdio.filter(each => each === 'pipe').length;
+    const { isWrapped, isCustom } = command;
+    const pipes = command.stdio.filter(each => each === 'pipe').length;
     const overdue = this.#watch(() => launched.pid === undefined && !launched.hasEnded);
-    this.#entries.set(id, { launched, ending, inherited, pipes, overdue });
+    this.#entries.set(id, { launched, ending: { isWrapped, isCustom }, inherited, pipes, isKilled: false, overdue });
     clearTimeout(this.#idle);
-    // A child of the application itself would keep it running, too.
-    this.#child?.channel?.ref();
+    // A child of the application itself would keep it running, too. Not its channel alone, which ends before it.
+    this.#child?.ref();
     for (const socket of inherited) this.#send({ op: 'socket', id }, socket);
-    this.#send({ op: 'launch', id, command: command.command, stdio, filter: this.#text(filter), ...ending });
+    this.#send({ op: 'launch', id, filter: this.#text(filter), ...command });
     return launched;
   }
 
@@ -155,7 +154,7 @@ export class Launcher {
     const { launched } = entry;
     switch (report.op) {
       case 'started':
-        clearTimeout(entry.overdue);
+        if (!entry.isKilled) clearTimeout(entry.overdue);
         launched.pid = report.pid;
         return;
       case 'socket':
@@ -188,7 +187,7 @@ export class Launcher {
 
   /** It has nothing to do. */
   #rest(): void {
-    this.#child?.channel?.unref();
+    this.#child?.unref();
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref();
   }
@@ -196,8 +195,11 @@ export class Launcher {
   #kill(id: number): void {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
-    clearTimeout(entry.overdue);
-    entry.overdue = this.#watch(() => this.#entries.has(id));
+    if (!entry.isKilled) {
+      entry.isKilled = true;
+      clearTimeout(entry.overdue);
+      entry.overdue = this.#watch(() => this.#entries.has(id));
+    }
     this.#send({ op: 'kill', id });
   }
 

@@ -8,18 +8,22 @@ export interface Ending {
   readonly isCustom: boolean;
 }
 
+/** A command, and how it is ended. */
+export interface Command extends Ending {
+  readonly command: readonly string[];
+  /** Descriptors from 0 on. */
+  readonly stdio: readonly ('ignore' | 'pipe')[];
+}
+
 export type LaunchRequest =
   /** A socket that the command inherits behind its other descriptors; before its 'launch'. */
   | { readonly op: 'socket'; readonly id: number }
   | ({
       readonly op: 'launch';
       readonly id: number;
-      readonly command: readonly string[];
-      /** Descriptors from 0 on. */
-      readonly stdio: readonly ('ignore' | 'pipe')[];
       /** A filter of system calls, in base64. */
       readonly filter: string | undefined;
-    } & Ending)
+    } & Command)
   | { readonly op: 'kill'; readonly id: number }
   | { readonly op: 'priority'; readonly id: number; readonly priority: number };
 
