@@ -18,3 +18,13 @@ test('an application without descriptors for another process lives on, says EDGE
   t.deepEqual([...new Set(answers)], ['fine']);
   t.is(later, 'fine');
 });
+
+test('SQL without descriptors for a process says EDGE_OVERLOADED, takes no place for it, and goes on later', async t => {
+  const program = fileURLToPath(new URL('./programs/few-descriptors-sql.js', import.meta.url));
+  const { stdout } = await run('prlimit', ['--nofile=64:', process.execPath, program]);
+  const { objects, databases, left, later } = JSON.parse(stdout);
+  t.deepEqual([...new Set(objects)], ['EDGE_OVERLOADED']);
+  t.is(databases, 'EDGE_OVERLOADED');
+  t.deepEqual(left, []);
+  t.false(later);
+});

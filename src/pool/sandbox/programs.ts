@@ -82,7 +82,8 @@ export function attempt(
     child.stderr?.on('data', (chunk: Buffer) => {
       if (message.length < MAX_MESSAGE_CHARACTERS) message += chunk.toString();
     });
-    sendFilter(child.stdio[FILTER_FD_OF_ATTEMPT], options.filter);
+    // Without free descriptors for its pipes there is no process and, against the types, no stdio either.
+    if (child.pid !== undefined) sendFilter(child.stdio[FILTER_FD_OF_ATTEMPT], options.filter);
     child.once('error', error => resolve({ works: false, message: error.message }));
     child.once('close', code => resolve({ works: code === 0, message: messageOf(message) }));
   });

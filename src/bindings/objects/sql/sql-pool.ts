@@ -70,7 +70,13 @@ export class SqlPool {
       leavePlace();
       throw new EdgeError('EDGE_CLOSED', 'The host is being closed');
     }
-    const taken = this.#processFor(preferred);
+    let taken: SqlProcess;
+    try {
+      taken = this.#processFor(preferred);
+    } catch (error) {
+      leavePlace();
+      throw error;
+    }
     taken.isUsed = true;
     let isSlow = false;
     const overload = (): void => {

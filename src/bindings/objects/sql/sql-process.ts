@@ -1,5 +1,5 @@
 /** A process with databases of objects, from the host's side. One object at a time uses it. */
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,11 +45,19 @@ export class SqlProcess {
   isUsed = false;
   idleSince = 0;
 
-  /** @param parent where files of databases are while they are open */
+  /**
+   * @param parent where files of databases are while they are open
+   * @throws what EngineProcess does, and errors of the file system
+   */
   constructor(parent = tmpdir()) {
     mkdirSync(parent, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
     this.#directory = mkdtempSync(join(parent, 'edgehost-objects-'));
-    this.#process = new EngineProcess(MAIN, (head, payload) => this.#receive(head as SqlResponse, payload)); // our own process
+    try {
+      this.#process = new EngineProcess(MAIN, (head, payload) => this.#receive(head as SqlResponse, payload)); // our own process
+    } catch (error) {
+      rmdirSync(this.#directory);
+      throw error;
+    }
     this.ended = this.#process.ended.then(() => this.#onEnd());
   }
 

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { constants, setPriority } from 'node:os';
 import { dirname } from 'node:path';
 import process from 'node:process';
+import { EdgeError } from '../../../quotas/errors.js';
 import { FrameReader, frame } from '../engine/frames.js';
 
 /** Of JavaScript, beside SQLite's memory. */
@@ -27,6 +28,7 @@ export class EngineProcess {
   /**
    * @param main its program
    * @param onMessage a message that it has sent
+   * @throws EdgeError EDGE_OVERLOADED when there are no descriptors for its pipes
    */
   constructor(main: string, onMessage: (head: unknown, payload: Buffer) => void) {
     const child = spawn(process.execPath, [...FLAGS, main], {
@@ -36,6 +38,12 @@ export class EngineProcess {
       cwd: dirname(main),
       windowsHide: true,
     });
+    // Without free descriptors for its pipes there is no process and, against the types, no stdio either.
+    const stdio: ChildProcess['stdio'] | undefined = child.stdio;
+    if (stdio === undefined) {
+      child.once('error', () => {});
+      throw new EdgeError('EDGE_OVERLOADED', 'Cannot start a process of the SQL engine: there are no free descriptors');
+    }
     this.#child = child;
     this.#control = child.stdio[3] as Socket; // as stdio above says
     this.#messages = child.stdio[4] as Socket; // as stdio above says

@@ -1,0 +1,45 @@
+/** An application that runs out of descriptors while SQL wants processes; prints what became of each call, and what is left in the folder. */
+import { closeSync, mkdtempSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { devNull, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { SqlPool } from '../../../src/bindings/objects/sql/sql-pool.js';
+import { Lane } from '../../../src/bindings/sql/lanes/lane.js';
+import { errorCode } from '../../../src/quotas/errors.js';
+
+/** More than there are places. */
+const CALLS = 10;
+const owner = {};
+const directory = mkdtempSync(join(tmpdir(), 'edgehost-'));
+const pool = new SqlPool(directory);
+const taken: number[] = [];
+try {
+  for (;;) taken.push(openSync(devNull, 'r'));
+} catch {
+  // There is no other one.
+}
+const objects: string[] = [];
+for (let call = 0; call < CALLS; call++) {
+  await pool
+    .take(owner, undefined, () => {})
+    .then(
+      () => objects.push('taken'),
+      (error: unknown) => objects.push(errorCode(error) ?? String(error)),
+    );
+}
+let databases = 'started';
+try {
+  new Lane();
+} catch (error) {
+  databases = errorCode(error) ?? String(error);
+}
+// What is to be told of processes that were not started has been told.
+await new Promise(resolve => setImmediate(resolve));
+for (const descriptor of taken) closeSync(descriptor);
+const left = readdirSync(join(directory, 'objects-sql'));
+const seat = await pool.take(owner, undefined, () => {});
+const { head } = await seat.process.request({ op: 'open', path: seat.process.newPath() });
+seat.leave();
+await pool.close();
+rmSync(directory, { recursive: true });
+process.stdout.write(JSON.stringify({ objects, databases, left, later: head.isFailure ?? false }));
