@@ -1,21 +1,18 @@
 /**
- * Hosts of which one account's cells run a program of the attacker, behind the real sandbox and under the real supervisor. There is no option
- * for that, and there should be none: the function of Node that starts processes is replaced for this process, and that which asks the launcher for one, and they
- * act on what is started on behalf of that account.
+ * Hosts of which one account's cells run a program of the attacker, behind the real sandbox and under the real supervisor: what is started on behalf of
+ * that account is another command.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import childProcess, { type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
-import { programText, startsCell, withProgram, withText } from '../../../benchmarks/hijacked/commands.js';
+import { programText, withProgram, withText } from '../../../benchmarks/hijacked/commands.js';
 import { compileC } from '../../../benchmarks/hijacked/compile-c.js';
+import { interceptCells } from '../../../benchmarks/hijacked/starts.js';
 import { type EdgeFunction, EdgeHost, type EdgeHostOptions, type LoadOptions } from '../../../src/index.js';
-import { Launcher } from '../../../src/pool/launch/launcher.js';
 import type { StartedProcess } from '../../../src/pool/sandbox/spawn.js';
 import { handler } from '../../host/new-host.js';
 
@@ -41,32 +38,14 @@ const SOURCE = fileURLToPath(new URL('../../../../test/attacks/cells/hijacked-ce
 const NEIGHBOURS = 3;
 
 const hijacking = new AsyncLocalStorage<{ readonly hijack: Hijack; readonly cells: StartedProcess[] }>();
-const { spawn } = childProcess;
 
-Object.defineProperty(childProcess, 'spawn', {
-  configurable: true,
-  writable: true,
-  value: (command: string, args: readonly string[], options: object): unknown => {
-    const attacker = hijacking.getStore();
-    if (attacker === undefined || !startsCell(args))
-      return Reflect.apply(spawn, childProcess, [command, args, options]);
-    const [program, ...given] = attacker.hijack([command, ...args]);
-    // As the signature of spawn() says.
-    const child = Reflect.apply(spawn, childProcess, [program, given, options]) as unknown as ChildProcess;
-    attacker.cells.push(child);
-    return child;
-  },
-});
-syncBuiltinESMExports();
-
-const { launch } = Launcher.prototype;
-Launcher.prototype.launch = function (given, inherited) {
+interceptCells((command, start) => {
   const attacker = hijacking.getStore();
-  if (attacker === undefined || !startsCell(given.command)) return launch.call(this, given, inherited);
-  const child = launch.call(this, { ...given, command: attacker.hijack(given.command) }, inherited);
+  if (attacker === undefined) return start(command);
+  const child = start(attacker.hijack(command));
   attacker.cells.push(child);
   return child;
-};
+});
 
 /** By hijacked-cell.ts, in the same Node with the same flags. */
 export function inJavaScript(): Hijack {
