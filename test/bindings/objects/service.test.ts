@@ -2,7 +2,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Service } from '../../../src/bindings/service.js';
 import { EdgeError } from '../../../src/quotas/errors.js';
-import { OWN_WORK } from '../../../src/quotas/host/call-work.js';
+import { type CallWork, OWN_WORK } from '../../../src/quotas/host/call-work.js';
 import { idOf, type OpenObjects, openObjects } from './open-objects.js';
 
 type Body = Uint8Array | null;
@@ -131,3 +131,32 @@ test('an account that was removed has no objects left, and one of the same id be
   for await (const page of storage.context.records.pages({ gte: 'z', lt: '{' })) left.push(...page.map(([key]) => key));
   t.deepEqual(left, []);
 });
+
+for (const [method, args] of [
+  ['sql', { p: [], z: 0 }],
+  ['get', {}],
+] as const) {
+  test(`a body of ${method}() that takes long counts to the account while it comes`, async t => {
+    const { service } = await opened(t);
+    const room = await open(service);
+    let held = 0;
+    const work: CallWork = {
+      ...OWN_WORK,
+      countBytes: bytes => {
+        held += bytes;
+      },
+    };
+    const seen: number[] = [];
+    async function* body(): AsyncGenerator<Uint8Array> {
+      for (let chunk = 0; chunk < 3; chunk++) {
+        yield new Uint8Array(1000);
+        seen.push(held);
+      }
+      throw new Error('the caller is gone');
+    }
+    const { signal } = new AbortController();
+    await t.throwsAsync(service({ method, args: { ...room, ...args }, body: body(), signal, work }));
+    t.deepEqual(seen, [1000, 2000, 3000]);
+    t.is(held, 0);
+  });
+}

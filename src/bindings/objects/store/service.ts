@@ -163,7 +163,7 @@ async function write(
   let pageBytes = 0;
   try {
     const change = async (): Promise<ObjectChange> => {
-      const body = await wholeBody(call, length);
+      const body = await wholeBody(call, length, true);
       if (body.byteLength !== length) throw malformed();
       const entries = readEntries(body);
       work.charge(entries.size * HOST_COSTS.keyMs);
@@ -248,23 +248,33 @@ function isAlarmTime(value: unknown): value is number | null | undefined {
   return isCount(value) && value > 0 && value <= MAX_TIME_MS;
 }
 
-async function wholeBody({ body, work }: ServiceCall, most: number): Promise<Uint8Array> {
+/** @param isCounted its bytes are counted already; else they count while it comes, for which its sender may take long */
+async function wholeBody({ body, work }: ServiceCall, most: number, isCounted = false): Promise<Uint8Array> {
   if (body === null) return NOTHING;
-  if (!(body instanceof Uint8Array)) return collect(body, most);
+  if (!(body instanceof Uint8Array)) return collect(body, most, isCounted ? undefined : new AnswerBytes(work));
   work.charge((body.byteLength / MEBIBYTE) * HOST_COSTS.movedMbMs);
   if (body.byteLength > most) throw malformed();
   return body;
 }
 
-async function collect(body: Exclude<ServiceBody, Uint8Array>, most: number): Promise<Uint8Array> {
+async function collect(
+  body: Exclude<ServiceBody, Uint8Array>,
+  most: number,
+  held: AnswerBytes | undefined,
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of body) {
-    length += chunk.byteLength;
-    if (length > most) throw malformed();
-    chunks.push(chunk);
+  try {
+    for await (const chunk of body) {
+      length += chunk.byteLength;
+      held?.count(chunk.byteLength);
+      if (length > most) throw malformed();
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  } finally {
+    held?.release();
   }
-  return Buffer.concat(chunks);
 }
 
 const MEBIBYTE = 1024 * 1024;
