@@ -259,7 +259,7 @@ async function join({ args, body, origin, work, signal }: ServiceCall): Promise<
     owner => {
       let end: PairedEnd | undefined;
       socket.connect(sleeping => {
-        end = new PairedEnd(sleeping, owner, socket.object.maxMessageBytes);
+        end = new PairedEnd(sleeping, owner, socket.object.work, socket.object.maxMessageBytes);
         return end;
       });
       if (end === undefined) throw malformed();

@@ -1,6 +1,6 @@
 /** A sleeping WebSocket whose other end the application has: its request to an object, or to a function that has passed it on, was answered with it. */
 import { headerOf } from '../../../bindings/cache/header-values.js';
-import type { BridgeOwner } from '../../../bindings/websocket/bridge-owner.js';
+import type { BridgeOwner, MessageOwner } from '../../../bindings/websocket/bridge-owner.js';
 import type { OutgoingBridge } from '../../../bindings/websocket/outgoing-link.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
 import type { AnswerBody, RequestBodySource } from '../../invocation/response-sink.js';
@@ -15,7 +15,7 @@ export function applicationSocket(sleeping: SleepingSocket, headers: readonly st
   const link = new ApplicationLink(sleeping.object.share);
   const protocol = headerOf(headers, 'sec-websocket-protocol') ?? '';
   const socket = new FunctionSocket(link, link, protocol, sleeping.object.maxMessageBytes, () => {});
-  sleeping.connect(near => link.connect(near, sleeping.object.maxMessageBytes));
+  sleeping.connect(near => link.connect(near, sleeping.object));
   link.socket = socket;
   return socket;
 }
@@ -35,8 +35,8 @@ class ApplicationLink implements FunctionSocketOwner, AnswerBody, BridgeOwner {
     this.share = share;
   }
 
-  connect(near: ConstructorParameters<typeof PairedEnd>[0], maxMessageBytes: number): PairedEnd {
-    const end = new PairedEnd(near, this, maxMessageBytes);
+  connect(near: MessageOwner, { work, maxMessageBytes }: SleepingSocket['object']): PairedEnd {
+    const end = new PairedEnd(near, this, work, maxMessageBytes);
     this.#far = end.far;
     return end;
   }

@@ -44,6 +44,8 @@ export interface FunctionSocketOwner {
 }
 
 const MAX_PIECE_BYTES = 64 * 1024;
+/** What a part of a message takes beside its bytes: it may have one. */
+const PART_BYTES = 128;
 const MAX_REASON_BYTES = 123;
 const NO_CODE = 1005;
 const LOST_CODE = 1006;
@@ -165,9 +167,10 @@ export class FunctionSocket extends EventTarget implements RequestBodySource {
   /** Counts bytes of a part before they are copied. False when there is no room for them. */
   #keep(bytes: number): boolean {
     const { share } = this.#invocation;
-    if (!countAssembly(share, bytes)) return false;
-    share.bytes.countBuffers(bytes);
-    this.#partBytes += bytes;
+    const counted = bytes + PART_BYTES;
+    if (!countAssembly(share, counted)) return false;
+    share.bytes.countBuffers(counted);
+    this.#partBytes += counted;
     return true;
   }
 

@@ -8,6 +8,7 @@ import { objectSocketCalls } from '../../../../src/host/objects/socket-calls.js'
 import { SleepingSockets } from '../../../../src/host/sleeping/function-sockets.js';
 import { answeredSocket, handTo, takeHanded } from '../../../../src/host/sleeping/handed-sockets.js';
 import type { SocketEventStart, SocketRunner } from '../../../../src/host/sleeping/keeper.js';
+import { PairedEnd } from '../../../../src/host/sleeping/paired-end.js';
 import type { SocketEnd } from '../../../../src/host/sleeping/socket-end.js';
 import { EdgeError } from '../../../../src/quotas/errors.js';
 import { OWN_WORK } from '../../../../src/quotas/host/call-work.js';
@@ -237,4 +238,31 @@ test('the end of the function ends its sockets, whatever they wait for', async t
   for (const { over } of rig.begun.splice(0)) over();
   t.is(rig.sockets.count, 0);
   t.is(rig.share.bytes.held, 0);
+});
+
+test('halves of messages that functions send to sleeping sockets count to the account, and have a bound', t => {
+  const budget = new HostBudget({ heapBytes: 2 ** 30, bufferBytes: 2 ** 30 });
+  const share = budget.share('acme', { hostBytes: 8000, openInvocations: 1, openDescriptors: 1 }, () => {});
+  const work = { owner: share, countBytes: (bytes: number) => share.bytes.countBuffers(bytes) };
+  const ended: string[] = [];
+  const end = (name: string): PairedEnd => {
+    const near: MessageOwner = {
+      message: () => true,
+      ended: (code, _reason, failure) => ended.push(`${name} ${code} ${failure}`),
+      drained: () => {},
+    };
+    return new PairedEnd(near, { records: () => true, closed: () => {}, drained: () => {} }, work, 2000);
+  };
+  const head = Buffer.from([RecordKind.Binary, ...[2000 & 255, 2000 >> 8, 0, 0]]);
+  const [first, second] = [end('first'), end('second')];
+  first.far.receive(Buffer.concat([head, Buffer.alloc(1900)]));
+  t.true(share.bytes.held >= 1900);
+  // The rest has come: what is whole is the object's.
+  first.far.receive(Buffer.alloc(100));
+  t.is(share.bytes.held, 0);
+  first.far.receive(Buffer.concat([head, Buffer.alloc(1900)]));
+  second.far.receive(Buffer.concat([head, Buffer.alloc(1900)]));
+  t.deepEqual(ended, ['second 1006 The account holds too much of messages that are not whole']);
+  first.far.end(1000, '');
+  t.is(share.bytes.held, 0);
 });
