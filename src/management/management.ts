@@ -201,9 +201,9 @@ export function createManagement(options: ManagementOptions): Management {
         await stores.lock.run('secrets-key', () => openSecrets({ stores, cipher, given, keyStore, onWarning }));
       if (listen === undefined) return;
       await follow.start();
-      listen(keys => follow.changed(keys));
+      listen(keys => void follow.changed(keys));
       // For what was written since the zones were read.
-      follow.changed(undefined);
+      void follow.changed(undefined);
     },
     async issueToken({ expiresOn, ...spec }) {
       checkPermissions(spec.name, spec.permissions);

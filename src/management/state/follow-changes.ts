@@ -38,8 +38,8 @@ export class FollowChanges {
     for await (const { id, account, name } of this.#parts.stores.zones.below()) this.#zones.set(id, { account, name });
   }
 
-  /** @param keys those that were written; undefined for any */
-  changed(keys: readonly string[] | undefined): void {
+  /** Resolves when what was changed is in force, and never rejects. @param keys those that were written; undefined for any */
+  changed(keys: readonly string[] | undefined): Promise<void> {
     const zones = new Set<string>();
     const functions = new Map<string, readonly [account: string, name: string]>();
     for (const text of keys ?? []) {
@@ -48,10 +48,11 @@ export class FollowChanges {
       if (kind === 'zones' || (kind === 'zone-settings' && second === BROTLI)) zones.add(first);
       else if (OF_FUNCTION.has(kind) && second !== '') functions.set(`${first}/${second}`, [first, second]);
     }
-    if (keys !== undefined && zones.size + functions.size === 0) return;
+    if (keys !== undefined && zones.size + functions.size === 0) return this.#work;
     this.#work = this.#work
       .then(() => (keys === undefined ? this.#followAll() : this.#follow(zones, functions.values())))
       .catch((error: unknown) => this.#warn('What another process has changed cannot be read', error));
+    return this.#work;
   }
 
   async #follow(zones: Iterable<string>, functions: Iterable<readonly [string, string]>): Promise<void> {
@@ -61,12 +62,17 @@ export class FollowChanges {
 
   async #followAll(): Promise<void> {
     const { stores, serving } = this.#parts;
-    const left = new Set(this.#zones.keys());
-    for await (const zone of stores.zones.below()) {
-      left.delete(zone.id);
-      await this.#followZone(zone.id, zone);
+    const stored = new Map<string, ZoneRecord>();
+    for await (const zone of stores.zones.below()) stored.set(zone.id, zone);
+    // Names that have changed hands can be taken once they are free: of the zones that are gone, and of the routes in them.
+    const left = new Set<string>();
+    for (const [id, { account }] of this.#zones) {
+      if (stored.has(id)) continue;
+      left.add(account);
+      await this.#followZone(id, undefined);
     }
-    for (const id of left) await this.#followZone(id, undefined);
+    for (const { account, name } of serving.all) if (left.has(account)) await this.#followFunction(account, name);
+    for (const [id, zone] of stored) await this.#followZone(id, zone);
     const functions = new Map(serving.all.map(({ account, name }) => [`${account}/${name}`, [account, name] as const]));
     if (this.servesAll) {
       for await (const [key, { name }] of stores.functions.entries())
