@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { build } from 'esbuild';
 import { guestBundle } from './guest-bundle.mjs';
+import { licensesOf } from './licenses.mjs';
 
 // The bundles of the host realm are CommonJS and have a require of their own: node:module would load Node's loader of ES modules.
 const ownRequire = {
@@ -34,8 +35,10 @@ const ownThread = {
 const THREAD = `export { default } from './worker.js';
 if (__require.main === module) require(${JSON.stringify(join(process.cwd(), 'node_modules/piscina/dist/worker.js'))});`;
 
-const bundle = (input, outfile) =>
-  build({
+const metafiles = [];
+
+const bundle = async (input, outfile) => {
+  const { metafile } = await build({
     ...input,
     outfile,
     bundle: true,
@@ -46,16 +49,23 @@ const bundle = (input, outfile) =>
       js: '"use strict";const __require=require,__bundleUrl=require("node:url").pathToFileURL(__filename).href;',
     },
     define: { 'import.meta.url': '__bundleUrl' },
+    // LICENSES.txt has all of them.
     legalComments: 'none',
+    metafile: true,
     minify: true,
     logLevel: 'warning',
     // An optional library of Piscina's with native code, which cells may not load.
     external: ['@napi-rs/nice'],
     plugins: [ownRequire, ownThread],
   });
+  metafiles.push(metafile);
+};
 
 mkdirSync('dist/src/isolate', { recursive: true });
-writeFileSync('dist/src/isolate/guest.bundle.js', await guestBundle());
+writeFileSync(
+  'dist/src/isolate/guest.bundle.js',
+  await guestBundle({ onMetafile: metafile => metafiles.push(metafile) }),
+);
 
 // One small file for the host realm of an isolate: as modules one by one it costs each thread 3 MB more (measured on
 // Node 20.20). CommonJS, since Node then loads neither its loader of ES modules nor what built-in modules export lazily: another 1.5 MB;
@@ -65,6 +75,7 @@ await bundle({ stdin: { contents: THREAD, resolveDir: 'dist/src/isolate' } }, 'd
 await bundle({ entryPoints: ['dist/src/isolate/parser.js'] }, 'dist/src/isolate/parser.bundle.cjs');
 await bundle({ entryPoints: ['dist/src/pool/cell-main.js'] }, 'dist/src/pool/cell-main.bundle.cjs');
 await bundle({ entryPoints: ['dist/src/pool/launch-main.js'] }, 'dist/src/pool/launch-main.bundle.cjs');
+writeFileSync('dist/src/isolate/LICENSES.txt', licensesOf(metafiles, '.'));
 
 // tsc leaves what is written by hand where it is.
 for (const name of ['worker.d.ts', 'index.cjs', 'index.d.cts']) copyFileSync(`src/${name}`, `dist/src/${name}`);

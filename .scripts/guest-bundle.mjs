@@ -74,13 +74,13 @@ const otherBindings = path => ({
 /**
  * The text of the bundle, of ASCII alone.
  *
- * @param {{ bindings?: string }} options `bindings`: a file that stands in for src/guest/bindings.ts, for tests of bindings that the
- *   package does not have
+ * @param {{ bindings?: string, onMetafile?: (metafile: import('esbuild').Metafile) => void }} options `bindings`: a file that stands in for
+ *   src/guest/bindings.ts, for tests of bindings that the package does not have
  * @returns {Promise<string>}
  */
-export async function guestBundle({ bindings } = {}) {
+export async function guestBundle({ bindings, onMetafile } = {}) {
   const entry = { entryPoints: ['src/guest/main.ts'] };
-  const text = await bundle(entry, bindings === undefined ? [] : [otherBindings(bindings)]);
+  const text = await bundle(entry, bindings === undefined ? [] : [otherBindings(bindings)], onMetafile);
   // A function's own scope, so that the bundle makes no global variable.
   return `(function () {\n${text}\nreturn guest.install;\n})();\n`;
 }
@@ -104,12 +104,13 @@ export async function guestModules(modules) {
   return `(function () {\n${text}\nreturn guest.modules;\n})();\n`;
 }
 
-async function bundle(entry, plugins) {
-  const { outputFiles } = await build({
+async function bundle(entry, plugins, onMetafile) {
+  const { outputFiles, metafile } = await build({
     absWorkingDir: root,
     ...entry,
     bundle: true,
     write: false,
+    metafile: true,
     format: 'iife',
     globalName: 'guest',
     target: 'es2023',
@@ -123,5 +124,6 @@ async function bundle(entry, plugins) {
     logLevel: 'warning',
     plugins: [streamsGlobals, lazyPatterns, ...plugins],
   });
+  onMetafile?.(metafile);
   return outputFiles[0].text;
 }

@@ -60,11 +60,27 @@ test('the tarball has what runs and what documents it, and no more', t => {
   ]) {
     t.true(paths.includes(path), path);
   }
-  const odd = /^(dist\/src\/.*\.(c?js|d\.c?ts)|docs\/[^/]*\.md|package\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
+  const odd =
+    /^(dist\/src\/.*\.(c?js|d\.c?ts)|dist\/src\/(bundle|isolate)\/LICENSES\.txt|docs\/[^/]*\.md|package\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
   t.deepEqual(
     paths.filter(path => !odd.test(path)),
     [],
   );
+});
+
+test('the licences of packages whose code is in bundles go along with it', t => {
+  const licenses = (folder: string): string =>
+    readFileSync(join(project, 'node_modules/edgehost/dist/src', folder, 'LICENSES.txt'), 'utf8');
+  for (const [folder, names] of [
+    [
+      'bundle',
+      ['abstract-level', 'acorn', 'ajv', 'fast-uri', 'http-cache-semantics', 'lru-cache', 'p-queue', 'smol-toml'],
+    ],
+    ['isolate', ['acorn', 'piscina', 'urlpattern-polyfill', 'web-streams-polyfill']],
+  ] as const) {
+    const text = licenses(folder);
+    for (const name of names) t.regex(text, new RegExp(`^==== ${name} \\d[^]*?copyright`, 'im'), name);
+  }
 });
 
 test('the quick start of the README runs in a project that installed the tarball', async t => {
