@@ -1,4 +1,6 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import type { EdgeHost } from '../../src/index.js';
+import { temporaryDirectory } from '../bindings/bucket/stores.js';
 import { newHost } from '../host/new-host.js';
 
 const TOKEN = 't'.repeat(40);
@@ -24,8 +26,14 @@ interface Answer {
   readonly result_info?: { readonly cursor?: string; readonly count: number };
 }
 
-test('classes and their objects that have stored something are listed, and an object is deleted, by who may', async t => {
-  const host = newHost(t, { isolation: 'thread' });
+for (const services of ['inline', 'process'] as const) {
+  test(`classes and their objects that have stored something are listed, and an object is deleted, by who may; services: ${services}`, async t => {
+    const place = services === 'process' && ({ services, storage: await temporaryDirectory(t), usage: false } as const);
+    await administerObjects(t, newHost(t, { isolation: services === 'process' ? 'process' : 'thread', ...place }));
+  });
+}
+
+async function administerObjects(t: ExecutionContext, host: EdgeHost): Promise<void> {
   const acme = host.account('acme');
   const fn = await acme.load(SOURCE, { name: 'chat' });
   const other = await host.account('other').load(SOURCE, { name: 'chat' });
@@ -90,4 +98,4 @@ test('classes and their objects that have stored something are listed, and an ob
   t.is((await call('DELETE', `${seat}/objects/${id}`)).status, 200);
   t.is((await call('GET', seat ?? '')).status, 404);
   t.is((await call('GET', `/${'0'.repeat(64)}/objects`)).status, 404);
-});
+}

@@ -30,6 +30,7 @@ import type {
 import type { CronClaim, CronTarget, CronWish } from '../../bindings/cron/cron-claims.js';
 import type { KvFound, KvInfo, KvPage, KvPutOptions, KvQuery } from '../../bindings/kv/engine.js';
 import type { AlarmFunction, AlarmOutcome, ClaimedAlarm } from '../../bindings/objects/alarm-claims.js';
+import type { ObjectNamespaceInfo, ObjectPage } from '../../bindings/objects/store/object-directory.js';
 import type {
   ClaimedMessage,
   OutgoingMessage,
@@ -276,6 +277,14 @@ export interface ValueCalls {
   'sql.list': (account: string) => SqlInfo[];
   'sql.migrate': (database: NamedAddress, name: string, sql: string, bounds: SqlBounds | undefined) => boolean;
   'sql.migrations': (database: NamedAddress) => readonly AppliedMigration[];
+  'objectStorage.namespaces': (account: string) => ObjectNamespaceInfo[];
+  'objectStorage.list': (
+    account: string,
+    namespace: ObjectNamespaceInfo,
+    limit: number,
+    after: string | undefined,
+  ) => ObjectPage;
+  'objectStorage.delete': (account: string, namespace: ObjectNamespaceInfo, id: string) => boolean;
   /** Adds a message of the sender, unless it has been added. */
   'usage.add': (sender: string, number: number, entries: readonly UsageEntry[]) => undefined;
   /** The sender sends nothing more. */
@@ -379,6 +388,8 @@ export const SAFE_CALLS: ReadonlySet<CallName> = new Set<CallName>([
   'sql.migrations',
   'sql.export',
   'sql.backup',
+  'objectStorage.namespaces',
+  'objectStorage.list',
   'usage.add',
   'usage.left',
   'usage.measure',

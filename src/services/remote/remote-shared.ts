@@ -3,6 +3,7 @@ import type { BindingBase } from '../../bindings/binding.js';
 import { type AccountBuckets, bucketBinding } from '../../bindings/bucket/bucket-binding.js';
 import { cacheBinding, type HostCaches } from '../../bindings/cache/cache-binding.js';
 import { type AccountNamespaces, kvBinding } from '../../bindings/kv/kv-binding.js';
+import { type HostObjectStorage, objectStorageBinding } from '../../bindings/objects/store/object-storage-binding.js';
 import { type HostQueues, queueBinding } from '../../bindings/queue/queue-binding.js';
 import { type HostDatabases, sqlBinding } from '../../bindings/sql/sql-binding.js';
 import { remoteDirectory } from './remote-buckets.js';
@@ -10,6 +11,7 @@ import { RemoteCaches } from './remote-caches.js';
 import { remoteDatabases } from './remote-databases.js';
 import type { RemoteLink } from './remote-link.js';
 import { remoteNamespaces } from './remote-namespaces.js';
+import { remoteObjects } from './remote-objects.js';
 import { remoteQueues } from './remote-queues.js';
 
 /** Nothing of an account is kept here: the services process is told when it ends. */
@@ -22,11 +24,17 @@ export function remoteShared(link: RemoteLink): ReadonlyMap<BindingBase, unknown
   const caches: HostCaches = { of: account => new RemoteCaches(link, account), forget, close };
   const queues: HostQueues = { of: account => remoteQueues(link, account), forget, close: forget };
   const databases: HostDatabases = { of: account => remoteDatabases(link, account), forget, close };
+  const objects: Pick<HostObjectStorage, 'of' | 'forget' | 'close'> = {
+    of: account => remoteObjects(link, account),
+    forget,
+    close,
+  };
   return new Map<BindingBase, unknown>([
     [bucketBinding, buckets],
     [kvBinding, namespaces],
     [cacheBinding, caches],
     [queueBinding, queues],
     [sqlBinding, databases],
+    [objectStorageBinding, objects],
   ]);
 }

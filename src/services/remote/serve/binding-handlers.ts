@@ -7,10 +7,15 @@ import type { ServedObjects } from './served-objects.js';
 import type { ServedQueues } from './served-queues.js';
 import type { ValueHandlers } from './value-handlers.js';
 
-type BindingCall = Extract<keyof ValueCalls, `${'kv' | 'cache' | 'queue'}.${string}`>;
+type BindingCall = Extract<keyof ValueCalls, `${'kv' | 'cache' | 'queue' | 'objectStorage'}.${string}`>;
 
 export function bindingHandlers(objects: ServedObjects, queues: ServedQueues): Pick<ValueHandlers, BindingCall> {
-  return { ...kvHandlers(objects), ...cacheHandlers(objects), ...queueHandlers(objects, queues) };
+  return {
+    ...kvHandlers(objects),
+    ...cacheHandlers(objects),
+    ...queueHandlers(objects, queues),
+    ...objectHandlers(objects),
+  };
 }
 
 /** Rejects with 20002 when there is none of the name. */
@@ -78,6 +83,17 @@ function queueHandlers(
     'queue.backlog': async address => (await queues.of(address)).backlog(),
     'queue.change': async (address, settings) => (await queues.of(address)).change(settings),
     'queue.purge': async address => (await queues.of(address)).purge(workFor(address.account)),
+  };
+}
+
+function objectHandlers({
+  directories,
+}: ServedObjects): Pick<ValueHandlers, Extract<BindingCall, `objectStorage.${string}`>> {
+  return {
+    'objectStorage.namespaces': account => directories.objects(account).list(),
+    'objectStorage.list': (account, namespace, limit, after) =>
+      directories.objects(account).objects(namespace, limit, after),
+    'objectStorage.delete': (account, namespace, id) => directories.objects(account).delete(namespace, id),
   };
 }
 

@@ -39,7 +39,10 @@ export function valueHandlers(objects: ServedObjects, parts: ConnectionParts): V
 
 type BucketCall = Extract<keyof ValueCalls, `bucket.${string}` | `directory.${string}`>;
 type CountingCall = Extract<keyof ValueCalls, `usage.${string}` | `counts.${string}`>;
-type StoreCall = Exclude<keyof ValueCalls, BucketCall | CountingCall | `${'kv' | 'cache' | 'queue' | 'sql'}.${string}`>;
+type StoreCall = Exclude<
+  keyof ValueCalls,
+  BucketCall | CountingCall | `${'kv' | 'cache' | 'queue' | 'sql' | 'objectStorage'}.${string}`
+>;
 
 function countingHandlers({ usage, counters }: ServedObjects): Pick<ValueHandlers, CountingCall> {
   return {
