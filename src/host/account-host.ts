@@ -22,7 +22,7 @@ import type { Router } from './ingress/router.js';
 import type { FunctionRunner } from './invocation/function-runner.js';
 import type { FunctionStats } from './invocation/function-stats.js';
 import type { ObjectRules } from './objects/object-runner.js';
-import type { AccountOptions } from './options.js';
+import type { AccountOptions, AccountUpdate } from './options.js';
 import type { HostServices } from './services/host-services.js';
 import type { AccountTails } from './tails/account-tails.js';
 import type { InvocationTrace } from './telemetry/trace.js';
@@ -66,6 +66,8 @@ export interface AccountHost {
    * @throws as `host.account()` does, and EDGE_NAME_DENIED for a route outside of them; nothing has changed then
    */
   redeclare(zones: readonly string[], routes: readonly string[]): void;
+  /** Tells other applications on the storage, who follow. Rejects with EDGE_SERVICES_LOST. */
+  announce(update: AccountUpdate): Promise<void>;
   /** Gives back the zones of the account. */
   releaseNames(): void;
   /** Who watches the invocations of the account. */

@@ -228,11 +228,25 @@ export class Account implements BindingClients {
    * triggers, stored bytes) stays, and no more is taken.
    *
    * Rejects like `host.account()` for options that are not valid, with EDGE_NAME_TAKEN for zones of others, and with EDGE_NAME_DENIED when a function
-   * has a route outside of the new zones; nothing has changed then.
+   * has a route outside of the new zones; nothing has changed then. With `services: 'process'` all applications on the storage follow before it resolves; with
+   * EDGE_SERVICES_LOST it has changed here, and is to be repeated.
    */
   async update(update: AccountUpdate): Promise<void> {
     this.#check();
     const changes = checkAccountUpdate(update);
+    await this.#change(changes);
+    await this.#host.announce(changes);
+  }
+
+  /**
+   * What another application on the storage has changed. Rejects like {@link update}.
+   * @internal
+   */
+  follow(update: object): Promise<void> {
+    return this.#change(checkAccountUpdate(update));
+  }
+
+  async #change(changes: AccountUpdate): Promise<void> {
     // The day's count goes on where there was no rate before.
     const { requestsPerDay, requestsPerMinute } = this.#host.limitsOf({ ...this.#settings, ...changes }).most;
     if (Number.isFinite(requestsPerDay) || Number.isFinite(requestsPerMinute))

@@ -11,7 +11,7 @@ import type { RemoteTotals } from './calls/call-totals.js';
 /** Exchanges that the application opens, besides those of remote/. */
 export enum ApplicationAsks {
   /** Body: {@link FunctionRecord} as {@link packed}. Answered when the bindings of the function can be used. */
-  /** First of all what the application is. Body: {@link ApplicationHello} as {@link packed}. */
+  /** First of all what the application is. Body: {@link ApplicationHello} as {@link packed}. Answered with changesText() of MissedChanges. */
   Hello = 31,
   Function = 32,
   /** The rest of the body of a call, which the isolate passes on: "connection\ncall", and the body. */
@@ -33,6 +33,8 @@ export enum ServicesAsk {
   Local = 33,
   /** The rest of the body of an answer, which the isolate passes on: "connection\ninvocation", and the body. */
   Splice = 36,
+  /** An account has changed: changesText() of ToldChange. Answered when this application has followed. */
+  AccountChanged = 37,
   /** A call of a traced invocation begins: "connection\ninvocation\n" and JSON of TracedCall. Answered with JSON of its headers. */
   TraceBegins = 34,
 }
@@ -125,6 +127,8 @@ export interface ApplicationHello {
   /** Days of usage that the application keeps. */
   readonly keepDays: number;
   readonly keepsUsage: boolean;
+  /** The last change of accounts that it knows; undefined for one that begins. */
+  readonly seenChange: number | undefined;
   /** Bounds of what is held for all accounts together, in bytes. */
   readonly heapBytes: number;
   readonly bufferBytes: number;

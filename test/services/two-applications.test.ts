@@ -147,3 +147,55 @@ test('a queue is consumed by one application at a time, and by the next when tha
   await count(21);
   t.is(seen.at(-1), `${1 - consuming} later`);
 });
+
+test('an account that one application removes is gone for both, and so is what it had stored', async t => {
+  const next = applications(t, { usage: false });
+  const [one, two] = [next(), next()];
+  const source = handler(`
+    if (request.method === 'PUT') await env.KV.put('a', 'b');
+    return new Response(await env.KV.get('a'));`);
+  const options = { name: 'f', kv: { KV: 'kept' } };
+  const first = await one.account('acme').load(source, options);
+  const second = await two.account('acme').load(source, options);
+  const [acme, kept] = [two.account('acme'), two.account('acme').kv('kept')];
+  t.is(await textOf(first.fetch('http://x/', { method: 'PUT' })), 'b');
+  t.is(await textOf(second.fetch('http://x/')), 'b');
+  // Both at once, and one of them does not have it any more.
+  await one.removeAccount('acme', { deleteData: true });
+  await t.throwsAsync(async () => second.fetch('http://x/'), { code: 'EDGE_ACCOUNT_REMOVED' });
+  await t.throwsAsync(async () => kept.get('a'), { code: 'EDGE_ACCOUNT_REMOVED' });
+  t.throws(() => acme.kv('kept'), { code: 'EDGE_ACCOUNT_REMOVED' });
+  t.deepEqual(two.accounts(), []);
+  t.is(await two.account('acme').kv('kept').get('a'), null);
+  const again = await two.account('acme').load(source, options);
+  t.is(await textOf(again.fetch('http://x/')), '');
+  // The new one stays where it was made, and its application learns of nothing old when it connects again.
+  await killServices(t, two);
+  t.is(await one.account('acme').kv('kept').get('a'), null);
+  t.is(await textOf(again.fetch('http://x/', { method: 'PUT' })), 'b');
+});
+
+test('options that one application gives an account are those of both, in one order, also when one was not connected', async t => {
+  const next = applications(t, { usage: false });
+  const [one, two] = [next(), next()];
+  const [acme, other] = [one.account('acme'), two.account('acme')];
+  for (const account of [acme, other]) await account.kv('kept').get('a');
+  await acme.update({ plan: 'free', limits: { subrequests: 7, requestsPerDay: Infinity } });
+  t.is(other.limits.plan, 'free');
+  t.is(other.limits.subrequests, 7);
+  t.is(other.limits.requestsPerDay, Infinity);
+  for (let round = 0; round < 5; round++) {
+    await Promise.all([acme.update({ limits: { subrequests: 5 } }), other.update({ limits: { subrequests: 6 } })]);
+    t.is(acme.limits.subrequests, other.limits.subrequests);
+  }
+  await t.throwsAsync(async () => acme.update({ limits: { subrequests: -1 } }), { instanceOf: RangeError });
+  const removed = two.account('brief');
+  // Two connects when it next calls, and is told of both then.
+  await killServices(t, two);
+  await acme.update({ plan: 'unbound', limits: { subrequests: 8 } });
+  await one.removeAccount('brief', { deleteData: true });
+  await other.kv('kept').get('a');
+  t.is(other.limits.plan, 'unbound');
+  t.is(other.limits.subrequests, 8);
+  t.throws(() => removed.kv('kept'), { code: 'EDGE_ACCOUNT_REMOVED' });
+});

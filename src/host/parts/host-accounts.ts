@@ -3,6 +3,7 @@ import { compilePattern } from '../../names/route-pattern.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { HostBudget, HostShare } from '../../quotas/host/host-share.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';
+import type { AccountChange } from '../../services/account-changes.js';
 import type { HostStore } from '../../services/host-store.js';
 import { Account } from '../account.js';
 import type { AccountHost } from '../account-host.js';
@@ -19,7 +20,7 @@ import type { HostStorage } from './host-storage.js';
 /** What an account gets of its host that is the same for all accounts, which are many. */
 export type CommonHost = Omit<
   AccountHost,
-  'share' | 'tails' | 'redeclare' | 'stored' | 'releaseNames' | 'functionUsage' | 'usageReport'
+  'share' | 'tails' | 'redeclare' | 'announce' | 'stored' | 'releaseNames' | 'functionUsage' | 'usageReport'
 >;
 
 export interface HostAccountsParts {
@@ -106,6 +107,7 @@ export class HostAccounts {
       share,
       tails: new AccountTails(id, share, common.warn),
       redeclare: (zones, patterns) => routes.names.redeclare(id, zones, patterns.map(compilePattern)),
+      announce: async update => common.remote?.accountUpdated(id, { ...update }),
       stored: async () => (await storage.openForUse()).stored(id),
       releaseNames: () => routes.names.releaseAccount(id),
       functionUsage: name => usage.function(id, name),
@@ -123,16 +125,37 @@ export class HostAccounts {
     const account = this.#accounts.get(id);
     if (account === undefined && !deleteData)
       throw new EdgeError('EDGE_ACCOUNT_REMOVED', `Cannot remove account "${id}": there is no such account`);
-    this.#accounts.delete(id);
-    this.#removed.add(id);
-    const { common, storage, usage } = this.#parts;
-    common.bindings.endAccount(id);
-    common.remote?.accountEnds(id);
-    const ended = account?.close(removedError(id));
+    const { storage, usage } = this.#parts;
+    const ended = this.#end(id);
     const removal = await this.#removeStored(await storage.open(), id, deleteData);
     await ended;
     usage.recorder?.forget(id);
     return removal;
+  }
+
+  /** What another application on the storage has changed. Never rejects. */
+  async follow(change: AccountChange): Promise<void> {
+    const { account: id } = change;
+    try {
+      if ('update' in change) await this.#accounts.get(id)?.follow(change.update);
+      else {
+        await this.#end(id);
+        this.#parts.usage.recorder?.forget(id);
+      }
+    } catch (error) {
+      this.#parts.common.warn(error instanceof Error ? error : new EdgeError('EDGE_INTERNAL', String(error)));
+    }
+  }
+
+  /** All at once, and no later account of this id is meant. Resolves when nothing of it runs. */
+  #end(id: string): Promise<void> | undefined {
+    const { common } = this.#parts;
+    const account = this.#accounts.get(id);
+    this.#accounts.delete(id);
+    this.#removed.add(id);
+    common.bindings.endAccount(id);
+    common.remote?.accountEnds(id);
+    return account?.close(removedError(id));
   }
 
   /** Goes on with removals that an earlier process has begun. */

@@ -201,6 +201,7 @@ export class HostCore {
       onStuck: (account, reason) => this.accounts.find(account)?.stuck(reason),
       localSend: (account, url, origin) => this.routes.localSend(account, url, origin),
       names: () => this.routes.router.served,
+      follow: change => this.accounts.follow(change),
     });
   }
 

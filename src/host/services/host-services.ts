@@ -12,6 +12,7 @@ import type { Exchange } from '../../protocol/exchange.js';
 import { socketTransport } from '../../protocol/transport.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
+import { type AccountChange, parseMissedChanges, parseToldChange } from '../../services/account-changes.js';
 import type { CallTrace } from '../../services/calls/call-trace.js';
 import { CONNECTION_BOUNDS } from '../../services/connection-bounds.js';
 import {
@@ -41,7 +42,7 @@ import { type InvocationAddress, type RemoteCaller, RemoteFunction, type Service
 export interface HostServicesOptions {
   /** The storage directory. */
   readonly directory: string;
-  readonly hello: () => ApplicationHello;
+  readonly hello: () => Omit<ApplicationHello, 'seenChange'>;
   /** Once there is a process. Rejects when the directory may not be used. */
   readonly checkAccess: () => Promise<void>;
   /** The process of the services has ended: cells have no connection to the next one. */
@@ -52,8 +53,12 @@ export interface HostServicesOptions {
   readonly onStuck: (account: string, reason: string) => void;
   readonly localSend: (account: string, url: URL, origin: CallOrigin | undefined) => LocalSend | undefined;
   readonly names: () => ServedNamesList;
+  /** Follows what another application has changed of an account, at once for what begins from then on. Never rejects. */
+  readonly follow: (change: AccountChange) => Promise<void>;
 }
 
+const MISSED =
+  'While the services process was away other applications have changed more accounts than it keeps: those that were removed long ago may be used here';
 const KIB = 1024;
 const NAMES_AFTER_MS = 50;
 /** Connections that no cell has taken for so long are closed: another one took its place. */
@@ -105,6 +110,8 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   #nextSpan = 1;
   readonly #databases = new DatabaseListeners();
   #wasConnected = false;
+  /** The last change of an account that this application has followed, or made. */
+  #seenChange: number | undefined;
   /** The writer of a channel copies it. */
   readonly #record = Buffer.allocUnsafe(NEWS_BYTES);
 
@@ -187,6 +194,11 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
       this.#functions.set(key, fn);
       await this.#register(channel, fn);
     });
+  }
+
+  /** Other applications follow. Rejects with EDGE_SERVICES_LOST, after which it can be repeated. */
+  async accountUpdated(account: string, update: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.link.call('account.update', account, update);
   }
 
   accountEnds(account: string): void {
@@ -303,7 +315,8 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
       const isolate = this.#isolates.get(Number(connection));
       if (isolate === undefined) exchange.fail('The isolate has ended');
       else isolate.spliced(Number(invocation), exchange);
-    } else if (this.#here.answers(kind)) this.#here.answer(exchange, kind, head, body, isComplete, this.#beginSpan);
+    } else if (kind === ServicesAsk.AccountChanged) void this.#follow(exchange, head);
+    else if (this.#here.answers(kind)) this.#here.answer(exchange, kind, head, body, isComplete, this.#beginSpan);
     else exchange.fail('Not supported');
   }
 
@@ -358,12 +371,33 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     this.#connection = connection;
     const channel = new Channel(socketTransport(connection.control, false), 'host', this, CONNECTION_BOUNDS);
     this.#channel = channel;
-    this.#ready = ask(channel, ApplicationAsks.Hello, packed(this.#options.hello()));
+    this.#ready = this.#greet(channel);
     this.#ready.catch(() => {});
     this.#sendNames();
     for (const fn of this.#functions.values()) this.#register(channel, fn).catch(() => {});
     if (this.#wasConnected) this.#databases.missed();
     this.#wasConnected = true;
+  }
+
+  async #greet(channel: Channel): Promise<void> {
+    const hello: ApplicationHello = { ...this.#options.hello(), seenChange: this.#seenChange };
+    const { head } = await forward(channel, ApplicationAsks.Hello, '', packed(hello));
+    const { changes, last, isPartial } = parseMissedChanges(head);
+    // Nothing is called over this connection before: what an account does that is gone would count to the next one of its id.
+    for (const { number, change } of changes) {
+      this.#seenChange = number;
+      void this.#options.follow(change);
+    }
+    this.#seenChange = last;
+    if (isPartial) this.#options.onWarning(new EdgeError('EDGE_SERVICES_LOST', MISSED));
+  }
+
+  async #follow(exchange: Exchange, head: string): Promise<void> {
+    const { number, change, isOwn } = parseToldChange(head);
+    this.#seenChange = number;
+    // Options are followed in one order by all; an account that was removed here may be there again.
+    if (!isOwn || 'update' in change) await this.#options.follow(change);
+    exchange.reply(200, '', true, null, true);
   }
 
   async #countRedirect(connection: number, invocation: number, hop: number): Promise<void> {

@@ -192,6 +192,8 @@ export interface ValueCalls {
   /** Resolves when the application holds all of them, under the number. */
   'locks.take': (number: number, keys: readonly string[]) => undefined;
   'locks.give': (number: number) => undefined;
+  /** Resolves when all applications have the options. */
+  'account.update': (account: string, update: Readonly<Record<string, unknown>>) => undefined;
   'removal.unfinished': () => string[];
   /** Resolves with a number for the removal when the application has to remove what is beside the storage. */
   'removal.begin': (order: RemovalOrder) => number;
@@ -354,6 +356,7 @@ export const SAFE_CALLS: ReadonlySet<CallName> = new Set<CallName>([
   // With the process all locks were lost.
   'locks.take',
   'locks.give',
+  'account.update',
   'removal.unfinished',
   'level.exists',
   'level.getMany',

@@ -11,6 +11,7 @@ import { ExchangeIo, failureText } from '../../protocol/exchange-io.js';
 import type { ProtocolError } from '../../protocol/protocol-error.js';
 import { socketTransport, type Transport } from '../../protocol/transport.js';
 import type { HostShare, HostShareLimits } from '../../quotas/host/host-share.js';
+import { changesText, type MissedChanges, type ToldChange } from '../account-changes.js';
 import type { FunctionServices, ServiceEntry } from '../calls/answer-call.js';
 import { NO_CALLS, type RemoteTotals } from '../calls/call-totals.js';
 import type { CallTracer } from '../calls/call-trace.js';
@@ -48,7 +49,8 @@ export interface ApplicationSurroundings {
   readonly common: HostBindings;
   /** The share of an account, used by one more function or connection. */
   takeShare(account: string, bounds: HostShareLimits): HostShare;
-  onHello(hello: ApplicationHello): void;
+  /** Resolves with the changes of accounts that the application has missed. */
+  onHello(application: Application, hello: ApplicationHello): Promise<MissedChanges>;
   giveShare(account: string): void;
   /** What the application itself uses. */
   readonly objects: ServedObjects;
@@ -57,6 +59,8 @@ export interface ApplicationSurroundings {
 
 /** Work that is less than a millisecond is reported with what else there is. */
 const REPORT_EVERY_MS = 250;
+/** An application that has followed no change of an account for so long is stuck. */
+const FOLLOW_MS = 30_000;
 
 export class Application implements ChannelOwner, CallsOwner {
   readonly channel: Channel;
@@ -94,6 +98,18 @@ export class Application implements ChannelOwner, CallsOwner {
 
   close(): void {
     this.channel.close();
+  }
+
+  /**
+   * Resolves when the application has followed the change, or is gone. One that does not answer has its connection closed: it makes another one, and is told then.
+   */
+  async follow(change: ToldChange): Promise<void> {
+    const timeout = AbortSignal.timeout(FOLLOW_MS);
+    try {
+      await forward(this.channel, ServicesAsk.AccountChanged, changesText(change), null, timeout);
+    } catch {
+      this.close();
+    }
   }
 
   // --- ChannelOwner ---
@@ -249,12 +265,12 @@ export class Application implements ChannelOwner, CallsOwner {
     }
   }
 
-  #greeted(hello: ApplicationHello): void {
+  #greeted(hello: ApplicationHello): Promise<MissedChanges> {
     const { registry, storage, common } = this.#surroundings;
     const isHere = (row: BindingDefinition): boolean => !hello.applicationRows.includes(row.id);
     this.#hello = hello;
     this.#bound = new HostBindings(registry, { options: hello.options, storage }, { isHere, common });
-    this.#surroundings.onHello(hello);
+    return this.#surroundings.onHello(this, hello);
   }
 
   get #bindings(): HostBindings {
@@ -297,9 +313,10 @@ export class Application implements ChannelOwner, CallsOwner {
       if (isComplete) pieces.push(exchange.read(Number.MAX_SAFE_INTEGER) ?? new Uint8Array());
       else for await (const piece of io.chunks()) pieces.push(piece);
       const bytes = Buffer.concat(pieces);
-      if (kind === ApplicationAsks.Hello) this.#greeted(unpackedHello(bytes));
+      let text = '';
+      if (kind === ApplicationAsks.Hello) text = changesText(await this.#greeted(unpackedHello(bytes)));
       else await this.#register(unpackedFunction(bytes));
-      exchange.reply(200, '', true, null, true);
+      exchange.reply(200, text, true, null, true);
     } catch (error) {
       exchange.fail(failureText(error));
     }

@@ -9,12 +9,14 @@ import { KeyedMutex } from '../../storage/records/keyed-mutex.js';
 import type { Storage } from '../../storage/storage.js';
 import { StoredHoursMeter } from '../../usage/stored-bytes.js';
 import { UsageStore } from '../../usage/usage-store.js';
+import type { AccountChange, MissedChanges } from '../account-changes.js';
 import { type ApplicationHello, ControlSignal, type DatabaseChange } from '../control.js';
 import { HostBindings } from '../host-bindings.js';
 import type { HostStore } from '../host-store.js';
 import { localStore } from '../local-store.js';
 import { ConsumerSeats } from '../remote/serve/consumer-seats.js';
 import { storedSums } from '../stored-sums.js';
+import { AccountLog } from './account-log.js';
 import { Application, type ApplicationSurroundings } from './application.js';
 import { KeptUsage } from './kept-usage.js';
 import { RequestCounters } from './request-counters.js';
@@ -30,10 +32,13 @@ export interface ServicesParts {
 
 export class Services {
   readonly #applications = new Map<string, Application>();
+  /** Those that are told of changes of accounts. */
+  readonly #greetedApplications = new Set<Application>();
   readonly #accounts = new Map<string, SharedAccount>();
   #budget: HostBudget | undefined;
   readonly #usage: KeptUsage;
   readonly #counters: RequestCounters;
+  readonly #accountLog: AccountLog;
   readonly #surroundings: ApplicationSurroundings;
   readonly common: HostBindings;
   /** Days of usage that are kept: those of the application that keeps most. Undefined while none has said so. */
@@ -44,6 +49,7 @@ export class Services {
     const store = localStore(opened);
     this.#usage = this.#createUsage(store);
     this.#counters = new RequestCounters(store.sublevel('counts'));
+    this.#accountLog = new AccountLog(store.sublevel('account-changes'));
     this.common = new HostBindings(REGISTRY, { options: {}, storage }, { isHere: row => row.storage !== undefined });
     this.#surroundings = {
       registry: REGISTRY,
@@ -51,7 +57,7 @@ export class Services {
       common: this.common,
       takeShare: (account, bounds) => this.#takeShare(account, bounds),
       giveShare: account => this.#giveShare(account),
-      onHello: hello => this.#greeted(hello),
+      onHello: (application, hello) => this.#greeted(application, hello),
       objects: {
         store,
         usage: this.#usage,
@@ -61,6 +67,7 @@ export class Services {
         locks: new KeyedMutex(),
         service: address => this.common.clientService(address),
         workOf: account => this.#workOf(account),
+        announce: (from, change) => this.#announce(from, change),
         onChange: (from, name, keys) => this.#tellOthers(from, { name, ...(keys !== undefined && { keys }) }),
       },
       onClose: application => this.#forget(application),
@@ -107,13 +114,29 @@ export class Services {
   }
 
   /** What accounts may hold together is what the first application allows. */
-  #greeted({ heapBytes, bufferBytes, keepDays, keepsUsage }: ApplicationHello): void {
+  #greeted(application: Application, hello: ApplicationHello): Promise<MissedChanges> {
+    const { heapBytes, bufferBytes, keepDays, keepsUsage, seenChange } = hello;
     this.keepDays = Math.max(this.keepDays ?? 0, keepDays);
     if (keepsUsage) this.#usage.keep();
     this.#budget ??= new HostBudget({ heapBytes, bufferBytes });
+    return this.#accountLog.since(seenChange, () => this.#greetedApplications.add(application));
+  }
+
+  async #announce(from: Channel, change: AccountChange): Promise<void> {
+    const { told } = await this.#accountLog.add(change, numbered => {
+      const telling: Promise<void>[] = [];
+      for (const application of this.#greetedApplications) {
+        const isOwn = application.channel === from;
+        const done = application.follow({ ...numbered, isOwn });
+        if (!isOwn) telling.push(done);
+      }
+      return Promise.all(telling);
+    });
+    await told;
   }
 
   #forget(application: Application): void {
+    this.#greetedApplications.delete(application);
     for (const [name, each] of this.#applications) if (each === application) this.#applications.delete(name);
   }
 

@@ -17,6 +17,8 @@ export interface RemovalSteps {
 export class AccountRemovals {
   readonly #storage: StorageContext;
   readonly #owners: readonly StorageOwner[];
+  /** Those that are being removed now. */
+  readonly #underWay = new Set<string>();
   #clearing: Promise<void> = Promise.resolve();
   #isStopped = false;
 
@@ -25,14 +27,14 @@ export class AccountRemovals {
     this.#owners = owners;
   }
 
-  /** Accounts whose removal was interrupted. To be resumed before anything uses them. */
+  /** Accounts whose removal was interrupted, and does not go on now. To be resumed before anything uses them. */
   async unfinished(): Promise<string[]> {
     const prefix = recordKeys.removals();
     const accounts: string[] = [];
     for await (const page of this.#storage.records.pages({ gte: prefix, lt: afterPrefix(prefix) })) {
       for (const [key] of page) accounts.push(decodeURIComponent(key.slice(prefix.length)));
     }
-    return accounts;
+    return accounts.filter(account => !this.#underWay.has(account));
   }
 
   /**
@@ -43,14 +45,19 @@ export class AccountRemovals {
     const { records, sums } = this.#storage;
     const removal = recordKeys.removal(account);
     return sums.end(account, error, async () => {
-      if (deleteData) await records.commit([{ type: 'put', key: removal, value: EMPTY }]);
-      await beside();
-      if (!deleteData) return;
-      for (const owner of this.#owners) await owner.detach?.(this.#storage, account);
-      await records.commit([
-        { type: 'del', key: recordKeys.sum(account) },
-        { type: 'del', key: removal },
-      ]);
+      this.#underWay.add(account);
+      try {
+        if (deleteData) await records.commit([{ type: 'put', key: removal, value: EMPTY }]);
+        await beside();
+        if (!deleteData) return;
+        for (const owner of this.#owners) await owner.detach?.(this.#storage, account);
+        await records.commit([
+          { type: 'del', key: recordKeys.sum(account) },
+          { type: 'del', key: removal },
+        ]);
+      } finally {
+        this.#underWay.delete(account);
+      }
     });
   }
 

@@ -33,6 +33,7 @@ export function servedObjects(storage: Storage, buckets: (account: string) => Bu
     },
     seats: new ConsumerSeats(),
     locks: new KeyedMutex(),
+    announce: async () => {},
     service: ({ account, config, limits }) => {
       if (typeof config !== 'string' || bucketBinding.remote === undefined) throw new TypeError('No such service');
       return bucketBinding.remote.service({ account, limits, shared }, config);

@@ -105,7 +105,7 @@ for (const kind of KINDS) {
       { instanceOf: RangeError, message: 'not now' },
     );
     t.deepEqual(await store.unfinishedRemovals(), ['acme']);
-    let unfinished: string[] = [];
+    let unfinished: string[] | undefined;
     const { deleted } = await store.removeAccount('acme', {
       error,
       deleteData: true,
@@ -114,7 +114,8 @@ for (const kind of KINDS) {
       },
     });
     await deleted;
-    t.deepEqual(unfinished, ['acme']);
+    // Another application that opens the storage meanwhile is not to do it once more.
+    t.deepEqual(unfinished, []);
     t.deepEqual(await store.unfinishedRemovals(), []);
     t.deepEqual(await store.stored('acme'), { bytes: 0, objects: 0 });
     await t.throwsAsync(engine.put('k', sampleBytes(1), {}), { code: 'EDGE_ACCOUNT_REMOVED', message: 'gone' });
@@ -132,6 +133,7 @@ test('a removal whose application is lost fails, and is left to the next one', a
     },
   });
   await t.throwsAsync(removal, { code: 'EDGE_SERVICES_LOST' });
+  await Promise.allSettled([storage.context.sums.whenEnded('acme')]);
   t.deepEqual(await storage.unfinishedRemovals(), ['acme']);
   t.deepEqual(await storage.context.sums.read('acme'), { bytes: 100, objects: 1 });
 });

@@ -1,5 +1,6 @@
 /** How each call whose body, if any, is part of its values is answered. */
 import type { BucketDirectory } from '../../../bindings/bucket/engine.js';
+import type { AccountChange } from '../../account-changes.js';
 import type { HostStore } from '../../host-store.js';
 import type { ValueCalls } from '../calls.js';
 import { bindingHandlers } from './binding-handlers.js';
@@ -18,6 +19,7 @@ export interface ConnectionParts {
   readonly buckets: ServedBuckets;
   readonly queues: ServedQueues;
   readonly removals: ServedRemovals;
+  readonly announce: (change: AccountChange) => Promise<void>;
   readonly services: ServedServices;
   readonly locks: ServedLocks;
   /** The application has changed a database. */
@@ -56,7 +58,7 @@ function countingHandlers({ usage, counters }: ServedObjects): Pick<ValueHandler
 
 function storeHandlers(
   store: HostStore,
-  { removals, services, locks, owners, onChange }: ConnectionParts,
+  { removals, announce, services, locks, owners, onChange }: ConnectionParts,
 ): Pick<ValueHandlers, StoreCall> {
   const { records, secretsKey } = store;
   const levels = new ServedLevels(store, onChange);
@@ -106,6 +108,7 @@ function storeHandlers(
     'alarms.left': async owner => void (await store.alarms.left(owner)),
     'locks.take': (number, keys) => locks.take(number, keys),
     'locks.give': async number => void locks.give(number),
+    'account.update': async (account, update) => void (await announce({ account, update })),
     'removal.unfinished': () => store.unfinishedRemovals(),
     'removal.begin': order => removals.begin(order),
     'removal.finish': (id, failure) => removals.finish(id, failure),

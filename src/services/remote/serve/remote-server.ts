@@ -30,7 +30,8 @@ export class RemoteServer {
     this.#parts = {
       buckets: new ServedBuckets(account => objects.directories.buckets(account)),
       queues: new ServedQueues(account => objects.directories.queues(account), objects.seats),
-      removals: new ServedRemovals(objects.store),
+      announce: change => objects.announce(channel, change),
+      removals: new ServedRemovals(objects.store, change => objects.announce(channel, change)),
       services: new ServedServices(objects.service),
       locks: new ServedLocks(objects.locks),
       onChange: (name, keys) => objects.onChange?.(channel, name, keys),

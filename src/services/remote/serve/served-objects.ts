@@ -4,6 +4,7 @@ import type { Service } from '../../../bindings/service.js';
 import type { Channel } from '../../../protocol/channel.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { KeyedMutex } from '../../../storage/records/keyed-mutex.js';
+import type { AccountChange } from '../../account-changes.js';
 import type { HostStore } from '../../host-store.js';
 import type { OwnCount, ServiceAddress, UsageEntry } from '../calls.js';
 import type { ConsumerSeats } from './consumer-seats.js';
@@ -40,4 +41,6 @@ export interface ServedObjects {
   readonly workOf?: (account: string) => CallWork | undefined;
   /** The application of the channel has changed a database. `keys` are undefined when they are too many to be named. */
   readonly onChange?: (from: Channel, database: string, keys: readonly string[] | undefined) => void;
+  /** All applications follow what that of the channel changes of an account. Resolves when they have. */
+  readonly announce: (from: Channel, change: AccountChange) => Promise<void>;
 }

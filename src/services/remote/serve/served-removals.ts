@@ -1,8 +1,9 @@
 /**
  * Removals of accounts of which one step is the application's. It is announced with the answer of `begin`, and reported by `finish`; a removal whose
- * application is lost in between fails, and is finished by the next one that opens the storage.
+ * application is lost in between fails, and is finished by the next one that opens the storage. The other applications have ended the account before.
  */
 import { EdgeError } from '../../../quotas/errors.js';
+import type { AccountChange } from '../../account-changes.js';
 import type { HostStore } from '../../host-store.js';
 import type { RemovalOrder } from '../calls.js';
 import { lostError } from '../outgoing-call.js';
@@ -15,14 +16,23 @@ interface Removal {
 
 export class ServedRemovals {
   readonly #store: HostStore;
+  readonly #announce: (change: AccountChange) => Promise<void>;
   readonly #removals = new Map<number, Removal>();
   #lastId = 0;
+  #isClosed = false;
 
-  constructor(store: HostStore) {
+  constructor(store: HostStore, announce: (change: AccountChange) => Promise<void>) {
     this.#store = store;
+    this.#announce = announce;
   }
 
-  begin({ account, code, message, deleteData }: RemovalOrder): Promise<number> {
+  async begin(order: RemovalOrder): Promise<number> {
+    await this.#announce({ account: order.account, isRemoved: true });
+    if (this.#isClosed) throw lostError();
+    return await this.#begin(order);
+  }
+
+  #begin({ account, code, message, deleteData }: RemovalOrder): Promise<number> {
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       let proceed: Removal['proceed'] = () => {};
@@ -64,6 +74,7 @@ export class ServedRemovals {
 
   /** The application is gone. */
   close(): void {
+    this.#isClosed = true;
     for (const { proceed } of this.#removals.values()) proceed(lostError());
     this.#removals.clear();
   }

@@ -1,0 +1,43 @@
+/** What an application has changed of an account that all applications on the storage have to follow: they are one host to it. */
+import { decodeValue, encodeValue } from './remote/values.js';
+
+/** Its removal; or options that were changed, as the application has checked them. */
+export type AccountChange =
+  | { readonly account: string; readonly isRemoved: true }
+  | { readonly account: string; readonly update: Readonly<Record<string, unknown>> };
+
+export interface NumberedChange {
+  /** In the order in which they are to be followed. */
+  readonly number: number;
+  readonly change: AccountChange;
+}
+
+/** What an application is told that connects again. */
+export interface MissedChanges {
+  readonly changes: readonly NumberedChange[];
+  /** The last there is. */
+  readonly last: number;
+  /** Some that it has missed are not kept any more. */
+  readonly isPartial: boolean;
+}
+
+/** A change as one application is told of it. */
+export interface ToldChange extends NumberedChange {
+  /** It has made the change itself. */
+  readonly isOwn: boolean;
+}
+
+/** Options may be infinite. */
+export function changesText(value: ToldChange | MissedChanges): string {
+  return encodeValue(value).text;
+}
+
+export function parseToldChange(text: string): ToldChange {
+  return decodeValue(text, NOTHING) as ToldChange; // of changesText()
+}
+
+export function parseMissedChanges(text: string): MissedChanges {
+  return decodeValue(text, NOTHING) as MissedChanges; // of changesText()
+}
+
+const NOTHING = new Uint8Array(0);
