@@ -86,8 +86,8 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   /**
    * Ends an account: its open invocations end with EDGE_ACCOUNT_REMOVED, its functions are unloaded, and its routes, crons, zones and API tokens are free.
    * Its handles (functions, buckets, the `Account`) are refused with EDGE_ACCOUNT_REMOVED from the call on, also when there is another account of the
-   * same id. With `services: 'process'` that holds for all applications on the storage. Resolves when nothing of it runs and, with `deleteData`, an account of the same id has nothing of its data; that is deleted in the background
-   * then, and over restarts.
+   * same id. With `services: 'process'` that holds for all applications on the storage. Resolves when nothing of it runs and, with `deleteData`, an account
+   * of the same id has nothing of its data; that is deleted in the background then, and over restarts.
    *
    * Rejects with EDGE_ACCOUNT_REMOVED when there is no such account, unless `deleteData` is to delete what one has left in the storage; and with the errors of
    * the storage, after which the call can be repeated with `deleteData`.

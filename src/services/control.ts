@@ -10,9 +10,9 @@ import type { RemoteTotals } from './calls/call-totals.js';
 
 /** Exchanges that the application opens, besides those of remote/. */
 export enum ApplicationAsks {
-  /** Body: {@link FunctionRecord} as {@link packed}. Answered when the bindings of the function can be used. */
   /** First of all what the application is. Body: {@link ApplicationHello} as {@link packed}. Answered with changesText() of MissedChanges. */
   Hello = 31,
+  /** Body: {@link FunctionRecord} as {@link packed}. Answered when the bindings of the function can be used. */
   Function = 32,
   /** The rest of the body of a call, which the isolate passes on: "connection\ncall", and the body. */
   Splice = 33,

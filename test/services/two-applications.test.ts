@@ -187,6 +187,15 @@ test('options that one application gives an account are those of both, in one or
   for (let round = 0; round < 5; round++) {
     await Promise.all([acme.update({ limits: { subrequests: 5 } }), other.update({ limits: { subrequests: 6 } })]);
     t.is(acme.limits.subrequests, other.limits.subrequests);
+    // One takes longer than the other: the count of the day is asked for.
+    await Promise.all([
+      acme.update({ limits: { subrequests: 5, requestsPerDay: 100 } }),
+      other.update({ limits: { subrequests: 6, requestsPerDay: Infinity } }),
+    ]);
+    t.deepEqual(
+      [acme.limits.subrequests, acme.limits.requestsPerDay],
+      [other.limits.subrequests, other.limits.requestsPerDay],
+    );
   }
   await t.throwsAsync(async () => acme.update({ limits: { subrequests: -1 } }), { instanceOf: RangeError });
   const removed = two.account('brief');

@@ -5,6 +5,7 @@ import type { HostBudget, HostShare } from '../../quotas/host/host-share.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';
 import type { AccountChange } from '../../services/account-changes.js';
 import type { HostStore } from '../../services/host-store.js';
+import { KeyedMutex } from '../../storage/records/keyed-mutex.js';
 import { Account } from '../account.js';
 import type { AccountHost } from '../account-host.js';
 import type { AccountCells } from '../cells/account-cells.js';
@@ -39,6 +40,8 @@ export class HostAccounts {
   readonly #accounts = new Map<string, Account>();
   /** Those that were removed and not made again: credentials of theirs are refused. */
   readonly #removed = new Set<string>();
+  /** Options that others have changed take effect one after the other, by account. */
+  readonly #following = new KeyedMutex();
 
   constructor(parts: HostAccountsParts) {
     this.#parts = parts;
@@ -107,7 +110,7 @@ export class HostAccounts {
       share,
       tails: new AccountTails(id, share, common.warn),
       redeclare: (zones, patterns) => routes.names.redeclare(id, zones, patterns.map(compilePattern)),
-      announce: async update => common.remote?.accountUpdated(id, { ...update }),
+      announce: async update => common.remote?.link.call('account.update', id, { ...update }),
       stored: async () => (await storage.openForUse()).stored(id),
       releaseNames: () => routes.names.releaseAccount(id),
       functionUsage: name => usage.function(id, name),
@@ -137,8 +140,10 @@ export class HostAccounts {
   async follow(change: AccountChange): Promise<void> {
     const { account: id } = change;
     try {
-      if ('update' in change) await this.#accounts.get(id)?.follow(change.update);
-      else {
+      if ('update' in change) {
+        const account = this.#accounts.get(id);
+        await this.#following.run(id, async () => account?.follow(change.update));
+      } else {
         await this.#end(id);
         this.#parts.usage.recorder?.forget(id);
       }

@@ -196,11 +196,6 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     });
   }
 
-  /** Other applications follow. Rejects with EDGE_SERVICES_LOST, after which it can be repeated. */
-  async accountUpdated(account: string, update: Readonly<Record<string, unknown>>): Promise<void> {
-    await this.link.call('account.update', account, update);
-  }
-
   accountEnds(account: string): void {
     this.#channel?.signal(0, ControlSignal.AccountEnds, account);
   }
@@ -384,16 +379,15 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     const { head } = await forward(channel, ApplicationAsks.Hello, '', packed(hello));
     const { changes, last, isPartial } = parseMissedChanges(head);
     // Nothing is called over this connection before: what an account does that is gone would count to the next one of its id.
-    for (const { number, change } of changes) {
-      this.#seenChange = number;
-      void this.#options.follow(change);
-    }
+    for (const { change } of changes) void this.#options.follow(change);
     this.#seenChange = last;
     if (isPartial) this.#options.onWarning(new EdgeError('EDGE_SERVICES_LOST', MISSED));
   }
 
   async #follow(exchange: Exchange, head: string): Promise<void> {
     const { number, change, isOwn } = parseToldChange(head);
+    // What it has missed comes before.
+    await Promise.allSettled([this.#ready]);
     this.#seenChange = number;
     // Options are followed in one order by all; an account that was removed here may be there again.
     if (!isOwn || 'update' in change) await this.#options.follow(change);

@@ -3,9 +3,9 @@
  * keeps, until it is read.
  */
 
-import { countAssembly } from '../../bindings/websocket/assembly-budget.js';
 import type { BridgeOwner, BridgeWork, MessageOwner } from '../../bindings/websocket/bridge-owner.js';
 import { RecordKind } from '../../bindings/websocket/calls.js';
+import { MessageParts } from '../../bindings/websocket/message-parts.js';
 import type { OutgoingBridge } from '../../bindings/websocket/outgoing-link.js';
 import { closeRecord, lostRecord, RecordReader } from '../../bindings/websocket/record-codec.js';
 import type { SocketEnd } from './socket-end.js';
@@ -13,23 +13,19 @@ import type { SocketEnd } from './socket-end.js';
 const NO_CODE = 1005;
 const LOST_CODE = 1006;
 const GOING_AWAY_CODE = 1001;
-/** What a part takes beside its bytes: it may have one. */
-const PART_BYTES = 128;
 
 export class PairedEnd implements SocketEnd {
   /** What the other end speaks with. */
   readonly far: OutgoingBridge;
   readonly #near: MessageOwner;
   readonly #owner: BridgeOwner;
-  readonly #work: Pick<BridgeWork, 'owner' | 'countBytes'>;
   readonly #maxMessageBytes: number;
   /** Of what the object sends, which is checked here as that of any isolate. */
   readonly #reader: RecordReader;
   #isOver = false;
   #isBlocked = false;
-  /** Of a message of the far end that is not whole; counted to the account. */
-  #parts: Buffer[] = [];
-  #partBytes = 0;
+  /** Of a message of the far end. */
+  readonly #parts: MessageParts;
 
   /** @param near the object's @param owner the far end's @param work whom it is counted to */
   constructor(
@@ -40,7 +36,7 @@ export class PairedEnd implements SocketEnd {
   ) {
     this.#near = near;
     this.#owner = owner;
-    this.#work = work;
+    this.#parts = new MessageParts(work.owner, bytes => work.countBytes(bytes));
     this.#maxMessageBytes = maxMessageBytes;
     this.#reader = new RecordReader(maxMessageBytes, {
       message: () => {},
@@ -73,34 +69,10 @@ export class PairedEnd implements SocketEnd {
 
   #received(part: Buffer, isBinary: boolean, isLast: boolean): void {
     if (this.#isOver) return;
-    if (!isLast && !this.#keep(part.length)) {
+    if (isLast) {
+      if (!this.#near.message(this.#parts.whole(part), isBinary)) this.#isBlocked = true;
+    } else if (!this.#parts.keep(part))
       this.#over(LOST_CODE, '', 'The account holds too much of messages that are not whole');
-      return;
-    }
-    // A copy: the part may be a view of more.
-    this.#parts.push(Buffer.from(part));
-    if (!isLast) return;
-    const [only = part] = this.#parts;
-    const whole = this.#parts.length === 1 ? only : Buffer.concat(this.#parts);
-    this.#dropParts();
-    if (!this.#near.message(whole, isBinary)) this.#isBlocked = true;
-  }
-
-  /** Counts bytes of a part before they are copied. False when there is no room for them. */
-  #keep(bytes: number): boolean {
-    const counted = bytes + PART_BYTES;
-    if (!countAssembly(this.#work.owner, counted)) return false;
-    this.#work.countBytes(counted);
-    this.#partBytes += counted;
-    return true;
-  }
-
-  #dropParts(): void {
-    this.#parts = [];
-    if (this.#partBytes === 0) return;
-    countAssembly(this.#work.owner, -this.#partBytes);
-    this.#work.countBytes(-this.#partBytes);
-    this.#partBytes = 0;
   }
 
   // --- SocketEnd ---
@@ -137,7 +109,7 @@ export class PairedEnd implements SocketEnd {
   #over(code: number, reason: string, failure: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#dropParts();
+    this.#parts.drop();
     const isClean = code !== LOST_CODE;
     this.#owner.records(
       isClean ? closeRecord(code === NO_CODE ? 0 : code, Buffer.from(reason)) : lostRecord(failure),

@@ -2,6 +2,7 @@
  * The last changes of accounts, numbered and on disk: an application that was not connected when an account was removed, or given other options, learns of it
  * when it connects again, over restarts of this process.
  */
+import { KeyedMutex } from '../../storage/records/keyed-mutex.js';
 import type { Sublevel } from '../../storage/records/sublevel.js';
 import type { AccountChange, MissedChanges, NumberedChange } from '../account-changes.js';
 import { decodeValue, encodeValue } from '../remote/values.js';
@@ -21,7 +22,7 @@ interface Log {
 export class AccountLog {
   readonly #store: Pick<Sublevel, 'get' | 'put'>;
   #log: Log | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #lock = new KeyedMutex();
 
   constructor(store: Pick<Sublevel, 'get' | 'put'>) {
     this.#store = store;
@@ -33,11 +34,11 @@ export class AccountLog {
    * @param tell called in the order of the numbers, before the next application is greeted
    */
   add<Told>(change: AccountChange, tell: (numbered: NumberedChange) => Told): Promise<{ readonly told: Told }> {
-    return this.#inTurn(async () => {
+    return this.#lock.run(KEY, async () => {
       const log = await this.#read();
       const numbered = { number: log.last + 1, change: together(log.changes, change) };
       const changes = [...log.changes.filter(each => !isSaidBy(each.change, change)), numbered];
-      await this.#write(bounded({ ...log, last: numbered.number, changes }));
+      await this.#write({ ...log, last: numbered.number, changes });
       return { told: tell({ ...numbered, change }) };
     });
   }
@@ -47,7 +48,7 @@ export class AccountLog {
    * @param greeted called before the next change
    */
   since(seen: number | undefined, greeted: () => void): Promise<MissedChanges> {
-    return this.#inTurn(async () => {
+    return this.#lock.run(KEY, async () => {
       const { last, first, changes } = await this.#read();
       greeted();
       if (seen === undefined) return { changes: [], last, isPartial: false };
@@ -55,19 +56,19 @@ export class AccountLog {
     });
   }
 
-  #inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
-    const run = this.#turn.then(task);
-    this.#turn = run.catch(() => {});
-    return run;
-  }
-
   async #read(): Promise<Log> {
     this.#log ??= parsed(await this.#store.get(KEY));
     return this.#log;
   }
 
-  async #write(log: Log): Promise<void> {
-    await this.#store.put(KEY, encodeValue(log).text);
+  async #write(whole: Log): Promise<void> {
+    let log = whole;
+    let { text } = encodeValue(log);
+    while (log.changes.length > 1 && (log.changes.length > MAX_CHANGES || Buffer.byteLength(text) > MAX_BYTES)) {
+      log = withoutOldest(log);
+      ({ text } = encodeValue(log));
+    }
+    await this.#store.put(KEY, text);
     this.#log = log;
   }
 }
@@ -86,18 +87,10 @@ function together(changes: readonly NumberedChange[], change: AccountChange): Ac
   return { ...change, update };
 }
 
-function bounded(log: Log): Log {
-  let { first, changes } = log;
-  while (changes.length > 1 && (changes.length > MAX_CHANGES || sizeOf(changes) > MAX_BYTES)) {
-    const dropped = changes.slice(0, Math.ceil(changes.length / 10));
-    first = (dropped.at(-1)?.number ?? 0) + 1;
-    changes = changes.slice(dropped.length);
-  }
-  return { ...log, first, changes };
-}
-
-function sizeOf(changes: readonly NumberedChange[]): number {
-  return Buffer.byteLength(encodeValue(changes).text);
+/** Several at once: each is the work of writing the log once more. */
+function withoutOldest(log: Log): Log {
+  const count = Math.ceil(log.changes.length / 10);
+  return { ...log, first: (log.changes[count - 1]?.number ?? 0) + 1, changes: log.changes.slice(count) };
 }
 
 function parsed(text: unknown): Log {

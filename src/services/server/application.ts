@@ -66,6 +66,8 @@ export class Application implements ChannelOwner, CallsOwner {
   readonly channel: Channel;
   /** Answers what the application itself calls. */
   readonly remote: RemoteServer;
+  /** It knows of all changes of accounts until now, and is to be told of those that follow. */
+  isGreeted = false;
   readonly #surroundings: ApplicationSurroundings;
   #hello: ApplicationHello | undefined;
   #bound: HostBindings | undefined;

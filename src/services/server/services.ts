@@ -32,8 +32,6 @@ export interface ServicesParts {
 
 export class Services {
   readonly #applications = new Map<string, Application>();
-  /** Those that are told of changes of accounts. */
-  readonly #greetedApplications = new Set<Application>();
   readonly #accounts = new Map<string, SharedAccount>();
   #budget: HostBudget | undefined;
   readonly #usage: KeptUsage;
@@ -119,13 +117,16 @@ export class Services {
     this.keepDays = Math.max(this.keepDays ?? 0, keepDays);
     if (keepsUsage) this.#usage.keep();
     this.#budget ??= new HostBudget({ heapBytes, bufferBytes });
-    return this.#accountLog.since(seenChange, () => this.#greetedApplications.add(application));
+    return this.#accountLog.since(seenChange, () => {
+      application.isGreeted = true;
+    });
   }
 
   async #announce(from: Channel, change: AccountChange): Promise<void> {
     const { told } = await this.#accountLog.add(change, numbered => {
       const telling: Promise<void>[] = [];
-      for (const application of this.#greetedApplications) {
+      for (const application of this.#applications.values()) {
+        if (!application.isGreeted) continue;
         const isOwn = application.channel === from;
         const done = application.follow({ ...numbered, isOwn });
         if (!isOwn) telling.push(done);
@@ -136,7 +137,6 @@ export class Services {
   }
 
   #forget(application: Application): void {
-    this.#greetedApplications.delete(application);
     for (const [name, each] of this.#applications) if (each === application) this.#applications.delete(name);
   }
 

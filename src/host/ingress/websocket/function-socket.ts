@@ -3,8 +3,8 @@
  * no network in between.
  */
 
-import { countAssembly } from '../../../bindings/websocket/assembly-budget.js';
 import { isSendableCode, RecordKind } from '../../../bindings/websocket/calls.js';
+import { MessageParts } from '../../../bindings/websocket/message-parts.js';
 import { closeRecord, RecordReader, recordHead } from '../../../bindings/websocket/record-codec.js';
 import { EdgeError } from '../../../quotas/errors.js';
 import type { InvocationOutcome } from '../../events.js';
@@ -44,8 +44,6 @@ export interface FunctionSocketOwner {
 }
 
 const MAX_PIECE_BYTES = 64 * 1024;
-/** What a part of a message takes beside its bytes: it may have one. */
-const PART_BYTES = 128;
 const MAX_REASON_BYTES = 123;
 const NO_CODE = 1005;
 const LOST_CODE = 1006;
@@ -58,9 +56,7 @@ export class FunctionSocket extends EventTarget implements RequestBodySource {
   readonly #body: AnswerBody;
   readonly #reader: RecordReader;
   readonly #onOver: () => void;
-  /** Of a message that is not whole yet; counted to the account. */
-  #parts: Buffer[] = [];
-  #partBytes = 0;
+  readonly #parts: MessageParts;
   #isAccepted = false;
   #hasClosed = false;
   #isOver = false;
@@ -78,6 +74,8 @@ export class FunctionSocket extends EventTarget implements RequestBodySource {
     this.#invocation = invocation;
     this.#body = body;
     this.#onOver = onOver;
+    const { share } = invocation;
+    this.#parts = new MessageParts(share, bytes => share.bytes.countBuffers(bytes));
     this.#reader = new RecordReader(maxMessageBytes, {
       message: (part, isBinary, isLast) => this.#received(part, isBinary, isLast),
       close: (code, reason) => this.#closed(code === 0 ? NO_CODE : code, reason, true),
@@ -149,43 +147,22 @@ export class FunctionSocket extends EventTarget implements RequestBodySource {
 
   #received(part: Buffer, isBinary: boolean, isLast: boolean): void {
     if (this.#isOver) return;
-    if (!isLast && !this.#keep(part.length)) {
+    if (!isLast) {
+      if (this.#parts.keep(part)) return;
       const error = new EdgeError('EDGE_OVERLOADED', 'The account holds too much of messages that are not whole');
       this.#invocation.refuseAnswer(error, 'exception');
       this.#closed(LOST_CODE, '', false);
       return;
     }
-    // A copy: the part may be a view of more.
-    this.#parts.push(Buffer.from(part));
-    if (!isLast) return;
-    const whole = Buffer.concat(this.#parts);
-    this.#dropParts();
+    const whole = this.#parts.whole(part);
     const data = isBinary ? new Uint8Array(whole).buffer : whole.toString('utf8');
     this.dispatchEvent(new MessageEvent('message', { data }));
-  }
-
-  /** Counts bytes of a part before they are copied. False when there is no room for them. */
-  #keep(bytes: number): boolean {
-    const { share } = this.#invocation;
-    const counted = bytes + PART_BYTES;
-    if (!countAssembly(share, counted)) return false;
-    share.bytes.countBuffers(counted);
-    this.#partBytes += counted;
-    return true;
-  }
-
-  #dropParts(): void {
-    const { share } = this.#invocation;
-    countAssembly(share, -this.#partBytes);
-    share.bytes.countBuffers(-this.#partBytes);
-    this.#partBytes = 0;
-    this.#parts = [];
   }
 
   #closed(code: number, reason: string, wasClean: boolean): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#dropParts();
+    this.#parts.drop();
     const { exchange } = this.#invocation;
     // A close is always answered; the function's own is, by what it has sent.
     if (!exchange.isOutgoingOver) {

@@ -27,11 +27,12 @@ export class RemoteServer {
   constructor(channel: Channel, objects: ServedObjects) {
     this.#channel = channel;
     this.#objects = objects;
+    const announce: ConnectionParts['announce'] = change => objects.announce(channel, change);
     this.#parts = {
       buckets: new ServedBuckets(account => objects.directories.buckets(account)),
       queues: new ServedQueues(account => objects.directories.queues(account), objects.seats),
-      announce: change => objects.announce(channel, change),
-      removals: new ServedRemovals(objects.store, change => objects.announce(channel, change)),
+      announce,
+      removals: new ServedRemovals(objects.store, announce),
       services: new ServedServices(objects.service),
       locks: new ServedLocks(objects.locks),
       onChange: (name, keys) => objects.onChange?.(channel, name, keys),
