@@ -3,16 +3,30 @@
  * exchange without passing the guest.
  */
 
+import type { Channel } from '../protocol/channel.js';
 import type { Exchange, ExchangeListener } from '../protocol/exchange.js';
+import { REPEATED_CALL, SERVICES_LOST_REASON } from '../protocol/messages.js';
 import { BodyPipe, type PipeSource, type PipeTarget } from './body-pipe.js';
 import { OWN } from './invocations/held-work.js';
+import type { ServicesLine } from './open/services-line.js';
 import { OpError } from './ops/arguments.js';
 import type { MessageReader } from './ops/message-reader.js';
 import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
 import type { TurnQueue } from './turns.js';
 
+/** A call that can be made once more when its connection is lost. */
+export interface RepeatableCall {
+  readonly line: ServicesLine;
+  readonly service: number;
+  readonly head: string;
+}
+
 export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
-  readonly exchange: Exchange;
+  /** Of an invocation or a call, also when that is made once more. */
+  readonly id: number;
+  #exchange: Exchange;
+  /** Until it was made once more. */
+  #repeatable: RepeatableCall | undefined;
   /** The invocation that it is, or that made the call. */
   readonly invocationId: number;
   /** See held-work.ts. */
@@ -42,6 +56,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
    * @param onOver the guest has no more use for a call; or the answer of an invocation has been sent, or has failed
    * @param onRead called once: the guest has read the body of a call's answer to its end, or has canceled it. Of an invocation: all of the request's body
    * has come, and the guest does not wait for it
+   * @param repeatable a call of services that have a process of their own, whose body was empty
    */
   constructor(
     exchange: Exchange,
@@ -49,8 +64,11 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
     turns: TurnQueue,
     onOver: (exchange: GuestExchange) => void,
     onRead: (exchange: GuestExchange) => void,
+    repeatable?: RepeatableCall,
   ) {
-    this.exchange = exchange;
+    this.id = exchange.id;
+    this.#exchange = exchange;
+    this.#repeatable = repeatable;
     this.invocationId = invocationId;
     this.#turns = turns;
     this.serial = exchange.id === invocationId ? OWN : turns.held.begin();
@@ -59,8 +77,8 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
     exchange.listener = this;
   }
 
-  get id(): number {
-    return this.exchange.id;
+  get exchange(): Exchange {
+    return this.#exchange;
   }
 
   get isInvocation(): boolean {
@@ -162,7 +180,23 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
     }
   }
 
+  /** Makes the call once more. It fails without a connection, and when that has ended too. */
+  repeat(channel: Channel | undefined): void {
+    const call = this.#repeatable;
+    this.#repeatable = undefined;
+    if (call === undefined || channel === undefined || channel.isClosed) {
+      this.onFail(SERVICES_LOST_REASON);
+      return;
+    }
+    this.#exchange = channel.open(call.service | REPEATED_CALL, call.head, true, null, true, this);
+  }
+
   onFail(reason: string): void {
+    const line = this.#repeatable?.line;
+    if (line?.channel.isClosed === true && !this.exchange.isReplied && reason === SERVICES_LOST_REASON) {
+      line.lose(this);
+      return;
+    }
     this.#failPipes(reason);
     if (this.messages !== undefined) this.messages.onData();
     else this.#reportIncomingFailure();

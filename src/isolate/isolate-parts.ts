@@ -2,6 +2,7 @@
 import type { Channel } from '../protocol/channel.js';
 import type { InvocationMeter } from './meter.js';
 import type { ModuleGraph } from './modules.js';
+import type { ServicesLine } from './open/services-line.js';
 import type { Timers } from './ops/timers.js';
 import type { TurnQueue } from './turns.js';
 
@@ -12,7 +13,7 @@ export interface IsolateParts {
   /** Undefined until the isolate is connected. */
   readonly channel: Channel | undefined;
   /** The connection to services that have a process of their own; undefined where they are called over `channel`. */
-  readonly calls: Channel | undefined;
+  readonly line: ServicesLine | undefined;
   /** Undefined until the function loads. */
   readonly modules: ModuleGraph | undefined;
   /** Turns are waiting, or work is under way that may belong to any invocation. */

@@ -4,14 +4,7 @@
  */
 import { Channel, type ChannelOwner } from '../protocol/channel.js';
 import type { Exchange } from '../protocol/exchange.js';
-import {
-  HostOpens,
-  type LoadAnswer,
-  type LoadHead,
-  type ScriptFailure,
-  SERVICES_LOST_REASON,
-  SignalKind,
-} from '../protocol/messages.js';
+import { HostOpens, type LoadAnswer, type LoadHead, type ScriptFailure, SignalKind } from '../protocol/messages.js';
 import type { Transport } from '../protocol/transport.js';
 import { createHostCall } from './bridge.js';
 import { HeldWork } from './invocations/held-work.js';
@@ -21,6 +14,7 @@ import { loadModules } from './load.js';
 import { InvocationMeter } from './meter.js';
 import type { ModuleGraph } from './modules.js';
 import { OpenInvocations } from './open/open-invocations.js';
+import { ServicesLine } from './open/services-line.js';
 import { basicOps } from './ops/basics.js';
 import { exchangeOps } from './ops/exchange.js';
 import { loadingOps } from './ops/loading.js';
@@ -37,7 +31,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
   readonly meter: InvocationMeter;
   readonly timers: Timers;
   channel: Channel | undefined;
-  calls: Channel | undefined;
+  line: ServicesLine | undefined;
   modules: ModuleGraph | undefined;
   readonly #realm: Realm;
   readonly #invocations = new OpenInvocations(this);
@@ -90,16 +84,14 @@ export class Isolate implements IsolateParts, ChannelOwner {
 
   /** Calls of services go over a connection of their own from now on. */
   connectCalls(transport: Transport): void {
-    this.calls = new Channel(transport, 'isolate', {
-      closedReason: SERVICES_LOST_REASON,
-      onOpen: exchange => exchange.fail('Not supported'),
+    const line = new ServicesLine(transport, {
+      host: () => this.channel,
       onSignal: (id, kind, payload) => {
         if (kind === SignalKind.CallCanceled) this.#cancelCall(id, payload);
-        else if (kind === SignalKind.Ping) this.#pong(id, this.calls);
+        else if (kind === SignalKind.Ping) this.#pong(id, line.channel);
       },
-      // Calls fail from here on; requests go on.
-      onClose: () => {},
     });
+    this.line = line;
   }
 
   #onClosed: () => void = () => {};
@@ -199,7 +191,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
           load,
           realm: this.#realm,
           // Where it sees the writes of objects before their answers.
-          holdsAnswers: this.calls === undefined,
+          holdsAnswers: this.line === undefined,
           turns: this.turns,
           meter: this.meter,
           quiet: () => this.#quiet(),

@@ -10,9 +10,11 @@ import { ISOLATE_BOUNDS } from '../protocol/isolate-bounds.js';
 import {
   type HandlerFailure,
   HostOpens,
+  IsolateOpens,
   type LoadAnswer,
   type LoadHead,
   QUEUE_WORD_BYTES,
+  SERVICES_LOST_REASON,
   SignalKind,
 } from '../protocol/messages.js';
 import { meteredKind } from '../protocol/metered-kind.js';
@@ -83,7 +85,7 @@ const WITHOUT_BODIES = { onData: IGNORE, onCredit: IGNORE, onSent: IGNORE, onSto
 export class IsolateHandle implements ChannelOwner {
   readonly lease: number;
   /** The number of its connection to the services, where those have a process of their own. */
-  readonly calls: number | undefined;
+  calls: number | undefined;
   /** The CPU time that its invocations account for, compared with what the kernel reports. */
   readonly claims = new CpuClaims();
   readonly #channel: Channel;
@@ -196,6 +198,9 @@ export class IsolateHandle implements ChannelOwner {
 
   /** Opens an exchange with the services for the rest of a body that the isolate passes on to a call. Set with its function. */
   spliceAcross: ((call: number, listener: ExchangeListener) => Exchange | undefined) | undefined;
+
+  /** The isolate asks for a connection to the services, since its own has ended. Set with its function, for one time. */
+  reconnect: ((exchange: Exchange) => void) | undefined;
 
   /** The services send the rest of a body that the isolate passes on as that of the invocation. */
   spliced(invocation: number, exchange: Exchange): void {
@@ -364,6 +369,10 @@ export class IsolateHandle implements ChannelOwner {
   // --- ChannelOwner ---
 
   onOpen(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): void {
+    if (kind === IsolateOpens.Services) {
+      this.#reconnect(exchange);
+      return;
+    }
     const at = head.indexOf('\n');
     const port = this.#invocations.get(Number(head.slice(0, at)));
     if (at < 0 || port === undefined) {
@@ -373,6 +382,16 @@ export class IsolateHandle implements ChannelOwner {
     }
     this.claims.called();
     port.onCall(exchange, kind, head.slice(at + 1), body, isComplete);
+  }
+
+  #reconnect(exchange: Exchange): void {
+    const { reconnect } = this;
+    this.reconnect = undefined;
+    if (reconnect !== undefined) reconnect(exchange);
+    else {
+      this.#channel.futileFrame();
+      exchange.fail(SERVICES_LOST_REASON);
+    }
   }
 
   onSignal(id: number, kind: number, payload: Buffer): void {

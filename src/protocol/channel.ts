@@ -149,6 +149,15 @@ export class Channel implements FrameSink, ExchangeCarrier {
     return this.#exchanges.get(id);
   }
 
+  /** The id of the exchange that this end opens next. Ids grow: one that goes on for another connection goes on with its ids. */
+  get nextId(): number {
+    return this.#nextId;
+  }
+
+  set nextId(id: number) {
+    this.#nextId = id;
+  }
+
   /** The peer may still open an exchange of this id: what it has sent is not read yet. */
   mayOpen(id: number): boolean {
     return !this.#isClosed && (id & 1) === this.#peerParity && id > this.#lastPeerId;

@@ -272,7 +272,7 @@ export const EDGE_ERRORS = {
     status: 503,
     text: 'the services process of the storage directory has ended, or does not answer',
     remedy:
-      'Retry where that is safe: a write may have been done; calls of the application that change nothing have been tried again already. Another process is started at once. If it happens again, the `warning` event says why the process ended.',
+      'Retry where that is safe: a write may have been done; calls that change nothing have been tried again already. Another process is started at once. If it happens again, the `warning` event says why the process ended.',
   },
   EDGE_SERVICES_VERSION: {
     status: 503,

@@ -8,7 +8,7 @@ import { ChunkQueue } from '../../src/protocol/chunk-queue.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
 import { FrameType, HEADER_BYTES } from '../../src/protocol/frame-layout.js';
 import { FrameWriter } from '../../src/protocol/frame-writer.js';
-import { HostOpens, SignalKind } from '../../src/protocol/messages.js';
+import { HostOpens, IsolateOpens, SignalKind } from '../../src/protocol/messages.js';
 import type { TransportReader } from '../../src/protocol/transport.js';
 import { SILENT_TRANSPORT } from '../protocol/silent-transport.js';
 
@@ -339,4 +339,17 @@ test('the answer to a load is checked field by field', async t => {
     if (isFine) t.deepEqual(await load, { kind: 'loaded', handlers: ['fetch'], startupTimeMs: 1 });
     else await t.throwsAsync(load, undefined, text);
   }
+});
+
+test('a cell that asks for connections to the services gets one for each that it has lost', t => {
+  const { handle, writer, send } = rig();
+  const asked: number[] = [];
+  writer.open(1, IsolateOpens.Services, '', true, null, false);
+  send();
+  handle.reconnect = ({ id }) => void asked.push(id);
+  for (const id of [3, 5, 7]) writer.open(id, IsolateOpens.Services, '', true, null, false);
+  send();
+  t.deepEqual(asked, [3]);
+  t.true(handle.isUsable);
+  handle.end();
 });

@@ -175,9 +175,20 @@ test('when the process is killed calls fail with a code, and the next ones are a
   t.is(await textOf(fn.fetch('http://x/')), 'done');
   const { services } = host.health();
   t.is(typeof services?.pid, 'number');
-  // Its end does not come: the call is under way until it fails.
-  const body = new ReadableStream<Uint8Array>({ start: controller => controller.enqueue(randomBytes(300_000)) });
+  // Its end does not come: the call is under way until it fails. The services have taken the beginning by the time so much was asked for.
+  let pieces = 0;
+  let isUnderWay = (): void => {};
+  const underWay = new Promise<void>(resolve => {
+    isUnderWay = resolve;
+  });
+  const body = new ReadableStream<Uint8Array>({
+    pull: controller => {
+      if (++pieces <= 50) controller.enqueue(randomBytes(100_000));
+      else isUnderWay();
+    },
+  });
   const under = fn.fetch('http://x/', { method: 'PUT', body, duplex: 'half' });
+  await underWay;
   const warned = new Promise(resolve => host.once('warning', resolve));
   process.kill(services?.pid ?? 0, 'SIGKILL');
   await warned;
@@ -187,6 +198,69 @@ test('when the process is killed calls fail with a code, and the next ones are a
   t.not(host.health().services?.pid, services?.pid);
   const object = await host.bucket('files').get('a');
   t.is(await object?.text(), 'x');
+});
+
+test('reads that are under way when the process is killed are made again, once; the rest of the invocation is answered by the next process', async t => {
+  const host = hostWithServices(t, { limits: { internalSubrequests: 100 } });
+  const fn = await host.load(
+    handler(`
+      const text = 'x'.repeat(1_000_000);
+      await env.FILES.put('large', text);
+      await env.NAMES.put('name', 'value');
+      const codeOf = error => error.code;
+      const { readable, writable } = new TransformStream();
+      const writer = writable.getWriter();
+      const calls = async () => {
+        await writer.write(new TextEncoder().encode('begun'));
+        await request.text();
+        const under = [
+          env.FILES.get('large').then(async object => (await object.text()) === text),
+          env.NAMES.get('name'),
+          env.NAMES.get(['name', 'none']).then(values => [...values]),
+          env.FILES.list().then(({ objects }) => objects.map(({ key }) => key)),
+          caches.default.match('http://x/').then(response => response === undefined),
+          env.FILES.put('other', 'y').catch(codeOf),
+          env.NAMES.delete('name').catch(codeOf),
+        ];
+        await writer.write(new TextEncoder().encode('under way'));
+        const answers = await Promise.all(under);
+        await env.FILES.put('next', text);
+        answers.push((await (await env.FILES.get('next')).text()) === text);
+        await writer.write(new TextEncoder().encode(JSON.stringify(answers)));
+        await writer.close();
+      };
+      calls().catch(error => writer.abort(error));
+      return new Response(readable);`),
+    { ...FILES, kv: { NAMES: 'names' } },
+  );
+  const services = host.health().services?.pid ?? 0;
+  let goOn = (): void => {};
+  const body = new ReadableStream<Uint8Array>({
+    start: controller => {
+      goOn = () => controller.close();
+    },
+  });
+  const over = nextInvocation(host);
+  const response = await fn.fetch('http://x/', { method: 'POST', body, duplex: 'half' });
+  let answer = '';
+  for await (const chunk of response.body ?? []) {
+    answer = Buffer.from(chunk).toString();
+    if (answer === 'begun') {
+      process.kill(services, 'SIGSTOP');
+      goOn();
+    } else if (answer === 'under way') process.kill(services, 'SIGKILL');
+  }
+  const pairs = [
+    ['name', 'value'],
+    ['none', null],
+  ];
+  const lost = 'EDGE_SERVICES_LOST';
+  t.deepEqual(JSON.parse(answer), [true, 'value', pairs, ['large'], true, lost, lost, true]);
+  t.not(host.health().services?.pid, services);
+  const { outcome, calls } = await over;
+  t.is(outcome, 'ok');
+  // What the next process has answered: the first one has taken its counts along.
+  t.deepEqual(calls, { bucket: 4, kv: 2, cache: 1 });
 });
 
 test('two hosts share a storage directory', async t => {

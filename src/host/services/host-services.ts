@@ -9,6 +9,7 @@ import { CELL_LEASES, type CellConnections, type CellServices } from '../../pool
 import type { IsolateHandle } from '../../pool/isolate-handle.js';
 import { Channel, type ChannelOwner } from '../../protocol/channel.js';
 import type { Exchange } from '../../protocol/exchange.js';
+import { SERVICES_LOST_REASON } from '../../protocol/messages.js';
 import { socketTransport } from '../../protocol/transport.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
@@ -37,6 +38,7 @@ import { isLost, RemoteLink } from '../../services/remote/remote-link.js';
 import { RemoteStore } from '../../services/remote/remote-store.js';
 import type { ServedNamesList } from '../../services/served-names.js';
 import { AnsweredHere } from './answered-here.js';
+import { carry } from './carry.js';
 import { type InvocationAddress, type RemoteCaller, RemoteFunction, type ServicesLine } from './remote-function.js';
 
 export interface HostServicesOptions {
@@ -98,6 +100,8 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   #nextConnection = 1;
   #nextFunction = 1;
   readonly #functions = new Map<number, RemoteFunction>();
+  /** Those of before there was this process: when it knows them. */
+  readonly #registered = new Map<number, Promise<void>>();
   readonly #isolates = new Map<number, IsolateHandle>();
   /** Announced invocations whose totals have not come. */
   readonly #callers = new Map<number, RemoteCaller>();
@@ -158,7 +162,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
       if (!lost && this.#channel !== undefined) return this.#channel;
       await delay(CONNECTING_WAIT_MS);
     }
-    throw new EdgeError('EDGE_SERVICES_LOST', 'The services process has ended');
+    throw lostError();
   }
 
   /** The storage, as the host itself uses it. */
@@ -270,7 +274,36 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     isolate.whenGone(() => {
       this.#isolates.delete(connection);
     });
+    const channel = this.#channel;
+    isolate.reconnect = exchange => {
+      this.#reconnect(isolate, fn, channel, exchange).catch(() => exchange.fail(SERVICES_LOST_REASON));
+    };
     this.#channel?.signal(0, ControlSignal.Attach, pair(connection, fn.record.key));
+  }
+
+  /** The isolate has lost its connection to the process at the other end of `lost`: it is given one to the next process. */
+  async #reconnect(
+    isolate: IsolateHandle,
+    fn: RemoteFunction,
+    lost: Channel | undefined,
+    exchange: Exchange,
+  ): Promise<void> {
+    // It may have seen the end of the process before; or it has closed the connection itself, and gets no other one.
+    for (let round = 0; this.#channel === lost && round < CONNECTING_ROUNDS; round++) await delay(CONNECTING_WAIT_MS);
+    if (this.#channel === lost) throw lostError();
+    await this.channel();
+    const connection = this.#connection;
+    if (connection === undefined || this.#functions.get(fn.record.key) !== fn) throw lostError();
+    await this.#registered.get(fn.record.key);
+    const number = this.#nextConnection++;
+    const socket = await connection.open(String(number));
+    if (connection !== this.#connection || !isolate.isUsable || exchange.isFinished) {
+      socket.destroy();
+      throw lostError();
+    }
+    isolate.calls = number;
+    this.attach(number, fn, isolate);
+    carry(exchange, socket);
   }
 
   begun(connection: number, invocation: number, caller: RemoteCaller): void {
@@ -297,6 +330,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
 
   forget(fn: RemoteFunction): void {
     this.#functions.delete(fn.record.key);
+    this.#registered.delete(fn.record.key);
     const payload = Buffer.allocUnsafe(4);
     payload.writeUInt32LE(fn.record.key);
     this.#channel?.signal(0, ControlSignal.Forget, payload);
@@ -369,7 +403,12 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     this.#ready = this.#greet(channel);
     this.#ready.catch(() => {});
     this.#sendNames();
-    for (const fn of this.#functions.values()) this.#register(channel, fn).catch(() => {});
+    this.#registered.clear();
+    for (const [key, fn] of this.#functions) {
+      const registered = this.#register(channel, fn);
+      registered.catch(() => {});
+      this.#registered.set(key, registered);
+    }
     if (this.#wasConnected) this.#databases.missed();
     this.#wasConnected = true;
   }
@@ -395,7 +434,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   }
 
   async #countRedirect(connection: number, invocation: number, hop: number): Promise<void> {
-    if (this.#channel === undefined) throw new EdgeError('EDGE_SERVICES_LOST', 'The services process has ended');
+    if (this.#channel === undefined) throw lostError();
     await ask(this.#channel, ApplicationAsks.Redirect, null, `${connection}\n${invocation}\n${hop}`);
   }
 
@@ -444,6 +483,10 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     this.#spans.delete(span);
     begun?.trace.end(failure ?? undefined, status === null ? null : { status });
   }
+}
+
+function lostError(): EdgeError {
+  return new EdgeError('EDGE_SERVICES_LOST', 'The services process has ended');
 }
 
 /** Resolves when it was done. */

@@ -185,8 +185,12 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
 
   call(service: ServiceId, head: string, body: Uint8Array | string | null, isComplete: boolean): GuestExchange {
     const { invocation, channel } = this.#caller();
-    const exchange = channel.open(service, `${invocation.exchange.id}\n${head}`, true, body, isComplete);
-    const guest = new GuestExchange(exchange, invocation.exchange.id, this.#parts.turns, this.forget, this.#read);
+    const { line, turns } = this.#parts;
+    const { id } = invocation.exchange;
+    const text = `${id}\n${head}`;
+    const exchange = channel.open(service, text, true, body, isComplete);
+    const repeatable = line !== undefined && isComplete && body === null ? { line, service, head: text } : undefined;
+    const guest = new GuestExchange(exchange, id, turns, this.forget, this.#read, repeatable);
     this.#exchanges.set(guest.id, guest);
     invocation.calls ??= new Set();
     invocation.calls.add(guest);
@@ -200,6 +204,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
   ): { readonly head: string; readonly body: Uint8Array } {
     const { invocation, channel } = this.#caller();
     const { id } = invocation.exchange;
+    if (this.#parts.line?.isFirst === false) throw new OpError(LOST_NAME, LOST_MESSAGE, LOST_CODE);
     const mayBlock = channel.mayBlock();
     if (mayBlock === undefined)
       throw new OpError('Error', 'Calls cannot be waited for on this system', 'EDGE_NOT_SUPPORTED');
@@ -215,8 +220,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
 
   #caller(): { readonly invocation: OpenInvocation; readonly channel: Channel } {
     const invocation = this.#invocations.get(this.#parts.turns.current);
-    const channel = this.#callsChannel;
-    if (invocation === undefined || channel === undefined) {
+    if (invocation === undefined || this.#parts.channel === undefined) {
       throw new OpError(
         'Error',
         'Services cannot be called outside of a request; the global scope may only prepare what handlers use',
@@ -224,6 +228,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     }
     if (!this.#parts.turns.held.mayBegin(invocation.exchange.id)) throw new OpError('AbortError', GONE);
     if (invocation.isSpent) throw new OpError('AbortError', 'The CPU time of the request is used up');
+    const channel = this.#parts.line?.open() ?? this.#parts.channel;
     if (channel.isClosed) throw new OpError(LOST_NAME, LOST_MESSAGE, LOST_CODE);
     return { invocation, channel };
   }
@@ -303,12 +308,12 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     const usage = this.#parts.meter.close(id);
     if (this.#parts.turns.isLeaving) this.#ended.add(id, usage);
     else this.#parts.channel?.signal(id, SignalKind.Done, usage);
-    if (invocation.calls !== undefined) this.#parts.calls?.signal(id, SignalKind.Done, '');
+    if (invocation.calls !== undefined) this.#parts.line?.channel.signal(id, SignalKind.Done, '');
   }
 
   /** Where services are called. */
   get #callsChannel(): Channel | undefined {
-    return this.#parts.calls ?? this.#parts.channel;
+    return this.#parts.line?.channel ?? this.#parts.channel;
   }
 
   // --- MeterEvents ---
@@ -317,7 +322,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     this.#finishIfOver(invocation);
     this.#stalled.turnEnded(invocation);
     this.#parts.channel?.flushMany();
-    this.#parts.calls?.flushMany();
+    this.#parts.line?.channel.flushMany();
   }
 
   onCpuExceeded(invocation: number, cpuMs: number): void {

@@ -37,7 +37,8 @@ export interface CallsOwner {
 /** A call of an invocation that the application is asked about. */
 interface HeldCall {
   readonly exchange: Exchange;
-  readonly service: number;
+  /** The number of the service, and whether it is made once more. */
+  readonly kind: number;
   readonly head: string;
   readonly isComplete: boolean;
 }
@@ -103,8 +104,8 @@ export class CellCalls implements ChannelOwner, ServedConnection {
     const held = this.#held.get(id);
     if (held === undefined) return;
     this.#held.delete(id);
-    for (const { exchange, service, head, isComplete } of held) {
-      if (!exchange.isFinished) this.#guard(() => invocation.answer(exchange, service, head, isComplete));
+    for (const { exchange, kind, head, isComplete } of held) {
+      if (!exchange.isFinished) this.#guard(() => invocation.answer(exchange, kind, head, isComplete));
     }
   }
 
@@ -174,24 +175,24 @@ export class CellCalls implements ChannelOwner, ServedConnection {
 
   // --- ChannelOwner ---
 
-  onOpen(exchange: Exchange, service: number, text: string, body: Buffer, isComplete: boolean): void {
+  onOpen(exchange: Exchange, kind: number, text: string, body: Buffer, isComplete: boolean): void {
     const at = text.indexOf('\n');
     const id = Number(text.slice(0, at));
     const head = text.slice(at + 1);
     if (isComplete) exchange.buffer(body);
     const invocation = this.#invocations.get(id);
     if (invocation !== undefined) {
-      invocation.answer(exchange, service, head, isComplete);
+      invocation.answer(exchange, kind, head, isComplete);
       return;
     }
     if (at < 0 || !Number.isSafeInteger(id)) throw new ProtocolError('A call names no invocation');
     const held = this.#held.get(id);
     if (held !== undefined) {
-      held.push({ exchange, service, head, isComplete });
+      held.push({ exchange, kind, head, isComplete });
       return;
     }
     if (this.#held.size >= MAX_ASKED) throw new ProtocolError(`Calls name ${MAX_ASKED} invocations that are not known`);
-    this.#held.set(id, [{ exchange, service, head, isComplete }]);
+    this.#held.set(id, [{ exchange, kind, head, isComplete }]);
     this.#owner.asks(this.number, id);
   }
 

@@ -1,12 +1,16 @@
 /** An invocation as the services see it: they answer its calls, and report to the application what those cost. */
+
+import { methodOf } from '../../bindings/binding.js';
 import type { CallOrigin } from '../../bindings/service.js';
 import type { Exchange } from '../../protocol/exchange.js';
+import { REPEATED_CALL, SERVICES_LOST_REASON } from '../../protocol/messages.js';
 import { ProtocolError } from '../../protocol/protocol-error.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
+import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { LimitWarnings } from '../../quotas/limit-warnings.js';
 import type { SubrequestMeter } from '../../quotas/subrequest-meter.js';
 import { type AccountingPort, InvocationAccounting } from '../calls/accounting.js';
-import { answerCall } from '../calls/answer-call.js';
+import { answerCall, type ServiceEntry } from '../calls/answer-call.js';
 import { NO_CALLS, type RemoteTotals } from '../calls/call-totals.js';
 import type { CallTracer } from '../calls/call-trace.js';
 import type { BoundFunction } from './bound-function.js';
@@ -53,11 +57,21 @@ export class ServedInvocation implements AccountingPort {
     this.#ownerMeter = ownerMeter;
   }
 
-  /** Answers a call on its exchange. @throws ProtocolError for a service that does not exist */
-  answer(exchange: Exchange, service: number, head: string, isComplete: boolean): void {
+  /**
+   * Answers a call on its exchange. @throws ProtocolError for a service that does not exist
+   *
+   * @param kind the number of the service, and whether the call is made once more
+   */
+  answer(exchange: Exchange, kind: number, head: string, isComplete: boolean): void {
+    const service = kind & ~REPEATED_CALL;
     const entry = this.function.services.get(service);
     // An isolate that keeps to its own table does not send that.
     if (entry === undefined) throw new ProtocolError(`A call names the service ${service}, which does not exist`);
+    if (service !== kind && !isSafe(entry, head)) {
+      this.#opened().work.charge(HOST_COSTS.callMs);
+      exchange.fail(SERVICES_LOST_REASON);
+      return;
+    }
     void answerCall(entry, this.#opened(), exchange, head, isComplete, this.#trace);
   }
 
@@ -139,4 +153,9 @@ export class ServedInvocation implements AccountingPort {
     );
     return this.#accounting;
   }
+}
+
+/** Whether a call that may have been carried out already changes nothing. */
+function isSafe({ definition }: ServiceEntry, head: string): boolean {
+  return methodOf(definition, head.slice(0, head.indexOf('\n'))).isSafe === true;
 }

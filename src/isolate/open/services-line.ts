@@ -1,0 +1,87 @@
+/**
+ * The connection of an isolate to services that have a process of their own. When that process has ended, calls go on over one to the next process, which
+ * the connection to the host carries:
+ *
+ *     a call under way, unanswered and without a body --the connection ends--> made once more, on the next one: the services refuse it unless it is safe
+ *     another one under way --the connection ends--> failed
+ *     a call of later --> made on the next one
+ */
+import { carriedTransport } from '../../protocol/carried-transport.js';
+import { Channel, type ChannelOwner } from '../../protocol/channel.js';
+import type { Exchange } from '../../protocol/exchange.js';
+import { IsolateOpens, SERVICES_LOST_REASON } from '../../protocol/messages.js';
+import type { Transport } from '../../protocol/transport.js';
+import type { GuestExchange } from '../guest-exchange.js';
+
+export interface ServicesLineParts {
+  /** The connection to the host. */
+  readonly host: () => Channel | undefined;
+  readonly onSignal: ChannelOwner['onSignal'];
+}
+
+export class ServicesLine {
+  readonly #parts: ServicesLineParts;
+  readonly #owner: ChannelOwner;
+  #channel: Channel;
+  /** Carries the connection, if it is not the first. */
+  #carrier: Exchange | undefined;
+  /** Calls of the connection that is ending, which are made once more. */
+  #lost: GuestExchange[] = [];
+
+  constructor(transport: Transport, parts: ServicesLineParts) {
+    this.#parts = parts;
+    this.#owner = {
+      closedReason: SERVICES_LOST_REASON,
+      onOpen: exchange => exchange.fail('Not supported'),
+      onSignal: parts.onSignal,
+      // Requests go on.
+      onClose: () => this.#repeat(),
+    };
+    this.#channel = new Channel(transport, 'isolate', this.#owner);
+  }
+
+  /** The last connection, which may have ended. */
+  get channel(): Channel {
+    return this.#channel;
+  }
+
+  /** It is the one that the isolate began with, at which the thread may stand still. */
+  get isFirst(): boolean {
+    return this.#carrier === undefined;
+  }
+
+  /** The connection, which is opened anew when it has ended. It has ended when there is none. */
+  open(): Channel {
+    if (this.#channel.isClosed) this.#reopen();
+    return this.#channel;
+  }
+
+  /** The connection of the call has ended before its answer. Its owner hears of it again. */
+  lose(call: GuestExchange): void {
+    this.#lost.push(call);
+  }
+
+  #repeat(): void {
+    const lost = this.#lost.sort((a, b) => a.id - b.id);
+    this.#lost = [];
+    if (lost.length === 0) return;
+    const { nextId } = this.#channel;
+    this.#reopen();
+    for (const call of lost) {
+      // Ids begin anew after four billion: one that is from before cannot come behind the others.
+      if (call.id < nextId) this.#channel.nextId = call.id;
+      call.repeat(call.id < nextId ? this.#channel : undefined);
+    }
+    this.#channel.nextId = nextId;
+  }
+
+  #reopen(): void {
+    const host = this.#parts.host();
+    // One that was refused stays so.
+    if (host === undefined || host.isClosed || this.#carrier?.isReplied === false) return;
+    const { nextId } = this.#channel;
+    this.#carrier = host.open(IsolateOpens.Services, '', true, null, false);
+    this.#channel = new Channel(carriedTransport(this.#carrier), 'isolate', this.#owner);
+    this.#channel.nextId = nextId;
+  }
+}
