@@ -78,7 +78,7 @@ function invokeMany(context: InvocationContext): void {
   }
   for (const invocation of open) {
     invocation.onReply(200, 'OK', BODY, true);
-    invocation.onDone(0.05, 5_000_000, false);
+    invocation.onDone(0.05, 5_000_000, 0);
   }
 }
 

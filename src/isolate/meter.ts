@@ -4,7 +4,7 @@
  */
 import { getHeapStatistics } from 'node:v8';
 import { IdTable } from '../protocol/id-table.js';
-import { HostOpens, type IsolateLimits } from '../protocol/messages.js';
+import { DoneFlag, HostOpens, type IsolateLimits } from '../protocol/messages.js';
 import { CpuTokenBucket } from '../quotas/cpu-token-bucket.js';
 import { collectGarbage } from './memory/collect-garbage.js';
 import { threadCpuMs } from './thread-clock.js';
@@ -189,7 +189,7 @@ export class InvocationMeter implements TurnMeter {
     const usedMs = budget === undefined ? 0 : budget.usedMs + budget.earlierMs;
     report.writeUInt32LE(Math.min(0xffff_ffff, Math.round(usedMs * 1000)), 0);
     report.writeUInt32LE(Math.min(0xffff_ffff, Math.round((budget?.peakBytes ?? 0) / 1024)), 4);
-    report.writeUInt8(budget?.isSpent === true ? 1 : 0, 8);
+    report.writeUInt8(budget?.isSpent === true ? DoneFlag.CpuExceeded : 0, 8);
     return report;
   }
 

@@ -53,8 +53,8 @@ export interface InvocationPort extends ExchangeListener {
   onPong(): void;
   /** The services have got a call of it, and ask whether it is open. */
   onServicesAsk?(): boolean;
-  /** The invocation has ended in the isolate, perhaps because of its CPU time. */
-  onDone(cpuMs: number, peakBytes: number, isCpuExceeded: boolean): void;
+  /** The invocation has ended in the isolate. `flags` are those of {@link DoneFlag}. */
+  onDone(cpuMs: number, peakBytes: number, flags: number): void;
   /** Called periodically: an invocation without progress for too long ends. */
   checkProgress(nowMs: number): void;
   /** The isolate is gone, and the invocation with it. */
@@ -450,7 +450,7 @@ export class IsolateHandle implements ChannelOwner {
     this.#invocations.delete(id);
     this.#closing.delete(id);
     this.claims.closed(id, payload.readUInt32LE(0) / 1000);
-    port?.onDone(payload.readUInt32LE(0) / 1000, payload.readUInt32LE(4) * 1024, payload[8] === 1);
+    port?.onDone(payload.readUInt32LE(0) / 1000, payload.readUInt32LE(4) * 1024, payload[8] ?? 0);
     if (this.#invocations.size === 0) this.#idle();
   }
 

@@ -42,7 +42,7 @@ export const REPEATED_CALL = 0x80;
 export enum SignalKind {
   /** Isolate to host: u8 level | UTF-8 text. */
   Log = 0,
-  /** To services of their own, empty: the invocation makes no more calls. Isolate to host: the invocation is over. u32 CPU microseconds | u32 peak external+heap KiB | u8 1 when it was ended for its CPU time. */
+  /** To services of their own, empty: the invocation makes no more calls. Isolate to host: the invocation is over. u32 CPU microseconds | u32 peak external+heap KiB | u8 DoneFlag. */
   Done = 1,
   /** Isolate to host: passThroughOnException was called. */
   PassThrough = 2,
@@ -72,6 +72,13 @@ export enum SignalKind {
   QueueWord = 16,
   /** Isolate to host: noRetry was called. */
   NoRetry = 20,
+}
+
+export enum DoneFlag {
+  /** It was ended for its CPU time. */
+  CpuExceeded = 1,
+  /** Calls of it may still be on their way to services of their own, which get a `Done` behind them. */
+  Called = 2,
 }
 
 /** What function code says of a message, or of all messages of its batch, whose index does not count then. */

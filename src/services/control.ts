@@ -85,6 +85,8 @@ export enum News {
   Unknown = 3,
   /** It is being ended: a call for whose answer its isolate stands still is given up. */
   Closing = 4,
+  /** Over, and none of its calls is on its way. */
+  OverAtRest = 5,
 }
 
 export const NEWS_BYTES = 9;

@@ -11,7 +11,7 @@
 
 import type { InvocationPort, IsolateHandle, LossReason, LossUsage } from '../../pool/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
-import { type HandlerFailure, HostOpens } from '../../protocol/messages.js';
+import { DoneFlag, type HandlerFailure, HostOpens } from '../../protocol/messages.js';
 import type { EdgeError } from '../../quotas/errors.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { RemoteTotals } from '../../services/calls/call-totals.js';
@@ -322,17 +322,17 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     if (this.#state === 'over') this.#report();
   }
 
-  onDone(cpuMs: number, peakBytes: number, isCpuExceeded: boolean): void {
+  onDone(cpuMs: number, peakBytes: number, flags: number): void {
     if (this.#held !== undefined) {
-      this.#held.done = [cpuMs, peakBytes, isCpuExceeded];
+      this.#held.done = [cpuMs, peakBytes, flags];
       return;
     }
     // Also behind its answer, which has gone out by then.
-    if (isCpuExceeded && this.#isAnswered)
+    if ((flags & DoneFlag.CpuExceeded) !== 0 && this.#isAnswered)
       this.#record.ended('exceededCpu', cpuError(this.#context, this.#record.kind, cpuMs));
     if (!this.#isAnswered && this.#record.outcome === 'ok')
       this.#fail(noAnswerError(this.#context.function), 'exception');
-    this.#finish(cpuMs, peakBytes);
+    this.#finish(cpuMs, peakBytes, (flags & DoneFlag.Called) === 0);
   }
 
   onLost(reason: LossReason, detail: string, usage: LossUsage): void {
@@ -416,7 +416,8 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     if (this.#context.limits.waitUntilMs !== Number.POSITIVE_INFINITY) waitUntilSoon(this);
   }
 
-  #finish(isolateCpuMs: number, peakBytes: number): void {
+  /** @param isAtRest none of its calls is on its way to the services */
+  #finish(isolateCpuMs: number, peakBytes: number, isAtRest = false): void {
     if (this.#state === 'over') return;
     this.#state = 'over';
     this.#held = undefined;
@@ -441,7 +442,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
       record.subrequests = accounting.subrequests;
       record.accounting = accounting;
     }
-    if (this.#isAnnounced) this.#context.remote?.over(this.#isolate, this.exchange.id, this);
+    if (this.#isAnnounced) this.#context.remote?.over(this.#isolate, this.exchange.id, this, isAtRest);
     else this.#report();
     const { outcome, error } = record;
     const ended = outcome === 'ok' ? undefined : (error ?? noAnswerError(this.#context.function));

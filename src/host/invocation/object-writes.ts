@@ -90,7 +90,7 @@ export class ObjectWrite {
 /** An answer that is kept back, and the end of its invocation, which may come before it goes out. */
 export class HeldAnswer {
   readonly answer: readonly [status: number, head: string, body: Buffer, isComplete: boolean];
-  done: readonly [cpuMs: number, peakBytes: number, isCpuExceeded: boolean] | undefined;
+  done: readonly [cpuMs: number, peakBytes: number, flags: number] | undefined;
   readonly #share: HostShare;
 
   /** @param body is copied */

@@ -100,10 +100,11 @@ export class RemoteFunction {
     if (calls !== undefined) this.#line.news(calls, invocation, News.Closing);
   }
 
-  /** The invocation is over; its totals follow. */
-  over(isolate: IsolateHandle, invocation: number, caller: RemoteCaller): void {
+  /** The invocation is over; its totals follow, at once when it `isAtRest`: its isolate says that no call of it is on its way. */
+  over(isolate: IsolateHandle, invocation: number, caller: RemoteCaller, isAtRest: boolean): void {
     const { calls } = isolate;
-    if (calls === undefined || !this.#line.news(calls, invocation, News.Over)) caller.onTotals(undefined);
+    const news = isAtRest ? News.OverAtRest : News.Over;
+    if (calls === undefined || !this.#line.news(calls, invocation, news)) caller.onTotals(undefined);
     else this.#line.over(calls, invocation);
   }
 

@@ -7,6 +7,7 @@ import type { Channel } from '../../protocol/channel.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { IdTable } from '../../protocol/id-table.js';
 import {
+  DoneFlag,
   HostOpens,
   QUEUE_WORD_BYTES,
   QueueWord,
@@ -306,6 +307,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     this.#parts.turns.held.forget(id);
     this.#stalled.ended(id);
     const usage = this.#parts.meter.close(id);
+    if (invocation.calls !== undefined) usage.writeUInt8(usage.readUInt8(8) | DoneFlag.Called, 8);
     if (this.#parts.turns.isLeaving) this.#ended.add(id, usage);
     else this.#parts.channel?.signal(id, SignalKind.Done, usage);
     if (invocation.calls !== undefined) this.#parts.line?.channel.signal(id, SignalKind.Done, '');

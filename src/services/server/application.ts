@@ -243,12 +243,13 @@ export class Application implements ChannelOwner, CallsOwner {
     const calls = this.#connections.get(connection);
     if (calls === undefined) {
       // Its cell has gone, or never came: nothing was called.
-      if (news === News.Over) {
+      if (news === News.Over || news === News.OverAtRest) {
         this.channel.signal(0, ControlSignal.Totals, packedTotals(connection, id, 0, 0, { ...NO_CALLS, warnings: [] }));
       }
       return;
     }
-    if (news === News.Over) calls.over(id);
+    if (news === News.Over) calls.over(id, false);
+    else if (news === News.OverAtRest) calls.over(id, true);
     else if (news === News.Unknown) calls.unknown(id);
     else if (news === News.Closing) calls.closing(id);
     else calls.begun(id, news === News.BegunTraced);

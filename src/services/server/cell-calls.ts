@@ -128,12 +128,12 @@ export class CellCalls implements ChannelOwner, ServedConnection {
     if (this.#invocations.has(id)) this.#channel.signal(id, SignalKind.Close, '');
   }
 
-  /** The application says that the invocation is over. Its totals follow when no more calls of it can come. */
-  over(id: number): void {
+  /** The application says that the invocation is over. Its totals follow when no more calls of it can come; it `isAtRest` when none is on its way. */
+  over(id: number, isAtRest: boolean): void {
     const invocation = this.#invocations.get(id);
     if (invocation === undefined) return;
     invocation.isOver = true;
-    if (invocation.isDone || this.#channel.isClosed) this.#finish(invocation);
+    if (invocation.isDone || isAtRest || this.#channel.isClosed) this.#finish(invocation);
     else {
       this.#ending.push({ invocation, untilMs: performance.now() + DONE_WITHIN_MS });
       this.#timer ??= setTimeout(this.#endLate, DONE_WITHIN_MS).unref();
