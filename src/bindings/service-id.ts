@@ -1,6 +1,6 @@
 /**
  * Services by their number on the wire between an isolate and the host. A number keeps its meaning: that of a service which is gone is not
- * used again. 3, 4 and 5 were given to services that were never built, and are free for none.
+ * used again. They are below 128: the bit above stands for a call that is made once more (REPEATED_CALL). 3, 4 and 5 were given to services that were never built, and are free for none.
  */
 export enum ServiceId {
   Fetch = 0,
@@ -22,7 +22,7 @@ export enum ServiceId {
   /** WebSockets that stateful objects have accepted to sleep. */
   ObjectSockets = 17,
   /** Reserved for experiments and tests: no service of the package has this number. */
-  Experimental = 255,
+  Experimental = 127,
 }
 
 /** A number that came from the other end. */

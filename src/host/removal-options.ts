@@ -1,5 +1,4 @@
 /** The options and the result of `host.removeAccount()`. */
-import { EdgeError } from '../quotas/errors.js';
 import { flag, objectOf, type Schema } from '../quotas/schema/schema.js';
 
 export interface AccountRemovalOptions {
@@ -21,7 +20,3 @@ export interface AccountRemoval {
 export const REMOVAL_OPTIONS: Schema<AccountRemovalOptions> = objectOf<AccountRemovalOptions>({
   'deleteData?': flag(),
 });
-
-export function removedError(account: string): EdgeError {
-  return new EdgeError('EDGE_ACCOUNT_REMOVED', `Account "${account}" was removed`);
-}

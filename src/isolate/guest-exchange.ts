@@ -8,15 +8,21 @@ import type { Exchange, ExchangeListener } from '../protocol/exchange.js';
 import { REPEATED_CALL, SERVICES_LOST_REASON } from '../protocol/messages.js';
 import { BodyPipe, type PipeSource, type PipeTarget } from './body-pipe.js';
 import { OWN } from './invocations/held-work.js';
-import type { ServicesLine } from './open/services-line.js';
 import { OpError } from './ops/arguments.js';
 import type { MessageReader } from './ops/message-reader.js';
 import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
 import type { TurnQueue } from './turns.js';
 
+/** The connection of a call: open/services-line.ts. */
+export interface CallLine {
+  readonly channel: Channel;
+  /** The connection has ended before the answer to the call. It is made once more, or hears of its failure again. */
+  lose(call: GuestExchange): void;
+}
+
 /** A call that can be made once more when its connection is lost. */
 export interface RepeatableCall {
-  readonly line: ServicesLine;
+  readonly line: CallLine;
   readonly service: number;
   readonly head: string;
 }

@@ -1,4 +1,5 @@
 /** What an application has changed of an account that all applications on the storage have to follow: they are one host to it. */
+import { EdgeError } from '../quotas/errors.js';
 import { decodeValue, encodeValue } from './remote/values.js';
 
 /** Its removal; or options that were changed, as the application has checked them. */
@@ -41,3 +42,8 @@ export function parseMissedChanges(text: string): MissedChanges {
 }
 
 const NOTHING = new Uint8Array(0);
+
+/** The error of everything of an account that is gone. */
+export function removedError(account: string): EdgeError {
+  return new EdgeError('EDGE_ACCOUNT_REMOVED', `Account "${account}" was removed`);
+}

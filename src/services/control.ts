@@ -35,8 +35,18 @@ export enum ServicesAsk {
   Splice = 36,
   /** An account has changed: changesText() of ToldChange. Answered when this application has followed. */
   AccountChanged = 37,
+  /**
+   * The application that removes an account is gone: this one is to remove what is kept beside the data of the account. JSON of {@link RemovalStep}.
+   * Answered when it has.
+   */
+  RemovalLeft = 38,
   /** A call of a traced invocation begins: "connection\ninvocation\n" and JSON of TracedCall. Answered with JSON of its headers. */
   TraceBegins = 34,
+}
+
+export interface RemovalStep {
+  readonly account: string;
+  readonly deleteData: boolean;
 }
 
 export enum ControlSignal {

@@ -18,6 +18,7 @@ await runServices(async directory => {
   });
   const running = new Services({ storage });
   services = running;
+  await running.resumeRemovals();
   return {
     application: (socket, { application }) => running.application(socket, application),
     cell: (socket, { application, connection }) => running.cell(socket, application, Number(connection)),

@@ -3,7 +3,8 @@ import { compilePattern } from '../../names/route-pattern.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { HostBudget, HostShare } from '../../quotas/host/host-share.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';
-import type { AccountChange } from '../../services/account-changes.js';
+import { type AccountChange, removedError } from '../../services/account-changes.js';
+import type { RemovalStep } from '../../services/control.js';
 import type { HostStore } from '../../services/host-store.js';
 import { KeyedMutex } from '../../storage/records/keyed-mutex.js';
 import { Account } from '../account.js';
@@ -12,7 +13,7 @@ import type { AccountCells } from '../cells/account-cells.js';
 import type { HostCells } from '../cells/host-cells.js';
 import type { ResolvedHostOptions } from '../host-options.js';
 import { type AccountOptions, checkAccountOptions, checkName } from '../options.js';
-import { type AccountRemoval, type AccountRemovalOptions, REMOVAL_OPTIONS, removedError } from '../removal-options.js';
+import { type AccountRemoval, type AccountRemovalOptions, REMOVAL_OPTIONS } from '../removal-options.js';
 import { AccountTails } from '../tails/account-tails.js';
 import type { HostUsage } from '../usage/host-usage.js';
 import type { HostRoutes } from './host-routes.js';
@@ -172,13 +173,21 @@ export class HostAccounts {
     return store.removeAccount(id, {
       error: removedError(id),
       deleteData,
-      beside: async () => {
-        if (!this.#accounts.has(id)) await this.#parts.common.admission.detach(id);
-        if (!(await store.hasDatabase('management'))) return;
-        const { removeAccountRecords } = await import('../../management/state/remove-account.js');
-        await removeAccountRecords(store.database('management'), id, deleteData);
-      },
+      beside: () => this.#removeBeside(store, id, deleteData),
     });
+  }
+
+  /** Takes the step of an application that is gone in a removal that goes on in the services process. */
+  async takeRemoval({ account, deleteData }: RemovalStep): Promise<void> {
+    await this.#removeBeside(await this.#parts.storage.open(), account, deleteData);
+  }
+
+  /** Removes what is kept of the account beside its data. */
+  async #removeBeside(store: HostStore, id: string, deleteData: boolean): Promise<void> {
+    if (!this.#accounts.has(id)) await this.#parts.common.admission.detach(id);
+    if (!(await store.hasDatabase('management'))) return;
+    const { removeAccountRecords } = await import('../../management/state/remove-account.js');
+    await removeAccountRecords(store.database('management'), id, deleteData);
   }
 
   /** Ends all of them. */

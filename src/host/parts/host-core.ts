@@ -202,6 +202,7 @@ export class HostCore {
       localSend: (account, url, origin) => this.routes.localSend(account, url, origin),
       names: () => this.routes.router.served,
       follow: change => this.accounts.follow(change),
+      takeRemoval: step => this.accounts.takeRemoval(step),
     });
   }
 

@@ -9,6 +9,7 @@ import { CELL_LEASES, type CellConnections, type CellServices } from '../../pool
 import type { IsolateHandle } from '../../pool/isolate-handle.js';
 import { Channel, type ChannelOwner } from '../../protocol/channel.js';
 import type { Exchange } from '../../protocol/exchange.js';
+import { failureText } from '../../protocol/exchange-io.js';
 import { SERVICES_LOST_REASON } from '../../protocol/messages.js';
 import { socketTransport } from '../../protocol/transport.js';
 import { EdgeError } from '../../quotas/errors.js';
@@ -25,6 +26,7 @@ import {
   packed,
   pair,
   parseDatabaseChange,
+  type RemovalStep,
   ServicesAsk,
   unpackedTotals,
 } from '../../services/control.js';
@@ -57,6 +59,8 @@ export interface HostServicesOptions {
   readonly names: () => ServedNamesList;
   /** Follows what another application has changed of an account, at once for what begins from then on. Never rejects. */
   readonly follow: (change: AccountChange) => Promise<void>;
+  /** Takes the step of an application that is gone in the removal of an account. */
+  readonly takeRemoval: (step: RemovalStep) => Promise<void>;
 }
 
 const MISSED =
@@ -345,6 +349,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
       if (isolate === undefined) exchange.fail('The isolate has ended');
       else isolate.spliced(Number(invocation), exchange);
     } else if (kind === ServicesAsk.AccountChanged) void this.#follow(exchange, head);
+    else if (kind === ServicesAsk.RemovalLeft) void this.#takeRemoval(exchange, head);
     else if (this.#here.answers(kind)) this.#here.answer(exchange, kind, head, body, isComplete, this.#beginSpan);
     else exchange.fail('Not supported');
   }
@@ -431,6 +436,15 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     // Options are followed in one order by all; an account that was removed here may be there again.
     if (!isOwn || 'update' in change) await this.#options.follow(change);
     exchange.reply(200, '', true, null, true);
+  }
+
+  async #takeRemoval(exchange: Exchange, head: string): Promise<void> {
+    try {
+      await this.#options.takeRemoval(JSON.parse(head));
+      exchange.reply(200, '', true, null, true);
+    } catch (error) {
+      exchange.fail(failureText(error));
+    }
   }
 
   async #countRedirect(connection: number, invocation: number, hop: number): Promise<void> {

@@ -11,7 +11,7 @@ import { Channel, type ChannelOwner } from '../../protocol/channel.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { IsolateOpens, SERVICES_LOST_REASON } from '../../protocol/messages.js';
 import type { Transport } from '../../protocol/transport.js';
-import type { GuestExchange } from '../guest-exchange.js';
+import type { CallLine, GuestExchange } from '../guest-exchange.js';
 
 export interface ServicesLineParts {
   /** The connection to the host. */
@@ -19,7 +19,7 @@ export interface ServicesLineParts {
   readonly onSignal: ChannelOwner['onSignal'];
 }
 
-export class ServicesLine {
+export class ServicesLine implements CallLine {
   readonly #parts: ServicesLineParts;
   readonly #owner: ChannelOwner;
   #channel: Channel;
@@ -56,7 +56,6 @@ export class ServicesLine {
     return this.#channel;
   }
 
-  /** The connection of the call has ended before its answer. Its owner hears of it again. */
   lose(call: GuestExchange): void {
     this.#lost.push(call);
   }

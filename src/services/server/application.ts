@@ -25,6 +25,7 @@ import {
   News,
   packedTotals,
   pair,
+  type RemovalStep,
   ServicesAsk,
   unpackedFunction,
   unpackedHello,
@@ -59,7 +60,7 @@ export interface ApplicationSurroundings {
 
 /** Work that is less than a millisecond is reported with what else there is. */
 const REPORT_EVERY_MS = 250;
-/** An application that has followed no change of an account for so long is stuck. */
+/** An application that has not followed a change of an account, or taken a step of its removal, for so long is stuck. */
 const FOLLOW_MS = 30_000;
 
 export class Application implements ChannelOwner, CallsOwner {
@@ -111,6 +112,19 @@ export class Application implements ChannelOwner, CallsOwner {
       await forward(this.channel, ServicesAsk.AccountChanged, changesText(change), null, timeout);
     } catch {
       this.close();
+    }
+  }
+
+  /** As a helper of LeftRemovals. One that does not answer has its connection closed. */
+  async takeRemoval(step: RemovalStep): Promise<boolean> {
+    const timeout = AbortSignal.timeout(FOLLOW_MS);
+    try {
+      await forward(this.channel, ServicesAsk.RemovalLeft, JSON.stringify(step), null, timeout);
+      return true;
+    } catch (error) {
+      if (timeout.aborted) this.close();
+      if (this.channel.isClosed) return false;
+      throw error;
     }
   }
 

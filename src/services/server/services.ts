@@ -19,6 +19,7 @@ import { storedSums } from '../stored-sums.js';
 import { AccountLog } from './account-log.js';
 import { Application, type ApplicationSurroundings } from './application.js';
 import { KeptUsage } from './kept-usage.js';
+import { LeftRemovals } from './left-removals.js';
 import { RequestCounters } from './request-counters.js';
 
 interface SharedAccount {
@@ -37,6 +38,7 @@ export class Services {
   readonly #usage: KeptUsage;
   readonly #counters: RequestCounters;
   readonly #accountLog: AccountLog;
+  readonly #left: LeftRemovals;
   readonly #surroundings: ApplicationSurroundings;
   readonly common: HostBindings;
   /** Days of usage that are kept: those of the application that keeps most. Undefined while none has said so. */
@@ -47,6 +49,7 @@ export class Services {
     const store = localStore(opened);
     this.#usage = this.#createUsage(store);
     this.#counters = new RequestCounters(store.sublevel('counts'));
+    this.#left = new LeftRemovals(() => this.#applications.values());
     this.#accountLog = new AccountLog(store.sublevel('account-changes'));
     this.common = new HostBindings(REGISTRY, { options: {}, storage }, { isHere: row => row.storage !== undefined });
     this.#surroundings = {
@@ -66,6 +69,7 @@ export class Services {
         service: address => this.common.clientService(address),
         workOf: account => this.#workOf(account),
         announce: (from, change) => this.#announce(from, change),
+        takeRemoval: step => this.#left.beside(step),
         onChange: (from, name, keys) => this.#tellOthers(from, { name, ...(keys !== undefined && { keys }) }),
       },
       onClose: application => this.#forget(application),
@@ -89,7 +93,13 @@ export class Services {
     this.#usage.noteStored(account);
   }
 
+  /** Goes on with removals of accounts that a kill has interrupted. To be awaited before there are applications. */
+  resumeRemovals(): Promise<void> {
+    return this.#left.resume(this.#surroundings.objects.store);
+  }
+
   async close(): Promise<void> {
+    this.#left.close();
     for (const application of [...this.#applications.values()]) application.close();
     await this.common.close();
     await this.#usage.close();
@@ -119,6 +129,7 @@ export class Services {
     this.#budget ??= new HostBudget({ heapBytes, bufferBytes });
     return this.#accountLog.since(seenChange, () => {
       application.isGreeted = true;
+      this.#left.changed();
     });
   }
 

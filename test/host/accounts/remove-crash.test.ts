@@ -3,9 +3,10 @@ import { spawn } from 'node:child_process';
 import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
-import { EdgeHost } from '../../../src/index.js';
+import { EdgeHost, type EdgeHostOptions } from '../../../src/index.js';
 import { temporaryDirectory } from '../../bindings/bucket/stores.js';
 import { openStorage } from '../../limits/open-storage.js';
 import { newHost } from '../new-host.js';
@@ -31,14 +32,19 @@ async function filled(directory: string): Promise<void> {
 }
 
 /** Resolves with the last line. */
-async function removeAndKill(directory: string, line: string, turns: number): Promise<string> {
-  const child = spawn(process.execPath, [PROGRAM, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
+async function removeAndKill(
+  directory: string,
+  line: string,
+  pause: () => Promise<unknown>,
+  services: EdgeHostOptions['services'] = 'inline',
+): Promise<string> {
+  const child = spawn(process.execPath, [PROGRAM, directory, services], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = new Promise(resolve => child.once('exit', resolve));
   let last = '';
   for await (const text of createInterface({ input: child.stdout })) {
     last = text;
     if (text !== line) continue;
-    for (let turn = 0; turn < turns; turn++) await new Promise(resolve => setImmediate(resolve));
+    await pause();
     child.kill('SIGKILL');
   }
   await exited;
@@ -54,7 +60,10 @@ test('an account that is being removed is gone or whole after a kill, and its da
     const directory = join(await temporaryDirectory(t), 'copy');
     await cp(original, directory, { recursive: true });
     // Before its first step, in the middle of it, and while its objects go.
-    const last = await removeAndKill(directory, round % 3 === 2 ? 'removed' : 'ready', round * 60);
+    const turns = async (): Promise<void> => {
+      for (let turn = 0; turn < round * 60; turn++) await new Promise(resolve => setImmediate(resolve));
+    };
+    const last = await removeAndKill(directory, round % 3 === 2 ? 'removed' : 'ready', turns);
     const host = newHost(t, { storage: directory });
     const acme = host.account('acme');
     const sum = await acme.storage();
@@ -77,4 +86,31 @@ test('an account that is being removed is gone or whole after a kill, and its da
     t.is(entries.filter(entry => entry.isFile()).length, 0);
   }
   t.log([...seen].join(', '));
+});
+
+test('a removal whose application is killed is finished by another one, and no later opening takes it for one of the account that has its id by then', async t => {
+  t.timeout(120_000);
+  for (let round = 0; round < 4; round++) {
+    const directory = join(await temporaryDirectory(t), 'storage');
+    const two = newHost(t, { storage: directory, services: 'process', usage: false });
+    const before = two.account('acme');
+    await Promise.all(Array.from({ length: 100 }, (_, n) => before.bucket('files').put(`${n}`, `${n}`)));
+    await removeAndKill(directory, 'ready', () => delay(round * 8), 'process');
+    const files = (): Promise<string[]> =>
+      two
+        .account('acme')
+        .bucket('files')
+        .list()
+        .then(({ objects }) => objects.map(({ key }) => key));
+    // The account of before, whose removal was not begun, or one that was made after it.
+    const left = await files().catch(() => files());
+    t.true(left.length === 0 || left.length === 100, `${left.length} of 100 are left`);
+    await two.account('acme').bucket('files').put('new', 'one');
+    await two.close();
+    const three = newHost(t, { storage: directory, services: 'process', usage: false });
+    const { objects } = await three.account('acme').bucket('files').list();
+    t.deepEqual(objects.map(({ key }) => key).sort(), [...left, 'new'].sort());
+    t.log(`${left.length} left`);
+    await three.close();
+  }
 });

@@ -1,9 +1,9 @@
-/** Removes the account `acme` and says on stdout how far it is, until it is killed. */
+/** Removes the account `acme` and says on stdout how far it is, until it is killed: `node removes.js DIRECTORY [inline|process]`. */
 import { writeSync } from 'node:fs';
 import { EdgeHost } from '../../../src/index.js';
 
-const [storage = ''] = process.argv.slice(2);
-const host = new EdgeHost({ storage });
+const [storage = '', services] = process.argv.slice(2);
+const host = new EdgeHost({ storage, services: services === 'process' ? 'process' : 'inline' });
 const bucket = host.account('acme').bucket('files');
 await bucket.head('a');
 writeSync(1, 'ready\n');

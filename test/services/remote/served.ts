@@ -2,6 +2,7 @@
 import { bucketBinding } from '../../../src/bindings/bucket/bucket-binding.js';
 import type { BucketDirectory } from '../../../src/bindings/bucket/engine.js';
 import { bindingDirectories } from '../../../src/bindings/registry.js';
+import { EdgeError } from '../../../src/quotas/errors.js';
 import { localStore } from '../../../src/services/local-store.js';
 import { ConsumerSeats } from '../../../src/services/remote/serve/consumer-seats.js';
 import type { ServedObjects } from '../../../src/services/remote/serve/served-objects.js';
@@ -13,7 +14,14 @@ import type { Storage } from '../../../src/storage/storage.js';
 import { StoredHoursMeter } from '../../../src/usage/stored-bytes.js';
 import { UsageStore } from '../../../src/usage/usage-store.js';
 
-export function servedObjects(storage: Storage, buckets: (account: string) => BucketDirectory): ServedObjects {
+/** @param takeRemoval @default as without another application */
+export function servedObjects(
+  storage: Storage,
+  buckets: (account: string) => BucketDirectory,
+  takeRemoval: ServedObjects['takeRemoval'] = async () => {
+    throw new EdgeError('EDGE_CLOSED', 'There is no other application');
+  },
+): ServedObjects {
   const store = localStore(storage);
   const { records } = storage.context;
   const meter = new StoredHoursMeter(
@@ -34,6 +42,7 @@ export function servedObjects(storage: Storage, buckets: (account: string) => Bu
     seats: new ConsumerSeats(),
     locks: new KeyedMutex(),
     announce: async () => {},
+    takeRemoval,
     service: ({ account, config, limits }) => {
       if (typeof config !== 'string' || bucketBinding.remote === undefined) throw new TypeError('No such service');
       return bucketBinding.remote.service({ account, limits, shared }, config);

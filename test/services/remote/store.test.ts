@@ -4,6 +4,7 @@ import { EdgeError } from '../../../src/quotas/errors.js';
 import type { HostStore } from '../../../src/services/host-store.js';
 import { localStore } from '../../../src/services/local-store.js';
 import { RemoteStore } from '../../../src/services/remote/remote-store.js';
+import type { ServedObjects } from '../../../src/services/remote/serve/served-objects.js';
 import type { Storage } from '../../../src/storage/storage.js';
 import { bucketsOf, openBuckets } from '../../bindings/bucket/open-buckets.js';
 import { sampleBytes, temporaryDirectory } from '../../bindings/bucket/stores.js';
@@ -16,10 +17,14 @@ interface Opened {
   readonly pair: Pair;
 }
 
-async function open(t: ExecutionContext, location = ':memory:'): Promise<Opened> {
+async function open(
+  t: ExecutionContext,
+  location = ':memory:',
+  takeRemoval?: ServedObjects['takeRemoval'],
+): Promise<Opened> {
   const storage = await openBuckets(location);
   t.teardown(() => storage.close());
-  const pair = remotePair(servedObjects(storage, account => bucketsOf(storage, account)));
+  const pair = remotePair(servedObjects(storage, account => bucketsOf(storage, account), takeRemoval));
   const { application } = pair;
   return { storage, store: await RemoteStore.open({ connection: async () => application }), pair };
 }
@@ -122,18 +127,27 @@ for (const kind of KINDS) {
   });
 }
 
-test('a removal whose application is lost fails, and is left to the next one', async t => {
-  const { storage, store, pair } = await open(t);
-  await (await bucketsOf(storage, 'acme').open('files')).put('k', sampleBytes(100), {});
-  const removal = store.removeAccount('acme', {
-    error: new EdgeError('EDGE_ACCOUNT_REMOVED', 'gone'),
-    deleteData: true,
-    beside: async () => {
-      pair.application.close();
-    },
-  });
-  await t.throwsAsync(removal, { code: 'EDGE_SERVICES_LOST' });
-  await Promise.allSettled([storage.context.sums.whenEnded('acme')]);
-  t.deepEqual(await storage.unfinishedRemovals(), ['acme']);
-  t.deepEqual(await storage.context.sums.read('acme'), { bytes: 100, objects: 1 });
+test('the step of an application that is lost in a removal is taken by another one; without one the removal is left to the next opening', async t => {
+  for (const isThere of [true, false]) {
+    const steps: unknown[] = [];
+    const takeRemoval = async (step: unknown): Promise<void> => {
+      steps.push(step);
+      if (!isThere) throw new EdgeError('EDGE_CLOSED', 'There is no other application');
+    };
+    const { storage, store, pair } = await open(t, ':memory:', takeRemoval);
+    await (await bucketsOf(storage, 'acme').open('files')).put('k', sampleBytes(100), {});
+    const removal = store.removeAccount('acme', {
+      error: new EdgeError('EDGE_ACCOUNT_REMOVED', 'gone'),
+      deleteData: true,
+      beside: async () => {
+        pair.application.close();
+      },
+    });
+    await t.throwsAsync(removal, { code: 'EDGE_SERVICES_LOST' });
+    await Promise.allSettled([storage.context.sums.whenEnded('acme')]);
+    t.deepEqual(steps, [{ account: 'acme', deleteData: true }]);
+    t.deepEqual(await storage.unfinishedRemovals(), isThere ? [] : ['acme']);
+    const { objects } = await storage.context.sums.read('acme');
+    t.is(objects, isThere ? 0 : 1);
+  }
 });

@@ -32,7 +32,7 @@ export class RemoteServer {
       buckets: new ServedBuckets(account => objects.directories.buckets(account)),
       queues: new ServedQueues(account => objects.directories.queues(account), objects.seats),
       announce,
-      removals: new ServedRemovals(objects.store, announce),
+      removals: new ServedRemovals(objects, announce),
       services: new ServedServices(objects.service),
       locks: new ServedLocks(objects.locks),
       onChange: (name, keys) => objects.onChange?.(channel, name, keys),

@@ -5,6 +5,7 @@ import type { Channel } from '../../../protocol/channel.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { KeyedMutex } from '../../../storage/records/keyed-mutex.js';
 import type { AccountChange } from '../../account-changes.js';
+import type { RemovalStep } from '../../control.js';
 import type { HostStore } from '../../host-store.js';
 import type { OwnCount, ServiceAddress, UsageEntry } from '../calls.js';
 import type { ConsumerSeats } from './consumer-seats.js';
@@ -43,4 +44,6 @@ export interface ServedObjects {
   readonly onChange?: (from: Channel, database: string, keys: readonly string[] | undefined) => void;
   /** All applications follow what that of the channel changes of an account. Resolves when they have. */
   readonly announce: (from: Channel, change: AccountChange) => Promise<void>;
+  /** Takes the step of an application that is gone in a removal: server/left-removals.ts. */
+  readonly takeRemoval: (step: RemovalStep) => Promise<void>;
 }

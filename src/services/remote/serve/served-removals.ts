@@ -1,28 +1,32 @@
 /**
- * Removals of accounts of which one step is the application's. It is announced with the answer of `begin`, and reported by `finish`; a removal whose
- * application is lost in between fails, and is finished by the next one that opens the storage. The other applications have ended the account before.
+ * Removals of accounts of which one step is the application's. It is announced with the answer of `begin`, and reported by `finish`; when the application
+ * is lost in between, another one takes it. The other applications have ended the account before.
  */
 import { EdgeError } from '../../../quotas/errors.js';
 import type { AccountChange } from '../../account-changes.js';
-import type { HostStore } from '../../host-store.js';
 import type { RemovalOrder } from '../calls.js';
 import { lostError } from '../outgoing-call.js';
+import type { ServedObjects } from './served-objects.js';
 
 interface Removal {
+  readonly order: RemovalOrder;
   readonly removed: Promise<{ readonly deleted: Promise<void> }>;
   /** Ends the step of the application. */
   readonly proceed: (failure: Error | undefined) => void;
 }
 
 export class ServedRemovals {
-  readonly #store: HostStore;
+  readonly #objects: Pick<ServedObjects, 'store' | 'takeRemoval'>;
   readonly #announce: (change: AccountChange) => Promise<void>;
   readonly #removals = new Map<number, Removal>();
   #lastId = 0;
   #isClosed = false;
 
-  constructor(store: HostStore, announce: (change: AccountChange) => Promise<void>) {
-    this.#store = store;
+  constructor(
+    objects: Pick<ServedObjects, 'store' | 'takeRemoval'>,
+    announce: (change: AccountChange) => Promise<void>,
+  ) {
+    this.#objects = objects;
     this.#announce = announce;
   }
 
@@ -32,7 +36,8 @@ export class ServedRemovals {
     return await this.#begin(order);
   }
 
-  #begin({ account, code, message, deleteData }: RemovalOrder): Promise<number> {
+  #begin(order: RemovalOrder): Promise<number> {
+    const { account, code, message, deleteData } = order;
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       let proceed: Removal['proceed'] = () => {};
@@ -41,7 +46,7 @@ export class ServedRemovals {
       });
       // It is reported by the removal, if that comes to this step.
       beside.catch(() => {});
-      const removed = this.#store.removeAccount(account, {
+      const removed = this.#objects.store.removeAccount(account, {
         error: new EdgeError(code, message),
         deleteData,
         beside: () => {
@@ -49,7 +54,7 @@ export class ServedRemovals {
           return beside;
         },
       });
-      this.#removals.set(id, { removed, proceed });
+      this.#removals.set(id, { order, removed, proceed });
       removed.catch((error: unknown) => {
         this.#removals.delete(id);
         reject(error);
@@ -75,7 +80,11 @@ export class ServedRemovals {
   /** The application is gone. */
   close(): void {
     this.#isClosed = true;
-    for (const { proceed } of this.#removals.values()) proceed(lostError());
+    for (const { order, proceed } of this.#removals.values()) {
+      // Also when the application has taken its step: it may be repeated.
+      const { account, deleteData } = order;
+      this.#objects.takeRemoval({ account, deleteData }).then(() => proceed(undefined), proceed);
+    }
     this.#removals.clear();
   }
 
