@@ -208,7 +208,7 @@ test('new BindingRegistry() refuses rows that cannot be told apart, and argument
     methods: { big: { headBytes: MAX_CALL_HEAD_BYTES + 1 } },
     open: () => async () => ({ head: null }),
   };
-  t.throws(() => REGISTRY.with([counterBinding, other]), { instanceOf: TypeError, message: /the same number, 255/ });
+  t.throws(() => REGISTRY.with([counterBinding, other]), { instanceOf: TypeError, message: /the same number, 127/ });
   t.throws(() => REGISTRY.with([{ ...counterBinding, option: 'buckets' }]), { message: /the same option, buckets/ });
   t.throws(() => new BindingRegistry([implicit]), { instanceOf: RangeError, message: /big of implicit/ });
 });
