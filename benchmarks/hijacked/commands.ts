@@ -1,7 +1,8 @@
 /** The commands that start cells, changed so that an attacker's program runs behind everything that stands before a cell. */
-import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { buildSync } from 'esbuild';
 
 /** A program that is not a Node program, by its path, and its arguments. */
 export interface NativeProgram {
@@ -47,7 +48,19 @@ function foldersAbove(path: string): string[] {
   return parent === '/' || parent === path ? [] : [...foldersAbove(parent), parent];
 }
 
-/** A compiled module that imports the package's own code alone. A cell is started in the folder of that code, and may read nothing else. */
+/**
+ * A compiled module, with those beside it that it imports; of others the package's own code alone. A cell is started in the folder of that code, and may read
+ * nothing else.
+ */
 export function programText(module: URL): string {
-  return readFileSync(module, 'utf8').replaceAll(/(['"])(?:\.\.\/)+src\//g, '$1./');
+  const { outputFiles } = buildSync({
+    entryPoints: [fileURLToPath(module)],
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    external: ['../src/*', '../../src/*', '../../../src/*'],
+    write: false,
+  });
+  const text = outputFiles[0]?.text ?? '';
+  return text.replaceAll(/(['"])(?:\.\.\/)+src\//g, '$1./');
 }

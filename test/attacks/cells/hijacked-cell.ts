@@ -13,6 +13,8 @@ import { FrameType, HEADER_BYTES } from '../../../src/protocol/frame-layout.js';
 import { FrameWriter } from '../../../src/protocol/frame-writer.js';
 import { HostOpens, QUEUE_WORD_BYTES, SignalKind } from '../../../src/protocol/messages.js';
 import { descriptorTransport, socketTransport } from '../../../src/protocol/transport.js';
+import { call } from './call.js';
+import { answerCall, pipelines } from './pipelines.js';
 
 const CONTROL_FD = 3;
 const KIBIBYTE = 1024;
@@ -56,6 +58,10 @@ function startIsolate({ fd, callsFd }: LeaseDescriptors): void {
         const answer = JSON.stringify({ kind: 'loaded', handlers: ['fetch'], startupTimeMs: 1 });
         exchange.reply(200, answer, true, null, true);
       } else {
+        if (kind === HostOpens.Rpc) {
+          answerCall(channel, exchange);
+          return;
+        }
         const { pathname, searchParams, host } = new URL(head.split('\n')[1] ?? '');
         if (pathname === '/echo') {
           echo(exchange);
@@ -69,8 +75,9 @@ function startIsolate({ fd, callsFd }: LeaseDescriptors): void {
           ring(channel, exchange.id, host);
           return;
         }
-        if (pathname === '/calls') {
-          void hostileCalls(services ?? channel, exchange.id).then(summary => {
+        const calls = CALLS[pathname];
+        if (calls !== undefined) {
+          void calls(services ?? channel, exchange.id).then(summary => {
             exchange.reply(200, 'OK', false, summary, true);
             services?.signal(exchange.id, SignalKind.Done, '');
             channel.signal(exchange.id, SignalKind.Done, Buffer.alloc(8));
@@ -139,47 +146,6 @@ function hostileCalls(channel: Channel, invocation: number): Promise<string> {
   });
 }
 
-/** One call. What does not come to an end within a moment is given up. */
-function call(
-  channel: Channel,
-  service: number,
-  head: string,
-  isWhole: boolean,
-  done: (reply: string, reason: string | undefined) => void,
-): void {
-  let text = '';
-  const body = Buffer.from('[1,2,3]');
-  const exchange = channel.open(service, head, true, isWhole ? body : null, isWhole);
-  const end = (reason: string | undefined): void => {
-    clearTimeout(timer);
-    exchange.listener = undefined;
-    done(text, reason);
-  };
-  const timer = setTimeout(() => {
-    exchange.fail('Given up');
-    end('given up');
-  }, 500);
-  exchange.listener = {
-    onReply(_status, replied, first, isComplete) {
-      text += replied + first.toString('latin1');
-      if (isComplete) end(undefined);
-    },
-    onData() {
-      for (let piece = exchange.read(WINDOW_BYTES); piece !== undefined; piece = exchange.read(WINDOW_BYTES)) {
-        text += piece.toString('latin1');
-      }
-      if (exchange.incoming === 'ended') end(undefined);
-    },
-    onCredit() {},
-    onSent() {},
-    onStop() {},
-    onFail: reason => end(reason),
-  };
-  if (isWhole) return;
-  exchange.write(body);
-  if (text === '') exchange.end();
-}
-
 /** JSON of arguments, each with one member that is not what it should be. */
 function hostileArguments(usual: Readonly<Record<string, unknown>>): string[] {
   const deep = '['.repeat(60) + ']'.repeat(60);
@@ -210,7 +176,14 @@ function hostileArguments(usual: Readonly<Record<string, unknown>>): string[] {
   return all;
 }
 
+const CALLS: Readonly<Record<string, (channel: Channel, invocation: number) => Promise<string>>> = {
+  '/calls': hostileCalls,
+  '/pipelines': pipelines,
+};
+
 const URL_OF_NEIGHBOUR = 'http://neighbour.test/';
+/** Of the function itself, and of any account that has such a class. */
+const OBJECT = { c: 'Room', i: 'a'.repeat(64), s: 0 };
 const CALL_SHAPE = { p: ['method'], b: [7], f: [{ x: 1 }], s: false, i: 1 };
 /** Services, bindings, methods, and arguments that are in order. */
 const HOSTILE_CALLS: readonly (readonly [
@@ -249,6 +222,22 @@ const HOSTILE_CALLS: readonly (readonly [
   [ServiceId.Socket, '', 'startTls', { socket: 1, sentBytes: 0, readBytes: 0, serverName: null }],
   [ServiceId.Socket, '', 'finish', { socket: 1 }],
   [ServiceId.Kv, 'NOBODY', 'get', { key: 'secret' }],
+  [ServiceId.Sql, 'DB', 'query', { n: 1, r: true }],
+  [ServiceId.Sql, 'DB', 'exec', { n: 1 }],
+  [ServiceId.Sql, 'DB', 'export', {}],
+  [ServiceId.ObjectStorage, '', 'open', OBJECT],
+  [ServiceId.ObjectStorage, '', 'get', { ...OBJECT, x: true }],
+  [ServiceId.ObjectStorage, '', 'list', { ...OBJECT, l: 10, r: false, b: 0 }],
+  [ServiceId.ObjectStorage, '', 'write', { ...OBJECT, q: 0, n: 7, d: true, a: 1, x: true, u: true }],
+  [ServiceId.ObjectStorage, '', 'getAlarm', OBJECT],
+  [ServiceId.ObjectStorage, '', 'sql', { ...OBJECT, p: [1], z: 0 }],
+  [ServiceId.ObjectStorage, '', 'sqlRollback', { ...OBJECT, y: 0 }],
+  [ServiceId.ObjectCall, 'ROOM', 'call', { ...CALL_SHAPE, o: ['a'.repeat(64), 'name'] }],
+  [ServiceId.ObjectCall, 'ROOM', 'fetch', { method: 'GET', url: 'http://x/', headers: [], o: ['a'.repeat(64)] }],
+  [ServiceId.ObjectSockets, '', 'send', OBJECT],
+  [ServiceId.ObjectSockets, '', 'list', OBJECT],
+  [ServiceId.ObjectSockets, '', 'join', { s: 1 }],
+  [ServiceId.WebSocket, '', 'fetch', { method: 'GET', url: 'http://127.0.0.1:1/', headers: [] }],
 ];
 
 /** The connection to the services, where those have a process of their own. */

@@ -251,3 +251,37 @@ test.serial('an answer that waits is given up with its client, its time and its 
   while ((await Promise.resolve(worldOf('c').rpc.answer()).catch(errorCode)) !== 'answer');
   t.true(outcomes.includes('canceled') || outcomes.includes('responseStreamDisconnected'), `${outcomes}`);
 });
+
+test.serial(
+  'the input gate holds for methods of what an object has sent by reference, and for those called on by its results',
+  async t => {
+    const host = newHost(t, { services: 'inline' });
+    const fn = await host.load(
+      `import { StatefulObject, RpcTarget } from 'edgehost:workers';
+    const steps = [];
+    class Target extends RpcTarget { note(step) { steps.push(step); } }
+    export class A extends StatefulObject {
+      target() { return new Target(); }
+      hold() {
+        return this.ctx.blockConcurrencyWhile(async () => {
+          steps.push('closed');
+          await scheduler.wait(50);
+          steps.push('opens');
+        });
+      }
+      async steps() { return steps; }
+    }
+    export default { async fetch(request, env) {
+      const a = env.A.getByName('a');
+      const target = await a.target();
+      await Promise.all([a.hold(), target.note('by reference'), a.target().note('by a result'), target.note('again')]);
+      return Response.json(await a.steps());
+    } };`,
+      { name: 'held', objects: { A: 'A' } },
+    );
+    const response = await fn.fetch('http://x/');
+    const [closed, opens, ...notes]: string[] = JSON.parse(await response.text());
+    t.deepEqual([closed, opens], ['closed', 'opens']);
+    t.deepEqual(notes.sort(), ['again', 'by a result', 'by reference']);
+  },
+);
