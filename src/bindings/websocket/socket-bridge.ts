@@ -5,6 +5,7 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
+import { AccountPace, type PacedSocket } from './account-pace.js';
 import { countAssembly } from './assembly-budget.js';
 import type { BridgeOwner, BridgeWork, MessageOwner } from './bridge-owner.js';
 import { RECORD_HEAD_BYTES, RecordKind } from './calls.js';
@@ -29,7 +30,7 @@ const TRY_AGAIN_CODE = 1013;
 const TOO_BIG_CODE = 1009;
 const INTERNAL_CODE = 1011;
 
-export class SocketBridge {
+export class SocketBridge implements PacedSocket {
   readonly #ws: WebSocket;
   readonly #socket: Duplex;
   readonly #work: BridgeWork;
@@ -45,6 +46,7 @@ export class SocketBridge {
   /** Of messages that are not whole. */
   #assemblyBytes = 0;
   readonly #isServer: boolean;
+  readonly #pace: AccountPace;
   readonly #socketBytes: number;
   #chunkBytes = 0;
   #countedBytes = 0;
@@ -52,7 +54,6 @@ export class SocketBridge {
   /** The isolate takes no more for now. */
   #isBlocked = false;
   #isDraining = false;
-  #isPacing = false;
   /** Messages have no reader any more. */
   #isDeaf = false;
   #isOver = false;
@@ -69,6 +70,8 @@ export class SocketBridge {
     this.#ws = ws;
     this.#socket = socket;
     this.#work = work;
+    this.#pace = AccountPace.of(work.owner);
+    this.#pace.add(this);
     this.#owner = owner;
     this.#socketBytes = 'message' in owner ? MESSAGE_SOCKET_BYTES : SOCKET_BYTES;
     this.#maxMessageBytes = maxMessageBytes;
@@ -89,7 +92,7 @@ export class SocketBridge {
   /** The isolate takes more. */
   resume(): void {
     this.#isBlocked = false;
-    this.#pauseOrResume();
+    this.pauseOrResume();
   }
 
   /** Nothing is read for the isolate any more: messages are dropped. */
@@ -102,6 +105,7 @@ export class SocketBridge {
 
   #chunkCame(chunk: Buffer): void {
     const bytes = chunk.length + CHUNK_BYTES;
+    this.#pace.begins();
     this.#work.charge(HOST_COSTS.chunkMs + costOf(chunk.length, HOST_COSTS.movedMbMs));
     this.#chunkBytes = bytes;
     if (!countAssembly(this.#work.owner, bytes)) {
@@ -144,8 +148,8 @@ export class SocketBridge {
     process.nextTick(() => {
       this.#isFlushScheduled = false;
       this.#flush();
-      this.#pace();
-      this.#pauseOrResume();
+      this.#pace.read(this.#work);
+      this.pauseOrResume();
     });
   }
 
@@ -200,22 +204,24 @@ export class SocketBridge {
     if ('records' in this.#owner && !this.#owner.records(bytes, messages)) this.#isBlocked = true;
   }
 
-  /** An account that has used more of the host than its share waits. */
-  #pace(): void {
-    const turn = this.#isPacing ? undefined : this.#work.turn();
-    if (turn === undefined) return;
-    this.#isPacing = true;
-    void turn.then(() => {
-      this.#isPacing = false;
-      this.#pauseOrResume();
-    });
+  /** Pings are answered, so a client that does not read is not read from either. */
+  pauseOrResume(): void {
+    this.#awaitDrain();
+    if ((this.#isBlocked && !this.#isDeaf) || this.#isDraining || !this.#pace.mayRead(this)) {
+      this.#ws.pause();
+      if (!this.#isOver) this.#pace.paused(this);
+    } else {
+      this.#ws.resume();
+      this.#pace.resumed(this);
+    }
   }
 
-  /** Pings are answered, so a client that does not read is not read from either. */
-  #pauseOrResume(): void {
-    this.#awaitDrain();
-    if ((this.#isBlocked && !this.#isDeaf) || this.#isPacing || this.#isDraining) this.#ws.pause();
-    else this.#ws.resume();
+  get waitingBytes(): number {
+    return this.#socket.readableLength;
+  }
+
+  recount(): void {
+    this.#count();
   }
 
   // --- from the isolate to the network ---
@@ -273,7 +279,7 @@ export class SocketBridge {
     this.#socket.once('drain', () => {
       this.#isDraining = false;
       this.#count();
-      this.#pauseOrResume();
+      this.pauseOrResume();
       this.#owner.drained();
     });
   }
@@ -283,6 +289,7 @@ export class SocketBridge {
   #closed(code: number, reason: Buffer): void {
     this.#flush();
     this.#isOver = true;
+    this.#pace.remove(this);
     countAssembly(this.#work.owner, -this.#assemblyBytes);
     this.#assemblyBytes = 0;
     this.#count();
@@ -299,7 +306,11 @@ export class SocketBridge {
   #count(): void {
     const bytes = this.#isOver
       ? 0
-      : this.#socketBytes + this.#assemblyBytes + this.#batchBytes + this.#socket.writableLength;
+      : this.#socketBytes +
+        this.#assemblyBytes +
+        this.#batchBytes +
+        this.#socket.readableLength +
+        this.#socket.writableLength;
     if (bytes === this.#countedBytes) return;
     this.#work.countBytes(bytes - this.#countedBytes);
     this.#countedBytes = bytes;
