@@ -9,6 +9,7 @@ import { countAssembly } from './assembly-budget.js';
 import type { BridgeOwner, BridgeWork, MessageOwner } from './bridge-owner.js';
 import { RECORD_HEAD_BYTES, RecordKind } from './calls.js';
 import { closeRecord, lostRecord, RecordError, RecordReader, recordHead, writeRecordHead } from './record-codec.js';
+import { SOCKET_BOUNDS } from './ws-options.js';
 
 /** What Node holds of a chunk besides its bytes. */
 const CHUNK_BYTES = 256;
@@ -57,6 +58,8 @@ export class SocketBridge {
   #isDeaf = false;
   #isOver = false;
   #failure = '';
+  /** Ends a connection that is closing. */
+  #cutOff: NodeJS.Timeout | undefined;
 
   /** `isServer`: the other end is a client. */
   constructor(
@@ -75,6 +78,8 @@ export class SocketBridge {
     this.#count();
     // Before ws gets the chunk.
     socket.prependListener('data', (chunk: Buffer) => this.#chunkCame(chunk));
+    // ws then waits without a bound for an end that still has to take something.
+    socket.once('end', () => this.#endSoon());
     ws.on('message', (data, isBinary) => this.#messageCame(data, isBinary));
     ws.on('ping', data => this.#controlCame(data.length));
     ws.on('pong', data => this.#controlCame(data.length));
@@ -265,6 +270,12 @@ export class SocketBridge {
   end(code: number, reason: string): void {
     this.deafen();
     this.#ws.close(code, reason);
+    this.#endSoon();
+  }
+
+  #endSoon(): void {
+    if (this.#isOver) return;
+    this.#cutOff ??= setTimeout(() => this.#socket.destroy(), SOCKET_BOUNDS.closeMs).unref();
   }
 
   #awaitDrain(): void {
@@ -283,6 +294,7 @@ export class SocketBridge {
   #closed(code: number, reason: Buffer): void {
     this.#flush();
     this.#isOver = true;
+    clearTimeout(this.#cutOff);
     countAssembly(this.#work.owner, -this.#assemblyBytes);
     this.#assemblyBytes = 0;
     this.#count();
