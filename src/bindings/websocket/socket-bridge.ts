@@ -21,6 +21,8 @@ const SOCKET_BYTES = 8 * 1024;
 const MESSAGE_SOCKET_BYTES = 4608;
 /** What a message makes the host do beside its chunk. */
 const MESSAGE_MS = 0.004;
+/** What reading a chunk took is charged by the clock when it is more. */
+const UNMEASURED_MS = 0.5;
 /** A longer message is not copied into one buffer with others. */
 const COPIED_BYTES = 16 * 1024;
 const NO_CODE = 1005;
@@ -45,6 +47,13 @@ export class SocketBridge {
   #controls = 0;
   /** Of messages that are not whole. */
   #assemblyBytes = 0;
+  /** What ws reads chunks with. */
+  readonly #readers: readonly Function[];
+  /** Chunks that wait until the account may have them read. */
+  #unread: Buffer[] = [];
+  #unreadBytes = 0;
+  /** The connection has ended: ws takes the rest of it by itself. */
+  #isGone = false;
   readonly #isServer: boolean;
   readonly #socketBytes: number;
   #chunkBytes = 0;
@@ -76,8 +85,13 @@ export class SocketBridge {
     this.#socketBytes = 'message' in owner ? MESSAGE_SOCKET_BYTES : SOCKET_BYTES;
     this.#maxMessageBytes = maxMessageBytes;
     this.#count();
-    // Before ws gets the chunk.
-    socket.prependListener('data', (chunk: Buffer) => this.#chunkCame(chunk));
+    // ws gets a chunk when the account may have it read.
+    this.#readers = socket.listeners('data');
+    socket.on('data', (chunk: Buffer) => this.#chunkCame(chunk));
+    for (const reader of this.#readers) socket.off('data', reader as (chunk: Buffer) => void); // as the event calls it
+    socket.prependOnceListener('close', () => {
+      this.#isGone = true;
+    });
     // ws then waits without a bound for an end that still has to take something.
     socket.once('end', () => this.#endSoon());
     ws.on('message', (data, isBinary) => this.#messageCame(data, isBinary));
@@ -105,19 +119,48 @@ export class SocketBridge {
     this.resume();
   }
 
+  /** Chunks of all connections of an account may be there at once: each is read only when those before have been charged. */
   #chunkCame(chunk: Buffer): void {
-    const bytes = chunk.length + CHUNK_BYTES;
+    if (this.#isGone) return;
     this.#work.charge(HOST_COSTS.chunkMs + costOf(chunk.length, HOST_COSTS.movedMbMs));
+    this.#unread.push(chunk);
+    this.#unreadBytes += chunk.length + CHUNK_BYTES;
+    this.#pace();
+    if (this.#isPacing) {
+      this.#count();
+      this.#pauseOrResume();
+    } else this.#readUnread();
+  }
+
+  #readUnread(): void {
+    const chunks = this.#unread;
+    if (chunks.length === 0) return;
+    this.#unread = [];
+    this.#unreadBytes = 0;
+    for (const chunk of chunks) if (!this.#isGone && !this.#read(chunk)) return;
+    this.#count();
+    this.#flushLater();
+  }
+
+  /** False when the connection was ended, because the account holds too much. */
+  #read(chunk: Buffer): boolean {
+    const bytes = chunk.length + CHUNK_BYTES;
     this.#chunkBytes = bytes;
     if (!countAssembly(this.#work.owner, bytes)) {
       this.#failure = 'The account holds too much of messages that are not whole';
       this.#ws.close(TRY_AGAIN_CODE);
       this.#ws.terminate();
-      return;
+      return false;
     }
     this.#assemblyBytes += bytes;
-    this.#count();
-    this.#flushLater();
+    const messages = this.#batch.length + this.#controls;
+    const began = performance.now();
+    for (const reader of this.#readers) Reflect.apply(reader, this.#socket, [chunk]);
+    const tookMs = performance.now() - began;
+    // Frames of which many make one message are seen by the time that they take.
+    if (tookMs > UNMEASURED_MS)
+      this.#work.charge(Math.max(0, tookMs - MESSAGE_MS * (this.#batch.length + this.#controls - messages)));
+    return true;
   }
 
   #messageCame(data: unknown, isBinary: boolean): void {
@@ -212,6 +255,7 @@ export class SocketBridge {
     this.#isPacing = true;
     void turn.then(() => {
       this.#isPacing = false;
+      this.#readUnread();
       this.#pauseOrResume();
     });
   }
@@ -294,6 +338,7 @@ export class SocketBridge {
   #closed(code: number, reason: Buffer): void {
     this.#flush();
     this.#isOver = true;
+    this.#unread = [];
     clearTimeout(this.#cutOff);
     countAssembly(this.#work.owner, -this.#assemblyBytes);
     this.#assemblyBytes = 0;
@@ -311,7 +356,7 @@ export class SocketBridge {
   #count(): void {
     const bytes = this.#isOver
       ? 0
-      : this.#socketBytes + this.#assemblyBytes + this.#batchBytes + this.#socket.writableLength;
+      : this.#socketBytes + this.#unreadBytes + this.#assemblyBytes + this.#batchBytes + this.#socket.writableLength;
     if (bytes === this.#countedBytes) return;
     this.#work.countBytes(bytes - this.#countedBytes);
     this.#countedBytes = bytes;
