@@ -48,7 +48,7 @@ export class SocketBridge {
   /** Of messages that are not whole. */
   #assemblyBytes = 0;
   /** What ws reads chunks with. */
-  readonly #readers: readonly Function[];
+  readonly #readers: readonly ((chunk: Buffer) => void)[];
   /** Chunks that wait until the account may have them read. */
   #unread: Buffer[] = [];
   #unreadBytes = 0;
@@ -86,9 +86,9 @@ export class SocketBridge {
     this.#maxMessageBytes = maxMessageBytes;
     this.#count();
     // ws gets a chunk when the account may have it read.
-    this.#readers = socket.listeners('data');
+    this.#readers = socket.listeners('data') as ((chunk: Buffer) => void)[]; // as the event calls them
     socket.on('data', (chunk: Buffer) => this.#chunkCame(chunk));
-    for (const reader of this.#readers) socket.off('data', reader as (chunk: Buffer) => void); // as the event calls it
+    for (const reader of this.#readers) socket.off('data', reader);
     socket.prependOnceListener('close', () => {
       this.#isGone = true;
     });
@@ -155,7 +155,7 @@ export class SocketBridge {
     this.#assemblyBytes += bytes;
     const messages = this.#batch.length + this.#controls;
     const began = performance.now();
-    for (const reader of this.#readers) Reflect.apply(reader, this.#socket, [chunk]);
+    for (const reader of this.#readers) reader.call(this.#socket, chunk);
     const tookMs = performance.now() - began;
     // Frames of which many make one message are seen by the time that they take.
     if (tookMs > UNMEASURED_MS)
