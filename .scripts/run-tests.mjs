@@ -30,6 +30,7 @@ const SLOW = [
   'attacks/hijacked-cell',
   'attacks/hostile-calls',
   'host/objects/kill',
+  'host/ingress/websocket/socket-attacks',
   'services/process/connect-services',
   'services/process/services-process',
   'cli/dev',

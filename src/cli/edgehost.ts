@@ -43,6 +43,11 @@ const COMMANDS: readonly Listed[] = [
     load: async () => (await import('./sql.js')).SQL,
   },
   {
+    name: 'objects',
+    summary: 'list the stateful objects of an account of a running host',
+    load: async () => (await import('./objects.js')).OBJECTS,
+  },
+  {
     name: 'tail',
     summary: 'print what happens in an account of a running host',
     load: async () => (await import('./tail.js')).TAIL,

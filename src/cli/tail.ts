@@ -1,11 +1,10 @@
 /** `edgehost tail`: what happens in an account, from the management API of a host. */
 
+import { accountUrl, ask, TOKEN, tokenOf, urlBelow } from './management/account-api.js';
 import { readEvents, type ServerSentEvent } from './tail/server-sent-events.js';
 import { lineOf } from './tail/trace-text.js';
 import type { Syntax } from './terminal/arguments.js';
-import { CommandError, type CommandIo, command, textOf } from './terminal/command.js';
-
-const TOKEN = 'EDGEHOST_TOKEN';
+import { CommandError, type CommandIo, command } from './terminal/command.js';
 
 const SYNTAX = {
   name: 'tail',
@@ -27,7 +26,7 @@ taken from the environment variable ${TOKEN}.`,
 } as const satisfies Syntax;
 
 export const TAIL = command(SYNTAX, async ({ values, paths }, io) => {
-  const url = urlOf(paths[0] ?? '', {
+  const url = urlBelow(accountUrl(paths[0] ?? ''), '/tail', {
     function: values.function.join(','),
     outcome: values.outcome.join(','),
     method: values.method.join(','),
@@ -35,10 +34,7 @@ export const TAIL = command(SYNTAX, async ({ values, paths }, io) => {
     search: values.search ?? '',
     sample: values.sample ?? '',
   });
-  const token = io.env[TOKEN];
-  if (token === undefined || token === '') {
-    throw new CommandError(2, `There is no API token: set the environment variable ${TOKEN}`);
-  }
+  const token = tokenOf(io);
   const signal = io.stopSignal({ isForeground: true });
   try {
     // The API ends a stream after a while: what happens until the next one begins is missed.
@@ -51,29 +47,10 @@ export const TAIL = command(SYNTAX, async ({ values, paths }, io) => {
   return 0;
 });
 
-function urlOf(text: string, query: Readonly<Record<string, string>>): URL {
-  if (!URL.canParse(text) || !/^https?:/.test(text)) {
-    throw new CommandError(2, `${JSON.stringify(text)} is not the URL of an account in the management API`);
-  }
-  const url = new URL(text);
-  url.pathname = `${url.pathname.replace(/\/+$/, '')}/tail`;
-  for (const [name, value] of Object.entries(query)) if (value !== '') url.searchParams.set(name, value);
-  return url;
-}
-
 async function open(url: URL, token: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
-  let response: Response;
-  try {
-    response = await fetch(url, { headers: { authorization: `Bearer ${token}` }, signal, redirect: 'error' });
-  } catch (error) {
-    const cause = error instanceof Error && error.cause !== undefined ? `: ${textOf(error.cause)}` : '';
-    throw new CommandError(1, `Cannot reach ${url.origin}${cause}`, { cause: error });
-  }
-  if (response.ok && response.body !== null) return response.body;
-  throw new CommandError(
-    1,
-    `${url.origin} answered with status ${response.status}: ${(await response.text()).slice(0, 1000)}`,
-  );
+  const { body } = await ask(url, token, signal);
+  if (body !== null) return body;
+  throw new CommandError(1, `${url.origin} answered with nothing`);
 }
 
 function print({ type, data }: ServerSentEvent, isJson: boolean, io: CommandIo): void {

@@ -10,6 +10,7 @@ import { countAssembly } from './assembly-budget.js';
 import type { BridgeOwner, BridgeWork, MessageOwner } from './bridge-owner.js';
 import { RECORD_HEAD_BYTES, RecordKind } from './calls.js';
 import { closeRecord, lostRecord, RecordError, RecordReader, recordHead, writeRecordHead } from './record-codec.js';
+import { SOCKET_BOUNDS } from './ws-options.js';
 
 /** What Node holds of a chunk besides its bytes. */
 const CHUNK_BYTES = 256;
@@ -21,6 +22,8 @@ const SOCKET_BYTES = 8 * 1024;
 const MESSAGE_SOCKET_BYTES = 4608;
 /** What a message makes the host do beside its chunk. */
 const MESSAGE_MS = 0.004;
+/** What reading a chunk took is charged by the clock when it is more. */
+const UNMEASURED_MS = 0.5;
 /** A longer message is not copied into one buffer with others. */
 const COPIED_BYTES = 16 * 1024;
 const NO_CODE = 1005;
@@ -45,6 +48,13 @@ export class SocketBridge implements PacedSocket {
   #controls = 0;
   /** Of messages that are not whole. */
   #assemblyBytes = 0;
+  /** What ws reads chunks with. */
+  readonly #readers: readonly ((chunk: Buffer) => void)[];
+  /** Chunks that wait until the account may have them read. */
+  #unread: Buffer[] = [];
+  #unreadBytes = 0;
+  /** The connection has ended: ws takes the rest of it by itself. */
+  #isGone = false;
   readonly #isServer: boolean;
   readonly #pace: AccountPace;
   readonly #socketBytes: number;
@@ -58,6 +68,8 @@ export class SocketBridge implements PacedSocket {
   #isDeaf = false;
   #isOver = false;
   #failure = '';
+  /** Ends a connection that is closing. */
+  #cutOff: NodeJS.Timeout | undefined;
 
   /** `isServer`: the other end is a client. */
   constructor(
@@ -76,8 +88,15 @@ export class SocketBridge implements PacedSocket {
     this.#socketBytes = 'message' in owner ? MESSAGE_SOCKET_BYTES : SOCKET_BYTES;
     this.#maxMessageBytes = maxMessageBytes;
     this.#count();
-    // Before ws gets the chunk.
-    socket.prependListener('data', (chunk: Buffer) => this.#chunkCame(chunk));
+    // ws gets a chunk when the account may have it read.
+    this.#readers = socket.listeners('data') as ((chunk: Buffer) => void)[]; // as the event calls them
+    socket.on('data', (chunk: Buffer) => this.#chunkCame(chunk));
+    for (const reader of this.#readers) socket.off('data', reader);
+    socket.prependOnceListener('close', () => {
+      this.#isGone = true;
+    });
+    // ws then waits without a bound for an end that still has to take something.
+    socket.once('end', () => this.#endSoon());
     ws.on('message', (data, isBinary) => this.#messageCame(data, isBinary));
     ws.on('ping', data => this.#controlCame(data.length));
     ws.on('pong', data => this.#controlCame(data.length));
@@ -103,20 +122,46 @@ export class SocketBridge implements PacedSocket {
     this.resume();
   }
 
+  /** Chunks of all connections of an account may be there at once: each is read only when those before have been charged. */
   #chunkCame(chunk: Buffer): void {
-    const bytes = chunk.length + CHUNK_BYTES;
-    this.#pace.begins();
+    if (this.#isGone) return;
     this.#work.charge(HOST_COSTS.chunkMs + costOf(chunk.length, HOST_COSTS.movedMbMs));
+    this.#unread.push(chunk);
+    this.#unreadBytes += chunk.length + CHUNK_BYTES;
+    if (!this.#pace.mayRead(this)) this.#count();
+    this.pauseOrResume();
+  }
+
+  #readUnread(): void {
+    const chunks = this.#unread;
+    this.#unread = [];
+    this.#unreadBytes = 0;
+    this.#pace.begins();
+    for (const chunk of chunks) if (!this.#isGone && !this.#read(chunk)) return;
+    this.#count();
+    this.#flushLater();
+    this.#pace.read(this.#work);
+  }
+
+  /** False when the connection was ended, because the account holds too much. */
+  #read(chunk: Buffer): boolean {
+    const bytes = chunk.length + CHUNK_BYTES;
     this.#chunkBytes = bytes;
     if (!countAssembly(this.#work.owner, bytes)) {
       this.#failure = 'The account holds too much of messages that are not whole';
       this.#ws.close(TRY_AGAIN_CODE);
       this.#ws.terminate();
-      return;
+      return false;
     }
     this.#assemblyBytes += bytes;
-    this.#count();
-    this.#flushLater();
+    const messages = this.#batch.length + this.#controls;
+    const began = performance.now();
+    for (const reader of this.#readers) reader.call(this.#socket, chunk);
+    const tookMs = performance.now() - began;
+    // Frames of which many make one message are seen by the time that they take.
+    if (tookMs > UNMEASURED_MS)
+      this.#work.charge(Math.max(0, tookMs - MESSAGE_MS * (this.#batch.length + this.#controls - messages)));
+    return true;
   }
 
   #messageCame(data: unknown, isBinary: boolean): void {
@@ -206,6 +251,7 @@ export class SocketBridge implements PacedSocket {
 
   /** Pings are answered, so a client that does not read is not read from either. */
   pauseOrResume(): void {
+    if (this.#unread.length > 0 && this.#pace.mayRead(this)) this.#readUnread();
     this.#awaitDrain();
     if ((this.#isBlocked && !this.#isDeaf) || this.#isDraining || !this.#pace.mayRead(this)) {
       this.#ws.pause();
@@ -217,7 +263,7 @@ export class SocketBridge implements PacedSocket {
   }
 
   get waitingBytes(): number {
-    return this.#socket.readableLength;
+    return this.#unreadBytes + this.#socket.readableLength;
   }
 
   recount(): void {
@@ -271,6 +317,12 @@ export class SocketBridge implements PacedSocket {
   end(code: number, reason: string): void {
     this.deafen();
     this.#ws.close(code, reason);
+    this.#endSoon();
+  }
+
+  #endSoon(): void {
+    if (this.#isOver) return;
+    this.#cutOff ??= setTimeout(() => this.#socket.destroy(), SOCKET_BOUNDS.closeMs).unref();
   }
 
   #awaitDrain(): void {
@@ -290,6 +342,9 @@ export class SocketBridge implements PacedSocket {
     this.#flush();
     this.#isOver = true;
     this.#pace.remove(this);
+    this.#unread = [];
+    this.#unreadBytes = 0;
+    clearTimeout(this.#cutOff);
     countAssembly(this.#work.owner, -this.#assemblyBytes);
     this.#assemblyBytes = 0;
     this.#count();
@@ -306,11 +361,7 @@ export class SocketBridge implements PacedSocket {
   #count(): void {
     const bytes = this.#isOver
       ? 0
-      : this.#socketBytes +
-        this.#assemblyBytes +
-        this.#batchBytes +
-        this.#socket.readableLength +
-        this.#socket.writableLength;
+      : this.#socketBytes + this.waitingBytes + this.#assemblyBytes + this.#batchBytes + this.#socket.writableLength;
     if (bytes === this.#countedBytes) return;
     this.#work.countBytes(bytes - this.#countedBytes);
     this.#countedBytes = bytes;

@@ -1,5 +1,11 @@
 /** How the package ws is used, on both sides of a connection. */
 
+/** What bounds a connection, whoever has it. */
+export const SOCKET_BOUNDS = {
+  /** A peer that does not answer a close, or does not take what was sent before it, is cut off after so long. */
+  closeMs: 30_000,
+};
+
 export interface WsLimits {
   readonly maxPayload: number;
   /** No compression: a few bytes would become a message of any length, and each connection would hold windows of the codec. */
@@ -7,8 +13,15 @@ export interface WsLimits {
   /** Parts of one message, each of which is held by itself until it is whole. */
   readonly maxFragments: number;
   readonly maxBufferedChunks: number;
+  readonly closeTimeout: number;
 }
 
 export function wsLimits(maxMessageBytes: number): WsLimits {
-  return { maxPayload: maxMessageBytes, perMessageDeflate: false, maxFragments: 2048, maxBufferedChunks: 64 * 1024 };
+  return {
+    maxPayload: maxMessageBytes,
+    perMessageDeflate: false,
+    maxFragments: 2048,
+    maxBufferedChunks: 64 * 1024,
+    closeTimeout: SOCKET_BOUNDS.closeMs,
+  };
 }

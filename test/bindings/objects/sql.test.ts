@@ -2,9 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import { objectStorageOwner } from '../../../src/bindings/objects/store/object-storage-owner.js';
 import type { Service, ServiceReply } from '../../../src/bindings/service.js';
+import { SQL_LIMITS } from '../../../src/bindings/sql/limits.js';
 import { EdgeError, errorCode } from '../../../src/quotas/errors.js';
 import { OWN_WORK } from '../../../src/quotas/host/call-work.js';
 import { idOf, type OpenObjects, openObjects } from './open-objects.js';
@@ -150,4 +152,72 @@ test('calls that no client of ours makes are refused', async t => {
   }
   t.is(await client.sql('SELECT 1 AS x', { p: [1, 2], z: 3 }), '{"c":["x"],"r":[[1]],"w":0}');
   await client.call('sqlRollback', { y: 7 });
+});
+
+test.serial('a text that runs too long is ended and its time counts, while other objects go on', async t => {
+  const limits: { queryMs: number } = SQL_LIMITS;
+  const { queryMs } = limits;
+  t.teardown(() => {
+    limits.queryMs = queryMs;
+  });
+  const client = await opened(t);
+  await client.sql('CREATE TABLE t (x); INSERT INTO t VALUES (1)');
+  await client.write(0);
+  limits.queryMs = Number(process.env.EDGEHOST_TEST_SQL_MS ?? 1000);
+  let chargedMs = 0;
+  const work = {
+    ...OWN_WORK,
+    owner: {},
+    charge: (ms: number) => {
+      chargedMs += ms;
+    },
+  };
+  const { signal } = new AbortController();
+  const began = performance.now();
+  const endless = client.service({
+    method: 'sql',
+    args: { ...BASE, s: client.user, p: [], z: 0 },
+    body: Buffer.from(
+      JSON.stringify([
+        'INSERT INTO t VALUES (2); WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c',
+      ]),
+    ),
+    signal,
+    work,
+  });
+  let isOver = false;
+  const failed = t.throwsAsync(endless).finally(() => {
+    isOver = true;
+  });
+  // Another object of another account, all the while.
+  const beside = client.serviceOf('other');
+  const call = async (method: string, args: object, body?: string) =>
+    beside({
+      method,
+      args: { ...BASE, ...args },
+      body: body === undefined ? null : Buffer.from(body),
+      signal,
+      work: OWN_WORK,
+    });
+  const { s } = (await call('open', { s: 0 })).head as { readonly s: number }; // as OPEN answers
+  let texts = 0;
+  let slowestMs = 0;
+  while (!isOver || texts < 5) {
+    const from = performance.now();
+    await call('sql', { s, p: [], z: 0 }, JSON.stringify(['SELECT 1']));
+    slowestMs = Math.max(slowestMs, performance.now() - from);
+    texts++;
+    await new Promise(resolve => setTimeout(resolve, 20));
+  }
+  const error = await failed;
+  t.is(errorCode(error), 'EDGE_LIMIT_EXCEEDED');
+  t.regex(error?.message ?? '', /took longer than/);
+  t.log(
+    `ended after ${(performance.now() - began).toFixed(0)} ms, charged ${chargedMs.toFixed(0)} ms, ${texts} texts beside it, the slowest ${slowestMs.toFixed(0)} ms`,
+  );
+  t.true(chargedMs >= limits.queryMs * 0.9, `${chargedMs} ms were charged`);
+  t.true(texts >= 5);
+  // What was committed is there, and what the text had written is not.
+  await client.use();
+  t.is(await client.sql('SELECT count(*) AS n FROM t'), '{"c":["n"],"r":[[1]],"w":0}');
 });

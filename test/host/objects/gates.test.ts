@@ -9,7 +9,7 @@ import type { FunctionRpc } from '../../../src/host/calls/application-rpc.js';
 import { errorCode } from '../../../src/quotas/errors.js';
 import { portOf } from '../../servers.js';
 import { connected, nextMessage, serveSockets } from '../ingress/websocket/servers.js';
-import { newHost } from '../new-host.js';
+import { ISOLATIONS, newHost, textOf } from '../new-host.js';
 import { MARK, Valve } from './valve.js';
 
 const OBJECTS = `import { StatefulObject, RpcTarget } from 'edgehost:workers';
@@ -252,36 +252,64 @@ test.serial('an answer that waits is given up with its client, its time and its 
   t.true(outcomes.includes('canceled') || outcomes.includes('responseStreamDisconnected'), `${outcomes}`);
 });
 
-test.serial(
-  'the input gate holds for methods of what an object has sent by reference, and for those called on by its results',
-  async t => {
-    const host = newHost(t, { services: 'inline' });
-    const fn = await host.load(
-      `import { StatefulObject, RpcTarget } from 'edgehost:workers';
-    const steps = [];
-    class Target extends RpcTarget { note(step) { steps.push(step); } }
-    export class A extends StatefulObject {
-      target() { return new Target(); }
-      hold() {
-        return this.ctx.blockConcurrencyWhile(async () => {
-          steps.push('closed');
-          await scheduler.wait(50);
-          steps.push('opens');
-        });
-      }
-      async steps() { return steps; }
-    }
-    export default { async fetch(request, env) {
-      const a = env.A.getByName('a');
-      const target = await a.target();
-      await Promise.all([a.hold(), target.note('by reference'), a.target().note('by a result'), target.note('again')]);
-      return Response.json(await a.steps());
-    } };`,
-      { name: 'held', objects: { A: 'A' } },
-    );
-    const response = await fn.fetch('http://x/');
-    const [closed, opens, ...notes]: string[] = JSON.parse(await response.text());
-    t.deepEqual([closed, opens], ['closed', 'opens']);
-    t.deepEqual(notes.sort(), ['again', 'by a result', 'by reference']);
-  },
-);
+const WAITING = `import { StatefulObject, RpcTarget } from 'edgehost:workers';
+class Target extends RpcTarget {
+  constructor(object) { super(); this.object = object; }
+  async inc() { return this.object.inc(); }
+  seen(what) { this.object.seen.push(what); return this.object.seen.length; }
+}
+export class Counter extends StatefulObject {
+  seen = [];
+  target() { return new Target(this); }
+  listener() { return what => { this.seen.push(what); }; }
+  async inc() { const n = ((await this.ctx.storage.get('n')) ?? 0) + 1; this.ctx.storage.put('n', n); return n; }
+  async wait() {
+    const { storage } = this.ctx;
+    this.seen.push('begins');
+    await this.ctx.blockConcurrencyWhile(async () => { this.seen.push('closed'); await scheduler.wait(200); this.seen.push('opens'); });
+    return this.seen;
+  }
+  async store() {
+    this.seen.push('asks');
+    // Each is a round trip to the host: calls that have come would be delivered between them.
+    for (let n = 0; n < 50; n++) await this.ctx.storage.get('none' + n, { noCache: true });
+    this.seen.push('has');
+    return this.seen;
+  }
+}
+export default { async fetch(request, env) {
+  const stub = env.COUNTER.getByName('a');
+  const target = await stub.target();
+  const listener = await stub.listener();
+  const answers = await Promise.all(Array.from({ length: 40 }, (_, n) => n % 2 === 0 ? target.inc() : stub.inc()));
+  const waiting = stub.wait();
+  const late = [target.seen('target'), listener('listener'), stub.target().seen('pipelined')];
+  const seen = await waiting;
+  await Promise.all(late);
+  const storing = stub.store();
+  const more = [target.seen('target'), listener('listener'), target.seen('target')];
+  const stored = await storing;
+  await Promise.all(more);
+  return Response.json({ answers, seen, stored, last: await target.seen('last') });
+} };`;
+
+for (const isolation of ISOLATIONS) {
+  test.serial(
+    `the input gate: calls of what an object has handed out wait while it waits for its storage (${isolation})`,
+    async t => {
+      const host = newHost(t, { isolation });
+      const fn = await host.load(WAITING, { name: 'waiting', objects: { COUNTER: 'Counter' } });
+      const { answers, seen, stored, last } = JSON.parse(await textOf(fn.fetch('http://x/')));
+      // None has read what another one was about to overwrite.
+      t.deepEqual(
+        [...answers].sort((a, b) => a - b),
+        Array.from({ length: 40 }, (_, at) => at + 1),
+      );
+      t.deepEqual(seen.slice(0, 3), ['begins', 'closed', 'opens']);
+      const asks = stored.indexOf('asks');
+      t.deepEqual(stored.slice(asks, asks + 2), ['asks', 'has']);
+      // Each came in the end, and once.
+      t.is(last, 12);
+    },
+  );
+}

@@ -5,6 +5,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { SOCKET_BOUNDS } from '../../../bindings/websocket/ws-options.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
 import { isWebSocketRequest } from './handshake.js';
 
@@ -55,7 +56,7 @@ export class UpgradeConnection {
       if (this.#isTaken) return;
       response.detachSocket(socket as Socket);
       response.emit('close');
-      socket.end();
+      endSoon(socket);
     });
     socket.on('error', destroy);
     socket.on('data', this.#onData).on('end', this.#onEnd).on('close', this.#onClose);
@@ -100,6 +101,13 @@ export class UpgradeConnection {
     this.#share.bytes.countBuffers(bytes - this.#countedBytes);
     this.#countedBytes = bytes;
   }
+}
+
+/** All is said: node:http has forgotten the connection, and a client need not close it. */
+function endSoon(socket: Duplex): void {
+  socket.end(() => socket.destroy());
+  const cutOff = setTimeout(() => socket.destroy(), SOCKET_BOUNDS.closeMs).unref();
+  socket.once('close', () => clearTimeout(cutOff));
 }
 
 /** It stays with the connection for as long as that is open, so it holds nothing else. */
