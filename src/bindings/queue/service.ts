@@ -49,7 +49,7 @@ async function send(
     args,
     options.deliveryDelaySeconds ?? queue.info().deliveryDelaySeconds,
   );
-  work.charge(messages.length * HOST_COSTS.keyMs);
+  work.charge(messages.length * HOST_COSTS.messageMs);
   const total = lengths.reduce((sum, length) => sum + length, 0);
   // The bodies, and the records that they are copied to, until those are on disk.
   const heldBytes = 2 * total;

@@ -33,12 +33,14 @@ async function writeBatch(
   const batch = database.batch();
   for (const operation of operations) {
     if (operation.type === 'del') batch.del(operation.key);
-    else {
-      const { buffer, byteOffset, byteLength } = operation.value;
-      batch.put(operation.key, Buffer.from(buffer, byteOffset, byteLength));
-    }
+    else batch.put(operation.key, asBuffer(operation.value));
   }
   await batch.write(options);
+}
+
+/** Most values are one: another view of each would be half of the garbage of a batch. */
+function asBuffer(value: Uint8Array): Buffer {
+  return Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }
 
 /** Rejects with EDGE_STORAGE_LOCKED. LevelDB's repair takes no lock; opening does, before it reads any file. */

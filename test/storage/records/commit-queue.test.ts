@@ -55,7 +55,7 @@ test('commit() splits what waits into batches of a bounded size, and never one w
   const { batches, write } = heldWriter();
   const queue = new CommitQueue(write);
   const many = (count: number) => Array.from({ length: count }, (_, index) => del(`${index}`));
-  const commits = [1, 1000, 24, 1, 3000, 1].map(count => queue.commit(many(count)));
+  const commits = [1, 360, 24, 1, 3000, 1].map(count => queue.commit(many(count)));
   for (let index = 0; index < 5; index++) {
     batches[index]?.end();
     await turn();
@@ -63,7 +63,7 @@ test('commit() splits what waits into batches of a bounded size, and never one w
   await Promise.all(commits);
   t.deepEqual(
     batches.map(batch => batch.keys.length),
-    [1, 1024, 1, 3000, 1],
+    [1, 384, 1, 3000, 1],
   );
 });
 
