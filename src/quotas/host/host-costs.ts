@@ -27,9 +27,11 @@ export const HOST_COSTS = {
   /** One of many records that are read at once and returned in a page of a listing: 0.006. */
   nextRecordMs: 0.005,
   /** One commit, its part of the sync included: an object of 1 KB takes 0.07 over another and 0.11 when it is new. */
-  commitMs: 0.04,
+  commitMs: 0.06,
   /** One record written or deleted by a commit. */
   writtenRecordMs: 0.004,
+  /** A megabyte of records that commits write, to the log and to the tables that it becomes: a value of 10 KB takes 0.13 over one of 1 KB. */
+  writtenMbMs: 8,
   /** One message of a queue that is sent, beside its record: 0.029 with that, in batches of 100 messages of 1 KB. */
   messageMs: 0.022,
   /** One key or part that a call names, whether or not the call is refused. */

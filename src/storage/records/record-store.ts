@@ -298,7 +298,7 @@ const NOT_OPEN: ReadonlySet<string> = new Set([
 function writeMs(operations: readonly RecordOperation[]): number {
   let bytes = 0;
   for (const operation of operations) if (operation.type === 'put') bytes += operation.value.byteLength;
-  return HOST_COSTS.commitMs + operations.length * HOST_COSTS.writtenRecordMs + costOf(bytes, HOST_COSTS.fileMbMs);
+  return HOST_COSTS.commitMs + operations.length * HOST_COSTS.writtenRecordMs + costOf(bytes, HOST_COSTS.writtenMbMs);
 }
 
 function closedError(): EdgeError {
