@@ -115,7 +115,7 @@ for (const services of ['inline', 'process'] as const) {
       if (round === 0) t.log(summary);
       t.is(summary.texts, '');
       t.is(summary.answered + summary.failed, summary.calls);
-      t.true(summary.answered > 20 && summary.failed > 500, JSON.stringify(summary));
+      t.true(summary.failed > 500, JSON.stringify(summary));
     }
     // Of another account, which calls it with the leave of both.
     const outcomes = JSON.parse(await (await caller.fetch('http://x/')).text());
