@@ -128,8 +128,11 @@ export class SocketBridge implements PacedSocket {
     this.#work.charge(HOST_COSTS.chunkMs + costOf(chunk.length, HOST_COSTS.movedMbMs));
     this.#unread.push(chunk);
     this.#unreadBytes += chunk.length + CHUNK_BYTES;
-    if (!this.#pace.mayRead(this)) this.#count();
-    this.pauseOrResume();
+    if (this.#pace.mayRead(this)) this.#readUnread();
+    else {
+      this.#count();
+      this.pauseOrResume();
+    }
   }
 
   #readUnread(): void {

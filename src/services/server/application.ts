@@ -107,23 +107,27 @@ export class Application implements ChannelOwner, CallsOwner {
    * Resolves when the application has followed the change, or is gone. One that does not answer has its connection closed: it makes another one, and is told then.
    */
   async follow(change: ToldChange): Promise<void> {
-    const timeout = AbortSignal.timeout(FOLLOW_MS);
-    try {
-      await forward(this.channel, ServicesAsk.AccountChanged, changesText(change), null, timeout);
-    } catch {
-      this.close();
-    }
+    await this.#ask(ServicesAsk.AccountChanged, changesText(change)).catch(() => this.close());
   }
 
   /** As a helper of LeftRemovals. One that does not answer has its connection closed. */
   async takeRemoval(step: RemovalStep): Promise<boolean> {
-    const timeout = AbortSignal.timeout(FOLLOW_MS);
     try {
-      await forward(this.channel, ServicesAsk.RemovalLeft, JSON.stringify(step), null, timeout);
+      await this.#ask(ServicesAsk.RemovalLeft, JSON.stringify(step));
       return true;
     } catch (error) {
-      if (timeout.aborted) this.close();
       if (this.channel.isClosed) return false;
+      throw error;
+    }
+  }
+
+  /** Rejects as `forward` does. The connection of one that is stuck is closed. */
+  async #ask(kind: ServicesAsk, head: string): Promise<void> {
+    const timeout = AbortSignal.timeout(FOLLOW_MS);
+    try {
+      await forward(this.channel, kind, head, null, timeout);
+    } catch (error) {
+      if (timeout.aborted) this.close();
       throw error;
     }
   }

@@ -33,14 +33,12 @@ async function writeBatch(
   const batch = database.batch();
   for (const operation of operations) {
     if (operation.type === 'del') batch.del(operation.key);
-    else batch.put(operation.key, asBuffer(operation.value));
+    else {
+      const { buffer, byteOffset, byteLength } = operation.value;
+      batch.put(operation.key, Buffer.from(buffer, byteOffset, byteLength));
+    }
   }
   await batch.write(options);
-}
-
-/** Most values are one: another view of each would be half of the garbage of a batch. */
-function asBuffer(value: Uint8Array): Buffer {
-  return Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }
 
 /** Rejects with EDGE_STORAGE_LOCKED. LevelDB's repair takes no lock; opening does, before it reads any file. */

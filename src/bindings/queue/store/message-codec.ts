@@ -28,25 +28,8 @@ const ID_AT = 20;
 const BODY_AT = 36;
 const MAX_ATTEMPTS = 0xffff;
 
-export function encodeMessage(message: StoredMessage): Buffer {
-  return encodeInto(Buffer.allocUnsafe(BODY_AT + message.body.byteLength), message);
-}
-
-/** The records of messages that are written together, in one piece of memory. */
-export function encodeMessages(messages: readonly StoredMessage[]): Buffer[] {
-  let bytes = 0;
-  for (const { body } of messages) bytes += BODY_AT + body.byteLength;
-  const all = Buffer.allocUnsafeSlow(bytes);
-  let at = 0;
-  return messages.map(message => {
-    const end = at + BODY_AT + message.body.byteLength;
-    const record = encodeInto(all.subarray(at, end), message);
-    at = end;
-    return record;
-  });
-}
-
-function encodeInto(record: Buffer, { id, contentType, timestamp, since, attempts, body }: StoredMessage): Buffer {
+export function encodeMessage({ id, contentType, timestamp, since, attempts, body }: StoredMessage): Buffer {
+  const record = Buffer.allocUnsafe(BODY_AT + body.byteLength);
   record[0] = FORM;
   record[TYPE_AT] = CONTENT_TYPES.indexOf(contentType);
   record.writeUInt16LE(Math.min(attempts, MAX_ATTEMPTS), ATTEMPTS_AT);

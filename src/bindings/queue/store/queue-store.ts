@@ -18,7 +18,7 @@ import type {
 import { QueueError } from '../errors.js';
 import { QUEUE_LIMITS } from '../limits.js';
 import { type Lease, type LeaseCount, Leases } from './leases.js';
-import { bodyBytesOf, decodeMessage, encodeMessage, encodeMessages } from './message-codec.js';
+import { bodyBytesOf, decodeMessage, encodeMessage } from './message-codec.js';
 import { newMessageId } from './message-id.js';
 import { LAST, readPage } from './message-pages.js';
 import { dueOf, queueKeys } from './queue-keys.js';
@@ -122,10 +122,7 @@ export class QueueStore implements QueueEngine {
       attempts: 0,
       body,
     }));
-    const records = encodeMessages(placed);
-    const operations = placed.map(({ place }, index): RecordOperation => {
-      return { type: 'put', key: this.#keyOf(place), value: records[index] ?? NOTHING };
-    });
+    const operations = placed.map(message => this.#putOf(message));
     const space = storage.records.reserveSpace(operations);
     if (space !== undefined) await space;
     this.#check(method);
@@ -531,8 +528,6 @@ export class QueueStore implements QueueEngine {
     return found.length;
   }
 }
-
-const NOTHING = new Uint8Array(0);
 
 interface PlacedBytes {
   readonly place: string;
