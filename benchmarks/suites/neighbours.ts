@@ -9,7 +9,7 @@ const SPINNING = 'spinning';
 export const neighbours: Benchmark = {
   name: 'neighbours',
   measures:
-    'What good accounts notice of an offending one. First, calls one after the other while a function of another account spins. Then 20 good accounts, asked in turn at 200 requests a second, half of which compute and half put and get a byte, beside 4 functions of one account with 4 requests each that make the host work, or beside one whose cell was taken over and floods the host on one connection; latencies are counted from when a request was due.',
+    'What good accounts notice of an offending one. First, calls one after the other while a function of another account spins. Then 20 good accounts, asked in turn at 200 requests a second, half of which compute and half put and get a byte, beside 4 functions of one account with 4 requests each that make the host work, or beside one whose cell was taken over and floods the host on one connection, once the code of the host for what it calls is compiled; latencies are counted from when a request was due.',
   floor:
     'the same in alternating slices without the offender; for the spinning function also a bare server beside a bare loop on this machine.',
   programs: [SPINNING, ...[...PROGRAMS, ...FLOODS].map(({ name }) => name)],

@@ -196,7 +196,7 @@ export class Exchange implements BodyOwner {
     this.#cameWithHead = true;
   }
 
-  /** Keeps a copy of a body that came whole, to be read by `read`. */
+  /** Keeps a body that came whole, to be read by `read`. */
   buffer(body: Buffer): void {
     if (body.length > 0) this.#openIncoming().receiveWhole(body);
   }

@@ -105,10 +105,10 @@ export class IncomingBody implements SpliceTarget {
 
   // --- what the peer sends ---
 
-  /** Keeps a copy of a body that came whole with its head. */
+  /** Keeps a body that came whole with its head. */
   receiveWhole(bytes: Buffer): void {
     this.#state = 'ended';
-    this.#keep(Buffer.from(bytes));
+    this.#keep(bytes);
   }
 
   receiveData(chunk: Buffer): void {

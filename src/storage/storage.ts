@@ -28,7 +28,7 @@ export interface StorageOptions {
   readonly owners?: readonly StorageOwner[];
   /** Milliseconds since the epoch: the time that records carry, and by which they expire. @default Date.now */
   readonly now?: () => number;
-  /** Writes that grow the storage are refused with EDGE_STORAGE_FULL when less than this is free on the disk. @default 32 MiB */
+  /** Writes that grow the storage are refused with EDGE_STORAGE_FULL when less than this is free on the disk. @default 64 MiB */
   readonly reserveBytes?: number;
   /** The bound of all blobs together with ':memory:', in bytes. @default 1 GiB */
   readonly memoryLimitBytes?: number;

@@ -68,7 +68,7 @@ async function readable(files: BucketEngine, size: number, upTo: number): Promis
 
 /** Makes room for the log of LevelDB that becomes a table. */
 async function checkIndex(t: ExecutionContext, directory: string): Promise<void> {
-  await run('mount', ['-o', 'remount,size=160m', directory]);
+  await run('mount', ['-o', 'remount,size=200m', directory]);
   const { objects, index } = await keptIn(directory);
   t.true(objects.length > 0);
   t.deepEqual(index, indexOf(objects));
@@ -82,7 +82,7 @@ for (const [title, reserveBytes, size] of [
   ['records fill the whole disk', 0, 50_000],
 ] as const) {
   test(`put() rejects with EDGE_STORAGE_FULL and loses nothing when ${title}`, async t => {
-    const directory = await smallDisk(t, reserveBytes === 0 ? 40 : 72);
+    const directory = await smallDisk(t, reserveBytes === 0 ? 40 : 104);
     if (directory === undefined) return;
     const most = Math.ceil((60 * 2 ** 20) / size);
     let storage = await openBuckets(directory, { reserveBytes });
@@ -111,7 +111,7 @@ for (const [title, reserveBytes, size] of [
     // Deleting gives space back, and writing goes on, in the same opening.
     if (reserveBytes > 0) {
       await files.delete([...found].slice(0, 500).map(nameOf));
-      await run('mount', ['-o', 'remount,size=100m', directory]);
+      await run('mount', ['-o', 'remount,size=140m', directory]);
       await files.put('after', sampleBytes(size), {});
     }
     await storage.close();

@@ -1,4 +1,5 @@
 /** Answers the calls that functions make of `caches` (guest/web/cache): match, put and delete. */
+import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import { cancelBody } from '../cancel-body.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../service.js';
@@ -53,6 +54,9 @@ async function match(engine: CacheEngine, call: ServiceCall): Promise<ServiceRep
 /** RFC 9211: which cache has answered, and how. */
 const HIT = 'EdgeHost; hit';
 
+/** Loaded by the first response that is kept: most hosts keep none. */
+let rules: Promise<typeof import('./storing-rules.js')> | undefined;
+
 async function put(
   engine: CacheEngine,
   call: ServiceCall,
@@ -63,8 +67,9 @@ async function put(
   const cache = cacheOf(fields.cache);
   const url = checkUrl(fields.url);
   const { status, statusText, headers } = checkResponse(fields);
-  // Loaded by the first response that is kept: most hosts keep none.
-  const { putTerms } = await import('./storing-rules.js');
+  call.work.charge(HOST_COSTS.keptResponseMs);
+  rules ??= import('./storing-rules.js');
+  const { putTerms } = await rules;
   const terms = putTerms(status, headers);
   if (terms === undefined) {
     cancelBody(body);

@@ -32,6 +32,8 @@ export const HOST_COSTS = {
   writtenRecordMs: 0.004,
   /** A megabyte of records that commits write, to the log and to the tables that it becomes: a value of 10 KB takes 0.13 over one of 1 KB. */
   writtenMbMs: 8,
+  /** One response that a cache keeps, beside its records and its body: 0.3 with those of 10 KB. */
+  keptResponseMs: 0.1,
   /** One message of a queue that is sent, beside its record: 0.029 with that, in batches of 100 messages of 1 KB. */
   messageMs: 0.022,
   /** One key or part that a call names, whether or not the call is refused. */

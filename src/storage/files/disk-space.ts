@@ -6,7 +6,7 @@ import { EdgeError } from '../../quotas/errors.js';
  */
 export class DiskSpace {
   /** Two write buffers of LevelDB, and the tables of a compaction. */
-  static readonly DEFAULT_RESERVE_BYTES = 32 * 2 ** 20;
+  static readonly DEFAULT_RESERVE_BYTES = 64 * 2 ** 20;
   static readonly #ASK_AGAIN_BYTES = 8 * 2 ** 20;
   static readonly #ASK_AGAIN_MS = 1000;
 
