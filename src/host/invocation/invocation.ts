@@ -106,7 +106,9 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     // Also when it is over: what has come of the response may still wait for the client.
     this.exchange.fail('The client disconnected');
     if (this.#state === 'over') return;
-    this.#record.ended(this.#isAnswered ? 'responseStreamDisconnected' : 'canceled');
+    if (!this.#isAnswered) this.#record.ended('canceled');
+    // What a caller has of a method's value ends with it, disposed or not: that is no loss.
+    else if (this.#record.start.kind !== HostOpens.Rpc) this.#record.ended('responseStreamDisconnected');
     this.#leaveAnswering('abandoned');
   }
 

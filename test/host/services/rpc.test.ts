@@ -139,6 +139,27 @@ test('the target is disposed of when its last stub is', async t => {
   t.is((await over).outcome, 'ok');
 });
 
+test('a method is ok when its caller ends without disposing what it got, or never waited for it', async t => {
+  const host = newHost(t);
+  await host.load(API, { name: 'api' });
+  const fn = await host.load(
+    handler(
+      'await (await env.API.counter(5)).increment(); await env.API.counter(7).increment(); return new Response()',
+    ),
+    { name: 'caller', services: { API: 'api' } },
+  );
+  const outcomes: string[] = [];
+  const all = new Promise<void>(resolve => {
+    host.on('invocation', event => {
+      if (event.function === 'api') outcomes.push(event.outcome);
+      if (outcomes.length === 4) resolve();
+    });
+  });
+  await textOf(fn.fetch('http://x/'));
+  await all;
+  t.deepEqual(outcomes, ['ok', 'ok', 'ok', 'ok']);
+});
+
 test('the end of the caller ends what it holds', async t => {
   const host = newHost(t);
   const over = nextInvocation(host, event => event.function === 'api');
