@@ -25,11 +25,12 @@ export class CallSink implements ResponseSink {
   #invocation: Invocation | undefined;
   #exchange: Exchange | undefined;
   #wake: (() => void) | undefined;
-  #error: EdgeError | undefined;
+  #error: Error | undefined;
   #isFinished = false;
   readonly #onAbort = (): void => {
-    this.#reject(this.#signal?.reason);
-    this.#finish();
+    const reason: unknown = this.#signal?.reason;
+    const error = reason instanceof Error ? reason : new Error('The call was given up', { cause: reason });
+    this.fail(error);
     this.#invocation?.abort();
   };
 
@@ -88,8 +89,9 @@ export class CallSink implements ResponseSink {
     wake?.();
   }
 
-  fail(error: EdgeError): void {
-    this.#error = error;
+  /** Who waits for more of the body learns of it too. */
+  fail(error: Error): void {
+    this.#error ??= error;
     this.#reject(error);
     this.#finish();
     this.bodyReady();

@@ -1,6 +1,7 @@
 /** Calls of methods between functions: entrypoints, values, objects by reference. */
 import test from 'ava';
 import type { EdgeHost } from '../../../src/index.js';
+import { temporaryDirectory } from '../../bindings/bucket/stores.js';
 import { handler, ISOLATIONS, newHost, nextInvocation, textOf } from '../new-host.js';
 
 const WORKERS = `import { FunctionEntrypoint, RpcTarget } from 'edgehost:workers';`;
@@ -37,6 +38,7 @@ export default class extends FunctionEntrypoint {
   async request(r) { return [r.method, r.url, r.headers.get('x-a'), await r.text()]; }
   instance() { return new (class Own {})(); }
   undef() {}
+  fetch() { return new Response(new ReadableStream({ start(c) { c.enqueue(new Uint8Array(1)); } })); }
 }`;
 
 async function caller(host: EdgeHost, body: string, api = API): Promise<string> {
@@ -159,6 +161,25 @@ test('a method is ok when its caller ends without disposing what it got, or neve
   await all;
   t.deepEqual(outcomes, ['ok', 'ok', 'ok', 'ok']);
 });
+
+for (const services of ['inline', 'process'] as const) {
+  test(`what a caller leaves unread and undisposed is not held when it is over (${services})`, async t => {
+    const host = newHost(t, { services, ...(services === 'process' && { storage: await temporaryDirectory(t) }) });
+    const account = host.account('acme', { hostBytes: 2 ** 20 });
+    await account.load(API, { name: 'api' });
+    const fn = await account.load(
+      handler(`for (let i = 0; i < 4; i++) {
+        await env.API.counter(1).increment();
+        await env.API.counters();
+        await env.API.fetch('http://api/');
+      }
+      return new Response('done');`),
+      { name: 'caller', services: { API: 'api' } },
+    );
+    // Each call that is under way is counted with 5 KiB.
+    for (let round = 0; round < 40; round++) t.is(await textOf(fn.fetch('http://x/')), 'done');
+  });
+}
 
 test('the end of the caller ends what it holds', async t => {
   const host = newHost(t);
