@@ -1,7 +1,7 @@
 /** One queue on the storage: messages in and out, claims in memory. A kill ends all claims, and the messages are delivered again. */
 import type { CallWork } from '../../../quotas/host/call-work.js';
-import type { StorageBounds, StoredAccounting, StoredSum, SumChange } from '../../../storage/accounts/account-sum.js';
-import { parseSum, type RecordOperation } from '../../../storage/records/counts.js';
+import type { StorageBounds, StoredAccounting, StoredSum } from '../../../storage/accounts/account-sum.js';
+import type { RecordOperation } from '../../../storage/records/counts.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type {
   ClaimedMessage,
@@ -17,11 +17,12 @@ import type {
 } from '../broker.js';
 import { QueueError } from '../errors.js';
 import { QUEUE_LIMITS } from '../limits.js';
+import { Deletions } from './deletions.js';
 import { type Lease, type LeaseCount, Leases } from './leases.js';
-import { bodyBytesOf, decodeMessage, encodeMessage } from './message-codec.js';
 import { newMessageId } from './message-id.js';
-import { LAST, readPage } from './message-pages.js';
+import { LAST } from './message-pages.js';
 import { dueOf, queueKeys } from './queue-keys.js';
+import { type Backlog, QueueRecords } from './queue-records.js';
 import { QueueWindow, type ReadyMessage } from './queue-window.js';
 import { type Moved, readMoved, Settling, totalOf } from './settling.js';
 import { type Waiter, Waiters } from './waiters.js';
@@ -52,13 +53,9 @@ export interface QueueStoreParts {
 /** How soon those who wait are looked at again when the other queues of the account have all leases that it may have. */
 const LEASED_OUT_MS = 1000;
 
-/** Messages that one commit deletes when a queue is emptied: so few that the commits of other accounts come in between. */
-const PURGE_PAGE = 200;
-
 export class QueueStore implements QueueEngine {
   readonly #parts: QueueStoreParts;
-  /** Of the keys of its messages. */
-  readonly #prefix: string;
+  readonly #records: QueueRecords;
   readonly #window: QueueWindow;
   readonly #leases: Leases;
   readonly #waiters: Waiters;
@@ -66,24 +63,22 @@ export class QueueStore implements QueueEngine {
   readonly #attempts = new Map<string, number>();
   /** Places whose outcome is being written: each is written once. */
   readonly #settling = new Set<string>();
-  readonly #deleting = new Set<string>();
+  readonly #deletions: Deletions;
   #stored: StoredQueue;
-  /** What is on disk, with what is known to be written; undefined after a commit of which that is not known. */
-  #backlog: { bytes: number; objects: number } | undefined;
   #ended: Error | undefined;
-  #commits = 0;
-  #whenIdle: (() => void)[] = [];
   #isPumping = false;
 
   constructor(parts: QueueStoreParts) {
-    const { storage, stored, work } = parts;
+    const { storage, stored, sum, work } = parts;
     this.#parts = parts;
-    this.#prefix = queueKeys.messages(stored.id);
     this.#stored = stored;
-    this.#backlog = { ...parts.backlog };
     this.#window = new QueueWindow(storage.records, stored.id, work, storage.now);
     this.#leases = new Leases(storage.now, leases => this.#expired(leases), parts.leased);
     this.#waiters = new Waiters(() => this.#pump());
+    const [window, leases, attempts, settling] = [this.#window, this.#leases, this.#attempts, this.#settling];
+    const records = new QueueRecords(storage, stored.id, parts.backlog, () => window.forget());
+    this.#records = records;
+    this.#deletions = new Deletions({ storage, records, sum, window, leases, attempts, settling });
   }
 
   info(): QueueInfo {
@@ -122,7 +117,7 @@ export class QueueStore implements QueueEngine {
       attempts: 0,
       body,
     }));
-    const operations = placed.map(message => this.#putOf(message));
+    const operations = placed.map(message => this.#records.putOf(message));
     const space = storage.records.reserveSpace(operations);
     if (space !== undefined) await space;
     this.#check(method);
@@ -133,7 +128,7 @@ export class QueueStore implements QueueEngine {
       bounds,
       () => `send ${messages.length === 1 ? 'a message' : 'messages'} to queue "${name}"`,
     );
-    await this.#commit([...operations], added, change, work);
+    await this.#records.commit([...operations], added, change, work);
     this.arrived(placed);
     return placed.map(({ id }) => id);
   }
@@ -176,26 +171,16 @@ export class QueueStore implements QueueEngine {
 
   async metrics(work: CallWork): Promise<QueueMetrics> {
     this.#check('metrics');
-    const metrics = await this.#readBacklog(work);
-    if (metrics.backlogCount === 0) return metrics;
-    const [first] = await readPage(this.#parts.storage.records, this.#prefix, { from: '', end: LAST, size: 1 }, work);
-    return first === undefined ? metrics : { ...metrics, oldestMessageTimestamp: decodeMessage(first[1]).timestamp };
+    return this.#records.metrics(work);
   }
 
-  async backlog(): Promise<Backlog> {
-    if (this.#backlog !== undefined) return { backlogCount: this.#backlog.objects, backlogBytes: this.#backlog.bytes };
-    return this.#readBacklog(this.#parts.work);
-  }
-
-  async #readBacklog(work: CallWork): Promise<Backlog> {
-    const { records } = this.#parts.storage;
-    const { bytes, objects } = parseSum(await records.get(queueKeys.sum(this.#stored.id), work));
-    return { backlogCount: objects, backlogBytes: bytes };
+  backlog(): Promise<Backlog> {
+    return this.#records.backlog(this.#parts.work);
   }
 
   async purge(work: CallWork): Promise<number> {
     this.#check('purge');
-    return this.#purge(work, LAST);
+    return this.#deletions.purge(work, LAST);
   }
 
   /**
@@ -205,7 +190,7 @@ export class QueueStore implements QueueEngine {
   async expire(): Promise<number> {
     if (this.#ended !== undefined) return 0;
     const { now } = this.#parts.storage;
-    return this.#purge(this.#parts.work, queueKeys.due(now() - this.#stored.retentionSeconds * 1000));
+    return this.#deletions.purge(this.#parts.work, queueKeys.due(now() - this.#stored.retentionSeconds * 1000));
   }
 
   /** Refuses everything from now on, and resolves when no commit is under way. */
@@ -214,7 +199,7 @@ export class QueueStore implements QueueEngine {
     this.#waiters.rejectAll(error);
     this.#leases.clear();
     this.#window.forget();
-    while (this.#commits > 0) await new Promise<void>(resolve => this.#whenIdle.push(resolve));
+    await this.#records.idle();
   }
 
   /** The host closes: what waits is given up. What was claimed can still be settled. */
@@ -226,7 +211,7 @@ export class QueueStore implements QueueEngine {
   async remove(operations: readonly RecordOperation[]): Promise<void> {
     const { storage, work, name } = this.#parts;
     await this.end(new QueueError('delete', 10206, `there is no queue "${name.slice(0, 100)}" any more`));
-    await this.#purge(work, LAST);
+    await this.#deletions.purge(work, LAST);
     await storage.records.commit([...operations, { type: 'del', key: queueKeys.sum(this.#stored.id) }], work);
   }
 
@@ -238,50 +223,10 @@ export class QueueStore implements QueueEngine {
     if (first !== undefined) this.#pump();
   }
 
-  /** The operation that puts a message into this queue. */
-  #putOf(message: ReadyMessage): RecordOperation {
-    return { type: 'put', key: this.#keyOf(message.place), value: encodeMessage(message) };
-  }
-
-  #sumOf({ bytes, objects }: { readonly bytes: number; readonly objects: number }): RecordOperation {
-    return { type: 'sum', key: queueKeys.sum(this.#stored.id), bytes, objects };
-  }
-
-  #count({ bytes, objects }: StoredSum): void {
-    if (this.#backlog === undefined) return;
-    this.#backlog.bytes += bytes;
-    this.#backlog.objects += objects;
-  }
-
-  #keyOf(place: string): string {
-    return this.#prefix + place;
-  }
-
   /** @throws Error when the queue is gone */
   #check(method: string): void {
     if (this.#ended === undefined) return;
     throw this.#ended instanceof QueueError ? new QueueError(method, this.#ended.code) : this.#ended;
-  }
-
-  /** `own`: what it changes of the sum of this queue. */
-  async #commit(operations: RecordOperation[], own: StoredSum, change: SumChange, work: CallWork): Promise<void> {
-    if (own.objects !== 0) operations.push(this.#sumOf(own));
-    if (change.operation !== undefined) operations.push(change.operation);
-    this.#commits++;
-    try {
-      await this.#parts.storage.records.commit(operations, work);
-      change.done();
-      this.#count(own);
-    } catch (error) {
-      change.failed(true);
-      this.#backlog = undefined;
-      // It may be found when the storage is opened again.
-      this.#window.forget();
-      throw error;
-    } finally {
-      this.#commits--;
-      if (this.#commits === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
-    }
   }
 
   // --- out ---
@@ -354,7 +299,7 @@ export class QueueStore implements QueueEngine {
     while (batch.length < most) {
       const { first } = this.#window;
       if (first === undefined) break;
-      if (first.since < oldest || this.#deleting.has(first.place)) {
+      if (first.since < oldest || this.#deletions.has(first.place)) {
         this.#window.take();
         expired.push(first);
         continue;
@@ -383,7 +328,7 @@ export class QueueStore implements QueueEngine {
   /** What fails is tried again when the messages are read again. */
   #dropExpired(messages: readonly ReadyMessage[]): void {
     const records = messages.map(({ place, body }) => ({ place, bytes: body.byteLength }));
-    this.#delete(records, this.#parts.work).then(
+    this.#deletions.delete(records, this.#parts.work).then(
       () => this.#pump(),
       () => this.#window.forget(),
     );
@@ -418,7 +363,7 @@ export class QueueStore implements QueueEngine {
     const retried = plan.retries.filter(({ lease }) => lease.attempts <= maxRetries);
     const dead = deadLetterQueue === undefined ? [] : exhausted;
     const target = dead.length === 0 ? undefined : await this.#parts.sibling(deadLetterQueue ?? '');
-    const moved = await readMoved(this.#parts, this.#prefix, retried, dead);
+    const moved = await readMoved(this.#parts, this.#records.prefix, retried, dead);
     const gone = [...plan.acks, ...exhausted.map(({ lease }) => lease)];
     await this.#write(gone, moved, target, work);
     for (const { place } of [...gone, ...retried.map(({ lease }) => lease)]) {
@@ -445,9 +390,10 @@ export class QueueStore implements QueueEngine {
     work: CallWork,
   ): Promise<void> {
     const { sum } = this.#parts;
-    const operations: RecordOperation[] = gone.map(({ place }) => ({ type: 'del', key: this.#keyOf(place) }));
+    const records = this.#records;
+    const operations: RecordOperation[] = gone.map(({ place }) => records.delOf(place));
     for (const message of moved.retried) {
-      operations.push({ type: 'del', key: this.#keyOf(message.from) }, this.#putOf(message));
+      operations.push(records.delOf(message.from), records.putOf(message));
     }
     if (operations.length === 0) return;
     const ready = sum.ready();
@@ -457,11 +403,11 @@ export class QueueStore implements QueueEngine {
     const deadSum = totalOf(moved.dead.map(({ body }) => body.byteLength));
     if (target !== undefined && deadSum.objects > 0) {
       target.#check('send');
-      operations.push(...moved.dead.map(message => target.#putOf(message)), target.#sumOf(deadSum));
+      operations.push(...moved.dead.map(message => target.#records.putOf(message)), target.#records.sumOf(deadSum));
     }
     const change = sum.change({ bytes: deadSum.bytes - removed.bytes, objects: deadSum.objects - removed.objects });
-    await this.#commit(operations, { bytes: -removed.bytes, objects: -removed.objects }, change, work);
-    if (target !== undefined) target.#count(deadSum);
+    await records.commit(operations, { bytes: -removed.bytes, objects: -removed.objects }, change, work);
+    if (target !== undefined) target.#records.count(deadSum);
   }
 
   /** The claims are over, and nothing was written of them. */
@@ -472,69 +418,7 @@ export class QueueStore implements QueueEngine {
       this.#window.returned(lease.place);
     }
   }
-
-  // --- removing ---
-
-  /** Deletes the messages whose places are before `end`, but not those whose outcome is being written. */
-  async #purge(work: CallWork, end: string): Promise<number> {
-    const prefix = this.#prefix;
-    const { records } = this.#parts.storage;
-    let deleted = 0;
-    for (let from = ''; ; ) {
-      const page = await readPage(records, prefix, { from, end, size: PURGE_PAGE }, work);
-      const last = page.at(-1);
-      if (last === undefined) return deleted;
-      const messages = page.map(([key, record]) => ({ place: key.slice(prefix.length), bytes: bodyBytesOf(record) }));
-      deleted += await this.#delete(messages, work);
-      from = `${last[0].slice(prefix.length)}\0`;
-    }
-  }
-
-  /** One message is deleted once, whoever else is about to: what is not there any more does not count. */
-  async #delete(messages: readonly PlacedBytes[], work: CallWork): Promise<number> {
-    const mine = messages.filter(({ place }) => !this.#settling.has(place) && !this.#deleting.has(place));
-    if (mine.length === 0) return 0;
-    for (const { place } of mine) {
-      this.#deleting.add(place);
-      this.#leases.deletePlace(place);
-    }
-    try {
-      return await this.#deleteMarked(mine, work);
-    } catch (error) {
-      this.#window.forget();
-      throw error;
-    } finally {
-      for (const { place } of mine) {
-        this.#deleting.delete(place);
-        this.#attempts.delete(place);
-        this.#window.settled(place);
-      }
-    }
-  }
-
-  async #deleteMarked(messages: readonly PlacedBytes[], work: CallWork): Promise<number> {
-    const { storage, sum } = this.#parts;
-    await storage.records.awaitRecovery(work);
-    const keys = messages.map(({ place }) => this.#keyOf(place));
-    const there = await storage.records.getMany(keys, undefined, work);
-    const found = messages.filter((_, index) => there[index] !== undefined);
-    if (found.length === 0) return 0;
-    const ready = sum.ready();
-    if (ready !== undefined) await ready;
-    const removed = totalOf(found.map(({ bytes }) => bytes));
-    const minus = { bytes: -removed.bytes, objects: -removed.objects };
-    const operations: RecordOperation[] = found.map(({ place }) => ({ type: 'del', key: this.#keyOf(place) }));
-    await this.#commit(operations, minus, sum.change(minus), work);
-    return found.length;
-  }
 }
-
-interface PlacedBytes {
-  readonly place: string;
-  readonly bytes: number;
-}
-
-type Backlog = Omit<QueueMetrics, 'oldestMessageTimestamp'>;
 
 /** When the message could be delivered first: a place begins with it. */
 function readyAt({ place }: ReadyMessage): number {
