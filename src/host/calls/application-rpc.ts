@@ -18,7 +18,7 @@ import type { InvocationTarget } from '../invocation/function-runner.js';
 import type { Peer, SharedObject } from '../invocation/peers.js';
 import { checkAnswer } from './call-heads.js';
 import type { CalleeAnswer } from './call-sink.js';
-import { objectsOf } from './function-calls.js';
+import { objectsOf } from './passed-objects.js';
 import { run, runIn, StartOfCall } from './run-call.js';
 
 /** The entrypoint that the application calls, and how. */
@@ -88,7 +88,7 @@ async function transmit(
   }, body);
   try {
     const head = checkAnswer(answer.head);
-    const objects = callee === undefined ? [] : objectsOf(callee, head.f);
+    const objects = objectsOf(callee, head.f);
     return await receive(head, answer.body, objects, name);
   } catch (error) {
     cancelBody(answer.body);

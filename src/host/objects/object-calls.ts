@@ -6,9 +6,11 @@ import { MAX_PASSED_NAME, type ObjectFailure } from '../../bindings/objects/call
 import { isIdOf, namespaceKey } from '../../bindings/objects/object-id.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
+import { type CallRules, deeper } from '../calls/call-rules.js';
 import { thrownBy } from '../calls/call-sink.js';
 import { isCalling } from '../calls/calling-origin.js';
-import { type CallRules, callMethod, deeper, type FindCallee, fetchFrom } from '../calls/function-calls.js';
+import { type FindCallee, fetchFrom } from '../calls/function-calls.js';
+import { callMethod } from '../calls/method-call.js';
 import { type ObjectName, type ObjectRules, objectsOf } from './object-runner.js';
 
 const RULES: CallRules = { failed: objectFailure, next: deeper };
