@@ -83,13 +83,24 @@ export class SqlPool {
       onOverload();
       taken.stop();
     };
-    const timer = setTimeout(() => {
-      isSlow = true;
-      taken.lower();
-      leavePlace();
-      this.#slow.add(owner, overload);
-    }, SLOW_MS);
-    timer.unref();
+    let timer: NodeJS.Timeout;
+    const watch = (): void => {
+      timer = setTimeout(() => {
+        // Until it has started, nothing of the object runs.
+        if (!wasReady) {
+          wasReady = taken.isReady;
+          watch();
+          return;
+        }
+        isSlow = true;
+        taken.lower();
+        leavePlace();
+        this.#slow.add(owner, overload);
+      }, SLOW_MS);
+      timer.unref();
+    };
+    let wasReady = taken.isReady;
+    watch();
     let hasLeft = false;
     return {
       process: taken,

@@ -65,6 +65,10 @@ export class SqlProcess {
     return this.#process.isEnding;
   }
 
+  get isReady(): boolean {
+    return this.#process.isReady;
+  }
+
   /** A path that no other database of it has. */
   newPath(): string {
     return join(this.#directory, `${++this.#files}.sqlite`);

@@ -59,6 +59,13 @@ export interface FatalHead {
   readonly fatal: string;
 }
 
+/** The first message of a process: it has started. */
+export const READY = { ready: true } as const;
+
+export function isReady(head: unknown): boolean {
+  return typeof head === 'object' && head !== null && 'ready' in head;
+}
+
 const LENGTHS = 8;
 const WHOLE_BYTES = 64 * 1024;
 /** The largest message that is in order: a result, or a call, and its head. */

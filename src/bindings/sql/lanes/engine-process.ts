@@ -5,7 +5,7 @@ import { constants, setPriority } from 'node:os';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { EdgeError } from '../../../quotas/errors.js';
-import { FrameReader, frame } from '../engine/frames.js';
+import { FrameReader, frame, isReady } from '../engine/frames.js';
 
 /** Of JavaScript, beside SQLite's memory. */
 const FLAGS = ['--no-warnings', '--max-old-space-size=192', '--max-semi-space-size=4'];
@@ -17,6 +17,8 @@ const MAX_WORD_CHARACTERS = 200;
 export class EngineProcess {
   /** What it said at its end: JSON of a reason and a job; empty when it ended without a word. */
   lastWord = '';
+  /** It has started: from here on its time is that of what it runs. */
+  isReady = false;
   /** It is about to end, or has ended. */
   isEnding = false;
   readonly ended: Promise<void>;
@@ -47,7 +49,10 @@ export class EngineProcess {
     this.#child = child;
     this.#control = child.stdio[3] as Socket; // as stdio above says
     this.#messages = child.stdio[4] as Socket; // as stdio above says
-    const reader = new FrameReader(onMessage);
+    const reader = new FrameReader((head, payload) => {
+      if (!this.isReady && isReady(head)) this.isReady = true;
+      else onMessage(head, payload);
+    });
     this.#messages.on('data', (chunk: Buffer) => {
       try {
         reader.push(chunk);

@@ -110,6 +110,8 @@ export class LanePool {
     }
     const now = performance.now();
     for (const group of this.#groups) {
+      // Until its process has started, nothing of it runs.
+      if (group.lane?.isReady === false) group.beganAt = now;
       if (!group.isSlow && now - group.beganAt > SLOW_MS) this.#beSlow(group);
       group.hooks.onTick(now);
     }

@@ -61,6 +61,10 @@ export class Lane {
     return this.#process.isEnding;
   }
 
+  get isReady(): boolean {
+    return this.#process.isReady;
+  }
+
   get isIdle(): boolean {
     return this.#running === undefined && !this.isEnding;
   }
