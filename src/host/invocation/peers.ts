@@ -109,8 +109,9 @@ export class Peer {
     return this.#isOver || !this.isolate.isUsable;
   }
 
-  /** The object that it has sent under this number. */
+  /** The object that it has sent under this number. What comes of it when it is over is for nobody, and is not kept. */
   share(id: number): SharedObject {
+    if (this.#isOver) return new SharedObject(this, id);
     const known = this.#sent.get(id);
     if (known !== undefined) return known;
     if (this.#sent.size >= MAX_STUBS) {
