@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceBody } from '../bindings/service.js';
+import { closeWithConnection } from '../quotas/pipelined-responses.js';
 import type { S3RawRequest, S3RawResponse } from './wire/request.js';
 
 /** The endpoint for node:http, the exact one: the request target and the headers are those of the wire. */
@@ -12,6 +13,7 @@ export function createListener(
   options: { readonly awaitsContinue: boolean },
 ): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
+    closeWithConnection(request, response);
     serve(handle, request, response, options.awaitsContinue).catch(() => {
       // The status is sent or the client is gone: a cut connection is the only way left to say that the body failed.
       response.destroy();

@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import { INLINE_BODY_BYTES } from '../../protocol/frame-layout.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
+import { closeWithConnection } from '../../quotas/pipelined-responses.js';
 import { BodyCounter, checkRequestHead } from '../../quotas/request-checks.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
@@ -94,6 +95,7 @@ export function createListener(
     next?: Next,
     connection?: UpgradeConnection,
   ): void => {
+    closeWithConnection(request, response);
     try {
       const target = readTarget(request, trustProxy);
       const route = find(target.host, target.path);

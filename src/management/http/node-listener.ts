@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
+import { closeWithConnection } from '../../quotas/pipelined-responses.js';
 import { ApiError, envelopeResponse, failure } from './envelope.js';
 
 type FetchHandler = (request: Request, info: { readonly clientAddress?: string }) => Promise<Response>;
@@ -14,6 +15,7 @@ const LINGER_BYTES = 1024 ** 2;
 
 export function nodeListener(fetch: FetchHandler): (request: IncomingMessage, response: ServerResponse) => void {
   return (incoming, outgoing) => {
+    closeWithConnection(incoming, outgoing);
     void answer(fetch, incoming, outgoing).catch(() => {
       // The client is gone, or the response broke off, so no error can be sent.
       outgoing.destroy();

@@ -183,6 +183,39 @@ test('listener() tells a response that the client left midway', async t => {
   t.is((await event).outcome, 'responseStreamDisconnected');
 });
 
+test('listener() cancels requests that wait behind another on a connection that the client ends', async t => {
+  const host = newHost(t);
+  const origin = await serving(
+    t,
+    handler(`if (new URL(request.url).pathname === '/body')
+        return new Response(new ReadableStream({ pull(c) { c.enqueue(new Uint8Array(65536)) } }));
+      console.log('begun');
+      return new Promise(() => {});`),
+    host,
+  );
+  const outcomes: string[] = [];
+  const over = new Promise<void>(resolve => {
+    host.on('invocation', ({ outcome }) => {
+      outcomes.push(outcome);
+      if (outcomes.length === 4) resolve();
+    });
+  });
+  let begun = 0;
+  const allBegun = new Promise<void>(resolve => {
+    host.on('log', () => {
+      if (++begun === 2) resolve();
+    });
+  });
+  const { port, hostname } = new URL(origin);
+  const client = net.connect(Number(port), hostname).on('error', () => {});
+  for (const path of ['/', '/body', '/', '/body'])
+    client.write(`GET ${path} HTTP/1.1\r\nhost: ${hostname}:${port}\r\n\r\n`);
+  await allBegun;
+  client.destroy();
+  await over;
+  t.deepEqual(new Set(outcomes), new Set(['canceled', 'responseStreamDisconnected']));
+});
+
 test('listener() never sends more or fewer bytes than a declared length', async t => {
   const origin = await serving(
     t,

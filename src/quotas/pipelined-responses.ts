@@ -1,0 +1,32 @@
+/**
+ * Responses of requests that a client has sent before it had the answer to an earlier one on its connection. Until their turn comes they have no connection of
+ * their own, and node:http does not say of them that the client has gone: what is done for them would never end.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** By connection: one listener for all of them. */
+const waiting = new WeakMap<Socket, Set<ServerResponse>>();
+
+/** From here on the response closes with its connection, also while it waits for those before it. To be called when the request comes. */
+export function closeWithConnection({ socket }: IncomingMessage, response: ServerResponse): void {
+  if (response.socket !== null) return;
+  let responses = waiting.get(socket);
+  if (responses === undefined) {
+    const all = new Set<ServerResponse>();
+    responses = all;
+    waiting.set(socket, all);
+    socket.once('close', () => {
+      for (const each of all) close(each);
+    });
+  }
+  responses.add(response);
+  response.once('close', () => responses.delete(response));
+}
+
+/** One that has got the connection meanwhile, or has been sent, is closed by node:http. */
+function close(response: ServerResponse): void {
+  if (response.socket !== null || response.writableFinished) return;
+  response.destroy();
+  response.emit('close');
+}
