@@ -1,6 +1,6 @@
 /**
  * Responses of requests that a client has sent before it had the answer to an earlier one on its connection. Until their turn comes they have no connection of
- * their own, and node:http does not say of them that the client has gone: what is done for them would never end.
+ * their own, and node:http before Node 24 does not say of them that the client has gone: what is done for them would never end.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -17,7 +17,11 @@ export function closeWithConnection({ socket }: IncomingMessage, response: Serve
     responses = all;
     waiting.set(socket, all);
     socket.once('close', () => {
-      for (const each of all) close(each);
+      for (const each of all) if (!isOver(each)) each.destroy();
+      // Those of Node 24 and later say so by themselves, before this.
+      setImmediate(() => {
+        for (const each of all) if (!isOver(each)) each.emit('close');
+      });
     });
   }
   responses.add(response);
@@ -25,8 +29,6 @@ export function closeWithConnection({ socket }: IncomingMessage, response: Serve
 }
 
 /** One that has got the connection meanwhile, or has been sent, is closed by node:http. */
-function close(response: ServerResponse): void {
-  if (response.socket !== null || response.writableFinished) return;
-  response.destroy();
-  response.emit('close');
+function isOver({ socket, writableFinished }: ServerResponse): boolean {
+  return socket !== null || writableFinished;
 }

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import http, { type ServerResponse } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { closeWithConnection } from '../../src/quotas/pipelined-responses.js';
 
@@ -45,7 +46,7 @@ test('closeWithConnection() closes every response of a connection that ends, onc
   const socket = responses[0]?.socket;
   client.destroy();
   if (socket !== null && socket !== undefined) await once(socket, 'close');
-  await new Promise(resolve => setImmediate(resolve));
+  await pause(10);
   t.deepEqual(
     closed.sort((a, b) => a - b),
     Array.from({ length: 30 }, (_, index) => index),
