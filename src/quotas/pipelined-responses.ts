@@ -10,22 +10,27 @@ const waiting = new WeakMap<Socket, Set<ServerResponse>>();
 
 /** From here on the response closes with its connection, also while it waits for those before it. To be called when the request comes. */
 export function closeWithConnection({ socket }: IncomingMessage, response: ServerResponse): void {
-  if (response.socket !== null) return;
-  let responses = waiting.get(socket);
-  if (responses === undefined) {
-    const all = new Set<ServerResponse>();
-    responses = all;
-    waiting.set(socket, all);
-    socket.once('close', () => {
-      for (const each of all) if (!isOver(each)) each.destroy();
-      // Those of Node 24 and later say so by themselves, before this.
-      setImmediate(() => {
-        for (const each of all) if (!isOver(each)) each.emit('close');
-      });
-    });
-  }
+  if (response.socket !== null || response.closed) return;
+  const responses = waiting.get(socket) ?? watched(socket);
   responses.add(response);
   response.once('close', () => responses.delete(response));
+  // What was done before this has taken longer than the client has waited.
+  if (socket.destroyed) closeAll(responses);
+}
+
+function watched(socket: Socket): Set<ServerResponse> {
+  const responses = new Set<ServerResponse>();
+  waiting.set(socket, responses);
+  socket.once('close', () => closeAll(responses));
+  return responses;
+}
+
+function closeAll(responses: ReadonlySet<ServerResponse>): void {
+  for (const each of responses) if (!isOver(each)) each.destroy();
+  // Those of Node 24 and later say so by themselves, before this.
+  setImmediate(() => {
+    for (const each of responses) if (!isOver(each)) each.emit('close');
+  });
 }
 
 /** One that has got the connection meanwhile, or has been sent, is closed by node:http. */

@@ -14,13 +14,13 @@ interface Pipelined {
 }
 
 /** So many requests on one connection, none of which is answered. */
-async function pipelined(t: ExecutionContext, count: number): Promise<Pipelined> {
+async function pipelined(t: ExecutionContext, count: number, isWatched = true): Promise<Pipelined> {
   const responses: ServerResponse[] = [];
   const closed: number[] = [];
   const server = http.createServer();
   const all = new Promise<void>(resolve => {
     server.on('request', (request, response) => {
-      closeWithConnection(request, response);
+      if (isWatched) closeWithConnection(request, response);
       const index = responses.push(response) - 1;
       response.on('close', () => closed.push(index));
       if (responses.length === count) resolve();
@@ -50,6 +50,20 @@ test('closeWithConnection() closes every response of a connection that ends, onc
   t.deepEqual(
     closed.sort((a, b) => a - b),
     Array.from({ length: 30 }, (_, index) => index),
+  );
+  t.true(responses.every(({ destroyed }) => destroyed));
+});
+
+test('closeWithConnection() closes a response whose connection has ended before', async t => {
+  const { client, responses, closed } = await pipelined(t, 3, false);
+  const socket = responses[0]?.socket;
+  client.destroy();
+  if (socket !== null && socket !== undefined) await once(socket, 'close');
+  for (const response of responses) closeWithConnection(response.req, response);
+  await pause(10);
+  t.deepEqual(
+    closed.sort((a, b) => a - b),
+    [0, 1, 2],
   );
   t.true(responses.every(({ destroyed }) => destroyed));
 });
