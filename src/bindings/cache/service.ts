@@ -1,5 +1,4 @@
 /** Answers the calls that functions make of `caches` (guest/web/cache): match, put and delete. */
-import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import { cancelBody } from '../cancel-body.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../service.js';
@@ -67,7 +66,6 @@ async function put(
   const cache = cacheOf(fields.cache);
   const url = checkUrl(fields.url);
   const { status, statusText, headers } = checkResponse(fields);
-  call.work.charge(HOST_COSTS.keptResponseMs);
   rules ??= import('./storing-rules.js');
   const { putTerms } = await rules;
   const terms = putTerms(status, headers);

@@ -2,6 +2,7 @@
 import { randomInt } from 'node:crypto';
 import type { EdgeError } from '../../../quotas/errors.js';
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
+import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { cancelBody } from '../../cancel-body.js';
 import type { ServiceBody } from '../../service.js';
@@ -86,6 +87,7 @@ export class AccountCaches implements CacheEngine {
     options: CachePutOptions,
     work = this.#work,
   ): Promise<boolean> {
+    work.charge(HOST_COSTS.keptResponseMs);
     try {
       const open = this.#open ?? (await this.#create(work));
       this.#check();
