@@ -83,23 +83,17 @@ export class SqlPool {
       onOverload();
       taken.stop();
     };
+    const beSlow = (): void => {
+      isSlow = true;
+      taken.lower();
+      leavePlace();
+      this.#slow.add(owner, overload);
+    };
     let timer: NodeJS.Timeout;
     const watch = (): void => {
-      timer = setTimeout(() => {
-        // Until it has started, nothing of the object runs.
-        if (!wasReady) {
-          wasReady = taken.isReady;
-          watch();
-          return;
-        }
-        isSlow = true;
-        taken.lower();
-        leavePlace();
-        this.#slow.add(owner, overload);
-      }, SLOW_MS);
-      timer.unref();
+      // Until the process has started, nothing of the object runs.
+      timer = setTimeout(taken.isReady ? beSlow : watch, SLOW_MS).unref();
     };
-    let wasReady = taken.isReady;
     watch();
     let hasLeft = false;
     return {

@@ -75,10 +75,16 @@ export class QueueStore implements QueueEngine {
     this.#window = new QueueWindow(storage.records, stored.id, work, storage.now);
     this.#leases = new Leases(storage.now, leases => this.#expired(leases), parts.leased);
     this.#waiters = new Waiters(() => this.#pump());
-    const [window, leases, attempts, settling] = [this.#window, this.#leases, this.#attempts, this.#settling];
-    const records = new QueueRecords(storage, stored.id, parts.backlog, () => window.forget());
-    this.#records = records;
-    this.#deletions = new Deletions({ storage, records, sum, window, leases, attempts, settling });
+    this.#records = new QueueRecords(storage, stored.id, parts.backlog, () => this.#window.forget());
+    this.#deletions = new Deletions({
+      storage,
+      sum,
+      records: this.#records,
+      window: this.#window,
+      leases: this.#leases,
+      attempts: this.#attempts,
+      settling: this.#settling,
+    });
   }
 
   info(): QueueInfo {
