@@ -1,5 +1,6 @@
 /** The bodies of calls and answers of services that store values. */
 import type { ServiceBody, ServiceCall } from '../service.js';
+import { withEnd } from '../with-end.js';
 import type { StoredContent } from './stored-content.js';
 
 /** Opens the content, which is released also when its reader goes away before it began to read. */
@@ -12,30 +13,4 @@ export function openContent(content: StoredContent, call: ServiceCall): ServiceB
   if (signal.aborted) release();
   else signal.addEventListener('abort', release, { once: true });
   return withEnd(body, () => signal.removeEventListener('abort', release));
-}
-
-/** The same chunks; `end` is called when they end, fail, or are given up. */
-function withEnd(chunks: AsyncIterable<Uint8Array>, end: () => void): AsyncIterable<Uint8Array> {
-  return {
-    [Symbol.asyncIterator]() {
-      const iterator = chunks[Symbol.asyncIterator]();
-      return {
-        async next() {
-          try {
-            const result = await iterator.next();
-            if (result.done) end();
-            return result;
-          } catch (error) {
-            end();
-            throw error;
-          }
-        },
-        async return() {
-          end();
-          await iterator.return?.();
-          return { done: true, value: undefined };
-        },
-      };
-    },
-  };
 }

@@ -3,6 +3,7 @@ import { cancelBody } from '../../bindings/cancel-body.js';
 import type { CallAnswer, CallArguments, ReceivedAnswer, ReceivedCall } from '../../bindings/function/calls.js';
 import type { ServiceTarget } from '../../bindings/function/types.js';
 import type { CallChain, ServiceBody, ServiceCall, ServiceReply } from '../../bindings/service.js';
+import { withEnd } from '../../bindings/with-end.js';
 import type { InvocationTarget } from '../invocation/function-runner.js';
 import type { OpenResult } from '../invocation/open-results.js';
 import type { Peer, SharedObject } from '../invocation/peers.js';
@@ -10,7 +11,7 @@ import { checkAnswer, checkCall, checkSize } from './call-heads.js';
 import { type CallRules, deeper, FUNCTION_RULES } from './call-rules.js';
 import type { CalleeAnswer } from './call-sink.js';
 import type { CallingOrigin } from './calling-origin.js';
-import { forgetUnused, objectsOf, release, releasing } from './passed-objects.js';
+import { forgetUnused, objectsOf, release } from './passed-objects.js';
 import { run, runIn, StartOfCall } from './run-call.js';
 
 /** Where the entrypoint is that is called. */
@@ -168,7 +169,7 @@ class MethodCall {
       release(caller, f);
       this.#result?.close();
     };
-    return { head, body: releasing(body, over) };
+    return { head, body: withEnd(body, over) };
   }
 
   /** The result that was to be called is not here any more: the caller has it, or what the call has failed with, and goes on by itself. */

@@ -1,4 +1,4 @@
-/** Objects that calls pass by reference: those of a head, and how long their stubs last. */
+/** Objects that calls pass by reference: those that a head names, and the end of their stubs. */
 import type { SentReference } from '../../bindings/function/calls.js';
 import type { Peer, SharedObject } from '../invocation/peers.js';
 
@@ -20,27 +20,4 @@ export function forgetUnused(objects: readonly SharedObject[]): void {
 
 export function release(peer: Peer | undefined, numbers: readonly number[]): void {
   for (const number of numbers) peer?.release(number);
-}
-
-/** The same body; `onEnd` is called when it is over. */
-export function releasing(body: AsyncIterable<Uint8Array>, onEnd: () => void): AsyncIterable<Uint8Array> {
-  const source = body[Symbol.asyncIterator]();
-  const iterator: AsyncIterator<Uint8Array> = {
-    async next() {
-      try {
-        const next = await source.next();
-        if (next.done === true) onEnd();
-        return next;
-      } catch (error) {
-        onEnd();
-        throw error;
-      }
-    },
-    async return() {
-      onEnd();
-      await source.return?.();
-      return { done: true, value: undefined };
-    },
-  };
-  return { [Symbol.asyncIterator]: () => iterator };
 }
