@@ -1,10 +1,10 @@
 /** Clients that give up at every moment, also with requests that wait behind others on their connection: nothing of theirs stays counted to the account. */
 import { once } from 'node:events';
-import http from 'node:http';
-import net, { type AddressInfo } from 'node:net';
+import net from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { temporaryDirectory } from '../bindings/bucket/stores.js';
+import { listen } from '../host/listen.js';
 import { newHost } from '../host/new-host.js';
 
 const FUNCTION = `
@@ -27,16 +27,6 @@ export default {
 const PATHS = ['/stream', '/kept', '/called', '/file'];
 const CLIENTS = 12;
 const CONNECTIONS = 15;
-
-async function listening(t: ExecutionContext, listener: http.RequestListener): Promise<number> {
-  const server = http.createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return (server.address() as AddressInfo).port; // it listens on TCP
-}
 
 /** Some requests at once on one connection, which is cut a moment later. */
 async function giveUp(port: number, round: number): Promise<void> {
@@ -64,7 +54,8 @@ for (const services of ['inline', 'process'] as const) {
       buckets: { FILES: 'files' },
       services: { OTHER: 'other' },
     });
-    const port = await listening(t, host.listener({ cache: true, function: fn }));
+    const origin = await listen(t, host.listener({ cache: true, function: fn }));
+    const port = Number(new URL(origin).port);
     let round = 0;
     const client = async (): Promise<void> => {
       for (let count = 0; count < CONNECTIONS; count++) await giveUp(port, round++);
@@ -72,7 +63,7 @@ for (const services of ['inline', 'process'] as const) {
     await Promise.all(Array.from({ length: CLIENTS }, client));
     // What was under way ends first; what stays counted is half of the bound soon, and every request is refused from then on.
     const whole = async (): Promise<number[]> => {
-      const answers = await Promise.all(Array.from({ length: 8 }, () => fetch(`http://127.0.0.1:${port}/answer`)));
+      const answers = await Promise.all(Array.from({ length: 8 }, () => fetch(`${origin}/answer`)));
       for (const answer of answers) await answer.text();
       return answers.map(({ status }) => status);
     };

@@ -9,17 +9,8 @@ import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3C
 import test, { type ExecutionContext } from 'ava';
 import { EdgeHost } from '../../src/index.js';
 import { signRequest } from '../s3/sign.js';
+import { listen } from './listen.js';
 import { handler, newHost, textOf } from './new-host.js';
-
-async function listen(t: ExecutionContext, listener: http.RequestListener): Promise<string> {
-  const server = http.createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on TCP
-}
 
 /** May reach the bucket "files" of account "acme". */
 async function s3Client(t: ExecutionContext, host: EdgeHost): Promise<S3Client> {

@@ -5,21 +5,12 @@ import test, { type ExecutionContext } from 'ava';
 import express from 'express';
 import { fastify } from 'fastify';
 import type { EdgeHost } from '../../../src/index.js';
+import { listen } from '../listen.js';
 import { handler, ISOLATIONS, newHost, nextInvocation } from '../new-host.js';
 
 const ECHO = handler(`
   const body = await request.text();
   return new Response(request.method + ' ' + request.url + ' ' + body, { headers: { 'x-header': request.headers.get('x-header') ?? 'none' } });`);
-
-async function listen(t: ExecutionContext, listener: http.RequestListener): Promise<string> {
-  const server = http.createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${portOf(server)}`;
-}
 
 function portOf(server: http.Server): number {
   return (server.address() as AddressInfo).port; // it listens on TCP
