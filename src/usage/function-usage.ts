@@ -71,9 +71,10 @@ export class FunctionUsage {
     if (!row.isChanged) this.#rows.noteChange(row);
   }
 
-  /** Adds what the cache in front has done with a request. */
-  addFronted(answer: FrontAnswer): void {
+  /** Adds what the cache in front has done with a request, and the bytes that it has answered with already. */
+  addFronted(answer: FrontAnswer, bytes: number): void {
     const row = this.#open();
+    add(row.added, SUM_SLOTS.cacheBytes, bytes);
     add(row.added, answer === 'miss' ? SUM_SLOTS.cacheMisses : SUM_SLOTS.cacheHits, 1);
     if (answer === 'stale') add(row.added, SUM_SLOTS.cacheStaleHits, 1);
     if (!row.isChanged) this.#rows.noteChange(row);

@@ -13,8 +13,17 @@ export type Outcome =
 
 const WHOLE: Outcome = { kind: 'whole' };
 
-/** @param request headers of the request, @param kept those of the response, names in lower case */
-export function outcomeOf(request: readonly string[], status: number, kept: readonly string[], size: number): Outcome {
+/** What conditions and ranges are about. */
+export interface KeptHead {
+  readonly status: number;
+  /** Names in lower case and values in turn. */
+  readonly headers: readonly string[];
+  /** Bytes of the body. */
+  readonly size: number;
+}
+
+/** @param request headers of the request */
+export function outcomeOf(request: readonly string[], { status, headers: kept, size }: KeptHead): Outcome {
   // Conditions and ranges are about a response that would be a success.
   if (request.length === 0 || status !== 200) return WHOLE;
   const noneMatch = headerOf(request, 'if-none-match');

@@ -13,6 +13,8 @@ export interface CacheQuery {
   readonly headers: readonly string[];
   /** Also one that has expired and may still be used while a fresh one is fetched. @default false */
   readonly takesStale?: boolean;
+  /** The bytes of the body are neither changed nor transferred: hits may share them. @default false */
+  readonly sharesBody?: boolean;
   /** Chooses among the responses of a URL by what they vary by. @default false: there is one for each URL */
   readonly varies?: boolean;
 }
@@ -93,7 +95,8 @@ export interface CacheUsage {
 
 /** Rejects with the errors of the storage, and EDGE_ACCOUNT_REMOVED when the account is gone. */
 export interface CacheEngine {
-  match(query: CacheQuery, work?: CallWork): Promise<CacheHit | CacheMiss>;
+  /** A hit that needs no reading is there at once. */
+  match(query: CacheQuery, work?: CallWork): CacheHit | Promise<CacheHit | CacheMiss>;
   /**
    * The body is read to its end, or cancelled when it is not kept.
    *

@@ -16,13 +16,13 @@ import { isNullBodyStatus, parseResponseHead, type ResponseHead } from './http-h
 import { bodyIsRead, ReadBody } from './read-body.js';
 import {
   declaredLength,
-  endWith,
   headOnly,
   unsendablePart,
   withoutLength,
   withPlainLength,
   writeHead,
 } from './response-head.js';
+import { sendWhole } from './whole-answer.js';
 
 export type Next = (error?: unknown) => void;
 
@@ -232,14 +232,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
       return;
     }
     if (isComplete) {
-      const bare = withoutLength(headers);
-      bare.push('content-length', String(body.length));
-      writeHead(response, status, statusText, bare);
-      if (body.length === 0) response.end();
-      else {
-        endWith(response, body);
-        this.#countUnread(body);
-      }
+      sendWhole(response, this.#context.share, status, statusText, withoutLength(headers), body);
       return;
     }
     // A declared length is kept to by the server: a function cannot desynchronise a connection that others use.
@@ -380,9 +373,8 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     if (this.#deadline !== undefined) timeouts.cancel(this.#deadline);
   }
 
-  /** Most clients have taken it at once. */
   #countUnread({ buffer }: Buffer): void {
-    if (this.#response.writableLength === 0 || this.#isGone) return;
+    if (this.#isGone) return;
     this.#unreadBytes = buffer.byteLength;
     this.#context.share.bytes.countBuffers(this.#unreadBytes);
   }

@@ -76,7 +76,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
     tails: host.tails.of(options.tails),
     connectionSlotRelease: host.connectionSlotRelease,
     admit: (mode, address) => host.admission.check({ account, limits, mode, address }),
-    onFronted: answer => usage?.addFronted(answer),
+    onFronted: (answer, bytes) => usage?.addFronted(answer, bytes),
     onFrontedBytes: bytes => usage?.addFrontedBytes(bytes),
     onFinished: (outcome, used, event, trace) => {
       const { kind, cpuMs } = used;

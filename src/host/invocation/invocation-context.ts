@@ -39,9 +39,9 @@ export interface InvocationContext {
   admit(mode: RouteMode, address: string | undefined): AdmissionDecision | Promise<AdmissionDecision>;
   /** Requests of the account this minute and today; counted only where there is a rate. */
   requests(): { readonly requestsPerMinute: number; readonly requestsPerDay: number };
-  /** What the cache in front of the function has done with a request. */
-  onFronted?(answer: FrontAnswer): void;
-  /** It has answered with so many bytes of a body. */
+  /** What the cache in front of the function has done with a request, and the bytes that it has answered with already. */
+  onFronted?(answer: FrontAnswer, bytes: number): void;
+  /** It has answered with so many bytes more. */
   onFrontedBytes?(bytes: number): void;
   emitLog(event: LogEvent): void;
   /** Who watches the function. */

@@ -49,6 +49,11 @@ export class RecordStore {
     this.#queue = new CommitQueue(operations => this.#writeGroup(operations));
   }
 
+  /** The record when it is in memory, which takes no waiting; undefined does not say that there is none. As `get`. */
+  atHand(key: string): Buffer | undefined {
+    return this.#isOpen && this.#reopening === undefined ? this.#cache.get(key) : undefined;
+  }
+
   /** The bytes are shared with other readers and must not be changed. */
   async get(key: string, work: CallWork = OWN_WORK): Promise<Buffer | undefined> {
     if (!this.#isOpen || this.#reopening) await this.#whenOpen();

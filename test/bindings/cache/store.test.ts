@@ -196,7 +196,9 @@ test('the caches of an account that is removed are gone, and those of another on
   t.is(await textAt(fresh, 'http://x/10'), undefined);
   release();
   await t.throwsAsync(late, { code: 'EDGE_ACCOUNT_REMOVED' });
-  await t.throwsAsync(engine.match({ cache: 'd', url: 'http://x/10', headers: [] }), { code: 'EDGE_ACCOUNT_REMOVED' });
+  await t.throwsAsync(async () => engine.match({ cache: 'd', url: 'http://x/10', headers: [] }), {
+    code: 'EDGE_ACCOUNT_REMOVED',
+  });
   await deleted;
   await storage.context.collector.idle();
   t.is(filesIn(path), 0);

@@ -20,7 +20,7 @@ import type {
 import { headerOf } from '../header-values.js';
 import { cacheKeys } from './cache-keys.js';
 import { CacheSpace } from './cache-space.js';
-import { entryHash, overheadOf } from './entry-codec.js';
+import { type EntryHead, entryHash, overheadOf } from './entry-codec.js';
 import type { EntryStore } from './entry-store.js';
 import { entryStore, forgetStore, PURGED } from './entry-stores.js';
 import { answerOf, embeddedAnswer } from './kept-answer.js';
@@ -50,29 +50,52 @@ export class AccountCaches implements CacheEngine {
     this.#storage = storage;
   }
 
-  async match(query: CacheQuery, work = this.#work): Promise<CacheHit | CacheMiss> {
+  match(query: CacheQuery, work = this.#work): CacheHit | Promise<CacheHit | CacheMiss> {
+    return this.#matchAtHand(query, work) ?? this.#match(query, work);
+  }
+
+  /** An answer that is all in memory. */
+  #matchAtHand(query: CacheQuery, work: CallWork): CacheHit | undefined {
+    const open = this.#open;
+    if (open === undefined || this.#ended !== undefined) return undefined;
+    const { context, entries } = open;
+    let hash = entryHash(query.cache, query.url);
+    let entry = entries.atHand(hash);
+    const names = entry?.head.vary;
+    if (names !== undefined && query.varies === true) {
+      entries.noteUse(hash, work);
+      hash = variantHash(query, names);
+      entry = entries.atHand(hash);
+    }
+    const nowMs = context.now();
+    if (entry === undefined || !isUsable(query, entry.head, nowMs)) return undefined;
+    if (outcomeOf(query.headers, entry.head).kind !== 'whole') return undefined;
+    const hit = embeddedAnswer(entry, nowMs, query.sharesBody === true);
+    if (hit === undefined) return undefined;
+    entries.noteUse(hash, work);
+    hit.epoch = this.#epoch;
+    return hit;
+  }
+
+  async #match(query: CacheQuery, work: CallWork): Promise<CacheHit | CacheMiss> {
     const open = this.#open ?? (await this.#find());
     if (this.#ended !== undefined) throw this.#ended;
     const epoch = this.#epoch;
     if (open === undefined) return { kind: 'miss', epoch };
     const { context, entries } = open;
-    const { cache, url, headers } = query;
     for (;;) {
-      let hash = entryHash(cache, url);
+      let hash = entryHash(query.cache, query.url);
       let entry = await entries.find(hash, work);
       const names = entry?.head.vary;
       if (names !== undefined) {
         entries.noteUse(hash, work);
-        hash = entryHash(cache, url, variantOf(names.map(name => [name, headerOf(headers, name) ?? ''] as const)));
+        hash = variantHash(query, names);
         entry = query.varies === true ? await entries.find(hash, work) : undefined;
       }
       const nowMs = context.now();
-      if (entry === undefined) return { kind: 'miss', epoch };
-      const { head } = entry;
-      if (nowMs >= (query.takesStale === true ? head.staleUntil : head.freshUntil)) return { kind: 'miss', epoch };
-      const outcome = outcomeOf(headers, head.status, head.headers, head.size);
-      const whole = outcome.kind === 'whole' ? embeddedAnswer(entry, nowMs) : undefined;
-      const hit = whole ?? (await answerOf(context, entries.keyOf(hash), entry, outcome, nowMs, work));
+      if (entry === undefined || !isUsable(query, entry.head, nowMs)) return { kind: 'miss', epoch };
+      const outcome = outcomeOf(query.headers, entry.head);
+      const hit = await answerOf(context, entries.keyOf(hash), entry, outcome, nowMs, work);
       // undefined: it was replaced in between, so it is read again.
       if (hit === undefined) continue;
       entries.noteUse(hash, work);
@@ -289,6 +312,15 @@ async function unlessPurged<Result>(work: Promise<Result>, otherwise: Result): P
 }
 
 /** The text that tells the responses of a URL from each other. */
+function isUsable({ takesStale }: CacheQuery, { freshUntil, staleUntil }: EntryHead, nowMs: number): boolean {
+  return nowMs < (takesStale === true ? staleUntil : freshUntil);
+}
+
+/** @param names of the headers that the responses of the URL vary by */
+function variantHash({ cache, url, headers }: CacheQuery, names: readonly string[]): string {
+  return entryHash(cache, url, variantOf(names.map(name => [name, headerOf(headers, name) ?? ''] as const)));
+}
+
 function variantOf(vary: readonly (readonly [name: string, value: string])[]): string {
   return vary.map(([name, value]) => `${name}:${value.trim()}`).join('\n');
 }

@@ -33,6 +33,12 @@ export class EntryStore {
     return cacheKeys.entry(this.id, hash);
   }
 
+  /** The entry when its record is in memory. */
+  atHand(hash: string): StoredEntry | undefined {
+    const record = this.#storage.records.atHand(this.keyOf(hash));
+    return record === undefined ? undefined : decodeEntry(record);
+  }
+
   async find(hash: string, work: CallWork): Promise<StoredEntry | undefined> {
     const record = await this.#storage.records.get(this.keyOf(hash), work);
     return record === undefined ? undefined : decodeEntry(record);

@@ -52,12 +52,16 @@ export async function answerOf(
   return answer(206, [...headers, ...form], parts, parts.size);
 }
 
-/** The whole of an entry whose body came with its record, without a promise; undefined when it did not, or when there is none. */
-export function embeddedAnswer(entry: StoredEntry, nowMs: number): KeptAnswer | undefined {
+/**
+ * The whole of an entry whose body came with its record, without a promise; undefined when it did not, or when there is none.
+ *
+ * @param isShared the reader of the body does not transfer its buffer, which holds memory of the database
+ */
+export function embeddedAnswer(entry: StoredEntry, nowMs: number, isShared: boolean): KeptAnswer | undefined {
   const { head, bytes, wholeHeaders } = entry;
   if (head.blob !== undefined || isBodyless(head.status)) return undefined;
-  // A copy: its reader may transfer the buffer, which holds memory of the database.
-  return new Hit(head, nowMs, head.status, head.statusText, wholeHeaders, new Uint8Array(bytes), head.size);
+  const body = isShared ? bytes : new Uint8Array(bytes);
+  return new Hit(head, nowMs, head.status, head.statusText, wholeHeaders, body, head.size);
 }
 
 /** A class: hits are many, and V8 makes such objects fastest. */

@@ -9,6 +9,7 @@ const MAX_USES = 2048;
 export class RecentUse {
   /** From hash to order, the least recent first. */
   readonly #orders = new Map<string, number>();
+  #latest: string | undefined;
 
   get size(): number {
     return this.#orders.size;
@@ -19,7 +20,9 @@ export class RecentUse {
   }
 
   note(hash: string, order: number): void {
-    this.#orders.delete(hash);
+    // One that is used again and again has its place already; a map that loses and gets a key each time is made anew often.
+    if (hash !== this.#latest) this.#orders.delete(hash);
+    this.#latest = hash;
     this.#orders.set(hash, order);
   }
 

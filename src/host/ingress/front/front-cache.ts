@@ -2,40 +2,27 @@
  * The cache in front of functions: responses that say for how long they may be kept are given again without running the function. One invocation fetches
  * what many wait for, and what has expired may be used while it is fetched anew, where the response allows it.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import { type CacheEngine, type CacheHit, type CacheMiss, cacheKey } from '../../../bindings/cache/engine.js';
+import {
+  type CacheEngine,
+  type CacheHit,
+  type CacheMiss,
+  type CacheQuery,
+  cacheKey,
+} from '../../../bindings/cache/engine.js';
 import { entryHash } from '../../../bindings/cache/store/entry-codec.js';
 import { cancelBody } from '../../../bindings/cancel-body.js';
-import type { AdmissionDecision, RouteMode } from '../../../quotas/admission.js';
-import { EdgeError } from '../../../quotas/errors.js';
+import type { AdmissionDecision } from '../../../quotas/admission.js';
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
-import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
 import type { FunctionRunner } from '../../invocation/function-runner.js';
 import { FetchStart } from '../../invocation/invocation-start.js';
-import type { AnswerBody } from '../../invocation/response-sink.js';
-import type { Coding } from '../compression/accepted-coding.js';
-import { isClosed, type Next, NodeSink } from '../node-sink.js';
+import { isClosed } from '../node-sink.js';
 import { BackgroundSink } from './background-sink.js';
 import { Fill, type FrontRules } from './fill.js';
-import { KeptBody } from './kept-body.js';
-
-/** A request that has reached a function. */
-export interface Visit {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly next: Next | undefined;
-  readonly url: string;
-  readonly runner: FunctionRunner;
-  /** Those by which the response may be compressed. */
-  readonly codings: readonly Coding[];
-  readonly mode: RouteMode;
-  /** Runs the function for it. With a fill, that hears of the answer. */
-  readonly run: (fill?: Fill) => void;
-  /** The head of a GET of the same URL with these headers, for the function. */
-  readonly headOf: (rawHeaders: readonly string[]) => string;
-}
+import { sendHit } from './send-hit.js';
+import type { Visit } from './visit.js';
 
 export interface FrontCacheOptions {
   readonly caches: (account: string) => CacheEngine;
@@ -85,14 +72,7 @@ export class FrontCache {
   }
 
   serve(visit: Visit): void {
-    this.#serve(visit).catch((error: unknown) => {
-      this.#warn(error);
-      if (!isClosed(visit.response) && !visit.response.headersSent) visit.run();
-    });
-  }
-
-  async #serve(visit: Visit): Promise<void> {
-    const { request, response, runner, url } = visit;
+    const { request, runner, url } = visit;
     const { account, function: name, share } = runner.context;
     const place = {
       engine: this.#options.caches(account),
@@ -102,12 +82,28 @@ export class FrontCache {
     };
     // Only GET has ranges.
     const headers = request.method === 'GET' ? request.rawHeaders : withoutNames(request.rawHeaders, RANGES);
-    const query = { cache: place.cache, url, headers, takesStale: true, varies: true };
+    const query = { cache: place.cache, url, headers, takesStale: true, varies: true, sharesBody: true };
+    const found = matchNow(place, query);
+    if (isFresh(found) && !isClosed(visit.response)) {
+      sendHit(visit, found, place.work);
+      return;
+    }
+    this.#serve(visit, place, query, found).catch((error: unknown) => {
+      this.#warn(error);
+      if (!isClosed(visit.response) && !visit.response.headersSent) visit.run();
+    });
+  }
+
+  async #serve(visit: Visit, place: Place, query: CacheQuery, first: Found): Promise<void> {
+    const { request, response, runner } = visit;
+    const { account, share } = runner.context;
+    let finding: Found | undefined = first;
     let untilMs = 0;
     for (;;) {
       let found: CacheHit | CacheMiss | undefined;
       try {
-        found = await place.engine.match(query, place.work);
+        found = await (finding ?? place.engine.match(query, place.work));
+        finding = undefined;
       } catch (error) {
         // The storage is unavailable: the function answers then.
         this.#warn(error);
@@ -117,8 +113,7 @@ export class FrontCache {
         return;
       }
       if (found?.kind === 'hit') {
-        runner.context.onFronted?.(found.isStale ? 'stale' : 'hit');
-        send(visit, found, place.work);
+        sendHit(visit, found, place.work);
         if (found.isStale) await this.#refresh(visit, place, keyOf(account, place), found.epoch);
         return;
       }
@@ -227,6 +222,20 @@ export class FrontCache {
   }
 }
 
+type Found = CacheHit | Promise<CacheHit | CacheMiss>;
+
+function matchNow({ engine, work }: Place, query: CacheQuery): Found {
+  try {
+    return engine.match(query, work);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+function isFresh(found: Found): found is CacheHit {
+  return 'kind' in found && !found.isStale;
+}
+
 interface Place {
   readonly engine: CacheEngine;
   readonly work: CallWork;
@@ -240,46 +249,10 @@ function keyOf(account: string, { cache, url }: Place): string {
 }
 
 const RANGES: ReadonlySet<string> = new Set(['range', 'if-range']);
-const EMPTY = Buffer.alloc(0);
-/** The body of an answer that has none, or all of it at once. */
-const NO_BODY: AnswerBody = { read: () => undefined, incoming: 'ended', stopReading: () => {} };
-
-function send({ request, response, runner, next, codings }: Visit, hit: CacheHit, work: CallWork): void {
-  work.charge(HOST_COSTS.callMs);
-  const { body, status, statusText } = hit;
-  const headers = [
-    ...hit.headers,
-    'age',
-    String(hit.ageSeconds),
-    'cache-status',
-    `EdgeHost; hit; ttl=${hit.ttlSeconds}`,
-  ];
-  const head = { statusText, headers };
-  const sink = new NodeSink(request, response, runner.context, next, codings);
-  if (body === null) sink.answer(status, head, EMPTY, true, NO_BODY);
-  else if (body instanceof Uint8Array) {
-    if (request.method !== 'HEAD') runner.context.onFrontedBytes?.(body.byteLength);
-    sink.answer(status, head, Buffer.from(body.buffer, body.byteOffset, body.byteLength), true, NO_BODY);
-  } else if (request.method === 'HEAD') {
-    cancelBody(body);
-    sink.answer(status, head, EMPTY, true, NO_BODY);
-  } else {
-    const source = new KeptBody(
-      body,
-      () => sink.bodyReady(),
-      cause =>
-        sink.fail(new EdgeError('EDGE_INTERNAL', `A kept response could not be read: ${String(cause)}`, { cause })),
-      bytes => runner.context.onFrontedBytes?.(bytes),
-    );
-    response.once('close', () => source.stopReading());
-    sink.answer(status, head, EMPTY, false, source);
-    source.start();
-  }
-}
 
 /** The cache has no answer. */
 function runMissed({ runner, run }: Visit, fill?: Fill): void {
-  runner.context.onFronted?.('miss');
+  runner.context.onFronted?.('miss', 0);
   run(fill);
 }
 
