@@ -4,6 +4,7 @@
  */
 import { type ByteSpan, rangesOf } from './byte-ranges.js';
 import { headerOf } from './header-values.js';
+import type { EntryHead } from './store/entry-codec.js';
 
 export type Outcome =
   | { readonly kind: 'whole' }
@@ -13,14 +14,7 @@ export type Outcome =
 
 const WHOLE: Outcome = { kind: 'whole' };
 
-/** What conditions and ranges are about. */
-export interface KeptHead {
-  readonly status: number;
-  /** Names in lower case and values in turn. */
-  readonly headers: readonly string[];
-  /** Bytes of the body. */
-  readonly size: number;
-}
+type KeptHead = Pick<EntryHead, 'status' | 'headers' | 'size'>;
 
 /** @param request headers of the request */
 export function outcomeOf(request: readonly string[], { status, headers: kept, size }: KeptHead): Outcome {

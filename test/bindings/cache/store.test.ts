@@ -303,6 +303,31 @@ test('responses of a URL that vary are kept side by side', async t => {
   t.is(await found('de'), 'all');
 });
 
+test('who does not choose by what responses vary gets none of them, also when they were read before', async t => {
+  const { shared } = await openCaches(t);
+  const engine = shared.of('acme');
+  await engine.put(kept('http://x/', { vary: [['accept-language', 'de']] }), Buffer.from('de'), PUT);
+  const choosing = { cache: 'd', url: 'http://x/', headers: ['Accept-Language', 'de'], varies: true };
+  for (let round = 0; round < 3; round++) {
+    t.is((await engine.match(choosing)).kind, 'hit');
+    t.is((await engine.match({ ...choosing, varies: false })).kind, 'miss');
+  }
+});
+
+test('the bytes of a hit are those of its reader alone, unless it shares them', async t => {
+  const { shared } = await openCaches(t);
+  const engine = shared.of('acme');
+  await engine.put(kept('http://x/'), Buffer.from('kept'), PUT);
+  const bodyOf = async (sharesBody: boolean): Promise<Uint8Array> => {
+    const hit = await engine.match({ cache: 'd', url: 'http://x/', headers: [], sharesBody });
+    if (hit.kind === 'miss' || !(hit.body instanceof Uint8Array)) throw new Error('expected a body that is all there');
+    return hit.body;
+  };
+  for (let round = 0; round < 3; round++) (await bodyOf(false)).fill(0);
+  t.is(String(await bodyOf(true)), 'kept');
+  t.is((await bodyOf(true)).buffer, (await bodyOf(true)).buffer);
+});
+
 test('a repair empties the caches and leaves no file', async t => {
   const path = await directory(t);
   let caches = await openCaches(t, path);

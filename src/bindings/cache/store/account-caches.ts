@@ -59,19 +59,18 @@ export class AccountCaches implements CacheEngine {
     const open = this.#open;
     if (open === undefined || this.#ended !== undefined) return undefined;
     const { context, entries } = open;
-    let hash = entryHash(query.cache, query.url);
-    let entry = entries.atHand(hash);
-    const names = entry?.head.vary;
-    if (names !== undefined && query.varies === true) {
-      entries.noteUse(hash, work);
-      hash = variantHash(query, names);
-      entry = entries.atHand(hash);
-    }
+    const first = entryHash(query.cache, query.url);
+    const found = entries.atHand(first);
+    const names = found?.head.vary;
+    if (names !== undefined && query.varies !== true) return undefined;
+    const hash = names === undefined ? first : variantHash(query, names);
+    const entry = names === undefined ? found : entries.atHand(hash);
     const nowMs = context.now();
     if (entry === undefined || !isUsable(query, entry.head, nowMs)) return undefined;
     if (outcomeOf(query.headers, entry.head).kind !== 'whole') return undefined;
     const hit = embeddedAnswer(entry, nowMs, query.sharesBody === true);
     if (hit === undefined) return undefined;
+    if (names !== undefined) entries.noteUse(first, work);
     entries.noteUse(hash, work);
     hit.epoch = this.#epoch;
     return hit;
@@ -311,7 +310,6 @@ async function unlessPurged<Result>(work: Promise<Result>, otherwise: Result): P
   }
 }
 
-/** The text that tells the responses of a URL from each other. */
 function isUsable({ takesStale }: CacheQuery, { freshUntil, staleUntil }: EntryHead, nowMs: number): boolean {
   return nowMs < (takesStale === true ? staleUntil : freshUntil);
 }
@@ -321,6 +319,7 @@ function variantHash({ cache, url, headers }: CacheQuery, names: readonly string
   return entryHash(cache, url, variantOf(names.map(name => [name, headerOf(headers, name) ?? ''] as const)));
 }
 
+/** The text that tells the responses of a URL from each other. */
 function variantOf(vary: readonly (readonly [name: string, value: string])[]): string {
   return vary.map(([name, value]) => `${name}:${value.trim()}`).join('\n');
 }

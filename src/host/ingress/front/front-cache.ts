@@ -97,13 +97,12 @@ export class FrontCache {
   async #serve(visit: Visit, place: Place, query: CacheQuery, first: Found): Promise<void> {
     const { request, response, runner } = visit;
     const { account, share } = runner.context;
-    let finding: Found | undefined = first;
+    let finding = first;
     let untilMs = 0;
     for (;;) {
       let found: CacheHit | CacheMiss | undefined;
       try {
-        found = await (finding ?? place.engine.match(query, place.work));
-        finding = undefined;
+        found = await finding;
       } catch (error) {
         // The storage is unavailable: the function answers then.
         this.#warn(error);
@@ -130,9 +129,11 @@ export class FrontCache {
       }
       untilMs = untilMs === 0 ? performance.now() + WAIT_MS : untilMs;
       const outcome = await within(others.outcome, untilMs - performance.now());
-      if (outcome === 'kept' || outcome === 'failed') continue;
-      if (!isClosed(response)) runMissed(visit);
-      return;
+      if (outcome !== 'kept' && outcome !== 'failed') {
+        if (!isClosed(response)) runMissed(visit);
+        return;
+      }
+      finding = matchNow(place, query);
     }
   }
 
