@@ -194,7 +194,7 @@ for (const isolation of ISOLATIONS) {
     t.deepEqual(await readdir(process.cwd()), before.here);
     t.deepEqual(await readdir(ENGINE), before.engine);
     const files = (await readdir(join(directory, 'storage', 'sql'))).map(name => name.replace(/^[^.]+/, ''));
-    t.deepEqual(new Set(files), new Set(['.sqlite', '.sqlite-shm', '.sqlite-wal']));
+    t.deepEqual([...new Set(files)].sort(), ['.sqlite', '.sqlite-shm', '.sqlite-wal']);
     t.deepEqual(
       await host
         .sql('main')
