@@ -10,6 +10,7 @@ import type { Storage } from '../storage/storage.js';
 import type { StorageOwner } from '../storage/storage-owner.js';
 import type { LocalSend } from './egress/transport.js';
 import type { ServiceTarget } from './function/types.js';
+import type { NeededExport } from './needed-export.js';
 import type { ObjectsTarget } from './objects/types.js';
 import type { CallOrigin, Service, ServiceCall, ServiceReply } from './service.js';
 import type { ServiceId } from './service-id.js';
@@ -157,6 +158,11 @@ export interface NamedBinding<Config = unknown, Shared = unknown, Client extends
     compatibility: FunctionContext['compatibility'],
     owner: { readonly account: string; readonly function: string },
   ): unknown;
+  /** An export of the function's own main module that the configuration names, if it does. */
+  ownExport?(
+    config: Config,
+    owner: { readonly account: string; readonly function: string },
+  ): Omit<NeededExport, 'binding'> | undefined;
   /** Rejects while the function is being loaded, for what its first call would find out too late. */
   prepare?(context: AccountContext<Shared>, config: Config): Promise<void>;
   /** Creates the client for the application itself. */

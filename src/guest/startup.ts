@@ -1,4 +1,6 @@
 /** The start of a function: its configuration comes in, its code is evaluated, its handlers are found. */
+
+import type { NeededExport } from '../bindings/needed-export.ts';
 import { Ev, Op } from '../isolate/ops/table.ts';
 import { onEvent, op } from './bridge.ts';
 import { createBinding } from './env/binding-platform.ts';
@@ -10,18 +12,27 @@ import { describeFailure } from './failure.ts';
 import { onMainModule } from './loader.ts';
 import { configureObjects } from './objects/instances.ts';
 import { arrayIndexOf, ErrorCtor } from './primordials.ts';
-import { handlersOfEntrypoint, hasEntrypoint, hasObjects, setMainModule } from './rpc/serve.ts';
+import {
+  complaintAboutExports,
+  exportsOf,
+  handlersOfEntrypoint,
+  hasEntrypoint,
+  hasObjects,
+  setMainModule,
+} from './rpc/serve.ts';
 import { leaveGlobalScope } from './scope.ts';
 import { setDefaultBinaryType } from './websockets/web-socket.ts';
 
 let env: object = {};
 let waitsForHeld = true;
+let neededExports: readonly NeededExport[] = [];
 
 onEvent(Ev.Setup, (json: string) => {
   const setup = parseSetup(json);
   setProps(setup.props ?? '');
   waitsForHeld = arrayIndexOf(setup.flags, 'queue_consumer_no_wait_for_wait_until') < 0;
   if (arrayIndexOf(setup.flags, 'websocket_standard_binary_type') >= 0) setDefaultBinaryType('blob');
+  neededExports = setup.neededExports ?? [];
   configureObjects(setup.objectIdleMs, setup.flags, setup.holdsAnswers === true);
   env = createEnv(setup, createBinding);
 });
@@ -29,20 +40,24 @@ onEvent(Ev.Setup, (json: string) => {
 onMainModule(
   namespace => {
     let handlers: Handlers;
+    let complaint: string | undefined;
     try {
       handlers = namespace === undefined ? handlersOfScript() : handlersOfModule(namespace);
+      complaint = complaintAboutExports(namespace, neededExports);
     } catch (error) {
       op(Op.LoadFailed, describeFailure(error, 'EDGE_SCRIPT_THREW'));
       return;
     }
     const kinds = kindsOf(handlers);
-    if (kinds === '' && !hasEntrypoint(namespace)) {
+    if (complaint === undefined && kinds === '' && !hasEntrypoint(namespace)) {
       const advice =
         namespace === undefined
           ? "Add a listener: addEventListener('fetch', event => event.respondWith(...))"
-          : 'Export an object with a fetch, scheduled, queue, alarm or tail method as default';
-      const error = new ErrorCtor(`The function has no handler. ${advice}`);
-      op(Op.LoadFailed, describeFailure(error, 'EDGE_SCRIPT_NO_HANDLER'));
+          : `The main module exports ${exportsOf(namespace)}: export an object with a fetch, scheduled, queue, alarm or tail method as default`;
+      complaint = `The function has no handler. ${advice}`;
+    }
+    if (complaint !== undefined) {
+      op(Op.LoadFailed, describeFailure(new ErrorCtor(complaint), 'EDGE_SCRIPT_NO_HANDLER'));
       return;
     }
     setMainModule(namespace, env);

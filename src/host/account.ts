@@ -54,7 +54,12 @@ export interface AccountInfo {
 
 export class Account implements BindingClients {
   readonly id: string;
-  /** As they were given, at first and by `update`. */
+  /**
+   * The options that the account was made with.
+   * @internal
+   */
+  readonly created: AccountOptions;
+  /** The options that it has now: as it was made, and as `update` has changed them. */
   #settings: AccountOptions;
   #limits: AccountLimits;
   readonly #host: AccountHost;
@@ -72,6 +77,7 @@ export class Account implements BindingClients {
     supervisor: AccountCells,
   ) {
     this.id = id;
+    this.created = settings;
     this.#settings = settings;
     this.#limits = limits;
     this.#host = host;
@@ -262,6 +268,14 @@ export class Account implements BindingClients {
     this.#limits = limits;
     if (isResized) this.#supervisor.resize(memoryBytes);
     this.#functions.relimit(limits);
+  }
+
+  /**
+   * The options that the account has now.
+   * @internal
+   */
+  get settings(): AccountOptions {
+    return this.#settings;
   }
 
   /** What host.accounts() says of it. */

@@ -71,8 +71,8 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   }
 
   /**
-   * The account of this id, made when it is first named. Options are those of the first call; giving them again for an account that
-   * exists is a TypeError. Throws TypeError, RangeError or EDGE_NAME_TAKEN for zones that the account cannot have.
+   * The account of this id, made when it is first named. The same options may be given again; others are a TypeError that names them, since
+   * `account.update()` changes options. Throws TypeError, RangeError or EDGE_NAME_TAKEN for zones that the account cannot have.
    */
   account(id: string, options?: AccountOptions): Account {
     return this.#core.accounts.named(id, options);

@@ -48,6 +48,7 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
       name: load.name,
       env: load.env,
       bindings: load.bindings,
+      neededExports: load.neededExports,
       flags: load.flags,
       props: load.props,
       isScript: main.kind === 'script',

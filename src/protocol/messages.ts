@@ -1,5 +1,6 @@
 /** The messages between the two ends of an isolate channel, inside frames. JSON shapes here are checked by the reader. */
 
+import type { NeededExport } from '../bindings/needed-export.js';
 import type { ServiceId } from '../bindings/service-id.js';
 
 /** Kinds of an exchange that the host opens. */
@@ -126,6 +127,8 @@ export interface LoadHead {
   readonly modules: readonly ModuleHead[];
   readonly env: Readonly<Record<string, unknown>>;
   readonly bindings: readonly BindingHead[];
+  /** Exports of the main module that bindings name. Absent for none. */
+  readonly neededExports?: readonly NeededExport[];
   readonly flags: readonly string[];
   /** JSON of `ctx.props` for handlers whose event has no props of its own; empty or absent for none. */
   readonly props?: string;

@@ -55,8 +55,13 @@ export const functionBinding: NamedBinding<string | ServiceTarget> = {
   schema: union([NAME, object({ function: NAME, 'entrypoint?': ENTRYPOINT, 'props?': PROPS, 'account?': NAME })], {
     description: 'the name of a function, or { function, entrypoint, props, account }',
   }),
+  ownExport(config, owner) {
+    const { function: functionName, entrypoint: name, account = owner.account } = targetOf(config);
+    if (name === undefined || functionName !== owner.function || account !== owner.account) return undefined;
+    return { name, kind: 'entrypoint' };
+  },
   open(context, config) {
-    return serviceOf(context, typeof config === 'string' ? { function: config } : config);
+    return serviceOf(context, targetOf(config));
   },
 };
 
@@ -70,6 +75,10 @@ export const stubBinding: ImplicitBinding = {
   methods: { [CALL]: METHODS[CALL] },
   open: context => serviceOf(context, undefined),
 };
+
+function targetOf(config: string | ServiceTarget): ServiceTarget {
+  return typeof config === 'string' ? { function: config } : config;
+}
 
 function serviceOf({ callFunction }: FunctionContext, target: ServiceTarget | undefined): Service {
   return async call => {

@@ -50,6 +50,10 @@ export const objectBinding: NamedBinding<string | ObjectsTarget> = {
     const { class: className, function: functionName, account } = targetOf(config);
     return { key: namespaceKey(account ?? owner.account, functionName ?? owner.function, className) };
   },
+  ownExport(config, owner) {
+    const { class: name, function: functionName = owner.function, account = owner.account } = targetOf(config);
+    return functionName === owner.function && account === owner.account ? { name, kind: 'object' } : undefined;
+  },
   open({ function: own, callObject }, config) {
     const target = targetOf(config);
     const { class: className, function: functionName = own, account } = target;

@@ -1,4 +1,6 @@
 /** The configuration of a function, as its handlers see it. */
+
+import type { NeededExport } from '../../bindings/needed-export.ts';
 import type { ServiceId } from '../../bindings/service-id.ts';
 import { jsonParse, objectFreeze, objectKeys } from '../primordials.ts';
 import { defineOwn } from '../web/base/idl.ts';
@@ -9,6 +11,8 @@ export interface Setup {
   /** Variables and secrets: text, or anything that JSON can hold. */
   readonly env: Readonly<Record<string, unknown>>;
   readonly bindings: readonly { readonly name: string; readonly service: ServiceId; readonly config?: unknown }[];
+  /** Exports of the main module that bindings name. */
+  readonly neededExports?: readonly NeededExport[];
   /** JSON of `ctx.props`, unless an event has its own; '' or absent for nothing. */
   readonly props?: string;
   readonly flags: readonly string[];

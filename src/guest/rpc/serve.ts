@@ -1,14 +1,17 @@
 /** Calls by other functions: which object is meant, which of its methods may be called, and the answer. */
 import type { CallAnswer, ReceivedCall } from '../../bindings/function/calls.ts';
+import type { NeededExport } from '../../bindings/needed-export.ts';
 import { BODY_STREAM, Ev } from '../../isolate/ops/table.ts';
 import { goesWhole } from '../body-out.ts';
 import { onEvent } from '../bridge.ts';
+import { shortened } from '../errors.ts';
 import { type Base, CallResult } from '../events/call-result.ts';
 import { createContext } from '../events/execution-context.ts';
 import { type Handlers, handlersOfExport } from '../events/handlers.ts';
 import { fail, Invocation, openInvocation, replyWith } from '../events/invocation.ts';
 import { HostBody } from '../host-body.ts';
 import {
+  arrayJoin,
   construct,
   getOwnPropertyDescriptor,
   getPrototypeOf,
@@ -54,6 +57,29 @@ export function hasEntrypoint(namespace: object | undefined): boolean {
 /** Whether there are classes of stateful objects. */
 export function hasObjects(namespace: object | undefined): boolean {
   return hasExport(namespace, isObjectClass);
+}
+
+/** What is wrong with the first export that a binding names and the main module does not have. */
+export function complaintAboutExports(
+  namespace: object | undefined,
+  needed: readonly NeededExport[],
+): string | undefined {
+  for (let i = 0; i < needed.length; i++) {
+    const { binding = '', name = '', kind = 'entrypoint' } = needed[i] ?? {};
+    const isThere = namespace !== undefined && hasOwn(namespace, name);
+    if (kind === 'entrypoint' ? isThere : isThere && isObjectClass((namespace as { [name: string]: unknown })[name]))
+      continue; // a namespace can be read from
+    const what = kind === 'entrypoint' ? 'export' : 'class';
+    const rest = kind === 'object' && isThere ? 'is exported, but does not extend StatefulObject' : 'is not exported';
+    return `The binding ${binding} names the ${what} "${name}", which ${rest}. The main module exports ${exportsOf(namespace)}`;
+  }
+  return undefined;
+}
+
+/** The names of what the main module exports, for messages. */
+export function exportsOf(namespace: object | undefined): string {
+  const names = namespace === undefined ? [] : objectKeys(namespace);
+  return names.length === 0 ? 'nothing' : shortened(arrayJoin(names, ', '));
 }
 
 function hasExport(namespace: object | undefined, matches: (exported: unknown) => boolean): boolean {

@@ -20,6 +20,8 @@ export interface Deployment {
 /** The names travel in the head of the load, together with the environment, and an error for an unknown module lists all of them. */
 const MAX_NAMES_CHARACTERS = 1024 * 1024;
 
+const HANDLERS = ['fetch', 'scheduled', 'queue', 'alarm', 'tail', 'default'];
+
 const KINDS: readonly ModuleKind[] = ['esm', 'script', 'json', 'text', 'data'];
 /**
  * An import or export statement at the start of a line makes text a module; a classic script registers listeners instead. The white space
@@ -31,11 +33,22 @@ const LISTENER_SYNTAX = /\baddEventListener\s*\(/;
 
 /** @throws TypeError when the source is neither a string nor `{ main, modules }`, RangeError when the names of its modules are too long */
 export function readDeployment(source: unknown, name: string): Deployment {
-  const entries = typeof source === 'string' ? [entryOf('main', `${name}.js`, source)] : modulesOf(source);
+  const entries = typeof source === 'string' ? [entryOf('main', `${name}.js`, checkText(source))] : modulesOf(source);
   const modules = entries.map(({ name: file, kind, bytes }) => ({ name: file, kind, bytes: bytes.length }));
   const body = Buffer.concat(entries.map(entry => entry.bytes));
   const hash = createHash('sha256').update(JSON.stringify(modules)).update(body);
   return { modules, body, version: hash.digest('hex').slice(0, 32) };
+}
+
+/** A path such as `./worker.js`: nothing that a script could be. */
+const PATH = /^(?:file:|[A-Za-z]:)?[\w@.~/\\ -]+\.[cm]?[jt]sx?$/;
+
+/** @throws TypeError for a path */
+function checkText(source: string): string {
+  if (source.length > 4096 || !PATH.test(source)) return source;
+  throw new TypeError(
+    `The source of load() is ${describe(source)}, which looks like a path, expected the text of a script: loadFile() loads a folder, and readFile(path, 'utf8') reads a script`,
+  );
 }
 
 interface Entry {
@@ -48,6 +61,8 @@ function modulesOf(source: unknown): Entry[] {
   if (!isObject(source)) {
     throw new TypeError(`The source of load() is ${describe(source)}, expected a string or { main, modules }`);
   }
+  const hint = hintFor(source);
+  if (hint !== undefined) throw new TypeError(`The source of load() is ${hint}`);
   const { main, modules } = source;
   if (typeof main !== 'string' || !isObject(modules)) {
     throw new TypeError(
@@ -65,6 +80,16 @@ function modulesOf(source: unknown): Entry[] {
   }
   const names = [main, ...Object.keys(modules).filter(name => name !== main)];
   return names.map(name => entryOf(name === main ? 'main' : 'other', name, modules[name]));
+}
+
+/** What is often passed in place of a source, and what to pass instead. */
+function hintFor(source: object): string | undefined {
+  if (source instanceof Uint8Array) return 'a Uint8Array or Buffer, expected text: pass buffer.toString()';
+  if (source instanceof URL) return 'a URL: pass the text of the file, or its path to loadFile()';
+  if ('then' in source && typeof source.then === 'function') return 'a promise: await it first';
+  const handler = HANDLERS.find(name => name in source);
+  if (handler === undefined) return undefined;
+  return `an object with the handler ${handler}(), expected text: functions run in a process of their own, so pass the source of the module that exports the object`;
 }
 
 function entryOf(role: 'main' | 'other', name: string, value: unknown): Entry {

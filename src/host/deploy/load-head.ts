@@ -14,6 +14,10 @@ export function loadHead(
   const { cpuMs } = limits;
   const owner = { account, function: options.name };
   const compatibility = { date: options.compatibilityDate, flags: options.compatibilityFlags };
+  const neededExports = options.bindings.flatMap(({ name, row, config }) => {
+    const needed = row.ownExport?.(config, owner);
+    return needed === undefined ? [] : [{ ...needed, binding: name }];
+  });
   return {
     name: options.name,
     modules,
@@ -22,6 +26,7 @@ export function loadHead(
       const guestConfig = row.guestConfig?.(config, compatibility, owner);
       return { name, service: row.id, ...(guestConfig !== undefined && { config: guestConfig }) };
     }),
+    ...(neededExports.length > 0 && { neededExports }),
     flags: flagsOf(compatibility),
     props: propsText(options.props),
     limits: {

@@ -45,7 +45,7 @@ export async function localFetch(
     head: headOfRaw(method, url.href, all),
     body: body === null ? null : ReadableStream.from<Uint8Array>(body instanceof Uint8Array ? [body] : body),
     signal,
-    request: undefined,
+    source: undefined,
     chain,
   };
   let response: Response;

@@ -25,16 +25,35 @@ function describe(failure: ScriptFailure): string {
   const { name, message } = failure;
   switch (failure.code) {
     case 'EDGE_SCRIPT_SYNTAX':
-      return `it does not parse: ${message}`;
+      return `it does not parse: ${message}${isPerhapsTyped(failure) ? HINT_TYPES : ''}`;
     case 'EDGE_SCRIPT_THREW':
-      return `its global scope threw ${name}: ${message}`;
+      return `its global scope threw ${name}: ${message}${name === 'ReferenceError' ? hintAboutGlobal(message) : ''}`;
     case 'EDGE_SCRIPT_NO_HANDLER':
       return message === ''
-        ? 'it exports no handler; export default an object with fetch, scheduled or queue, or call addEventListener'
+        ? 'it exports no handler: export default an object with fetch, scheduled or queue, or call addEventListener'
         : message;
     default:
       return message;
   }
+}
+
+const HINT_TYPES =
+  '. TypeScript and JSX are compiled before they are loaded: by edgehost dev and edgehost serve, or by esbuild in your build';
+
+/** Type annotations and JSX stop the parser at these. */
+function isPerhapsTyped({ file, message }: ScriptFailure): boolean {
+  return (
+    /\.(?:[cm]?tsx?|jsx)$/.test(file ?? '') ||
+    /^Unexpected token '(?::|<)'|^Unexpected identifier 'as'|^Unexpected strict mode reserved word/.test(message)
+  );
+}
+
+/** What to do about a variable of Node that functions do not have. */
+function hintAboutGlobal(message: string): string {
+  const missing = /^([\w$]+) is not defined$/.exec(message)?.[1] ?? '';
+  if (['module', 'exports', 'require', '__dirname', '__filename'].includes(missing))
+    return '. CommonJS is not loaded: bundle the function as an ES module, for example by esbuild --bundle --format=esm';
+  return '';
 }
 
 /** The place of the first frame of a stack. */

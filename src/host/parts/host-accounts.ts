@@ -1,8 +1,9 @@
 /** The accounts of a host: made when they are first named, listed, and removed with what they have stored. */
+import { isDeepStrictEqual } from 'node:util';
 import { compilePattern } from '../../names/route-pattern.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { HostBudget, HostShare } from '../../quotas/host/host-share.js';
-import { checkOptions } from '../../quotas/schema/check-options.js';
+import { checkOptions, givenOf } from '../../quotas/schema/check-options.js';
 import { type AccountChange, removedError } from '../../services/account-changes.js';
 import type { RemovalStep } from '../../services/control.js';
 import type { HostStore } from '../../services/host-store.js';
@@ -66,13 +67,16 @@ export class HostAccounts {
     return this.#removed.has(id);
   }
 
-  /** The account of this id, made if there is none. Throws as `host.account()` does. */
+  /**
+   * The account of this id, made if there is none. Options may be given again as long as they are the same, so that a route can call
+   * `host.account(id, options)` for each request. Throws as `host.account()` does.
+   */
   named(id: string, options?: AccountOptions): Account {
     if (this.#parts.isClosing()) throw new EdgeError('EDGE_CLOSED', `Cannot use account "${id}": the host is closed`);
     const existing = this.#accounts.get(id);
     if (existing === undefined) return this.#create(id, options);
-    if (options === undefined) return existing;
-    throw new TypeError(`Account "${id}" exists already; its options are given with its first use`);
+    if (options !== undefined) checkSameOptions(existing, options);
+    return existing;
   }
 
   #create(id: string, options: AccountOptions | undefined): Account {
@@ -194,4 +198,19 @@ export class HostAccounts {
   async close(): Promise<void> {
     await Promise.all(this.all.map(account => account.close()));
   }
+}
+
+/** @throws TypeError for options that differ from those that the account was made with and from those that it has now, and for invalid ones */
+function checkSameOptions({ id, created, settings }: Account, options: AccountOptions): void {
+  const given = givenOf(checkAccountOptions(options));
+  if (Object.keys(given).length === 0) return;
+  if (isDeepStrictEqual(given, givenOf(created)) || isDeepStrictEqual(given, givenOf(settings))) return;
+  const now = new Map<string, unknown>(Object.entries(settings));
+  const differing = Object.entries(given).flatMap(([name, value]) =>
+    isDeepStrictEqual(value, now.get(name)) ? [] : [name],
+  );
+  const missing = Object.keys(givenOf(created)).filter(name => !(name in given));
+  throw new TypeError(
+    `Account "${id}" exists already with other options (${[...differing, ...missing].join(', ')}): call host.account(${JSON.stringify(id)}) without options, and account.update() to change them`,
+  );
 }
