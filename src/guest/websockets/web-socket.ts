@@ -15,7 +15,7 @@ import {
 } from '../web/base/idl.ts';
 import { ErrorEvent, markTrusted } from '../web/events/event.ts';
 import { defineHandler, dispatch, EventTarget, type TargetState, targetState } from '../web/events/event-target.ts';
-import { createBlob } from '../web/file/blob.ts';
+import { blobBytes, createBlob, isBlob } from '../web/file/blob.ts';
 import { MessageEvent } from '../web/messaging/messaging.ts';
 import { CloseEvent } from './close-event.ts';
 import { openConnection } from './connect.ts';
@@ -117,8 +117,10 @@ export class SocketState implements LinkOwner {
   opened(link: HostLink, protocol: string): void {
     this.protocol = protocol;
     this.readyState = OPEN;
-    this.#fire(new MessageEvent('open'));
+    // Before the event: its listeners send and close.
     this.attach(link);
+    this.#fire(new MessageEvent('open'));
+    link.start();
   }
 
   #valueOf(data: string | Uint8Array): unknown {
@@ -176,16 +178,21 @@ export class WebSocket extends EventTarget {
     if (text === 'blob' || text === 'arraybuffer') this.#state.binaryType = text;
   }
 
-  /** Messages are received from now on. */
+  /** Messages are received from now on. A second call changes nothing. */
   accept(options: unknown = undefined): void {
     toDictionary(options, 'The options of accept()');
     const state = this.#state;
+    if (state.use === 'accepted') {
+      if (state.link?.attach === undefined) return;
+      throw new TypeErrorCtor("Can't accept() WebSocket after enabling hibernation.");
+    }
+    // One that the constructor has connected receives already.
+    if (state.url !== null && state.readyState !== CONNECTING) return;
     if (state.use === 'given') {
       throw new TypeErrorCtor(
         "Can't accept() this WebSocket: it was returned in a Response, or made by its constructor",
       );
     }
-    if (state.use === 'accepted') throw new TypeErrorCtor("Can't accept() WebSocket when it was already accepted.");
     if (state.link instanceof PairLink && state.link.sleeping !== undefined) {
       throw new TypeErrorCtor("Can't accept() this WebSocket: its other end sleeps. Return it in a Response");
     }
@@ -207,7 +214,11 @@ export class WebSocket extends EventTarget {
       throw new TypeErrorCtor("Can't send() over this WebSocket: it was returned in a Response");
     }
     if (state.hasClosed) throw new TypeErrorCtor("Can't call WebSocket send() after close().");
-    const data = isBufferSource(message) ? copyOf(message) : toUSVString(message);
+    const data = isBufferSource(message)
+      ? copyOf(message)
+      : isBlob(message)
+        ? copyOf(blobBytes(message))
+        : toUSVString(message);
     const length = typeof data === 'string' ? data.length : typedArrayLength(data);
     if (length > MAX_MESSAGE_BYTES) {
       throw new TypeErrorCtor(`Can't send() a message of ${length} bytes: at most ${MAX_MESSAGE_BYTES} are allowed`);
@@ -282,7 +293,6 @@ function connect(state: SocketState, url: unknown, protocols: unknown): void {
     onOpen: (link, protocol) => {
       if (state.readyState === CONNECTING) {
         state.opened(link, protocol);
-        link.start();
       } else link.close(0, '');
     },
     onFailed: message => state.onLost(message),

@@ -62,6 +62,73 @@ for (const isolation of ISOLATIONS) {
   });
 }
 
+for (const isolation of ISOLATIONS) {
+  test(`what the open event of new WebSocket() sends and closes leaves at once, isolation ${isolation}`, async t => {
+    const port = await echoServer(t);
+    const fn = await newHost(t, { isolation, ...LOCAL }).load(
+      handler(`${WAIT}
+        const byHandler = new WebSocket('ws://127.0.0.1:${port}/');
+        byHandler.binaryType = 'arraybuffer';
+        byHandler.onopen = () => { byHandler.send('a'); byHandler.send(new Blob([new Uint8Array([7]), 'b'])); };
+        const seen = [(await next(byHandler)).data, [...new Uint8Array((await next(byHandler)).data)]];
+        byHandler.accept();
+        byHandler.send('after');
+        seen.push((await next(byHandler)).data);
+        const byListener = new WebSocket('ws://127.0.0.1:${port}/');
+        byListener.addEventListener('open', () => byListener.close(4001, 'enough'));
+        const { code, reason } = await next(byListener, 'close');
+        return Response.json([...seen, code, reason]);`),
+    );
+    t.deepEqual(await (await fn.fetch('http://x/')).json(), ['a', [7, 98], 'after', 4001, 'enough']);
+  });
+}
+
+test('send() sends the bytes of a Blob in their order, and accept() may be called twice', async t => {
+  const { fn } = await rigOf(
+    t,
+    `import { StatefulObject } from 'edgehost:workers';
+    export class Room extends StatefulObject {
+      fetch() {
+        const [client, server] = Object.values(new WebSocketPair());
+        this.ctx.acceptWebSocket(server);
+        try { server.accept(); } catch ({ message }) { server.send(message); }
+        return new Response(null, { status: 101, webSocket: client });
+      }
+      webSocketMessage(socket, message) { socket.send(new Blob([message, '!'])); }
+    }
+    export default { fetch(request, env) {
+      if (new URL(request.url).pathname === '/room') return env.ROOM.getByName('a').fetch(request);
+      const [client, server] = Object.values(new WebSocketPair());
+      server.accept();
+      server.accept();
+      server.addEventListener('message', ({ data }) => { server.send(new Blob([data, '!'])); server.send('after'); });
+      return new Response(null, { status: 101, webSocket: client });
+    } };`,
+    { load: { objects: { ROOM: 'Room' } } },
+  );
+  for (const [path, first] of [
+    ['/', undefined],
+    ['/room', "Can't accept() WebSocket after enabling hibernation."],
+  ] as const) {
+    const { webSocket } = (await fn.fetch(`http://x${path}`, {
+      headers: { Upgrade: 'websocket' },
+    })) as UpgradedResponse;
+    const got: unknown[] = [];
+    const isDone = new Promise<void>(resolve => {
+      webSocket.addEventListener('message', event => {
+        const { data } = event as MessageEvent; // the only event of this name
+        got.push(typeof data === 'string' ? data : Buffer.from(data as ArrayBuffer).toString()); // or bytes
+        if (got.length === 2) resolve();
+      });
+    });
+    webSocket.accept();
+    webSocket.send('blob');
+    await isDone;
+    t.deepEqual(got, first === undefined ? ['blob!', 'after'] : [first, 'blob!']);
+    webSocket.close();
+  }
+});
+
 test('fetch() with Upgrade gives the socket of the answer, to be accepted or returned as it is', async t => {
   const port = await echoServer(t);
   const source = handler(`
