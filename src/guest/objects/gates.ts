@@ -8,7 +8,8 @@ export interface ObjectGates {
   /**
    * The output gate stays closed until `written` resolves. When it rejects, the object is reset and nothing that waits leaves.
    *
-   * @param sent resolves when the write is on its way to the host, which keeps back the answers that are sent behind it. @default written
+   * @param sent resolves when the write is on its way to the host, which keeps back the answers that are sent behind it. One that is never sent never
+   *   resolves it: the host has nothing to keep answers back for. @default written
    */
   holdOutput(written: Promise<void>, sent?: Promise<void>): void;
 }
@@ -62,10 +63,14 @@ export class Gates implements ObjectGates {
     holdLeaving(written);
     if (isHeldByHost) {
       this.#unsent++;
-      const over = (): void => {
-        if (--this.#unsent === 0) this.#releaseToSend();
-      };
-      promiseThen(sent, over, over);
+      promiseThen(
+        sent,
+        () => {
+          if (--this.#unsent === 0) this.#releaseToSend();
+        },
+        // What waits is released when the object is broken, which follows.
+        () => {},
+      );
     }
     this.#unwritten++;
     promiseThen(

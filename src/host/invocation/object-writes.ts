@@ -19,8 +19,8 @@ const isolates = new WeakMap<IsolateHandle, Map<string, ObjectWrites>>();
 
 /** The longest head of a write that an isolate of ours sends. */
 const MAX_HEAD_CHARACTERS = 4096;
-/** A class, which has no longer name, and an id. */
-const MAX_KEY_CHARACTERS = 320;
+/** A class, whose name has at most 255 characters of two units each, and an id. */
+const MAX_KEY_CHARACTERS = 576;
 
 /** A call of the storage of objects has come. @returns the write that it is; undefined for others */
 export function beginWrite(isolate: IsolateHandle, head: string): ObjectWrite | undefined {

@@ -68,10 +68,10 @@ test('heads that no client of ours sends are no writes, and neither are those th
     'get\n\n{"c":"Room","i":"a"}',
   ];
   heads.push(
-    `write\n\n{"c":"${'x'.repeat(300)}","i":"a".repeat(64)}`,
+    `write\n\n{"c":"${'x'.repeat(600)}","i":"a".repeat(64)}`,
     `write\n\n{"c":"Room","i":"a","x":"${'x'.repeat(5000)}"}`,
   );
-  heads.push('write\n\n{"c":"Room","i":"a","u":true}', `write\n\n{"c":"${'x'.repeat(400)}","i":"a"}`);
+  heads.push('write\n\n{"c":"Room","i":"a","u":true}', `write\n\n{"c":"${'x'.repeat(600)}","i":"a"}`);
   for (const head of heads) t.is(beginWrite(isolate, head), undefined, head.slice(0, 40));
   t.is(writeBefore(isolate, A), undefined);
 });

@@ -11,6 +11,7 @@ import {
   defineProperty,
   ErrorCtor,
   getPrototypeOf,
+  hasOwn,
   isArray,
   isView,
   jsonParse,
@@ -27,8 +28,9 @@ import {
   Uint8ArrayCtor,
 } from '../../primordials.ts';
 import { decodeUtf8WithBom, encodeUtf8 } from '../../utf8.ts';
-import { defineInterface, defineValue, requireArguments } from '../../web/base/idl.ts';
+import { defineInterface, defineValue, isObject, requireArguments } from '../../web/base/idl.ts';
 import { toOptions } from './arguments.ts';
+import type { ReceivedReply } from './storage-calls.ts';
 import type { StorageState } from './storage-state.ts';
 import { noChanges } from './write-buffer.ts';
 
@@ -71,7 +73,7 @@ export class SqlStorage {
     const layers: number[] = [];
     for (let i = 0; i < state.layers.length; i++) arrayPush(layers, state.layers[i]?.number ?? 0);
     const args = `,"p":[${arrayJoin(layers, ',')}],"z":${state.buffer.clearing}`;
-    const { head, body } = state.calls.callNow(SQL, args, call);
+    const { head, body } = this.#answered(args, call);
     const { w: isWritten, f: isFailure } = head as SqlAnswer; // the host's
     if (isWritten) {
       const changes = noChanges();
@@ -82,6 +84,23 @@ export class SqlStorage {
     if (isFailure === true) throw new ErrorCtor(text);
     return jsonParse(text) as Rows; // the engine has written it
   }
+
+  /** A statement that was not answered may have been ended while it wrote: the rest of its batch must not be stored without it. */
+  #answered(args: string, call: Uint8Array): ReceivedReply {
+    const state = this.#state;
+    try {
+      return state.calls.callNow(SQL, args, call);
+    } catch (error) {
+      const code = codeOf(error);
+      const isEnded = code === 'EDGE_LIMIT_EXCEEDED' || code === 'EDGE_OVERLOADED';
+      if (code === 'EDGE_OBJECT_RESET' || (isEnded && state.hasUnsent)) state.buffer.end(error);
+      throw error;
+    }
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return isObject(error) && hasOwn(error, 'code') ? (error as { readonly code?: unknown }).code : undefined; // it has it
 }
 
 let rowsOfNew: Rows | undefined;

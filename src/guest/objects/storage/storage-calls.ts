@@ -99,7 +99,7 @@ export class StorageCalls {
     return head as number | null; // the host's
   }
 
-  /** Resolves when it is on disk. Writes take effect in the order of the calls. @param onSent called when it is on its way, or was not sent */
+  /** Resolves when it is on disk. Writes take effect in the order of the calls. @param onSent called when it is on its way; never for a write that could not be sent */
   write({ entries, isClearing, alarm, hasSql, holdsOutput }: WrittenBatch, onSent: () => void): Promise<unknown> {
     const body = packEntries(entries);
     const clear = isClearing ? ',"d":true' : '';
@@ -116,25 +116,15 @@ export class StorageCalls {
     body: Uint8Array | null,
     onSent: () => void = ignore,
   ): Promise<ReceivedReply> {
-    if (this.#user === undefined) return this.#callOpened(method, args, body, onSent);
-    const reply = this.#send(method, args, body);
-    onSent();
+    if (this.#user !== undefined) return this.#send(method, args, body, onSent);
+    this.#opening ??= this.#open();
+    const invocation = currentInvocation();
+    await this.#opening;
+    const reply = this.#send(method, args, body, onSent);
+    // The turn may be that of another invocation, with which the call must not end.
+    const other = currentInvocation();
+    if (other !== undefined && other !== invocation) holdFor(other, reply);
     return reply;
-  }
-
-  async #callOpened(method: string, args: string, body: Uint8Array | null, onSent: () => void): Promise<ReceivedReply> {
-    try {
-      this.#opening ??= this.#open();
-      const invocation = currentInvocation();
-      await this.#opening;
-      const reply = this.#send(method, args, body);
-      // The turn may be that of another invocation, with which the call must not end.
-      const other = currentInvocation();
-      if (other !== undefined && other !== invocation) holdFor(other, reply);
-      return reply;
-    } finally {
-      onSent();
-    }
   }
 
   async #open(): Promise<void> {
@@ -166,11 +156,17 @@ export class StorageCalls {
     this.wasEmpty = e;
   }
 
-  #send(method: string, args: string, body: Uint8Array | null): Promise<ReceivedReply> {
-    return this.#sendAs(this.#user ?? 0, method, args, body);
+  #send(method: string, args: string, body: Uint8Array | null, onSent: () => void): Promise<ReceivedReply> {
+    return this.#sendAs(this.#user ?? 0, method, args, body, onSent);
   }
 
-  #sendAs(user: number, method: string, args: string, body: Uint8Array | null): Promise<ReceivedReply> {
+  #sendAs(
+    user: number,
+    method: string,
+    args: string,
+    body: Uint8Array | null,
+    onSent: () => void = ignore,
+  ): Promise<ReceivedReply> {
     const head = `${this.#address},"s":${user}${args}}`;
     const sent = body !== null && typedArrayLength(body) === 0 ? null : body;
     return new PromiseCtor(resolve => {
@@ -178,6 +174,8 @@ export class StorageCalls {
         onReply: (text, replyBody) => resolve(received(text, replyBody)),
         onFailed: (makeError, site) => resolve(rejection(makeError, site)),
       });
+      // Not when the call has thrown: answers would leave as if the write were on its way.
+      onSent();
     });
   }
 }

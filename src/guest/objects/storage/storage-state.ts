@@ -71,7 +71,17 @@ export class StorageState implements StorageParts {
     if (around !== undefined) {
       addChanges(around, layer);
       if (layer.isConfirmed) around.isConfirmed = true;
-    } else if (layer.isConfirmed || hasChanges(layer)) this.buffer.add(layer, !layer.isConfirmed);
+    } else if (layer.isConfirmed || hasChanges(layer)) this.#add(layer);
+  }
+
+  #add(layer: Layer): void {
+    try {
+      this.buffer.add(layer, !layer.isConfirmed);
+    } catch (error) {
+      // It was too much: what SQL has written in it must not become a part of the next write.
+      if (layer.hasSql) this.#undoSql(layer);
+      throw error;
+    }
   }
 
   /** Forgets what it has, and what those within it have. */
@@ -90,6 +100,16 @@ export class StorageState implements StorageParts {
   /** Something was written by SQL that is in no write yet. */
   get hasSql(): boolean {
     return this.buffer.hasSql || this.#layersHaveSql(0);
+  }
+
+  /** Something was written that is not on its way yet, by whatever method. */
+  get hasUnsent(): boolean {
+    if (this.buffer.isOpen) return true;
+    for (let i = 0; i < this.layers.length; i++) {
+      const layer = this.layers[i];
+      if (layer !== undefined && hasChanges(layer)) return true;
+    }
+    return false;
   }
 
   #layersHaveSql(from: number): boolean {

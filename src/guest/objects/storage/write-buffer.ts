@@ -173,6 +173,11 @@ export class WriteBuffer {
     this.#quietTurns = 0;
   }
 
+  /** There is a batch that changes are added to. */
+  get isOpen(): boolean {
+    return this.#open !== undefined;
+  }
+
   /** The batch that changes are added to has something that SQL has written. */
   get hasSql(): boolean {
     return this.#open?.hasSql === true;
@@ -201,20 +206,15 @@ export class WriteBuffer {
     if (last !== undefined) await last.written;
   }
 
-  /** Nothing is written any more, and nothing more can be read. What is on its way may be stored or not. */
+  /** The object is reset: nothing is written any more, and nothing more can be read. What is on its way may be stored or not. */
   end(error: unknown): void {
     if (this.#failure !== undefined) return;
     this.#failure = { error };
     const batches = arraySplice(this.#batches, 0);
     this.#open = undefined;
-    for (let i = 0; i < batches.length; i++) {
-      const batch = batches[i];
-      if (batch === undefined) continue;
-      // Nobody waits for it, but the object has lost what it was told is written.
-      if (!batch.holdsOutput) this.#parts.gates.holdOutput(promiseReject(error));
-      batch.onSent();
-      batch.reject(error);
-    }
+    // First, and also when nothing is on its way: the object has lost what it was told is written, or could write nothing any more.
+    this.#parts.gates.holdOutput(promiseReject(error));
+    for (let i = 0; i < batches.length; i++) batches[i]?.reject(error);
   }
 
   #batchFor(added: Size, isClearing: boolean): Batch {
@@ -280,8 +280,16 @@ export class WriteBuffer {
     batch.isSent = true;
     const invocation = currentInvocation();
     if (invocation !== undefined) this.#watch(invocation, batch);
+    let writing: Promise<unknown>;
+    try {
+      writing = this.#parts.calls.write(batch, batch.onSent);
+    } catch (error) {
+      // There was no memory to pack it.
+      this.end(error);
+      return;
+    }
     promiseThen(
-      this.#parts.calls.write(batch, batch.onSent),
+      writing,
       () => this.#stored(batch),
       error => this.end(error),
     );
