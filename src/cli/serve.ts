@@ -99,7 +99,9 @@ async function serve(
   const { trustProxy } = file;
   const functionsListener = host.listener({ trustProxy });
   const listener = isTested ? withScheduledEndpoint(host, functionsListener) : functionsListener;
-  const server = await listen({ ...address, report, listener, upgrade: functionsListener.upgrade });
+  const { upgrade } = functionsListener;
+  const closeWebSockets = (): void => host.closeWebSockets();
+  const server = await listen({ ...address, report, listener, upgrade, closeWebSockets });
   report({ type: 'listening', url: server.url, functions });
   await untilStopped(stop);
   report({ type: 'stopping' });

@@ -219,6 +219,14 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   }
 
   /**
+   * Closes the WebSockets of clients with 1001, for a server that is about to wait for its connections.
+   * @internal
+   */
+  closeWebSockets(): void {
+    this.#core.closeWebSockets();
+  }
+
+  /**
    * Ends everything: lets what runs finish for up to `drainMs`, then ends the cells and closes the storage. Nothing is left running.
    * @param options.drainMs @default 5000
    */

@@ -67,6 +67,12 @@ export class IsolateCache {
     }
   }
 
+  /** Closes the WebSockets of clients, of all isolates. */
+  goAway(): void {
+    for (const { handle } of [...this.#handles.values()]) handle.goAway();
+    for (const handle of [...this.#leaving]) handle.goAway();
+  }
+
   /** Counts as a use. */
   get(key: string): IsolateHandle | undefined {
     return this.#handles.get(key)?.handle;

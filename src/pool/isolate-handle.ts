@@ -55,6 +55,10 @@ export interface InvocationPort extends ExchangeListener {
   onServicesAsk?(): boolean;
   /** The invocation has ended in the isolate. `flags` are those of {@link DoneFlag}. */
   onDone(cpuMs: number, peakBytes: number, flags: number): void;
+  /** Somebody waits for its answer. */
+  readonly isUnanswered?: boolean;
+  /** Its host is about to close: a WebSocket of a client is closed with 1001. */
+  goAway?(): void;
   /** Called periodically: an invocation without progress for too long ends. */
   checkProgress(nowMs: number): void;
   /** The isolate is gone, and the invocation with it. */
@@ -239,6 +243,16 @@ export class IsolateHandle implements ChannelOwner {
   /** Open invocations, those included of which only waitUntil is left. */
   get inFlight(): number {
     return this.#invocations.size;
+  }
+
+  /** Somebody waits for the answer of one of them. */
+  get hasUnanswered(): boolean {
+    return this.#invocations.some(port => port.isUnanswered === true);
+  }
+
+  /** Closes the WebSockets of clients. */
+  goAway(): void {
+    for (const port of this.#invocations.values()) port.goAway?.();
   }
 
   /** Calls the listener once, when the isolate is gone and its invocations have been notified; at once if that is so already. */

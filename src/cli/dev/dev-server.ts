@@ -100,6 +100,7 @@ export class DevServer {
       port,
       report,
       upgrade: listener.upgrade,
+      closeWebSockets: () => this.#host.closeWebSockets(),
       listener: withScheduledEndpoint(this.#host, (request, response) =>
         listener(request, response, () => this.#answerNone(request, response)),
       ),

@@ -26,11 +26,14 @@ export interface HttpServerOptions {
   readonly port: number;
   readonly listener: (request: IncomingMessage, response: ServerResponse) => void;
   readonly upgrade: NodeListener['upgrade'];
+  /** Tells the clients of WebSockets that the server goes away. */
+  readonly closeWebSockets: () => void;
   readonly report: Report;
 }
 
 /** @throws CommandError when the address cannot be used */
-export async function listen({ host, port, listener, upgrade, report }: HttpServerOptions): Promise<HttpServer> {
+export async function listen(options: HttpServerOptions): Promise<HttpServer> {
+  const { host, port, listener, upgrade, closeWebSockets, report } = options;
   const open = new Set<ServerResponse>();
   let isClosing = false;
   const server = createServer(
@@ -65,6 +68,8 @@ export async function listen({ host, port, listener, upgrade, report }: HttpServ
         server.close(() => resolve());
       });
       server.closeIdleConnections();
+      // First: none of them would end by itself, and their clients can connect elsewhere meanwhile.
+      closeWebSockets();
       const stop = new AbortController();
       await Promise.race([closed, pause(drainMs, undefined, { signal: stop.signal }).catch(() => {})]);
       stop.abort();

@@ -157,6 +157,14 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.abort();
   }
 
+  get isUnanswered(): boolean {
+    return this.#state === 'running';
+  }
+
+  goAway(): void {
+    this.source?.goAway?.();
+  }
+
   checkProgress(nowMs: number): void {
     if (this.#record.kind !== 'fetch' || this.#state === 'over') return;
     const { receivedBytes, takenBytes, sentBytes } = this.exchange;

@@ -34,4 +34,6 @@ export interface RequestBodySource {
   resume(): void;
   /** The function reads no more. */
   stop(): void;
+  /** It is a WebSocket of a client, which is closed because the host is about to close. */
+  goAway?(): void;
 }

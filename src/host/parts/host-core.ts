@@ -128,6 +128,12 @@ export class HostCore {
     return this.#closing;
   }
 
+  /** Closes the WebSockets of clients with 1001, at the beginning of a shutdown: they would go on for as long as it waits. */
+  closeWebSockets(): void {
+    this.#objects.sockets.goAway();
+    this.#cache.goAway();
+  }
+
   readonly #callee: FindCallee = (caller, target) => calleeOf(this.accounts, caller, target);
   readonly #isClosing = (): boolean => this.isClosed;
   readonly #warn = (error: unknown): void => this.reports.warn(error);
@@ -136,6 +142,7 @@ export class HostCore {
     const cronsClosed = this.crons.close();
     const alarmsClosed = this.#alarms.close();
     this.#queues.stop();
+    this.closeWebSockets();
     await race(new AbortController().signal, signal => [
       this.#cache.drained(signal),
       delay(signal, Math.min(drainMs, MAX_TIMER_MS)),

@@ -127,6 +127,12 @@ export class SleepingSockets {
     sockets?.end(error);
   }
 
+  /** The host is about to close. */
+  goAway(): void {
+    const error = new EdgeError('EDGE_CLOSED', 'The WebSocket was closed: the host is being closed');
+    for (const sockets of this.#functions.values()) sockets.end(error);
+  }
+
   /** How many sleep. */
   get count(): number {
     let count = 0;

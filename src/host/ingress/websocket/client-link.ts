@@ -64,6 +64,11 @@ export class ClientLink implements BridgeOwner, RequestBodySource {
     this.#bridge.end(GOING_AWAY.has(error.code) ? GOING_AWAY_CODE : INTERNAL_CODE, error.code);
   }
 
+  /** The host is about to close. The function gets the close as that of its client. */
+  goAway(): void {
+    this.#bridge.end(GOING_AWAY_CODE, 'EDGE_CLOSED');
+  }
+
   #refuse(error: unknown): void {
     const message = `The WebSocket of function "${this.#name}" was closed: ${error instanceof Error ? error.message : ''}`;
     this.#invocation.refuseAnswer(new EdgeError('EDGE_PROTOCOL', message, { cause: error }), 'exception');
