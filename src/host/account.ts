@@ -66,6 +66,8 @@ export class Account implements BindingClients {
   readonly #supervisor: AccountCells;
   readonly #functions: LoadedFunctions;
   #caches: ApplicationCaches | undefined;
+  /** Calls of load(), in their order. */
+  #loads = 0;
   /** Set when it is removed or its host is closed. */
   #ended: EdgeError | undefined;
 
@@ -88,7 +90,8 @@ export class Account implements BindingClients {
 
   /**
    * Loads a function, or a new version of one: the old version serves until the new one is ready, and ends what it has begun. Handles that are
-   * there, and listeners made with them, follow: the answer is the same object as before.
+   * there, and listeners made with them, follow: the answer is the same object as before. Of several calls for one name at once, the version of the last
+   * one serves in the end; one that is ready later, and was called before it, never does.
    * Rejects with TypeError for a wrong option and EdgeError for what is wrong with the script: EDGE_SCRIPT_SYNTAX, EDGE_SCRIPT_THREW,
    * EDGE_SCRIPT_IMPORT, EDGE_SCRIPT_NO_HANDLER, EDGE_STARTUP_LIMIT; EDGE_LIMIT_EXCEEDED for what the account may not have; and for routes with
    * the host names of others, EDGE_NAME_TAKEN and EDGE_NAME_DENIED, and with a route of another function EDGE_ROUTE_TAKEN; nothing has changed
@@ -107,11 +110,21 @@ export class Account implements BindingClients {
    * The same as {@link load}, with limits by another hand than the application's.
    * @internal
    */
-  async deploy(author: LimitsAuthor, source: ScriptSource, options?: LoadOptions): Promise<EdgeFunction> {
+  async deploy(
+    author: LimitsAuthor,
+    source: ScriptSource,
+    options?: LoadOptions,
+    order = ++this.#loads,
+  ): Promise<EdgeFunction> {
     const limits = this.#limits;
     const started = await this.#start(author, source, options);
     try {
       this.#check();
+      const later = this.#functions.loadedAfter(order, started.options.name);
+      if (later !== undefined) {
+        started.runner.retire();
+        return later;
+      }
       // Again: others may have taken a name, or the last place, while the script started.
       this.#functions.checkNames(started.options);
       this.#functions.checkCounts(started.options, started.runner.context.limits);
@@ -119,7 +132,7 @@ export class Account implements BindingClients {
       started.runner.retire();
       throw error;
     }
-    const handle = this.#functions.serve(started);
+    const handle = this.#functions.serve(started, order);
     // They have changed while the script started.
     if (limits !== this.#limits) this.#functions.relimit(this.#limits);
     return handle;
@@ -150,9 +163,10 @@ export class Account implements BindingClients {
    * secrets and `bindings` are given here only. Limits in the file lower those of the account and do not raise them, unless its `caps` say so. Rejects like {@link load}, and with EDGE_CONFIG_INVALID, which names file and line.
    */
   async loadFile(path: string, options: LoadOptions = {}): Promise<EdgeFunction> {
+    const order = ++this.#loads;
     const { source, options: configured } = await readFunctionFile(path, this.#host.bindings.registry.named);
     const author = options.limits === undefined ? 'file' : 'owner';
-    return this.deploy(author, source, { ...configured, ...givenOf(options) });
+    return this.deploy(author, source, { ...configured, ...givenOf(options) }, order);
   }
 
   /** The function of this name, if it is loaded. */

@@ -34,6 +34,8 @@ export interface AccountStatsSnapshot extends FunctionStatsSnapshot {
 type Triggers = Pick<ResolvedLoadOptions, 'routes' | 'crons' | 'consumers'>;
 
 interface Loaded extends StartedFunction {
+  /** Of the call that has loaded it, among those of the account. */
+  readonly order: number;
   readonly slot: FunctionSlot;
   readonly function: EdgeFunction;
   /** Both are set when it serves. */
@@ -112,14 +114,21 @@ export class LoadedFunctions {
     this.#host.queueDispatcher.check({ account: this.#account, name: options.name }, options.consumers);
   }
 
+  /** The function, when a call of load() that came after that of this number has loaded it. */
+  loadedAfter(order: number, name: string): EdgeFunction | undefined {
+    const loaded = this.#byName.get(name);
+    return loaded !== undefined && loaded.order > order ? loaded.function : undefined;
+  }
+
   /** The version serves from here on. The version before it ends what it has begun. */
-  serve(started: StartedFunction): EdgeFunction {
+  serve(started: StartedFunction, order: number): EdgeFunction {
     const { name } = started.options;
     const previous = this.#byName.get(name);
     const slot = previous?.slot ?? new FunctionSlot(this.#account, name, () => this.#byName.get(name)?.slot);
     const handle = previous?.function ?? new EdgeFunction(slot, () => this.#unload(name), this.#host.objects);
     const loaded: Loaded = {
       ...started,
+      order,
       slot,
       function: handle,
       routes: [],

@@ -40,6 +40,9 @@ export interface ObjectRules {
   release?(of: AlarmFunction, by: object): void;
 }
 
+/** How long events of the version before may take to be answered, while those that come wait for the next one. */
+const ANSWER_MS = 2000;
+const ANSWERED_CHECK_MS = 5;
 /** How long what runs in an isolate that takes nothing new may go on, before the next one takes its place. */
 const LEAVE_MS = 5000;
 /** What an event takes that waits, besides its texts. */
@@ -234,17 +237,28 @@ export class ObjectRunner {
       this.#rules.sockets.moved(this, next);
       this.#inner.retire(next.#inner);
     }
-    // Its instances end now: those of the next version may begin.
-    this.#last?.end();
     if ('code' in successor) {
+      this.#last?.end();
       void this.ended().then(() => this.#over());
       return;
     }
     // The claim goes over to the next version without a gap in which another application could have it.
     const next = objectsOf(successor, this.#rules);
     const over = (): Promise<void> => this.ended().then(() => this.#over());
-    if (this.#last === undefined) this.#over();
-    else void next.#claim().then(over, over);
+    if (this.#last === undefined) {
+      this.#over();
+      return;
+    }
+    void this.#answered(this.#last);
+    void next.#claim().then(over, over);
+  }
+
+  /** Its instances end when what they have begun is answered: those of the next version may begin then. Streams and WebSockets are not waited for. */
+  async #answered(last: IsolateHandle): Promise<void> {
+    const untilMs = performance.now() + ANSWER_MS;
+    while (last.isUsable && last.hasUnanswered && performance.now() < untilMs)
+      await sleep(ANSWERED_CHECK_MS, undefined, { ref: false });
+    last.end();
   }
 }
 

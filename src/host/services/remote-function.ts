@@ -53,6 +53,9 @@ export class RemoteFunction {
   /** The announced invocations since the last one that has called a service. */
   #quiet = 0;
   readonly #line: ServicesLine;
+  /** Isolates that load it, or have. */
+  #isolates = 0;
+  #isRetired = false;
   /** Rejects with what a call of its bindings would find out too late. */
   readonly ready: Promise<void>;
 
@@ -72,7 +75,13 @@ export class RemoteFunction {
 
   /** The isolate loads the function. */
   attach(isolate: IsolateHandle): void {
-    if (isolate.calls !== undefined) this.#line.attach(isolate.calls, this, isolate);
+    if (isolate.calls === undefined) return;
+    this.#isolates++;
+    isolate.whenGone(() => {
+      this.#isolates--;
+      this.#forgetUnused();
+    });
+    this.#line.attach(isolate.calls, this, isolate);
   }
 
   /** An invocation has called a service; or one that was announced is over, and has not. */
@@ -108,8 +117,13 @@ export class RemoteFunction {
     else this.#line.over(calls, invocation);
   }
 
-  /** No isolate loads it any more. */
+  /** No isolate loads it any more. Its calls are answered until the last isolate that has loaded it is gone. */
   forget(): void {
-    this.#line.forget(this);
+    this.#isRetired = true;
+    this.#forgetUnused();
+  }
+
+  #forgetUnused(): void {
+    if (this.#isRetired && this.#isolates === 0) this.#line.forget(this);
   }
 }

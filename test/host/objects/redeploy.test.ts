@@ -1,0 +1,155 @@
+/** New versions of a function while its objects, its bindings and the application are called: no call is lost. */
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import type { EdgeHost } from '../../../src/index.js';
+import { connect, serveSockets } from '../ingress/websocket/servers.js';
+import { newHost } from '../new-host.js';
+
+const MODES = ['inline', 'process'] as const;
+const OPTIONS = { name: 'f', routes: ['*/*'], objects: { O: 'O' } };
+
+const version = (number: number): string => `import { StatefulObject } from 'edgehost:workers';
+const version = ${number};
+export class O extends StatefulObject {
+  async inc() {
+    const n = ((await this.ctx.storage.get('n')) ?? 0) + 1;
+    await scheduler.wait(10);
+    await this.ctx.storage.put('n', n);
+    return n;
+  }
+  count() { return this.ctx.storage.get('n'); }
+  async late() { await scheduler.wait(60_000); }
+  fetch() {
+    const [client, server] = Object.values(new WebSocketPair());
+    this.ctx.acceptWebSocket(server);
+    return new Response(null, { status: 101, webSocket: client });
+  }
+}
+export default { async fetch(request, env) {
+  const stub = env.O.getByName('a');
+  return request.headers.has('upgrade') ? stub.fetch(request) : new Response(String(await stub.inc()));
+} };`;
+
+async function opened(t: ExecutionContext, services: (typeof MODES)[number]): Promise<EdgeHost> {
+  const storage = await mkdtemp(join(tmpdir(), 'edgehost-'));
+  t.teardown(() => rm(storage, { recursive: true, force: true }));
+  return newHost(t, { services, storage });
+}
+
+for (const services of MODES) {
+  test.serial(
+    `calls of an object and WebSockets to it wait for the next version of its function (${services})`,
+    async t => {
+      t.timeout(240_000);
+      const host = await opened(t, services);
+      const fn = await host.load(version(0), OPTIONS);
+      const url = await serveSockets(t, host);
+      let isOver = false;
+      const failures: string[] = [];
+      let answered = 0;
+      const calling = async (): Promise<void> => {
+        while (!isOver) {
+          const answer = await fn.fetch('http://x/').then(
+            async response => `${response.status} ${await response.text()}`,
+            error => `${error}`,
+          );
+          if (answer.startsWith('200 ')) answered++;
+          else failures.push(answer);
+        }
+      };
+      const dialing = async (): Promise<void> => {
+        while (!isOver) {
+          const socket = connect(t, url);
+          const outcome = await Promise.race([
+            once(socket, 'open').then(() => 'open'),
+            once(socket, 'unexpected-response').then(() => 'refused'),
+          ]);
+          if (outcome === 'refused') failures.push('a WebSocket was refused');
+          socket.terminate();
+        }
+      };
+      const clients = [calling(), calling(), calling(), dialing()];
+      for (let number = 1; number <= 6; number++) {
+        const enough = answered + 5;
+        while (answered < enough && failures.length === 0) await new Promise(resolve => setTimeout(resolve, 5));
+        await host.load(version(number), OPTIONS);
+      }
+      isOver = true;
+      await Promise.all(clients);
+      t.deepEqual(failures, []);
+      t.is(await fn.objects('O').getByName('a').rpc.count?.(), answered);
+    },
+  );
+
+  test.serial(`a call of an object that is not answered does not keep the next version away (${services})`, async t => {
+    t.timeout(120_000);
+    const host = await opened(t, services);
+    const fn = await host.load(version(0), OPTIONS);
+    const { rpc } = fn.objects('O').getByName('a');
+    t.is(await rpc.inc?.(), 1);
+    const late = t.throwsAsync(Promise.resolve(rpc.late?.()), { code: 'EDGE_CLOSED' });
+    await host.load(version(1), OPTIONS);
+    t.is(await fn.objects('O').getByName('a').rpc.inc?.(), 2);
+    await late;
+  });
+
+  test.serial(
+    `what runs in the version before calls its bindings and the application to its end (${services})`,
+    async t => {
+      t.timeout(120_000);
+      const host = await opened(t, services);
+      await host.load(`export default { fetch: () => new Response('called') };`, { name: 'callee' });
+      const reached: (() => void)[] = [];
+      let open = (): void => {};
+      const isOpen = new Promise<void>(resolve => {
+        open = resolve;
+      });
+      const source = `import { StatefulObject } from 'edgehost:workers';
+      export class O extends StatefulObject { hi() { return 'object'; } }
+      export default { async fetch(request, env) {
+      await env.APP('begun');
+      const answers = [await (await env.SVC.fetch('http://x/')).text(), await env.APP('again'), await env.O.getByName('a').hi()];
+      await env.BUCKET.put('key', 'value');
+      await env.KV.put('key', 'value');
+      return new Response(answers.join());
+    } };`;
+      const options = {
+        name: 'f',
+        services: { SVC: 'callee' },
+        objects: { O: 'O' },
+        buckets: { BUCKET: 'bucket' },
+        kv: { KV: 'space' },
+        callbacks: {
+          APP: async (word: unknown) => {
+            if (word !== 'begun') return 'application';
+            for (const tell of reached.splice(0)) tell();
+            await isOpen;
+            return '';
+          },
+        },
+      };
+      const fn = await host.load(source, options);
+      const begun = new Promise<void>(resolve => reached.push(resolve));
+      const answer = fn.fetch('http://x/').then(response => response.text());
+      await begun;
+      for (let number = 1; number <= 2; number++) await host.load(`${source}\n// ${number}`, options);
+      open();
+      t.is(await answer, 'called,application,object');
+    },
+  );
+
+  test.serial(`load() serves the version of the last of many calls for one name (${services})`, async t => {
+    t.timeout(240_000);
+    const host = await opened(t, services);
+    const source = (number: number): string => `export default { fetch: () => new Response('${number}') };`;
+    for (let round = 0; round < 3; round++) {
+      const loads = Array.from({ length: 20 }, (_, number) => host.load(source(number), { name: 'f' }));
+      const functions = new Set(await Promise.all(loads));
+      t.is(functions.size, 1);
+      for (const fn of functions) t.is(await (await fn.fetch('http://x/')).text(), '19');
+    }
+  });
+}
