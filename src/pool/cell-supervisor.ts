@@ -3,7 +3,7 @@
  * low or its memory does not come back, closed when idle. Hands out isolates, warm ones first.
  */
 import { delay } from 'abort-controller-x';
-import { EdgeError } from '../quotas/errors.js';
+import { EdgeError, errorCode, isEdgeErrorCode } from '../quotas/errors.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import { MAX_TIMER_MS } from '../quotas/max-timer.js';
 import type { CellOptions } from './cell.js';
@@ -68,6 +68,8 @@ export class CellSupervisor {
   readonly #closing = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #refillTimer: NodeJS.Timeout | undefined;
+  /** The next cell, while it is being created: all that wait for one get the same. */
+  #creating: Promise<LiveCell> | undefined;
   /** Calls of acquire() under way: no cell is idle in the meantime. */
   #asking = 0;
 
@@ -82,6 +84,8 @@ export class CellSupervisor {
     try {
       for (;;) {
         const live = await this.#usable();
+        // Others that waited for the same cell have taken its last leases, or it has ended: the next iteration finds another cell.
+        if (!takesMore(live)) continue;
         if (this.#isFull(live)) {
           // Another call took the last thread; the next iteration finds another cell.
           if (this.#options.isGroup === true) continue;
@@ -199,25 +203,47 @@ export class CellSupervisor {
 
   async #usable(): Promise<LiveCell> {
     this.#refuseWhenClosed();
-    let live = this.#next();
-    if (live === undefined) {
-      await this.#options.prepare();
-      await this.#backOff();
-      this.#refuseWhenClosed();
-      live = this.#next();
-    }
+    const live = this.#next() ?? (await this.#createOnce());
     try {
-      live ??= this.#create();
       await live.cell.ready;
       live.isUp();
     } catch (error) {
       this.#refuseWhenClosed();
       // A warm cell that was still starting when it was taken: try another one without failing the caller.
-      if (live?.isFromWarm === true) return this.#usable();
-      const what = `Cannot start the process of ${this.#owner}: ${String(error)}`;
-      throw new EdgeError('EDGE_CELL_START', what, { cause: error });
+      if (live.isFromWarm) return this.#usable();
+      throw this.#startError(error);
     }
     return live;
+  }
+
+  #startError(cause: unknown): EdgeError {
+    return new EdgeError('EDGE_CELL_START', `Cannot start the process of ${this.#owner}: ${String(cause)}`, { cause });
+  }
+
+  /** What is prepared for a cell belongs to one cell, so that calls at the same time prepare and create one together. */
+  #createOnce(): Promise<LiveCell> {
+    this.#creating ??= this.#createNext().finally(() => {
+      this.#creating = undefined;
+    });
+    return this.#creating;
+  }
+
+  async #createNext(): Promise<LiveCell> {
+    await this.#backOff();
+    this.#refuseWhenClosed();
+    const warm = this.#takeWarm();
+    if (warm !== undefined) return this.#add(warm);
+    try {
+      await this.#options.prepare();
+    } catch (error) {
+      throw isEdgeErrorCode(errorCode(error) ?? '') ? error : this.#startError(error);
+    }
+    this.#refuseWhenClosed();
+    try {
+      return this.#add(this.#start());
+    } catch (error) {
+      throw this.#startError(error);
+    }
   }
 
   /** The cell that the next isolate is started in; undefined when one must be started. */
@@ -230,8 +256,7 @@ export class CellSupervisor {
     return other;
   }
 
-  #create(): LiveCell {
-    const live = this.#takeWarm() ?? this.#start();
+  #add(live: LiveCell): LiveCell {
     this.#cells.add(live);
     this.#current = live;
     this.#options.onCell?.('started', '');
@@ -299,7 +324,8 @@ export class CellSupervisor {
   }
 
   #refill(live: LiveCell): void {
-    if (this.#closing.signal.aborted || live.isRetired) return;
+    // The launcher may not have opened the process of a cell that is starting. The isolate that it starts for asks for spares again.
+    if (this.#closing.signal.aborted || live.isRetired || !live.isReady) return;
     if (this.#options.hasRoom?.(ISOLATE_BYTES) === false) return;
     // Not the lease at which the cell is replaced: its spare would start after the other spares have been ended.
     const room = Math.min(this.#options.maxThreads - live.threads, live.cell.leasesLeft - REPLACE_AT_LEASES - 1);

@@ -71,8 +71,8 @@ export class ProcessCell implements Cell {
   #isUp = false;
   /** Undefined before the process has been started, and when it could not be. */
   #control: Channel | undefined;
-  /** The account that the cell belongs to from the beginning. */
-  readonly #share: HostShare | undefined;
+  /** The account that the cell belongs to, if it has one yet. */
+  #share: HostShare | undefined;
   readonly #events: CellEvents;
   readonly #leases = new Set<number>();
   readonly #exited: Promise<string>;
@@ -97,19 +97,21 @@ export class ProcessCell implements Cell {
     this.#services = services;
     this.#share = share;
     this.#calls = services?.take();
-    this.#inmate = launchBehind(
-      launcher,
-      sandbox,
-      [program.command, ...program.args],
-      [
-        'ignore',
-        'ignore',
-        'pipe',
-        'pipe',
-        ...Array.from({ length: CELL_LEASES }, () => 'pipe' as const),
-        ...(this.#calls?.sockets ?? []),
-      ],
-    );
+    const stdio = [
+      'ignore' as const,
+      'ignore' as const,
+      'pipe' as const,
+      'pipe' as const,
+      ...Array.from({ length: CELL_LEASES }, () => 'pipe' as const),
+      ...(this.#calls?.sockets ?? []),
+    ];
+    try {
+      this.#inmate = launchBehind(launcher, sandbox, [program.command, ...program.args], stdio);
+    } catch (error) {
+      // The services would keep the other ends.
+      if (this.#calls !== undefined) services?.release(this.#calls);
+      throw error;
+    }
     const { child, opened } = this.#inmate;
     this.#child = child;
     const starting = setTimeout(() => this.kill(`it did not start within ${START_WITHIN_MS} ms`), START_WITHIN_MS);
@@ -137,7 +139,8 @@ export class ProcessCell implements Cell {
     });
     const open = (): Promise<void> => this.#open(options, cgroups, onReady);
     this.ready = Promise.all([isUp, opened === undefined ? open() : opened.then(open)]).then(() => {});
-    this.ready.catch(() => {});
+    // A process that runs and could not be set up would wait for its settings until it is overdue.
+    this.ready.catch((error: unknown) => this.kill(`it could not be set up: ${String(error)}`));
     void this.#exited.then(detail => {
       clearTimeout(starting);
       onFailed(new Error([detail, printable(this.#lastWords?.text ?? '')].filter(text => text !== '').join(': ')));
@@ -254,7 +257,10 @@ export class ProcessCell implements Cell {
   }
 
   assign(share: HostShare): boolean {
-    return this.#control?.assign(share) === true;
+    if (this.#control !== undefined && !this.#control.assign(share)) return false;
+    // Its connection may not be open yet: it is counted to the account from the beginning then.
+    this.#share = share;
+    return true;
   }
 
   setPriority(priority: number): void {

@@ -134,14 +134,18 @@ export class Channel implements FrameSink, ExchangeCarrier {
   }
 
   /**
-   * From here on everything of the connection is counted to this account. False, and nothing has changed, while something is held that was counted
-   * before: an end that has said nothing yet holds nothing.
+   * From here on everything of the connection is counted to this account, also what this end has not written yet. False, and nothing has changed, while
+   * something of the peer is held: one that has said nothing yet has nothing here. On a connection that has ended nothing is counted any more.
    */
   assign(share: HostShare): boolean {
-    if (this.#isClosed || this.#reader.holdsBytes || this.#countedUnwrittenBytes > 0) return false;
+    if (this.#isClosed) return true;
+    if (this.#reader.holdsBytes) return false;
     for (const { headBytes, queuedBytes } of this.#exchanges.values()) if (headBytes + queuedBytes > 0) return false;
+    this.#share?.bytes.countBuffers(-this.#countedUnwrittenBytes);
+    this.#countedUnwrittenBytes = 0;
     this.#share = share;
     this.#reader.assign(share);
+    this.#countUnwritten(share);
     return true;
   }
 

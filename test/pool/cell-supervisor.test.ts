@@ -122,3 +122,66 @@ test('endIdle() ends cells without isolates at once, and no others', async t => 
   t.is(supervisor.endIdle(), 0);
   await supervisor.close();
 });
+
+test('a cell whose process is not open yet gets no spares', async t => {
+  const started: string[] = [];
+  let up = (): void => {};
+  let count = 0;
+  const { supervisor } = supervised(3, {
+    create: (_options, events) => {
+      const cell = new FakeCell(events);
+      cells.push(cell);
+      if (++count === 1) return cell;
+      let isUp = false;
+      const ready = new Promise<void>(resolve => {
+        up = () => {
+          isUp = true;
+          resolve();
+        };
+      });
+      const start = cell.start.bind(cell);
+      Object.defineProperty(cell, 'ready', { value: ready });
+      cell.start = () => {
+        started.push(isUp ? 'up' : 'starting');
+        if (!isUp) throw new Error('The cell has no socket 4');
+        return start();
+      };
+      return cell;
+    },
+  });
+  const cells: FakeCell[] = [];
+  await supervisor.acquire();
+  cells[0]?.events.onTerminationOverdue();
+  const next = supervisor.acquire();
+  // The timer that the first cell has left starts spares in the second one.
+  await new Promise(resolve => setTimeout(resolve, 100));
+  t.deepEqual(started, []);
+  up();
+  t.true((await next).isUsable);
+  await until(() => started.length >= 4);
+  t.false(started.includes('starting'));
+  await supervisor.close();
+});
+
+test('acquire() shares a new cell among calls at the same time, and no more of it than its leases', async t => {
+  let prepared = 0;
+  const { supervisor, cells } = supervised(0, { maxThreads: 100, prepare: async () => void prepared++ });
+  const handles = await Promise.all(Array.from({ length: 40 }, () => supervisor.acquire()));
+  t.true(handles.every(({ isUsable }) => isUsable));
+  for (const { leasesLeft } of cells) t.true(leasesLeft >= 0);
+  t.is(prepared, cells.length);
+  await supervisor.close();
+});
+
+test('acquire() rejects with EDGE_CELL_START when what a cell needs cannot be prepared, and goes on later', async t => {
+  let fails = true;
+  const { supervisor } = supervised(0, {
+    prepare: async () => {
+      if (fails) throw Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' });
+    },
+  });
+  await t.throwsAsync(supervisor.acquire(), { code: 'EDGE_CELL_START', message: /EMFILE/ });
+  fails = false;
+  t.true((await supervisor.acquire()).isUsable);
+  await supervisor.close();
+});

@@ -7,6 +7,7 @@ import type { Exchange } from '../../src/protocol/exchange.js';
 import { FrameWriter } from '../../src/protocol/frame-writer.js';
 import { socketTransport, type Transport, type TransportReader } from '../../src/protocol/transport.js';
 import { CONNECTION_BOUNDS } from '../../src/services/connection-bounds.js';
+import { wideShare } from '../host/wide-share.js';
 import { SILENT_TRANSPORT } from './silent-transport.js';
 
 const OWNER: ChannelOwner = { onOpen() {}, onSignal() {}, onClose() {} };
@@ -273,4 +274,21 @@ test('Channel forgets an exchange when both of its bodies are over, and drops wh
   made.send();
   t.is(channel.find(id), undefined);
   t.is(made.error, undefined);
+});
+
+test('Channel.assign() counts what this end has not written yet, which is not data of the peer', t => {
+  const share = wideShare();
+  const channel = new Channel({ ...SILENT_TRANSPORT, unwrittenBytes: 1000 }, 'host', OWNER);
+  channel.signal(2, 1, 'x');
+  channel.flushNow();
+  t.true(channel.assign(share));
+  t.is(share.bytes.held, 1000);
+  channel.close();
+  t.is(share.bytes.held, 0);
+});
+
+test('Channel.assign() refuses when the peer has opened an exchange already', t => {
+  const channel = new Channel(SILENT_TRANSPORT, 'host', OWNER);
+  channel.onOpen(1, 0, 'head', Buffer.alloc(0), false);
+  t.false(channel.assign(wideShare()));
 });

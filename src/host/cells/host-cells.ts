@@ -277,8 +277,12 @@ export class HostCells {
 
   async #prepare(): Promise<void> {
     const { options, warn, services } = this.#parts;
+    if (options.isolation === 'process') await this.#prepareSandbox(options, warn);
+    // Last: connections that were opened for a cell which is not created afterwards would take descriptors until they are dropped.
     await services?.ready();
-    if (options.isolation !== 'process') return;
+  }
+
+  async #prepareSandbox(options: ResolvedHostOptions, warn: HostCellsParts['warn']): Promise<void> {
     this.#sandbox = await sandboxFor(options.sandbox);
     this.#cgroups ??= options.sandbox === 'off' ? NO_CGROUPS : cgroupsOfProcess();
     const { mode, missing, separation } = this.#sandbox.state;

@@ -184,6 +184,8 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     const opening = Array.from({ length: CELL_LEASES }, (_, index) => connection.open(String(first + index)));
     const sockets = await Promise.all(opening).catch(async (error: unknown) => {
       for (const opened of await Promise.allSettled(opening)) if (opened.status === 'fulfilled') opened.value.destroy();
+      // By then the services have accepted those that they were told of, which they do not read.
+      setTimeout(() => this.#released(first, CELL_LEASES), UNUSED_MS).unref();
       throw error;
     });
     const connections = { first, sockets };
@@ -236,7 +238,11 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   }
 
   release({ first, sockets }: CellConnections): void {
-    this.#channel?.signal(0, ControlSignal.Gone, pair(first, sockets.length));
+    this.#released(first, sockets.length);
+  }
+
+  #released(first: number, count: number): void {
+    this.#channel?.signal(0, ControlSignal.Gone, pair(first, count));
   }
 
   #dropUnused(connections: CellConnections): void {

@@ -150,6 +150,10 @@ export class WarmCells {
     let nextMs = refillMs;
     this.#isStarting = true;
     try {
+      if (!this.#options.hasRoom()) {
+        nextMs = noRoomMs;
+        return;
+      }
       await this.#options.prepare();
       if (performance.now() < this.#notBeforeMs || this.#isClosed) return;
       if (this.#options.hasRoom()) await this.#start();

@@ -14,6 +14,7 @@ import { ProcessCell } from '../../../src/pool/process-cell.js';
 import { sandboxFor } from '../../../src/pool/sandbox/sandbox.js';
 import { launchBehind, spawnBehind } from '../../../src/pool/sandbox/spawn.js';
 import { descendantsOf } from '../../../src/pool/watch/process-tree.js';
+import { wideShare } from '../../host/wide-share.js';
 import { onLinux } from '../../needs.js';
 
 const MODES = ['auto', 'off'] as const;
@@ -225,3 +226,16 @@ onLinux('the priority of a command that waits for others is that which it gets',
   for (const inmate of inmates) inmate.kill();
   await gone(inmates.map(({ pid }) => pid ?? 0));
 });
+
+onLinux(
+  'a cell that the launcher has not opened yet is given to an account, and counted to it from the beginning',
+  async t => {
+    const launcher = await launcherThatIsUp(t);
+    const sandbox = await sandboxFor('off');
+    const cell = new ProcessCell(OPTIONS, NO_EVENTS, sandbox, { launcher });
+    const share = wideShare();
+    t.true(cell.assign(share));
+    await cell.ready;
+    await cell.close();
+  },
+);
