@@ -75,6 +75,9 @@ export class Isolate implements IsolateParts, ChannelOwner {
     return !this.turns.isIdle || this.#context.pendingOps + this.#pendingImports > 0;
   }
 
+  /** An exception ends the thread, and the host hears how. */
+  readonly throwsFaults = true;
+
   /** Starts to listen to the host; `onClose` when the connection has ended. `warmUp` runs when the host asks a spare to warm up. */
   connect(transport: Transport, onClose: () => void, warmUp: () => Promise<unknown> = async () => {}): void {
     this.#onClosed = onClose;

@@ -5,6 +5,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import PQueue from 'p-queue';
 import { type BindingDirectories, type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import type { NameOwners } from '../names/name-owners.js';
+import { EdgeError } from '../quotas/errors.js';
+import { detached } from '../quotas/guarded.js';
 import { checkDateClock, givenOf } from '../quotas/schema/check-options.js';
 import type { KeyStore } from '../storage/files/key-file.js';
 import type { Locks } from '../storage/records/keyed-mutex.js';
@@ -201,9 +203,9 @@ export function createManagement(options: ManagementOptions): Management {
         await stores.lock.run('secrets-key', () => openSecrets({ stores, cipher, given, keyStore, onWarning }));
       if (listen === undefined) return;
       await follow.start();
-      listen(keys => void follow.changed(keys));
+      listen(keys => detached(follow.changed(keys)));
       // For what was written since the zones were read.
-      void follow.changed(undefined);
+      detached(follow.changed(undefined));
     },
     async issueToken({ expiresOn, ...spec }) {
       checkPermissions(spec.name, spec.permissions);
@@ -244,7 +246,8 @@ export function createManagement(options: ManagementOptions): Management {
       try {
         await serving.activate(await load(), { isStored: true });
         restored += 1;
-        for (const refused of await functionStore.refusedRoutes(account, name)) onWarning(new Error(refused));
+        for (const refused of await functionStore.refusedRoutes(account, name))
+          onWarning(new EdgeError('EDGE_ROUTE_TAKEN', refused));
       } catch (error) {
         failed.push({ account, name, error });
       }

@@ -2,6 +2,7 @@
 
 import type { NameOwners, NameRefusal } from '../names/name-owners.js';
 import { compilePattern } from '../names/route-pattern.js';
+import { EdgeError } from '../quotas/errors.js';
 import { ApiError } from './http/envelope.js';
 import type { Stores, ZoneRecord } from './state/stores.js';
 import type { Principal } from './state/tokens.js';
@@ -93,7 +94,12 @@ export class ZoneOwners {
     if (approval === 'declaration') return;
     const refusal = this.#names.claimZone(account, name, approval);
     if (refusal === undefined) return;
-    this.#onWarning(new Error(`The stored zone "${name}" of account "${account}" is inactive: ${refusal.message}`));
+    this.#onWarning(
+      new EdgeError(
+        'EDGE_NAME_TAKEN',
+        `The stored zone "${name}" of account "${account}" is inactive: ${refusal.message}`,
+      ),
+    );
   }
 }
 

@@ -16,6 +16,7 @@ const THREADS_END_WITHIN_MS = 3000;
 let pool: ThreadPool | undefined;
 
 const channel = new Channel(descriptorTransport(CONTROL_FD), 'isolate', {
+  throwsFaults: true,
   onOpen(exchange) {
     exchange.fail('Not supported');
   },

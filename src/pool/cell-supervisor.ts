@@ -4,9 +4,10 @@
  */
 import { delay } from 'abort-controller-x';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../quotas/errors.js';
+import { detached, guarded } from '../quotas/guarded.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import { MAX_TIMER_MS } from '../quotas/max-timer.js';
-import type { CellOptions } from './cell.js';
+import { type CellOptions, isProtocolBroken } from './cell.js';
 import type { IsolateHandle, LossReason } from './isolate-handle.js';
 import { cellLosses } from './supply/cell-losses.js';
 import { type CellMaker, type CellOwner, type CellState, LiveCell } from './supply/live-cell.js';
@@ -304,6 +305,9 @@ export class CellSupervisor {
 
   #startIsolate(live: LiveCell, share: HostShare | undefined): IsolateHandle {
     const handle = live.start(share);
+    handle.whenGone((reason, detail) => {
+      if (reason === 'protocol') this.#brokeProtocol('An isolate', handle.account, detail);
+    });
     if (live.startedPriority !== undefined) {
       handle.whenIdle(() => this.#hasStarted(live));
       handle.whenGone(() => this.#hasStarted(live));
@@ -312,15 +316,25 @@ export class CellSupervisor {
     return handle;
   }
 
+  #brokeProtocol(what: string, account: string | undefined, detail: string): void {
+    const owner = account === undefined ? this.#owner : `account "${account}"`;
+    this.#options.onFinding(
+      new EdgeError('EDGE_PROTOCOL', `${what} of ${owner} was ended: it broke the protocol: ${detail}`),
+    );
+  }
+
   /** Not while a function loads: a new thread would take the processor from the load, and from the first request that waits for it. */
   #refillSoon(looks: number): void {
-    this.#refillTimer ??= setTimeout(() => {
-      this.#refillTimer = undefined;
-      const live = this.#current;
-      if (live === undefined) return;
-      if (looks > 1 && live.isLoading) this.#refillSoon(looks - 1);
-      else this.#refill(live);
-    }, REFILL_AFTER_MS).unref();
+    this.#refillTimer ??= setTimeout(
+      guarded(() => {
+        this.#refillTimer = undefined;
+        const live = this.#current;
+        if (live === undefined) return;
+        if (looks > 1 && live.isLoading) this.#refillSoon(looks - 1);
+        else this.#refill(live);
+      }),
+      REFILL_AFTER_MS,
+    ).unref();
   }
 
   #refill(live: LiveCell): void {
@@ -330,7 +344,7 @@ export class CellSupervisor {
     // Not the lease at which the cell is replaced: its spare would start after the other spares have been ended.
     const room = Math.min(this.#options.maxThreads - live.threads, live.cell.leasesLeft - REPLACE_AT_LEASES - 1);
     for (let missing = Math.min(this.#options.spares - live.spares.length, room); missing > 0; missing--) {
-      void live.addSpare(this.#options.share);
+      detached(live.addSpare(this.#options.share));
     }
   }
 
@@ -369,7 +383,10 @@ export class CellSupervisor {
     clearTimeout(live.idleTimer);
     const { idleMs = Number.POSITIVE_INFINITY } = this.#options;
     if (isIdle && Number.isFinite(idleMs)) {
-      live.idleTimer = setTimeout(() => this.#endIdle(live), Math.min(idleMs, MAX_TIMER_MS)).unref();
+      live.idleTimer = setTimeout(
+        guarded(() => this.#endIdle(live)),
+        Math.min(idleMs, MAX_TIMER_MS),
+      ).unref();
     }
     this.#options.onIdle?.(isIdle);
   }
@@ -380,7 +397,7 @@ export class CellSupervisor {
   }
 
   #closeIfDrained(live: LiveCell): void {
-    if (live.isRetired && live.handles.size === 0) void live.cell.close();
+    if (live.isRetired && live.handles.size === 0) detached(live.cell.close());
   }
 
   #exited(live: LiveCell, detail: string): void {
@@ -394,6 +411,9 @@ export class CellSupervisor {
       this.#timer = undefined;
     }
     this.#options.onCell?.('ended', detail);
+    if (isProtocolBroken(detail)) {
+      this.#options.onFinding(new EdgeError('EDGE_PROTOCOL', `The process of ${this.#owner} was ended: ${detail}`));
+    }
     const leaving = live.cell.close().finally(() => this.#leaving.delete(leaving));
     this.#leaving.add(leaving);
     for (const { handle, reason, unaccountedMs } of cellLosses(live, detail)) {
@@ -420,9 +440,12 @@ export class CellSupervisor {
   }
 
   #watch(): void {
-    this.#timer ??= setInterval(() => {
-      for (const live of this.#cells) this.#poll(live);
-    }, POLL_MS).unref();
+    this.#timer ??= setInterval(
+      guarded(() => {
+        for (const live of this.#cells) this.#poll(live);
+      }),
+      POLL_MS,
+    ).unref();
   }
 
   #poll(live: LiveCell): void {

@@ -38,6 +38,18 @@ export function isOutOfMemory(detail: string): boolean {
   return detail.includes('out of memory');
 }
 
+const PROTOCOL_BROKEN = 'it broke the protocol';
+
+/** How a cell is ended whose control connection has sent what no honest one sends. */
+export function protocolDetail(message: string): string {
+  return `${PROTOCOL_BROKEN}: ${message}`;
+}
+
+/** Whether a cell was ended for that. */
+export function isProtocolBroken(detail: string): boolean {
+  return detail.includes(PROTOCOL_BROKEN);
+}
+
 export interface CellEvents {
   /** A lease is over; its transport closes before or after. */
   onLeaseEnd(lease: number, end: LeaseEnd, detail: string): void;

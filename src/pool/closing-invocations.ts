@@ -2,6 +2,7 @@
  * Invocations of one isolate that were closed and have not confirmed it. Each has the same time for that; one that never confirms is given up, so that
  * an isolate that was taken over cannot keep it open indefinitely.
  */
+import { guarded } from '../quotas/guarded.js';
 export class ClosingInvocations {
   /** When each is given up, in this order. */
   readonly #deadlines = new Map<number, number>();
@@ -39,7 +40,10 @@ export class ClosingInvocations {
   }
 
   #schedule(delayMs: number): void {
-    this.#timer ??= setTimeout(() => this.#giveUp(), delayMs).unref();
+    this.#timer ??= setTimeout(
+      guarded(() => this.#giveUp()),
+      delayMs,
+    ).unref();
   }
 
   #giveUp(): void {

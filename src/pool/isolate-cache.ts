@@ -4,6 +4,7 @@
  */
 import { execute } from 'abort-controller-x';
 import { LRUCache } from 'lru-cache';
+import { guarded } from '../quotas/guarded.js';
 import type { IsolateHandle } from './isolate-handle.js';
 
 const MAX_SWEEP_MS = 60_000;
@@ -37,7 +38,10 @@ export class IsolateCache {
       },
     });
     if (hasIdleLimit) {
-      this.#sweep = setInterval(() => this.#evictIdle(), Math.min(MAX_SWEEP_MS, Math.max(1, idleMs / 4)));
+      this.#sweep = setInterval(
+        guarded(() => this.#evictIdle()),
+        Math.min(MAX_SWEEP_MS, Math.max(1, idleMs / 4)),
+      );
       this.#sweep.unref();
     }
   }

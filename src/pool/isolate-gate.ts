@@ -4,6 +4,7 @@
  */
 import { delay, execute, race } from 'abort-controller-x';
 import { EdgeError } from '../quotas/errors.js';
+import { guarded } from '../quotas/guarded.js';
 import type { IsolateHandle } from './isolate-handle.js';
 
 export interface GateOptions {
@@ -134,10 +135,12 @@ export class IsolateGate {
   changed(): void {
     if (this.#waiters.size === 0 || this.#isScheduled) return;
     this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      this.#serve();
-    });
+    setImmediate(
+      guarded(() => {
+        this.#isScheduled = false;
+        this.#serve();
+      }),
+    );
   }
 
   #serve(): void {

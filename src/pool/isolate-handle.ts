@@ -18,7 +18,8 @@ import {
   SignalKind,
 } from '../protocol/messages.js';
 import { meteredKind } from '../protocol/metered-kind.js';
-import { ProtocolError } from '../protocol/protocol-error.js';
+import { asProtocolError, ProtocolError } from '../protocol/protocol-error.js';
+import { guarded } from '../quotas/guarded.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import type { LeaseConnection } from './cell.js';
 import { ClosingInvocations } from './closing-invocations.js';
@@ -216,8 +217,7 @@ export class IsolateHandle implements ChannelOwner {
     try {
       step();
     } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error;
-      this.broke(error.message);
+      this.broke(asProtocolError(error).message);
     }
   }
 
@@ -475,7 +475,11 @@ export class IsolateHandle implements ChannelOwner {
     }
     // The cell usually reports the reason at the same time as the connection ends.
     if (this.#gone !== undefined) this.#reportGone();
-    else this.#reasonTimer ??= setTimeout(() => this.#giveUpReason(), REASON_WITHIN_MS);
+    else
+      this.#reasonTimer ??= setTimeout(
+        guarded(() => this.#giveUpReason()),
+        REASON_WITHIN_MS,
+      );
   }
 
   /** No reason was reported in time: the lease is released. */

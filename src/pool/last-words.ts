@@ -3,6 +3,7 @@
  * nothing, no matter how much is printed.
  */
 import type { Readable } from 'node:stream';
+import { guarded } from '../quotas/guarded.js';
 import { OutputTail } from './output-tail.js';
 
 const MAX_KEPT_BYTES = 16 * 1024;
@@ -29,7 +30,10 @@ export class LastWords {
   constructor(stream: Readable, restMs = REST_MS) {
     this.#stream = stream;
     this.#restMs = restMs;
-    stream.on('data', (chunk: Buffer) => this.#read(chunk));
+    stream.on(
+      'data',
+      guarded((chunk: Buffer) => this.#read(chunk)),
+    );
     stream.on('close', () => clearTimeout(this.#timer));
   }
 

@@ -4,6 +4,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { Channel, type ChannelOwner } from '../protocol/channel.js';
 import { socketTransport } from '../protocol/transport.js';
+import { detached, guarded } from '../quotas/guarded.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import {
   CELL_LEASES,
@@ -13,6 +14,7 @@ import {
   type CellOptions,
   type CellServices,
   type LeaseConnection,
+  protocolDetail,
 } from './cell.js';
 import { cellFlags, isolateFlags } from './cell-flags.js';
 import { type CellSettings, CONTROL_BOUNDS, Control, parseEnded, parseFlag, startPayload } from './control.js';
@@ -114,19 +116,28 @@ export class ProcessCell implements Cell {
     }
     const { child, opened } = this.#inmate;
     this.#child = child;
-    const starting = setTimeout(() => this.kill(`it did not start within ${START_WITHIN_MS} ms`), START_WITHIN_MS);
+    const starting = setTimeout(
+      guarded(() => this.kill(`it did not start within ${START_WITHIN_MS} ms`)),
+      START_WITHIN_MS,
+    );
     starting.unref();
     this.#exited = new Promise(resolve => {
-      child.once('error', error => this.#over(error.message, resolve));
-      child.once('exit', (code, signal) => {
-        const over = (): void => this.#over(signal ?? `exit code ${code}`, resolve);
-        if (child.stderr === null || child.stderr.closed) over();
-        else {
-          child.stderr.once('close', over);
-          this.#lastWords?.readRest();
-          setTimeout(over, LAST_WORDS_WITHIN_MS);
-        }
-      });
+      child.once(
+        'error',
+        guarded(error => this.#over(error.message, resolve)),
+      );
+      child.once(
+        'exit',
+        guarded((code, signal) => {
+          const over = guarded((): void => this.#over(signal ?? `exit code ${code}`, resolve));
+          if (child.stderr === null || child.stderr.closed) over();
+          else {
+            child.stderr.once('close', over);
+            this.#lastWords?.readRest();
+            setTimeout(over, LAST_WORDS_WITHIN_MS);
+          }
+        }),
+      );
     });
     let onReady: () => void = () => {};
     let onFailed: (error: Error) => void = () => {};
@@ -141,10 +152,12 @@ export class ProcessCell implements Cell {
     this.ready = Promise.all([isUp, opened === undefined ? open() : opened.then(open)]).then(() => {});
     // A process that runs and could not be set up would wait for its settings until it is overdue.
     this.ready.catch((error: unknown) => this.kill(`it could not be set up: ${String(error)}`));
-    void this.#exited.then(detail => {
-      clearTimeout(starting);
-      onFailed(new Error([detail, printable(this.#lastWords?.text ?? '')].filter(text => text !== '').join(': ')));
-    });
+    detached(
+      this.#exited.then(detail => {
+        clearTimeout(starting);
+        onFailed(new Error([detail, printable(this.#lastWords?.text ?? '')].filter(text => text !== '').join(': ')));
+      }),
+    );
   }
 
   /** The process has its descriptors: it gets its settings, and a control group. */
@@ -201,7 +214,7 @@ export class ProcessCell implements Cell {
       },
       onClose: error => {
         // A cell that is closing ends by itself, and is waited for.
-        if (!this.#isClosing) this.kill(error?.message);
+        if (!this.#isClosing) this.kill(error && protocolDetail(error.message));
       },
     };
   }

@@ -4,6 +4,7 @@
  */
 import { MessageChannel } from 'node:worker_threads';
 import { newNotices, noticingPortTransport } from '../protocol/blocking-transport.js';
+import { detached } from '../quotas/guarded.js';
 import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
 import { REALM_FLAGS } from './cell-flags.js';
 import { ThreadPool } from './thread-pool.js';
@@ -47,7 +48,7 @@ export class ThreadCell implements Cell {
 
   /** Threads cannot be killed without the application: they are asked to end. */
   kill(): void {
-    void this.close();
+    detached(this.close());
   }
 
   ping(): boolean {

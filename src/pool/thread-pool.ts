@@ -9,6 +9,7 @@ import { Piscina } from 'piscina';
 import { monotonicMs, WatchBlock } from '../isolate/watch-block.js';
 import type { Lease } from '../isolate/worker.js';
 import { errorCode } from '../quotas/errors.js';
+import { guarded } from '../quotas/guarded.js';
 import type { ThreadPriority } from './thread-priority.js';
 import { type KillFinding, type KillReason, Watchdog } from './watchdog.js';
 
@@ -127,10 +128,16 @@ export class ThreadPool {
 
   #awaitEnd(thread: Worker): void {
     this.#ending.add(thread);
-    let timer = setTimeout(() => {
-      this.#options.onTerminationOverdue(false);
-      timer = setTimeout(() => this.#options.onTerminationOverdue(true), STUCK_AFTER_MS - OVERDUE_AFTER_MS).unref();
-    }, OVERDUE_AFTER_MS).unref();
+    let timer = setTimeout(
+      guarded(() => {
+        this.#options.onTerminationOverdue(false);
+        timer = setTimeout(
+          guarded(() => this.#options.onTerminationOverdue(true)),
+          STUCK_AFTER_MS - OVERDUE_AFTER_MS,
+        ).unref();
+      }),
+      OVERDUE_AFTER_MS,
+    ).unref();
     thread.once('exit', () => {
       this.#ending.delete(thread);
       clearTimeout(timer);

@@ -4,6 +4,7 @@
  */
 import { clockMs } from '../isolate/thread-clock.js';
 import { monotonicMs, type WatchBlock } from '../isolate/watch-block.js';
+import { guarded } from '../quotas/guarded.js';
 import type { ThreadPriority } from './thread-priority.js';
 
 export type KillReason = 'cpu' | 'startup' | 'memory';
@@ -100,13 +101,16 @@ export class Watchdog {
   }
 
   #schedule(delayMs: number): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      const isBusy = this.poll();
-      if (this.#watched.size === 0) return;
-      if (this.#quietPolls < QUIET_POLLS) this.#schedule(isBusy ? POLL_MS : IDLE_POLL_MS);
-      else this.#sleep();
-    }, delayMs);
+    this.#timer ??= setTimeout(
+      guarded(() => {
+        this.#timer = undefined;
+        const isBusy = this.poll();
+        if (this.#watched.size === 0) return;
+        if (this.#quietPolls < QUIET_POLLS) this.#schedule(isBusy ? POLL_MS : IDLE_POLL_MS);
+        else this.#sleep();
+      }),
+      delayMs,
+    );
   }
 
   #sleep(): void {

@@ -3,6 +3,7 @@
  * direction, flow-controlled by credit, so that a slow reader slows the writer and memory stays bounded.
  */
 
+import { reportFault } from '../quotas/guarded.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import { WIDE_WINDOW_BYTES, WINDOW_BYTES } from './body-owner.js';
 import { Exchange, type ExchangeCarrier, type ExchangeListener } from './exchange.js';
@@ -12,7 +13,7 @@ import { FrameWriter } from './frame-writer.js';
 import { GatedReader } from './gated-reader.js';
 import { IdTable } from './id-table.js';
 import { type Awaited, LateFrames } from './late-frames.js';
-import { ProtocolError } from './protocol-error.js';
+import { asProtocolError, ProtocolError } from './protocol-error.js';
 import type { Transport } from './transport.js';
 
 /** A peer that opens more at once is not honest: the host admits fewer, an isolate is refused earlier by its quotas. */
@@ -34,6 +35,11 @@ export interface ChannelOwner {
   /** The peer opened an exchange. `body` is a view valid during the call; it is the whole body when `isComplete`. */
   /** What exchanges fail with that are open when the connection ends. @default 'The connection is closed' */
   readonly closedReason?: string;
+  /**
+   * Exceptions go through to Node, which ends the thread: at an isolate's end, whose peer is the host. Everywhere else they are the fault of the peer, whose
+   * connection ends with EDGE_PROTOCOL. @default false
+   */
+  readonly throwsFaults?: boolean;
   onOpen(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): void;
   onSignal(id: number, kind: number, payload: Buffer): void;
   /** The connection has ended, and every exchange with it. `error` when the peer broke the protocol. */
@@ -81,8 +87,12 @@ export class Channel implements FrameSink, ExchangeCarrier {
   #framesWaiting = 0;
   #isClosed = false;
   readonly #flush = (): void => {
-    this.#isFlushScheduled = false;
-    this.#writeOut();
+    try {
+      this.#isFlushScheduled = false;
+      this.#writeOut();
+    } catch (error) {
+      this.#failed(error);
+    }
   };
 
   /** The host opens even ids, the isolate odd ones. */
@@ -97,15 +107,27 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#share = share;
     this.#isForMany = isForMany;
     this.#frames = new FrameReader(this, frames);
-    this.#reader = new GatedReader(transport, this.#frames, share, error => this.#break(error));
+    this.#reader = new GatedReader(transport, this.#frames, share, error => this.#failed(error));
     this.#firstId = side === 'host' ? 2 : 1;
     this.#nextId = this.#firstId;
     this.#peerParity = side === 'host' ? 1 : 0;
     transport.start({
-      onRead: bytes => this.#reader.read(bytes),
+      onRead: bytes => {
+        try {
+          this.#reader.read(bytes);
+        } catch (error) {
+          this.#failed(error);
+        }
+      },
       // Data that has not been read is of no use any more.
       onClose: () => this.#close(undefined),
-      onDrain: () => this.#drained(),
+      onDrain: () => {
+        try {
+          this.#drained();
+        } catch (error) {
+          this.#failed(error);
+        }
+      },
     });
   }
 
@@ -246,18 +268,21 @@ export class Channel implements FrameSink, ExchangeCarrier {
     }
     late.awaited = undefined;
     if (late.isEmpty) this.#frames.sink = this;
-    else setImmediate(() => this.#catchUp(late));
+    else {
+      setImmediate(() => {
+        try {
+          this.#catchUp(late);
+        } catch (error) {
+          this.#failed(error);
+        }
+      });
+    }
   }
 
   #catchUp(late: LateFrames): void {
     if (this.#frames.sink === this) return;
     this.#frames.sink = this;
-    try {
-      late.release();
-    } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error;
-      this.#break(error);
-    }
+    late.release();
   }
 
   /** Counts the bytes that the exchanges hold, so that a peer cannot fill this side's memory with many of them. */
@@ -336,9 +361,15 @@ export class Channel implements FrameSink, ExchangeCarrier {
     for (const exchange of waiting) exchange.resume();
   }
 
-  #break(error: ProtocolError): void {
+  /** Something was thrown for what the peer sent, or is to be sent. */
+  #failed(error: unknown): void {
+    if (this.#owner.throwsFaults === true && !(error instanceof ProtocolError)) throw error;
+    if (this.#isClosed) {
+      reportFault(error);
+      return;
+    }
     this.#transport.close();
-    this.#close(error);
+    this.#close(asProtocolError(error));
   }
 
   #close(error: ProtocolError | undefined): void {
@@ -350,11 +381,24 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#exchanges.clear();
     this.#backpressured.clear();
     for (const exchange of open) {
-      exchange.receiveReset(this.#closedReason);
+      this.#over(() => exchange.receiveReset(this.#closedReason));
       this.#countHead(-exchange.headBytes);
     }
     this.#share?.bytes.countBuffers(-this.#countedUnwrittenBytes);
-    this.#owner.onClose(error);
+    this.#over(() => this.#owner.onClose(error));
+  }
+
+  /** One of the steps of the end, which the others do not wait for. */
+  #over(step: () => void): void {
+    if (this.#owner.throwsFaults === true) {
+      step();
+      return;
+    }
+    try {
+      step();
+    } catch (error) {
+      reportFault(error);
+    }
   }
 
   // --- FrameSink: ids that are not open are late frames of an exchange that is over, and are dropped ---

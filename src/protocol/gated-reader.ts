@@ -7,7 +7,6 @@
  */
 import type { HostShare } from '../quotas/host/host-share.js';
 import type { FrameReader } from './frame-reader.js';
-import { ProtocolError } from './protocol-error.js';
 import type { Transport } from './transport.js';
 
 type State = 'reading' | 'waiting' | 'closed';
@@ -16,23 +15,29 @@ export class GatedReader {
   readonly #transport: Transport;
   readonly #frames: FrameReader;
   #share: HostShare | undefined;
-  readonly #onBroken: (error: ProtocolError) => void;
+  readonly #onBroken: (error: unknown) => void;
   #state: State = 'reading';
   /** Bytes that were read while reading for the account is suspended. */
   #unread: Buffer[] = [];
   /** The counted bytes of the buffers that `frames` holds. */
   #countedBytes = 0;
-  readonly #proceed = (): void => this.#goOn();
+  readonly #proceed = (): void => {
+    try {
+      this.#goOn();
+    } catch (error) {
+      this.#onBroken(error);
+    }
+  };
 
   /**
    * @param share `undefined`: everything is read at once
-   * @param onBroken the peer broke the protocol; to be answered by {@link close}
+   * @param onBroken reading has thrown, for what the peer sent; to be answered by {@link close}
    */
   constructor(
     transport: Transport,
     frames: FrameReader,
     share: HostShare | undefined,
-    onBroken: (error: ProtocolError) => void,
+    onBroken: (error: unknown) => void,
   ) {
     this.#transport = transport;
     this.#frames = frames;
@@ -81,7 +86,6 @@ export class GatedReader {
       if (bytes === undefined) this.#frames.proceed();
       else this.#frames.push(bytes);
     } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error;
       this.#onBroken(error);
     }
     if (share === undefined || this.#is('closed')) return;

@@ -11,8 +11,8 @@
 
 import { LRUCache } from 'lru-cache';
 import PQueue from 'p-queue';
-
 import { EdgeError } from './errors.js';
+import { guarded } from './guarded.js';
 
 /** When the slot of a connection is free again: with the end of the answer's body, or with its headers already. */
 export type ConnectionSlotRelease = 'body' | 'headers';
@@ -165,7 +165,7 @@ export class ConnectionLimiter {
 
   async #wait(signal: AbortSignal | undefined): Promise<Connection> {
     const attempt = new AbortController();
-    const giveUp = (): void => attempt.abort(signal?.reason);
+    const giveUp = guarded((): void => attempt.abort(signal?.reason));
     signal?.addEventListener('abort', giveUp, { once: true });
     this.#waiting ??= new Set();
     const waiting = this.#waiting;
@@ -333,7 +333,7 @@ interface Slots {
 
 /** A timer that keeps no process alive. */
 function scheduleTimer(check: () => void, delayMs: number): () => void {
-  const timer = setTimeout(check, delayMs);
+  const timer = setTimeout(guarded(check), delayMs);
   timer.unref();
   return () => clearTimeout(timer);
 }

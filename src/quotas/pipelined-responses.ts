@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { guarded } from './guarded.js';
 
 /** By connection: one listener for all of them. */
 const waiting = new WeakMap<Socket, Set<ServerResponse>>();
@@ -21,16 +22,21 @@ export function closeWithConnection({ socket }: IncomingMessage, response: Serve
 function watched(socket: Socket): Set<ServerResponse> {
   const responses = new Set<ServerResponse>();
   waiting.set(socket, responses);
-  socket.once('close', () => closeAll(responses));
+  socket.once(
+    'close',
+    guarded(() => closeAll(responses)),
+  );
   return responses;
 }
 
 function closeAll(responses: ReadonlySet<ServerResponse>): void {
   for (const each of responses) if (!isOver(each)) each.destroy();
   // Those of Node 24 and later say so by themselves, before this.
-  setImmediate(() => {
-    for (const each of responses) if (!isOver(each)) each.emit('close');
-  });
+  setImmediate(
+    guarded(() => {
+      for (const each of responses) if (!isOver(each)) each.emit('close');
+    }),
+  );
 }
 
 /** One that has got the connection meanwhile, or has been sent, is closed by node:http. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceBody } from '../bindings/service.js';
+import { guarded } from '../quotas/guarded.js';
 import { closeWithConnection } from '../quotas/pipelined-responses.js';
 import type { S3RawRequest, S3RawResponse } from './wire/request.js';
 
@@ -28,9 +29,12 @@ async function serve(
   awaitsContinue: boolean,
 ): Promise<void> {
   const gone = new AbortController();
-  response.once('close', () => {
-    if (!response.writableFinished) gone.abort();
-  });
+  response.once(
+    'close',
+    guarded(() => {
+      if (!response.writableFinished) gone.abort();
+    }),
+  );
   let isContinued = !awaitsContinue;
   const answer = await handle({
     method: request.method ?? '',
@@ -93,20 +97,23 @@ async function send(body: ServiceBody | null, response: ServerResponse): Promise
 
 function writable(response: ServerResponse): Promise<void> {
   return new Promise(resolve => {
-    const done = () => {
+    const done = guarded(() => {
       response.off('drain', done).off('close', done);
       resolve();
-    };
+    });
     response.once('drain', done).once('close', done);
   });
 }
 
 function drain(request: IncomingMessage): void {
   let bytes = 0;
-  request.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > DRAIN_BYTES) request.destroy();
-  });
+  request.on(
+    'data',
+    guarded((chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > DRAIN_BYTES) request.destroy();
+    }),
+  );
   request.on('error', () => {});
   request.resume();
 }

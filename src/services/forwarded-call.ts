@@ -1,6 +1,7 @@
 /** A call, or a part of one, that the other process answers: one exchange of the control connection, with a body in each direction. */
 import type { ServiceBody } from '../bindings/service.js';
 import type { Channel } from '../protocol/channel.js';
+import { guarded } from '../quotas/guarded.js';
 import { bodyOf, OutgoingCall } from './remote/outgoing-call.js';
 import { sendBody } from './remote/send-body.js';
 
@@ -26,7 +27,7 @@ export async function forward(
   signal?.throwIfAborted();
   const call = new OutgoingCall(channel, head, bodyOf(body), kind);
   if (body !== null && !(body instanceof Uint8Array)) sendBody(channel, call, endedLate(body));
-  const abort = (): void => call.giveUp(signal?.reason);
+  const abort = guarded((): void => call.giveUp(signal?.reason));
   signal?.addEventListener('abort', abort, { once: true });
   try {
     const answer = await call.reply;

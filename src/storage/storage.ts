@@ -3,6 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AbstractLevel } from 'abstract-level';
+import { guarded } from '../quotas/guarded.js';
 import { AccountRemovals, type RemovalSteps } from './accounts/account-removals.js';
 import { AccountSums, type RecountedSum } from './accounts/account-sums.js';
 import { BlobCollector } from './blobs/blob-collector.js';
@@ -197,10 +198,13 @@ export class Storage {
 
   async #startSweeps(jobs: readonly StorageJob[], intervalMs: number): Promise<void> {
     for (const job of jobs) await job.run(this.context);
-    const timer = setInterval(() => {
-      if (this.#closing !== undefined) clearInterval(timer);
-      else this.#sweeping = this.#sweeping.then(() => this.#sweep(jobs));
-    }, intervalMs);
+    const timer = setInterval(
+      guarded(() => {
+        if (this.#closing !== undefined) clearInterval(timer);
+        else this.#sweeping = this.#sweeping.then(() => this.#sweep(jobs));
+      }),
+      intervalMs,
+    );
     timer.unref();
   }
 

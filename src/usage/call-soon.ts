@@ -1,4 +1,5 @@
 /** One timer at a time, which does not keep the process alive. */
+import { detached, guarded } from '../quotas/guarded.js';
 export interface SoonTimer {
   /** Nothing when it is running already. */
   schedule(ms: number): void;
@@ -10,10 +11,13 @@ export function callSoon(task: () => Promise<void>): SoonTimer {
   return {
     schedule(ms) {
       if (timer !== undefined) return;
-      timer = setTimeout(() => {
-        timer = undefined;
-        void task();
-      }, ms);
+      timer = setTimeout(
+        guarded(() => {
+          timer = undefined;
+          detached(task());
+        }),
+        ms,
+      );
       timer.unref();
     },
     cancel() {

@@ -58,7 +58,7 @@ function rig(framesAtOnce = Number.POSITIVE_INFINITY): Rig {
     resume: () => void asked.push('resume'),
   };
   const reader = new GatedReader(transport, frames, share, error => {
-    broken.push(error.message);
+    broken.push(error instanceof Error ? error.message : String(error));
     reader.close();
   });
   return {
@@ -184,7 +184,7 @@ test('GatedReader without an account reads all at once', t => {
   const transport = {
     ...SILENT_TRANSPORT,
   };
-  const reader = new GatedReader(transport, frames, undefined, error => t.fail(error.message));
+  const reader = new GatedReader(transport, frames, undefined, error => t.fail(String(error)));
   for (let at = 0; at < 10; at++) reader.read(signal('1a'));
   t.is(seen.length, 10);
 });

@@ -1,4 +1,5 @@
 /** Answers the calls that functions make of `caches` (guest/web/cache): match, put and delete. */
+import { guarded } from '../../quotas/guarded.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import { cancelBody } from '../cancel-body.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../service.js';
@@ -101,6 +102,11 @@ function released(body: ServiceBody | null, call: ServiceCall): ServiceBody | nu
   if (body === null || body instanceof Uint8Array) return body;
   const { signal } = call;
   if (signal.aborted) cancelBody(body);
-  else signal.addEventListener('abort', () => cancelBody(body), { once: true });
+  else
+    signal.addEventListener(
+      'abort',
+      guarded(() => cancelBody(body)),
+      { once: true },
+    );
   return body;
 }

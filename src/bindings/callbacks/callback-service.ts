@@ -1,5 +1,6 @@
 /** Calls of the application's functions: arguments are decoded, the function runs within its bounds, and what it answers is encoded. */
 import { EdgeError } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
 import type { Service, ServiceCall, ServiceReply } from '../service.js';
@@ -163,11 +164,14 @@ class RunningCall {
         this.#controller.abort(error);
         reject(error);
       };
-      const onAbort = (): void => stop(callerSignal.reason);
-      const timer = setTimeout(() => {
-        const message = `The application did not answer ${name}() within ${timeoutMs} ms (option callbacks.timeoutMs of the host)`;
-        stop(new EdgeError('EDGE_CALLBACK_TIMEOUT', message));
-      }, timeoutMs);
+      const onAbort = guarded((): void => stop(callerSignal.reason));
+      const timer = setTimeout(
+        guarded(() => {
+          const message = `The application did not answer ${name}() within ${timeoutMs} ms (option callbacks.timeoutMs of the host)`;
+          stop(new EdgeError('EDGE_CALLBACK_TIMEOUT', message));
+        }),
+        timeoutMs,
+      );
       callerSignal.addEventListener('abort', onAbort, { once: true });
       const settle = (outcome: Outcome): void => {
         this.#isPending = false;

@@ -1,6 +1,7 @@
 /** A Node stream as the body of a reply: bytes when asked for, and an end at any moment that frees the socket. */
 
 import type { Readable } from 'node:stream';
+import { guarded } from '../../quotas/guarded.js';
 
 /**
  * An iterable over the chunks of `readable`. Unlike the stream's own iterator, `return()` ends the stream at once: before
@@ -32,7 +33,10 @@ class BodyIterator implements AsyncIterator<Uint8Array> {
     this.#readable = readable;
     this.#toError = toError;
     // An error that comes before the first call of `next()` is kept for that call.
-    readable.on('error', () => this.#move());
+    readable.on(
+      'error',
+      guarded(() => this.#move()),
+    );
   }
 
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
@@ -62,7 +66,7 @@ class BodyIterator implements AsyncIterator<Uint8Array> {
   #listen(): void {
     if (this.#isListening) return;
     this.#isListening = true;
-    const move = (): void => this.#move();
+    const move = guarded((): void => this.#move());
     this.#readable.on('readable', move).on('end', move).on('close', move);
   }
 

@@ -8,8 +8,8 @@
 
 import { finished } from 'node:stream';
 import * as zlib from 'node:zlib';
-
 import { EdgeError } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { threadQueue } from '../../quotas/host/threads.js';
@@ -162,7 +162,10 @@ class Decoding implements AsyncIterator<Uint8Array> {
   #start(first: number | undefined): Decoder {
     const decoder = createDecoder(this.#coding, first);
     this.#decoder = decoder;
-    decoder.on('readable', () => this.#moved?.());
+    decoder.on(
+      'readable',
+      guarded(() => this.#moved?.()),
+    );
     finished(decoder, { writable: false }, error => {
       this.#isFinished = true;
       this.#error ??= error ?? undefined;

@@ -5,6 +5,7 @@
 
 import type { Readable } from 'node:stream';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { LIMITS } from '../../quotas/limits.js';
@@ -257,7 +258,11 @@ class OutgoingRequest {
   #response(hop: Hop, answer: HopAnswer, redirected: boolean): EgressResponse {
     const { status, statusText, headers, body } = answer;
     if (body === null) this.#endLeftovers();
-    else if (this.#leftovers.length > 0) body.once('close', () => this.#endLeftovers());
+    else if (this.#leftovers.length > 0)
+      body.once(
+        'close',
+        guarded(() => this.#endLeftovers()),
+      );
     const content = body === null ? undefined : this.#content(hop, body, answer);
     return {
       status,

@@ -6,8 +6,8 @@
 import { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { type buildConnector, Pool } from 'undici';
-
 import { EdgeError } from '../../quotas/errors.js';
+import { detached, guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { ServiceBody } from '../service.js';
@@ -118,10 +118,10 @@ export class NetworkTransport implements Transport {
       }
       work.charge(options.protocol === 'https:' ? HOST_COSTS.tlsSocketMs : HOST_COSTS.socketMs);
       sockets.open++;
-      const closed = (): void => {
+      const closed = guarded((): void => {
         sockets.open--;
         work.closeDescriptor();
-      };
+      });
       connect(options, (...[error, socket]) => {
         if (error !== null) {
           closed();
@@ -137,7 +137,7 @@ export class NetworkTransport implements Transport {
   #letGo(pool: Pool): void {
     if (pool.destroyed) return;
     this.#closing.add(pool);
-    void pool.close().finally(() => this.#closing.delete(pool));
+    detached(pool.close().finally(() => this.#closing.delete(pool)));
   }
 }
 

@@ -2,8 +2,8 @@
 
 import { Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
-
 import { EdgeError } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import { chunksOf } from '../external-stream.js';
 import type { HopAnswer, HopRequest } from './transport.js';
 
@@ -114,12 +114,15 @@ class Upload {
 }
 
 function endWith(stream: Readable, signal: AbortSignal): void {
-  const end = (): void => {
+  const end = guarded((): void => {
     stream.destroy(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
-  };
+  });
   if (signal.aborted) end();
   signal.addEventListener('abort', end, { once: true });
-  stream.once('close', () => signal.removeEventListener('abort', end));
+  stream.once(
+    'close',
+    guarded(() => signal.removeEventListener('abort', end)),
+  );
 }
 
 /** By shape: the application may have the Response of another fetch library. */

@@ -1,3 +1,4 @@
+import { detached } from '../../quotas/guarded.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { describe } from '../../quotas/schema/describe.js';
 import type { StorageBounds } from '../../storage/accounts/account-sum.js';
@@ -115,7 +116,7 @@ async function getMany(namespace: KvEngine, args: UncheckedFields, call: Service
     found.flatMap(one => (one === null ? [] : [one.content])),
     () => call.work.countBytes(-heldBytes),
   );
-  const content: StoredContent = { offset: 0, length, open: () => joined, release: () => void joined.return() };
+  const content: StoredContent = { offset: 0, length, open: () => joined, release: () => detached(joined.return()) };
   return { head, body: openContent(content, call) };
 }
 

@@ -1,6 +1,7 @@
 /** Opens connections for functions, under the address policy of outgoing requests, and takes them to TLS. */
 import { connect as connectTcp, isIP, type LookupFunction, type NetConnectOpts, type Socket } from 'node:net';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import { AddressPolicy } from '../egress/address-policy.js';
 import type { EgressOptions } from '../egress/egress.js';
 import { createResolver, deniedError, policedLookup } from '../egress/policed-lookup.js';
@@ -77,12 +78,15 @@ export class Dialer {
       await new Promise<void>((resolve, reject) => {
         socket.once(event, () => resolve());
         socket.on('error', reject);
-        socket.once('close', () => reject(new Error('closed')));
+        socket.once(
+          'close',
+          guarded(() => reject(new Error('closed'))),
+        );
         timer = setTimeout(
-          () => reject(cannotConnect(target, 'it took too long (option egress.connectTimeoutMs)')),
+          guarded(() => reject(cannotConnect(target, 'it took too long (option egress.connectTimeoutMs)'))),
           this.#timeoutMs,
         );
-        onAbort = () => reject(signal.reason);
+        onAbort = guarded(() => reject(signal.reason));
         signal.addEventListener('abort', onAbort, { once: true });
         if (signal.aborted) onAbort();
       });

@@ -3,6 +3,7 @@
  * it. It is over when both directions are, or when it fails.
  */
 import type { Socket } from 'node:net';
+import { detached, guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { chargedBody } from '../charged-body.js';
@@ -51,7 +52,7 @@ export class SocketLink implements SocketReaderOwner {
   #isClosed = false;
   /** The end of the socket is that of the handshake, which has the reason. */
   #isUpgrading = false;
-  readonly #onAbort = (): void => this.#fail(this.#options.signal.reason);
+  readonly #onAbort = guarded((): void => this.#fail(this.#options.signal.reason));
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -68,7 +69,7 @@ export class SocketLink implements SocketReaderOwner {
       const secured = isSecure ? await dialer.secure(socket, target, target.hostname, signal) : socket;
       this.#attach(secured);
       signal.addEventListener('abort', this.#onAbort, { once: true });
-      void this.#send(chunksOf(upload));
+      detached(this.#send(chunksOf(upload)));
       this.#opened.resolve();
       const source = { [Symbol.asyncIterator]: () => this.#reader };
       return { address, body: chargedBody(source, work, HOST_COSTS.movedMbMs, bytes => work.countEgress(0, bytes)) };
@@ -139,14 +140,23 @@ export class SocketLink implements SocketReaderOwner {
 
   #attach(socket: Socket): void {
     this.#socket = socket;
-    socket.on('error', error => {
-      this.#failure ??= connectionLost(this.#options.target, error);
-    });
-    socket.once('finish', () => {
-      this.#written.resolve();
-      this.#closeIfOver();
-    });
-    socket.once('close', () => this.#onClosed());
+    socket.on(
+      'error',
+      guarded(error => {
+        this.#failure ??= connectionLost(this.#options.target, error);
+      }),
+    );
+    socket.once(
+      'finish',
+      guarded(() => {
+        this.#written.resolve();
+        this.#closeIfOver();
+      }),
+    );
+    socket.once(
+      'close',
+      guarded(() => this.#onClosed()),
+    );
     this.#reader.attach(socket);
     if (socket.destroyed) this.#onClosed();
   }
@@ -267,10 +277,10 @@ function chunksOf(body: ServiceBody | null): AsyncIterator<Uint8Array> {
 
 function drained(socket: Socket): Promise<void> {
   return new Promise(resolve => {
-    const done = (): void => {
+    const done = guarded((): void => {
       socket.off('drain', done).off('close', done);
       resolve();
-    };
+    });
     socket.on('drain', done).on('close', done);
   });
 }

@@ -3,6 +3,7 @@
  * the first one.
  */
 import type { Socket } from 'node:net';
+import { guarded } from '../../quotas/guarded.js';
 
 export interface SocketReaderOwner {
   /** The other end has sent all that it sends, and the function has it. */
@@ -22,12 +23,12 @@ export class SocketReader implements AsyncIterator<Uint8Array> {
   #countedBytes = 0;
   /** Handed on. */
   readBytes = 0;
-  readonly #move = (): void => {
+  readonly #move = guarded((): void => {
     this.#count();
     const wake = this.#wake;
     this.#wake = undefined;
     wake?.();
-  };
+  });
 
   constructor(owner: SocketReaderOwner) {
     this.#owner = owner;

@@ -1,3 +1,4 @@
+import { guarded } from '../../quotas/guarded.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { isObject } from '../../quotas/schema/describe.js';
 import { cancelBody } from '../cancel-body.js';
@@ -124,11 +125,11 @@ const CHUNK = 64 * 1024;
 /** The answer in pieces, as fast as it is taken. */
 function chunksOf(text: Buffer, release: () => void, signal: AbortSignal): ServiceBody {
   let at = 0;
-  const end = (): void => {
+  const end = guarded((): void => {
     at = text.byteLength;
     signal.removeEventListener('abort', end);
     release();
-  };
+  });
   if (signal.aborted) end();
   else signal.addEventListener('abort', end, { once: true });
   const iterator: AsyncIterator<Uint8Array> = {

@@ -1,4 +1,5 @@
 import { EdgeError } from '../../quotas/errors.js';
+import { detached } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { BlobSegment } from '../../storage/blobs/blob-ref.js';
@@ -58,7 +59,7 @@ export async function segmentsContent(
 ): Promise<StoredContent> {
   const stream = new SegmentStream(storage, pinId, segments, range, work);
   await stream.start();
-  return { offset: range.offset, length: range.length, open: () => stream, release: () => void stream.return() };
+  return { offset: range.offset, length: range.length, open: () => stream, release: () => detached(stream.return()) };
 }
 
 class SegmentStream implements AsyncIterableIterator<Uint8Array> {

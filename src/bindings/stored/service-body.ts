@@ -1,4 +1,5 @@
 /** The bodies of calls and answers of services that store values. */
+import { guarded } from '../../quotas/guarded.js';
 import type { ServiceBody, ServiceCall } from '../service.js';
 import { withEnd } from '../with-end.js';
 import type { StoredContent } from './stored-content.js';
@@ -9,7 +10,7 @@ export function openContent(content: StoredContent, call: ServiceCall): ServiceB
   const body = content.open();
   if (body instanceof Uint8Array) return body;
   const { signal } = call;
-  const release = () => content.release();
+  const release = guarded(() => content.release());
   if (signal.aborted) release();
   else signal.addEventListener('abort', release, { once: true });
   return withEnd(body, () => signal.removeEventListener('abort', release));

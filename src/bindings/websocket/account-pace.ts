@@ -3,6 +3,7 @@
  * the host than its share, all of them wait; then they go on one after the other. What has come on many connections at once would otherwise be read in
  * one round: 500 clients with 60 KB of empty messages each held the host up for 4 s (measured, Node 20.20).
  */
+import { guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 
 export interface PacedSocket {
@@ -86,9 +87,12 @@ export class AccountPace {
   /** The socket is not read any more. */
   paused(socket: PacedSocket): void {
     this.#paused.add(socket);
-    this.#timer ??= setInterval(() => {
-      for (const each of this.#paused) each.recount();
-    }, RECOUNT_MS).unref();
+    this.#timer ??= setInterval(
+      guarded(() => {
+        for (const each of this.#paused) each.recount();
+      }),
+      RECOUNT_MS,
+    ).unref();
   }
 
   resumed(socket: PacedSocket): void {
@@ -97,7 +101,7 @@ export class AccountPace {
     this.#timer = undefined;
   }
 
-  readonly #release = (): void => {
+  readonly #release = guarded((): void => {
     if (this.#isWaiting) return;
     let count = 0;
     for (const socket of this.#held) {
@@ -108,5 +112,5 @@ export class AccountPace {
       if (isLoaded || ++count === MOST_AT_ONCE) break;
     }
     if (this.#held.size > 0) setImmediate(this.#release);
-  };
+  });
 }

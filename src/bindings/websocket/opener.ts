@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { EdgeError } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import type { CheckedHead } from '../egress/request-head.js';
 import { Dialer, type DialerOptions } from '../socket/dialer.js';
 import { wsLimits } from './ws-options.js';
@@ -65,33 +66,42 @@ export class SocketOpener {
     return new Promise((resolve, reject) => {
       let upgraded: IncomingMessage | undefined;
       let failure: Error | undefined;
-      const onAbort = (): void => {
+      const onAbort = guarded((): void => {
         ws.terminate();
         socket.destroy();
-      };
-      const done = (): void => signal.removeEventListener('abort', onAbort);
+      });
+      const done = guarded((): void => signal.removeEventListener('abort', onAbort));
       ws.on('error', error => {
         failure = error;
       });
-      ws.once('close', () => {
-        done();
-        socket.destroy();
-        reject(signal.aborted ? signal.reason : failedError(url, failure));
-      });
+      ws.once(
+        'close',
+        guarded(() => {
+          done();
+          socket.destroy();
+          reject(signal.aborted ? signal.reason : failedError(url, failure));
+        }),
+      );
       ws.once('upgrade', response => {
         upgraded = response;
       });
-      ws.once('open', () => {
-        done();
-        // Its messages wait until somebody listens to them.
-        ws.pause();
-        if (upgraded !== undefined) resolve({ kind: 'open', ws, socket, response: upgraded });
-      });
-      ws.once('unexpected-response', (_request, response) => {
-        // Its body may go on for as long as the call.
-        response.once('close', done);
-        resolve({ kind: 'refused', socket, response });
-      });
+      ws.once(
+        'open',
+        guarded(() => {
+          done();
+          // Its messages wait until somebody listens to them.
+          ws.pause();
+          if (upgraded !== undefined) resolve({ kind: 'open', ws, socket, response: upgraded });
+        }),
+      );
+      ws.once(
+        'unexpected-response',
+        guarded((_request, response) => {
+          // Its body may go on for as long as the call.
+          response.once('close', done);
+          resolve({ kind: 'refused', socket, response });
+        }),
+      );
       signal.addEventListener('abort', onAbort, { once: true });
       if (signal.aborted) onAbort();
     });

@@ -1,4 +1,5 @@
 /** A WebSocket that a function has opened or was handed, as the two bodies of its call: what is received is iterated over, what is sent is read from the call. */
+import { detached, guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import type { ServiceBody } from '../service.js';
 import type { BridgeOwner } from './bridge-owner.js';
@@ -31,10 +32,14 @@ export class OutgoingLink implements BridgeOwner, AsyncIterator<Uint8Array> {
     this.#upload = chunksOf(upload);
     this.#bridge = bridgeFor(this);
     // The invocation is over, or has given the call up.
-    signal.addEventListener('abort', () => this.#bridge.end(GOING_AWAY_CODE, ''), { once: true });
+    signal.addEventListener(
+      'abort',
+      guarded(() => this.#bridge.end(GOING_AWAY_CODE, '')),
+      { once: true },
+    );
     if (signal.aborted) this.#bridge.end(GOING_AWAY_CODE, '');
     else this.#bridge.resume();
-    void this.#send();
+    detached(this.#send());
   }
 
   async #send(): Promise<void> {

@@ -4,6 +4,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
+import { guarded } from '../../quotas/guarded.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { AccountPace, type PacedSocket } from './account-pace.js';
 import { countAssembly } from './assembly-budget.js';
@@ -90,20 +91,38 @@ export class SocketBridge implements PacedSocket {
     this.#count();
     // ws gets a chunk when the account may have it read.
     this.#readers = socket.listeners('data') as ((chunk: Buffer) => void)[]; // as the event calls them
-    socket.on('data', (chunk: Buffer) => this.#chunkCame(chunk));
+    socket.on(
+      'data',
+      guarded((chunk: Buffer) => this.#chunkCame(chunk)),
+    );
     for (const reader of this.#readers) socket.off('data', reader);
     socket.prependOnceListener('close', () => {
       this.#isGone = true;
     });
     // ws then waits without a bound for an end that still has to take something.
-    socket.once('end', () => this.#endSoon());
-    ws.on('message', (data, isBinary) => this.#messageCame(data, isBinary));
-    ws.on('ping', data => this.#controlCame(data.length));
-    ws.on('pong', data => this.#controlCame(data.length));
+    socket.once(
+      'end',
+      guarded(() => this.#endSoon()),
+    );
+    ws.on(
+      'message',
+      guarded((data, isBinary) => this.#messageCame(data, isBinary)),
+    );
+    ws.on(
+      'ping',
+      guarded(data => this.#controlCame(data.length)),
+    );
+    ws.on(
+      'pong',
+      guarded(data => this.#controlCame(data.length)),
+    );
     ws.on('error', error => {
       this.#failure = error.message;
     });
-    ws.on('close', (code, reason) => this.#closed(code, reason));
+    ws.on(
+      'close',
+      guarded((code, reason) => this.#closed(code, reason)),
+    );
   }
 
   // --- from the network to the isolate ---
@@ -193,12 +212,14 @@ export class SocketBridge implements PacedSocket {
   #flushLater(): void {
     if (this.#isFlushScheduled) return;
     this.#isFlushScheduled = true;
-    process.nextTick(() => {
-      this.#isFlushScheduled = false;
-      this.#flush();
-      this.#pace.read(this.#work);
-      this.pauseOrResume();
-    });
+    process.nextTick(
+      guarded(() => {
+        this.#isFlushScheduled = false;
+        this.#flush();
+        this.#pace.read(this.#work);
+        this.pauseOrResume();
+      }),
+    );
   }
 
   #flush(): void {
@@ -331,12 +352,15 @@ export class SocketBridge implements PacedSocket {
   #awaitDrain(): void {
     if (this.#isDraining || !this.#socket.writableNeedDrain || this.#isOver) return;
     this.#isDraining = true;
-    this.#socket.once('drain', () => {
-      this.#isDraining = false;
-      this.#count();
-      this.pauseOrResume();
-      this.#owner.drained();
-    });
+    this.#socket.once(
+      'drain',
+      guarded(() => {
+        this.#isDraining = false;
+        this.#count();
+        this.pauseOrResume();
+        this.#owner.drained();
+      }),
+    );
   }
 
   // --- the end ---

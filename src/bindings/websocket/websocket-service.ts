@@ -1,5 +1,6 @@
 /** Outgoing WebSockets of one function, as its isolates call for them. */
 import { EdgeError } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { FunctionContext } from '../binding.js';
 import { cancelBody } from '../cancel-body.js';
@@ -94,7 +95,7 @@ function refused(
   release: () => void,
 ): ServiceReply {
   if (body !== null && !(body instanceof Uint8Array)) void body[Symbol.asyncIterator]().return?.();
-  response.once('close', release);
+  response.once('close', guarded(release));
   const stream = bodyStream(
     response,
     cause => new EdgeError('EDGE_EGRESS_FAILED', 'The body of the answer broke off', { cause }),

@@ -206,7 +206,9 @@ class Session {
     if (this.#live === 0) this.#end();
     else if (typeof value === 'object' && value !== null) {
       Object.defineProperty(value, DISPOSE, {
-        value: () => this.#disposals.forEach(dispose => void dispose()),
+        value: () => {
+          for (const dispose of this.#disposals) dispose();
+        },
         configurable: true,
         writable: true,
       });

@@ -2,6 +2,7 @@
 import type { Cancellation, ServiceBody } from '../../bindings/service.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { EdgeError } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { ResponseSink } from '../invocation/response-sink.js';
 import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
@@ -27,12 +28,12 @@ export class CallSink implements ResponseSink {
   #wake: (() => void) | undefined;
   #error: Error | undefined;
   #isFinished = false;
-  readonly #onAbort = (): void => {
+  readonly #onAbort = guarded((): void => {
     const reason: unknown = this.#signal?.reason;
     const error = reason instanceof Error ? reason : new Error('The call was given up', { cause: reason });
     this.fail(error);
     this.#invocation?.abort();
-  };
+  });
 
   constructor(
     signal: Cancellation | undefined,

@@ -13,6 +13,7 @@ import { WarmCells } from '../../pool/supply/warm-cells.js';
 import { ThreadCell } from '../../pool/thread-cell.js';
 import { type CgroupState, cgroupsOfProcess } from '../../pool/watch/cgroup.js';
 import { EdgeError } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { ResolvedHostOptions } from '../host-options.js';
 import { publish } from '../invocation/telemetry.js';
@@ -258,10 +259,13 @@ export class HostCells {
       clearInterval(this.#check);
       this.#check = undefined;
     } else if (this.#budget !== undefined) {
-      this.#check ??= setInterval(() => {
-        this.#budget?.check();
-        this.#parts.onRoom();
-      }, CHECK_EVERY_MS).unref();
+      this.#check ??= setInterval(
+        guarded(() => {
+          this.#budget?.check();
+          this.#parts.onRoom();
+        }),
+        CHECK_EVERY_MS,
+      ).unref();
     }
     if (change < 0) this.#parts.onRoom();
   }

@@ -4,6 +4,7 @@
  */
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw, inflateRawSync } from 'node:zlib';
+import { detached } from '../../quotas/guarded.js';
 import { costOf } from '../../quotas/host/host-costs.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { threadQueue } from '../../quotas/host/threads.js';
@@ -59,7 +60,7 @@ export class KeptBody {
     this.#users--;
     if (this.#users > 0 || this.#bytes === undefined) return;
     if (this.#packed !== undefined) this.#bytes = undefined;
-    else if (this.#length >= MIN_BYTES && !this.#isPacking) void this.#pack(this.#bytes);
+    else if (this.#length >= MIN_BYTES && !this.#isPacking) detached(this.#pack(this.#bytes));
   }
 
   async #pack(bytes: Uint8Array): Promise<void> {

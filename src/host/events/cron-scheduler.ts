@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { CronClaim, CronClaims } from '../../bindings/cron/cron-claims.js';
+import { detached, guarded } from '../../quotas/guarded.js';
 import { FairQueue } from '../../quotas/host/fair-queue.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { ResolvedCron } from '../../shapes/cron-trigger.js';
@@ -80,7 +81,7 @@ export class CronScheduler {
     const triggers = crons.map(options => new CronTrigger(owner, options));
     if (triggers.length > 0) this.#functions.set(key, triggers);
     for (const trigger of triggers) this.#triggers.add(trigger);
-    void this.#track(owner, triggers, this.#parts.now());
+    detached(this.#track(owner, triggers, this.#parts.now()));
   }
 
   /** The function is not there any more. Its triggers are as they were when it comes again. */
@@ -155,7 +156,10 @@ export class CronScheduler {
     if (this.#isClosed || wakeMs === Number.POSITIVE_INFINITY) return;
     this.#timerMs = wakeMs;
     const waitMs = Math.min(Math.max(wakeMs - this.#parts.now(), 0), MAX_WAIT_MS);
-    this.#timer = setTimeout(() => this.#wake(), waitMs).unref();
+    this.#timer = setTimeout(
+      guarded(() => this.#wake()),
+      waitMs,
+    ).unref();
   }
 
   #disarm(): void {
@@ -174,7 +178,7 @@ export class CronScheduler {
       if (trigger.isTracked) due.push(trigger);
       else untracked.add(trigger.owner);
     }
-    for (const owner of untracked) void this.#track(owner, this.#functions.get(keyOf(owner)) ?? [], nowMs);
+    for (const owner of untracked) detached(this.#track(owner, this.#functions.get(keyOf(owner)) ?? [], nowMs));
     // Not all at once: between two claims the event loop goes on.
     for (let at = 0; at < due.length; at += MAX_CLAIMS) {
       const some = due.slice(at, at + MAX_CLAIMS);
@@ -217,7 +221,7 @@ export class CronScheduler {
       const claim = claims[index];
       if (claim === undefined || claim.kind === 'taken') continue;
       const missed = trigger.countMissed(claim.previousMs, due);
-      if (claim.kind === 'run') void this.#run(trigger, due, missed);
+      if (claim.kind === 'run') detached(this.#run(trigger, due, missed));
       else this.#report(trigger, due, { outcome: claim.kind === 'busy' ? 'skipped' : 'missed', missed });
     }
   }
@@ -230,7 +234,7 @@ export class CronScheduler {
       const wait = this.#starts.enter(owner.share, 1);
       if (wait !== undefined) await wait;
       const leave = once(() => this.#starts.leave(owner.share));
-      const timer = setTimeout(leave, START_MS).unref();
+      const timer = setTimeout(guarded(leave), START_MS).unref();
       try {
         ({ error, noRetry } = await owner.run(target.cron, due.dueMs));
       } finally {

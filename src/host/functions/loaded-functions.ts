@@ -182,7 +182,7 @@ export class LoadedFunctions {
    * under those that it began with.
    */
   relimit(limits: AccountLimits): void {
-    const warn = (message: string): void => this.#host.warn(new Error(message));
+    const warn = (message: string): void => this.#host.warn(new EdgeError('EDGE_CONFIG_INVALID', message));
     for (const [name, before] of this.#byName) {
       const { options, author, runner: previous } = before;
       const own = limits.again(options, author, warn);

@@ -1,7 +1,9 @@
 /** Compiles a deployment and starts it in an isolate, up to where it could serve: what load() and check() have in common. */
+
 import { ColdStarts } from '../../quotas/cold-starts.js';
 import { CpuTokenBucket } from '../../quotas/cpu-token-bucket.js';
 import { checkDeployment } from '../../quotas/deployment-checks.js';
+import { EdgeError } from '../../quotas/errors.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { AccountHost } from '../account-host.js';
 import type { AccountLimits, LimitsAuthor } from '../account-limits.js';
@@ -38,7 +40,9 @@ export async function startFunction(
   await host.namesKnown();
   account.functions.checkNames(options);
   const deployment = readDeployment(source, options.name);
-  const limits = account.limits.of(options, author, message => host.warn(new Error(message)));
+  const limits = account.limits.of(options, author, message =>
+    host.warn(new EdgeError('EDGE_CONFIG_INVALID', message)),
+  );
   await checkDeployment(
     {
       name: options.name,

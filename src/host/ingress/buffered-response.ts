@@ -3,6 +3,7 @@
  * invocation (measured on Node 20.20: 20 us, and 25 us more to read it back; without a stream 1.3 us). This one makes the stream only
  * for those who ask for `body`, and is Node's own in everything else.
  */
+import { detached } from '../../quotas/guarded.js';
 
 const decoder = new TextDecoder();
 
@@ -80,7 +81,7 @@ export class BufferedResponse extends StandardResponse {
   #stream(): Response {
     if (this.#streamed !== undefined) return this.#streamed;
     const streamed = new Response(this.#bytes ?? new Uint8Array(0), { headers: this.headers });
-    if (this.#isUsed) void streamed.arrayBuffer();
+    if (this.#isUsed) detached(streamed.arrayBuffer());
     this.#bytes = undefined;
     this.#streamed = streamed;
     return streamed;

@@ -4,6 +4,7 @@ import { headerOf } from '../../bindings/cache/header-values.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
 import { EdgeError } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import { BodyCounter, checkRequestHead } from '../../quotas/request-checks.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
@@ -106,7 +107,7 @@ class FetchSink implements ResponseSink {
     if (this.#isFinished) return;
     const { signal, body } = this.#input;
     if (signal !== undefined) {
-      this.#onAbort = () => this.#abort(signal.reason);
+      this.#onAbort = guarded(() => this.#abort(signal.reason));
       signal.addEventListener('abort', this.#onAbort);
     }
     if (body !== null) {

@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import { INLINE_BODY_BYTES } from '../../protocol/frame-layout.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import { closeWithConnection } from '../../quotas/pipelined-responses.js';
 import { BodyCounter, checkRequestHead } from '../../quotas/request-checks.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
@@ -262,16 +263,18 @@ function serve(runner: FunctionRunner, request: IncomingMessage, sink: ListenerS
   if (request.readableFlowing === true) request.pause();
   if (Number(length) <= INLINE_BODY_BYTES) {
     // A small body mostly comes with the head, and is there a tick later: then it travels in the same frame.
-    process.nextTick(() => {
-      const body = request.readableLength === Number(length) ? request.read() : null;
-      if (body === null && request.readableDidRead) {
-        // By other code, in this very tick.
-        sink.refuse(bodyIsRead(request));
-        return;
-      }
-      const isComplete = body instanceof Buffer;
-      begin(runner, sink, new FetchStart(head, isComplete ? body : null, isComplete));
-    });
+    process.nextTick(
+      guarded(() => {
+        const body = request.readableLength === Number(length) ? request.read() : null;
+        if (body === null && request.readableDidRead) {
+          // By other code, in this very tick.
+          sink.refuse(bodyIsRead(request));
+          return;
+        }
+        const isComplete = body instanceof Buffer;
+        begin(runner, sink, new FetchStart(head, isComplete ? body : null, isComplete));
+      }),
+    );
     return;
   }
   begin(runner, sink, new FetchStart(head, null, false));

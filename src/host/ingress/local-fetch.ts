@@ -9,6 +9,7 @@ import type { CallOrigin, FetchChain } from '../../bindings/service.js';
 import type { RouteMode } from '../../quotas/admission.js';
 import { errorPage } from '../../quotas/error-pages.js';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
 import { BufferedResponse } from './buffered-response.js';
 import { fetchThrough } from './fetch-adapter.js';
@@ -65,7 +66,10 @@ export async function localFetch(
   // It is the caller's from here on: the function that has answered is done with it.
   if (heldBytes > 0 && answer.body !== null) {
     work.countBytes(heldBytes);
-    answer.body.once('close', () => work.countBytes(-heldBytes));
+    answer.body.once(
+      'close',
+      guarded(() => work.countBytes(-heldBytes)),
+    );
   }
   return answer;
 }

@@ -1,6 +1,7 @@
 /** Where the answer to one request of node:http goes, and where the body of the request comes from. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { detached, guarded } from '../../quotas/guarded.js';
 import { BodyCounter } from '../../quotas/request-checks.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { InvocationContext } from '../invocation/invocation-context.js';
@@ -73,7 +74,10 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     this.#response = response;
     this.#context = context;
     this.#next = next;
-    response.on('close', () => this.#closed());
+    response.on(
+      'close',
+      guarded(() => this.#closed()),
+    );
   }
 
   /** The answer has to begin within this time, which begins now. */
@@ -101,9 +105,15 @@ export class NodeSink implements ResponseSink, RequestBodySource {
       return;
     }
     invocation.source = this;
-    this.#onData = chunk => this.#receive(chunk);
+    this.#onData = guarded(
+      chunk => this.#receive(chunk),
+      () => this.#request.destroy(),
+    );
     this.#request.on('data', this.#onData);
-    this.#request.once('end', () => invocation.exchange.end());
+    this.#request.once(
+      'end',
+      guarded(() => invocation.exchange.end()),
+    );
     this.#request.once('error', () => {}); // the response's close event reports it
     if (this.#request.readableEnded) invocation.exchange.end();
     // It was paused while the function was started, in case that other code was reading it.
@@ -227,7 +237,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     // A head that cannot be sent is refused below.
     if (encoder !== undefined && unsendablePart(statusText, headers) !== undefined) encoder.destroy();
     else if (encoder !== undefined) {
-      if (isComplete) void this.#sendEncoded(status, head, headers, encoder, Buffer.from(body));
+      if (isComplete) detached(this.#sendEncoded(status, head, headers, encoder, Buffer.from(body)));
       else this.#streamEncoded(status, head, headers, encoder, exchange);
       return;
     }
@@ -324,10 +334,13 @@ export class NodeSink implements ResponseSink, RequestBodySource {
         if (piece === undefined) break;
         if (compressed === undefined ? !response.write(piece) : !compressed.writeChecked(piece)) {
           if (compressed === undefined) this.#countUnread(piece);
-          target.once('drain', () => {
-            this.#countRead();
-            this.bodyReady();
-          });
+          target.once(
+            'drain',
+            guarded(() => {
+              this.#countRead();
+              this.bodyReady();
+            }),
+          );
           return;
         }
       }

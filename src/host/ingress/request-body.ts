@@ -1,4 +1,5 @@
 import { cancelQuietly } from '../../bindings/external-stream.js';
+import { detached } from '../../quotas/guarded.js';
 import type { BodyCounter } from '../../quotas/request-checks.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { RequestBodySource } from '../invocation/response-sink.js';
@@ -31,13 +32,13 @@ export class RequestBody implements RequestBodySource {
   resume(): void {
     if (this.#isReading || this.#isFinished) return;
     this.#isReading = true;
-    void this.#pump();
+    detached(this.#pump());
   }
 
   stop(): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
-    void cancelQuietly(this.#body, this.#reader);
+    detached(cancelQuietly(this.#body, this.#reader));
   }
 
   async #pump(): Promise<void> {

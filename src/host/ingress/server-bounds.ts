@@ -31,7 +31,8 @@ export function checkServer(server: unknown, limits: ResolvedLimits, onWarning: 
   const wanted = limits.urlBytes + limits.headersBytes;
   if (!Number.isFinite(wanted) || maxHeaderSize >= wanted) return;
   onWarning(
-    new Error(
+    new EdgeError(
+      'EDGE_CONFIG_INVALID',
       `The server of the listener answers 431 to heads of more than ${maxHeaderSize} bytes by itself, where limits urlBytes and headersBytes allow ${wanted} together: create it with http.createServer({ maxHeaderSize: ${wanted + HEAD_OVERHEAD_BYTES} }, listener)`,
     ),
   );

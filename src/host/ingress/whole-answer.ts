@@ -1,5 +1,6 @@
 /** Sends a response whose body is all there. */
 import http, { type ServerResponse } from 'node:http';
+import { guarded } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { writeHead } from './response-head.js';
 
@@ -31,7 +32,10 @@ export function sendWhole(
   if (response.writableLength === 0) return;
   const { byteLength } = body.buffer;
   bytes.countBuffers(byteLength);
-  response.once('close', () => bytes.countBuffers(-byteLength));
+  response.once(
+    'close',
+    guarded(() => bytes.countBuffers(-byteLength)),
+  );
 }
 
 /**

@@ -5,6 +5,7 @@ import type { IsolateCache } from '../../pool/isolate-cache.js';
 import { IsolateGone, type IsolateHandle } from '../../pool/isolate-handle.js';
 import { HAS_OBJECTS, type LoadHead } from '../../protocol/messages.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import { limitError } from '../../quotas/limit-error.js';
 import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
 import type { KeptBody } from '../deploy/kept-body.js';
@@ -216,10 +217,13 @@ export class FunctionRunner implements Replacements {
     const { startupMs } = context.limits;
     const beganMs = performance.now();
     let isTooLate = false;
-    const timer = setTimeout(() => {
-      isTooLate = true;
-      handle.end();
-    }, startupMs + LOAD_WALL_MS);
+    const timer = setTimeout(
+      guarded(() => {
+        isTooLate = true;
+        handle.end();
+      }),
+      startupMs + LOAD_WALL_MS,
+    );
     try {
       const answer = await handle.load(head(), await body.use());
       if (answer.kind === 'failed') throw loadFailure(context, answer.failure);

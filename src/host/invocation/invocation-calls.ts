@@ -4,6 +4,7 @@ import { ServiceId } from '../../bindings/service-id.js';
 import type { IsolateHandle } from '../../pool/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { ProtocolError } from '../../protocol/protocol-error.js';
+import { detached } from '../../quotas/guarded.js';
 import { type AccountingPort, InvocationAccounting } from '../../services/calls/accounting.js';
 import { answerCall } from '../../services/calls/answer-call.js';
 import type { InvocationRecord } from './invocation-record.js';
@@ -63,12 +64,14 @@ export class InvocationCalls implements AccountingPort, CallOrigin {
   #noteWrite(head: string, answered: Promise<string | undefined>): void {
     const write = beginWrite(this.#isolate, head);
     if (write === undefined) return;
-    void answered.then(failure => {
-      if (!write.settle(failure)) return;
-      this.#failedWrites.push(write);
-      this.accounting.countHeld(FAILED_WRITE_BYTES);
-      if (this.#isOver) this.over();
-    });
+    detached(
+      answered.then(failure => {
+        if (!write.settle(failure)) return;
+        this.#failedWrites.push(write);
+        this.accounting.countHeld(FAILED_WRITE_BYTES);
+        if (this.#isOver) this.over();
+      }),
+    );
   }
 
   /** The invocation is over: the isolate has learned of the writes that have failed. */

@@ -13,6 +13,7 @@ import type { InvocationPort, IsolateHandle, LossReason, LossUsage } from '../..
 import type { Exchange } from '../../protocol/exchange.js';
 import { DoneFlag, type HandlerFailure, HostOpens } from '../../protocol/messages.js';
 import type { EdgeError } from '../../quotas/errors.js';
+import { detached } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { RemoteTotals } from '../../services/calls/call-totals.js';
 import type { InvocationOutcome } from '../events.js';
@@ -347,7 +348,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
 
   onLost(reason: LossReason, detail: string, usage: LossUsage): void {
     if (reason === 'bystander' && this.#isSafeToRepeat) {
-      void this.#beginAnew(detail, usage);
+      detached(this.#beginAnew(detail, usage));
       return;
     }
     if (this.#record.outcome === 'ok') {

@@ -8,6 +8,7 @@ import { OBJECT_EVENTS, type ObjectEventHead } from '../../bindings/objects/call
 import type { IsolateHandle } from '../../pool/isolate-handle.js';
 import { HostOpens } from '../../protocol/messages.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { detached, guarded } from '../../quotas/guarded.js';
 import type { FunctionRunner, InvocationTarget } from '../invocation/function-runner.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { InvocationStart } from '../invocation/invocation-start.js';
@@ -154,7 +155,10 @@ export class ObjectRunner {
     }
     this.#open.set(key, open + 1);
     this.#lastUsedMs = performance.now();
-    this.#sweep ??= setInterval(() => this.#endIdle(), idleMs).unref();
+    this.#sweep ??= setInterval(
+      guarded(() => this.#endIdle()),
+      idleMs,
+    ).unref();
     const sockets = this.#rules.sockets.find(this)?.find(className, id);
     const head: ObjectEventHead = { c: className, i: id, ...(name !== undefined && { n: name }), ...sockets?.lead() };
     let isOver = false;
@@ -239,7 +243,7 @@ export class ObjectRunner {
     }
     if ('code' in successor) {
       this.#last?.end();
-      void this.ended().then(() => this.#over());
+      detached(this.ended().then(() => this.#over()));
       return;
     }
     // The claim goes over to the next version without a gap in which another application could have it.
@@ -249,8 +253,8 @@ export class ObjectRunner {
       this.#over();
       return;
     }
-    void this.#answered(this.#last);
-    void next.#claim().then(over, over);
+    detached(this.#answered(this.#last));
+    detached(next.#claim().then(over, over));
   }
 
   /** Its instances end when what they have begun is answered: those of the next version may begin then. Streams and WebSockets are not waited for. */

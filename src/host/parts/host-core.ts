@@ -11,6 +11,7 @@ import type { AbuseEvent } from '../../quotas/abuse-guard.js';
 import { Admission } from '../../quotas/admission.js';
 import { lazyCounters, openRedisCounters, type SharedCounters } from '../../quotas/counters/shared-counters.js';
 import { EdgeError } from '../../quotas/errors.js';
+import { detached, listenToFaults } from '../../quotas/guarded.js';
 import { HostBudget } from '../../quotas/host/host-share.js';
 import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
 import { HostBindings } from '../../services/host-bindings.js';
@@ -77,12 +78,14 @@ export class HostCore {
   /** Shared with other hosts. */
   readonly #counters: SharedCounters | undefined;
   #closing: Promise<void> | undefined;
+  readonly #forgetFaults: () => void;
 
   /** @throws TypeError or RangeError for an option that is unknown, of a wrong type or out of bounds */
   constructor(options: EdgeHostOptions | undefined, parts: HostParts, events: EventEmitter<HostEvents>) {
     this.options = resolveHostOptions(options);
     const { maxIsolates, idleMs, hostHeapBytes: heapBytes, hostBufferBytes: bufferBytes } = this.options;
     this.reports = new HostReports(events);
+    this.#forgetFaults = listenToFaults(this.#warn);
     this.routes = new HostRoutes(this.#warn, () => this.remote?.namesChanged());
     this.#cache = new IsolateCache({ max: maxIsolates, idleMs });
     this.#limitSets = new LimitSets(this.options);
@@ -115,7 +118,7 @@ export class HostCore {
       isClosing: this.#isClosing,
     });
     ignoreInspectorSignal();
-    void loadTelemetry();
+    detached(loadTelemetry());
   }
 
   get isClosed(): boolean {
@@ -160,6 +163,7 @@ export class HostCore {
     await this.bindings.close();
     await this.remote?.close();
     await this.storage.close();
+    this.#forgetFaults();
   }
 
   #createCells(guestBundle: string | undefined): HostCells {

@@ -1,6 +1,8 @@
 /** What a host reports: its events, the diagnostics channels of the same names, and spans and metrics. */
 import type { EventEmitter } from 'node:events';
 import type { AbuseEvent } from '../../quotas/abuse-guard.js';
+import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
+import { rethrowOutside } from '../../quotas/guarded.js';
 import { warnUnheard } from '../events/unheard.js';
 import type { CronEvent, HostEvents, InvocationEvent, LogEvent } from '../events.js';
 import { CHANNELS, isRecorded, publish, recordInvocation } from '../invocation/telemetry.js';
@@ -14,23 +16,23 @@ export class HostReports {
   }
 
   warn(cause: unknown): void {
-    const error = cause instanceof Error ? cause : new Error(String(cause));
-    this.#events.emit('warning', error);
+    const error = withCode(cause);
+    this.#calls(() => this.#events.emit('warning', error));
     publish('warning', error);
   }
 
   abuse(event: AbuseEvent): void {
-    this.#events.emit('abuse', event);
+    this.#calls(() => this.#events.emit('abuse', event));
     publish('abuse', event);
   }
 
   cron(event: CronEvent): void {
-    this.#events.emit('cron', event);
+    this.#calls(() => this.#events.emit('cron', event));
     publish('cron', event);
   }
 
   log(event: LogEvent): void {
-    if (!this.#events.emit('log', event)) this.noteUnheard(event.function);
+    if (!this.#calls(() => this.#events.emit('log', event))) this.noteUnheard(event.function);
     publish('log', event);
   }
 
@@ -40,9 +42,25 @@ export class HostReports {
   }
 
   invocation(event: InvocationEvent, trace: InvocationTrace | undefined): void {
-    this.#events.emit('invocation', event);
+    this.#calls(() => this.#events.emit('invocation', event));
     publish('invocation', event);
-    recordInvocation(event, trace);
+    this.#calls(() => {
+      recordInvocation(event, trace);
+      return true;
+    });
+  }
+
+  /**
+   * Calls what belongs to the application, in the middle of the work of the host: what it throws is thrown where nothing waits for the host. True when there
+   * was somebody to call.
+   */
+  #calls(step: () => boolean): boolean {
+    try {
+      return step();
+    } catch (error) {
+      rethrowOutside(error);
+      return true;
+    }
   }
 
   /** The function has logged or failed: a host without any listener says once how to see that. */
@@ -50,4 +68,10 @@ export class HostReports {
     const isHeard = this.#events.listenerCount('log') > 0 || CHANNELS.log.hasSubscribers || this.wantsInvocations;
     if (!isHeard) warnUnheard(functionName);
   }
+}
+
+/** Programs tell warnings apart by their codes, so that each of them has one of the table. */
+function withCode(cause: unknown): Error {
+  if (cause instanceof Error && isEdgeErrorCode(errorCode(cause) ?? '')) return cause;
+  return new EdgeError('EDGE_INTERNAL', cause instanceof Error ? cause.message : String(cause), { cause });
 }

@@ -4,20 +4,21 @@
  */
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../protocol/exchange.js';
+import { guarded } from '../../quotas/guarded.js';
 
 const READ_BYTES = 64 * 1024;
 const IGNORE = (): void => {};
 
 /** Each end of one ends that of the other. What waits in between is what the exchange has, which its account is charged with, and one piece of it. */
 export function carry(exchange: Exchange, socket: Socket): void {
-  const send = (): void => {
+  const send = guarded((): void => {
     while (!socket.destroyed && !socket.writableNeedDrain) {
       const piece = exchange.read(READ_BYTES);
       if (piece === undefined) break;
       socket.write(piece);
     }
     if (exchange.incoming !== 'open') socket.destroy();
-  };
+  });
   exchange.listener = {
     onReply: IGNORE,
     onData: send,
@@ -27,13 +28,19 @@ export function carry(exchange: Exchange, socket: Socket): void {
     onFail: () => socket.destroy(),
   };
   socket.on('drain', send);
-  socket.on('data', (chunk: Buffer) => {
-    if (exchange.write(chunk) <= 0) socket.pause();
-  });
-  socket.on('close', () => {
-    exchange.end();
-    exchange.stopReading('The connection has ended');
-  });
+  socket.on(
+    'data',
+    guarded((chunk: Buffer) => {
+      if (exchange.write(chunk) <= 0) socket.pause();
+    }),
+  );
+  socket.on(
+    'close',
+    guarded(() => {
+      exchange.end();
+      exchange.stopReading('The connection has ended');
+    }),
+  );
   exchange.reply(200, '', true, null, false);
   send();
   socket.resume();

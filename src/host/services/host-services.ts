@@ -13,6 +13,7 @@ import { failureText } from '../../protocol/exchange-io.js';
 import { SERVICES_LOST_REASON } from '../../protocol/messages.js';
 import { socketTransport } from '../../protocol/transport.js';
 import { EdgeError } from '../../quotas/errors.js';
+import { detached, guarded } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { type AccountChange, parseMissedChanges, parseToldChange } from '../../services/account-changes.js';
 import type { CallTrace } from '../../services/calls/call-trace.js';
@@ -185,12 +186,18 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     const sockets = await Promise.all(opening).catch(async (error: unknown) => {
       for (const opened of await Promise.allSettled(opening)) if (opened.status === 'fulfilled') opened.value.destroy();
       // By then the services have accepted those that they were told of, which they do not read.
-      setTimeout(() => this.#released(first, CELL_LEASES), UNUSED_MS).unref();
+      setTimeout(
+        guarded(() => this.#released(first, CELL_LEASES)),
+        UNUSED_MS,
+      ).unref();
       throw error;
     });
     const connections = { first, sockets };
     this.#prepared.push(connections);
-    setTimeout(() => this.#dropUnused(connections), UNUSED_MS).unref();
+    setTimeout(
+      guarded(() => this.#dropUnused(connections)),
+      UNUSED_MS,
+    ).unref();
   }
 
   /** Registers a function. Its calls are answered when `ready` of the answer has resolved. */
@@ -215,11 +222,11 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     this.#namesTimer ??= setTimeout(this.#sendNames, NAMES_AFTER_MS).unref();
   }
 
-  readonly #sendNames = (): void => {
+  readonly #sendNames = guarded((): void => {
     clearTimeout(this.#namesTimer);
     this.#namesTimer = undefined;
     this.#channel?.signal(0, ControlSignal.Names, JSON.stringify(this.#options.names()));
-  };
+  });
 
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -354,8 +361,8 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
       const isolate = this.#isolates.get(Number(connection));
       if (isolate === undefined) exchange.fail('The isolate has ended');
       else isolate.spliced(Number(invocation), exchange);
-    } else if (kind === ServicesAsk.AccountChanged) void this.#follow(exchange, head);
-    else if (kind === ServicesAsk.RemovalLeft) void this.#takeRemoval(exchange, head);
+    } else if (kind === ServicesAsk.AccountChanged) detached(this.#follow(exchange, head));
+    else if (kind === ServicesAsk.RemovalLeft) detached(this.#takeRemoval(exchange, head));
     else if (this.#here.answers(kind)) this.#here.answer(exchange, kind, head, body, isComplete, this.#beginSpan);
     else exchange.fail('Not supported');
   }
@@ -429,7 +436,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     const { head } = await forward(channel, ApplicationAsks.Hello, '', packed(hello));
     const { changes, last, isPartial } = parseMissedChanges(head);
     // Nothing is called over this connection before: what an account does that is gone would count to the next one of its id.
-    for (const { change } of changes) void this.#options.follow(change);
+    for (const { change } of changes) detached(this.#options.follow(change));
     this.#seenChange = last;
     if (isPartial) this.#options.onWarning(new EdgeError('EDGE_SERVICES_LOST', MISSED));
   }

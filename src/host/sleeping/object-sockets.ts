@@ -4,6 +4,7 @@ import type { ObjectEventHead } from '../../bindings/objects/calls.js';
 import { SOCKET_LIMITS, type SocketEventHead } from '../../bindings/objects/socket-calls.js';
 import type { BridgeWork } from '../../bindings/websocket/bridge-owner.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { SleepingObject, SocketEventStart, SocketGroup, SocketKeeper } from './keeper.js';
 import { type SleepingSocket, type SocketEvent, textRecord } from './sleeping-socket.js';
@@ -233,10 +234,13 @@ export class ObjectSockets implements SocketKeeper<SleepingSocket> {
       socket.putBack(event);
       this.#queue = [socket, ...this.#queue.slice(this.#first)];
       this.#first = 0;
-      this.#retry = setTimeout(() => {
-        this.#retry = undefined;
-        this.#pump();
-      }, RETRY_MS);
+      this.#retry = setTimeout(
+        guarded(() => {
+          this.#retry = undefined;
+          this.#pump();
+        }),
+        RETRY_MS,
+      );
       this.#retry.unref();
       return;
     }

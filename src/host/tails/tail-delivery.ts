@@ -1,5 +1,6 @@
 /** Delivers what is known of invocations to one tail function of their account, in batches. */
 import type { FetchChain } from '../../bindings/service.js';
+import { detached, guarded } from '../../quotas/guarded.js';
 
 export interface TracedText {
   /** A TraceItem as JSON. */
@@ -69,10 +70,12 @@ export class TailDelivery {
   #schedule(): void {
     if (this.#isScheduled || this.#running >= CONCURRENCY) return;
     this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      void this.#deliver();
-    });
+    setImmediate(
+      guarded(() => {
+        this.#isScheduled = false;
+        detached(this.#deliver());
+      }),
+    );
   }
 
   async #deliver(): Promise<void> {

@@ -32,6 +32,7 @@ export class ServicesLine implements CallLine {
     this.#parts = parts;
     this.#owner = {
       closedReason: SERVICES_LOST_REASON,
+      throwsFaults: true,
       onOpen: exchange => exchange.fail('Not supported'),
       onSignal: parts.onSignal,
       // Requests go on.

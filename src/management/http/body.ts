@@ -1,6 +1,7 @@
 /** Reads the bodies of requests: never more than allowed, and never a byte that is not needed. */
 
 import { cancelQuietly } from '../../bindings/external-stream.js';
+import { detached, guarded } from '../../quotas/guarded.js';
 import { ApiError } from './envelope.js';
 
 /** @throws ApiError BODY_TOO_LARGE, BODY_INCOMPLETE */
@@ -18,10 +19,13 @@ export async function readBytes(
   const reader = body.getReader();
   let late = false;
   // A sender that trickles would hold its place in the queue of uploads for as long as it likes.
-  const timer = setTimeout(() => {
-    late = true;
-    void cancelQuietly(body, reader);
-  }, limitMs);
+  const timer = setTimeout(
+    guarded(() => {
+      late = true;
+      detached(cancelQuietly(body, reader));
+    }),
+    limitMs,
+  );
   timer.unref();
   try {
     for (;;) {

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
+import { guarded } from '../../quotas/guarded.js';
 import { closeWithConnection } from '../../quotas/pipelined-responses.js';
 import { ApiError, envelopeResponse, failure } from './envelope.js';
 
@@ -25,7 +26,10 @@ export function nodeListener(fetch: FetchHandler): (request: IncomingMessage, re
 
 async function answer(fetch: FetchHandler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const gone = new AbortController();
-  outgoing.once('close', () => gone.abort());
+  outgoing.once(
+    'close',
+    guarded(() => gone.abort()),
+  );
   const request = toRequest(incoming, gone.signal);
   const { remoteAddress } = incoming.socket;
   const response =
@@ -85,10 +89,13 @@ function bodyOf(incoming: IncomingMessage): globalThis.ReadableStream<Uint8Array
 function linger(incoming: IncomingMessage, outgoing: ServerResponse): void {
   outgoing.setHeader('connection', 'close');
   let bytes = 0;
-  incoming.on('data', (chunk: Buffer) => {
-    bytes += chunk.byteLength;
-    if (bytes > LINGER_BYTES) incoming.destroy();
-  });
+  incoming.on(
+    'data',
+    guarded((chunk: Buffer) => {
+      bytes += chunk.byteLength;
+      if (bytes > LINGER_BYTES) incoming.destroy();
+    }),
+  );
   const timer = setTimeout(() => incoming.destroy(), LINGER_MS);
   timer.unref();
   incoming.once('close', () => clearTimeout(timer));

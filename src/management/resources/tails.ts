@@ -1,5 +1,6 @@
 /** What happens in an account, as server-sent events. @see https://html.spec.whatwg.org/multipage/server-sent-events.html */
 
+import { guarded } from '../../quotas/guarded.js';
 import { INVOCATION_KINDS, type InvocationKind } from '../../quotas/limits.js';
 import type { JsonSchema } from '../../quotas/schema/schema.js';
 import type { Context } from '../context.js';
@@ -74,7 +75,7 @@ function eventStream(tail: Tail, signal: AbortSignal): ReadableStream<Uint8Array
   let next: ReturnType<Tail['next']> | undefined;
   let isBegun = false;
   let reported = 0;
-  const onAbort = (): void => tail.close();
+  const onAbort = guarded((): void => tail.close());
   signal.addEventListener('abort', onAbort, { once: true });
   const end = (): void => {
     signal.removeEventListener('abort', onAbort);

@@ -2,6 +2,7 @@
  * Puts into force what another process has written into the same storage: functions with their triggers and secrets, and zones. Everything else that the API
  * keeps is read from the storage whenever it is needed.
  */
+import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { BROTLI, type BrotliSetting } from '../zone-brotli.js';
 import type { ZoneOwners } from '../zone-owners.js';
 import type { FunctionStore } from './function-store.js';
@@ -115,6 +116,7 @@ export class FollowChanges {
 
   #warn(what: string, cause: unknown): void {
     const why = cause instanceof Error ? cause.message : String(cause);
-    this.#parts.onWarning(new Error(`${what}: ${why}`, { cause }));
+    const code = errorCode(cause) ?? '';
+    this.#parts.onWarning(new EdgeError(isEdgeErrorCode(code) ? code : 'EDGE_INTERNAL', `${what}: ${why}`, { cause }));
   }
 }

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import process from 'node:process';
+import { guarded } from '../../quotas/guarded.js';
 import { ownFolder } from '../package-paths.js';
 import { descendantsOf } from '../watch/process-tree.js';
 import type { Ending } from './messages.js';
@@ -59,7 +60,10 @@ export function killTree(child: Killable, ending: Ending): void {
     for (const descendant of inside) signal(descendant, 'SIGKILL');
     if (inside.length > 0 && !ending.isCustom) {
       signal(pid, 'SIGCONT');
-      setTimeout(() => killTree(child, ending), LOOK_AGAIN_MS).unref();
+      setTimeout(
+        guarded(() => killTree(child, ending)),
+        LOOK_AGAIN_MS,
+      ).unref();
       return;
     }
   } else endDescendants(pid);

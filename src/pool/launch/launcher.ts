@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { Socket } from 'node:net';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { detached, guarded } from '../../quotas/guarded.js';
 import { ownFolder } from '../package-paths.js';
 import { killTree } from './command.js';
 import { LaunchedProcess } from './launched-process.js';
@@ -132,12 +133,21 @@ export class Launcher {
     this.#child = child;
     child.unref();
     child.channel?.unref();
-    child.on('message', (report, socket) => this.#receive(report as LaunchReport, socket)); // of our own program
+    child.on(
+      'message',
+      guarded((report, socket) => this.#receive(report as LaunchReport, socket)),
+    ); // of our own program
     // 'exit' follows, if it was started.
-    child.on('error', () => {
-      if (child.pid === undefined) this.#lost(child);
-    });
-    child.once('exit', () => this.#lost(child));
+    child.on(
+      'error',
+      guarded(() => {
+        if (child.pid === undefined) this.#lost(child);
+      }),
+    );
+    child.once(
+      'exit',
+      guarded(() => this.#lost(child)),
+    );
   }
 
   #receive(report: LaunchReport, socket: unknown): void {
@@ -189,7 +199,10 @@ export class Launcher {
   #rest(): void {
     this.#child?.unref();
     clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref();
+    this.#idle = setTimeout(
+      guarded(() => detached(this.close())),
+      IDLE_MS,
+    ).unref();
   }
 
   #kill(id: number): void {
@@ -206,9 +219,9 @@ export class Launcher {
   /** Ends a launcher of which something is still waited for in the end. */
   #watch(isWaitedFor: () => boolean): NodeJS.Timeout {
     const child = this.#child;
-    const lookAgain = (): void => {
+    const lookAgain = guarded((): void => {
       if (isWaitedFor() && this.#child === child) child?.kill('SIGKILL');
-    };
+    });
     return setTimeout(() => setTimeout(lookAgain, LOOK_AGAIN_MS).unref(), this.#answersWithinMs).unref();
   }
 

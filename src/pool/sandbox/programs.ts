@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, delimiter, isAbsolute, join } from 'node:path';
 import process from 'node:process';
+import { guarded } from '../../quotas/guarded.js';
 import { sendFilter } from '../launch/command.js';
 
 /** Where a program that walls are made of is looked for: not in PATH, which others may have set. */
@@ -79,13 +80,22 @@ export function attempt(
       killSignal: 'SIGKILL',
     });
     let message = '';
-    child.stderr?.on('data', (chunk: Buffer) => {
-      if (message.length < MAX_MESSAGE_CHARACTERS) message += chunk.toString();
-    });
+    child.stderr?.on(
+      'data',
+      guarded((chunk: Buffer) => {
+        if (message.length < MAX_MESSAGE_CHARACTERS) message += chunk.toString();
+      }),
+    );
     // Without free descriptors for its pipes there is no process and, against the types, no stdio either.
     if (child.pid !== undefined) sendFilter(child.stdio[FILTER_FD_OF_ATTEMPT], options.filter);
-    child.once('error', error => resolve({ works: false, message: error.message }));
-    child.once('close', code => resolve({ works: code === 0, message: messageOf(message) }));
+    child.once(
+      'error',
+      guarded(error => resolve({ works: false, message: error.message })),
+    );
+    child.once(
+      'close',
+      guarded(code => resolve({ works: code === 0, message: messageOf(message) })),
+    );
   });
 }
 

@@ -2,6 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
+import { guarded } from '../../quotas/guarded.js';
 import { killTree, startCommand } from '../launch/command.js';
 import type { Launcher } from '../launch/launcher.js';
 import type { Ending } from '../launch/messages.js';
@@ -51,9 +52,12 @@ export function spawnBehind(
     throw error;
   }
   child.once('exit', release);
-  child.once('error', () => {
-    if (child.pid === undefined) release();
-  });
+  child.once(
+    'error',
+    guarded(() => {
+      if (child.pid === undefined) release();
+    }),
+  );
   const ending = endingOf(sandbox);
   return {
     child,
@@ -116,10 +120,10 @@ function compose(
 ): { readonly whole: readonly string[]; readonly release: () => void } {
   const id = sandbox.ids?.take();
   let isTaken = true;
-  const release = (): void => {
+  const release = guarded((): void => {
     if (isTaken && id !== undefined) sandbox.ids?.give(id);
     isTaken = false;
-  };
+  });
   return { whole: [...sandbox.command(id, sandbox.filter && filterFd), ...command], release };
 }
 

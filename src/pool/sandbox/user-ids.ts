@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import process from 'node:process';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 
 /** Numbers of users, and of groups alike. `outside` is what `first` is called outside of the user namespace that the cells are in. */
 export interface IdRange {
@@ -155,7 +156,10 @@ export class UserIds {
 function claim(name: string): Promise<boolean> {
   return new Promise(resolve => {
     const server = createServer(socket => socket.destroy());
-    server.once('error', error => resolve(errorCode(error) !== 'EADDRINUSE'));
+    server.once(
+      'error',
+      guarded(error => resolve(errorCode(error) !== 'EADDRINUSE')),
+    );
     // As long as a name can be: Node 20 fills up shorter ones with zeros, which makes them other names.
     server.listen({ path: `\0${name.padEnd(NAME_CHARACTERS, '.')}`, exclusive: true }, () => resolve(true));
     server.unref();

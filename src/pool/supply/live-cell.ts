@@ -2,6 +2,7 @@
  * A cell with everything that the host knows about it: its isolates, the spares among them, and its usage as the kernel reports it. A warm cell has no
  * account until it is given to an owner, once.
  */
+import { detached } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { Cell, CellEvents, CellOptions } from '../cell.js';
 import { IsolateHandle } from '../isolate-handle.js';
@@ -219,7 +220,7 @@ export class LiveCell {
     this.#checkAnswer();
     this.#checkProgress();
     const finding = this.#checkUsage();
-    void this.#measure();
+    detached(this.#measure());
     return finding;
   }
 

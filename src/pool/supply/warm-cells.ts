@@ -3,6 +3,7 @@
  * on an account. A cell that is taken stays with its account; the next one is started in the background.
  */
 import { EdgeError } from '../../quotas/errors.js';
+import { detached, guarded } from '../../quotas/guarded.js';
 import type { CellOptions } from '../cell.js';
 import { POLL_MS } from '../watch/cell-bounds.js';
 import { type CellMaker, type CellState, LiveCell } from './live-cell.js';
@@ -137,10 +138,13 @@ export class WarmCells {
   #refillIn(ms: number): void {
     if (this.#isClosed || this.#isStarting || this.#timer !== undefined) return;
     const waitMs = Math.max(ms, this.#notBeforeMs - performance.now());
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      void this.#refill();
-    }, waitMs).unref();
+    this.#timer = setTimeout(
+      guarded(() => {
+        this.#timer = undefined;
+        detached(this.#refill());
+      }),
+      waitMs,
+    ).unref();
   }
 
   /** Starts one at a time; the next when this one is up. */
@@ -176,15 +180,20 @@ export class WarmCells {
       onRemoved: () => {},
     });
     this.#cells.add(live);
-    this.#poll ??= setInterval(() => this.#look(), POLL_MS).unref();
+    this.#poll ??= setInterval(
+      guarded(() => this.#look()),
+      POLL_MS,
+    ).unref();
     if (isNiced) live.cell.setPriority(Math.min(LOWEST_PRIORITY, priority + NICER));
     // Its exit reports how it ended.
     await live.cell.ready.catch(() => {});
     if (!this.#cells.has(live)) return;
     live.isUp();
-    void live.addSpare(undefined).then(() => {
-      if (isNiced && this.#cells.has(live)) live.cell.setPriority(priority);
-    });
+    detached(
+      live.addSpare(undefined).then(() => {
+        if (isNiced && this.#cells.has(live)) live.cell.setPriority(priority);
+      }),
+    );
   }
 
   #look(): void {

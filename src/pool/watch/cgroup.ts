@@ -7,6 +7,7 @@ import { rmdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { retry } from 'abort-controller-x';
+import { detached } from '../../quotas/guarded.js';
 import { OpenFile, readText, usageOf } from './process-reading.js';
 
 /** Where the groups of cells are made. */
@@ -113,7 +114,7 @@ export function removeLeftBehind(parent: CgroupParent): void {
     if (namespace !== pidNamespace() || pid === undefined) continue;
     if (usageOf(Number(pid))?.startedTicks === Number(started)) continue;
     tryWrite(`${parent.folder}/${name}/cgroup.kill`, '1');
-    void removeSoon(`${parent.folder}/${name}`, REMOVE_ATTEMPTS);
+    detached(removeSoon(`${parent.folder}/${name}`, REMOVE_ATTEMPTS));
   }
 }
 
@@ -153,7 +154,7 @@ export class CellCgroup {
       if (controllers.has('cpu')) this.#write('cpu.weight', String(CPU_WEIGHT));
       this.#cpu = new OpenFile(`${this.#folder}/cpu.stat`);
     } catch (error) {
-      void removeSoon(this.#folder, 0);
+      detached(removeSoon(this.#folder, 0));
       throw error;
     }
   }

@@ -4,6 +4,7 @@
  * the last write. Not the memory limiter of rate-limiter-flexible: that one answers by promise, keeps a timer for each key, and
  * has no clock to inject, and this is asked on every request.
  */
+import { detached, guarded } from '../guarded.js';
 
 /** Where the counts of the day are kept. */
 export interface CountStore {
@@ -77,10 +78,13 @@ export class RequestCounts {
     if (this.#options.store === undefined || this.#isClosed) return;
     this.#unwritten.add(account);
     if (this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      void this.write();
-    }, this.#options.writeIntervalMs);
+    this.#timer = setTimeout(
+      guarded(() => {
+        this.#timer = undefined;
+        detached(this.write());
+      }),
+      this.#options.writeIntervalMs,
+    );
     this.#timer.unref();
   }
 

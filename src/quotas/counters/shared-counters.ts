@@ -1,4 +1,5 @@
 /** Counters that several hosts share, so that they count as one: in Redis, through rate-limiter-flexible. */
+import { guarded } from '../guarded.js';
 
 export interface SharedCounters {
   /**
@@ -80,14 +81,20 @@ export async function openRedisCounters(options: RedisCountersOptions): Promise<
   const client = createClient({ url, disableOfflineQueue: true, socket: { connectTimeout: connectTimeoutMs } });
   const state = new Reachability(onError);
   let aheadMs = 0;
-  client.on('error', error => state.failed(error));
+  client.on(
+    'error',
+    guarded(error => state.failed(error)),
+  );
   /** Hosts whose clocks differ would count in different minutes. A clock that cannot be read is taken for right. */
   const readClock = async (): Promise<void> => {
     const askedMs = now();
     const [seconds, microseconds] = await client.time();
     aheadMs = Math.round(Number(seconds) * 1000 + Number(microseconds) / 1000 - (askedMs + now()) / 2);
   };
-  client.on('ready', () => void readClock().catch(() => {}));
+  client.on(
+    'ready',
+    guarded(() => void readClock().catch(() => {})),
+  );
   const connecting = client.connect();
   connecting.catch(() => {});
   await within(
@@ -195,7 +202,10 @@ async function importRedis(): Promise<typeof import('redis')> {
 async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer from Redis within ${timeoutMs} ms`)), timeoutMs);
+    timer = setTimeout(
+      guarded(() => reject(new Error(`no answer from Redis within ${timeoutMs} ms`))),
+      timeoutMs,
+    );
   });
   try {
     return await Promise.race([promise, late]);

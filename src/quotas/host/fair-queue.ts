@@ -10,6 +10,7 @@
  * takes several promises for a task that could begin at once. Here that takes none.
  */
 import { EdgeError } from '../errors.js';
+import { guarded } from '../guarded.js';
 
 export interface FairQueueOptions {
   /** The purpose of the tasks, for messages: "Cannot read or write a file: ...". */
@@ -152,13 +153,13 @@ export class FairQueue {
           resolve();
         },
       };
-      const giveUp = (): void => {
+      const giveUp = guarded((): void => {
         owner.waiting.splice(owner.waiting.indexOf(waiter), 1);
         if (owner.waiting.length === 0) this.#waiting.delete(owner);
         reject(signal?.reason);
         // An owner that is now the only one waiting may have more places.
         this.#next();
-      };
+      });
       signal?.addEventListener('abort', giveUp, { once: true });
       if (owner.waiting.push(waiter) > 1) return;
       if (owner.start < this.#now) owner.start = this.#now;

@@ -2,6 +2,7 @@
  * The bytes that the host holds because of its accounts: partial frames, heads, arguments of calls that wait, bodies on their way, output that was
  * not written yet. They are counted by what they really take, to the account that caused them, over all of its connections.
  */
+import { guarded } from '../guarded.js';
 
 export interface HostBytesOptions {
   /** The bound for all accounts together, on the JavaScript heap. */
@@ -150,10 +151,13 @@ export class AccountBytes {
   #watch(): void {
     this.#least = this.#held;
     const before = this.#held;
-    this.#timer = setTimeout(() => {
-      if (!this.#isFull) return;
-      if (this.#least < before) this.#watch();
-      else this.#onStuck(this.#held);
-    }, this.#stuckAfterMs).unref();
+    this.#timer = setTimeout(
+      guarded(() => {
+        if (!this.#isFull) return;
+        if (this.#least < before) this.#watch();
+        else this.#onStuck(this.#held);
+      }),
+      this.#stuckAfterMs,
+    ).unref();
   }
 }

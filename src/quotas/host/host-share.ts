@@ -3,6 +3,7 @@
  * the bounds of bytes and time is not read from until it is below them again; when bytes cannot fall, the account's cell is ended.
  */
 import { EdgeError } from '../errors.js';
+import { guarded } from '../guarded.js';
 import { AccountBytes, HostBytes, type HostBytesOptions } from './host-bytes.js';
 import { AccountTime, HostTime } from './host-time.js';
 
@@ -58,7 +59,7 @@ export class HostShare {
   readonly limits: HostShareLimits;
   /** Connections that are not read until {@link isOpen} holds again. */
   readonly #readers = new Set<() => void>();
-  readonly #goOn = (): void => this.#nextPiece();
+  readonly #goOn = guarded((): void => this.#nextPiece());
   /** Bodies and other work that goes on when the debt of time is paid. */
   readonly #waiting = new Set<() => void>();
   #invocations = 0;
@@ -69,12 +70,12 @@ export class HostShare {
   /** Bodies that go on in the next rounds. */
   readonly #moving: (() => void)[] = [];
   #isRoundOver = false;
-  readonly #newRound = (): void => {
+  readonly #newRound = guarded((): void => {
     this.#movedBytes = 0;
     for (const goOn of this.#moving.splice(0, BODIES_A_ROUND)) goOn();
     this.#isRoundOver = this.#moving.length > 0;
     if (this.#isRoundOver) setImmediate(this.#newRound);
-  };
+  });
 
   /** Made by {@link HostBudget.share}. */
   constructor(account: string, limits: HostShareLimits, all: HostBytes, onStuck: (reason: string) => void) {
@@ -144,7 +145,7 @@ export class HostShare {
   turn(signal?: AbortSignal): Promise<void> | undefined {
     if (!this.#time.isInDebt) return undefined;
     return new Promise(resolve => {
-      const go = (): void => {
+      const go = guarded((): void => {
         // Another step may have used up what was earned.
         if (this.#time.isInDebt && signal?.aborted !== true) {
           this.#waiting.add(go);
@@ -153,7 +154,7 @@ export class HostShare {
         this.#waiting.delete(go);
         signal?.removeEventListener('abort', go);
         resolve();
-      };
+      });
       this.#waiting.add(go);
       signal?.addEventListener('abort', go, { once: true });
     });

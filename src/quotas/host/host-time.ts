@@ -3,6 +3,7 @@
  * are at work each has a share of the main thread, by deficit: who has used more than its share waits until the debt is paid. An account that is
  * alone has all of it.
  */
+import { guarded } from '../guarded.js';
 
 /**
  * The part of the main thread that one account may use while others are at work. What it moves costs V8's collector as much again on threads of its own,
@@ -43,12 +44,18 @@ export class HostTime {
 
   begins(account: AccountTime): void {
     this.#active.add(account);
-    this.#sweep ??= setInterval(() => this.#leave(), ACTIVE_MS).unref();
+    this.#sweep ??= setInterval(
+      guarded(() => this.#leave()),
+      ACTIVE_MS,
+    ).unref();
   }
 
   owes(account: AccountTime): void {
     this.#debtors.add(account);
-    this.#payment ??= setTimeout(() => this.#pay(), STEP_MS);
+    this.#payment ??= setTimeout(
+      guarded(() => this.#pay()),
+      STEP_MS,
+    );
   }
 
   closes(account: AccountTime): void {
@@ -65,7 +72,11 @@ export class HostTime {
       this.#debtors.delete(account);
       account.paid();
     }
-    if (this.#debtors.size > 0) this.#payment ??= setTimeout(() => this.#pay(), STEP_MS);
+    if (this.#debtors.size > 0)
+      this.#payment ??= setTimeout(
+        guarded(() => this.#pay()),
+        STEP_MS,
+      );
   }
 
   #leave(): void {

@@ -3,6 +3,7 @@ import type { CallOrigin } from '../../bindings/service.js';
 import { failureText, type Pace } from '../../protocol/exchange-io.js';
 import { type Connection, ConnectionLimiter, type ConnectionSlotRelease } from '../../quotas/connection-limiter.js';
 import type { EdgeError } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
@@ -154,10 +155,13 @@ export class InvocationAccounting implements CallTotals {
    */
   #whenSeen(check: () => void, delayMs: number): () => void {
     let isStopped = false;
-    const timer = setTimeout(() => {
-      this.#pongs.push(() => isStopped || check());
-      this.#port.ping();
-    }, delayMs);
+    const timer = setTimeout(
+      guarded(() => {
+        this.#pongs.push(() => isStopped || check());
+        this.#port.ping();
+      }),
+      delayMs,
+    );
     timer.unref();
     return () => {
       isStopped = true;

@@ -1,5 +1,6 @@
 /** The applications that a services process has: each is there for as long as its watch is open. */
 import type { Socket } from 'node:net';
+import { guarded } from '../../quotas/guarded.js';
 import { Beat } from './hello.js';
 
 interface Application {
@@ -28,13 +29,19 @@ export class Applications {
   add(name: string, watch: Socket): boolean {
     if (this.#all.has(name)) return false;
     this.#all.set(name, { watch, control: undefined });
-    watch.on('data', (beats: Buffer) => {
-      if (beats.includes(Beat.Leave)) this.#leave(name);
-      else if (beats.includes(Beat.Ping)) watch.write(Buffer.of(Beat.Pong));
-    });
-    watch.on('close', () => {
-      if (this.#remove(name) && this.#all.size === 0) this.#onNone(false);
-    });
+    watch.on(
+      'data',
+      guarded((beats: Buffer) => {
+        if (beats.includes(Beat.Leave)) this.#leave(name);
+        else if (beats.includes(Beat.Ping)) watch.write(Buffer.of(Beat.Pong));
+      }),
+    );
+    watch.on(
+      'close',
+      guarded(() => {
+        if (this.#remove(name) && this.#all.size === 0) this.#onNone(false);
+      }),
+    );
     if (watch.destroyed) this.#remove(name);
     return true;
   }

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import { dial } from './dial.js';
 import { lineOf, MAX_HELLO_BYTES, parseWelcome } from './hello.js';
 import { pidsWithWords } from './last-words.js';
@@ -191,7 +192,9 @@ class Attempt {
 
   /** Undefined when none came in time, or the process has closed the connection. */
   async #welcome(watch: Socket): Promise<string | undefined> {
-    const stop = (): void => void watch.destroy();
+    const stop = guarded((): void => {
+      watch.destroy();
+    });
     this.#signal?.addEventListener('abort', stop);
     // A timer may fire up to a millisecond early: what is late must not pass for a connection that was closed.
     const withinMs = Math.max(1, Math.ceil(this.#until - performance.now()) + 1);

@@ -1,6 +1,7 @@
 /** Connects to the socket of a services process. */
 import { connect, type Socket } from 'node:net';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import type { SocketDirectory } from './socket-directory.js';
 
 /** What is read at once of a connection that moves much. */
@@ -23,19 +24,22 @@ export function dial(
     const socket = purpose === 'bodies' ? connectWide(directory.socket) : connect({ path: directory.socket });
     // It would be read from otherwise once it is connected, although nobody listens.
     if (purpose === 'descriptor') socket.pause();
-    const failed = (error: Error): void => {
+    const failed = guarded((error: Error): void => {
       socket.destroy();
       const code = errorCode(error) ?? '';
       if (NOBODY.has(code)) resolve('none');
       else if (code === 'EAGAIN') resolve('busy');
       else reject(startError(directory.storage, error));
-    };
-    socket.once('error', failed);
-    socket.once('connect', () => {
-      socket.off('error', failed);
-      socket.on('error', () => {}); // 'close' follows
-      resolve(socket);
     });
+    socket.once('error', failed);
+    socket.once(
+      'connect',
+      guarded(() => {
+        socket.off('error', failed);
+        socket.on('error', () => {}); // 'close' follows
+        resolve(socket);
+      }),
+    );
   });
 }
 

@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EdgeError } from '../../quotas/errors.js';
+import { detached, guarded } from '../../quotas/guarded.js';
 import { dial } from './dial.js';
 import { Beat, lineOf } from './hello.js';
 import { LastWords, summaryOf } from './last-words.js';
@@ -66,13 +67,22 @@ export class ServicesConnection {
     this.#started = started?.pid === pid ? started : undefined;
     this.#words = LastWords.of(directory, pid);
     this.#ended = new Promise(resolve => {
-      watch.once('close', () => {
-        this.#over();
-        resolve();
-      });
+      watch.once(
+        'close',
+        guarded(() => {
+          this.#over();
+          resolve();
+        }),
+      );
     });
-    control.once('close', () => this.#over());
-    watch.on('data', () => this.#answered());
+    control.once(
+      'close',
+      guarded(() => this.#over()),
+    );
+    watch.on(
+      'data',
+      guarded(() => this.#answered()),
+    );
     // The application may end without it: the end of its connections is what the process goes by.
     watch.unref();
   }
@@ -80,8 +90,12 @@ export class ServicesConnection {
   /** To be called once. */
   listen(events: ConnectionEvents): void {
     this.#events = events;
-    if (this.#isOver) void this.#reportLoss();
-    else this.#timer = setInterval(() => this.#ask(), PING_MS).unref();
+    if (this.#isOver) detached(this.#reportLoss());
+    else
+      this.#timer = setInterval(
+        guarded(() => this.#ask()),
+        PING_MS,
+      ).unref();
   }
 
   get isOver(): boolean {
@@ -138,7 +152,7 @@ export class ServicesConnection {
   #ask(): void {
     // In this turn an answer may be there that was not read yet: then this process was busy, not the other. The next turn shows it.
     if (this.#unanswered++ === 0) this.#watch.write(Buffer.of(Beat.Ping));
-    else setImmediate(() => this.#reportSilence());
+    else setImmediate(guarded(() => this.#reportSilence()));
   }
 
   #reportSilence(): void {
@@ -160,7 +174,7 @@ export class ServicesConnection {
     this.control.destroy();
     this.#directory.close();
     this.#detail = this.#findDetail();
-    if (this.#events !== undefined) void this.#reportLoss();
+    if (this.#events !== undefined) detached(this.#reportLoss());
   }
 
   async #reportLoss(): Promise<void> {

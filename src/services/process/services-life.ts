@@ -3,6 +3,7 @@ import { unlinkSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import process from 'node:process';
 import { errorCode } from '../../quotas/errors.js';
+import { detached, guarded } from '../../quotas/guarded.js';
 import { Applications } from './applications.js';
 import {
   type ApplicationHello,
@@ -54,7 +55,7 @@ export class ServicesLife {
     this.#settings = settings;
     this.#services = services;
     this.#onEnd = onEnd;
-    this.#server = createServer(socket => void this.#accept(socket));
+    this.#server = createServer(socket => detached(this.#accept(socket)));
     this.#server.maxConnections = settings.maxConnections;
   }
 
@@ -84,9 +85,12 @@ export class ServicesLife {
   #awaitFirst(): void {
     const { parent } = this.#settings;
     const since = performance.now();
-    this.#timer = setInterval(() => {
-      if (process.ppid !== parent || performance.now() - since > FIRST_WITHIN_MS) this.#end();
-    }, LOOK_FOR_PARENT_MS);
+    this.#timer = setInterval(
+      guarded(() => {
+        if (process.ppid !== parent || performance.now() - since > FIRST_WITHIN_MS) this.#end();
+      }),
+      LOOK_FOR_PARENT_MS,
+    );
   }
 
   async #accept(socket: Socket): Promise<void> {
@@ -136,7 +140,11 @@ export class ServicesLife {
 
   #none(isAtOnce: boolean): void {
     if (isAtOnce || this.#endsAtOnce) this.#end();
-    else this.#timer = setTimeout(() => this.#end(), this.#settings.graceMs);
+    else
+      this.#timer = setTimeout(
+        guarded(() => this.#end()),
+        this.#settings.graceMs,
+      );
   }
 
   #end(): void {

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { getPriority, setPriority } from 'node:os';
 import process from 'node:process';
 import { EdgeError, isEdgeErrorCode } from '../../quotas/errors.js';
+import { detached, guarded } from '../../quotas/guarded.js';
 import { LastWords, removeWords, summaryOf } from './last-words.js';
 import { FAILED_EXIT_CODE, type ProcessSettings, parseFailure } from './settings.js';
 import type { SocketDirectory } from './socket-directory.js';
@@ -50,12 +51,16 @@ export class StartedProcess {
     // It has one thread yet, from which all others will have their priority.
     if (niceness > 0) lower(this.#child.pid, niceness);
     this.ended = new Promise(resolve => {
-      this.#child.once('error', error => this.#over(error.message, resolve));
-      this.#child.once('exit', (code, signal) =>
-        this.#over(signal === null ? `exit code ${code}` : `signal ${signal}`, resolve),
+      this.#child.once(
+        'error',
+        guarded(error => this.#over(error.message, resolve)),
+      );
+      this.#child.once(
+        'exit',
+        guarded((code, signal) => this.#over(signal === null ? `exit code ${code}` : `signal ${signal}`, resolve)),
       );
     });
-    void this.ended.then(() => removeWords(directory, settings.name));
+    detached(this.ended.then(() => removeWords(directory, settings.name)));
   }
 
   get pid(): number | undefined {

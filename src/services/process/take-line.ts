@@ -1,6 +1,7 @@
 /** Takes the first line of a connection, and leaves what follows for another reader. */
 import type { Socket } from 'node:net';
 import process from 'node:process';
+import { guarded } from '../../quotas/guarded.js';
 
 const NEWLINE = 0x0a;
 
@@ -18,8 +19,11 @@ export function takeLine(socket: Socket, { maxBytes, withinMs }: LineBounds): Pr
   return new Promise(resolve => {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    const timer = setTimeout(() => fail(), withinMs);
-    const onReadable = (): void => {
+    const timer = setTimeout(
+      guarded(() => fail()),
+      withinMs,
+    );
+    const onReadable = guarded((): void => {
       for (let chunk: Buffer | null = socket.read(); chunk !== null; chunk = socket.read()) {
         const at = chunk.indexOf(NEWLINE);
         const part = at < 0 ? chunk : chunk.subarray(0, at);
@@ -29,7 +33,7 @@ export function takeLine(socket: Socket, { maxBytes, withinMs }: LineBounds): Pr
         else if (at >= 0) finish(chunk.subarray(at + 1));
         if (bytes > maxBytes || at >= 0) return;
       }
-    };
+    });
     const stop = (): void => {
       clearTimeout(timer);
       socket.off('readable', onReadable);
@@ -42,11 +46,11 @@ export function takeLine(socket: Socket, { maxBytes, withinMs }: LineBounds): Pr
       // In the next tick a socket without such a listener is one that flows when somebody listens for its data.
       process.nextTick(resolve, Buffer.concat(chunks).toString('utf8'));
     };
-    const fail = (): void => {
+    const fail = guarded((): void => {
       stop();
       socket.destroy();
       resolve(undefined);
-    };
+    });
     socket.on('readable', onReadable);
     socket.on('end', fail);
     socket.on('close', fail);

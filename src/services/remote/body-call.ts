@@ -1,6 +1,7 @@
 /** A call of the services process with a body: of its request, of its answer, or both. */
 import { chargedBody } from '../../bindings/charged-body.js';
 import type { ServiceBody } from '../../bindings/service.js';
+import { guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { BodyCalls, CallResult } from './calls.js';
@@ -40,7 +41,7 @@ export async function writingCall<Name extends keyof BodyCalls>(
   const call = new OutgoingCall(channel, head, bodyOf(body));
   if (!(body instanceof Uint8Array))
     sendBody(channel, call, work === undefined ? body : chargedBody(body, work, HOST_COSTS.sentMbMs));
-  const abort = (): void => call.giveUp(signal?.reason);
+  const abort = guarded((): void => call.giveUp(signal?.reason));
   signal?.addEventListener('abort', abort, { once: true });
   try {
     return await resultOf<Name>(await call.reply);

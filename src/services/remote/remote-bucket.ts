@@ -18,6 +18,7 @@ import type {
 import type { StoreStorageClass } from '../../bindings/bucket/types.js';
 import { chargedBody } from '../../bindings/charged-body.js';
 import type { ServiceBody } from '../../bindings/service.js';
+import { guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type {
@@ -165,7 +166,7 @@ export class RemoteBucket implements BucketEngine {
       const charged = work === undefined ? body : chargedBody(body, work, HOST_COSTS.sentMbMs);
       sendBody(channel, call, charged, transferChecksum);
     }
-    const abort = (): void => call.giveUp(signal?.reason);
+    const abort = guarded((): void => call.giveUp(signal?.reason));
     signal?.addEventListener('abort', abort, { once: true });
     try {
       return await resultOf<Name>(await call.reply);

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { CountStore } from '../../quotas/counters/request-counts.js';
 import type { SharedCounters } from '../../quotas/counters/shared-counters.js';
+import { guarded } from '../../quotas/guarded.js';
 import type { OwnCount } from './calls.js';
 import { lostError } from './outgoing-call.js';
 import type { RemoteLink } from './remote-link.js';
@@ -92,7 +93,7 @@ export class RemoteCounters implements SharedCounters {
     });
   }
 
-  readonly #send = (): void => {
+  readonly #send = guarded((): void => {
     const asked = this.#asked;
     this.#asked = [];
     const counts = asked.map(({ own }) => own);
@@ -104,5 +105,5 @@ export class RemoteCounters implements SharedCounters {
         for (const { reject } of asked) reject(error);
       },
     );
-  };
+  });
 }

@@ -12,6 +12,7 @@ import type {
   SettleRequest,
   SettleResult,
 } from '../../bindings/queue/broker.js';
+import { guarded } from '../../quotas/guarded.js';
 import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { StorageBounds } from '../../storage/accounts/account-sum.js';
@@ -59,7 +60,7 @@ class RemoteQueue implements QueueEngine {
     signal.throwIfAborted();
     const receipt = ++lastReceipt;
     // What has been claimed by then comes all the same, and goes back.
-    const stop = (): void => void this.#link.call('queue.stopReceiving', receipt).catch(() => {});
+    const stop = guarded((): void => void this.#link.call('queue.stopReceiving', receipt).catch(() => {}));
     signal.addEventListener('abort', stop, { once: true });
     try {
       const messages = await this.#link.call('queue.receive', this.#address, receipt, request);

@@ -2,6 +2,7 @@
 import { NEVER } from '../../bindings/host-client.js';
 import type { Service, ServiceCall, ServiceReply } from '../../bindings/service.js';
 import type { Channel } from '../../protocol/channel.js';
+import { guarded } from '../../quotas/guarded.js';
 import { ReplyStatus, type ServiceAddress } from './calls.js';
 import { allBytes, bodyOf, type CallReply, OutgoingCall } from './outgoing-call.js';
 import { CALLS_AT_ONCE, MAX_SERVICE_HEAD, unpackText, unpackValue } from './packets.js';
@@ -86,7 +87,7 @@ export class RemoteServices {
     if (body !== null && !(body instanceof Uint8Array)) sendBody(channel, call, body);
     channel.flushMany(CALLS_AT_ONCE);
     if (signal === NEVER) return replyOf(await call.reply);
-    const abort = (): void => call.giveUp(signal.reason);
+    const abort = guarded((): void => call.giveUp(signal.reason));
     signal.addEventListener('abort', abort, { once: true });
     try {
       return await replyOf(await call.reply);

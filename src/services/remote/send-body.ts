@@ -1,6 +1,7 @@
 /** The body of a request to the services process, with what is known of it at its end. */
 import type { PutOptions } from '../../bindings/bucket/engine.js';
 import type { Channel } from '../../protocol/channel.js';
+import { detached } from '../../quotas/guarded.js';
 import { ApplicationSignal } from '../messages.js';
 import type { OutgoingCall } from './outgoing-call.js';
 
@@ -36,5 +37,5 @@ export function sendBody(
       return { done: true, value: undefined };
     },
   };
-  void call.send({ [Symbol.asyncIterator]: () => iterator });
+  detached(call.send({ [Symbol.asyncIterator]: () => iterator }));
 }

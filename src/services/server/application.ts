@@ -10,6 +10,7 @@ import type { Exchange, ExchangeListener } from '../../protocol/exchange.js';
 import { ExchangeIo, failureText } from '../../protocol/exchange-io.js';
 import type { ProtocolError } from '../../protocol/protocol-error.js';
 import { socketTransport, type Transport } from '../../protocol/transport.js';
+import { detached, guarded } from '../../quotas/guarded.js';
 import type { HostShare, HostShareLimits } from '../../quotas/host/host-share.js';
 import { changesText, type MissedChanges, type ToldChange } from '../account-changes.js';
 import type { FunctionServices, ServiceEntry } from '../calls/answer-call.js';
@@ -152,7 +153,7 @@ export class Application implements ChannelOwner, CallsOwner {
       return;
     }
     if (isComplete) exchange.buffer(body);
-    void this.#registered(exchange, kind, isComplete);
+    detached(this.#registered(exchange, kind, isComplete));
   }
 
   onSignal(id: number, kind: number, payload: Buffer): void {
@@ -217,11 +218,14 @@ export class Application implements ChannelOwner, CallsOwner {
       return;
     }
     this.#charged.set(invocation, connection);
-    this.#reportTimer ??= setTimeout(() => {
-      this.#reportTimer = undefined;
-      for (const [charged, of] of this.#charged) this.#report(of, charged);
-      this.#charged.clear();
-    }, REPORT_EVERY_MS).unref();
+    this.#reportTimer ??= setTimeout(
+      guarded(() => {
+        this.#reportTimer = undefined;
+        for (const [charged, of] of this.#charged) this.#report(of, charged);
+        this.#charged.clear();
+      }),
+      REPORT_EVERY_MS,
+    ).unref();
   }
 
   totals(connection: number, invocation: ServedInvocation, totals: RemoteTotals, movedKib: number): void {

@@ -12,8 +12,9 @@ import type { Exchange, ExchangeListener } from '../../protocol/exchange.js';
 import { IdTable } from '../../protocol/id-table.js';
 import { ISOLATE_BOUNDS } from '../../protocol/isolate-bounds.js';
 import { SignalKind } from '../../protocol/messages.js';
-import { ProtocolError } from '../../protocol/protocol-error.js';
+import { asProtocolError, ProtocolError } from '../../protocol/protocol-error.js';
 import type { Transport } from '../../protocol/transport.js';
+import { guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import type { SubrequestMeter } from '../../quotas/subrequest-meter.js';
 import type { RemoteTotals } from '../calls/call-totals.js';
@@ -185,7 +186,8 @@ export class CellCalls implements ChannelOwner, ServedConnection {
       invocation.answer(exchange, kind, head, isComplete);
       return;
     }
-    if (at < 0 || !Number.isSafeInteger(id)) throw new ProtocolError('A call names no invocation');
+    // As it is sent to the application: 32 bits.
+    if (at < 0 || id !== id >>> 0) throw new ProtocolError('A call names no invocation');
     const held = this.#held.get(id);
     if (held !== undefined) {
       held.push({ exchange, kind, head, isComplete });
@@ -234,7 +236,7 @@ export class CellCalls implements ChannelOwner, ServedConnection {
     this.#owner.closed(this.number, error);
   }
 
-  readonly #endLate = (): void => {
+  readonly #endLate = guarded((): void => {
     this.#timer = undefined;
     const now = performance.now();
     let late = this.#ending[0];
@@ -244,7 +246,7 @@ export class CellCalls implements ChannelOwner, ServedConnection {
       late = this.#ending[0];
     }
     if (late !== undefined) this.#timer = setTimeout(this.#endLate, Math.max(1, late.untilMs - now)).unref();
-  };
+  });
 
   #finish(invocation: ServedInvocation): void {
     if (!this.#invocations.has(invocation.id)) return;
@@ -260,8 +262,7 @@ export class CellCalls implements ChannelOwner, ServedConnection {
     try {
       step();
     } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error;
-      this.#broken(error);
+      this.#broken(asProtocolError(error));
     }
   }
 

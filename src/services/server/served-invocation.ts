@@ -5,6 +5,7 @@ import type { CallOrigin } from '../../bindings/service.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { REPEATED_CALL, SERVICES_LOST_REASON } from '../../protocol/messages.js';
 import { ProtocolError } from '../../protocol/protocol-error.js';
+import { detached } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { LimitWarnings } from '../../quotas/limit-warnings.js';
@@ -72,7 +73,7 @@ export class ServedInvocation implements AccountingPort {
       exchange.fail(SERVICES_LOST_REASON);
       return;
     }
-    void answerCall(entry, this.#opened(), exchange, head, isComplete, this.#trace);
+    detached(answerCall(entry, this.#opened(), exchange, head, isComplete, this.#trace));
   }
 
   /** What is counted of a call that the application answers. Undefined when it has made no call. */

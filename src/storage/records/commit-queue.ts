@@ -1,3 +1,4 @@
+import { guarded } from '../../quotas/guarded.js';
 import { storageError } from '../files/storage-error.js';
 import type { RecordOperation } from './counts.js';
 
@@ -73,10 +74,13 @@ export class CommitQueue {
     for (const operation of operations) this.#deferred.push(operation);
     if (this.#deferred.length >= CommitQueue.MAX_GROUP_OPERATIONS) this.#running ??= this.#run();
     if (this.#running !== undefined || this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      if (this.#deferred.length > 0) this.#running ??= this.#run();
-    }, this.#deferMaxMs);
+    this.#timer = setTimeout(
+      guarded(() => {
+        this.#timer = undefined;
+        if (this.#deferred.length > 0) this.#running ??= this.#run();
+      }),
+      this.#deferMaxMs,
+    );
     this.#timer.unref();
   }
 

@@ -1,4 +1,5 @@
 /** The entries of one store: the caches of an account since everything was purged last. */
+import { detached } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { BlobWriter } from '../../../storage/blobs/blob-store.js';
 import type { RecordOperation } from '../../../storage/records/counts.js';
@@ -46,7 +47,7 @@ export class EntryStore {
 
   noteUse(hash: string, work: CallWork): void {
     this.uses.note(hash, nextOrder(this.#storage.now()));
-    if (this.uses.isFull) void this.saveUses(8 * BATCH, work);
+    if (this.uses.isFull) detached(this.saveUses(8 * BATCH, work));
   }
 
   /**

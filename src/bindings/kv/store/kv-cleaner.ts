@@ -1,5 +1,6 @@
 /** Frees, in the background, the space of keys that have expired and of namespaces that were deleted. */
 import { EdgeError } from '../../../quotas/errors.js';
+import { guarded } from '../../../quotas/guarded.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { expireEntries, nextExpiry } from './expire-entries.js';
 import { clearRemovedNamespaces } from './remove-namespaces.js';
@@ -60,10 +61,13 @@ export class KvCleaner {
     if (this.#isClosed || (this.#timer !== undefined && this.#firesAt <= firesAt)) return;
     clearTimeout(this.#timer);
     this.#firesAt = firesAt;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.sweep();
-    }, ms);
+    this.#timer = setTimeout(
+      guarded(() => {
+        this.#timer = undefined;
+        this.sweep();
+      }),
+      ms,
+    );
     this.#timer.unref();
   }
 

@@ -5,6 +5,7 @@
  *     dirty --rollback, a failure, another user of the object, 30 seconds--> clean, without what was written
  */
 import { EdgeError } from '../../../quotas/errors.js';
+import { detached, guarded } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import { unavailable } from '../../sql/library.js';
@@ -157,10 +158,12 @@ export class ObjectSql {
 
   /** Forgets what is not committed, and what a process has: the storage is to be asked again. */
   discard(): void {
-    void this.#inOrder(async () => {
-      this.#drop();
-      this.#lost = undefined;
-    });
+    detached(
+      this.#inOrder(async () => {
+        this.#drop();
+        this.#lost = undefined;
+      }),
+    );
   }
 
   #inOrder<T>(task: () => Promise<T>): Promise<T> {
@@ -226,16 +229,19 @@ export class ObjectSql {
     const began = performance.now();
     let chargedMs = 0;
     let isTooLong = false;
-    const timer = setInterval(() => {
-      const runningMs = performance.now() - began;
-      const more = runningMs - UNCHARGED_MS - chargedMs;
-      if (more > 0) {
-        work.charge(more);
-        chargedMs += more;
-      }
-      isTooLong = runningMs > SQL_LIMITS.queryMs;
-      if (isTooLong || (signal.aborted && runningMs > ABANDONED_MS)) process.stop();
-    }, TICK_MS);
+    const timer = setInterval(
+      guarded(() => {
+        const runningMs = performance.now() - began;
+        const more = runningMs - UNCHARGED_MS - chargedMs;
+        if (more > 0) {
+          work.charge(more);
+          chargedMs += more;
+        }
+        isTooLong = runningMs > SQL_LIMITS.queryMs;
+        if (isTooLong || (signal.aborted && runningMs > ABANDONED_MS)) process.stop();
+      }),
+      TICK_MS,
+    );
     timer.unref();
     try {
       const answer = await process.request(head, ...(payload === undefined ? [] : [payload]));
@@ -264,11 +270,16 @@ export class ObjectSql {
 
   #keep(seat: SqlSeat): void {
     clearTimeout(this.#forgetting);
-    this.#forgetting = setTimeout(() => {
-      void this.#inOrder(async () => {
-        if (this.#seat === seat) this.#drop();
-      });
-    }, FORGOTTEN_MS);
+    this.#forgetting = setTimeout(
+      guarded(() => {
+        detached(
+          this.#inOrder(async () => {
+            if (this.#seat === seat) this.#drop();
+          }),
+        );
+      }),
+      FORGOTTEN_MS,
+    );
     this.#forgetting.unref();
   }
 

@@ -7,6 +7,7 @@ import { rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { EdgeError } from '../../../quotas/errors.js';
+import { detached, guarded } from '../../../quotas/guarded.js';
 import { FairQueue } from '../../../quotas/host/fair-queue.js';
 import { SlowWork } from '../../sql/lanes/slow-work.js';
 import { SqlProcess } from './sql-process.js';
@@ -92,7 +93,7 @@ export class SqlPool {
     let timer: NodeJS.Timeout;
     const watch = (): void => {
       // Until the process has started, nothing of the object runs.
-      timer = setTimeout(taken.isReady ? beSlow : watch, SLOW_MS).unref();
+      timer = setTimeout(guarded(taken.isReady ? beSlow : watch), SLOW_MS).unref();
     };
     watch();
     let hasLeft = false;
@@ -129,8 +130,11 @@ export class SqlPool {
   #start(): SqlProcess {
     const started = new SqlProcess(this.#directory);
     this.#processes.add(started);
-    void started.ended.then(() => this.#processes.delete(started));
-    this.#reaper ??= setInterval(() => this.#reap(), IDLE_MS / 2).unref();
+    detached(started.ended.then(() => this.#processes.delete(started)));
+    this.#reaper ??= setInterval(
+      guarded(() => this.#reap()),
+      IDLE_MS / 2,
+    ).unref();
     return started;
   }
 

@@ -3,6 +3,7 @@
  * somebody can run it; the others cost nothing. Who has claimed what is known in memory only: after a kill it is due again.
  */
 import { errorCode } from '../../../quotas/errors.js';
+import { guarded } from '../../../quotas/guarded.js';
 import type { RecordOperation } from '../../../storage/records/counts.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { commitChange } from '../../stored/commit-change.js';
@@ -284,7 +285,10 @@ export class AlarmClock implements AlarmClaims {
 
   #armIn(ms: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.check(), Math.min(ms, MAX_WAIT_MS));
+    this.#timer = setTimeout(
+      guarded(() => this.check()),
+      Math.min(ms, MAX_WAIT_MS),
+    );
     this.#timer.unref();
   }
 

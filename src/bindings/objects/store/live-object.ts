@@ -1,5 +1,6 @@
 /** An object in use: what is known of its record, and the order of its reads and writes. */
 import { EdgeError } from '../../../quotas/errors.js';
+import { guarded } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
 import type { ObjectRef } from '../object-ref.js';
@@ -109,11 +110,11 @@ export class LiveObject {
         signal.removeEventListener('abort', abort);
         reject(error);
       };
-      const abort = (): void => {
+      const abort = guarded((): void => {
         this.#early.delete(number);
         this.fail(user, signal.reason);
         leave(signal.reason);
-      };
+      });
       signal.addEventListener('abort', abort, { once: true });
       this.#early.set(number, {
         enter: () => {

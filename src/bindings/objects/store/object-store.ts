@@ -1,5 +1,6 @@
 /** The stateful objects in one storage: what they have stored, by object. Each has one user at a time, and its writes are written in their order. */
 import { EdgeError } from '../../../quotas/errors.js';
+import { detached } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
@@ -98,7 +99,7 @@ export class ObjectStore {
     const user = ++this.#users;
     object.opened(user);
     await new Promise<void>(resolve => {
-      void this.#run(object, { kind: 'task', run: async () => resolve() });
+      detached(this.#run(object, { kind: 'task', run: async () => resolve() }));
     });
     const head = await this.#head(object, work);
     return { user, isEmpty: head === null || head.keys === 0 };
@@ -174,7 +175,7 @@ export class ObjectStore {
     }
     const written = new Promise<void>((resolve, reject) => {
       const { bounds, work } = options;
-      void this.#run(object, { kind: 'write', user, bounds, work, ...changed, resolve, reject });
+      detached(this.#run(object, { kind: 'write', user, bounds, work, ...changed, resolve, reject }));
     });
     object.entered();
     await written;
@@ -232,7 +233,7 @@ export class ObjectStore {
           throw error;
         }
       };
-      void this.#run(object, { kind: 'task', run: () => load().then(resolve, reject) });
+      detached(this.#run(object, { kind: 'task', run: () => load().then(resolve, reject) }));
     });
   }
 
@@ -271,7 +272,7 @@ export class ObjectStore {
     const reading =
       head === undefined ? this.#head(object, work).then(found => read(found ?? NO_HEAD)) : read(head ?? NO_HEAD);
     object.reads.add(reading);
-    const over = (): void => void object.reads.delete(reading);
+    const over = (): unknown => object.reads.delete(reading);
     reading.then(over, over);
     return reading;
   }

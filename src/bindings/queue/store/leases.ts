@@ -1,5 +1,6 @@
 /** The claims of the messages of one queue, and the time that each of them has. */
 import { randomBytes } from 'node:crypto';
+import { guarded } from '../../../quotas/guarded.js';
 import { MAX_TIMER_MS } from '../../../quotas/max-timer.js';
 import type { ReadyMessage } from './queue-window.js';
 
@@ -99,7 +100,10 @@ export class Leases {
     if (atMs >= this.#timerAtMs) return;
     clearTimeout(this.#timer);
     this.#timerAtMs = atMs;
-    this.#timer = setTimeout(() => this.#expire(), Math.min(Math.max(1, atMs - this.#now()), MAX_TIMER_MS));
+    this.#timer = setTimeout(
+      guarded(() => this.#expire()),
+      Math.min(Math.max(1, atMs - this.#now()), MAX_TIMER_MS),
+    );
     this.#timer.unref();
   }
 

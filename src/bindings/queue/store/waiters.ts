@@ -1,4 +1,5 @@
 /** Those who wait for a batch of one queue, in the order of arrival, and the timer that wakes them. */
+import { guarded } from '../../../quotas/guarded.js';
 import { MAX_TIMER_MS } from '../../../quotas/max-timer.js';
 import type { ClaimedMessage, ReceiveRequest } from '../broker.js';
 
@@ -14,7 +15,7 @@ export class Waiters {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(wake: () => void) {
-    this.#wake = wake;
+    this.#wake = guarded(wake);
   }
 
   get first(): Waiter | undefined {
@@ -40,12 +41,12 @@ export class Waiters {
           reject(reason);
         },
       };
-      const giveUp = (): void => {
+      const giveUp = guarded((): void => {
         const at = this.#waiting.indexOf(waiter);
         if (at >= 0) this.#waiting.splice(at, 1);
         if (this.#waiting.length === 0) this.#stop();
         waiter.reject(signal.reason);
-      };
+      });
       signal.addEventListener('abort', giveUp, { once: true });
       this.#waiting.push(waiter);
       this.#wake();

@@ -2,6 +2,7 @@
  * The calls of one database file: in the order in which they came, those that wait together in one group, one group that writes at a time and one that
  * reads beside it. It knows nothing of accounts but whose turn it is, and nothing of bindings: stateful objects can keep their data in one, too.
  */
+import { detached, guarded } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { JobHead, JobKind, JobReply } from '../engine/frames.js';
 import { SQL_LIMITS } from '../limits.js';
@@ -110,7 +111,7 @@ export class DatabaseFile {
     if (this.#isPumping[mode]) return;
     this.#isPumping[mode] = true;
     // Those that come in the same round of the event loop go together.
-    setImmediate(() => void this.#runAll(mode));
+    setImmediate(guarded(() => detached(this.#runAll(mode))));
   }
 
   async #runAll(mode: Mode): Promise<void> {

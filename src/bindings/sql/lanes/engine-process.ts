@@ -5,6 +5,7 @@ import { constants, setPriority } from 'node:os';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { EdgeError } from '../../../quotas/errors.js';
+import { guarded } from '../../../quotas/guarded.js';
 import { FrameReader, frame, isReady } from '../engine/frames.js';
 
 /** Of JavaScript, beside SQLite's memory. */
@@ -53,16 +54,22 @@ export class EngineProcess {
       if (!this.isReady && isReady(head)) this.isReady = true;
       else onMessage(head, payload);
     });
-    this.#messages.on('data', (chunk: Buffer) => {
-      try {
-        reader.push(chunk);
-      } catch {
-        this.end();
-      }
-    });
-    this.#control.on('data', (chunk: Buffer) => {
-      if (this.lastWord.length < MAX_WORD_CHARACTERS) this.lastWord += chunk.toString();
-    });
+    this.#messages.on(
+      'data',
+      guarded((chunk: Buffer) => {
+        try {
+          reader.push(chunk);
+        } catch {
+          this.end();
+        }
+      }),
+    );
+    this.#control.on(
+      'data',
+      guarded((chunk: Buffer) => {
+        if (this.lastWord.length < MAX_WORD_CHARACTERS) this.lastWord += chunk.toString();
+      }),
+    );
     // Its end is told by 'close'; when the host is gone it ends itself.
     for (const stream of [this.#control, this.#messages]) stream.on('error', () => {});
     this.ended = new Promise<void>(resolve => {
@@ -73,7 +80,10 @@ export class EngineProcess {
       this.isEnding = true;
     });
     // What runs, or ran, in it waits for their end, and with it perhaps the application.
-    child.once('exit', () => this.#ref());
+    child.once(
+      'exit',
+      guarded(() => this.#ref()),
+    );
     this.unref();
   }
 
@@ -103,7 +113,10 @@ export class EngineProcess {
     this.isEnding = true;
     this.#ref();
     this.#control.write('x');
-    this.#kill = setTimeout(() => this.end(), KILL_AFTER_MS);
+    this.#kill = setTimeout(
+      guarded(() => this.end()),
+      KILL_AFTER_MS,
+    );
     this.#kill.unref();
   }
 

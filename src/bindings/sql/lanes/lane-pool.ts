@@ -3,6 +3,7 @@
  * goes on at a low priority, and of those there are few, too.
  */
 import { availableParallelism } from 'node:os';
+import { detached, guarded } from '../../../quotas/guarded.js';
 import { FairQueue } from '../../../quotas/host/fair-queue.js';
 import { type GroupListener, type GroupPayload, Lane, LaneEnded } from './lane.js';
 import { SlowWork } from './slow-work.js';
@@ -83,7 +84,10 @@ export class LanePool {
       slow.lane = lane;
       slow.beganAt = performance.now();
       this.#groups.add(slow);
-      this.#ticker ??= setInterval(() => this.#tick(), TICK_MS).unref();
+      this.#ticker ??= setInterval(
+        guarded(() => this.#tick()),
+        TICK_MS,
+      ).unref();
       const { group: number } = lane;
       hooks.onBegin(() => lane.stop(number));
       try {
@@ -156,8 +160,11 @@ export class LanePool {
   #start(): Lane {
     const lane = new Lane();
     this.#lanes.add(lane);
-    void lane.ended.then(() => this.#lanes.delete(lane));
-    this.#reaper ??= setInterval(() => this.#reap(), IDLE_MS / 2).unref();
+    detached(lane.ended.then(() => this.#lanes.delete(lane)));
+    this.#reaper ??= setInterval(
+      guarded(() => this.#reap()),
+      IDLE_MS / 2,
+    ).unref();
     return lane;
   }
 

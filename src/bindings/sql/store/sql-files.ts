@@ -1,9 +1,11 @@
 /** The files of databases: one folder of the storage directory, or a temporary one for a storage in memory. */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { guarded } from '../../../quotas/guarded.js';
 import { PRIVATE_DIRECTORY_MODE } from '../../../storage/files/private-directory.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 
@@ -53,9 +55,9 @@ export async function removeTemporary(storage: StorageContext): Promise<void> {
   await rm(folder, { recursive: true, force: true });
 }
 
-function removeAllTemporary(): void {
+const removeAllTemporary = guarded((): void => {
   for (const folder of temporaryFolders) rmSync(folder, { recursive: true, force: true });
-}
+});
 
 /** Files that a kill has left: temporary ones, and databases that have no record. */
 export async function removeOrphans(storage: StorageContext, known: ReadonlySet<string>): Promise<void> {

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { errorCode } from '../../../quotas/errors.js';
+import { detached } from '../../../quotas/guarded.js';
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { limitError } from '../../../quotas/limit-error.js';
 import type { StoredAccounting } from '../../../storage/accounts/account-sum.js';
@@ -211,9 +212,11 @@ export class SqlStore implements SqlEngine {
     const restoring = (this.#restoring ?? Promise.resolve()).then(replace);
     const settled = restoring.catch(() => {});
     this.#restoring = settled;
-    void settled.then(() => {
-      if (this.#restoring === settled) this.#restoring = undefined;
-    });
+    detached(
+      settled.then(() => {
+        if (this.#restoring === settled) this.#restoring = undefined;
+      }),
+    );
     return restoring;
   }
 

@@ -1,6 +1,7 @@
 /** Files of whole databases on their way: copies that are being read, and what has come to be restored or imported. They are temporary. */
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { detached, guarded } from '../../../quotas/guarded.js';
 import { SqlError } from '../errors.js';
 import { SQL_LIMITS } from '../limits.js';
 
@@ -38,10 +39,13 @@ export async function* readWhole(
   remove: () => Promise<void>,
 ): AsyncGenerator<Uint8Array> {
   const tooSlow = new AbortController();
-  const timer = setTimeout(() => {
-    tooSlow.abort(new SqlError(30005, 'The copy of the database was not read in time'));
-    void remove();
-  }, SQL_LIMITS.maintenanceMs).unref();
+  const timer = setTimeout(
+    guarded(() => {
+      tooSlow.abort(new SqlError(30005, 'The copy of the database was not read in time'));
+      detached(remove());
+    }),
+    SQL_LIMITS.maintenanceMs,
+  ).unref();
   try {
     await make();
     tooSlow.signal.throwIfAborted();

@@ -5,6 +5,7 @@
 import type { ClaimedMessage, QueueDirectory, QueueEngine, SettleRequest } from '../../../bindings/queue/broker.js';
 import { QUEUE_LIMITS } from '../../../bindings/queue/limits.js';
 import { errorCode } from '../../../quotas/errors.js';
+import { guarded } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { ResolvedConsumer } from '../../../shapes/consumer-shapes.js';
 import type { FunctionRunner } from '../../invocation/function-runner.js';
@@ -216,10 +217,13 @@ function waitMs(failures: number): number {
 function wait(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise(resolve => {
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    }, ms);
+    const timer = setTimeout(
+      guarded(() => {
+        signal.removeEventListener('abort', stop);
+        resolve();
+      }),
+      ms,
+    );
     timer.unref();
     const stop = (): void => {
       clearTimeout(timer);

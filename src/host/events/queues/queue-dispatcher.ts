@@ -1,6 +1,7 @@
 /** The consumers of all queues of a host. */
 import type { QueueDirectory } from '../../../bindings/queue/broker.js';
 import { EdgeError } from '../../../quotas/errors.js';
+import { detached } from '../../../quotas/guarded.js';
 import { OWN_WORK } from '../../../quotas/host/call-work.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
 import type { ResolvedConsumer } from '../../../shapes/consumer-shapes.js';
@@ -75,7 +76,7 @@ export class QueueDispatcher {
         isClosing: () => this.#isClosing || isStopped,
       });
       this.#alive.add(consumer);
-      void consumer.ended().then(() => this.#alive.delete(consumer));
+      detached(consumer.ended().then(() => this.#alive.delete(consumer)));
       const key = keyOf(account, settings.queue);
       this.#consumers.set(key, { name, consumer });
       return { key, consumer };

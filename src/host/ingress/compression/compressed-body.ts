@@ -1,6 +1,7 @@
 /** A response body on its way through an encoder: to be written to in place of the response, with the same backpressure. */
 import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
+import { guarded } from '../../../quotas/guarded.js';
 import type { Encoder } from './encoder.js';
 
 /** Between the writer and the encoder. */
@@ -20,7 +21,7 @@ export class CompressedBody extends Writable {
     this.#encoder = encoder;
     this.#response = response;
     this.#declaredBytes = declaredBytes;
-    const wake = (): void => this.#wake?.();
+    const wake = guarded((): void => this.#wake?.());
     response.on('drain', wake);
     response.on('close', () => this.destroy());
     this.on('error', error => response.destroy(error));

@@ -3,6 +3,7 @@
  * step waits for the account's turn, has a place in the queue of the threads, and is charged by what went in; the memory of an encoder is counted to its account.
  */
 import * as zlib from 'node:zlib';
+import { guarded } from '../../../quotas/guarded.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
 import { threadQueue } from '../../../quotas/host/threads.js';
@@ -47,11 +48,17 @@ export class Encoder {
     this.#coding = coding;
     this.#share = share;
     [this.#zlib, this.#flushKind] = create(coding);
-    this.#zlib.on('data', (piece: Buffer) => this.#pieces.push(piece));
-    this.#zlib.on('error', error => {
-      this.#error ??= error;
-      this.#settle?.();
-    });
+    this.#zlib.on(
+      'data',
+      guarded((piece: Buffer) => this.#pieces.push(piece)),
+    );
+    this.#zlib.on(
+      'error',
+      guarded(error => {
+        this.#error ??= error;
+        this.#settle?.();
+      }),
+    );
     open++;
     openOf.set(share, (openOf.get(share) ?? 0) + 1);
     share.bytes.countBuffers(ENCODER_BYTES[coding]);
@@ -71,7 +78,7 @@ export class Encoder {
   async end(chunk?: Buffer): Promise<readonly Buffer[]> {
     try {
       // Not by the callback of end(), which may come before the last output.
-      return await this.#step(chunk?.length ?? 0, done => this.#zlib.once('end', done).end(chunk));
+      return await this.#step(chunk?.length ?? 0, done => this.#zlib.once('end', guarded(done)).end(chunk));
     } finally {
       this.destroy();
     }

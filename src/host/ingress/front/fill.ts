@@ -5,6 +5,7 @@ import type { StoringTerms } from '../../../bindings/cache/storing-rules.js';
 import type { ServiceBody } from '../../../bindings/service.js';
 import { MAX_REPLY_HEADERS } from '../../../isolate/ops/table.js';
 import { errorCode } from '../../../quotas/errors.js';
+import { detached } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { InvocationContext } from '../../invocation/invocation-context.js';
 import type { AnswerBody, ResponseSink } from '../../invocation/response-sink.js';
@@ -87,11 +88,11 @@ export class Fill {
     }
     if (isComplete) {
       // A copy: the view is valid during this call.
-      void this.#store(status, head, terms, new Uint8Array(body));
+      detached(this.#store(status, head, terms, new Uint8Array(body)));
       return { head: headText + STORED, source };
     }
     this.#body = new TappedBody(source, this.#parts.context.share.bytes, resume);
-    void this.#store(status, head, terms, this.#body);
+    detached(this.#store(status, head, terms, this.#body));
     return { head: headText + STORED, source: this.#body };
   }
 

@@ -14,6 +14,7 @@ import {
 import { entryHash } from '../../../bindings/cache/store/entry-codec.js';
 import { cancelBody } from '../../../bindings/cancel-body.js';
 import type { AdmissionDecision } from '../../../quotas/admission.js';
+import { detached, guarded } from '../../../quotas/guarded.js';
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
 import type { FunctionRunner } from '../../invocation/function-runner.js';
@@ -141,7 +142,10 @@ export class FrontCache {
   #lead(visit: Visit, place: Place, key: string, epoch: number, rules: FrontRules): void {
     const fill = this.#newFill(visit, place, key, epoch, rules);
     // Also when it was answered in another way than by the function.
-    visit.response.once('close', () => fill.fail('The client is gone'));
+    visit.response.once(
+      'close',
+      guarded(() => fill.fail('The client is gone')),
+    );
     runMissed(visit, fill);
   }
 
@@ -152,11 +156,13 @@ export class FrontCache {
     // Others may have begun meanwhile.
     if (this.#fills.has(key)) return;
     const fill = this.#newFill(visit, place, key, epoch, rules);
-    void fill.outcome.then(async outcome => {
-      // It may not be kept any more, so what is there is not to be used either. An error is no reason to forget it.
-      if (outcome !== 'pass' || fill.status >= 500) return;
-      await place.engine.delete(place.cache, place.url, place.work).catch((error: unknown) => this.#warn(error));
-    });
+    detached(
+      fill.outcome.then(async outcome => {
+        // It may not be kept any more, so what is there is not to be used either. An error is no reason to forget it.
+        if (outcome !== 'pass' || fill.status >= 500) return;
+        await place.engine.delete(place.cache, place.url, place.work).catch((error: unknown) => this.#warn(error));
+      }),
+    );
     try {
       const decision: AdmissionDecision = await runner.context.admit(mode, undefined);
       if (decision.kind !== 'admit') {
@@ -183,12 +189,14 @@ export class FrontCache {
     });
     const isFirst = !this.#fills.has(key);
     if (isFirst) this.#fills.set(key, fill);
-    void fill.outcome.then(outcome => {
-      if (isFirst) this.#fills.delete(key);
-      const { share } = runner.context;
-      if (outcome === 'pass') this.#passesOf(share).set(key, true);
-      else if (outcome === 'kept') this.#passes.get(share)?.delete(key);
-    });
+    detached(
+      fill.outcome.then(outcome => {
+        if (isFirst) this.#fills.delete(key);
+        const { share } = runner.context;
+        if (outcome === 'pass') this.#passesOf(share).set(key, true);
+        else if (outcome === 'kept') this.#passes.get(share)?.delete(key);
+      }),
+    );
     return fill;
   }
 

@@ -1,4 +1,5 @@
 /** The body of a response that is kept, on its way to the client. */
+import { detached } from '../../../quotas/guarded.js';
 import type { AnswerBody } from '../../invocation/response-sink.js';
 
 export class KeptBody implements AnswerBody {
@@ -24,14 +25,14 @@ export class KeptBody implements AnswerBody {
   }
 
   start(): void {
-    void this.#pull();
+    detached(this.#pull());
   }
 
   read(maxBytes: number): Buffer | undefined {
     const chunk = this.#chunk;
     if (chunk === undefined) return undefined;
     this.#chunk = chunk.length > maxBytes ? chunk.subarray(maxBytes) : undefined;
-    if (this.#chunk === undefined) void this.#pull();
+    if (this.#chunk === undefined) detached(this.#pull());
     const read = chunk.subarray(0, maxBytes);
     this.#countRead(read.length);
     return read;

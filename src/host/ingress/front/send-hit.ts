@@ -2,6 +2,7 @@
 import type { CacheHit } from '../../../bindings/cache/engine.js';
 import { cancelBody } from '../../../bindings/cancel-body.js';
 import { EdgeError } from '../../../quotas/errors.js';
+import { guarded } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import type { AnswerBody } from '../../invocation/response-sink.js';
@@ -45,7 +46,10 @@ export function sendHit({ request, response, runner, next, codings }: Visit, hit
       sink.fail(new EdgeError('EDGE_INTERNAL', `A kept response could not be read: ${String(cause)}`, { cause })),
     bytes => context.onFrontedBytes?.(bytes),
   );
-  response.once('close', () => source.stopReading());
+  response.once(
+    'close',
+    guarded(() => source.stopReading()),
+  );
   sink.answer(status, head, EMPTY, false, source);
   source.start();
 }

@@ -2,6 +2,7 @@
 import { headerOf } from '../../../bindings/cache/header-values.js';
 import type { BridgeOwner, MessageOwner } from '../../../bindings/websocket/bridge-owner.js';
 import type { OutgoingBridge } from '../../../bindings/websocket/outgoing-link.js';
+import { guarded } from '../../../quotas/guarded.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
 import type { AnswerBody, RequestBodySource } from '../../invocation/response-sink.js';
 import { PairedEnd } from '../../sleeping/paired-end.js';
@@ -104,6 +105,6 @@ class ApplicationLink implements FunctionSocketOwner, AnswerBody, BridgeOwner {
 
   /** In a turn of its own: listeners of the application may throw. */
   #ready(): void {
-    queueMicrotask(() => this.socket?.bodyReady());
+    queueMicrotask(guarded(() => this.socket?.bodyReady()));
   }
 }

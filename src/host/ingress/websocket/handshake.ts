@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
 import { wsLimits } from '../../../bindings/websocket/ws-options.js';
 import { EdgeError } from '../../../quotas/errors.js';
+import { guarded } from '../../../quotas/guarded.js';
 import { unsendablePart } from '../response-head.js';
 
 /** A connection that is a WebSocket now. */
@@ -64,7 +65,10 @@ function serverOf(module: typeof import('ws'), maxMessageBytes: number): WebSock
     },
     ...wsLimits(maxMessageBytes),
   });
-  server.on('headers', (lines, request) => lines.push(...(answers.get(request)?.lines ?? [])));
+  server.on(
+    'headers',
+    guarded((lines, request) => lines.push(...(answers.get(request)?.lines ?? []))),
+  );
   servers.set(maxMessageBytes, server);
   return server;
 }

@@ -6,6 +6,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { SOCKET_BOUNDS } from '../../../bindings/websocket/ws-options.js';
+import { guarded } from '../../../quotas/guarded.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
 import { isWebSocketRequest } from './handshake.js';
 
@@ -23,7 +24,7 @@ export class UpgradeConnection {
   #share: HostShare | undefined;
   #countedBytes = 0;
   #isTaken = false;
-  readonly #onData = (chunk: Buffer): void => {
+  readonly #onData = guarded((chunk: Buffer): void => {
     this.#early.push(chunk);
     this.#earlyBytes += chunk.length;
     this.#count(this.#countedBytes + chunk.buffer.byteLength);
@@ -31,16 +32,16 @@ export class UpgradeConnection {
     // What follows any other request is a body that nobody reads.
     if (this.#isWebSocket) this.#socket.destroy();
     else this.#socket.pause();
-  };
+  });
   /** A client that says no more has given up: it cannot wait for messages without a word to close with. */
-  readonly #onEnd = (): void => {
+  readonly #onEnd = guarded((): void => {
     this.#socket.destroy();
-  };
-  readonly #onClose = (): void => {
+  });
+  readonly #onClose = guarded((): void => {
     this.#early = [];
     this.#count(0);
     this.#share = undefined;
-  };
+  });
 
   constructor(request: IncomingMessage, socket: Duplex, head: Buffer) {
     this.#socket = socket;
@@ -52,13 +53,16 @@ export class UpgradeConnection {
     response.shouldKeepAlive = false;
     // The types have the plain case; node:https gives another socket.
     response.assignSocket(socket as Socket);
-    response.on('finish', () => {
-      if (this.#isTaken) return;
-      response.detachSocket(socket as Socket);
-      response.emit('close');
-      endSoon(socket);
-    });
-    socket.on('error', destroy);
+    response.on(
+      'finish',
+      guarded(() => {
+        if (this.#isTaken) return;
+        response.detachSocket(socket as Socket);
+        response.emit('close');
+        endSoon(socket);
+      }),
+    );
+    socket.on('error', guarded(destroy));
     socket.on('data', this.#onData).on('end', this.#onEnd).on('close', this.#onClose);
   }
 

@@ -1,5 +1,6 @@
 /** The times of an invocation, and what happens when one is up. All invocations of this process are on three timers. */
 import type { EdgeError } from '../../../quotas/errors.js';
+import { guarded } from '../../../quotas/guarded.js';
 import type { InvocationOutcome } from '../../events.js';
 import { timeoutError } from '../handler-errors.js';
 import { idleError, waitUntilError, wallTimeError } from '../invocation-errors.js';
@@ -27,7 +28,7 @@ let answered: TimedInvocation[] = [];
 
 /** Calls `startWaitUntil` at the end of this round of the event loop. */
 export function waitUntilSoon(invocation: TimedInvocation): void {
-  if (answered.push(invocation) === 1) setImmediate(startAll);
+  if (answered.push(invocation) === 1) setImmediate(guarded(startAll));
 }
 
 function startAll(): void {

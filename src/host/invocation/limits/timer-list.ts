@@ -2,6 +2,7 @@
  * Many deadlines on one timer. Nearly every invocation takes its own away at once, so both cost no more than some links of a list: to be
  * the key of a map an object gets a hash first. Deadlines are met to within 10 ms, never before their time.
  */
+import { guarded } from '../../../quotas/guarded.js';
 
 /** However many deadlines there are, they are not looked at more often. */
 const MIN_DELAY_MS = 10;
@@ -28,7 +29,7 @@ export interface DeadlineClock {
 const CLOCK: DeadlineClock = {
   now: () => performance.now(),
   schedule: (callback, delayMs) => {
-    const timer = setTimeout(callback, delayMs).unref();
+    const timer = setTimeout(guarded(callback), delayMs).unref();
     return () => clearTimeout(timer);
   },
 };

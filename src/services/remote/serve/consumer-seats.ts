@@ -2,6 +2,7 @@
  * Who consumes a queue: one application at a time, so that what its consumer has as bounds holds for all of them. Whoever receives first has the seat; it is
  * free when that one has nothing under way for a moment, or is gone. The others wait for it.
  */
+import { guarded } from '../../../quotas/guarded.js';
 
 /** Between two batches of a consumer: longer than the way there and back. */
 const FREE_AFTER_MS = 1000;
@@ -30,10 +31,10 @@ export class ConsumerSeats {
       return Promise.resolve();
     }
     return new Promise((resolve, reject) => {
-      const stop = (): void => {
+      const stop = guarded((): void => {
         seat.waiting.splice(seat.waiting.indexOf(waiting), 1);
         reject(signal.reason);
-      };
+      });
       const waiting = {
         owner,
         enter: () => {
@@ -58,7 +59,10 @@ export class ConsumerSeats {
   leave(queue: string, owner: object): void {
     const seat = this.#seats.get(queue);
     if (seat?.owner !== owner || --seat.uses > 0) return;
-    seat.timer = setTimeout(() => this.#pass(queue, seat), FREE_AFTER_MS).unref();
+    seat.timer = setTimeout(
+      guarded(() => this.#pass(queue, seat)),
+      FREE_AFTER_MS,
+    ).unref();
   }
 
   /** The owner is gone. */

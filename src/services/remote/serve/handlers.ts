@@ -107,7 +107,9 @@ function storeHandlers(
     'alarms.settle': async (owner, claim, outcome) => void (await store.alarms.settle(owner, claim, outcome)),
     'alarms.left': async owner => void (await store.alarms.left(owner)),
     'locks.take': (number, keys) => locks.take(number, keys),
-    'locks.give': async number => void locks.give(number),
+    'locks.give': async number => {
+      locks.give(number);
+    },
     'account.update': async (account, update) => void (await announce({ account, update })),
     'removal.unfinished': () => store.unfinishedRemovals(),
     'removal.begin': order => removals.begin(order),

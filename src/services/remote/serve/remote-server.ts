@@ -5,6 +5,7 @@
 import type { ServiceReply } from '../../../bindings/service.js';
 import type { Channel } from '../../../protocol/channel.js';
 import type { Exchange } from '../../../protocol/exchange.js';
+import { detached } from '../../../quotas/guarded.js';
 import { ApplicationSignal } from '../../messages.js';
 import { CALLS_AT_ONCE, MAX_PACKET_BYTES, unpackValue } from '../packets.js';
 import { answerBodyCall, isBodyCall } from './body-calls.js';
@@ -44,9 +45,9 @@ export class RemoteServer {
   /** The application has opened an exchange of the kind ApplicationOpens.Remote: as ChannelOwner.onOpen. */
   onOpen(exchange: Exchange, head: string, body: Buffer, isComplete: boolean): void {
     const name = callName(head);
-    if (name === undefined) void this.#answerService(exchange, head, body, isComplete);
-    else if (isBodyCall(name)) void this.#answerBodyCall(exchange, head, body, isComplete);
-    else void this.#answerValue(exchange, head, body, isComplete);
+    if (name === undefined) detached(this.#answerService(exchange, head, body, isComplete));
+    else if (isBodyCall(name)) detached(this.#answerBodyCall(exchange, head, body, isComplete));
+    else detached(this.#answerValue(exchange, head, body, isComplete));
   }
 
   /** As ChannelOwner.onSignal. */

@@ -2,6 +2,7 @@
 import type { ServiceBody, ServiceCall } from '../../../bindings/service.js';
 import type { Exchange } from '../../../protocol/exchange.js';
 import { ExchangeIo } from '../../../protocol/exchange-io.js';
+import { detached } from '../../../quotas/guarded.js';
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { ReplyStatus } from '../calls.js';
 import { type Packet, packText, packValue } from '../packets.js';
@@ -49,7 +50,7 @@ export class ServedCall extends ExchangeIo implements ServiceCall {
     else {
       this.#exchange.reply(ReplyStatus.ResultWithBody, head, true, null, false);
       // Also when the application is gone by now: that ends the body.
-      void this.send(body);
+      detached(this.send(body));
     }
     this.#endRequest();
   }

@@ -1,4 +1,5 @@
 /** The locks that one application holds in the services process. They are free when it is gone. */
+import { guarded } from '../../../quotas/guarded.js';
 import type { KeyedMutex } from '../../../storage/records/keyed-mutex.js';
 
 /** An application that was stopped must not keep the others from their work: its lock is free after so long. */
@@ -26,7 +27,10 @@ export class ServedLocks {
       this.give(number);
       return;
     }
-    held.timer = setTimeout(() => this.give(number), HELD_FOR_MS).unref();
+    held.timer = setTimeout(
+      guarded(() => this.give(number)),
+      HELD_FOR_MS,
+    ).unref();
   }
 
   give(number: number): void {

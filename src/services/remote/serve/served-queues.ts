@@ -7,6 +7,7 @@ import type {
   SettleRequest,
 } from '../../../bindings/queue/broker.js';
 import { QueueError } from '../../../bindings/queue/errors.js';
+import { guarded } from '../../../quotas/guarded.js';
 import { OWN_WORK } from '../../../quotas/host/call-work.js';
 import { MAX_TIMER_MS } from '../../../quotas/max-timer.js';
 import type { NamedAddress } from '../calls.js';
@@ -93,7 +94,10 @@ export class ServedQueues {
 
   #keep({ seat, queue, leases }: Omit<Batch, 'timer'>, leaseMs: number): void {
     if (leases.size === 0) return;
-    const timer = setTimeout(() => this.#forget(batch), Math.min(leaseMs, MAX_TIMER_MS)).unref();
+    const timer = setTimeout(
+      guarded(() => this.#forget(batch)),
+      Math.min(leaseMs, MAX_TIMER_MS),
+    ).unref();
     const batch: Batch = { seat, queue, leases, timer };
     if (this.#isClosed) {
       this.#giveBack(batch);

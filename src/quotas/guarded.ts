@@ -1,0 +1,72 @@
+/**
+ * The one guard between Node and this package. Node calls timers, listeners and callbacks with nothing of the host on the stack, so that an exception in
+ * one of them would end the application, and the service process with all of its applications. Here it becomes a warning, and the end of the connection
+ * or process that it concerns.
+ */
+import process from 'node:process';
+import { EdgeError } from './errors.js';
+
+export type FaultListener = (error: EdgeError) => void;
+
+/** The hosts of this process: an exception in a timer of a shared part belongs to each of them. */
+const listeners = new Set<FaultListener>();
+
+/** The listener gets each exception from now on, until the returned function is called. */
+export function listenToFaults(listener: FaultListener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Reports an exception that nothing of the host has caught. Never throws. */
+export function reportFault(cause: unknown): void {
+  const text = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
+  const error = new EdgeError(
+    'EDGE_INTERNAL',
+    `A callback of the host has failed, and what it was for was ended: ${text}`,
+    {
+      cause,
+    },
+  );
+  if (listeners.size === 0) process.emitWarning(error);
+  for (const listener of listeners) {
+    try {
+      listener(error);
+    } catch (thrown) {
+      rethrowOutside(thrown);
+    }
+  }
+}
+
+/**
+ * What Node is given in place of `callback`: an exception is reported, and never reaches Node.
+ *
+ * @param end ends what the callback was for, so that nothing waits for it. It may throw, too
+ */
+export function guarded<Args extends readonly unknown[]>(
+  callback: (...args: Args) => void,
+  end?: () => void,
+): (...args: Args) => void {
+  return (...args) => {
+    try {
+      callback(...args);
+    } catch (error) {
+      reportFault(error);
+      if (end !== undefined) guarded(end)();
+    }
+  };
+}
+
+/** A promise that nobody waits for: its rejection is reported. */
+export function detached(promise: PromiseLike<unknown>): void {
+  promise.then(undefined, reportFault);
+}
+
+/**
+ * Throws what the application's own code has thrown where nothing of the host is on the stack: its 'uncaughtException' handlers see it, and what the host
+ * was doing goes on.
+ */
+export function rethrowOutside(error: unknown): void {
+  process.nextTick(() => {
+    throw error;
+  });
+}
