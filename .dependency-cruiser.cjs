@@ -44,7 +44,7 @@ module.exports = {
       from: { path: '^src/protocol/' },
       to: {
         path: '^src/',
-        pathNot: ['^src/protocol/', '^src/(bindings/service-id|quotas/host/host-share|quotas/service-calls)[.]ts$'],
+        pathNot: ['^src/protocol/', '^src/(bindings/service-id|quotas/guarded|quotas/host/host-share|quotas/service-calls)[.]ts$'],
       },
     },
     {

@@ -1,5 +1,4 @@
 /** Two ends of a connection within one thread. What is written at one is read at the other later, as over any connection, in its order. */
-import { guarded } from '../quotas/guarded.js';
 import type { Transport, TransportReader } from './transport.js';
 
 export function loopback(): [Transport, Transport] {
@@ -13,14 +12,12 @@ export function loopback(): [Transport, Transport] {
       readers[own] = reader;
     },
     write(parts) {
-      setImmediate(
-        guarded(() => {
-          for (const part of parts) readers[other]?.onRead(part);
-        }),
-      );
+      setImmediate(() => {
+        for (const part of parts) readers[other]?.onRead(part);
+      });
     },
     close() {
-      setImmediate(guarded(() => readers[other]?.onClose()));
+      setImmediate(() => readers[other]?.onClose());
     },
   });
   return [end(0, 1), end(1, 0)];

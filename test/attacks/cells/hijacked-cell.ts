@@ -26,6 +26,8 @@ const WINDOW_BYTES = 64 * KIBIBYTE;
 const NOBODY = 0x7fff_fffe;
 const NO_SERVICE = 200;
 const FETCH = 0;
+/** The host has read what came before by then. */
+const HEADS_ARE_READ_MS = 100;
 const BUCKET = 1;
 
 /** One isolate of the cell: an invocation of it, and the connection that it came by. */
@@ -73,6 +75,15 @@ function startIsolate({ fd, callsFd }: LeaseDescriptors): void {
         }
         if (pathname === '/ring') {
           ring(channel, exchange.id, host);
+          return;
+        }
+        if (pathname === '/heads') {
+          const heads: unknown[] = JSON.parse(searchParams.get('heads') ?? '[]'); // of the test
+          for (const text of heads) (services ?? channel).open(ServiceId.Kv, String(text), true, null, true);
+          setTimeout(() => {
+            exchange.reply(200, 'OK', false, 'sent', true);
+            channel.signal(exchange.id, SignalKind.Done, Buffer.alloc(8));
+          }, HEADS_ARE_READ_MS);
           return;
         }
         const calls = CALLS[pathname];
