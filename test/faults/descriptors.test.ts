@@ -28,3 +28,21 @@ test('SQL without descriptors for a process says EDGE_OVERLOADED, takes no place
   t.deepEqual(left, []);
   t.false(later);
 });
+
+for (const services of ['inline', 'process'] as const) {
+  test(`cells that could not start leave no sockets, and the application ends by itself, with services: '${services}'`, async t => {
+    t.timeout(120_000);
+    const program = fileURLToPath(new URL('./programs/few-descriptors-services.js', import.meta.url));
+    const { stdout } = await run(process.execPath, [program, services, '200']);
+    const { outcomes, perCell, left, later } = JSON.parse(stdout);
+    t.true(
+      outcomes.some((outcome: string) => /^EDGE_(CELL_START|SERVICES_START)$/.test(outcome)),
+      stdout,
+    );
+    // Those of a cell: one a lease, its control connection and its standard error.
+    t.true(perCell < 40, stdout);
+    // That to the launcher, and one of the services.
+    t.true(left <= 2, stdout);
+    t.is(later, 'fine');
+  });
+}
