@@ -211,10 +211,10 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
    * the options. Throws TypeError or RangeError for options that are not valid.
    */
   metrics(options?: MetricsOptions): string {
-    const { accounts, isolates, cells, storage, isClosed } = this.health();
+    const { storage, ...health } = this.health();
     let functions = 0;
     for (const account of this.#core.accounts.all) functions += account.functions().length;
-    const state = { accounts, functions, isolates, cells, isStorageOpen: storage.isOpen, isClosed };
+    const state = { ...health, functions, isStorageOpen: storage.isOpen };
     return metricsText({ ...state, stats: this.#core.stats, usage: this.#core.usage.recorder }, options);
   }
 

@@ -88,6 +88,18 @@ export interface EdgeHostOptions {
    * for isolation 'thread'. 67108864 (64 MiB) or more. @default half of the memory of the machine or container, the smaller one
    */
   readonly memoryBytes?: number;
+  /**
+   * Descriptors that accounts leave to the application itself, of those that the system lets it have (RLIMIT_NOFILE): for its connections and files, the
+   * storage included. What it has open besides is never taken for accounts either. Where there is no room for one more process of an account, those
+   * that are idle end; what is new waits for up to 5 seconds, then EDGE_DESCRIPTOR_LIMIT. 0 or more, less than the limit (RangeError).
+   * @default half of the limit, at most 4096
+   */
+  readonly reservedDescriptors?: number;
+  /**
+   * The same for processes and threads (`pids.max` of control groups; RLIMIT_NPROC unless the user is root), then EDGE_TASK_LIMIT. The reserve is what
+   * stays free. @default a quarter of the limit, at most 256
+   */
+  readonly reservedTasks?: number;
   /** An isolate that got no request for so long is ended; it comes back with the next one. @default 600000 (10 minutes) */
   readonly idleMs?: number;
   /**
@@ -145,6 +157,7 @@ export interface EdgeHostOptions {
 
 const MEBIBYTE = 1024 * 1024;
 const MAX_BYTES = 2 ** 40;
+const MAX_COUNT = 2 ** 31;
 
 /** The bounds of its numbers are those of the egress service, which checks them. */
 const EGRESS: Schema<EgressOptions> = objectOf<EgressOptions>({
@@ -190,6 +203,8 @@ export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
   'spareIsolates?': wholeNumber(0, 16),
   'warmCells?': wholeNumber(0, 64),
   'memoryBytes?': wholeNumber(64 * MEBIBYTE, 64 * MAX_BYTES, 'bytes'),
+  'reservedDescriptors?': wholeNumber(0, MAX_COUNT),
+  'reservedTasks?': wholeNumber(0, MAX_COUNT),
   'idleMs?': wholeNumberOrInfinity(1, 'ms'),
   'cellIdleMs?': wholeNumberOrInfinity(1, 'ms'),
   'objectIdleMs?': wholeNumber(1, MAX_TIMER_MS, 'ms'),
@@ -208,8 +223,12 @@ export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
 
 /** With every default filled in. */
 export type ResolvedHostOptions = Readonly<
-  Required<Omit<EdgeHostOptions, 'quotas' | 'outbound' | 'zonePlan' | 'usage'>>
+  Required<
+    Omit<EdgeHostOptions, 'quotas' | 'outbound' | 'zonePlan' | 'usage' | 'reservedDescriptors' | 'reservedTasks'>
+  >
 > & {
+  readonly reservedDescriptors: number | undefined;
+  readonly reservedTasks: number | undefined;
   readonly usage: false | { readonly keepDays: number };
   readonly zonePlan: ZonePlan | undefined;
   readonly redisUrl: string | undefined;
@@ -234,6 +253,8 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     spareIsolates: 1,
     warmCells: 1,
     memoryBytes: partOfMemory(2),
+    reservedDescriptors: undefined,
+    reservedTasks: undefined,
     idleMs: 600_000,
     cellIdleMs: 60_000,
     objectIdleMs: 70_000,

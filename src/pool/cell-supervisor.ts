@@ -7,11 +7,11 @@ import { EdgeError, errorCode, isEdgeErrorCode } from '../quotas/errors.js';
 import { detached, guarded } from '../quotas/guarded.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import { MAX_TIMER_MS } from '../quotas/max-timer.js';
-import { type CellOptions, isProtocolBroken } from './cell.js';
+import { type CellOptions, FIRST_LEASES, isProtocolBroken, MAX_LEASES } from './cell.js';
 import type { IsolateHandle, LossReason } from './isolate-handle.js';
 import { cellLosses } from './supply/cell-losses.js';
 import { type CellMaker, type CellOwner, type CellState, LiveCell } from './supply/live-cell.js';
-import { CELL_BYTES, ISOLATE_BYTES } from './supply/memory-budget.js';
+import { CELL, ISOLATE, ISOLATE_BYTES, NOTHING, type Resources, sum } from './supply/resources.js';
 import { canRaisePriority, LOWEST_PRIORITY, ownPriority } from './supply/tree-priority.js';
 import { POLL_MS } from './watch/cell-bounds.js';
 
@@ -27,21 +27,23 @@ export interface SupervisorOptions extends CellOptions {
   readonly idleMs?: number;
   /** Whether there is memory for a spare. @default always */
   readonly hasRoom?: (bytes: number) => boolean;
-  /** Awaited before the first cell is created. */
-  readonly prepare: () => Promise<void>;
+  /** Awaited before a cell with so many leases is created. */
+  readonly prepare: (leases: number) => Promise<void>;
   readonly create: CellMaker;
   /** A started cell with these options that has no account yet, if there is one. @default none */
   readonly takeWarm?: (options: CellOptions) => LiveCell | undefined;
   /** A cell has become idle (no isolates but spares), or is no longer idle, or has ended. */
   readonly onIdle?: (isIdle: boolean) => void;
+  /** Why a cell could not be started: a limit of the system that leaves no room for it. @default unknown */
+  readonly shortage?: () => EdgeError | undefined;
   /** A cell was ended because of its resource usage as the kernel reports it. */
   readonly onFinding: (error: EdgeError) => void;
   /** The account got a cell, or one of its cells has ended. */
   readonly onCell?: (state: 'started' | 'ended', detail: string) => void;
 }
 
-/** A cell with fewer leases left is drained and replaced in the background. */
-const REPLACE_AT_LEASES = 4;
+/** A cell with no more leases left is drained, and the next isolate starts in another one. */
+const REPLACE_AT_LEASES = 0;
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 5000;
 /** The back-off starts anew after a cell that lived for this long. */
@@ -64,6 +66,8 @@ export class CellSupervisor {
   /** Cells that have exited and are being cleaned up. */
   readonly #leaving = new Set<Promise<void>>();
   #current: LiveCell | undefined;
+  /** Leases of the next cell. */
+  #leases: number;
   #failures = 0;
   #notBeforeMs = 0;
   readonly #closing = new AbortController();
@@ -76,6 +80,7 @@ export class CellSupervisor {
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
+    this.#leases = options.isGroup === true ? MAX_LEASES : FIRST_LEASES;
   }
 
   /** An isolate with an empty realm. Rejects with EDGE_CELL_START when no cell can be started, with EDGE_OVERLOADED when the cell has no thread left. */
@@ -130,32 +135,36 @@ export class CellSupervisor {
     return [...this.#cells].map(live => live.state);
   }
 
-  /** Memory of its cells, including those that are ending. */
-  get memoryBytes(): number {
-    let sum = 0;
-    for (const live of this.#cells) sum += live.memoryBytes;
-    return sum;
+  /** What its cells take, including those that are ending. */
+  get resources(): Resources {
+    return sum([...this.#cells].map(live => live.resources));
   }
 
-  /** Memory of the cells that are ending. */
-  get endingBytes(): number {
-    let sum = 0;
-    for (const live of this.#cells) if (live.isRetired && live.handles.size === 0) sum += live.memoryBytes;
-    return sum;
+  /** What the cells take that are ending. */
+  get ending(): Resources {
+    const ending = [...this.#cells].filter(live => live.isRetired && live.handles.size === 0);
+    return sum(ending.map(live => live.resources));
   }
 
-  /** Estimated memory of one more isolate: less if a cell for it is running. */
-  get nextBytes(): number {
-    if (this.#current === undefined || this.#current.isRetired) return CELL_BYTES;
-    return this.#current.spares.length > 0 ? 0 : ISOLATE_BYTES;
+  /** What one more isolate is going to take: less if a cell for it is running. */
+  get next(): Resources {
+    if (this.#current === undefined || this.#current.isRetired) return CELL;
+    return this.#current.spares.length > 0 ? NOTHING : ISOLATE;
   }
 
-  /** Ends the idle cells. Returns their bytes. */
-  endIdle(): number {
+  /** Ends the idle cells. Returns what they had. */
+  endIdle(): Resources {
     const idle = [...this.#cells].filter(live => live.isWaiting);
-    const bytes = idle.reduce((sum, live) => sum + live.memoryBytes, 0);
+    const resources = sum(idle.map(live => live.resources));
     for (const live of idle) this.#endIdle(live);
-    return bytes;
+    return resources;
+  }
+
+  /** Closes what its cells do not use, but for `kept` leases of each. Returns how many descriptors are free again. */
+  trim(kept: number): number {
+    let freed = 0;
+    for (const { cell } of this.#cells) freed += cell.trim(kept);
+    return freed;
   }
 
   /** Isolates that start from now on have this memory, in a new cell. The current cell ends when its last isolate does. */
@@ -212,7 +221,7 @@ export class CellSupervisor {
       this.#refuseWhenClosed();
       // A warm cell that was still starting when it was taken: try another one without failing the caller.
       if (live.isFromWarm) return this.#usable();
-      throw this.#startError(error);
+      throw this.#options.shortage?.() ?? this.#startError(error);
     }
     return live;
   }
@@ -235,15 +244,15 @@ export class CellSupervisor {
     const warm = this.#takeWarm();
     if (warm !== undefined) return this.#add(warm);
     try {
-      await this.#options.prepare();
+      await this.#options.prepare(this.#wantedLeases);
     } catch (error) {
-      throw isEdgeErrorCode(errorCode(error) ?? '') ? error : this.#startError(error);
+      throw isEdgeErrorCode(errorCode(error) ?? '') ? error : (this.#options.shortage?.() ?? this.#startError(error));
     }
     this.#refuseWhenClosed();
     try {
       return this.#add(this.#start());
     } catch (error) {
-      throw this.#startError(error);
+      throw this.#options.shortage?.() ?? this.#startError(error);
     }
   }
 
@@ -269,7 +278,8 @@ export class CellSupervisor {
     const owner = this.#ownerOf(() => live);
     const isNiced = canRaisePriority();
     const priority = ownPriority();
-    const options = isNiced ? { ...this.#options, basePriority: priority } : this.#options;
+    const leases = this.#wantedLeases;
+    const options = { ...this.#options, leases, ...(isNiced && { basePriority: priority }) };
     const live: LiveCell = new LiveCell(this.#options.create, options, owner);
     if (isNiced) {
       live.cell.setPriority(Math.min(LOWEST_PRIORITY, priority + STARTING_NICER));
@@ -312,7 +322,10 @@ export class CellSupervisor {
       handle.whenIdle(() => this.#hasStarted(live));
       handle.whenGone(() => this.#hasStarted(live));
     }
-    if (live.cell.leasesLeft <= REPLACE_AT_LEASES) this.#retire(live);
+    if (live.cell.leasesLeft <= REPLACE_AT_LEASES) {
+      this.#leases = Math.min(MAX_LEASES, this.#leases * 2);
+      this.#retire(live);
+    }
     return handle;
   }
 
@@ -321,6 +334,11 @@ export class CellSupervisor {
     this.#options.onFinding(
       new EdgeError('EDGE_PROTOCOL', `${what} of ${owner} was ended: it broke the protocol: ${detail}`),
     );
+  }
+
+  /** As many as are being asked for, with their spares, or as accounts usually need. */
+  get #wantedLeases(): number {
+    return Math.min(MAX_LEASES, Math.max(this.#leases, this.#asking + this.#options.spares));
   }
 
   /** Not while a function loads: a new thread would take the processor from the load, and from the first request that waits for it. */

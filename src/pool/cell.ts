@@ -20,7 +20,7 @@ export interface CellServices {
   /** Connections that are open, which a new cell inherits. @throws Error when there are none: they are opened before the cell is created */
   take(): CellConnections;
   /** The cell has ended. */
-  release(connections: CellConnections): void;
+  release(connections: Pick<CellConnections, 'first'> & { readonly sockets: { readonly length: number } }): void;
 }
 
 export interface CellConnections {
@@ -30,8 +30,12 @@ export interface CellConnections {
   readonly sockets: readonly Socket[];
 }
 
-/** Leases of one cell; one that runs out is replaced. */
-export const CELL_LEASES = 32;
+/** The most leases that one cell can have; a cell that has used its own up is replaced. Each takes a descriptor of the application, used or not. */
+export const MAX_LEASES = 32;
+/** The leases of an account's first cell. An account that uses them up gets twice as many with the next one. */
+export const FIRST_LEASES = 12;
+/** The leases of a cell where descriptors are scarce: for a function, its next version and a spare. */
+export const FEW_LEASES = 4;
 
 /** Whether a cell exited with V8's out-of-memory abort. Some allocations cause it in spite of `resourceLimits`. */
 export function isOutOfMemory(detail: string): boolean {
@@ -72,6 +76,8 @@ export interface CellOptions {
   readonly cellMemoryBytes: number;
   /** The text of the guest realm's bundle. @default that of the package */
   readonly guestBundle?: string;
+  /** Leases that it begins with, unless its connections to the services are fewer. @default {@link FIRST_LEASES} */
+  readonly leases?: number;
 }
 
 export interface Cell {
@@ -81,6 +87,12 @@ export interface Cell {
   readonly ready: Promise<void>;
   /** Leases that may still be started before the cell must be replaced. */
   readonly leasesLeft: number;
+  /** Descriptors of this process that it takes. */
+  readonly descriptors: number;
+  /** Tasks, which are processes and threads: about as many as it has started. */
+  readonly tasks: number;
+  /** Closes what no lease has used yet, but for `kept` leases. Returns how many descriptors are free again. */
+  trim(kept: number): number;
   /** Starts an isolate thread with an empty realm. */
   start(): LeaseConnection;
   /** Ends one lease. */

@@ -3,7 +3,7 @@
  * free again when the isolate is gone. Without a free place the least recently used idle isolate is ended; when all are busy, the new one waits.
  */
 import { delay, execute, race } from 'abort-controller-x';
-import { EdgeError } from '../quotas/errors.js';
+import { EdgeError, type EdgeErrorCode } from '../quotas/errors.js';
 import { guarded } from '../quotas/guarded.js';
 import type { IsolateHandle } from './isolate-handle.js';
 
@@ -12,26 +12,38 @@ export interface GateOptions {
   readonly maxPerAccount: number;
   /** Ends an idle isolate of the account, or of any account. False if there is none. */
   readonly evict: (account: string | undefined) => boolean;
-  /** The memory of all isolates. @default unbounded */
-  readonly memory?: GateMemory;
+  /** The room for all isolates: memory, descriptors, tasks. @default unbounded */
+  readonly room?: GateRoom;
   /** How long a new isolate may wait. @default 30,000 */
   readonly withinMs?: number;
+  /** How long one may wait that a limit of the system keeps from starting. @default 5,000 */
+  readonly systemWithinMs?: number;
 }
 
-export interface GateMemory {
-  /** Reserves memory for one more isolate of the account. Undefined if there is none now; {@link IsolateGate.changed} is called when there may be. */
-  reserve(account: string): number | undefined;
-  /** Releases the reservation: the isolate has started and is measured from now on, or it does not start. */
-  release(bytes: number): void;
-  /** The bound that is reached, for messages. */
-  describe(): string;
+/** To be called when the isolate has started and is measured from then on, or does not start. */
+export type ReleaseRoom = () => void;
+
+export interface GateRoom {
+  /** Reserves room for one more isolate of the account. Undefined if there is none now; {@link IsolateGate.changed} is called when there may be. */
+  reserve(account: string): ReleaseRoom | undefined;
+  /** The bound that is reached. */
+  shortage(account: string): RoomShortage;
+}
+
+export interface RoomShortage {
+  readonly code: EdgeErrorCode;
+  /** Goes on "Cannot start an isolate of account "a": ". */
+  readonly text: string;
 }
 
 const WITHIN_MS = 30_000;
+/** What a limit of the system keeps from starting waits for cells that are ending, which they do at once, and not for the end of what is busy. */
+const SYSTEM_WITHIN_MS = 5000;
+const UNBOUNDED: ReleaseRoom = () => {};
 
 interface Waiter {
   readonly account: string;
-  readonly admit: (reservedBytes: number) => void;
+  readonly admit: (release: ReleaseRoom) => void;
   readonly refuse: (error: EdgeError) => void;
 }
 
@@ -55,10 +67,10 @@ export class IsolateGate {
 
   /**
    * Starts an isolate by `start` when there is a place for it.
-   * Rejects with EDGE_OVERLOADED when no place is free within `withinMs`, EDGE_CLOSED when the host is closed, and as `start` does.
+   * Rejects with EDGE_OVERLOADED when no place is free within `withinMs`, the code of the shortage when there is no room, EDGE_CLOSED when the host is closed, and as `start` does.
    */
   async acquire(signal: AbortSignal, account: string, start: () => Promise<IsolateHandle>): Promise<IsolateHandle> {
-    const reservedBytes = await this.#enter(signal, account);
+    const release = await this.#enter(signal, account);
     let handle: IsolateHandle;
     try {
       handle = await start();
@@ -66,7 +78,7 @@ export class IsolateGate {
       this.#leave(account);
       throw error;
     } finally {
-      this.#options.memory?.release(reservedBytes);
+      release();
     }
     handle.whenIdle(() => this.changed());
     handle.whenGone(() => this.#leave(account));
@@ -82,25 +94,25 @@ export class IsolateGate {
     }
   }
 
-  /** Resolves to the bytes that are reserved. */
-  async #enter(signal: AbortSignal, account: string): Promise<number> {
+  async #enter(signal: AbortSignal, account: string): Promise<ReleaseRoom> {
     if (this.#isClosed) throw closedError(account);
     signal.throwIfAborted();
     // The fast path: nothing is allocated for waiting.
     if (this.#waiters.size === 0) {
       const place = this.#placeFor(account);
-      if (typeof place === 'number') {
+      if (typeof place === 'function') {
         this.#take(account);
         return place;
       }
     }
-    let admitted: number | undefined;
+    let admitted: ReleaseRoom | undefined;
+    const { withinMs = WITHIN_MS, systemWithinMs = SYSTEM_WITHIN_MS } = this.#options;
     try {
       return await race(signal, within => [
-        execute<number>(within, (resolve, reject) => {
-          const admit = (reservedBytes: number): void => {
-            admitted = reservedBytes;
-            resolve(reservedBytes);
+        execute<ReleaseRoom>(within, (resolve, reject) => {
+          const admit = (release: ReleaseRoom): void => {
+            admitted = release;
+            resolve(release);
           };
           const waiter = { account, admit, refuse: reject };
           this.#waiters.add(waiter);
@@ -109,18 +121,25 @@ export class IsolateGate {
             this.#waiters.delete(waiter);
           };
         }),
-        delay(within, this.#options.withinMs ?? WITHIN_MS).then((): number => {
-          throw this.#overloaded(account);
-        }),
+        this.#giveUp(within, account, Math.min(systemWithinMs, withinMs), withinMs),
       ]);
     } catch (error) {
       // The caller gave up in the meantime.
       if (admitted !== undefined) {
         this.#leave(account);
-        this.#options.memory?.release(admitted);
+        admitted();
       }
       throw error;
     }
+  }
+
+  /** Rejects when what the account waits for has not come in time. */
+  async #giveUp(within: AbortSignal, account: string, systemWithinMs: number, withinMs: number): Promise<never> {
+    await delay(within, systemWithinMs);
+    const refusal = this.#refusal(account);
+    if (refusal.code !== 'EDGE_OVERLOADED') throw refusal;
+    await delay(within, withinMs - systemWithinMs);
+    throw this.#refusal(account);
   }
 
   #leave(account: string): void {
@@ -149,7 +168,7 @@ export class IsolateGate {
       const { account } = waiter;
       if (full.has(account)) continue;
       const place = this.#placeFor(account);
-      if (place === 'host full' || place === 'memory full') return;
+      if (place === 'host full' || place === 'no room') return;
       if (place === 'account full') {
         full.add(account);
         continue;
@@ -160,12 +179,12 @@ export class IsolateGate {
     }
   }
 
-  /** Makes a place for one more isolate, by ending an idle one if necessary: the reserved bytes, or the bound that is reached. */
-  #placeFor(account: string): number | 'account full' | 'host full' | 'memory full' {
-    const { max, maxPerAccount, evict, memory } = this.#options;
+  /** Makes a place for one more isolate, by ending an idle one if necessary: what it reserves, or the bound that is reached. */
+  #placeFor(account: string): ReleaseRoom | 'account full' | 'host full' | 'no room' {
+    const { max, maxPerAccount, evict, room } = this.#options;
     if (this.#countOf(account) >= maxPerAccount && !evict(account)) return 'account full';
     if (this.#size >= max && !evict(undefined)) return 'host full';
-    return memory === undefined ? 0 : (memory.reserve(account) ?? 'memory full');
+    return room === undefined ? UNBOUNDED : (room.reserve(account) ?? 'no room');
   }
 
   #take(account: string): void {
@@ -177,15 +196,19 @@ export class IsolateGate {
     return this.#counts.get(account) ?? 0;
   }
 
-  #overloaded(account: string): EdgeError {
-    const { max, maxPerAccount, memory } = this.#options;
-    const what =
-      this.#countOf(account) >= maxPerAccount
-        ? `all ${maxPerAccount} that it may have are busy (option maxIsolatesPerAccount)`
-        : this.#size >= max || memory === undefined
-          ? `all ${max} of the host are busy (option maxIsolates)`
-          : memory.describe();
-    return new EdgeError('EDGE_OVERLOADED', `Cannot start an isolate of account "${account}": ${what}`);
+  #refusal(account: string): EdgeError {
+    const { code, text } = this.#shortage(account);
+    return new EdgeError(code, `Cannot start an isolate of account "${account}": ${text}`);
+  }
+
+  #shortage(account: string): RoomShortage {
+    const { max, maxPerAccount, room } = this.#options;
+    const code = 'EDGE_OVERLOADED';
+    if (this.#countOf(account) >= maxPerAccount)
+      return { code, text: `all ${maxPerAccount} that it may have are busy (option maxIsolatesPerAccount)` };
+    if (this.#size >= max || room === undefined)
+      return { code, text: `all ${max} of the host are busy (option maxIsolates)` };
+    return room.shortage(account);
   }
 }
 

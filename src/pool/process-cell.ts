@@ -7,12 +7,12 @@ import { socketTransport } from '../protocol/transport.js';
 import { detached, guarded } from '../quotas/guarded.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import {
-  CELL_LEASES,
   type Cell,
   type CellConnections,
   type CellEvents,
   type CellOptions,
   type CellServices,
+  FIRST_LEASES,
   type LeaseConnection,
   protocolDetail,
 } from './cell.js';
@@ -31,8 +31,10 @@ import { descendantsOf } from './watch/process-tree.js';
 
 const CONTROL_FD = 3;
 const FIRST_LEASE_FD = 4;
-/** As many again are connections to the services, where those have a process of their own. */
-const FIRST_CALLS_FD = FIRST_LEASE_FD + CELL_LEASES;
+/** Its standard error and control connection, and the two files in /proc that are kept open to measure it. */
+const OWN_DESCRIPTORS = 4;
+/** Its processes with their threads before it has isolates: the cell itself, and those that keep its sandbox (Node 20.20 and bubblewrap). */
+const OWN_TASKS = 8;
 /** How long to read its standard error after its exit. */
 const LAST_WORDS_WITHIN_MS = 200;
 /** A cell that is not up by then counts as failed. It took 0.1 s on an idle machine, and 2 s on a very busy one. */
@@ -79,6 +81,12 @@ export class ProcessCell implements Cell {
   readonly #leases = new Set<number>();
   readonly #exited: Promise<string>;
   #nextSocket = 0;
+  /** Its leases, those that were used included. */
+  #leaseCount: number;
+  /** Of its descriptors the first that is a connection to the services; there are as many as it began with leases. */
+  readonly #firstCallsFd: number;
+  /** The process has its descriptors. */
+  #isOpen = false;
   #lastWords: LastWords | undefined;
   /** Undefined before the cell was moved to it, and if there is none. */
   #cgroup: CellCgroup | undefined;
@@ -99,12 +107,14 @@ export class ProcessCell implements Cell {
     this.#services = services;
     this.#share = share;
     this.#calls = services?.take();
+    this.#leaseCount = this.#calls?.sockets.length ?? options.leases ?? FIRST_LEASES;
+    this.#firstCallsFd = FIRST_LEASE_FD + this.#leaseCount;
     const stdio = [
       'ignore' as const,
       'ignore' as const,
       'pipe' as const,
       'pipe' as const,
-      ...Array.from({ length: CELL_LEASES }, () => 'pipe' as const),
+      ...Array.from({ length: this.#leaseCount }, () => 'pipe' as const),
       ...(this.#calls?.sockets ?? []),
     ];
     try {
@@ -165,6 +175,7 @@ export class ProcessCell implements Cell {
     const { pid, stderr } = this.#child;
     // Without free descriptors for its pipes there is no process and, against the types, no stdio either; 'error' follows.
     if (pid === undefined || this.#isFinished) return;
+    this.#isOpen = true;
     if (stderr !== null) this.#lastWords = new LastWords(stderr);
     const transport = socketTransport(this.#socket(CONTROL_FD), true);
     this.#control = new Channel(transport, 'host', this.#controlOwner(onReady), {
@@ -240,16 +251,38 @@ export class ProcessCell implements Cell {
   }
 
   get leasesLeft(): number {
-    return this.#isFinished ? 0 : CELL_LEASES - this.#nextSocket;
+    return this.#isFinished ? 0 : this.#leaseCount - this.#nextSocket;
+  }
+
+  get descriptors(): number {
+    if (this.#isFinished) return 0;
+    const unused = this.#leaseCount - this.#nextSocket;
+    return OWN_DESCRIPTORS + unused + this.#leases.size;
+  }
+
+  get tasks(): number {
+    return this.#isFinished ? 0 : OWN_TASKS + this.#leases.size;
+  }
+
+  trim(kept: number): number {
+    const count = Math.min(this.#leaseCount, this.#nextSocket + kept);
+    const freed = this.#leaseCount - count;
+    if (freed <= 0 || !this.#isOpen || this.#isFinished) return 0;
+    for (let index = count; index < this.#leaseCount; index++) this.#socket(FIRST_LEASE_FD + index).destroy();
+    if (this.#calls !== undefined)
+      this.#services?.release({ first: this.#calls.first + count, sockets: { length: freed } });
+    this.#leaseCount = count;
+    return freed;
   }
 
   start(): LeaseConnection {
+    if (this.leasesLeft === 0) throw new Error('The cell has no lease left');
     const index = this.#nextSocket++;
     const lease = index + 1;
     const socket = this.#socket(FIRST_LEASE_FD + index);
     this.#leases.add(lease);
     const calls = this.#calls;
-    const callsFd = calls === undefined ? undefined : FIRST_CALLS_FD + index;
+    const callsFd = calls === undefined ? undefined : this.#firstCallsFd + index;
     this.#control?.signal(lease, Control.Start, startPayload(FIRST_LEASE_FD + index, callsFd));
     return {
       lease,

@@ -9,11 +9,15 @@ import type { Cell, CellEvents, CellOptions, LeaseConnection } from './cell.js';
 import { REALM_FLAGS } from './cell-flags.js';
 import { ThreadPool } from './thread-pool.js';
 
+/** Descriptors of the event loop of one thread (Node 20.20). */
+export const THREAD_DESCRIPTORS = 5;
+
 export class ThreadCell implements Cell {
   readonly ready = Promise.resolve();
   readonly pid = undefined;
   readonly movedBytes = 0;
   readonly leasesLeft = Number.POSITIVE_INFINITY;
+  #threads = 0;
   readonly #pool: ThreadPool;
   readonly #events: CellEvents;
   #nextLease = 1;
@@ -27,7 +31,10 @@ export class ThreadCell implements Cell {
       // The size of the application's process says nothing about the isolates, which are measured one by one.
       cellMemoryBytes: Number.POSITIVE_INFINITY,
       residentBytes: () => 0,
-      onEnd: (lease, end, detail) => this.#events.onLeaseEnd(lease, end, detail),
+      onEnd: (lease, end, detail) => {
+        this.#threads--;
+        this.#events.onLeaseEnd(lease, end, detail);
+      },
       // A thread of the application cannot be ended by force, so neither can be acted on.
       onLongTurn: () => {},
       onTerminationOverdue: () => {},
@@ -38,8 +45,22 @@ export class ThreadCell implements Cell {
     const lease = this.#nextLease++;
     const { port1, port2 } = new MessageChannel();
     const notices = newNotices();
+    this.#threads++;
     this.#pool.start(lease, { port: port2, notices });
     return { lease, transport: noticingPortTransport(port1, notices) };
+  }
+
+  get descriptors(): number {
+    return this.#threads * THREAD_DESCRIPTORS;
+  }
+
+  get tasks(): number {
+    return this.#threads;
+  }
+
+  /** There are no sockets that could be closed. */
+  trim(): number {
+    return 0;
   }
 
   end(lease: number): void {

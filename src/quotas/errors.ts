@@ -131,6 +131,18 @@ export const EDGE_ERRORS = {
     remedy:
       'Read the reason in the message: memory, the number of processes, or a sandbox command that does not work. EdgeHost needs Node.js itself, not Bun or Deno.',
   },
+  EDGE_DESCRIPTOR_LIMIT: {
+    status: 503,
+    text: 'the operating system allows no more descriptors',
+    remedy:
+      'Raise the limit that the message names (`ulimit -n`, `LimitNOFILE=` of systemd, `--ulimit nofile=` of Docker), or lower `reservedDescriptors` if the application needs fewer: [how many an account takes](deploying.md#descriptors-processes-and-threads).',
+  },
+  EDGE_TASK_LIMIT: {
+    status: 503,
+    text: 'the operating system allows no more processes and threads',
+    remedy:
+      'Raise the limit that the message names (`pids_limit` or `--pids-limit` of containers, `TasksMax=` of systemd, `ulimit -u`), or lower `reservedTasks` if the application needs fewer: [how many an account takes](deploying.md#descriptors-processes-and-threads).',
+  },
   EDGE_OVERLOADED: {
     status: 503,
     text: 'too much work is waiting',

@@ -7,6 +7,8 @@ export class FakeCell implements Cell {
   readonly pid = undefined;
   readonly movedBytes = 0;
   leasesLeft = 10;
+  descriptors = 14;
+  tasks = 10;
   isClosed = false;
   isAssignable = true;
   killedFor: string | undefined;
@@ -53,6 +55,13 @@ export class FakeCell implements Cell {
   async close(): Promise<void> {
     this.isClosed = true;
     this.running.clear();
+  }
+
+  trim(kept: number): number {
+    const freed = Math.max(0, this.leasesLeft - kept);
+    this.leasesLeft -= freed;
+    this.descriptors -= freed;
+    return freed;
   }
 
   ping(): boolean {

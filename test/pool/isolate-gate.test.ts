@@ -110,7 +110,7 @@ test('a place is free again when its isolate is gone, could not be started, or i
   t.is(gate.size, 0);
 });
 
-test('acquire() waits for memory, is refused with what is full, and gives back what was reserved', async t => {
+test('acquire() waits for room, is refused with what is full, and gives back what was reserved', async t => {
   const reserved: number[] = [];
   let isFull = true;
   const gate = new IsolateGate({
@@ -118,14 +118,13 @@ test('acquire() waits for memory, is refused with what is full, and gives back w
     maxPerAccount: 10,
     evict: () => false,
     withinMs: 20,
-    memory: {
+    room: {
       reserve(account) {
         if (isFull) return undefined;
         reserved.push(account.length);
-        return account.length;
+        return () => reserved.splice(reserved.indexOf(account.length), 1);
       },
-      release: bytes => reserved.splice(reserved.indexOf(bytes), 1),
-      describe: () => 'all memory is in use',
+      shortage: () => ({ code: 'EDGE_OVERLOADED', text: 'all memory is in use' }),
     },
   });
   t.teardown(() => gate.close());
@@ -141,4 +140,23 @@ test('acquire() waits for memory, is refused with what is full, and gives back w
   await t.throwsAsync(gate.acquire(NEVER, 'abc', () => Promise.reject(new Error('no cell'))));
   t.deepEqual(reserved, []);
   t.is(gate.size, 1);
+});
+
+test('acquire() is refused soon, and with the code of the limit, when the system leaves no room', async t => {
+  const gate = new IsolateGate({
+    max: 10,
+    maxPerAccount: 10,
+    evict: () => false,
+    systemWithinMs: 20,
+    room: {
+      reserve: () => undefined,
+      shortage: () => ({ code: 'EDGE_DESCRIPTOR_LIMIT', text: '900 of 1024 descriptors are in use' }),
+    },
+  });
+  t.teardown(() => gate.close());
+  await t.throwsAsync(
+    gate.acquire(NEVER, 'a', async () => fakeIsolate().handle),
+    { code: 'EDGE_DESCRIPTOR_LIMIT', message: /account "a": 900 of 1024 descriptors are in use/ },
+  );
+  t.is(gate.size, 0);
 });

@@ -1,14 +1,14 @@
 /** Where the isolates of a host's accounts come from: a process for each account, behind the sandbox, or threads of this one. */
 import process from 'node:process';
-import type { Cell, CellEvents, CellOptions, CellServices } from '../../pool/cell.js';
+import { type Cell, type CellEvents, type CellOptions, type CellServices, FIRST_LEASES } from '../../pool/cell.js';
 import { CellSupervisor } from '../../pool/cell-supervisor.js';
-import type { GateMemory } from '../../pool/isolate-gate.js';
+import type { GateRoom } from '../../pool/isolate-gate.js';
 import { type Launcher, releaseLauncher, useLauncher } from '../../pool/launch/launcher.js';
 import { ProcessCell } from '../../pool/process-cell.js';
 import { type Sandbox, sandboxFor } from '../../pool/sandbox/sandbox.js';
 import type { SandboxState } from '../../pool/sandbox/state.js';
 import type { CellState } from '../../pool/supply/live-cell.js';
-import { CELL_BYTES, MemoryBudget } from '../../pool/supply/memory-budget.js';
+import { CELL, ISOLATE, NOTHING, type Resources, sum, THREAD } from '../../pool/supply/resources.js';
 import { WarmCells } from '../../pool/supply/warm-cells.js';
 import { ThreadCell } from '../../pool/thread-cell.js';
 import { type CgroupState, cgroupsOfProcess } from '../../pool/watch/cgroup.js';
@@ -19,6 +19,7 @@ import type { ResolvedHostOptions } from '../host-options.js';
 import { publish } from '../invocation/telemetry.js';
 import type { AccountCells } from './account-cells.js';
 import { GroupCells } from './group-cells.js';
+import { HostBudgets, type SystemBudget } from './host-budgets.js';
 
 /** A cell may hold so much besides the memory of its isolates before isolates are ended. */
 const CELL_BASE_BYTES = 256 * 1024 * 1024;
@@ -55,6 +56,18 @@ export interface CellsHealth {
   readonly watch: HostWatch | undefined;
   /** What all processes of accounts use, and may (option `memoryBytes`), in bytes; undefined with isolation 'thread'. */
   readonly memory: { readonly usedBytes: number; readonly limitBytes: number } | undefined;
+  /** Descriptors of this process, or of that of the services if it has fewer left; undefined without a limit, and on systems without /proc. */
+  readonly descriptors: SystemBudget | undefined;
+  /** Processes and threads, by the limit that leaves the fewest; undefined without a limit, and on systems without /proc. */
+  readonly tasks: SystemBudget | undefined;
+}
+
+/** Services that have a process of their own, as cells need them. */
+export interface HostCellsServices {
+  readonly connections: CellServices;
+  /** Resolves when there are connections for one more cell, as many as it has leases. */
+  readonly ready: (leases: number) => Promise<unknown>;
+  readonly pid: () => number | undefined;
 }
 
 export interface HostCellsParts {
@@ -69,8 +82,7 @@ export interface HostCellsParts {
   /** A share of the host with the bounds of an account. `onStuck` gets the reason why what it belongs to has to end. */
   readonly share: (owner: string, onStuck: (reason: string) => void) => HostShare;
   readonly warn: (error: EdgeError) => void;
-  /** Services that have a process of their own. */
-  readonly services?: { readonly connections: CellServices; readonly ready: () => Promise<unknown> } | undefined;
+  readonly services?: HostCellsServices | undefined;
 }
 
 export class HostCells {
@@ -84,8 +96,7 @@ export class HostCells {
   readonly #active = new Map<CellSupervisor, number>();
   /** Those with a cell that has no isolates, the longest so first. */
   readonly #idle = new Set<CellSupervisor>();
-  /** Undefined with isolation 'thread'. */
-  readonly #budget: MemoryBudget | undefined;
+  readonly #budgets: HostBudgets;
   /** Runs while there are cells. */
   #check: NodeJS.Timeout | undefined;
   /** Known when the first cell has been asked for; never with isolation 'thread'. */
@@ -103,23 +114,38 @@ export class HostCells {
       // Threads of this process are started as quickly as they are ever needed.
       count: isolation === 'process' ? warmCells : 0,
       cell: this.#cellOptions(parts.memoryBytes),
-      prepare: () => this.#prepare(),
+      prepare: () => this.#prepare(FIRST_LEASES),
       create: (options, events) => this.#create(options, events),
-      hasRoom: () => this.#budget?.hasRoomForWarm() !== false,
+      hasRoom: () => this.#budgets.hasRoomForWarm(),
       onLost: parts.warn,
     });
-    if (isolation !== 'process') return;
-    this.#launcher = useLauncher();
-    this.#budget = new MemoryBudget({
-      bytes: parts.options.memoryBytes,
-      usedBytes: () => sumOf(this.#active.keys(), 'memoryBytes') + this.#warm.memoryBytes,
-      endingBytes: () => sumOf(this.#active.keys(), 'endingBytes'),
+    this.#budgets = this.#createBudgets();
+    if (isolation === 'process') this.#launcher = useLauncher();
+  }
+
+  #createBudgets(): HostBudgets {
+    const { options, evict, services } = this.#parts;
+    const { isolation, memoryBytes, reservedDescriptors, reservedTasks } = options;
+    return new HostBudgets({
+      isolation,
+      // Memory of threads is that of the application.
+      memoryBytes: isolation === 'process' ? memoryBytes : Number.POSITIVE_INFINITY,
+      reservedDescriptors,
+      reservedTasks,
+      used: () => sum([...this.#active.keys()].map(({ resources }) => resources).concat(this.#warm.resources)),
+      ending: () => sum([...this.#active.keys()].map(({ ending }) => ending)),
+      trim: kept => {
+        let freed = this.#warm.trim(kept);
+        for (const supervisor of this.#active.keys()) freed += supervisor.trim(kept);
+        return freed;
+      },
       endIdleCell: () => {
         const [longest] = this.#idle;
-        return longest?.endIdle() ?? 0;
+        return longest?.endIdle();
       },
-      evict: parts.evict,
+      evict,
       endWarmCell: () => this.#warm.endOne(),
+      servicesPid: () => services?.pid(),
     });
   }
 
@@ -184,10 +210,11 @@ export class HostCells {
       share,
       spares: spareIsolates,
       idleMs: cellIdleMs,
-      prepare: () => this.#prepare(),
+      prepare: leases => this.#prepare(leases),
       create: (options, events) => this.#create(options, events, share),
+      shortage: () => this.#startShortage(owner),
       takeWarm: options => this.#warm.take(options),
-      hasRoom: bytes => this.#budget?.fits(bytes) !== false,
+      hasRoom: bytes => this.#budgets.fits({ ...this.#isolateResources, bytes }),
       onFinding: this.#parts.warn,
       onCell: (state, detail) => {
         publish('cell', { ...whose, state, detail });
@@ -202,30 +229,42 @@ export class HostCells {
     return supervisor;
   }
 
-  /** Bounds of memory for those who wait for a place; undefined with isolation 'thread'. */
-  get gateMemory(): GateMemory | undefined {
-    const budget = this.#budget;
-    if (budget === undefined) return undefined;
+  /** Room for those who wait for a place. */
+  get gateRoom(): GateRoom {
+    const budgets = this.#budgets;
+    const { memoryBytes } = this.#parts.options;
     return {
       reserve: account => {
-        const bytes = this.#nextBytes(account);
-        if (bytes > 0 && !budget.hasRoom(bytes)) return undefined;
-        budget.reserve(bytes);
-        return bytes;
+        const next = this.#next(account);
+        if (next !== NOTHING && !budgets.hasRoom(next)) return undefined;
+        budgets.reserve(next);
+        return () => budgets.release(next);
       },
-      release: bytes => budget.release(bytes),
-      describe: () =>
-        `the processes of all accounts use ${mebibytes(budget.usedBytes)} of ${mebibytes(budget.bytes)} MiB (option memoryBytes), and none of it is idle`,
+      shortage: account =>
+        budgets.systemShortage(this.#next(account)) ?? {
+          code: 'EDGE_OVERLOADED',
+          text: `the processes of all accounts use ${mebibytes(budgets.usedBytes)} of ${mebibytes(memoryBytes)} MiB (option memoryBytes), and none of it is idle`,
+        },
     };
   }
 
+  /** A process could not be started, and what is left does not do for one: what was thought to be free was not. */
+  #startShortage(owner: string): EdgeError | undefined {
+    const shortage = this.#budgets.systemShortage(CELL);
+    return shortage && new EdgeError(shortage.code, `Cannot start a process of "${owner}": ${shortage.text}`);
+  }
+
   get health(): CellsHealth {
+    const { isolation, memoryBytes } = this.#parts.options;
+    const { usedBytes, descriptors, tasks } = this.#budgets;
     return {
       sandbox: this.#sandbox?.state,
       cells: [...this.#whose].flatMap(([{ cells }, whose]) => cells.map(cell => ({ ...whose, ...cell }))),
       warmCells: this.#warm.cells,
       watch: this.#cgroups === undefined ? undefined : watchState(this.#cgroups),
-      memory: this.#budget && { usedBytes: this.#budget.usedBytes, limitBytes: this.#budget.bytes },
+      memory: isolation === 'process' ? { usedBytes, limitBytes: memoryBytes } : undefined,
+      descriptors,
+      tasks,
     };
   }
 
@@ -243,12 +282,18 @@ export class HostCells {
   }
 
   /** What one more isolate of the account would take. */
-  #nextBytes(account: string): number {
+  #next(account: string): Resources {
     const supervisor = this.#accounts.get(account);
-    if (supervisor === undefined) return 0;
-    const bytes = supervisor.nextBytes;
+    if (supervisor === undefined) return NOTHING;
+    const { next } = supervisor;
+    if (this.#parts.options.isolation === 'thread') return next === NOTHING ? next : THREAD;
     // One that is warm is counted already.
-    return bytes === CELL_BYTES && this.#warm.has(supervisor.cellOptions) ? 0 : bytes;
+    return next === CELL && this.#warm.has(supervisor.cellOptions) ? NOTHING : next;
+  }
+
+  /** What a spare takes. */
+  get #isolateResources(): Resources {
+    return this.#parts.options.isolation === 'thread' ? THREAD : ISOLATE;
   }
 
   #count(supervisor: CellSupervisor, change: 1 | -1): void {
@@ -258,10 +303,10 @@ export class HostCells {
     if (this.#active.size === 0) {
       clearInterval(this.#check);
       this.#check = undefined;
-    } else if (this.#budget !== undefined) {
+    } else {
       this.#check ??= setInterval(
         guarded(() => {
-          this.#budget?.check();
+          this.#budgets.check();
           this.#parts.onRoom();
         }),
         CHECK_EVERY_MS,
@@ -279,11 +324,11 @@ export class HostCells {
     };
   }
 
-  async #prepare(): Promise<void> {
+  async #prepare(leases: number): Promise<void> {
     const { options, warn, services } = this.#parts;
     if (options.isolation === 'process') await this.#prepareSandbox(options, warn);
     // Last: connections that were opened for a cell which is not created afterwards would take descriptors until they are dropped.
-    await services?.ready();
+    await services?.ready(this.#budgets.leases(leases));
   }
 
   async #prepareSandbox(options: ResolvedHostOptions, warn: HostCellsParts['warn']): Promise<void> {
@@ -300,24 +345,23 @@ export class HostCells {
   #create(options: CellOptions, events: CellEvents, share?: HostShare): Cell {
     return this.#sandbox === undefined
       ? new ThreadCell(options, events)
-      : new ProcessCell(options, events, this.#sandbox, {
-          cgroups: this.#cgroups?.parent,
-          share,
-          services: this.#parts.services?.connections,
-          launcher: this.#launcher,
-        });
+      : new ProcessCell(
+          { ...options, leases: this.#budgets.leases(options.leases ?? FIRST_LEASES) },
+          events,
+          this.#sandbox,
+          {
+            cgroups: this.#cgroups?.parent,
+            share,
+            services: this.#parts.services?.connections,
+            launcher: this.#launcher,
+          },
+        );
   }
 }
 
 /** What cells are started with whose isolates have so much memory. */
 function cellMemory(memoryBytes: number): Pick<CellOptions, 'heapBytes' | 'cellMemoryBytes'> {
   return { heapBytes: memoryBytes, cellMemoryBytes: CELL_BASE_BYTES + memoryBytes * 2 };
-}
-
-function sumOf(supervisors: Iterable<CellSupervisor>, what: 'memoryBytes' | 'endingBytes'): number {
-  let sum = 0;
-  for (const supervisor of supervisors) sum += supervisor[what];
-  return sum;
 }
 
 function mebibytes(bytes: number): number {

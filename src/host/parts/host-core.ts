@@ -4,7 +4,6 @@ import { delay, race } from 'abort-controller-x';
 import type { BindingDefinition } from '../../bindings/binding.js';
 import { cronStorage } from '../../bindings/cron/cron-records.js';
 import { type BindingRegistry, REGISTRY } from '../../bindings/registry.js';
-import type { CellServices } from '../../pool/cell.js';
 import { IsolateCache } from '../../pool/isolate-cache.js';
 import { IsolateGate } from '../../pool/isolate-gate.js';
 import type { AbuseEvent } from '../../quotas/abuse-guard.js';
@@ -22,7 +21,7 @@ import { keepPrivate } from '../../storage/files/private-directory.js';
 import { LimitSets } from '../account-limits.js';
 import { calleeOf } from '../calls/find-callee.js';
 import { type FindCallee, functionCalls } from '../calls/function-calls.js';
-import { HostCells } from '../cells/host-cells.js';
+import { HostCells, type HostCellsServices } from '../cells/host-cells.js';
 import { AlarmScheduler } from '../events/alarms/alarm-scheduler.js';
 import { CronScheduler } from '../events/cron-scheduler.js';
 import { QueueDispatcher } from '../events/queues/queue-dispatcher.js';
@@ -218,11 +217,10 @@ export class HostCore {
   }
 
   #createGate(): IsolateGate {
-    const memory = this.cells.gateMemory;
     return new IsolateGate({
       max: this.options.maxIsolates,
       maxPerAccount: this.options.maxIsolatesPerAccount,
-      ...(memory !== undefined && { memory }),
+      room: this.cells.gateRoom,
       evict: account => this.#cache.evict(account === undefined ? '' : cachePrefix(account)),
     });
   }
@@ -345,8 +343,8 @@ export class HostCore {
   }
 }
 
-function cellServices(remote: HostServices): { connections: CellServices; ready: () => Promise<unknown> } {
-  return { connections: remote, ready: () => remote.prepare() };
+function cellServices(remote: HostServices): HostCellsServices {
+  return { connections: remote, ready: leases => remote.prepare(leases), pid: () => remote.pid };
 }
 
 /** The options that rows may read in another process: those that can be copied. */

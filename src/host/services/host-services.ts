@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LocalSend } from '../../bindings/egress/transport.js';
 import type { CallOrigin } from '../../bindings/service.js';
-import { CELL_LEASES, type CellConnections, type CellServices } from '../../pool/cell.js';
+import { type CellConnections, type CellServices, FIRST_LEASES } from '../../pool/cell.js';
 import type { IsolateHandle } from '../../pool/isolate-handle.js';
 import { Channel, type ChannelOwner } from '../../protocol/channel.js';
 import type { Exchange } from '../../protocol/exchange.js';
@@ -175,19 +175,19 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     return RemoteStore.open({ connection: () => this.channel(), changes: this.#databases });
   }
 
-  /** Opens what a new cell inherits. To be awaited before one is created. */
-  async prepare(): Promise<void> {
+  /** Opens what a new cell with so many leases inherits. To be awaited before one is created. */
+  async prepare(leases = FIRST_LEASES): Promise<void> {
     await this.channel();
     const connection = this.#connection;
     if (connection === undefined) return;
     const first = this.#nextConnection;
-    this.#nextConnection += CELL_LEASES;
-    const opening = Array.from({ length: CELL_LEASES }, (_, index) => connection.open(String(first + index)));
+    this.#nextConnection += leases;
+    const opening = Array.from({ length: leases }, (_, index) => connection.open(String(first + index)));
     const sockets = await Promise.all(opening).catch(async (error: unknown) => {
       for (const opened of await Promise.allSettled(opening)) if (opened.status === 'fulfilled') opened.value.destroy();
       // By then the services have accepted those that they were told of, which they do not read.
       setTimeout(
-        guarded(() => this.#released(first, CELL_LEASES)),
+        guarded(() => this.#released(first, leases)),
         UNUSED_MS,
       ).unref();
       throw error;
@@ -244,7 +244,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     return connections;
   }
 
-  release({ first, sockets }: CellConnections): void {
+  release({ first, sockets }: Parameters<CellServices['release']>[0]): void {
     this.#released(first, sockets.length);
   }
 

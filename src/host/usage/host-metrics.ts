@@ -6,6 +6,7 @@ import { list, objectOf, type Schema } from '../../quotas/schema/schema.js';
 import { NAME } from '../../shapes/function-shapes.js';
 import { CALL_KINDS, INVOCATION_OUTCOMES, invocationSlot, type UsageSlots } from '../../usage/usage-slots.js';
 import { type UsageValues, usageValues } from '../../usage/usage-values.js';
+import type { SystemBudget } from '../cells/host-budgets.js';
 import { type FunctionStats, type Histogram, MIN_MS } from '../invocation/function-stats.js';
 import { type HistogramSample, histogramText, metricText, type Sample } from './prometheus.js';
 
@@ -27,6 +28,9 @@ export interface HostState {
   readonly functions: number;
   readonly isolates: number;
   readonly cells: readonly { readonly residentBytes?: number | undefined; readonly cpuMs?: number | undefined }[];
+  readonly memory: { readonly usedBytes: number; readonly limitBytes: number } | undefined;
+  readonly descriptors: SystemBudget | undefined;
+  readonly tasks: SystemBudget | undefined;
   readonly isStorageOpen: boolean;
   readonly isClosed: boolean;
   readonly stats: FunctionStats;
@@ -84,6 +88,7 @@ export function metricsText(state: HostState, options: MetricsOptions = {}): str
       'Memory of the processes of all accounts, as the kernel counts it.',
       cells.reduce((sum, cell) => sum + (cell.residentBytes ?? 0), 0),
     ),
+    ...budgetTexts(state),
     gauge('edgehost_storage_open', '1 while the storage is open.', Number(state.isStorageOpen)),
     gauge('edgehost_closed', '1 when the host is closed or closing.', Number(state.isClosed)),
   ];
@@ -98,6 +103,31 @@ export function metricsText(state: HostState, options: MetricsOptions = {}): str
   );
   if (usage !== undefined) parts.push(...usageTexts(usage, options.accounts ?? []));
   return parts.join('');
+}
+
+function budgetTexts({ memory, descriptors, tasks }: HostState): string[] {
+  const texts: string[] = [];
+  if (memory !== undefined) {
+    texts.push(
+      gauge('edgehost_memory_used_bytes', 'Memory that the processes of all accounts use.', memory.usedBytes),
+      gauge('edgehost_memory_limit_bytes', 'Memory that they may use (option memoryBytes).', memory.limitBytes),
+    );
+  }
+  if (descriptors !== undefined) texts.push(...systemTexts('descriptors', 'Descriptors', descriptors));
+  if (tasks !== undefined) texts.push(...systemTexts('tasks', 'Processes and threads', tasks));
+  return texts;
+}
+
+function systemTexts(name: string, what: string, { used, limit, reserved }: SystemBudget): string[] {
+  return [
+    gauge(
+      `edgehost_${name}_used`,
+      `${what} that count to the limit of the system, those of the application included.`,
+      used,
+    ),
+    gauge(`edgehost_${name}_limit`, `${what} that the system allows.`, limit),
+    gauge(`edgehost_${name}_reserved`, `${what} that accounts leave to the application.`, reserved),
+  ];
 }
 
 function usageTexts(usage: NonNullable<HostState['usage']>, accounts: readonly string[]): string[] {

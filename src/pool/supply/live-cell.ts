@@ -10,7 +10,7 @@ import { OomAttribution } from '../oom-attribution.js';
 import { boundsOf, CPU } from '../watch/cell-bounds.js';
 import { type CellClaims, type CellFinding, CellWatch } from '../watch/cell-watch.js';
 import { EndedIsolates } from '../watch/cpu-claims.js';
-import { CELL_BYTES, ISOLATE_BYTES } from './memory-budget.js';
+import { CELL_BYTES, ISOLATE_BYTES, type Resources } from './resources.js';
 
 /** One cell as the kernel sees it. The kernel's values are undefined for threads of the host, and on systems without /proc. */
 export interface CellState {
@@ -195,6 +195,12 @@ export class LiveCell {
     const isNew = this.#polls < NEW_POLLS || this.#polls - this.#changedAtPoll < NEW_POLLS;
     const measured = this.#measuredBytes + resident - this.#measuredAtBytes;
     return isNew ? Math.max(measured, expected) : measured;
+  }
+
+  /** What its end would give back. */
+  get resources(): Resources {
+    const { descriptors, tasks } = this.cell;
+    return { bytes: this.memoryBytes, descriptors, tasks };
   }
 
   get isBusy(): boolean {

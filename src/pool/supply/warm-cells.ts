@@ -7,6 +7,7 @@ import { detached, guarded } from '../../quotas/guarded.js';
 import type { CellOptions } from '../cell.js';
 import { POLL_MS } from '../watch/cell-bounds.js';
 import { type CellMaker, type CellState, LiveCell } from './live-cell.js';
+import { type Resources, sum } from './resources.js';
 import { canRaisePriority, LOWEST_PRIORITY, ownPriority } from './tree-priority.js';
 
 export interface WarmCellsOptions {
@@ -17,7 +18,7 @@ export interface WarmCellsOptions {
   /** Awaited before the first cell is created. */
   readonly prepare: () => Promise<void>;
   readonly create: CellMaker;
-  /** Whether there is memory for one more. */
+  /** Whether there is room for one more. */
   readonly hasRoom: () => boolean;
   /** A warm cell has ended, or could not be started. */
   readonly onLost: (error: EdgeError) => void;
@@ -33,7 +34,7 @@ export interface Pace {
   /** After a cell that ended by itself; doubled after each further one. */
   readonly backoffMs: number;
   readonly maxBackoffMs: number;
-  /** While there is no memory for a cell. */
+  /** While there is no room for a cell. */
   readonly noRoomMs: number;
 }
 
@@ -99,11 +100,9 @@ export class WarmCells {
     return live;
   }
 
-  /** Memory of those that can be taken. */
-  get memoryBytes(): number {
-    let sum = 0;
-    for (const live of this.#cells) sum += live.memoryBytes;
-    return sum;
+  /** What those take that can be taken. */
+  get resources(): Resources {
+    return sum([...this.#cells].map(live => live.resources));
   }
 
   /** Whether an account that needs these options would get one. */
@@ -111,14 +110,21 @@ export class WarmCells {
     return this.#cells.size > 0 && areSame(wanted, this.#options.cell);
   }
 
-  /** Ends one to free memory. Returns its bytes, 0 if there is none. */
-  endOne(): number {
+  /** Ends one to make room. Returns what it had, undefined if there is none. */
+  endOne(): Resources | undefined {
     const [live] = this.#cells;
-    if (live === undefined) return 0;
-    const bytes = live.memoryBytes;
+    if (live === undefined) return undefined;
+    const { resources } = live;
     this.#end(live);
     this.#refillIn(this.#pace.noRoomMs);
-    return bytes;
+    return resources;
+  }
+
+  /** Closes what they do not use, but for `kept` leases of each. Returns how many descriptors are free again. */
+  trim(kept: number): number {
+    let freed = 0;
+    for (const { cell } of this.#cells) freed += cell.trim(kept);
+    return freed;
   }
 
   /** Ends all of them; new ones are started. */

@@ -45,6 +45,8 @@ const LEASE_RESERVE_MS = 60_000;
 /** Errors by which nothing was attempted: the messages go back as they were. */
 const NOT_ATTEMPTED: ReadonlySet<string> = new Set([
   'EDGE_OVERLOADED',
+  'EDGE_DESCRIPTOR_LIMIT',
+  'EDGE_TASK_LIMIT',
   'EDGE_CLOSED',
   'EDGE_FUNCTION_UNLOADED',
   'EDGE_ACCOUNT_REMOVED',

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { CELL_BYTES, ISOLATE_BYTES, MemoryBudget } from '../../../src/pool/supply/memory-budget.js';
+import { Budget } from '../../../src/pool/supply/budget.js';
+import { CELL_BYTES, ISOLATE_BYTES } from '../../../src/pool/supply/resources.js';
 
 /** A host with so many idle cells, idle isolates and warm cells, whose memory comes back a moment later. */
 function budgetOf(bytes: number, usedBytes: number, idle: { cells?: number; isolates?: number; warm?: number }) {
@@ -11,10 +12,10 @@ function budgetOf(bytes: number, usedBytes: number, idle: { cells?: number; isol
     return freed;
   };
   const left = { cells: 0, isolates: 0, warm: 0, ...idle };
-  const budget = new MemoryBudget({
-    bytes,
-    usedBytes: () => host.usedBytes,
-    endingBytes: () => host.endingBytes,
+  const budget = new Budget({
+    free: () => bytes - host.usedBytes,
+    ending: () => host.endingBytes,
+    isolate: ISOLATE_BYTES,
     endIdleCell: () => (left.cells-- > 0 ? end('cell', CELL_BYTES) : 0),
     evict: idleForMs => left.isolates-- > 0 && end(idleForMs > 0 ? 'old isolate' : 'isolate', 0) === 0,
     endWarmCell: () => (left.warm-- > 0 ? end('warm', CELL_BYTES) : 0),
@@ -56,7 +57,7 @@ test('hasRoom() counts what is reserved for isolates that are starting', t => {
 
 test('hasRoomForWarm() ends no isolate that was used just now, and no warm cell', t => {
   const { budget, steps } = budgetOf(CELL_BYTES, CELL_BYTES, { isolates: 1, warm: 1 });
-  t.false(budget.hasRoomForWarm());
+  t.false(budget.hasRoomForWarm(CELL_BYTES));
   t.deepEqual(steps, ['old isolate']);
 });
 
@@ -64,4 +65,32 @@ test('check() ends what is idle when the memory has grown past the budget', t =>
   const { budget, steps } = budgetOf(CELL_BYTES, 2 * CELL_BYTES, { cells: 3 });
   budget.check();
   t.deepEqual(steps, ['cell']);
+});
+
+test('hasRoom() takes back what is not used before it ends anything', t => {
+  const steps: string[] = [];
+  let free = 2;
+  let unused = 10;
+  const budget = new Budget({
+    free: () => free,
+    ending: () => 0,
+    takeBack: wanted => {
+      steps.push(`take back ${wanted}`);
+      const taken = unused;
+      unused = 0;
+      free += taken;
+      return taken;
+    },
+    endIdleCell: () => {
+      steps.push('cell');
+      return 8;
+    },
+    evict: () => false,
+    isolate: 1,
+    endWarmCell: () => 0,
+  });
+  t.true(budget.hasRoom(8));
+  t.deepEqual(steps, ['take back 6']);
+  t.false(budget.hasRoom(18));
+  t.deepEqual(steps, ['take back 6', 'take back 6', 'cell']);
 });

@@ -1,0 +1,78 @@
+/**
+ * The budget of one resource for all cells of a host: memory, descriptors or tasks. When it is used up, idle cells, idle isolates and warm cells without
+ * account are ended, the longest unused first. New isolates wait until there is room for them.
+ */
+
+export interface BudgetOptions {
+  /** What cells may still take now; below 0 when they have taken too much. */
+  readonly free: () => number;
+  /** What the cells that are ending are going to give back. */
+  readonly ending: () => number;
+  /** Takes back, at once and without ending anything, what is taken but not used. Returns how much. @default nothing */
+  readonly takeBack?: (wanted: number) => number;
+  /** Ends the cell that has been idle for longest. Returns what it had, 0 if there is none. */
+  readonly endIdleCell: () => number;
+  /** Ends the isolate that has been idle for longest, and for `idleForMs` at least. False if there is none. */
+  readonly evict: (idleForMs: number) => boolean;
+  /** What the end of one isolate gives back. */
+  readonly isolate: number;
+  /** Ends a warm cell without account. Returns what it had, 0 if there is none. */
+  readonly endWarmCell: () => number;
+}
+
+/** Isolates that were used more recently than this are not ended for a warm cell. */
+const WARM_WORTH_MS = 10_000;
+
+export class Budget {
+  readonly #options: BudgetOptions;
+  /** Reserved for isolates that are about to start. */
+  #reserved = 0;
+
+  constructor(options: BudgetOptions) {
+    this.#options = options;
+  }
+
+  /** Whether so much more is free without ending anything. */
+  fits(amount: number): boolean {
+    return this.#reserved + amount <= this.#options.free();
+  }
+
+  /** Whether so much more is free now. If not, begins to make room, which usually takes a moment. */
+  hasRoom(amount: number): boolean {
+    return this.#makeRoom(amount, 0, true);
+  }
+
+  /** The same for a warm cell without account. */
+  hasRoomForWarm(amount: number): boolean {
+    return this.#makeRoom(amount, WARM_WORTH_MS, false);
+  }
+
+  reserve(amount: number): void {
+    this.#reserved += amount;
+  }
+
+  release(amount: number): void {
+    this.#reserved -= amount;
+  }
+
+  /** Called periodically, since what runs may have grown. */
+  check(): void {
+    this.#makeRoom(0, 0, true);
+  }
+
+  #makeRoom(amount: number, idleForMs: number, withWarm: boolean): boolean {
+    const { free, ending, takeBack, endIdleCell, evict, isolate, endWarmCell } = this.#options;
+    const missing = this.#reserved + amount - free();
+    if (missing <= 0) return true;
+    let excess = missing - ending();
+    if (excess > 0) excess -= takeBack?.(missing) ?? 0;
+    while (excess > 0) {
+      let freed = endIdleCell();
+      if (freed === 0 && evict(idleForMs)) freed = isolate;
+      if (freed === 0 && withWarm) freed = endWarmCell();
+      if (freed === 0) break;
+      excess -= freed;
+    }
+    return takeBack !== undefined && this.fits(amount);
+  }
+}
