@@ -16,7 +16,7 @@ export interface GateOptions {
   readonly room?: GateRoom;
   /** How long a new isolate may wait. @default 30,000 */
   readonly withinMs?: number;
-  /** How long one may wait that a limit of the system keeps from starting. @default 5,000 */
+  /** How long one may wait that a limit of the system keeps from starting, while no other starts either. @default 5,000 */
   readonly systemWithinMs?: number;
 }
 
@@ -52,6 +52,8 @@ export class IsolateGate {
   readonly #counts = new Map<string, number>();
   /** In the order in which they came. */
   readonly #waiters = new Set<Waiter>();
+  /** Counts those that have waited and were admitted. */
+  #admitted = 0;
   #isClosed = false;
   #size = 0;
   #isScheduled = false;
@@ -106,7 +108,6 @@ export class IsolateGate {
       }
     }
     let admitted: ReleaseRoom | undefined;
-    const { withinMs = WITHIN_MS, systemWithinMs = SYSTEM_WITHIN_MS } = this.#options;
     try {
       return await race(signal, within => [
         execute<ReleaseRoom>(within, (resolve, reject) => {
@@ -121,7 +122,7 @@ export class IsolateGate {
             this.#waiters.delete(waiter);
           };
         }),
-        this.#giveUp(within, account, Math.min(systemWithinMs, withinMs), withinMs),
+        this.#giveUp(within, account),
       ]);
     } catch (error) {
       // The caller gave up in the meantime.
@@ -134,11 +135,16 @@ export class IsolateGate {
   }
 
   /** Rejects when what the account waits for has not come in time. */
-  async #giveUp(within: AbortSignal, account: string, systemWithinMs: number, withinMs: number): Promise<never> {
-    await delay(within, systemWithinMs);
-    const refusal = this.#refusal(account);
-    if (refusal.code !== 'EDGE_OVERLOADED') throw refusal;
-    await delay(within, withinMs - systemWithinMs);
+  async #giveUp(within: AbortSignal, account: string): Promise<never> {
+    const { withinMs = WITHIN_MS, systemWithinMs = SYSTEM_WITHIN_MS } = this.#options;
+    for (let leftMs = withinMs; leftMs > 0; leftMs -= systemWithinMs) {
+      const admitted = this.#admitted;
+      await delay(within, Math.min(leftMs, systemWithinMs));
+      // As others do start, its turn may come.
+      if (this.#admitted !== admitted) continue;
+      const refusal = this.#refusal(account);
+      if (refusal.code !== 'EDGE_OVERLOADED') throw refusal;
+    }
     throw this.#refusal(account);
   }
 
@@ -175,6 +181,7 @@ export class IsolateGate {
       }
       this.#waiters.delete(waiter);
       this.#take(account);
+      this.#admitted++;
       waiter.admit(place);
     }
   }

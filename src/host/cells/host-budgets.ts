@@ -6,8 +6,8 @@ import { FEW_LEASES } from '../../pool/cell.js';
 import type { RoomShortage } from '../../pool/isolate-gate.js';
 import { Budget } from '../../pool/supply/budget.js';
 import { CELL, ISOLATE, type ResourceKind, type Resources, THREAD } from '../../pool/supply/resources.js';
-import { descriptorLimit, type SystemLimit, taskLimits } from '../../pool/watch/system-limits.js';
 import type { EdgeErrorCode } from '../../quotas/errors.js';
+import { descriptorLimit, type SystemLimit, taskLimits } from '../../quotas/host/system-limits.js';
 
 /** A limit of the operating system, for health checks. */
 export interface SystemBudget {

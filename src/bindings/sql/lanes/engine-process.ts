@@ -6,6 +6,7 @@ import { dirname } from 'node:path';
 import process from 'node:process';
 import { EdgeError } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';
+import { descriptorLimit } from '../../../quotas/host/system-limits.js';
 import { FrameReader, frame, isReady } from '../engine/frames.js';
 
 /** Of JavaScript, beside SQLite's memory. */
@@ -45,7 +46,12 @@ export class EngineProcess {
     const stdio: ChildProcess['stdio'] | undefined = child.stdio;
     if (stdio === undefined) {
       child.once('error', () => {});
-      throw new EdgeError('EDGE_OVERLOADED', 'Cannot start a process of the SQL engine: there are no free descriptors');
+      const { name, limit, remedy } = descriptorLimit() ?? {};
+      const why = limit === undefined ? '' : `: all ${limit} are in use (${name}). Raise the limit with ${remedy}`;
+      throw new EdgeError(
+        'EDGE_OVERLOADED',
+        `Cannot start a process of the SQL engine: there are no free descriptors${why}`,
+      );
     }
     this.#child = child;
     this.#control = child.stdio[3] as Socket; // as stdio above says

@@ -2,10 +2,9 @@
  * What the operating system lets this process have: descriptors (RLIMIT_NOFILE), and tasks, which are processes and threads, by user (RLIMIT_NPROC) and by
  * control group (pids.max). Limits are read once; what is used is read whenever there is to be more of it, in microseconds.
  */
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
-import { readText } from './process-reading.js';
 
 export interface SystemLimit {
   /** As the system calls it. */
@@ -121,8 +120,12 @@ function tasksOf(uid: number, proc: string): number {
   let tasks = 0;
   for (const name of readdirSync(proc)) {
     if (!/^\d/.test(name)) continue;
-    const task = statSync(`${proc}/${name}/task`, { throwIfNoEntry: false });
-    if (task?.uid === uid) tasks += task.nlink - OWN_LINKS;
+    try {
+      const task = statSync(`${proc}/${name}/task`);
+      if (task.uid === uid) tasks += task.nlink - OWN_LINKS;
+    } catch {
+      // It has ended.
+    }
   }
   return tasks;
 }
@@ -131,6 +134,14 @@ function tasksOf(uid: number, proc: string): number {
 function countEntries(folder: string): number | undefined {
   try {
     return statSync(folder).size || readdirSync(folder).length;
+  } catch {
+    return undefined;
+  }
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1');
   } catch {
     return undefined;
   }
