@@ -38,6 +38,7 @@ const SLOW = [
   'cli/dev-attacks',
   'limits/deployment',
   'clients/programs',
+  'faults/system-limits',
   'faults/cells',
   'host/accounts/remove-crash',
   'attacks/hostile-process',
